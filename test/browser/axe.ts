@@ -6,7 +6,7 @@ const Violations = z.array(
   z.object({ id: z.string(), nodes: z.array(z.object({ target: z.array(z.unknown()) })) }),
 );
 
-/** Returns what axe-core finds inaccessible on a page: each rule with the elements that violate it. */
+/** Returns the violations that axe-core finds on a page: each rule with the elements that violate it. */
 export async function violationsOf(page: Page): Promise<string[]> {
   await page.evaluate(axe.source);
   const found = await page.evaluate("axe.run().then(({ violations }) => violations)");
@@ -15,7 +15,7 @@ export async function violationsOf(page: Page): Promise<string[]> {
   );
 }
 
-/** Tells whether a page is wider than the screen, so that it must be moved sideways. */
+/** Tells whether a page is wider than the screen, so that readers must scroll sideways. */
 export async function isTooWide(page: Page): Promise<boolean> {
   return page.evaluate(() => document.documentElement.scrollWidth > innerWidth);
 }

@@ -14,10 +14,12 @@ export type Candidate = readonly [name: string, options: () => Promise<LaunchOpt
 const Manifest = z.object({ version: z.string() });
 const require = createRequire(import.meta.url);
 const CACHE = join(ROOT, "node_modules/.cache/task-relay");
-/** Hosts of another machine have no address, so nothing that a page asks for leaves this one. */
+/**
+ * Options of the browser. Names of other hosts are not resolved, so no request of a page leaves this machine.
+ */
 const ARGS = ["--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE localhost, EXCLUDE 127.0.0.1"];
 
-/** Generic families of the stylesheets, and the fonts that stand for them. */
+/** Generic font families of the stylesheets, each with the font that stands for it. */
 const FONTS = [
   ["sans-serif", "Open Sans"],
   ["system-ui", "Open Sans"],
@@ -39,7 +41,7 @@ const CANDIDATES: readonly Candidate[] =
       ]
     : [["CHROMIUM", async () => ({ executablePath: process.env["CHROMIUM"] ?? "" })]];
 
-/** Starts the first browser that works. @throws when none does, saying how to get one. */
+/** Starts the first browser that works. @throws when none works; the message says how to get one. */
 export async function launchChromium(candidates = CANDIDATES): Promise<Browser> {
   const reasons: string[] = [];
   for (const [name, options] of candidates) {
@@ -63,7 +65,10 @@ async function packaged(): Promise<LaunchOptions> {
   return { executablePath: join(home, "chromium"), env };
 }
 
-/** Fills the directory `home` at once, so that an interrupted run leaves no half of a browser behind. */
+/**
+ * Fills the directory `home` in one step (by a rename), so that an interrupted run leaves no incomplete
+ * browser behind.
+ */
 async function unpack(home: string): Promise<void> {
   await mkdir(CACHE, { recursive: true });
   const fresh = await mkdtemp(`${home}-`);
@@ -76,12 +81,15 @@ async function unpack(home: string): Promise<void> {
     await rename(fresh, home);
   } catch (error) {
     await rm(fresh, { recursive: true, force: true });
-    // Another process has unpacked it meanwhile.
+    // Another process has unpacked the browser meanwhile.
     if (!existsSync(home)) throw error;
   }
 }
 
-/** Prefers the package's own font to those of the system, so that pages look alike on all machines. */
+/**
+ * Writes a configuration that prefers the package's own font to those of the system, so that pages look alike
+ * on all machines.
+ */
 function fontsConfig(directory: string): string {
   const aliases = FONTS.map(
     ([family, font]) =>

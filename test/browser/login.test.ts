@@ -7,9 +7,11 @@ import { isTooWide, violationsOf } from "./axe.ts";
 import { openPage } from "./browser.ts";
 
 let relay: Workerd;
-/** The relay under the name localhost: pages under 127.0.0.1 are of another site. */
+/**
+ * Origin of the relay under the name localhost; for the browser, pages under 127.0.0.1 belong to another site.
+ */
 let origin = "";
-/** A page of another site: a chat with a link to the relay, and a form that would log out. */
+/** Page of another site: a chat with a link to the relay, and a form that would log the reader out. */
 let chat: LoopbackServer;
 
 beforeAll(async () => {
@@ -29,7 +31,7 @@ afterAll(async () => {
   await chat[Symbol.asyncDispose]();
 });
 
-/** Opens a page whose refusals with these statuses are no errors. */
+/** Opens a page; answers with these statuses do not fail the test. */
 function open(...statuses: readonly number[]): Promise<Page> {
   const expected = statuses.map((status) => new RegExp(`status of ${status}`));
   return openPage(origin, { origins: [chat.origin], expected });
@@ -104,7 +106,7 @@ it("the login page with its files is at most 30 KiB over the wire, and the front
   let bytes = 0;
   page.on("requestfinished", async (request) => {
     const { responseBodySize, responseHeadersSize } = await request.sizes();
-    // The size of a file from the cache of the browser is reported as negative.
+    // The browser reports a negative size for a file from its cache.
     bytes += Math.max(0, responseBodySize) + responseHeadersSize;
   });
   await page.goto("/", { waitUntil: "networkidle" });
@@ -113,7 +115,7 @@ it("the login page with its files is at most 30 KiB over the wire, and the front
   await page.waitForLoadState("networkidle");
   expect(ofLogin).toBeLessThan(30 * 1024);
   expect(bytes - ofLogin).toBeLessThan(15 * 1024);
-  // Without compression, or without the files, both would hold for another reason.
+  // The lower limit shows that the files were loaded and measured after compression.
   expect(ofLogin).toBeGreaterThan(8 * 1024);
 });
 

@@ -4,7 +4,7 @@ import { launchChromium } from "./chromium.ts";
 export interface TabOptions {
   /** Settings of the browser: `viewport`, `colorScheme`, `reducedMotion`, `javaScriptEnabled` and others. */
   readonly context?: BrowserContextOptions;
-  /** Further origins that the page may ask, e.g. the page of a chat with a link to the relay. */
+  /** Further origins to which the page may send requests, e.g. that of a chat with a link to the relay. */
   readonly origins?: readonly string[];
   /** Errors that the test causes on purpose, e.g. that of a page with status 404. */
   readonly expected?: readonly RegExp[];
@@ -12,13 +12,13 @@ export interface TabOptions {
 
 let browser: Promise<Browser> | null = null;
 
-/** Starts the browser once; it ends with this process. */
+/** Starts the browser at the first call; it ends with this process. */
 function theBrowser(): Promise<Browser> {
   browser ??= launchChromium();
   return browser;
 }
 
-/** Ends the browser of this process, which would keep a script from ending. */
+/** Ends the browser of this process; without this, a script would not end. */
 export async function closeBrowser(): Promise<void> {
   await (await browser)?.close();
   browser = null;
@@ -54,12 +54,12 @@ export class Tab implements AsyncDisposable {
     return tab;
   }
 
-  /** What was recorded and not expected. */
+  /** Recorded errors and requests that were not expected. */
   get troubles(): readonly string[] {
     return this.#troubles.filter((text) => !this.#expected.some((pattern) => pattern.test(text)));
   }
 
-  /** Closes the page. @throws with what was recorded and not expected. */
+  /** Closes the page. @throws when something was recorded that was not expected. */
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#context.close();
     if (this.troubles.length > 0) throw new Error(`the page has\n${this.troubles.join("\n")}`);
@@ -84,7 +84,10 @@ export class Tab implements AsyncDisposable {
   }
 }
 
-/** Runs in every page before its own scripts. */
+/**
+ * Script that runs in every page before its own scripts, and reports violations of the
+ * Content-Security-Policy.
+ */
 function reportViolations(): void {
   document.addEventListener("securitypolicyviolation", (event) => {
     const record: unknown = Reflect.get(globalThis, "recordViolation");

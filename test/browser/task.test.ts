@@ -9,7 +9,7 @@ import { openPage } from "./browser.ts";
 import { logIn } from "./log-in.ts";
 import type { TabOptions } from "./tab.ts";
 
-/** Text of a stranger that would run as a script, or turn the direction of what follows. */
+/** Text by a third party that would run as a script, or reverse the direction of the text after it. */
 const HOSTILE = '\u202e"><script>document.title = "owned"</script>';
 
 let relay: Workerd;

@@ -31,7 +31,7 @@ class ScriptedRelay {
   };
 }
 
-/** An answer with a JSON body. */
+/** Builds an answer with a JSON body. */
 export function answer(status: number, body: object, headers: Record<string, string> = {}) {
   return new Response(JSON.stringify(body), { status, headers });
 }
@@ -55,14 +55,14 @@ export const ENDED = {
 };
 export const UNAVAILABLE = refusal(503, "unavailable");
 
-/** A client whose relay answers in turn as stated. */
+/** Creates a client whose relay gives these answers in turn. */
 export function connect(...answers: readonly Scripted[]) {
   const http = new ScriptedRelay(...answers);
   const relay = new TaskRelay({ url: "https://r.test/", key: "planted-token", fetch: http.fetch });
   return { http, relay };
 }
 
-/** Lets all timers run, with the time that the clock shows. @returns what became of the promise. */
+/** Lets all timers run, on the fake clock. @returns the value of the promise, or its error. */
 export async function outcomeOf<T>(promise: Promise<T>): Promise<T | Error> {
   const settled = promise.catch((error: unknown) => {
     if (error instanceof Error) return error;
@@ -72,7 +72,10 @@ export async function outcomeOf<T>(promise: Promise<T>): Promise<T | Error> {
   return settled;
 }
 
-/** Gives every test of the file a clock that begins at 0 and passes as timers run, and pauses without jitter. */
+/**
+ * Gives every test of the file a fake clock that begins at 0 and advances as timers run; pauses have no
+ * jitter.
+ */
 export function useFakeTime(): void {
   beforeEach(() => {
     vi.useFakeTimers({ now: 0 });

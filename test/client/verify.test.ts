@@ -25,7 +25,7 @@ function secretOf(byte: number): string {
   return `whsec_${Buffer.alloc(32, byte).toString("base64")}`;
 }
 
-/** The headers of a callback, signed with the reference implementation of Standard Webhooks. */
+/** Returns the headers of a callback, signed with the reference implementation of Standard Webhooks. */
 function signed(body: string, sentAt = NOW_S, secret = SECRET): Record<string, string> {
   const signature = new Webhook(secret).sign("msg_1", new Date(sentAt * 1000), body);
   return {

@@ -8,21 +8,23 @@ export const SECRET = await publishedSecret();
 export const PRIVATE_KEY = await publishedPrivateKey();
 const PUBLIC_KEY = Buffer.from(PRIVATE_KEY.slice("whsk_".length), "base64").subarray(32);
 
-/** The steps of a receiver, any of which a broken one does otherwise. */
+/** The steps of a receiver; tests replace one of them to build a receiver with a fault. */
 export interface Receiver {
   readonly isRecent: (timestamp: string) => boolean;
   readonly signedBody: (body: string) => string;
   readonly signaturesIn: (header: string) => readonly string[];
-  /** Tells whether a signature, which begins with the name of its scheme, is one of the content. */
+  /**
+   * Tells whether a signature, which begins with the name of its scheme, is a valid signature of the content.
+   */
   readonly isSigned: (content: string, signature: string) => boolean;
   readonly answer: (isVerified: boolean, isNew: boolean, body: string) => Answer;
-  /** Answers a request that lacks a header of the signature; null means like any forged request. */
+  /** Answer to a request that lacks a header of the signature; null for the answer to any forged request. */
   readonly missing: Answer | null;
-  /** Whether it stores the webhook-id before it verifies the signature. */
+  /** States that the receiver stores the `webhook-id` before it verifies the signature. */
   readonly storesFirst: boolean;
 }
 
-/** What a receiver answers, and what it says in `X-Acted`. */
+/** Answer of a receiver, and the value of its header `X-Acted`. */
 export type Answer = { readonly status: number; readonly acted?: boolean } | "hang" | "close";
 
 export const CORRECT: Receiver = {
@@ -51,7 +53,10 @@ export function isAsymmetric(content: string, signature: string): boolean {
   return version === "v1a" && isValid;
 }
 
-/** Accepts, besides `v1a`, a `v1` signature that was made with the public key as the secret. */
+/**
+ * Tells whether a signature is accepted by a receiver that also accepts `v1` signatures made with the public
+ * key as the secret.
+ */
 export function isConfused(content: string, signature: string): boolean {
   const publicKey = PUBLIC_KEY.toString("base64");
   return isAsymmetric(content, signature) || signature === hmac(content, publicKey);
@@ -59,7 +64,7 @@ export function isConfused(content: string, signature: string): boolean {
 
 /**
  * Starts a receiver, which stops after the tests of the file.
- * @param tells whether it says in `X-Acted` whether it acted.
+ * @param tells true when the receiver states in `X-Acted` whether it acted.
  * @returns its URL.
  */
 export async function listen(parts: Partial<Receiver>, tells = true): Promise<string> {

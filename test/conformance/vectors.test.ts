@@ -86,7 +86,7 @@ it.each<[string, z.infer<typeof Vectors>, (request: Sent) => Promise<unknown>]>(
   },
 );
 
-/** Verifies `v1a` as conformance/README.md describes it, with nothing of ours. */
+/** Verifies a `v1a` signature as conformance/README.md describes it, without code of the relay. */
 async function verifyAsymmetric({ headers, body }: Sent): Promise<void> {
   const timestamp = headers["webhook-timestamp"] ?? "";
   if (!(Math.abs(Number(timestamp) - Date.now() / 1000) <= 300)) throw new Error();

@@ -41,7 +41,7 @@ import {
 const later = NOW + HOUR;
 const settled = aFinishedTask({ upstream: UPSTREAM });
 
-/** An open task to which the job is attached an hour after its creation. */
+/** Builds an open task to which the job is attached an hour after the task's creation. */
 function attachedTo(task: OpenTask, policy: Policy = POLICY) {
   return transition(task, anAttachment(), policy, later);
 }

@@ -99,7 +99,7 @@ function defaultScheduleS(): readonly number[] {
 }
 
 /**
- * Plays a series of attempts, each of which ends 20 s after its start, or is found then as interrupted.
+ * Plays a series of attempts. Each ends 20 s after its start, or is found interrupted at that time.
  * @param order event that starts the series.
  * @returns the task, the wait before each attempt, and the state of the callback after the last one.
  */

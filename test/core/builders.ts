@@ -26,7 +26,7 @@ import { transition } from "../../src/core/transition.ts";
 
 export const [SECOND, MINUTE, HOUR, DAY] = [1_000, 60_000, 3_600_000, 86_400_000];
 
-/** 2026-10-20T12:00:00.250Z: not a whole second, so that lost milliseconds show. */
+/** Time of the tests, 2026-10-20T12:00:00.250Z: not a whole second, to notice a loss of milliseconds. */
 export const NOW = 1_792_497_600_250;
 export const NOW_S = 1_792_497_600;
 
@@ -38,7 +38,7 @@ export const URL_B = "https://repaired.example.com/callbacks";
 export const VIDEO = "https://cdn.example.com/video.mp4";
 export const ACCOUNT: Account = { id: "acme", generation: 3 };
 export const [FIRST_WAIT, SECOND_WAIT] = [180_000, 600_000];
-/** The only connection that has a key. */
+/** Name of the only connection that has a key. */
 export const CONNECTION = "ark";
 const WAITS = { firstMs: 10 * SECOND, hookWaitMs: MINUTE, gapMs: SECOND, maxAgeMs: 7 * DAY };
 export const LIMITS: PollLimits = { ...WAITS, isIdEnough: true, isTaskNamed: false };
@@ -121,7 +121,7 @@ export function aRedelivery(changes: Partial<Omit<RedeliverEvent, "type">> = {})
   return { type: "redeliver", callbackUrl: null, ...order, keyName: null, ...changes };
 }
 
-/** The end of an attempt; by default the receiver answered 500. */
+/** Builds the end of an attempt; by default the receiver answered 500. */
 export function anEnd(number: number, changes: Partial<AttemptEndedEvent> = {}): AttemptEndedEvent {
   const answered = { ...unansweredAttempt("rejected"), statusCode: 500 };
   return { type: "attempt_ended", number, ...answered, ...changes };
@@ -163,7 +163,7 @@ const END = { created_at: NOW_S, completed_at: NOW_S, output: { urls: [VIDEO], m
 const NOTHING_KNOWN = { found: null, upstreamTimes: null, usage: null, late: null };
 export const BODY = JSON.stringify({ id: ID, status: "completed", model: MODEL, ...END });
 
-/** A completed task whose callback was delivered at the first attempt, within 250 ms. */
+/** Builds a completed task whose callback was delivered at the first attempt, within 250 ms. */
 export function aFinishedTask(changes: Partial<TerminalTask> = {}): TerminalTask {
   return {
     ...BASE,
@@ -196,7 +196,7 @@ export function aCallback(changes: Partial<Callback> = {}): Callback {
   };
 }
 
-/** The state of a callback whose attempt was planned for `startedAt` and runs since then. */
+/** Builds the state of a callback whose attempt was planned for `startedAt` and runs since then. */
 export function runningSince(startedAt: number, number = 1): Callback["state"] {
   return { kind: "in_flight", number, dueAt: startedAt, startedAt };
 }
@@ -216,13 +216,13 @@ export function anAttempt(changes: Partial<Attempt> = {}): Attempt {
   };
 }
 
-/** The record that a decision commits. @throws when it commits none. */
+/** Returns the record that a decision commits. @throws when the decision commits none. */
 export function committed(decision: Decision): TaskRecord {
   if (decision.kind === "changed") return decision.record;
   throw new Error(`expected a commit: ${JSON.stringify(decision)}`);
 }
 
-/** The committed record, which must be terminal. */
+/** Returns the committed record, which must be terminal. */
 export function finished(decision: Decision): TerminalTask {
   const record = committed(decision);
   if (isTerminal(record)) return record;
@@ -236,7 +236,7 @@ export function callbackOf(record: TaskRecord | null): Callback {
 
 export type TimedEvent = readonly [at: number, event: TaskEvent, policy?: Policy];
 
-/** The callback of a task to which all of this happened, each a commit; times count from NOW. */
+/** Returns the callback of a task after these events, each a commit of its own; times count from NOW. */
 export function callbackAfter(...happenings: readonly TimedEvent[]): Callback {
   return callbackOf(taskAfter(...happenings));
 }

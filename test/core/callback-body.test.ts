@@ -7,7 +7,7 @@ import { aCompletion, aFailure, aFinishedTask, ID, MODEL, NOW, NOW_S, VIDEO } fr
 const identity = { id: ID, model: MODEL, createdAt: NOW - 1_000 };
 const HEAD = `"model":"${MODEL}","created_at":${NOW_S - 1}`;
 
-/** JSON as it arrives, with keys that an object literal would read as syntax. */
+/** Parses JSON, as it arrives, with keys that an object literal would read as syntax. */
 function parsed(text: string): JsonObject {
   return JSON.parse(text);
 }

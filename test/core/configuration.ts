@@ -1,6 +1,6 @@
 import { parseConfig } from "../../src/config/config.ts";
 
-/** A secret of the tests, which no message may contain. */
+/** Secret of the tests, which no error message may contain. */
 export const MARK = "do-not-repeat-me";
 const FLAGS = {
   global_fetch_strictly_public: true,
@@ -13,7 +13,7 @@ export function configuredWith(vars: object) {
   return parseConfig({ ...REQUIRED, ...vars }, FLAGS);
 }
 
-/** The variable `CONNECTIONS` with these entries. */
+/** Builds the variable `CONNECTIONS` with these entries. */
 export function connections(entries: object): object {
   return { CONNECTIONS: JSON.stringify(entries) };
 }

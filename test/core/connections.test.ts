@@ -5,7 +5,7 @@ import { configuredWith, connections, connectionsOf, MARK } from "./configuratio
 const KEY = { provider: "ark", key: MARK };
 const OTHER = `https://${MARK}.example/api/v3`;
 
-/** What is wrong, and the value of the variable. */
+/** Faults of `CONNECTIONS`: a description of the fault, and the value of the variable. */
 const FAULTS: readonly [string, object][] = [
   ["CONNECTIONS that is not JSON", { CONNECTIONS: `{"${MARK}` }],
   ["CONNECTIONS that is a list", { CONNECTIONS: `["${MARK}"]` }],

@@ -20,7 +20,7 @@ export const CHARGE_ID = "charge-1";
 export const PRICE = 40;
 const CHARGED: ChargeAnswer = { kind: "charged", generation: ACCOUNT.generation };
 
-/** A registration that costs credits, of our ledger. */
+/** Builds a registration with a price that the relay's own ledger charges. */
 export function aPricedRegistration(
   changes: Parameters<typeof aRegistration>[0] = {},
 ): RegisterEvent {
@@ -32,7 +32,7 @@ export function aPricedRegistration(
   });
 }
 
-/** A registration that the operator's own billing has charged. */
+/** Builds a registration with a price that the operator's own billing has charged. */
 export function aSettledRegistration(
   changes: Parameters<typeof aRegistration>[0] = {},
 ): RegisterEvent {
@@ -86,7 +86,7 @@ export function aChargingTask(changes: Partial<ChargingTask> = {}): ChargingTask
   };
 }
 
-/** An open task whose price was charged. */
+/** Builds an open task whose price was charged. */
 export function aChargedTask(changes: Partial<OpenTask> = {}): OpenTask {
   const { registration } = aPricedRegistration();
   return anOpenTask({ account: ACCOUNT, registration, credits: credits(), ...changes });
@@ -97,7 +97,7 @@ export function failedBody(code: string, message: string): string {
   return JSON.stringify({ ...head, error: { code, message } });
 }
 
-/** A charged task that failed just now: its credits are on their way back, its callback is held. */
+/** Builds a charged task that has just failed: its refund is pending, so its callback is on hold. */
 export function aRefundingTask(changes: Partial<TerminalTask> = {}): TerminalTask {
   const { account, registration } = aChargedTask();
   return aFinishedTask({

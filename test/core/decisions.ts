@@ -5,16 +5,16 @@ import type { TaskRecord, TerminalTask } from "../../src/core/record/task.ts";
 import { transition } from "../../src/core/transition.ts";
 import { committed, finished, NOW, POLICY } from "./builders.ts";
 
-/** Refusals that do not show the task. */
+/** Refusals whose answers do not contain the task. */
 const WITHOUT_TASK: readonly string[] = ["unknown_task", "unknown_account", "charging"];
 
-/** The record as it is after an event, whether or not that changed it. */
+/** Returns the record after an event, whether or not the event changed it. */
 export function afterwards(decision: Decision): TaskRecord {
   if (decision.kind === "unchanged" && decision.record !== null) return decision.record;
   return committed(decision);
 }
 
-/** Returns the record as an event changes it. @throws when the event changes nothing. */
+/** Returns the record as an event has changed it. @throws when the event changes nothing. */
 export function apply(
   record: TaskRecord | null,
   event: TaskEvent,
@@ -24,7 +24,7 @@ export function apply(
   return committed(transition(record, event, policy, now));
 }
 
-/** Returns the terminal record that an event leaves. @throws when it leaves no such record. */
+/** Returns the terminal record that an event produces. @throws when the event produces no such record. */
 export function finish(
   record: TaskRecord | null,
   event: TaskEvent,
@@ -34,7 +34,7 @@ export function finish(
   return finished(transition(record, event, policy, now));
 }
 
-/** Expects that an event changes nothing. @param note what the operator's log says of a hook. */
+/** Expects that an event changes nothing. @param note effect of a hook that the log names. */
 export function expectUnchanged(
   record: TaskRecord | null,
   event: TaskEvent,

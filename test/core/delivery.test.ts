@@ -24,7 +24,7 @@ const start: TaskEvent = { type: "attempt_started" };
 const report = aReport(aCompletion(), aCreation());
 const finish: TimedEvent = [0, report];
 
-// Attempt 1 ends after 2 s, attempt 2 after 10 s; each next one counts from there.
+// Attempt 1 ends after 2 s and attempt 2 after 10 s; each wait counts from the end of the attempt before.
 const SECOND_AT = 2 * SECOND + 180_000;
 const THIRD_AT = SECOND_AT + 10 * SECOND + 600_000;
 const untilSecond: TimedEvent[] = [finish, [2 * SECOND, anEnd(1)]];

@@ -15,7 +15,7 @@ function histogram(endsMs: readonly number[]): Durations {
   return endsMs.reduce((all, ms) => addDuration(all, { minMs: ms, maxMs: ms }), NO_DURATIONS);
 }
 
-/** The durations of `count` jobs whose quantiles lie evenly between two durations. */
+/** Returns the durations of `count` jobs, spread evenly between two durations. */
 function evenly(count: number, minMs: number, maxMs: number): readonly number[] {
   return Array.from(
     { length: count },

@@ -178,7 +178,10 @@ function fal() {
   return { connection: "fal", job: UPSTREAM.job };
 }
 
-/** A failure of the upstream's own, as when its queue took too long. */
+/**
+ * Builds a failure with the category timeout that the upstream itself reports, e.g. because its queue took too
+ * long.
+ */
 function expired() {
   return anUpstreamFailure({ failure: { category: "timeout", retryable: true } });
 }

@@ -23,7 +23,7 @@ it.each([
 );
 
 const bytes = (length: number) => fc.uint8Array({ minLength: length, maxLength: length });
-/** Addresses, many of which begin like a special range. */
+/** Generator of addresses, many of which begin like a special range. */
 const addresses = fc
   .oneof(
     bytes(4).map((drawn) => [...drawn]),

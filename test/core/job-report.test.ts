@@ -27,7 +27,10 @@ import {
   UPSTREAM,
 } from "./upstream-builders.ts";
 
-/** Polled at the ages 10, 13 and 16 s, and then after a fifth of its age, by the jitter of this task. */
+/**
+ * Task whose job, with this task's jitter, is polled at the ages 10, 13 and 16 s, and then each time after a
+ * fifth of its age.
+ */
 const chosen = anAttachedTask({ isReported: true });
 const at = NOW + 14 * SECOND;
 const found = (completedAt: number | null = null) =>

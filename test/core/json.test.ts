@@ -81,7 +81,7 @@ describe("jsonEqual", () => {
   });
 });
 
-/** Text with sorted keys. */
+/** Returns the JSON text of a value with sorted keys. */
 function canonical(value: JsonValue): string {
   if (typeof value !== "object" || value === null) return JSON.stringify(value);
   if (isList(value)) return `[${value.map(canonical).join(",")}]`;

@@ -15,7 +15,7 @@ import {
 import { apply, finish } from "./decisions.ts";
 import { anAttachment, JOB } from "./upstream-builders.ts";
 
-/** Lists the attempts that a view shows, each with the key that ordered it, and then that of the next one. */
+/** Returns the attempts in the text of a view, each with the key that ordered it; the planned one comes last. */
 const namesIn = (text: string) => text.match(/"number":\d|"ordered_by":"\w+"/g)?.join(" ");
 
 it("the summary of a settled task names the API keys that registered it, attached its job and reported its result", () => {

@@ -47,7 +47,10 @@ const later = endedAt + 2 * HOUR;
 const success = aHook(aCompletion());
 const signed = { isSigned: true };
 
-/** The polls of a task that has failed, each after the one before; times count from its end. */
+/**
+ * Returns the times of the polls of a task that has failed, each after the one before, counted from the task's
+ * end.
+ */
 function pollsOf(record: TerminalTask, policy = POLICY): readonly number[] {
   const times: number[] = [];
   for (let polledAt = endedAt; ;) {
@@ -59,7 +62,7 @@ function pollsOf(record: TerminalTask, policy = POLICY): readonly number[] {
   }
 }
 
-/** The notice of a late result. */
+/** Builds the notice of a late result. */
 function told(details: JsonObject) {
   return [noticeOf("task.late_result", later, later, details)];
 }

@@ -12,9 +12,9 @@ import {
 } from "../../src/core/ledger.ts";
 
 const SEED = 20_261_020;
-/** For a machine that does other things too. */
+/** Time limit of the test, long enough for a busy machine. */
 const TIMEOUT = 60_000;
-/** What grants may bring a balance to; beyond it there is room for refunds. */
+/** Largest balance that grants may lead to; refunds may exceed it. */
 const MAX = 2 ** 52;
 
 type Command = Booking & { readonly kind: "grant" | "charge" | "refund" | "adjustment" };
@@ -44,7 +44,7 @@ const commands = fc.array(
   { maxLength: 50, size: "max" },
 );
 
-/** The account as a list of entries, nothing else. */
+/** Model of an account that consists of its list of entries only. */
 class Books {
   readonly entries: Entry[] = [];
 
@@ -80,12 +80,12 @@ class Books {
     return this.entries.filter((entry) => entry.kind === kind);
   }
 
-  /** As the newest entry says. */
+  /** Balance that the newest entry states. */
   get balance(): number {
     return this.entries.at(-1)?.balance ?? 0;
   }
 
-  /** As all of them say. */
+  /** Sum of the amounts of all entries. */
   get sum(): bigint {
     return this.entries.reduce(
       (sum, { kind, amount }) => sum + BigInt(kind === "charge" ? -amount : amount),
@@ -105,7 +105,7 @@ function checkBooks(books: Books): void {
   }
 }
 
-/** What an order must come to, told without the ledger's code. */
+/** Returns the expected result of an order, computed without the ledger's code. */
 function expected(books: Books, { kind, reference, amount }: Command): string {
   const charged = books.find("charge", reference);
   if (kind === "refund" && charged === null) return "no_charge";

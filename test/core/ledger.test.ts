@@ -10,7 +10,7 @@ import {
   refund,
 } from "../../src/core/ledger.ts";
 
-/** What grants may bring a balance to; beyond it there is room for refunds. */
+/** Largest balance that grants may lead to; refunds may exceed it. */
 const MAX = 2 ** 52;
 const order: Booking = { reference: "r", amount: 40 };
 const BOOKED: Posting = { kind: "booked" };

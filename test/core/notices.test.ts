@@ -29,12 +29,12 @@ const NOTIFYING = aPolicy({ isOperatorNotified: true, scheduleMs: [0, MINUTE] })
 const SILENT = aPolicy({ scheduleMs: [0, MINUTE] });
 const UNWANTED = { ...NOTIFYING, unwantedNotices: new Set(["callback.failed"]) };
 const LIMIT = 5 * MINUTE;
-/** Longer than the operator may take to answer. */
+/** Time in milliseconds, longer than the operator's receiver may take to answer. */
 const CLEARANCE = 5_500;
 
 const FAILED: Notice = noticeOf("callback.failed", NOW, NOW);
 
-/** Goes through every attempt of the series that is running; the receiver refuses them all. */
+/** Ends all attempts of the running series with refusals by the receiver. */
 function refusedToTheEnd(record: TerminalTask, policy = NOTIFYING): TerminalTask {
   let task = record;
   while (task.callback?.state.kind === "in_flight" || task.callback?.state.kind === "due") {
@@ -90,7 +90,7 @@ describe("the notice callback.failed", () => {
   });
 });
 
-/** A refund that the ledger never answers, until so long after the failure. */
+/** Returns a task whose refund the ledger has not answered until this time after the failure. */
 function unrefunded(forMs: number, policy = NOTIFYING, isRefunded = false): TerminalTask {
   let task: TerminalTask = aRefundingTask();
   for (;;) {

@@ -6,7 +6,7 @@ import { anAttachedTask, aPlan } from "./upstream-builders.ts";
 
 const AGES = Array.from({ length: 10 }, (_, index) => (60 + 5 * index) * SECOND);
 
-/** The likelihood of a poll at this age, when the last one was made at the age `polledMs`. */
+/** Returns the likelihood of a poll at this age when the last poll was made at the age `polledMs`. */
 function likelihood(plan: Partial<PollPlan>, polledMs: number, ageMs: number): number {
   const policy = aPolicy({ askedAt: NOW + polledMs });
   return likelihoodOf(anAttachedTask(plan), aPlan(plan), policy, NOW + ageMs);

@@ -4,7 +4,7 @@ import { MINUTE, NOW, SECOND } from "./builders.ts";
 
 const LIKELY = 0.5;
 
-/** Takes slots for these numbers of tasks, of a limit of 60 per minute; returns their waits. */
+/** Asks for permission to poll for these tasks, under a limit of 60 per minute; returns the waits. */
 function waits(slots: PollSlots, tasks: readonly string[], likelihood = LIKELY, at = NOW) {
   return tasks.map((task) => slots.take(task, likelihood, 60, at));
 }
@@ -12,7 +12,7 @@ function waits(slots: PollSlots, tasks: readonly string[], likelihood = LIKELY, 
 const NAMES = Array.from({ length: 30 }, (_, index) => `task ${index}`);
 const [FIRST = "", SECOND_TASK = "", THIRD = ""] = NAMES.slice(10);
 
-/** Slots of which the burst of ten is used up. */
+/** Returns slots whose burst of ten permissions is used up. */
 function used(): PollSlots {
   const slots = new PollSlots();
   waits(slots, NAMES.slice(0, 10));

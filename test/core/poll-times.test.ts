@@ -34,12 +34,12 @@ import {
 const attached = anAttachedTask();
 const THEN = FIRST_POLL + 2 * SECOND;
 
-/** The settings of an instance that has polled last at `polledAt`. */
+/** Returns the settings of an instance that made its last poll at `polledAt`. */
 function polled(polledAt: number, changes: Partial<Policy> = {}): Policy {
   return aPolicy({ polledAt, askedAt: polledAt, ...changes });
 }
 
-/** The first times, after `from`, at which a task is polled that gets no news. */
+/** Returns the first times after `from` at which a task without news is polled. */
 function pollTimes(task: TaskRecord, count: number, from: number): readonly number[] {
   const times: number[] = [];
   let polledAt = from;

@@ -38,7 +38,7 @@ import {
 } from "./upstream-builders.ts";
 
 const deadlineAt = NOW + 4 * HOUR;
-/** The next poll by the plan; the one at the deadline comes before it. */
+/** Task whose next poll is planned after its deadline, so that the poll at the deadline comes first. */
 const task = anAttachedTask({ at: deadlineAt + 2 * MINUTE }, { deadlineAt });
 const LATE = deadlineAt + 3 * SECOND;
 

@@ -42,7 +42,7 @@ import {
 
 const task = anAttachedTask();
 const processing = anAttachedTask({}, { status: "processing" });
-/** The answer takes two seconds. */
+/** Time at which the answer to a poll arrives: two seconds after the poll. */
 const THEN = FIRST_POLL + 2 * SECOND;
 
 function after(answer: Parameters<typeof aPollEnd>[0], record: OpenTask = task): OpenTask {
@@ -149,7 +149,7 @@ describe("a poll that reports no end", () => {
   });
 });
 
-/** The end of a poll that was sent at `askedAt` and reports success without output. */
+/** Builds the end of a poll that was sent at `askedAt` and reports success without output. */
 function emptyPollEnd(askedAt: number) {
   return aPollEnd(newsAnswer(NO_OUTPUT), { askedAt });
 }

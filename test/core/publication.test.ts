@@ -22,7 +22,10 @@ import { aChargedTask, aChargingTask, aRefundingTask } from "./credit-builders.t
 const INDEXED = aPolicy({ isIndexed: true });
 const SOON = 2_500;
 
-/** Returns when the row is due; null when it is not. @param indexTriedAt time of the last failed write. */
+/**
+ * Returns the time at which the row of the index is due; null when no write is due. @param indexTriedAt time
+ * of the last failed write.
+ */
 function publishAt(record: TaskRecord, indexTriedAt = 0): number | null {
   return publish(record, { ...INDEXED, indexTriedAt })?.dueAt ?? null;
 }
@@ -31,7 +34,7 @@ function known(version: number, changes: Partial<Publication> = {}) {
   return { publication: { ...UNPUBLISHED, version, ...changes } };
 }
 
-/** Its next attempt is due so long after NOW. */
+/** Builds a task whose next attempt is due this long after NOW. */
 function dueIn(ms: number, changes: Parameters<typeof aFinishedTask>[0] = {}) {
   const attempts = [anAttempt({ outcome: "rejected" })];
   const state = { kind: "due", nextAttemptAt: NOW + ms } as const;

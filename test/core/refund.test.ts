@@ -167,7 +167,7 @@ describe("the end of a refund", () => {
     }
     expect(waits.slice(0, 8)).toEqual([5, 10, 20, 40, 80, 160, 300, 300]);
     expect(waits.slice(8).every((wait) => wait === 300)).toBe(true);
-    // More than a month: beyond the retention, and it is not forgotten.
+    // The time is more than a month later: after the end of the retention, a pending refund is still tried.
     expect(now - NOW).toBeGreaterThan(POLICY.retentionMs);
     expect(nextStep(record, POLICY, now)?.kind).toBe("refund");
     expect(nextStep(record, POLICY, now - 1)).toBeNull();

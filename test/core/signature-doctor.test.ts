@@ -65,7 +65,7 @@ function verdictOn(received: Partial<Received>, now = NOW + 1_000): Promise<Verd
   return examine({ headers: HEADERS, body: BODY, ...received }, SENT, now);
 }
 
-/** A receiver that breaks the verification, what it has passed on, and the faults that are found. */
+/** A receiver that breaks the verification, the request as it passed this on, and the expected faults. */
 type Broken = readonly [receiver: string, received: Partial<Received>, ...faults: Partial<Fault>[]];
 
 const BROKEN: readonly Broken[] = [

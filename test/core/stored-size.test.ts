@@ -40,7 +40,7 @@ import {
 /** Bytes of the header with which V8 begins every value. */
 const HEADER_BYTES = 2;
 
-/** Text of two bytes per character. */
+/** Returns a text whose characters take two bytes each. */
 function wide(length: number): string {
   return "画".repeat(length);
 }
@@ -137,7 +137,7 @@ function largeReport(text: string) {
   return aReport(aNote(text), aCreation());
 }
 
-/** Returns the length of a text with which something that is stored has exactly the largest size. */
+/** Returns the length of a text with which the stored value has exactly the largest permitted size. */
 function lengthFor(maxBytes: number, stored: (text: string) => unknown): number {
   const tried = 900_000;
   return maxBytes - storedBytes(stored("x".repeat(tried))) + tried;

@@ -6,7 +6,7 @@ import type { IndexFacts } from "../../src/api/search/troubles/trouble.ts";
 export const MINUTE = 60_000;
 export const HOUR = 60 * MINUTE;
 export const NOW = 500_000 * HOUR + 30 * MINUTE;
-/** Beginning of the hour that has begun. */
+/** Time at which the present hour began. */
 export const THIS_HOUR = NOW - 30 * MINUTE;
 export const HOST = "client.example.net";
 
@@ -19,7 +19,7 @@ const OPEN: OpenCount = {
   sizeBytes: 1_000,
 };
 
-/** Returns the row of a task whose callback was given up after an attempt of this age in minutes. */
+/** Returns the row of a task whose callback has failed with a last attempt this many minutes ago. */
 export function aFailure(age: number, fields: Partial<TroubledTask> = {}): TroubledTask {
   const at = NOW - age * MINUTE;
   return {
@@ -41,7 +41,7 @@ export function aFailure(age: number, fields: Partial<TroubledTask> = {}): Troub
   };
 }
 
-/** Returns the row of a task whose callback is repeated after an attempt of this age in minutes. */
+/** Returns the row of a task whose callback is being sent again after an attempt this many minutes ago. */
 export const aRepeat = (age: number, fields: Partial<TroubledTask> = {}) =>
   aFailure(age, { callback: "sending", attempts: 1, settledAt: null, dueAt: NOW, ...fields });
 
@@ -89,5 +89,5 @@ export function indexOf(known: Known): IndexFacts {
 /** Returns the time so many minutes ago, in Unix seconds. */
 export const secondsAgo = (minutes: number) => (NOW - minutes * MINUTE) / 1000;
 
-/** Three failed callbacks to `HOST`, the first of which were attempted 30 minutes ago. */
+/** Rows of three failed callbacks to `HOST`, whose first attempts were made 30 minutes ago. */
 export const THREE = [aFailure(5), aFailure(10), aFailure(15)];

@@ -21,15 +21,15 @@ export const OTHER_JOB: Job = { id: "cgt-2", endpoint: null };
 export const UPSTREAM = { connection: CONNECTION, job: JOB };
 
 /**
- * When the first poll of a job is due that was attached at NOW and of which nothing is known: after 10 s,
- * lengthened by the jitter that the task id determines.
+ * Time of the first poll of a job that was attached at NOW and whose kind has no known durations: after 10 s,
+ * lengthened by the jitter of the task id.
  */
 export const FIRST_POLL = NOW + 10_257;
 
-/** After whatever deadline. */
+/** Time later than every deadline of the tests. */
 const ASKED_AFTER_ALL = Number.MAX_SAFE_INTEGER;
 
-/** No connection has a key, so no upstream can be polled. */
+/** Settings in which no connection has a key, so that no upstream can be polled. */
 export const NO_KEY = aPolicy({ polls: new Map() });
 
 export const QUEUED = { status: "queued" } as const;
@@ -37,7 +37,7 @@ export const NO_OUTPUT = { status: "no_output" } as const;
 export const UNANSWERED: PollAnswer = { kind: "unanswered" };
 export const UNAUTHORIZED: PollAnswer = { kind: "unauthorized" };
 
-/** The step of a task whose deadline has passed. */
+/** Step of a task whose deadline has passed. */
 export const DEADLINE_STEP = { kind: "event", event: { type: "deadline" } } as const;
 
 export function anUpstreamFailure(changes: Partial<UpstreamFailure> = {}): UpstreamFailure {
@@ -73,7 +73,7 @@ export function aPlan(changes: Partial<PollPlan> = {}): PollPlan {
   };
 }
 
-/** The kind of the upstream's last answer, as it is stored. */
+/** Builds the stored kind of the upstream's last answer. */
 export function anAnswer(
   kind: UpstreamAnswer["kind"],
   since: number,
@@ -99,13 +99,13 @@ export function aProvidedRegistration(
   return aRegistration({ provider: CONNECTION, ...changes });
 }
 
-/** Registered with a provider; its job is not attached yet. */
+/** Builds a task that is registered with a provider and has no job yet. */
 export function aProvidedTask(changes: Partial<OpenTask> = {}): OpenTask {
   const { registration } = aProvidedRegistration();
   return anOpenTask({ registration, upstream: { connection: CONNECTION, job: null }, ...changes });
 }
 
-/** Its job was attached at NOW. */
+/** Builds a task whose job was attached at NOW. */
 export function anAttachedTask(
   plan: Partial<PollPlan> = {},
   changes: Partial<OpenTask> = {},
@@ -123,7 +123,7 @@ export function anAttachment(
   return { type: "attach", connection, job, expectation, keyName: null };
 }
 
-/** Not signed, about the attached job. */
+/** Builds an unsigned hook about the attached job. */
 export function aHook(
   news: UpstreamNews,
   changes: Partial<Omit<HookEvent, "type" | "news">> = {},
@@ -136,7 +136,7 @@ export function aKeptHook(news: UpstreamNews, jobId: string | null = JOB.id): Ke
   return { jobId, news };
 }
 
-/** The end of the poll that was due first. */
+/** Builds the end of the first poll that was due. */
 export function aPollEnd(
   answer: PollAnswer,
   changes: Partial<Omit<PollEndedEvent, "type" | "answer">> = {},
@@ -151,7 +151,7 @@ export function aPollEnd(
   };
 }
 
-/** Tasks that a hook may be about. */
+/** Tasks about which a hook can come: without and with an attached job. */
 export const HOOK_TASKS = [
   ["has no job attached yet", aProvidedTask()],
   ["has its job attached", anAttachedTask()],

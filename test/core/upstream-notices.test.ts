@@ -20,7 +20,7 @@ const NOTIFYING = aPolicy({ isOperatorNotified: true });
 const UNCLEAR: PollAnswer = { kind: "unclear", statusCode: 404, word: "dreamt" };
 const since = NOW + MINUTE;
 
-/** The upstream has answered like this since a minute after the creation. */
+/** Builds a task whose upstream has given the same answer since a minute after the task's creation. */
 function answered(kind: "unclear" | "no_output" | "processing"): OpenTask {
   return anAttachedTask({ answer: anAnswer(kind, since) });
 }

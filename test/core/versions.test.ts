@@ -29,7 +29,7 @@ const changes: readonly Change[] = [
   ["a redelivery of its callback", aFinishedTask(), aRedelivery()],
 ];
 
-/** Readers compare versions, and the index takes only newer rows. */
+/** Readers compare the versions of a task, and the index stores a row only if its version is higher. */
 describe.each(changes)("the version of a task after %s", (what, record, event) => {
   it.each([
     ["the time of the change", HOUR, NOW + HOUR],

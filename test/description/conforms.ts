@@ -50,8 +50,8 @@ export async function conforming(asked: Asked, response: Response): Promise<Resp
 }
 
 /**
- * Requires that an answer is as the description of its route states.
- * @throws Error that names the operation, the status and what differs.
+ * Requires that an answer is as the description of its route states. @throws Error that names the operation,
+ * the status and the difference.
  */
 export function requireConforming(asked: Asked, { text, ...head }: ReadAnswer): void {
   const route = routeOf(asked);

@@ -10,9 +10,11 @@ const Media = z.looseObject({
 const Answer = z.object({ headers: Node.default({}), content: Node.default({}) });
 const Operation = z.object({ operationId: z.string(), responses: Node });
 
-/** A JSON-schema engine that is not ours, with openapi.json as the schema `openapi.json`. */
+/** JSON-schema engine of another project, with openapi.json as the schema `openapi.json`. */
 const engine = engineOf(OPENAPI);
-/** The same for which an object has no other members than those that its schema names. */
+/**
+ * The same engine with schemas under which an object has no other members than those that its schema names.
+ */
 const strictEngine = engineOf(closed(OPENAPI));
 const strictValidators = new Map<string, ValidateFunction>();
 
@@ -21,7 +23,7 @@ function engineOf(document: object): Ajv2020 {
   return new Ajv2020({ strict: false, validateFormats: false, schemas });
 }
 
-/** Forbids every object in a schema all members that the schema does not name. */
+/** Changes a schema so that its objects may have no members that the schema does not name. */
 function closed(value: object): object {
   const entries = Object.entries(value).map(([name, member]) => {
     const isNested = typeof member === "object" && member !== null;
@@ -33,7 +35,7 @@ function closed(value: object): object {
   return { ...Object.fromEntries(entries), ...(isOpen && { additionalProperties: false }) };
 }
 
-/** A body in openapi.json: where it stands, its schema, and its examples. */
+/** A body in openapi.json: its place, its schema and its examples. */
 interface DescribedBody {
   readonly pointer: string;
   readonly validate: ValidateFunction;
@@ -65,7 +67,7 @@ function mediaIn(content: unknown, pointer: string): readonly DescribedBody[] {
   });
 }
 
-/** An answer of the relay to a request. */
+/** An answer of the relay to a request, which is compared with openapi.json. */
 interface HeldAnswer {
   readonly method: string;
   /** Path of the request without its query. */
@@ -115,7 +117,7 @@ export function requireDescribed({
   throw new Error(`${pair}: ${strictEngine.errorsText(validate.errors)}\n${text}`);
 }
 
-/** Returns the headers that an answer always has; those that are references belong to every answer. */
+/** Returns the headers that an answer always has; those given as references belong to every answer. */
 function requiredHeaders({ headers }: z.output<typeof Answer>): readonly string[] {
   return Object.entries(headers).flatMap(([name, header]) => {
     const { required, $ref } = z.looseObject({}).parse(header);
@@ -130,7 +132,7 @@ function strictValidator(pointer: string): ValidateFunction {
   return validate;
 }
 
-/** Returns the JSON Pointer of a reference; null for what is no reference. */
+/** Returns the JSON Pointer of a reference; null for a value that is not a reference. */
 function pointerTo(value: unknown): string | null {
   const { data } = z.object({ $ref: z.string() }).safeParse(value);
   return data === undefined ? null : data.$ref.slice(1);

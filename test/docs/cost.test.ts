@@ -11,7 +11,7 @@ import { ASSUMED, billOf, usageOf } from "../../scripts/cost/usage.ts";
 const LINES = COST_PAGE.split("\n");
 const MILLION = 1_000_000;
 
-/** Meters in the order of the columns of the page's table of dollars. */
+/** Names of the billed operations, in the order of the columns of the page's table of dollars. */
 const COLUMNS: readonly (readonly Meter[])[] = [
   ["workerRequests", "cpuMs"],
   ["objectRequests"],
@@ -84,7 +84,7 @@ it("the README rounds the prices of docs/cost.md to dollars", () => {
   expect(stated).toEqual(named.map(({ bill }) => Math.round(bill.dollars)));
 });
 
-/** Returns the values of a command line, as `npm run cost` hands them on. */
+/** Returns the values of a command line in the form that `npm run cost` gets from its parser. */
 function given(options: string) {
   const pairs = [...options.matchAll(/--([\w-]+) (-?[\w.]+)/g)].map(([, name, text]) => [
     name,

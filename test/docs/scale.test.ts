@@ -16,7 +16,7 @@ const DAY_S = 24 * HOUR_S;
 const MONTH_S = 30 * DAY_S;
 const MILLION = 1_000_000;
 const { rowsWritten, indexWrites, logLines } = LIVES["Ark with hooks, index"];
-/** Part of a database that the tasks of one span may fill: docs/index.md recommends 6 of 10 GB. */
+/** Part of a database that the tasks of one span of time may fill: docs/index.md recommends 6 of 10 GB. */
 const SPAN_BYTES = 0.6 * MAX_INDEX_BYTES;
 const DEADLINE_DAYS = 3;
 /** Limits of the platform, as the page's first table has them. */
@@ -30,7 +30,9 @@ const PLATFORM = {
 const ROW_BYTE_DAYS =
   ASSUMED.indexRowBytes * ASSUMED.indexRowDays + 22 * (ASSUMED.objectDays - ASSUMED.indexRowDays);
 
-/** Returns the databases that an index of so many tasks per second needs, as the page writes them. */
+/**
+ * Returns the number of databases that an index needs for so many tasks per second, in the words of the page.
+ */
 function databases(tasksPerS: number): string {
   if (tasksPerS * DAY_S * ROW_BYTE_DAYS <= MAX_INDEX_BYTES) return "1";
   const hours = Math.floor(SPAN_BYTES / (ASSUMED.indexRowBytes * tasksPerS * HOUR_S));
@@ -63,7 +65,7 @@ const removal = HOUSEKEEPING.find(({ name }) => name === "expired");
 
 /** Returns the rows that the cron trigger deletes in a second, on average, from an index for this load. */
 function removedPerS(tasksPerS: number): number {
-  // Each database takes a round, and the one with the expired rows has any place in the order.
+  // Each database takes a round, and the database with the expired rows may be at any place in the order.
   const roundsOfOthers = (Number.parseInt(databases(tasksPerS), 10) - 1) / 2;
   return (((removal?.maxRounds ?? 0) - roundsOfOthers) * ROWS_AT_ONCE) / 600;
 }

@@ -21,7 +21,7 @@ const common = { account: ACCOUNT, upstream: UPSTREAM, registration, credits: cr
 const failure = { category: "timeout", retryable: true } as const;
 const failed = { ...common, body: '{"error":{}}', failure, usage: { total_tokens: 1 } };
 
-/** Codes in the first column of the rows of a section of docs/api.md. */
+/** Returns the codes in the first column of the rows of a section of docs/api.md. */
 function namesIn(heading: string): readonly string[] {
   const [, section = ""] = API_PAGE.split(`\n${heading}\n`);
   const [text = ""] = section.split(/\n##+ /);

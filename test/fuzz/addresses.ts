@@ -1,4 +1,7 @@
-/** A range of IP addresses. Those below are the special ones of the IANA registries, written without the relay's code. */
+/**
+ * A range of IP addresses. The ranges below are the special ones of the IANA registries, listed without the
+ * relay's code.
+ */
 type Cidr = readonly [first: bigint, length: number];
 
 const v4 = (a: number, b = 0, c = 0): bigint => BigInt(((a * 256 + b) * 256 + c) * 256);
@@ -28,7 +31,7 @@ export const SPECIAL_V4: readonly Cidr[] = [
   [v4(224), 3],
 ];
 
-/** Special ranges within 2000::/3; no addresses outside of it are allocated. */
+/** Special ranges within 2000::/3; outside of it no addresses are allocated. */
 export const SPECIAL_V6: readonly Cidr[] = [
   [v6(0x2001), 23],
   [v6(0x2001, 0xdb8), 32],
@@ -71,7 +74,7 @@ function isPublicV6(address: bigint): boolean {
   return isIn(GLOBAL_V6, address, 128) && !SPECIAL_V6.some((range) => isIn(range, address, 128));
 }
 
-/** Parses the normal form, which has no dotted part. */
+/** Parses the normal form of an IPv6 address, which has no dotted part. */
 function groupsOf(text: string): bigint {
   const [head = "", tail] = text.split("::");
   const left = head === "" ? [] : head.split(":");

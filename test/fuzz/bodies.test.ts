@@ -66,7 +66,7 @@ const SAMPLE = { callback_url: CALLBACK_URL, status: "failed" };
 interface Body<T> {
   readonly schema: z.ZodMiniType<T>;
   readonly valid: readonly unknown[];
-  /** Returns whether the contract admits the parsed JSON. */
+  /** Tells whether the contract allows the parsed JSON. */
   readonly isValid: (value: unknown) => boolean;
   readonly requireSound?: (value: T, given: unknown) => void;
   readonly cases?: number;
@@ -101,7 +101,10 @@ function jsonOf(bytes: Uint8Array) {
   }
 }
 
-/** Requires that known members that are null are left out and that all others stay, in their order. */
+/**
+ * Requires that known members with the value null are left out, and that all other members stay, in their
+ * order.
+ */
 function requireMetadataKept(event: z.output<typeof TaskFinishEvent>, given: unknown): void {
   if (event.id !== event.id.toLowerCase()) throw new Error("the id is not in lower case");
   if (event.status !== "completed") return;

@@ -71,7 +71,7 @@ const variable = fc.oneof(
     return fc.tuple(fc.constant(name), value);
   }),
 );
-/** The required variables with one to three that are damaged. */
+/** Generator of the required variables, one to three of which are damaged. */
 const environment = fc
   .array(variable, { minLength: 1, maxLength: 3 })
   .map((damaged): object => ({ ...REQUIRED, ...Object.fromEntries(damaged) }));
@@ -103,7 +103,7 @@ const isSecret = (text: string) => {
   return text.startsWith("whsec_") && length >= 24 && length <= 64;
 };
 
-/** @throws when the relay could not run with the configuration. */
+/** Requires that a relay can run with the configuration. @throws when it cannot. */
 function requireSound(config: Config): void {
   const { scheduleMs, publicUrl, settlementUrl, operatorCallbackUrl } = config;
   const secrets = [...(config.signingSecrets ?? []), ...(config.eventsSecrets ?? [])];

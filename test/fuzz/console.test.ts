@@ -43,7 +43,7 @@ fuzz("a session cookie of the console that was changed in any place is not accep
   cases: 20_000,
   check: async (text) => {
     const read = await sessionIn(text, KEYS);
-    // The last of 43 characters of base64 has two bits that mean nothing.
+    // The last of 43 characters of base64 has two bits that are ignored.
     const isSame = text.slice(0, -1) === TEXT.slice(0, -1) && text.length === TEXT.length;
     if (read !== null && !isSame) throw new Error("a changed cookie was accepted");
     if (text === TEXT && JSON.stringify(read) !== JSON.stringify(session))

@@ -9,12 +9,15 @@ interface Property<T> {
   readonly check: (input: T) => boolean | Promise<boolean>;
   /** Number of inputs at full scale. */
   readonly cases?: number;
-  /** Smallest share of the inputs to be accepted, and to be refused: otherwise the test shows little. */
+  /**
+   * Smallest share of the inputs that must be accepted, and also refused; with less of one kind the test would
+   * show little.
+   */
   readonly leastShare?: number;
 }
 
 const SEED = Number(process.env["FUZZ_SEED"] ?? 20_261_121);
-/** Share of the cases that run: 1 is the full search. */
+/** Share of the cases that run; 1 runs all of them. */
 const SCALE = Number(process.env["FUZZ_SCALE"] ?? 0.05);
 
 /** Defines a test of one property. A failure shows the seed, the path to the case and the smallest input found. */
@@ -39,12 +42,12 @@ export function weighted<T>(
   return fc.oneof(...choices.map(([weight, arbitrary]) => ({ weight, arbitrary })));
 }
 
-/** Generates `inputs` in `percent` of a hundred cases, and null in the others. */
+/** Generates `inputs` in `percent` of a hundred cases, and null in the other cases. */
 export function rarely<T>(percent: number, inputs: fc.Arbitrary<T>): fc.Arbitrary<T | null> {
   return weighted<T | null>([100 - percent, fc.constant(null)], [percent, inputs]);
 }
 
-/** `value` after up to `max` changes, often none. */
+/** Generates `value` after up to `max` changes, often after none. */
 export function changed<T>(
   value: fc.Arbitrary<T>,
   change: fc.Arbitrary<(value: T) => T>,

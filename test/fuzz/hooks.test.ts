@@ -11,7 +11,7 @@ import { requireSound } from "./news.ts";
 
 const decoder = new TextDecoder();
 
-/** A valid hook with a changed body; the body is undefined when it is not JSON. */
+/** Generates valid hooks with a changed body; the body is undefined when it is not JSON. */
 function hooksOf({ provider, hooks }: Fixtures): fc.Arbitrary<{ json: unknown; hook: Hook }> {
   const path = `/hooks/${provider}/task/token`;
   const cases = examplesIn(hooks).map(({ body, headers }) => {
@@ -32,7 +32,7 @@ function understands(adapter: HookAdapter, json: unknown, hook: Hook): boolean {
   return observation !== null && requireSound(observation) !== null;
 }
 
-/** Requires that the answer to a handshake is JSON with nothing but the challenge. */
+/** Requires that the answer to a handshake is JSON that contains the challenge and nothing else. */
 function requireHandshake(answer: string): void {
   const { challenge, ...others }: { challenge?: unknown } = JSON.parse(answer);
   const isEcho = typeof challenge === "string" && Object.keys(others).length === 0;

@@ -9,7 +9,7 @@ export const hostileKey = fc.constantFrom(...ODD_KEYS, ...JAVASCRIPT, ...KNOWN);
 
 const VIDEO = "https://cdn.example.net/video.mp4";
 const NUMBERS = [0, -0, -1, 1, 0.5, 1e308, 5e-324, 2 ** 53, 2 ** 60, -(2 ** 53)];
-/** Around the limit between seconds and milliseconds, and a time in milliseconds. */
+/** Numbers around the limit between times in seconds and times in milliseconds, and a time in milliseconds. */
 const TIMES = [1e11, 99_999_999_999, 100_000_000_001, 1_792_497_600_250];
 const NUMBER_TEXTS = ["0", "-1", "5s", "1e3", "9".repeat(400)];
 const ODD_TEXTS = ["", " ", "null", "[", '{"a":1}', "\ud800", "\udfff\ud800", "\u0000"];
@@ -26,7 +26,7 @@ const OBJECTS = [
   { toString: 1, valueOf: 2, toJSON: 3 },
   JSON.parse('{"__proto__":{"status":"completed"}}'),
 ];
-/** Slow to read, for instance by a number parser that backtracks; therefore used rarely. */
+/** Large values, which a careless parser reads slowly, e.g. one that backtracks; they are used rarely. */
 const LARGE = [
   "a".repeat(5_000),
   "\u00e9".repeat(20_000),
@@ -36,7 +36,7 @@ const LARGE = [
   Object.fromEntries(Array.from({ length: 200 }, (_, i) => [`k${i}`, i])),
 ];
 
-/** Any value of JSON. */
+/** Generator of any JSON value. */
 export const hostileValue: fc.Arbitrary<unknown> = weighted(
   [92, fc.constantFrom(null, true, false, ...NUMBERS, ...TIMES, ...TEXTS, ...LISTS, ...OBJECTS)],
   [5, fc.jsonValue({ maxDepth: 2 })],

@@ -17,7 +17,7 @@ import { type HookToken, requestsTo, type SentRequest } from "./requests.ts";
 import { ENVS, newWorld, RECORDS, type World } from "./world.ts";
 import { memberOf } from "./wire.ts";
 
-// Node has no base class of Durable Objects; the objects themselves are the relay's own.
+// Node lacks the base class of Durable Objects; the classes of the objects are the relay's own.
 vi.mock("cloudflare:workers", () => ({
   DurableObject: class {
     readonly ctx: unknown;
@@ -37,7 +37,7 @@ vi.mock("cloudflare:durable-objects", () => ({
 
 const ORIGIN = "https://relay.example.com";
 const HOOKED = ["ark", "fal", "kie", "kling", "luma", "minimax", "openrouter", "replicate", "vidu"];
-/** Problems that a later attempt may not meet. */
+/** Codes of problems that may disappear at a later attempt. */
 const TEMPORARY: readonly string[] = ["unavailable", "index_disabled"];
 const WITH_TASK = new Set(
   "task_exists task_open task_settled conflicting_result series_running no_callback idempotency_key_reused".split(
@@ -48,7 +48,7 @@ const WITH_TASK = new Set(
 vi.useFakeTimers({ toFake: ["Date"], now: NOW });
 for (const method of ["log", "warn", "error"] as const)
   vi.spyOn(console, method).mockImplementation(() => {});
-// Globals of workerd that the relay uses and Node lacks.
+// Adds the globals of workerd that the relay uses and Node lacks.
 Reflect.set(globalThis, "Cloudflare", {
   compatibilityFlags: {
     global_fetch_strictly_public: true,
@@ -59,7 +59,7 @@ Reflect.set(crypto.subtle, "timingSafeEqual", (a: ArrayBuffer, b: ArrayBuffer) =
   const other = new Uint8Array(b);
   return a.byteLength === b.byteLength && new Uint8Array(a).every((byte, i) => byte === other[i]);
 });
-// Waiting takes no time.
+// Makes every wait end at once.
 Reflect.set(globalThis, "scheduler", {
   wait: async (ms: number) => vi.setSystemTime(Date.now() + ms),
 });
@@ -81,7 +81,7 @@ const tokens: readonly HookToken[] = await Promise.all(
   ),
 );
 
-// The first request of an isolate notes the jurisdiction, whatever it is answered.
+// The first request of an isolate stores the jurisdiction, whatever its answer is.
 for (const env of ENVS) await app.fetch(new Request(`${ORIGIN}/healthz`), env);
 
 async function requireContract(request: SentRequest): Promise<boolean> {
@@ -112,7 +112,7 @@ async function answer(request: SentRequest): Promise<Response> {
   throw new Error("the relay did not answer");
 }
 
-/** Returns the request without what authenticates it. */
+/** Returns the request without the parts that authenticate its sender. */
 function askedBy({ method, path, headers }: SentRequest): Request {
   return new Request(ORIGIN + path, { method, headers });
 }

@@ -27,7 +27,7 @@ function members(count: number): JsonObject {
   return Object.fromEntries(Array.from({ length: count }, (_, i) => [`key-${i}`, i]));
 }
 
-/** Parts whose repetition leads a pattern that searches for something into most of its branches. */
+/** Parts of texts. A pattern that searches in a text made of one of them goes through most of its branches. */
 const PARTS = [
   ..."a-|a.|1|?|@|:|://|https://|http://a:|https://a@|a://b:c/|?a|?a=|#|/hooks/|/hooks/a-".split(
     "|",

@@ -1,16 +1,22 @@
 import { expect } from "vitest";
 
-/** Work for input of a given length. */
+/** Function that prepares an input of the given length, and returns the work on this input. */
 export type Work = (length: number) => () => unknown;
 
-/** Linear work takes 4 times as long for input of 4 times the length, quadratic work 16 times. */
+/**
+ * Largest factor by which the time may grow when the input gets 4 times as long: linear work takes 4 times as
+ * long, quadratic work 16 times.
+ */
 const MAX_GROWTH = 9;
 const RUNS = 3;
 const ROUNDS = 5;
-/** Shorter times, in milliseconds, cannot be compared. */
+/** Time in milliseconds below which two durations cannot be compared. */
 const LEAST_MS = 0.05;
 
-/** Expects time in proportion to the length. The shortest times count, so a busy machine does no harm. */
+/**
+ * Expects that the time is proportional to the length. Compares the shortest of several times, so that a busy
+ * machine does not make the test fail.
+ */
 export function expectLinear(work: Work, length: number): void {
   const [small, large] = [work(length), work(4 * length)];
   let growth = Infinity;
@@ -29,7 +35,7 @@ function shortestMs(work: () => unknown): number {
   return Math.min(...times);
 }
 
-/** Repeats a text to a given length. */
+/** Repeats a text until it has the given length. */
 export function repeated(part: string, length: number): string {
   return part.repeat(Math.ceil(length / part.length));
 }

@@ -25,7 +25,9 @@ const NONE: Filters = {
   since: null,
   until: null,
 };
-/** Lists that differ in one filter each; a cursor of one must not fit another. */
+/**
+ * Filters of lists, each with one filter that differs; a cursor of one list must not be accepted for another.
+ */
 const LISTS: readonly Filters[] = [
   NONE,
   { ...NONE, status: "failed" },
@@ -39,7 +41,7 @@ const LISTS: readonly Filters[] = [
 ];
 const PLACE = { createdAt: 1_792_497_600_250, id: "0199f3a2-7c41-4d7e-9b1a-2f60c1d2e3f4" };
 
-/** Cursors signed with the newest, an older and a foreign key, each with the filters of its list. */
+/** Cursors signed with the newest key, an older one and a foreign one, each with the filters of its list. */
 const MADE = await Promise.all(
   LISTS.flatMap((filters) =>
     [KEYS, KEYS.slice(1), OTHER_KEYS].map(async (keys) => ({

@@ -4,10 +4,10 @@ import { hostileKey, hostileValue } from "./hostile.ts";
 import { textChange } from "./text.ts";
 
 type Entries = readonly (readonly [key: string, value: unknown])[];
-/** A change of the member number `i`; in an empty list or object only an insertion changes anything. */
+/** A change of the member number `i`; in an empty list or object it can only insert a member. */
 type Change = (entries: Entries, i: number) => Entries;
 
-/** A value of the same type, or the text of a number. */
+/** Generator of a value of the same type, or of a number's text. */
 const similarValue: fc.Arbitrary<(value: unknown) => unknown> = fc
   .tuple(
     textChange,
@@ -56,13 +56,13 @@ const change: fc.Arbitrary<Change> = weighted(
   [6, rearrangement],
 );
 
-/** Positions on the way to a member; the empty path is the whole value. */
+/** Generator of the positions on the way to a member of a value; an empty path means the whole value. */
 const path = weighted<readonly number[]>(
   [1, fc.constant([])],
   [9, fc.array(fc.nat(), { minLength: 1, maxLength: 4 })],
 );
 
-/** One change of the structure of a JSON value, at any depth. */
+/** Generator of one change of the structure of a JSON value, at any depth. */
 export const jsonChange: fc.Arbitrary<(value: unknown) => unknown> = fc.tuple(path, change).map(
   ([way, apply]) =>
     (value) =>
@@ -82,13 +82,13 @@ function changedAt(
   return withValue(() => rebuilt)(entries, i);
 }
 
-/** One of the `valid` values after up to `max` changes. */
+/** Generates one of the `valid` values after up to `max` changes. */
 export function mutated(valid: readonly unknown[], max = 3): fc.Arbitrary<unknown> {
   return changed(fc.constantFrom(...valid), jsonChange, max);
 }
 
 const encoder = new TextEncoder();
-/** Numbers that `JSON.stringify` never writes; some are not JSON. */
+/** Generator of spellings of numbers that `JSON.stringify` never writes; some are not JSON. */
 const numberText = fc.constantFrom(
   ..."1e400 -1e400 1E2 1.0 -0 01 1e-400 0x10 NaN 1_000".split(" "),
 );
@@ -116,7 +116,7 @@ const BYTE_CHANGES: readonly ByteChange[] = [
   () => [],
 ];
 
-/** One change of bytes, somewhere in them. */
+/** Generator of one change of bytes at any place. */
 export const byteChange: fc.Arbitrary<(bytes: Bytes) => Bytes> = fc
   .tuple(fc.constantFrom(...BYTE_CHANGES), fc.nat(), fc.nat(255), fc.constantFrom(...INSERTED))
   .map(([apply, position, byte, inserted]) => (bytes) => {
@@ -124,7 +124,10 @@ export const byteChange: fc.Arbitrary<(bytes: Bytes) => Bytes> = fc
     return new Uint8Array(apply(bytes.subarray(0, at), bytes.subarray(at), byte, inserted));
   });
 
-/** JSON text of the values in UTF-8, sometimes with a damaged number, a further member or damaged bytes. */
+/**
+ * Generates the JSON text of the values in UTF-8, sometimes with a damaged number, a further member or damaged
+ * bytes.
+ */
 export function jsonBytes(values: fc.Arbitrary<unknown>): fc.Arbitrary<Bytes> {
   return fc
     .tuple(values, rarely(5, numberText), rarely(3, memberText), rarely(15, byteChange))
@@ -137,7 +140,7 @@ export function jsonBytes(values: fc.Arbitrary<unknown>): fc.Arbitrary<Bytes> {
     });
 }
 
-/** Lets fast-check print bytes as text. */
+/** Makes fast-check print bytes as text. */
 function readable(bytes: Bytes): Bytes {
   const print = () => JSON.stringify(new TextDecoder().decode(bytes));
   return Object.defineProperty(bytes, fc.toStringMethod, { value: print });

@@ -56,7 +56,10 @@ const records: readonly TaskRecord[] = [
   failed,
   ...(charging.kind === "changed" ? [charging.record] : []),
 ];
-/** Records as earlier builds, without upstreams and the index, and a later build would write them. */
+/**
+ * Records in the form in which earlier builds (without upstreams and index) and a later build would store
+ * them.
+ */
 const older = records.map((record) => without(record, ["upstream", "publication", "tracking"]));
 const newer = records.map((record) => ({ ...record, v: 2, shard: "b" }));
 const valid: readonly object[] = [...records, ...older, ...newer];
@@ -65,13 +68,13 @@ function without(record: object, names: readonly string[]): object {
   return Object.fromEntries(Object.entries(record).filter(([key]) => !names.includes(key)));
 }
 
-/** @throws when a text is not a JSON object. */
+/** Requires that a text is a JSON object. @throws when it is not. */
 function requireObject(text: string): void {
   const value: unknown = JSON.parse(text);
   if (typeof value !== "object" || value === null) throw new Error(`the text is ${text}`);
 }
 
-/** @throws when the work loop could not continue with the record. */
+/** Requires that the work loop can continue with the record. @throws when it cannot. */
 function requireUsable(record: TaskRecord): void {
   const wake = wakeAt(record, POLICY);
   if (!Number.isSafeInteger(wake)) throw new Error(`the next wake is at ${wake}`);
@@ -103,7 +106,7 @@ fuzz(
   },
 );
 
-/** @throws any error other than the documented one. */
+/** Parses a stored record; null when it is refused with the documented error. @throws any other error. */
 function parsed(value: unknown): TaskRecord | null {
   try {
     return parseRecord(value);

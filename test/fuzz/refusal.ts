@@ -14,7 +14,7 @@ export function parsedBy<T>(parse: () => T): Parsed<T> {
   }
 }
 
-/** @throws an error that does not refuse invalid input with issues. */
+/** Requires that an error refuses invalid input and has issues. @throws the error when it does not. */
 export function requireRefusal(error: unknown): void {
   if (!(error instanceof Problem)) throw error;
   const { code, details } = error;
@@ -22,7 +22,7 @@ export function requireRefusal(error: unknown): void {
   requireIssues(details.issues);
 }
 
-/** @throws when the issues do not say what is wrong and where. */
+/** Requires that the issues state what is wrong and where. @throws when they do not. */
 export function requireIssues(issues: unknown): void {
   if (!Array.isArray(issues) || issues.length === 0) throw new Error("the refusal has no issues");
   for (const { path, message } of issues) {

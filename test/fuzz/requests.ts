@@ -5,7 +5,10 @@ import { jsonBytes, jsonChange } from "./mutations.ts";
 import { changedText, headerText } from "./text.ts";
 import { ACCOUNT_KEY, OPERATOR_KEY, RECORDS, UNKNOWN_ID } from "./world.ts";
 
-/** Sender of a request: with a right key, a wrong one, a signature that is added last, or neither. */
+/**
+ * Kind of the sender of a request: with a valid key, a wrong key, a signature that is added last, or no
+ * credentials.
+ */
 export type Sender = "operator" | "account" | "wrong" | "signed" | "nobody";
 
 export interface SentRequest {
@@ -81,7 +84,10 @@ const HEADERS: Readonly<Record<string, string>> = {
 };
 const METHODS = ["GET", "POST", "PUT", "DELETE", "HEAD", "OPTIONS", "PATCH"];
 
-/** Requests to the given routes, damaged anywhere. @param tokens of hooks, by connection and task id. */
+/**
+ * Generates requests to the given routes, with damage at any place. @param tokens tokens of hook URLs, by
+ * connection and task id.
+ */
 export function requestsTo(
   routes: readonly Route[],
   tokens: readonly HookToken[],
@@ -130,7 +136,7 @@ const header = weighted(
       [1, changedText(value, 2).map((text) => ({ [name]: headerText(text) }))] as const,
   ),
 );
-/** A damaged operator key that is never a right one. */
+/** Generator of damaged operator keys, none of which is valid. */
 const wrongKey = changedText(`Bearer ${OPERATOR_KEY}`, 2).map((text) => {
   const key = headerText(text).trim();
   return key.toLowerCase().endsWith(OPERATOR_KEY) ? "Bearer test-only-operator-kex" : key;
@@ -158,7 +164,7 @@ function pathOf(pattern: string, tokens: readonly HookToken[]): fc.Arbitrary<str
   return weighted([9, path], [1, damaged]);
 }
 
-/** JSON text of a body that lacks some of its members half of the time, and is often damaged. */
+/** Generates the JSON text of a body, of which half lack some members and many are damaged. */
 function bodyOf(path: string): fc.Arbitrary<Uint8Array<ArrayBuffer>> {
   const valid = path.startsWith("/hooks/") ? HOOKS : [BODIES[path] ?? {}];
   const bodies = valid.flatMap((body) => {

@@ -18,7 +18,7 @@ const ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789
 
 interface Signed {
   readonly timestamp: string;
-  /** `v1,…` */
+  /** Text of the signature, `v1,…`. */
   readonly signature: string;
   readonly isOurs: boolean;
 }
@@ -26,7 +26,7 @@ interface Signed {
 interface Sent {
   readonly headers: Readonly<Record<string, string>>;
   readonly body: Uint8Array<ArrayBuffer>;
-  /** The message from which this one was made. */
+  /** Message from which this one was made by changes. */
   readonly signed: Signed;
 }
 
@@ -42,7 +42,7 @@ const MADE: readonly Signed[] = await Promise.all(
   ),
 );
 
-/** Header values that hold the signature among others, or in another version or alphabet. */
+/** Header values that contain the signature beside others, or in another version or alphabet. */
 const SPELLINGS: readonly ((signature: string, other: string, times: number) => string)[] = [
   (signature) => signature,
   (signature, other) => `${other} ${signature}`,
@@ -89,7 +89,7 @@ const damages = weighted(
 
 /** Decides without cryptography whether a message has a right secret, these bytes and a recent time. */
 function isGenuine({ headers: given, body, signed }: Sent): boolean {
-  // As a receiver reads them: without spaces around the values.
+  // Receivers read header values without the spaces around them.
   const headers = new Headers(given);
   const timestamp = headers.get("webhook-timestamp");
   const isSame =
@@ -117,7 +117,7 @@ fuzz(
     check: async (sent) => {
       const secrets = [SECRET, OLDER].filter((secret) => secret !== undefined);
       const isAccepted = await verify(new Headers(sent.headers), sent.body, secrets, NOW);
-      // The list may also hold the signature of another message that equals this one.
+      // The header may also contain the signature of another message with the same content.
       const isWanted = MADE.some((signed) => isGenuine({ ...sent, signed }));
       if (isAccepted !== isWanted)
         throw new Error(isAccepted ? "a forged message was accepted" : "the message was refused");

@@ -33,7 +33,7 @@ export class MemoryStorage {
     this.#values.clear();
   }
 
-  /** All that is stored, as text. */
+  /** Everything that is stored, as text. */
   get content(): string {
     const tables = this.#tables.map((table) => this.#run(`SELECT * FROM ${table}`, []));
     return JSON.stringify([...this.#values, ...tables]);
@@ -48,14 +48,14 @@ export class MemoryStorage {
 
   #run(query: string, values: readonly unknown[]): Row[] {
     this.#database ??= new DatabaseSync(":memory:");
-    // Only the schema has several statements; it binds nothing.
+    // Only the statement that creates the schema consists of several statements; it has no parameters.
     if (!query.includes("CREATE TABLE")) return this.#database.prepare(query).all(...values);
     this.#database.exec(query);
     return [];
   }
 }
 
-/** Returns a stub of the object: each method is asynchronous and copies what it takes and answers. */
+/** Returns a stub of the object: each method is asynchronous and copies its arguments and its result. */
 export function stubOf(object: object): object {
   return new Proxy(object, {
     get:

@@ -23,7 +23,7 @@ const CHANGES: readonly Change[] = [
   (head, tail, _piece, times) => head + tail + tail.slice(-1).repeat(times),
 ];
 
-/** One change of a text, somewhere in it. */
+/** Generator of one change of a text at any place. */
 export const textChange: fc.Arbitrary<(text: string) => string> = fc
   .tuple(fc.constantFrom(...CHANGES), fc.nat(), piece, fc.constantFrom(1, 64, 256, 2048))
   .map(([change, position, inserted, times]) => (text) => {
@@ -35,7 +35,7 @@ export function changedText(text: string | fc.Arbitrary<string>, max = 3): fc.Ar
   return changed(typeof text === "string" ? fc.constant(text) : text, textChange, max);
 }
 
-/** `text` without the characters that a header cannot carry. */
+/** Returns `text` without the characters that a header cannot contain. */
 export function headerText(text: string): string {
   return text.replaceAll(/[^\t\x20-\x7e\x80-\xff]/gu, "");
 }

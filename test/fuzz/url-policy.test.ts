@@ -21,7 +21,7 @@ const PATHS = ["/callbacks", "", "/a?b=c#d", "/@", "?@x", "#@", "/\u00e9"];
 const path = fc.constantFrom(...PATHS, `/${"a".repeat(2_030)}`);
 
 const any = (bits: bigint) => fc.bigInt({ min: 0n, max: (1n << bits) - 1n });
-/** IPv4 addresses, half of them special ones. */
+/** Generator of IPv4 addresses, of which half are special. */
 const addressV4 = fc.oneof(
   any(32n),
   fc
@@ -33,7 +33,7 @@ const fullWidth = (host: string) =>
   host.replaceAll(/[0-9.]/g, (char) => String.fromCodePoint(0xfee0 + (char.codePointAt(0) ?? 0)));
 const percentEncoded = (host: string) =>
   host.replaceAll(/./g, (char) => `%${(char.codePointAt(0) ?? 0).toString(16)}`);
-/** IPv4 addresses in any spelling: decimal, octal or hexadecimal, with one to four parts. */
+/** Generator of IPv4 addresses in any spelling: decimal, octal or hexadecimal, with one to four parts. */
 const hostV4 = fc
   .tuple(
     addressV4,
@@ -53,7 +53,7 @@ const addressV6 = fc.oneof(
     .tuple(fc.constantFrom(...SPECIAL_V6), any(128n))
     .map(([[first, length], low]) => first | (low >> BigInt(length))),
   fc.tuple(fc.constantFrom(...CARRYING_V4), addressV4).map(([prefix, low]) => prefix | low),
-  // 6to4 carries the IPv4 address in its middle.
+  // An address of the 6to4 range contains the IPv4 address in its middle.
   addressV4.map((address) => (0x2002n << 112n) | (address << 80n)),
   any(2n),
 );
@@ -74,7 +74,9 @@ function spelled(part: bigint, radix: number): string {
   return `${radix === 10 ? "" : prefix}${part.toString(radix)}`;
 }
 
-/** Returns whether the contract admits the URL. The host is judged as `URL`, and therefore `fetch`, reads it. */
+/**
+ * Tells whether the contract accepts the URL. The host is judged as `URL`, and therefore `fetch`, reads it.
+ */
 function isAdmitted(text: string): boolean {
   const url = URL.parse(text);
   if (url === null || url.protocol !== "https:") return false;

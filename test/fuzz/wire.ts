@@ -41,7 +41,7 @@ const oneOf =
   (value) =>
     values.includes(value);
 
-/** Returns an own member; inherited ones are undefined. */
+/** Returns an own member of an object; undefined for an inherited one. */
 export function memberOf(value: unknown, name: string): unknown {
   if (typeof value !== "object" || value === null || !Object.hasOwn(value, name)) return undefined;
   return Reflect.get(value, name);
@@ -64,7 +64,7 @@ export function isShallow(value: unknown, levels = MAX_DEPTH): boolean {
   return levels > 0 && Object.values(value).every((member) => isShallow(member, levels - 1));
 }
 
-/** A longer host is refused before it is parsed. */
+/** Largest length of a host in characters; a longer one is refused before it is parsed. */
 const MAX_HOST_CHARS = 512;
 
 const isHttpUrl: Test = (value) => {

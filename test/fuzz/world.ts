@@ -43,7 +43,7 @@ const PREPARED: readonly TaskRecord[] = [
   ...(charging.kind === "changed" ? [charging.record] : []),
 ];
 
-/** One task in each state, by its id. */
+/** Tasks by id, one in each state. */
 export const RECORDS: ReadonlyMap<string, TaskRecord> = new Map(
   PREPARED.map((record, i) => {
     const id = `0199f3a2-000${i}-4000-8000-000000000000`;
@@ -54,7 +54,7 @@ const KEY_HASH = hexOf(
   await crypto.subtle.digest("SHA-256", new TextEncoder().encode(ACCOUNT_KEY)),
 );
 
-/** The objects of a relay in memory, as they are before one request. */
+/** The objects of a relay, in memory, in the state before a request. */
 export class World {
   readonly #storages = new Map<string, MemoryStorage>();
   readonly #before = new Map<string, string>();
@@ -85,7 +85,7 @@ export class World {
     );
   }
 
-  /** Waits for the work that continued after the answer. */
+  /** Waits until the work that continues after an answer has ended. */
   async settle(): Promise<void> {
     while (this.#background.length > 0) await Promise.all(this.#background.splice(0));
   }
@@ -114,7 +114,7 @@ function prepareAccount(name: string, create: () => AccountObject): void {
   const object = create();
   if (name === `keys:${KEY_HASH.slice(0, 1)}`) {
     object.claimKeyHash(KEY_HASH, { accountId: ACCOUNT.id, role: "full" });
-    // The first use of a day writes the day.
+    // The first use of a key on a day stores the day.
     object.useKeyHash(KEY_HASH, Math.floor(Date.now() / DAY));
   } else if (name === `account-keys:${ACCOUNT.id}`) {
     const shown = {

@@ -7,7 +7,7 @@ import { evict, stubOf } from "../worker/objects.ts";
 
 const undo: (() => void)[] = [];
 
-/** Removes after each test what `restartWith` has bound. */
+/** Removes, after each test, the bindings that `restartWith` has set. */
 export function useBindings(): void {
   afterEach(() => {
     for (const each of undo.splice(0).toReversed()) each();
@@ -48,7 +48,7 @@ export function metered(real: D1Database) {
 
 /**
  * Returns a database each of whose answers waits for the gate, which gets the SQL.
- * @param see gets the answer to each statement.
+ * @param see function that is called with the answer to each statement.
  */
 export function gated(
   real: D1Database,

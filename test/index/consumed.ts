@@ -3,7 +3,10 @@ import { env } from "cloudflare:workers";
 import { vi } from "vitest";
 import worker from "../../src/index.ts";
 
-/** Consumes messages with these bodies, whose ids are 0, 1 and so on. @returns what became of them. */
+/**
+ * Lets the consumer handle messages with these bodies, whose ids are 0, 1 and so on. @returns which messages
+ * were acknowledged and which are to be repeated.
+ */
 export async function consumed(bodies: readonly unknown[], bindings: object = {}) {
   const messages = bodies.map((body, id) => ({
     id: String(id),

@@ -42,7 +42,7 @@ const histories = fc.uniqueArray(history, {
   selector: ([first]) => first?.id,
 });
 
-/** Rows in some order, each at least once, cut into batches. */
+/** Generates an order in which rows arrive: each at least once, divided into batches. */
 function delivered(rows: readonly IndexRow[]): fc.Arbitrary<readonly (readonly IndexRow[])[]> {
   const copies = fc.array(fc.constantFrom(...rows), { maxLength: 8 });
   return copies

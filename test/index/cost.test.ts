@@ -26,7 +26,10 @@ import {
 
 useIndex();
 
-/** Returns the id of a new task whose rows are counted; the tables exist before, as their cost is not its own. */
+/**
+ * Returns the id of a new task whose rows are counted. The tables of the index exist before, so that their
+ * creation is not counted.
+ */
 async function meteredTask() {
   const meter = metered(db);
   const [warm, id] = [crypto.randomUUID(), crypto.randomUUID()];

@@ -7,7 +7,7 @@ import { aRow, callWith, insert, list, listAll, useIndex } from "./support.ts";
 
 useIndex();
 
-/** Rows that one page of a list examines at most. */
+/** Largest number of rows that one page of a list examines. */
 const MAX_SCANNED = 10_000;
 const INVALID = invalid("/cursor");
 
@@ -59,7 +59,7 @@ it.each([
 ])(
   "GET /v1/tasks lists 3,000 tasks once each, newest first, while other tasks arrive, with the query ?limit=200%s",
   async (filter, account) => {
-    // Several in a millisecond, as in a burst.
+    // Several tasks are created in the same millisecond, as in a burst.
     const rows = Array.from({ length: TASKS }, (_, i) =>
       aRow({ createdAt: START - 10_000_000 + Math.floor(i / 3), account }),
     );

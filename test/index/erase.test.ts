@@ -21,7 +21,7 @@ import {
 
 useIndex();
 
-/** Makes a settled task whose alarm has begun to publish it. */
+/** Creates a settled task whose alarm has begun to write its row to the index. */
 async function publishing(bindings: object, hasBegun: () => boolean) {
   aReceiver();
   const id = await register();

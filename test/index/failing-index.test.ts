@@ -25,7 +25,7 @@ type Gate = () => Promise<unknown>;
 const fail: Gate = () => Promise.reject(new Error("D1 is unavailable"));
 const hang: Gate = () => new Promise<never>(() => undefined);
 
-/** Lets the time limit of the call to the index pass, and then answers or never does. */
+/** Builds the gate of an index that answers a call only after its time limit, or never. */
 function tooLate(answer: Gate, limitMs = INDEX_TIMEOUT_MS): Gate {
   const passLimit = holdTimers(limitMs);
   return () => {
@@ -40,7 +40,7 @@ const FAULTS: readonly [string, () => Gate][] = [
   ["answers too late", () => tooLate(() => Promise.resolve())],
 ];
 
-/** Registers a task whose index has the fault while `fault.isOn`. */
+/** Registers a task on a relay whose index has the fault while `fault.isOn` is true. */
 async function withFault(gate: Gate) {
   const fault = { isOn: true, asked: 0 };
   const id = await register();

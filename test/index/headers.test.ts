@@ -10,7 +10,7 @@ import { anOutside, answering } from "../worker/outside.ts";
 import { aCompletion, CALLBACK_URL, completed, register } from "../worker/tasks.ts";
 import { indexed } from "./support.ts";
 
-/** A request to a route that succeeds. */
+/** A request to a route, made so that it succeeds. */
 interface Example {
   readonly path: string;
   readonly body?: unknown;
@@ -63,7 +63,7 @@ async function exampleOf({ method, path }: Route): Promise<Example> {
 
 /** Routes whose answers anyone may cache. */
 const PUBLIC = ["GET /.well-known/jwks.json", "GET /openapi.json"];
-/** A page of another site. */
+/** Origin of a page of another site. */
 const FOREIGN = { Origin: "https://elsewhere.example.net" };
 
 beforeAll(async () => {

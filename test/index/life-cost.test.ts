@@ -24,7 +24,7 @@ useIndex();
 
 const SECOND = 1_000;
 const END = START + 110 * SECOND;
-/** Ends of jobs without hooks, each found by the poll that names it. */
+/** End times of jobs without hooks, by the number of the poll that finds the end. */
 const POLLED_ENDS = {
   first: START + 20 * SECOND,
   sixth: START + 136.5 * SECOND,
@@ -40,9 +40,9 @@ interface Life {
   /** End of the job; Unix milliseconds. */
   readonly endAt?: number;
   readonly receiver?: Site;
-  /** Number of totals of the index that the task raises, if it is not three (accepted, ended, attempts). */
+  /** Number of totals of the index that the task raises; by default three (accepted, ended, attempts). */
   readonly totals?: number;
-  /** What the life uses, as docs/cost.md and `npm run cost` have it. */
+  /** Consumption of the task as docs/cost.md and `npm run cost` state it. */
   readonly meters: Meters;
 }
 
@@ -118,7 +118,7 @@ async function livePolled(life: MeteredLife): Promise<void> {
   await life.liveUntil(POLLED_ENDS.seventh + 60 * SECOND);
 }
 
-/** Lives through a job of Ark that ends after 110 s and sends three hooks. */
+/** Lets a job of Ark end after 110 s and send three hooks. */
 async function liveHooked(life: MeteredLife): Promise<void> {
   const hookUrl = await attached(life);
   const hook = async (status: string, at: number) => {
@@ -136,7 +136,7 @@ function ark(endAt: number) {
   return { id: JOB, status: Date.now() < START + 10 * SECOND ? "queued" : "running" };
 }
 
-/** Lets the time limit of an attempt be up at once. */
+/** Lets the time limit of an attempt pass at once. */
 function hurry(): void {
   const start = globalThis.setTimeout;
   vi.spyOn(globalThis, "setTimeout").mockImplementation((run, delay, ...values) =>
@@ -144,7 +144,7 @@ function hurry(): void {
   );
 }
 
-/** Answers after the time that an answer takes. */
+/** Builds a site that answers after `ms` milliseconds. */
 function after(ms: number, body: () => object): Site {
   return (sent, signal) => {
     const answer = body();

@@ -13,9 +13,12 @@ import type { Outside } from "../worker/outside.ts";
 import { gated, metered, restartWith } from "./bindings.ts";
 import { DAY, db } from "./support.ts";
 
-/** One task on a relay whose meters are read. */
+/** A task on a relay that counts requests, rows and log lines. */
 export class MeteredLife {
-  /** Random but for its end, which decides the times of the polls, so that every run counts the same. */
+  /**
+   * Id of the task, random except for its end, which decides the times of the polls; so every run counts the
+   * same.
+   */
   readonly id = `${crypto.randomUUID().slice(0, -8)}40000000`;
   readonly #bindings: object;
   readonly #d1 = metered(db);
@@ -78,13 +81,13 @@ export class MeteredLife {
     return (await this.#peek()).record === undefined;
   }
 
-  /** Removes the row of the task, whose time is over. */
+  /** Removes the row of the task, whose retention is over, from the index. */
   async sweep(): Promise<void> {
     const retention = { retentionMs: 28 * DAY, indexRetentionMs: 7 * DAY };
     await removeExpired(this.#d1.INDEX_DB, retention, Date.now(), new TimeBudget(DAY));
   }
 
-  /** Returns what was counted until now. */
+  /** Returns the counts so far. */
   async meters(): Promise<Meters> {
     const { read, written } = (await this.#storage).count();
     const objectRequests = callsOf(this.#objectCalls.map(({ spy }) => spy));

@@ -14,7 +14,7 @@ import { aRow, callWith, cron, db, indexed, insert, finish } from "./support.ts"
 
 useBindings();
 
-/** Stands wherever an operator or a client supplies text. */
+/** Text that stands wherever an operator or a client can supply one. */
 const MARK = "planted-marker";
 
 const lines: string[] = [];

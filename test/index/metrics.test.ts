@@ -23,7 +23,7 @@ useIndex();
 const BOUNDS_S = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 180, 200];
 const BOUNDS = [...BOUNDS_S, 600, 780, 800, 900, 3600, "+Inf"];
 
-/** Reads the metrics of a relay that has none cached. The size of the database is shown as N. */
+/** Reads the metrics of a relay without cached ones, and writes N in place of the size of the database. */
 async function metrics(bindings: object = {}): Promise<readonly string[]> {
   const headers = { Accept: "application/openmetrics-text;version=1.0.0,text/plain;q=0.5" };
   const VERSION = { id: "version-1", tag: "", timestamp: "" };
@@ -49,7 +49,7 @@ const counter = (name: string, help: string, ...samples: readonly string[]) => [
   ...samples.map((sample) => `task_relay_${name}_total${sample}`),
 ];
 
-/** Returns the totals as `/metrics` has them. */
+/** Returns the totals that `/metrics` contains. */
 const totals = (
   [accepted, completed, failed, refunds]: readonly number[],
   outcomes: OutcomeCounts = {},
@@ -73,7 +73,7 @@ const deployment = (paused: 0 | 1) => [
   ...gauge("paused", "1 while PAUSED is set.", ` ${paused}`),
 ];
 
-/** @param samples seconds by their labels, of which one that is empty stands for no label. */
+/** Returns the lines of a histogram. @param samples seconds by labels; an empty text means no label. */
 function histogram(
   base: string,
   help: string,

@@ -28,7 +28,7 @@ const OPERATOR_TIMEOUT_MS = 5_000;
 
 useIndex();
 
-/** Makes a task whose three attempts have failed. */
+/** Creates a task whose three attempts have failed. */
 async function failedTask(bindings: object = OPERATOR_BINDINGS, fields = {}): Promise<string> {
   const id = await taskBeforeLastAttempt(bindings, fields);
   pass(600_000);
@@ -37,7 +37,7 @@ async function failedTask(bindings: object = OPERATOR_BINDINGS, fields = {}): Pr
   return id;
 }
 
-/** Makes a task with two of its three attempts made. */
+/** Creates a task of whose three attempts two have been made. */
 async function taskBeforeLastAttempt(
   bindings: object = OPERATOR_BINDINGS,
   fields = {},
@@ -50,13 +50,13 @@ async function taskBeforeLastAttempt(
   return id;
 }
 
-/** Tells whether a task still has a notice for the operator. */
+/** Tells whether a task still has a notice that is to be sent to the operator. */
 async function isNoticed(id: string): Promise<boolean> {
   const { record } = await stored(id);
   return z.object({ notices: z.array(z.unknown()) }).parse(record).notices.length > 0;
 }
 
-/** Runs alarms until the operator has been sent `count` events. */
+/** Runs alarms until `count` events have been sent to the operator. */
 async function untilSent(outside: Outside, id: string, count: number): Promise<void> {
   for (let alarms = 0; outside.sentTo(OPERATOR_URL).length < count; alarms++) {
     if (alarms > 10) throw new Error("the operator was sent too few events");
@@ -97,7 +97,7 @@ it("the operator event callback.failed is repeated with the same id until the op
 
 it("the request with the operator event callback.failed is aborted when a redelivery is ordered, so that the redelivery starts at once", async () => {
   const outside = receivers(500);
-  // Only the order can end the notice, not its time limit.
+  // In this test only the order of the redelivery can end the notice's request, not its time limit.
   holdTimers(OPERATOR_TIMEOUT_MS);
   outside.on(OPERATOR_URL, (_, signal) => never(signal));
   const id = await taskBeforeLastAttempt();
@@ -190,7 +190,7 @@ it("the operator event refund.delayed is sent once when the refund of a failed t
       data: { task: { id, status: "failed", credits: { amount: 5, state: "refunding" } } },
     },
   ]);
-  // The next try of the refund is later than 5 minutes.
+  // The next try of the refund is planned for more than 5 minutes after the failure.
   const nextTry = z.object({ credits: z.object({ state: z.object({ retryAt: z.int() }) }) });
   const { credits } = nextTry.parse((await stored(id)).record);
   expect(credits.state.retryAt).toBeGreaterThan(failedAt + 300_000);

@@ -21,14 +21,14 @@ useIndex();
 
 const MINUTE = 60_000;
 
-/** Runs the cron with a database that reports this size. */
+/** Runs the cron with a database that reports this size of itself. */
 async function cronWith(bytes: number): Promise<void> {
   const see = (answer: unknown) =>
     void Object.assign(Object(Object(answer).meta), { size_after: bytes });
   await cron({ ...OPERATOR_BINDINGS, INDEX_DB: gated(db, async () => undefined, see) });
 }
 
-/** Makes a task whose first attempt fails. */
+/** Creates a task whose first attempt fails. */
 async function failedOnce(host: string, bindings: object = OPERATOR_BINDINGS): Promise<void> {
   const id = await register({ callback_url: `https://${host}/cb` });
   await restartWith(id, bindings);
@@ -46,7 +46,7 @@ it("the operator event host.failing is sent with the tenth failed callback attem
   await failedOnce(host);
   await until(() => outside.sentTo(OPERATOR_URL).length === 1);
   for (let n = 0; n < 3; n++) await failedOnce(host);
-  // The first and the tenth failure of the host, and that of the other.
+  // Reported were the first and the tenth failure of the host, and the failure of the other host.
   expect(reports).toHaveBeenCalledTimes(3);
   expect(await operatorEvents(outside)).toEqual([
     { type: "host.failing", timestamp: START_S, data: { host } },
@@ -73,11 +73,11 @@ it("the operator event host.failing is sent at most once an hour, and not for fe
     }
     return answers.filter(Boolean).length;
   };
-  // Nine failures in any ten minutes, for two hours.
+  // Nine failures in each period of ten minutes, for two hours.
   expect(await fail(120, 67_000)).toBe(0);
   pass(10 * MINUTE);
   expect(await fail(10, MINUTE - 1)).toBe(1);
-  // A failure every five seconds, until an hour after the event.
+  // One failure every five seconds, until an hour after the event.
   expect(await fail(600, 5000)).toBe(0);
   expect(await fail(240, 5000)).toBe(1);
 });
@@ -145,7 +145,7 @@ it("the operator event index.full is sent when the cron finds that the index dat
       data: { bytes: 8_000_000_000, max_bytes: 10_000_000_000 },
     },
   ]);
-  // Another alert of the same hour does not wait.
+  // An alert of another kind within the same hour is sent without a wait.
   const dueAt = START - 11 * MINUTE;
   await insert(aRow({ createdAt: dueAt, dueAt, expiresAt: null }));
   await cronWith(8_000_000_000);

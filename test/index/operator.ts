@@ -36,7 +36,10 @@ export async function operatorEvents(outside: Outside): Promise<readonly z.outpu
     .map(({ body, headers }) => Event.parse(new Webhook(secret).verify(body, { ...headers })));
 }
 
-/** Lets the next alerts about the index be sent, although another test may have caused some within the hour. */
+/**
+ * Resets the times of earlier alerts about the index, so that the next alerts are sent although another test
+ * may have caused some within the hour.
+ */
 export async function allowIndexAlert(): Promise<void> {
   await runInDurableObject(indexObject(env), (_, { storage }) => {
     for (const key of ["told_at", "full_told_at", "silent_told_at"]) storage.kv.delete(key);

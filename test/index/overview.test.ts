@@ -25,7 +25,10 @@ const FAILURE = {
   lastStatusCode: 503,
 } as const;
 
-/** Writes an outage of `HOST`: three failed callbacks, one that is repeated, and an older success. */
+/**
+ * Writes the rows of an outage of `HOST`: three failed callbacks, one that is being sent again, and an older
+ * success.
+ */
 async function anOutage(): Promise<void> {
   await insert(
     ...[1, 2, 3].map((minutes) =>

@@ -17,7 +17,7 @@ useIndex();
 
 it("the tables of the index are created once, even when two isolates create them at the same time", async () => {
   await dropSchema();
-  // The relay knows nothing of a proxy, as another isolate knows nothing of the database.
+  // The proxy hides the database from the isolate's memory, so that the isolate treats it as an unknown one.
   const [one, other] = [new Proxy(db, BOUND), new Proxy(db, BOUND)];
   await Promise.all([ready(one), ready(other)]);
   await ready(new Proxy(db, BOUND));
@@ -47,7 +47,7 @@ it("the first index write of an isolate is a single SQL statement; only when tha
   await writeRows(counting(), [row], START);
 });
 
-/** Leaves an index whose tables the next isolate creates again. */
+/** Drops the tables of the index, so that the next isolate creates them again. */
 async function dropSchema(): Promise<void> {
   const tables = ["tasks", "dirty_hours", "rollups", "relay_schema"];
   await db.batch(tables.map((name) => db.prepare(`DROP TABLE ${name}`)));

@@ -34,7 +34,7 @@ async function redelivered(query: string, key: string | null, account?: string) 
   return Answer.parse(await response.json());
 }
 
-/** Makes settled tasks in the index, oldest first. */
+/** Creates settled tasks in the index, the oldest first. */
 async function settledTasks(count: number, fields: object = {}): Promise<readonly string[]> {
   const ids: string[] = [];
   for (let n = 0; n < count; n++) {
@@ -45,7 +45,7 @@ async function settledTasks(count: number, fields: object = {}): Promise<readonl
   return ids;
 }
 
-/** Waits until no callback is on its way. @returns how often that of each task was sent. */
+/** Waits until no callback is being sent. @returns how often the callback of each task was sent. */
 async function timesSent(received: readonly Sent[], ids: readonly string[]) {
   for (const id of ids) await untilIdle(id);
   return ids.map((id) => received.filter(({ headers }) => headers["x-task-id"] === id).length);
@@ -73,7 +73,7 @@ it("a bulk redelivery sends no callback twice when it is interrupted and repeate
   const ids = await settledTasks(5);
   const first = await redelivered("?limit=2", "run");
   expect(first).toMatchObject({ matched: 2, started: 2 });
-  // Interrupted here, and started again with the same key.
+  // The order is interrupted here, and given again with the same key.
   for (let run = 0; run < 2; run++) {
     let cursor: string | null = null;
     do {

@@ -59,10 +59,10 @@ async function attemptTotals(): Promise<readonly number[]> {
   return OUTCOMES.map((name) => values.get(`outcome.${name}`) ?? 0);
 }
 
-/** Counts the hours with changed rows, which is the part of the cron that is tested here. */
+/** Counts the hours with changed rows, which is the step of the cron that this file tests. */
 const countHours = () => rollUp(db, 28 * DAY, Date.now(), new TimeBudget(HOUR));
 
-/** Tasks of the last 47 hours, each with its states. */
+/** Generator of tasks of the last 47 hours, each with its successive states. */
 const lives = fc.array(
   fc
     .record({

@@ -30,7 +30,7 @@ import {
 
 useIndex();
 
-/** Three shards of 90 hours hold 11.25 days: rows of 7 days, and tasks open for 3.75 days. */
+/** Span of one database: three of 90 hours hold rows of 7 days and tasks open for 3.75 days. */
 const SPAN_HOURS = 90;
 const SPAN = SPAN_HOURS * HOUR;
 const DATABASES = [db, required(env.SHARD_1), required(env.SHARD_2)] as const;
@@ -40,7 +40,7 @@ const BINDINGS = {
   INDEX_DB_2: DATABASES[2],
   INDEX_SHARD_HOURS: SPAN_HOURS,
 };
-/** Start of the span of the present. */
+/** Time at which the present span began. */
 const BORDER = START - (START % SPAN);
 
 const fail = () => Promise.reject(new Error("D1 is full"));
@@ -57,7 +57,7 @@ beforeEach(async () => {
   }
 });
 
-/** Writes a row to the shard of its creation time. */
+/** Writes a row to the database for its creation time. */
 async function write(
   fields: Partial<IndexRow> & { readonly createdAt: number },
 ): Promise<IndexRow> {
@@ -96,7 +96,7 @@ async function listed(query: string, bindings: object = BINDINGS) {
   return { found, pages };
 }
 
-/** Writes rows of six spans, of which the oldest three lie behind newer ones. @returns them, newest first. */
+/** Writes rows of six spans of time, two for each database. @returns the rows, newest first. */
 async function rowsOfSixSpans(): Promise<readonly IndexRow[]> {
   const times = [0, 1, 2, 3, 4, 5].flatMap((span) => [
     BORDER - span * SPAN + 1,

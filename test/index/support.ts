@@ -36,7 +36,7 @@ export const TABLES = [
   "erased",
 ];
 
-/** Gives each test the still clock, an empty index and bindings of its own. */
+/** Gives each test a clock that stands still, an empty index, and bindings of its own. */
 export function useIndex(): void {
   useClock();
   useBindings();
@@ -78,7 +78,7 @@ export function aRow(fields: Partial<IndexRow> = {}): IndexRow {
   };
 }
 
-/** The callback of a row: not tried yet, at its second attempt, or failed. */
+/** Callbacks of a row: not tried yet, waiting for the second attempt, and failed. */
 export const UNTRIED = { callback: "waiting", attempts: 0, outcomes: {} } as const;
 export const SENDING = { callback: "sending", attempts: 2, outcomes: { rejected: 1 } } as const;
 export const UNANSWERED = { callback: "failed", attempts: 3, outcomes: { timeout: 3 } } as const;
@@ -109,7 +109,7 @@ const Published = z.object({
   publication: z.object({ version: z.int() }),
 });
 
-/** Returns whether the object has recorded that the index holds its present state. */
+/** Tells whether the object has recorded that the index contains its present state. */
 export async function isPublished(id: string): Promise<boolean> {
   const { version, publication } = Published.parse((await stored(id)).record);
   return version === publication.version;
@@ -124,7 +124,7 @@ export async function wake(id: string): Promise<number> {
   return alarm;
 }
 
-/** Runs alarms until the index holds the present state of the task. @returns its row. */
+/** Runs alarms until the index contains the present state of the task. @returns its row. */
 export async function indexed(id: string): Promise<StoredRow> {
   for (let alarms = 0; alarms < 10 && !(await isPublished(id)); alarms++) await wake(id);
   const [row, ...more] = await rowsOfTask(id);
@@ -146,7 +146,7 @@ export async function callWith(
   return answerTo(aRequest(...asked), { ...env, ...bindings });
 }
 
-/** Returns the answer of a relay with other bindings, which keeps no earlier answer in memory. */
+/** Returns the answer of a relay with other bindings, without answers kept in memory. */
 export async function answerOf(
   path: string,
   bindings: object = {},
@@ -186,13 +186,13 @@ export async function listAll(
   return ids;
 }
 
-/** Completes a task and waits until its first attempt has ended. */
+/** Completes a task and waits until its first callback attempt has ended. */
 export async function finish(id: string, fields: object = {}): Promise<void> {
   await post("/v1/events", aCompletion(id, fields));
   await untilIdle(id);
 }
 
-/** Completes a new task and publishes it. @returns its id. */
+/** Completes a new task and writes its row to the index. @returns its id. */
 export async function indexedTask(fields: object = {}): Promise<string> {
   const id = await completed(fields);
   await indexed(id);

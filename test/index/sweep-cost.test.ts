@@ -45,7 +45,8 @@ it("the counting of tasks per hour writes only the counts that have changed, the
   await insert(...manyRows(20, { host: "x.example.net" }));
   await rollUpNow();
   await insert(aRow({ host: "y.example.net", firstAttemptMs: null, settledMs: null }));
-  // The count of the task and its latency in the index; the totals of accepted tasks, ends and attempts.
+  // Rows of the counts: one for the task, one for its latency in the index, and the totals of accepted tasks,
+  // ends and attempts.
   expect((await rowsOfRollUp()).written).toBe(2 + 3 + 3);
   expect(await counted()).toEqual([
     { host: "x.example.net", tasks: 20 },

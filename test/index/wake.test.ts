@@ -27,7 +27,7 @@ useIndex();
 const WITHOUT_INDEX = { INDEX_DB: undefined };
 const PAUSED = { ...env, PAUSED: "true" };
 
-/** Loses the alarm of a task, as a quota does that lasts longer than the platform's retries. */
+/** Removes the alarm of a task, as happens when a quota of the platform lasts longer than its retries. */
 async function loseAlarm(id: string): Promise<void> {
   await runInDurableObject(stubOf(id), (_, { storage }) => storage.deleteAlarm());
   await evict(id);
@@ -43,7 +43,7 @@ const fail = () => Promise.reject(new Error("Exceeded allowed rows written"));
 const spent = () => Promise.reject(new Error("Too many subrequests by single Worker invocation."));
 const Page = z.looseObject({ next_cursor: z.string().nullable() });
 
-/** Namespace in which the object of this task cannot be reached. */
+/** Returns a namespace in which the object of this task cannot be reached. */
 function without(lost: string) {
   const getByName = (id: string) => (id === lost ? { wake: fail } : env.TASKS.getByName(id));
   return { TASKS: { getByName } };
@@ -113,7 +113,7 @@ it('POST /v1/wake with "all": true wakes all tasks whose index rows have a due t
   expect(await wake({ all: true, cursor: next })).toMatchObject({ unknown: 1, next_cursor: null });
 });
 
-/** Namespace whose objects can be called only so often in one invocation. */
+/** Returns a namespace whose objects can be called only this many times in one invocation. */
 function withCalls(allowed: number) {
   let calls = 0;
   const getByName = (id: string) => {

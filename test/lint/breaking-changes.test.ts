@@ -63,7 +63,9 @@ it.each(EDITS.map(([title, error], n) => [title, error ?? "nothing to refuse", n
   },
 );
 
-/** Generates the types of every edited document, and returns what the type checker says of them, by line. */
+/**
+ * Generates the types of every edited document, and returns the lines that the type checker prints about them.
+ */
 function errorsOfEdits(): readonly string[] {
   const apis = EDITS.map(([, , ...sets], n) => {
     const document: unknown = JSON.parse(TEXT);

@@ -3,7 +3,7 @@ import { dirname, join, normalize } from "node:path";
 import { describe, expect, it } from "vitest";
 
 const ROOT = join(import.meta.dirname, "../..");
-// The commands of `bench` install packages of their own there.
+// Excludes the packages that commands install into `bench/node_modules`.
 const exclude = ["**/node_modules/**"];
 const PAGES = globSync(["*.md", "{bench,client,conformance,docs,test}/**/*.md"], {
   cwd: ROOT,
@@ -70,7 +70,7 @@ function linksIn(page: string) {
   });
 }
 
-/** Anchors of a page as GitHub derives them from its headings. */
+/** Returns the anchors that GitHub derives from the headings of a page. */
 function anchorsOf(page: string): readonly string[] {
   const headings = readPage(page).match(/^#+ .*$/gm) ?? [];
   return headings.map((heading) =>

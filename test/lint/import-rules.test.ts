@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { ROOT } from "../process/harness/child.ts";
 
-/** Code that lint must refuse, by the file it stands in. */
+/** Code that lint must refuse, by the file that contains it. */
 const REFUSED = {
   "src/core/probe.ts": [
     ["a call of Date.now", "export const now = Date.now();", "'Date'"],
@@ -171,7 +171,7 @@ const REFUSED = {
 /** Code that lint must refuse everywhere in src. */
 const PLAIN_ZOD = ["an import of the package zod", 'export * as z from "zod";', "'zod'"] as const;
 
-/** Code that the rules above must leave alone, by the file it stands in. */
+/** Code that these lint rules must accept, by the file that contains it. */
 const ACCEPTED = [
   ["src/core/probe.ts", 'export { x } from "./record/task.ts";'],
   ["src/core/events/probe.ts", 'export { x } from "../record/task.ts";'],
@@ -186,7 +186,7 @@ const ACCEPTED = [
   ["src/task-object/probe.ts", 'import * as z from "zod/mini"; export const text = z.string();'],
 ] as const;
 
-// A tree of its own: a probe among the real sources would be seen by concurrent checks.
+// Lint runs on a directory of its own, because concurrent checks would see a test file among the real sources.
 let tree: string;
 
 beforeAll(() => {

@@ -73,7 +73,7 @@ describe.each(FIXTURES)("the adapter of $provider", (fixtures) => {
         const body = withUnknownState(exchange.answer.body);
         return body === null ? [] : [{ ...exchange, answer: { ...exchange.answer, body } }];
       });
-      // An error code of the provider ends the task without a word for the state.
+      // The error code alone ends the task: the report has no word for the state.
       if (renamed.length === 0 || kindOf(means) === "moderation") return [];
       return [meaningOfPoll(provider, { ...fixture, means, exchanges: renamed })];
     });

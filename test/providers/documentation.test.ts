@@ -11,7 +11,7 @@ import { FIXTURES } from "./fixtures/index.ts";
 
 const providers = [...PROVIDERS.values()];
 
-/** Cells of the table under a heading row, without the heading. */
+/** Returns the cells of the table under a heading row, without this row. */
 function table(page: string, heading: string): readonly (readonly string[])[] {
   const [, rest] = page.split(`\n| ${heading} |`);
   if (rest === undefined) throw new Error(`no table with the heading ${heading}`);
@@ -24,7 +24,7 @@ function table(page: string, heading: string): readonly (readonly string[])[] {
   );
 }
 
-/** All that stands in backticks. */
+/** Returns the texts between backticks. */
 function codes(text: string): readonly string[] {
   return [...text.matchAll(/`([^`]+)`/g)].map(([, code = ""]) => code);
 }
@@ -48,7 +48,7 @@ it("docs/providers.md says for every provider how long output links live, in bol
     const { linkLife, jobLife, polls } = documentedLimits(provider);
     return [`\`${provider.name}\``, dying(provider) ? `**${linkLife}**` : linkLife, jobLife, polls];
   });
-  // A remark may follow the fact.
+  // The cell may contain a remark after the fact.
   expect(limits.map((cells) => cells.map((cell) => cell.replace(/(;| \(|, as ).*/, "")))).toEqual(
     facts,
   );
@@ -143,7 +143,7 @@ it("README.md names every provider, in the order of src/providers/registry.ts", 
   expect(codes(sentence)).toEqual(providers.map(({ name }) => name));
 });
 
-/** Tells whether the links of a provider may die within an hour, before a client has looked at them. */
+/** Tells whether the links of a provider can expire within an hour, before a client has opened them. */
 function dying({ linkLife }: UpstreamProvider): boolean {
   return linkLife !== null && linkLife !== "stated" && linkLife.minMs < HOUR_MS;
 }
@@ -152,14 +152,14 @@ function isTimed({ means }: HookFixture | PollFixture): boolean {
   return typeof means === "object" && means?.status === "completed" && means.completedAt !== null;
 }
 
-/** The names of the numbers that an example states as the usage of its job. */
+/** Returns the names of the numbers that an example states as the usage of its job. */
 function usageNames({ means }: HookFixture | PollFixture): readonly string[] {
   return typeof means === "object" && means !== null && "usage" in means
     ? Object.keys(means.usage ?? {})
     : [];
 }
 
-/** How the table says that the end of a job is found. */
+/** Returns the words with which the table must describe how the end of a job is found. */
 function findingOf({ hooks, variables }: UpstreamProvider): string {
   if (hooks === null) return "by polls alone";
   const setting = variables.webhookSecret ?? variables.userId;
@@ -170,7 +170,7 @@ function findingOf({ hooks, variables }: UpstreamProvider): string {
     : "by the poll that its hook causes";
 }
 
-/** The wording that the table has for each assurance. */
+/** Returns the words with which the table must describe an assurance. */
 function wordingOf({ hooks, jwksUrl }: UpstreamProvider): RegExp {
   switch (hooks?.assurance) {
     case undefined:

@@ -7,11 +7,11 @@ export const GATEWAY = "https://gateway.example.com";
 /** A hook in the documented format of a provider, and its meaning. */
 export interface HookFixture {
   readonly name: string;
-  /** Raw body. */
+  /** Body of the hook as text. */
   readonly body: string;
   readonly headers?: Readonly<Record<string, string>>;
   readonly jobId: string | null;
-  /** Null for an unknown state, "nothing" for a hook that cannot be understood. */
+  /** Meaning of the hook: null for an unknown state, "nothing" for a hook that cannot be understood. */
   readonly means: UpstreamNews | null | "nothing";
 }
 
@@ -33,7 +33,7 @@ export interface Reports<Fixture> {
   /** A success without a link that can be opened. */
   readonly noOutput: Fixture | Exempt;
   readonly moderation: Fixture | Exempt;
-  /** A failure that is no stop by moderation. */
+  /** A failure for another reason than moderation. */
   readonly failure: Fixture;
   readonly running: Fixture | Exempt;
   /** A report that names the state of the job with a word that the relay does not know. */
@@ -54,7 +54,7 @@ export interface HookReports extends Reports<HookFixture> {
 export interface Fixtures {
   /** Name of the provider. */
   readonly provider: string;
-  /** Null for a provider that sends no hooks. */
+  /** Hooks of the provider; null for one that sends none. */
   readonly hooks: HookReports | null;
   readonly polls: Reports<PollFixture>;
   /** States why an answer about another job cannot be told from one about the job. */
@@ -75,7 +75,10 @@ function presentOnly<Fixture extends object>(example: Fixture | Exempt): readonl
   return "exempt" in example ? [] : [example];
 }
 
-/** Makes fixtures of a job, which is polled at `path` (of `endpoint`); a hook that means nothing names no job. */
+/**
+ * Makes fixtures of a job, which is polled at `path` (of `endpoint`); a hook that cannot be understood names
+ * no job.
+ */
 export function fixturesOf(jobId: string, path: string, endpoint?: string) {
   return {
     hook: (

@@ -1,11 +1,11 @@
 import { ark } from "../../src/providers/ark.ts";
 import type { Connection, Hook } from "../../src/providers/provider.ts";
 
-/** 2026-01-01T00:00:00Z, the time of the composed vectors. */
+/** Time of the test vectors, in Unix seconds: 2026-01-01T00:00:00Z. */
 export const NOW_S = 1_767_225_600;
 export const NOW = NOW_S * 1000;
 
-/** Headers by name; undefined means not sent. */
+/** Headers by name; undefined means that the header is not sent. */
 export type SentHeaders = Readonly<Record<string, string | undefined>>;
 
 export function aHook(

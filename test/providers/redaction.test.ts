@@ -2,7 +2,7 @@ import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { publicText, REDACTIONS } from "../../src/providers/redaction.ts";
 
-/** Texts before and after each redaction alone. */
+/** Texts before and after each redaction when it is applied alone. */
 const EXAMPLES: Readonly<Record<string, readonly (readonly [string, string])[]>> = {
   "user name and password of a URL": [
     ["HTTP://user:pass@host.example/x", "HTTP://host.example/x"],
@@ -92,7 +92,8 @@ it("publicText, which makes a provider's text safe to show, leaves out a surroga
   expect(publicText(`${url} 🦊🦊`, [])).toBe("https://a.example/");
 });
 
-// Work that grows with the square of the length would exceed the time limit of a test.
+// A text of this length would exceed the time limit of the test if the work grew with the square of the
+// length.
 it.each(["https://", "key ", "api_key=", "http://a@", "token: ", "bearer\t"])(
   "publicText, which makes a provider's text safe to show, shortens 4 MB of repeated %j in linear time",
   (text) => {

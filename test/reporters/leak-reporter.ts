@@ -5,7 +5,7 @@ import { leaksIn } from "../process/harness/leaks.ts";
 /** Fails the run when anything that a test or a worker under test prints holds a secret. */
 export class LeakReporter implements Reporter {
   #vitest: Vitest | null = null;
-  /** The unfinished line of each stream: a secret may be split between two writes. */
+  /** Unfinished line of each stream, because a secret may be split between two writes. */
   readonly #tails = new Map<string, string>();
 
   onInit(vitest: Vitest): void {

@@ -6,14 +6,17 @@ import {
   type Vitest,
 } from "vitest/node";
 
-/** Messages that workerd writes past Vitest when a test makes the relay fail on purpose. */
+/** Pattern of messages that workerd prints past Vitest when a test makes the relay fail on purpose. */
 const RUNTIME_MESSAGE = /^(?:uncaught exception; source = |A header value for )/;
 
-/** Prints failures in full, the reasons of skipped tests, but of what passes only one line per project. */
+/**
+ * Reporter that prints failures in full, the reasons of skipped tests, and only one line per project for tests
+ * that pass.
+ */
 export class ProjectReporter extends MinimalReporter {
   readonly #waiting = new Map<string, number>();
   readonly #tests = new Map<string, number>();
-  /** Messages that are held back until the end; null once they are printed as they come. */
+  /** Messages that are held back until the end; null once messages are printed as they arrive. */
   #runtimeMessages: string[] | null = [];
 
   override onInit(vitest: Vitest): void {
@@ -63,7 +66,7 @@ export class ProjectReporter extends MinimalReporter {
   }
 }
 
-/** @returns the new value. */
+/** Adds one to the count of a key. @returns the new count. */
 function increase(counts: Map<string, number>, name: string, by: number): number {
   const value = (counts.get(name) ?? 0) + by;
   counts.set(name, value);

@@ -57,7 +57,10 @@ function endFault(answer: Answer): string | null {
   return fault ?? trackedFault(answer, before);
 }
 
-/** Checks that only registrations and reports create tasks, and that a task being charged is invisible. */
+/**
+ * Checks that only registrations and reports create tasks, and that a task whose price is being charged is
+ * invisible.
+ */
 function absentTaskFault(
   event: OutsideEvent,
   after: TaskRecord | null,
@@ -94,7 +97,7 @@ function settledFault({ event, decision, setting }: Answer, before: TerminalTask
   });
 }
 
-/** Checks an order for a callback whose next attempt a pause holds back. */
+/** Checks an order for a callback whose next attempt waits while the relay is paused. */
 function joinedFault(
   { callbackUrl }: Extract<OutsideEvent, { readonly type: "redeliver" }>,
   before: Callback,

@@ -7,7 +7,7 @@ import { firstViolation } from "./change.ts";
 import { isWaitingLate } from "./late-rules.ts";
 import type { SharedState } from "./object-host.ts";
 
-/** Checks a poll of a job that is not attached to an open task. @param withinMs its time limit. */
+/** Checks a poll of a job that is not attached to an open task. @param withinMs time limit of the poll. */
 export function asidePollFault(poll: Poll, withinMs: number, shared: SharedState): string | null {
   const { limits, isPaused } = shared.setting;
   if (limits === null || isPaused) return "a poll needs a key and no pause";

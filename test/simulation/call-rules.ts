@@ -11,14 +11,14 @@ import type { SimulatedObject } from "./simulated-object.ts";
 import type { TaskHistory } from "./task-history.ts";
 
 interface Sending {
-  /** What is durable. */
+  /** Record of the task that is durably stored. */
   readonly record: TaskRecord | null;
   readonly history: TaskHistory;
   readonly ledger: SimulatedLedger;
   readonly caller: SimulatedObject;
 }
 
-/** Checks promises 2 and 4 for one POST that is about to leave. */
+/** Checks promises 2 and 4 for one callback request that is about to be sent. */
 export function sendFault(
   delivery: Delivery,
   { record, history, ledger, caller }: Sending,
@@ -43,7 +43,7 @@ export function sendFault(
   });
 }
 
-/** Checks promise 4 for one refund that is about to leave. */
+/** Checks promise 4 for one refund request that is about to be sent. */
 export function refundFault(
   { chargeId, amount }: Refund,
   record: TaskRecord | null,
@@ -57,8 +57,8 @@ export function refundFault(
 }
 
 /**
- * Returns the rule that an erasure breaks; null if none.
- * @param isOrdered the operator has ordered it.
+ * Returns the rule that an erasure breaks; null when it breaks none.
+ * @param isOrdered true when the operator has ordered the erasure.
  */
 export function eraseFault(
   record: TaskRecord,
@@ -72,7 +72,7 @@ export function eraseFault(
   }
   const isExpired = isTerminal(record) && now >= record.expiresAt;
   const { publication, version } = record;
-  // A row that has expired when the task changes is not sent.
+  // A row that has expired by the time of the change is not sent to the index.
   const isRowGone = isTerminal(record) && version >= record.expiresAt;
   const isRowTried = isRowGone || publication.version === version || triedVersion === version;
   return firstViolation({
@@ -95,7 +95,7 @@ function isSettled({ credits, callback }: TerminalTask): boolean {
   return credits?.state.kind !== "refunding" && (kind === "delivered" || kind === "failed");
 }
 
-/** Checks a write to the index. @param withinMs its time limit. */
+/** Checks a write to the index. @param withinMs time limit of the write. */
 export function publishFault(row: IndexRow, withinMs: number, shared: SharedState): string | null {
   const { record } = shared.disk.durable;
   const isCreated = record !== null && record.status !== "charging";
@@ -109,7 +109,7 @@ export function publishFault(row: IndexRow, withinMs: number, shared: SharedStat
   );
 }
 
-/** Checks a notice to the operator. @param withinMs its time limit. */
+/** Checks a notice to the operator. @param withinMs time limit of the notice. */
 export function noticeFault(
   { kind, version }: OperatorNotice,
   withinMs: number,
@@ -121,7 +121,9 @@ export function noticeFault(
   return asideFault(record, notice?.retryAt ?? Infinity, withinMs, shared);
 }
 
-/** Checks that a call that is not for the client leaves when planned and ends before an attempt is due. */
+/**
+ * Checks that a call for which no client waits starts at its planned time and ends before an attempt is due.
+ */
 export function asideFault(
   record: TaskRecord | null,
   plannedAt: number,

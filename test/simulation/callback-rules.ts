@@ -5,7 +5,7 @@ import { waitAfterLastMs } from "./wait-rules.ts";
 
 type InFlight = Extract<CallbackState, { readonly kind: "in_flight" }>;
 
-/** Checks promise 2 for one commit: which attempt may follow what, and exactly when. */
+/** Checks promise 2 for one commit: which attempt may follow which, and exactly when. */
 export function callbackFault(
   change: Change,
   before: Callback | null,
@@ -35,7 +35,10 @@ export function callbackFault(
   );
 }
 
-/** Checks what never changes, or only with another order to send, also one that joins a waiting attempt. */
+/**
+ * Checks the fields of a callback that never change, or only with another redelivery, also one that joins a
+ * waiting attempt.
+ */
 function stayFault(from: Callback, after: Callback, mayChange: boolean): string | null {
   const isDeliveredStill = from.deliveredAt === null || after.deliveredAt === from.deliveredAt;
   return firstViolation({
@@ -45,7 +48,7 @@ function stayFault(from: Callback, after: Callback, mayChange: boolean): string 
   });
 }
 
-/** Checks the end of the open attempt. */
+/** Checks the end of the running attempt. */
 function endFault(
   { now, history, setting, instance, hadFault }: Change,
   from: Callback,
@@ -92,7 +95,7 @@ function openFault(
   });
 }
 
-/** Checks the first attempt of a series, or its wait, when this commit begins one. */
+/** Tells whether a commit that begins a series plans its first attempt at the right time. */
 function isWaitRight(
   { now, setting }: Change,
   from: Callback,
@@ -123,7 +126,7 @@ function endOf({ startedAt, durationMs }: Attempt): number {
   return startedAt + durationMs;
 }
 
-/** Returns the attempts that have ended; each names the URL that it went to. */
+/** Returns the attempts that have ended, each with the URL to which it went. */
 function endedIn({ attempts, url }: Callback): readonly Attempt[] {
   return attempts.map((attempt) => ({ ...attempt, url: attempt.url ?? url }));
 }

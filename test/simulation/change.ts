@@ -22,24 +22,24 @@ export function recentResult(result: PollResult | null, now: number): PollResult
   return result !== null && now - result.askedAt < MINUTE ? result : null;
 }
 
-/** One commit with its context. */
+/** One commit with the facts around it. */
 export interface Change<B extends TaskRecord | null = TaskRecord | null, A = TaskRecord> {
   readonly before: B;
   readonly after: A;
-  /** The loop's clock, Unix milliseconds. */
+  /** Time of the work loop's clock, in Unix milliseconds. */
   readonly now: number;
   readonly setting: Setting;
   readonly history: TaskHistory;
   readonly ledger: SimulatedLedger;
-  /** Instance that commits. */
+  /** Instance of the object that commits. */
   readonly instance: SimulatedObject;
-  /** Storage has failed, so an answer may not have been written. */
+  /** States that the storage has failed, so that an answer may not have been stored. */
   readonly hadFault: boolean;
-  /** Poll that led to this commit; null when something else did. */
+  /** Poll whose answer led to this commit; null when something else did. */
   readonly pollResult: PollResult | null;
 }
 
-/** An event for the relay and its effect in the same turn. */
+/** An event for the relay, and its effect in the same turn. */
 export interface Answer {
   readonly event: OutsideEvent;
   readonly before: TaskRecord | null;
@@ -47,11 +47,11 @@ export interface Answer {
   readonly commits: readonly TaskRecord[];
   readonly decision: Decision;
   readonly setting: Setting;
-  /** Unix milliseconds. */
+  /** Time in Unix milliseconds. */
   readonly now: number;
 }
 
-/** The texts of rules, and whether each holds. */
+/** Texts of rules, and whether each rule holds. */
 export type Rules = Readonly<Record<string, boolean>>;
 
 /** Returns the text of the first rule that does not hold; null when all hold. */

@@ -15,7 +15,10 @@ import { recordFault } from "./record-rules.ts";
 import { retryFault } from "./retry-rules.ts";
 import { pollFault } from "./tracking-rules.ts";
 
-/** Returns the first rule that a commit breaks; null when it breaks none. @param row the newest in the index. */
+/**
+ * Returns the first rule that a commit breaks; null when it breaks none. @param row newest row of the task in
+ * the index.
+ */
 export function commitFault(change: Change, row: IndexRow | null): string | null {
   const { after } = change;
   return (
@@ -28,7 +31,7 @@ export function commitFault(change: Change, row: IndexRow | null): string | null
   );
 }
 
-/** Checks promises 3 and 5: an end that readers have seen stays, and any change has a new version. */
+/** Checks promises 3 and 5: an end that readers have seen stays, and every change has a new version. */
 function versionFault({ before, after }: Change): string | null {
   if (before === null || before.status === "charging" || after.status === "charging") return null;
   const isSilent = before.version === after.version;
@@ -51,7 +54,7 @@ function indexFault(record: TaskRecord, row: IndexRow | null): string | null {
   return firstViolation({ "a published version is in the index": isShown });
 }
 
-/** Checks promise 4: the record and the ledger agree. */
+/** Checks promise 4 by comparing the credits in the record with the ledger. */
 function creditsFault({ before, after, ledger, history }: Change): string | null {
   const { chargeId } = history;
   if (chargeId === null) return null;
@@ -88,7 +91,7 @@ function statusFault(change: Change): string | null {
   );
 }
 
-/** Checks promise 3 for a task that was over before. */
+/** Checks promise 3 for a task that had ended before the commit. */
 function endedFault(before: TerminalTask, after: TerminalTask, now: number): string | null {
   const isSettlementChanged =
     !isEqual(before.callback, after.callback) || !isEqual(before.credits, after.credits);

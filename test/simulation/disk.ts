@@ -3,13 +3,13 @@ import type { SimulatedObject } from "./simulated-object.ts";
 import type { Setting } from "./setting.ts";
 
 export interface Alarm {
-  /** When it is due; Unix milliseconds. */
+  /** Time at which the alarm is due, in Unix milliseconds. */
   readonly at: number;
-  /** Time and configuration when it was set. */
+  /** Time at which the alarm was set, and the configuration at that time. */
   readonly armedAt: number;
   readonly under: Setting;
   readonly by: SimulatedObject;
-  /** Its instance died while its handler ran, so it fires again. */
+  /** States that the instance died while the alarm's handler ran, so that the alarm fires again. */
   readonly isRepeat: boolean;
 }
 
@@ -28,7 +28,7 @@ export class Disk {
   durable: Stored = EMPTY;
   #written: Stored = EMPTY;
 
-  /** State as the living instance reads it. */
+  /** State that the living instance reads, including what is not durable yet. */
   get written(): Stored {
     return this.#written;
   }
@@ -37,7 +37,7 @@ export class Disk {
     this.#written = { ...this.#written, ...change };
   }
 
-  /** Returns whether a crash would lose something. */
+  /** Tells whether a crash would lose something. */
   get isDirty(): boolean {
     return this.#written !== this.durable;
   }
@@ -47,8 +47,8 @@ export class Disk {
   }
 
   /**
-   * Loses what is not durable, because the instance has died.
-   * @param rung the alarm that was running comes again, unless another was set meanwhile.
+   * Drops what is not durable, because the instance has died.
+   * @param rung alarm that was running; it fires again, unless another was set meanwhile.
    */
   lose(rung: Alarm | null): void {
     if (rung !== null && this.durable.alarm === null) {

@@ -11,7 +11,7 @@ import { isPollable } from "./end-rules.ts";
 import { endTime, plannedPollTime } from "./poll-times.ts";
 import type { Setting } from "./setting.ts";
 
-/** The longest wait while the relay is paused. */
+/** Longest wait in milliseconds between two checks while the relay is paused. */
 const LOOK_MS = 30 * MINUTE;
 const PUBLISHED_WITHIN_MS = MINUTE;
 
@@ -51,8 +51,8 @@ function endDueTime(task: TerminalTask, setting: Setting, now: number): number {
 }
 
 /**
- * The row may be late, within limits; while an attempt is due it waits for the result. After failed writes the
- * next one is due before the row has been missing four times as long.
+ * Returns the latest time of the next write to the index. While an attempt is due, the write waits for its
+ * result. After failed writes the next one is due before the row has been outdated for four times as long.
  */
 function publicationDueTime(
   record: Exclude<TaskRecord, { status: "charging" }>,

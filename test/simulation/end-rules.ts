@@ -11,7 +11,7 @@ import type { EndResult } from "./task-history.ts";
 
 export const RETENTION_MS = 28 * DAY;
 
-/** Error code in the body of a task that timed out. */
+/** Content of the end of a task that timed out: the error code in its callback body. */
 export const TIMEOUT_CONTENT = JSON.stringify("upstream_timeout");
 
 /** Returns the end that a report, a hook or a poll reports; null when it reports none. */
@@ -34,7 +34,7 @@ export function endResultOf(
   }
 }
 
-/** Returns what a hook or a poll says that the job has consumed; null when it says nothing. */
+/** Returns the consumption that a hook or a poll states for the job; null when it states none. */
 function usageOf(news: UpstreamResult | UpstreamNews | { readonly status: "processing" }) {
   return "usage" in news ? (news.usage ?? null) : null;
 }
@@ -44,7 +44,7 @@ export function isOversized(news: object): boolean {
   return OVERSIZED.some((one) => one === news);
 }
 
-/** Returns the end in the stored callback body, and what the job has consumed. */
+/** Returns the end in the stored callback body, and the stored consumption of the job. */
 export function storedResult({ body, usage }: TerminalTask): EndResult {
   const task: {
     status: EndResult["status"];
@@ -55,7 +55,7 @@ export function storedResult({ body, usage }: TerminalTask): EndResult {
   return { status: task.status, content, usage };
 }
 
-/** Checks `completed_at`: no party reports another time, so it is the time of the report. */
+/** Checks `completed_at`: in the simulation no party states another time, so it is the time of the report. */
 function isDated({ body, status }: TerminalTask, now: number): boolean {
   const { completed_at: at }: { completed_at?: number } = JSON.parse(body);
   return status === "completed" ? at === Math.floor(now / 1000) : at === undefined;
@@ -100,7 +100,7 @@ function keptHookResults(
   return kept.flatMap(({ news }) => endResultOf(news) ?? []);
 }
 
-/** Returns the ends to which an event may lead. */
+/** Returns the ends that an event may cause. */
 export function possibleEnds(
   event: OutsideEvent,
   task: OpenTask,
@@ -122,7 +122,7 @@ function isWithoutOutput(answer: PollAnswer): boolean {
   return answer.kind === "news" && answer.news.status === "no_output";
 }
 
-/** Returns whether the upstream answered, with news or with a rate limit. */
+/** Tells whether the upstream answered, with news or with a rate limit. */
 export function isResponsive({ kind }: PollAnswer): boolean {
   return kind === "news" || kind === "limited";
 }
@@ -168,7 +168,7 @@ export function finishFault(change: Change<TaskRecord | null, TerminalTask>): st
   });
 }
 
-/** Returns whether the deadline has passed and the upstream, where it can be polled, was polled after it. */
+/** Tells whether the deadline has passed and the upstream, where it can be polled, was polled after it. */
 function isOverdue({
   before,
   history,
@@ -194,7 +194,7 @@ export function deadlineFault({ before, after, now }: Change<OpenTask, OpenTask>
   });
 }
 
-/** Returns whether hooks have named jobs that the upstream could confirm when the task ends. */
+/** Tells whether hooks have named jobs that the upstream could still confirm when the task ends. */
 function hasUnaskedJob(task: TaskRecord, setting: Setting): boolean {
   if (!("tracking" in task) || task.upstream?.job !== null || setting.isPaused) return false;
   const { limits } = setting;

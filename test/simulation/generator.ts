@@ -33,9 +33,12 @@ const NEWS: readonly UpstreamNews[] = [
   NO_OUTPUT,
   { ...anUpstreamFailure(), usage: { total_tokens: 0 } },
 ];
-/** Share of the hooks that report a result which cannot be stored. */
+/** Share of the hooks that report a result which is too large to be stored. */
 const OVERSIZED_SHARE = 0.02;
-/** Probability that the next move does not wait, and the turns it waits at most. */
+/**
+ * Probability that the next move does not wait until nothing more happens, and the largest number of turns
+ * after which it then comes.
+ */
 const HURRY = 0.15;
 const MAX_TURNS = 14;
 const REGISTRATIONS: readonly (readonly [number, typeof build.aRegistration])[] = [
@@ -44,7 +47,7 @@ const REGISTRATIONS: readonly (readonly [number, typeof build.aRegistration])[] 
   [1, aSettledRegistration],
 ];
 
-/** Returns the next move, more likely one that has an effect now. */
+/** Returns the next move; moves that have an effect now are more likely. */
 export function nextMove(random: Random, world: World): Move {
   const { openCalls } = world.outside;
   const { alarm } = world.disk.durable;
@@ -102,7 +105,10 @@ function actionOf(kind: Action["kind"], random: Random, world: World): Action {
   }
 }
 
-/** Often removes the key while hooks are kept, because an attachment then judges them. */
+/**
+ * Returns a move that deploys another configuration. It often removes the key while hooks are stored, because
+ * an attachment then decides by the stored hooks.
+ */
 function deployed(random: Random, { disk }: World): Setting {
   const setting = settingFrom(random);
   return hasKept(disk.written.record) && random.isLucky(0.5)
@@ -110,7 +116,9 @@ function deployed(random: Random, { disk }: World): Setting {
     : setting;
 }
 
-/** Time until just before the deadline, so that a call that begins now ends after it. */
+/**
+ * Returns the time until just before the deadline, so that a call that begins then ends after the deadline.
+ */
 function toDeadline({ disk, clock }: World): number {
   const { record } = disk.durable;
   return record !== null && isOpen(record) ? Math.max(0, record.deadlineAt - clock - SECOND) : 1;
@@ -191,7 +199,7 @@ function hasKept(record: TaskRecord | null): boolean {
   return record !== null && isOpen(record) && record.tracking.keptHooks.length > 0;
 }
 
-/** The same registration again, from a caller without an answer. */
+/** Returns the same registration again, for a caller who got no answer. */
 function repeated({ registration: known }: ChargingTask): RegisterEvent {
   return build.aRegistration({ ...known, chargeId: "another" });
 }

@@ -34,11 +34,11 @@ export class InvariantChecker {
   readonly pastHistories: TaskHistory[] = [];
   /** Every record that was committed, including those lost with their instance. */
   readonly records: TaskRecord[] = [];
-  /** Number of notices of which no confirmation came back. */
+  /** Number of notices that were sent and whose receipt was not confirmed. */
   unconfirmedNotices = 0;
-  /** An order to erase the task is being applied. */
+  /** States that an order to erase the task is being applied. */
   isErasing = false;
-  /** Names of what has happened in this run. */
+  /** Names of the events that have occurred in this run. */
   readonly observed = new Set<string>();
   /** Lines of the trace; null when there is none. */
   readonly trace: string[] | null;
@@ -46,9 +46,9 @@ export class InvariantChecker {
   /** Source of the last event. */
   #lastSource = "";
   #durable: Durable = { history: null, written: null, past: 0 };
-  /** Answer of the upstream that no commit has followed yet. */
+  /** Answer of the upstream after which no commit has followed yet. */
   #pollResult: PollResult | null = null;
-  /** End that an event reports which may create the task. */
+  /** End in an event that may create the task; null for none. */
   #firstEnd: EndResult | null = null;
 
   constructor(shared: SharedState, isTraced: boolean) {
@@ -60,13 +60,13 @@ export class InvariantChecker {
     this.trace?.push(line());
   }
 
-  /** Keeps the first violation only, because later ones may follow from it. */
+  /** Stores a violation if it is the first, because later ones may be consequences of it. */
   report(promise: string, detail: string): void {
     this.note(() => `  BROKEN: ${promise}: ${detail}`);
     this.violation ??= { promise, detail };
   }
 
-  /** Reports a broken rule. @param fault its text; null when there is none. */
+  /** Reports a broken rule. @param fault text of the rule; null when no rule is broken. */
   check(promise: string, fault: string | null): void {
     if (fault !== null) this.report(promise, fault);
   }
@@ -87,7 +87,8 @@ export class InvariantChecker {
     const context = { setting, history, ledger, instance, hadFault, pollResult };
     const change: Change = { before, after, now: this.#now, ...context };
     const { row } = this.#shared.outside;
-    // A clock that has stepped back lets a later life look older than the row of the one before.
+    // When the clock has stepped back, a later task with the same id may seem older than the row of the
+    // earlier one.
     const isLater = after.status !== "charging" && this.pastHistories.length > 0;
     const isOutdated = isLater && (row?.version ?? 0) > after.version;
     this.check("commit", commitFault(change, isOutdated ? rowOf(after, POLICY) : row));
@@ -109,7 +110,7 @@ export class InvariantChecker {
     this.history = null;
   }
 
-  /** Notes, before the relay decides, to which ends an event may lead. */
+  /** Records, before the relay decides, which ends an event may cause. */
   onEvent(event: OutsideEvent, record: TaskRecord | null): void {
     const { history } = this;
     this.#lastSource = event.type;
@@ -125,7 +126,7 @@ export class InvariantChecker {
     history.possibleEnds.push(...possibleEnds(event, record, setting, this.#now));
   }
 
-  /** Checks the answer to the caller of a charge whose task is gone, unless there is a newer task. */
+  /** Checks the answer to the caller of a charge whose task no longer exists, unless there is a newer task. */
   onChargeEnd(chargeId: string, last: Decision | null): void {
     const isGone = this.history === null && this.pastHistories.at(-1)?.chargeId === chargeId;
     const isHeard = last?.kind === "erase" && last.record.credits?.chargeId === chargeId;
@@ -134,13 +135,13 @@ export class InvariantChecker {
     });
   }
 
-  /** Notes that everything written so far is durable. */
+  /** Records that everything written so far is durable. */
   onFlush(): void {
     const { history } = this;
     this.#durable = { history, written: history?.written ?? null, past: this.pastHistories.length };
   }
 
-  /** Forgets everything that was written since the last flush. */
+  /** Drops everything that was written since the last flush. */
   onLoss(): void {
     const { history, written, past } = this.#durable;
     this.history = history;

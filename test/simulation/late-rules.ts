@@ -5,7 +5,7 @@ import { type Change, firstViolation, isEqual } from "./change.ts";
 import { storedResult, TIMEOUT_CONTENT } from "./end-rules.ts";
 import type { Setting } from "./setting.ts";
 
-/** Longest time of one poll, for which it must not delay an attempt. */
+/** Longest time of one poll in milliseconds; a poll must not delay an attempt by it. */
 const POLL_MS = 26 * SECOND;
 
 /** Returns whether a task has failed at its deadline and its job may still bring a result. */
@@ -15,9 +15,9 @@ export function isWaitingLate(task: TerminalTask): boolean {
 }
 
 /**
- * Returns the latest time of the next poll of a task that has failed at its deadline; Infinity when none is
- * owed. Unix milliseconds.
- * @param ownAt when the task's refund, attempt or erasure is due.
+ * Returns the latest time of the next poll of a task that has failed at its deadline; Infinity when no
+ * poll is due. In Unix milliseconds.
+ * @param ownAt time at which the task's refund, attempt or erasure is due.
  */
 export function lateDueTime(
   task: TerminalTask,
@@ -44,7 +44,7 @@ export function mayHookTell(task: TerminalTask, hook: HookEvent, setting: Settin
   );
 }
 
-/** Checks what may change when the job of a failed task brings its result. */
+/** Checks which fields change when the job of a failed task brings its result. */
 export function lateFault(
   before: TerminalTask,
   after: TerminalTask,

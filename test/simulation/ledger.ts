@@ -8,20 +8,23 @@ import { ACCOUNT } from "../core/builders.ts";
 /** One account of the ledger, and the operator's own billing. */
 export class SimulatedLedger {
   readonly entries: Entry[] = [];
-  /** Tasks whose refund the operator's own billing has accepted; it knows them by `webhook-id`. */
+  /** Values of `webhook-id` of the refunds that the operator's own billing has accepted, one for each task. */
   readonly settled = new Set<string>();
-  /** Credits that the operator has granted or taken. */
+  /** Sum of the credits that the operator has granted or taken. */
   granted: number;
   readonly #refusals = new RefusedCharges();
   hasAccount = true;
-  /** Whether a charge has made the balance negative, which only the operator may do. */
+  /** States that a charge has made the balance negative, which only the operator may do. */
   isOverdrawn = false;
 
   constructor(granted: number) {
     this.granted = granted;
   }
 
-  /** Charges as `AccountObject` does. @param notAfter Unix milliseconds. */
+  /**
+   * Books a charge in the way of `AccountObject`. @param notAfter time in Unix milliseconds after which
+   * nothing is booked.
+   */
   charge(order: Charge, notAfter: number, now: number): ChargeAnswer {
     const { chargeId } = order;
     if (now > notAfter) return { kind: "unknown" };
@@ -42,7 +45,7 @@ export class SimulatedLedger {
       : { kind: "charged", generation: ACCOUNT.generation };
   }
 
-  /** Books a refund. @returns whether the credits are back. */
+  /** Books a refund. @returns whether the charge is refunded. */
   refund({ chargeId, taskId }: Refund): boolean {
     if (chargeId === null) {
       this.settled.add(taskId);

@@ -1,12 +1,14 @@
-/** Runs pending microtasks for so many turns. */
+/** Runs pending microtasks for this number of turns. */
 export async function runMicrotasks(count = 30): Promise<void> {
   for (let i = 0; i < count; i++) await Promise.resolve();
 }
 
-/** Turns without activity after which nothing more happens by itself. */
+/** Number of turns without activity after which nothing more happens by itself. */
 const QUIET_TURNS = 16;
 
-/** Waits until nothing more happens by itself. @param points rises with each activity. */
+/**
+ * Waits until nothing more happens by itself. @param points returns a number that rises with each activity.
+ */
 export async function untilQuiet(points: () => number | undefined): Promise<void> {
   let known: number | undefined = -1;
   for (let quiet = 0; quiet < QUIET_TURNS; quiet++) {

@@ -1,33 +1,43 @@
 import type { TaskEvent } from "../../src/core/events/event.ts";
 import type { Setting } from "./setting.ts";
 
-/** One step of the simulation. Each is possible in any state; where it does not apply, nothing happens. */
+/**
+ * One step of the simulation. Each step is possible in any state; where it does not apply, nothing happens.
+ */
 export type Move = Action & {
-  /** Turns until the next move; by default it waits until nothing more happens by itself. */
+  /**
+   * Number of turns until the next move; by default the next move waits until nothing more happens by itself.
+   */
   readonly turns?: number;
 };
 
 export type Action =
-  /** Somebody calls the relay. */
+  /** Move in which somebody calls the relay. */
   | { readonly kind: "event"; readonly event: OutsideEvent }
   | { readonly kind: "read" }
-  /** A call that is under way comes to an end; both numbers are taken modulo what there is. */
+  /** Move in which a running call ends; both numbers select a call and its end, modulo how many there are. */
   | { readonly kind: "end"; readonly pick: number; readonly ending: number }
-  /** What an instance had sent before it died, or gave up waiting for, still arrives. */
+  /** Move in which a request still arrives that an instance had sent before it died or stopped waiting. */
   | { readonly kind: "arriveLate"; readonly pick: number }
-  /** The pending alarm fires. @param isSlow calls under way take longer than they may. */
+  /**
+   * Move in which the pending alarm fires. @param isSlow true when running calls take longer than their time
+   * limits.
+   */
   | { readonly kind: "ring"; readonly lateMs: number; readonly isSlow: boolean }
-  /** The last alarm fires once more, because alarms fire at least once. */
+  /** Move in which the last alarm fires once more, because the platform may fire an alarm more than once. */
   | { readonly kind: "duplicateAlarm" }
-  /** Time passes without an alarm, or steps back. */
+  /** Move in which time passes without an alarm, or the clock steps back. */
   | { readonly kind: "pass"; readonly ms: number; readonly isSlow: boolean }
-  /** The instance dies: now, or at one of the points before and after the commits and calls to come. */
+  /**
+   * Move in which the instance dies: now, or at one of the points before and after the commits and calls to
+   * come.
+   */
   | { readonly kind: "crash"; readonly afterPoints: number }
   | { readonly kind: "deploy"; readonly setting: Setting }
   | { readonly kind: "misconfigure"; readonly isBroken: boolean }
-  /** Reading the storage fails so many times. */
+  /** Move after which the storage fails for this number of reads. */
   | { readonly kind: "fault"; readonly reads: number }
-  /** The operator adds credits to the account, or takes some, also to a negative balance. */
+  /** Move in which the operator adds credits to the account, or takes some, even to a negative balance. */
   | { readonly kind: "adjust"; readonly amount: number };
 
 export type OutsideEvent = Extract<

@@ -10,41 +10,44 @@ import { requireStorable } from "./storage-limit.ts";
 import { Death, type Host, type SimulatedObject } from "./simulated-object.ts";
 import type { InvariantChecker } from "./invariant-checker.ts";
 
-/** Thrown by storage that fails. */
+/** Error that storage throws when it fails. */
 export class StorageFault extends Error {}
 
-/** State that the instances of one object share. */
+/** State that all instances of one object share. */
 export interface SharedState {
   readonly disk: Disk;
   readonly outside: Parties;
   readonly ledger: SimulatedLedger;
   readonly checker: InvariantChecker;
-  /** Unix milliseconds. */
+  /** Time of the clock in Unix milliseconds. */
   clock: number;
-  /** Scheduled time of the alarm that is running. */
+  /** Time for which the alarm was set whose handler is running; null when none runs. */
   readonly runningAlarmAt: number | null;
   setting: Setting;
-  /** How many points the living instance passes before it dies; null when it does not die. */
+  /** Number of points that the living instance passes before it dies; null when it does not die. */
   deathIn: number | null;
-  /** How many of the next reads fail. */
+  /** Number of the next reads that fail. */
   faultyReads: number;
-  /** Storage or configuration has failed: work may have stopped until the next alarm. */
+  /** States that storage or configuration has failed, so that work may have stopped until the next alarm. */
   hadFault: boolean;
-  /** Whether records go through their stored form, as they do on the real platform. */
+  /** States that records are converted to their stored form and back, as on the real platform. */
   readonly isRoundTripped: boolean;
-  /** There was no index at some time. */
+  /** States that the relay had no index at some time. */
   readonly hadIndexOff: boolean;
-  /** The clock of the living instance's loop. */
+  /** Time of the clock of the living instance's work loop. */
   readonly now: number;
-  /** Makes durable what is written. */
+  /** Makes durable what was written. */
   flush(): void;
-  /** Notes that the instance has died. */
+  /** Records that the instance has died. */
   died(): void;
 }
 
 const MAX_ALARM_AHEAD_MS = 30 * DAY;
 
-/** The host of a simulated object: every write goes to its disk and is shown to the invariant checker. */
+/**
+ * The host of a simulated object: it writes to the simulated disk and passes every write to the invariant
+ * checker.
+ */
 export class ObjectHost implements Host {
   readonly outside: Parties;
   readonly #shared: SharedState;
@@ -117,7 +120,7 @@ export class ObjectHost implements Host {
     this.#shared.died();
   }
 
-  /** Reports an uncaught error, unless it comes from a dead instance or broken storage. */
+  /** Reports an uncaught error, unless it comes from a dead instance or from failing storage. */
   uncaught(error: unknown): void {
     if (error instanceof Death || error instanceof StorageFault) return;
     this.#shared.checker.report("no error is uncaught", String(error));

@@ -3,7 +3,7 @@ import type { Change } from "./change.ts";
 import { storedResult, TIMEOUT_CONTENT } from "./end-rules.ts";
 import { observedWaits } from "./wait-rules.ts";
 
-/** Returns names of what a commit shows. @param source of the last event. */
+/** Returns names of the events that a commit shows. @param source source of the last event. */
 export function observedEvents({ before, after }: Change, source: string): readonly string[] {
   if (!isTerminal(after)) return isOpen(after) ? waiting(after) : [];
   const { callback } = after;
@@ -25,7 +25,7 @@ function waiting({ tracking }: OpenTask): readonly string[] {
   return tracking.isExtended ? [...kept, "a deadline is extended"] : kept;
 }
 
-/** Summarizes a record for the trace. */
+/** Summarises a record for the trace. */
 export function summary(record: TaskRecord): string {
   const { status, version } = record;
   if (!isTerminal(record)) return `${status} v${version}`;

@@ -2,21 +2,27 @@ import type { ChargeAnswer, PollAnswer } from "../../src/core/events/event.ts";
 import type { Outcome } from "../../src/core/record/outcome.ts";
 import type { CallName, SimulatedObject, Subject } from "./simulated-object.ts";
 
-/** A call that has left the object and has not come back. */
+/** A call that has left the object and whose answer has not come back. */
 export interface OpenCall {
   readonly what: CallName;
   readonly caller: SimulatedObject;
-  /** When its caller stops waiting; Unix milliseconds. */
+  /** Time at which the caller stops waiting, in Unix milliseconds. */
   readonly endsBy: number;
-  /** Ends the call in one of the ways that are possible, taken modulo their number; 0 is the best. */
+  /**
+   * Ends the call in one of the possible ways, selected by a number modulo how many there are; 0 is the best
+   * way.
+   */
   end(ending: number): void;
-  /** Ends the call without an answer in time. */
+  /** Ends the call without an answer within its time limit. */
   expire(): void;
-  /** Lets the call arrive after its caller has stopped waiting; null when it has no effect outside. */
+  /**
+   * Lets the call arrive after its caller has stopped waiting; null when it has no effect outside of the
+   * object.
+   */
   readonly arrive: (() => void) | null;
 }
 
-/** Sees each call that leaves and each answer. */
+/** Observer of each call that leaves and of each answer. */
 export interface CallObserver {
   onSend(delivery: Subject<"send">, caller: SimulatedObject): void;
   onSendResult?(number: number, outcome: Outcome): void;
@@ -29,10 +35,10 @@ export interface CallObserver {
   onNotify?(notice: Subject<"notify">, withinMs: number): void;
   onNoticeTaken?(notice: Subject<"notify">): void;
   onNoticeAnswer?(isTaken: boolean): void;
-  /** May end the call at once. */
+  /** Function that is told of an open call and may end it at once. */
   onOpenCall?(call: OpenCall): void;
-  /** Takes a line of the trace. */
+  /** Function that takes a line of the trace. */
   note?(line: () => string): void;
-  /** Names of what has happened. */
+  /** Names of the events that have occurred. */
   readonly observed?: Set<string>;
 }

@@ -17,7 +17,7 @@ import type { CallObserver, OpenCall } from "./open-call.ts";
 import { TOO_MANY_LINKS } from "./oversized.ts";
 import type { CallName, Outside, SimulatedObject } from "./simulated-object.ts";
 
-/** One possible end of a call: whether it has its effect outside, and the answer to the caller. */
+/** One possible end of a call: whether the call has its effect outside, and the answer to the caller. */
 interface Ending<T> {
   readonly isDone: boolean;
   readonly answer: T;
@@ -61,7 +61,7 @@ export class Parties implements Outside {
   /** Calls that may still arrive although their caller is dead or has stopped waiting. */
   readonly #lateCalls: (() => void)[] = [];
   #aborts = 0;
-  /** The newest row of the index. */
+  /** Newest row of the task in the index. */
   row: IndexRow | null = null;
   readonly ledger: SimulatedLedger;
   readonly #observer: CallObserver;
@@ -113,7 +113,7 @@ export class Parties implements Outside {
     const answers = POLL_ANSWERS.map((answer): Ending<PollAnswer> => ({ isDone: true, answer }));
     const onAnswer = (answer: PollAnswer) => this.#observer.onPollAnswer?.(poll, answer, caller);
     const answered = this.#call("poll", caller, ATTEMPT_MS, answers, UNANSWERED, null, onAnswer);
-    // The first abort and every second one after it come too late: the answer is there already.
+    // The first abort and every second one after it come too late: the answer has already arrived.
     return this.#unlessAborted("poll", answered, aborted, () => {
       const isLate = this.#aborts++ % 2 === 0;
       const answer = isLate ? newsAnswer(aCompletion({ urls: [URL_A] })) : UNANSWERED;
@@ -143,7 +143,7 @@ export class Parties implements Outside {
     return this.openCalls.filter((call) => call.caller === caller);
   }
 
-  /** Returns the open call that times out first. @param until Unix milliseconds. */
+  /** Returns the open call that times out first. @param until time in Unix milliseconds. */
   firstToExpire(until: number): OpenCall | undefined {
     const [first] = this.openCalls.toSorted((a, b) => a.endsBy - b.endsBy);
     return first !== undefined && first.endsBy <= until ? first : undefined;
@@ -205,7 +205,7 @@ export class Parties implements Outside {
     return promise;
   }
 
-  /** Makes the caller stop waiting when the call is aborted. */
+  /** Makes the caller stop waiting when its call is aborted. */
   #unlessAborted<T>(
     what: CallName,
     call: Promise<T>,

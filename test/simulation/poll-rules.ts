@@ -8,19 +8,19 @@ import type { SharedState } from "./object-host.ts";
 import { endTime, plannedPollTime } from "./poll-times.ts";
 import type { SimulatedObject, Subject } from "./simulated-object.ts";
 
-/** For how long a connection defers a poll. */
+/** Time in milliseconds for which a connection defers a poll. */
 export const DEFERRED_MS = 7_000;
 
-/** What an instance remembers of its last poll. Times are in Unix milliseconds. */
+/** An instance's memory of its last poll. Times are in Unix milliseconds. */
 export interface LastPoll {
-  /** When it was sent; -Infinity when its connection has deferred it. */
+  /** Time at which the poll was sent; -Infinity when its connection has deferred it. */
   readonly at: number;
   readonly job: Job;
   /** Time before which the answer forbids another poll; 0 when it forbids none. */
   readonly retryAt: number;
 }
 
-/** Returns the last poll with its answer noted. */
+/** Returns the last poll with its answer added. */
 export function answeredPoll(
   last: LastPoll | null,
   answer: PollAnswer,
@@ -32,7 +32,9 @@ export function answeredPoll(
   return { ...last, retryAt: now + waitMs };
 }
 
-/** Checks that a poll which is about to leave is planned, is the only one and keeps the provider's limits. */
+/**
+ * Checks that a poll which is about to be sent is planned, is the only one and keeps the provider's limits.
+ */
 export function askFault(
   { job }: Subject<"poll">,
   caller: SimulatedObject,
@@ -44,7 +46,7 @@ export function askFault(
   const { poll: plan } = record.tracking;
   if (plan === null || limits === null || isPaused) return "a poll needs a job and a key";
   const last = caller.lastPoll ?? { at: -Infinity, job: null, retryAt: 0 };
-  // A job that is attached again begins anew.
+  // For a job that is attached again, the polls begin anew.
   const lastAt = last.at === -Infinity ? last.retryAt - DEFERRED_MS : last.at;
   const isSameJob = sameJob(last.job, job) && plan.attachedAt <= lastAt;
   const isHinted = plan.hint !== null && plan.hint.at >= last.at;
@@ -63,8 +65,8 @@ export function askFault(
 }
 
 /**
- * Returns whether an alarm was set for a poll. It was not where it watches over running work, where the
- * configuration has changed since, or where something else is due.
+ * Tells whether an alarm was set for a poll, and not as a watchdog of running work, under another
+ * configuration, or for something else that is due.
  */
 export function isForPoll(
   { disk, setting, outside, hadFault, now }: SharedState,

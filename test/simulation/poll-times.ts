@@ -3,12 +3,17 @@ import type { PollPlan } from "../../src/core/record/poll-plan.ts";
 import type { OpenTask } from "../../src/core/record/task.ts";
 import { HOUR, MINUTE, SECOND } from "../core/builders.ts";
 
-/** Polls after the first report of success without output. */
+/** Waits in milliseconds from the first report of success without output to the polls after it. */
 const NO_OUTPUT_WAITS_MS = [15, 30, 60, 120, 300, 600].map((seconds) => seconds * SECOND);
-/** Polls after a hook that claims the end without a proof. */
+/**
+ * Waits in milliseconds from an unverified hook that claims the end of the job to the polls that it causes.
+ */
 const HINT_WAITS_MS = [0, 15, 30, 45, 60, 75, 90, 105].map((seconds) => seconds * SECOND);
 
-/** Returns when a task without a result ends at the latest, if it is not extended; Unix milliseconds. */
+/**
+ * Returns the latest time at which a task without a result ends if its deadline is not extended, in Unix
+ * milliseconds.
+ */
 export function endTime({ deadlineAt, tracking: { poll } }: OpenTask): number {
   const { answer } = poll ?? { answer: null };
   return answer?.kind === "no_output"

@@ -15,7 +15,7 @@ export class Random {
   readonly next: () => number;
 
   constructor(seed: number) {
-    // Without mixing, neighbouring seeds would give similar runs.
+    // Without this mixing, neighbouring seeds would give similar runs.
     this.next = seeded(Math.imul(seed ^ (seed >>> 16), 0x45d9f3b));
   }
 
@@ -28,7 +28,7 @@ export class Random {
     return this.next() < probability;
   }
 
-  /** @throws when there is nothing to choose from. */
+  /** Returns one of the items. @throws when there is none. */
   pick<T>(choices: readonly T[]): T {
     for (const chosen of choices.slice(this.below(choices.length))) return chosen;
     throw new Error("nothing to choose from");

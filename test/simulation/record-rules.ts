@@ -18,7 +18,10 @@ const CREDITS: Readonly<Record<TaskRecord["status"], readonly string[]>> = {
   failed: ["refunding", "refunded"],
 };
 
-/** Returns the first rule that a commit breaks for the record itself, whatever led to it; null if none. */
+/**
+ * Returns the first rule that a commit breaks for the record itself, whatever led to it; null when it breaks
+ * none.
+ */
 export function recordFault({ before, after }: Change): string | null {
   const kind = after.credits?.state.kind;
   const fault = firstViolation({
@@ -34,7 +37,7 @@ function isPriced({ registration, credits }: TaskRecord): boolean {
   return registration === null ? credits !== null : registration.credits !== null;
 }
 
-/** Checks that polls are planned for attached jobs only, and hooks kept only until a job is attached. */
+/** Checks that polls are planned only for attached jobs, and hooks are stored only until a job is attached. */
 function trackingFault({ upstream, tracking: { poll, keptHooks } }: OpenTask): string | null {
   const hasJob = upstream !== null && upstream.job !== null;
   const sizes = keptHooks.map((hook) => JSON.stringify(hook).length);
@@ -70,7 +73,7 @@ function isRefunding({ credits }: TerminalTask): boolean {
   return credits?.state.kind === "refunding";
 }
 
-/** Compares what no event but the registration, or the attachment of a job, may change. */
+/** Compares the fields that no event but the registration, or the attachment of a job, may change. */
 function identityFault(before: TaskRecord, after: TaskRecord): string | null {
   const isCharging = before.status === "charging";
   const isSilent = before.version === after.version || !isEqual(shown(before), shown(after));
@@ -96,7 +99,7 @@ function upstreams(before: TaskRecord, after: TaskRecord) {
   return [before.upstream, after.upstream] as const;
 }
 
-/** Returns the record without its version and what concerns only the relay's own plans. */
+/** Returns the record without its version and without the fields that concern only the relay's own plans. */
 function shown(record: TaskRecord): object {
   const jobIds = isOpen(record) ? record.tracking.keptHooks.map(({ jobId }) => jobId) : [];
   return { ...record, version: 0, publication: null, tracking: jobIds, notices: null };

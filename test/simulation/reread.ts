@@ -3,8 +3,8 @@ import type { TaskRecord } from "../../src/core/record/task.ts";
 import { parseRecord } from "../../src/task-object/record-schema.ts";
 
 /**
- * Returns a record as the real platform reads it again, frozen so that a change in place throws.
- * @throws when it is not read as it was written.
+ * Returns a record in the form in which the real platform reads it again, frozen so that a change in place
+ * throws. @throws when it differs from what was written.
  */
 export function reread(record: TaskRecord): TaskRecord {
   const read = parseRecord(structuredClone(record));

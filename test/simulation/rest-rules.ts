@@ -12,8 +12,8 @@ import { dueTime } from "./due-time.ts";
 import { DEFERRED_MS } from "./poll-rules.ts";
 
 /**
- * Checks promises 2 and 6 whenever the object is left alone: if its instance died now, an alarm would
- * bring the task back in time. @param living null: there is no instance.
+ * Checks promises 2 and 6 whenever the object is idle: if its instance died now, an alarm would continue the
+ * work on the task in time. @param living instance that is alive; null when there is none.
  */
 export function restFault(shared: SharedState, living: SimulatedObject | null): string | null {
   const { disk, outside, runningAlarmAt } = shared;
@@ -29,7 +29,7 @@ export function restFault(shared: SharedState, living: SimulatedObject | null): 
   if (isOwnAttempt && !shared.hadFault && calls.every(({ what }) => what !== "send")) {
     return "an attempt that was opened is sent at once";
   }
-  // An alarm whose handler runs comes again if it does not end.
+  // An alarm whose handler is running fires again when the handler does not end.
   if (alarm === null) return firstViolation({ "a task has an alarm": runningAlarmAt !== null });
   const isIdle =
     living !== null && alarm.by === living && calls.length === 0 && runningAlarmAt === null;
@@ -50,13 +50,13 @@ export function restFault(shared: SharedState, living: SimulatedObject | null): 
   });
 }
 
-/** Returns whether a poll is due that waits only because its connection has deferred it. */
+/** Tells whether a poll is due that waits only because its connection has deferred it. */
 function isDeferred(record: TaskRecord, { by }: Alarm, { setting }: SharedState): boolean {
   if (by.lastPoll?.at !== -Infinity || !isOpen(record)) return false;
   const { job, retryAt } = by.lastPoll;
   const { poll } = record.tracking;
   const isSame = sameJob(record.upstream?.job ?? null, job) && poll?.at === null;
-  // The deferred poll may be that of an erased task with the same id and job.
+  // The deferred poll may belong to an erased task with the same id and job.
   const isOwn = poll !== null && poll.attachedAt <= retryAt - DEFERRED_MS;
   return isSame && isOwn && !setting.isPaused && isPollable(record, setting, retryAt);
 }
@@ -70,8 +70,8 @@ export function isSuperseded({ record, alarm }: Stored, living: SimulatedObject 
 }
 
 /**
- * Returns the latest time of the alarm that watches over running work; Unix milliseconds. An alarm that
- * was set before may serve, up to a minute later where no client waits.
+ * Returns the latest time of the watchdog alarm for running work, in Unix milliseconds. An alarm that was set
+ * before may serve as one, up to a minute later where no client waits.
  */
 function watchdogLimit(record: TaskRecord, { armedAt }: Alarm, shared: SharedState): number {
   const isClientWaiting = isTerminal(record) ? !isSettled(record) : !isOpen(record);
@@ -82,13 +82,13 @@ function watchdogLimit(record: TaskRecord, { armedAt }: Alarm, shared: SharedSta
   );
 }
 
-/** Checks promise 5: a reader sees what was written last. */
+/** Checks promise 5: a reader sees the state that was written last. */
 export function readFault(read: TaskRecord | null, written: TaskRecord | null): string | null {
   const isLast = read === written || shown(read) === shown(written);
   return firstViolation({ "a reader sees the last write": isLast });
 }
 
-/** Checks that a read writes nothing where it is known to the millisecond that nothing is overdue. */
+/** Checks that a read writes nothing where it is certain that nothing is overdue. */
 export function readWriteFault(
   { disk, setting, now }: SharedState,
   { record, alarm }: Stored,

@@ -6,9 +6,9 @@ import { type Change, isEqual, firstViolation } from "./change.ts";
 
 const FIRST_WAIT_MS = 5 * SECOND;
 const MAX_WAIT_MS = 5 * MINUTE;
-/** Tries after which a notice is given up. */
+/** Number of tries after which a notice is dropped. */
 export const NOTICE_TRIES = 10;
-/** Duration of a refund after which the operator gets a notice. */
+/** Duration of a refund, in milliseconds, after which the operator gets a notice. */
 const REFUND_LATE_MS = 5 * MINUTE;
 
 /** Checks the waits of repeated calls, and the notice of a late refund. */
@@ -50,7 +50,7 @@ function isRepeatedLater(from: Retry, to: Retry, now: number): boolean {
   return to.tries === from.tries + 1 && to.retryAt === now + waitMs;
 }
 
-/** Returns the charge or refund that has no answer yet. */
+/** Returns the charge or refund that is still unanswered. */
 function waiting(record: TaskRecord | null): Retry | null {
   const state = record?.credits?.state;
   return state?.kind === "charging" || state?.kind === "refunding" ? state : null;

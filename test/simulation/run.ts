@@ -9,7 +9,7 @@ import { endsFault } from "./settled-rules.ts";
 import type { Violation } from "./task-history.ts";
 import { World } from "./world.ts";
 
-/** One run. The same initial state and moves repeat it exactly. */
+/** Result of one run. The same initial state and moves repeat the run exactly. */
 export interface RunResult {
   readonly beginning: InitialState;
   readonly moves: readonly Move[];
@@ -21,7 +21,7 @@ const MIN_MOVES = 6;
 const MORE_MOVES = 26;
 const MAX_DRAIN = 400;
 
-/** Runs one task. The seed alone decides what happens. */
+/** Runs one simulated task; the seed alone decides what happens. */
 export async function runSeed(seed: number): Promise<RunResult> {
   const random = new Random(seed);
   const beginning: InitialState = {
@@ -70,7 +70,7 @@ async function ended(
   return { beginning, moves, violation: world.checker.violation, world };
 }
 
-/** Repairs everything and lets the task come to its end by its alarms alone. */
+/** Repairs all parties and lets the task come to its end by its alarms alone. */
 async function runToEnd(world: World, beginning: InitialState): Promise<void> {
   const { setting, checker } = world;
   const { isReceiverDown, isUpstreamStuck, isOperatorDown } = beginning;
@@ -100,7 +100,7 @@ async function runToEnd(world: World, beginning: InitialState): Promise<void> {
   if (checker.violation === null) checker.check("in the end", endsFault(world));
 }
 
-/** Returns whether the deadline is so near that hardly another poll comes before it. */
+/** Tells whether the deadline is so near that probably no other poll comes before it. */
 function isNearDeadline({ disk, clock }: World): boolean {
   const { record } = disk.durable;
   return record !== null && isOpen(record) && record.deadlineAt - clock < 6 * MINUTE;

@@ -19,10 +19,10 @@ export interface InitialState {
   readonly granted: number;
   readonly hasAccount: boolean;
   readonly isRoundTripped: boolean;
-  /** At the end of the run the receiver refuses, or the upstream never finishes. */
+  /** States that at the end of the run the receiver refuses callbacks, or the upstream never finishes. */
   readonly isReceiverDown: boolean;
   readonly isUpstreamStuck: boolean;
-  /** At the end of the run the operator does not answer. */
+  /** States that at the end of the run the operator's receiver does not answer. */
   readonly isOperatorDown: boolean;
 }
 

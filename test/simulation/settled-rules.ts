@@ -4,10 +4,13 @@ import type { SimulatedLedger } from "./ledger.ts";
 import { firstViolation } from "./change.ts";
 import { NOTICE_TRIES } from "./retry-rules.ts";
 
-/** Notices that a task keeps. */
+/** Largest number of notices that a task keeps. */
 const NOTICES_KEPT = 5;
 
-/** Returns the first rule broken at the end, when everything works and nothing is due; null when none is. */
+/**
+ * Returns the first rule that is broken at the end of a run, when all parties work and nothing is due; null
+ * when none is broken.
+ */
 export function endsFault({ disk, checker, ledger, outside, hadNoticesOff }: World): string | null {
   const references = new Set(checker.pastHistories.map(({ chargeId }) => chargeId));
   const isEveryNoticeDue = !hadNoticesOff && checker.unconfirmedNotices < NOTICE_TRIES;

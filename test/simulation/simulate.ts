@@ -2,18 +2,18 @@ import { Worker } from "node:worker_threads";
 import * as z from "zod";
 
 export interface Simulation {
-  /** Life i has the seed `seed + i`. */
+  /** Seed of the first simulated task; the task number i has the seed `seed + i`. */
   readonly seed: number;
   readonly lives: number;
-  /** Threads that share the lives. */
+  /** Number of threads that share the work. */
   readonly threads: number;
 }
 
 type Share = Omit<Simulation, "threads">;
 
-/** A life in which a promise was broken. */
+/** Seed and violation of a simulated task for which a promise was broken. */
 const Broken = z.object({ seed: z.number(), report: z.string() });
-/** Result of a share of the lives; `observed` counts the lives in which something happened. */
+/** Result of a part of the simulated tasks; `observed` counts the tasks in which each event occurred. */
 const Part = z.object({
   lives: z.number(),
   observed: z.record(z.string(), z.number()),
@@ -23,7 +23,7 @@ export type Part = z.infer<typeof Part>;
 
 const NOTHING: Part = { lives: 0, observed: {}, broken: null };
 
-/** Runs many lives. Stops at the first that breaks a promise. */
+/** Simulates many tasks. Stops at the first for which a promise is broken. */
 export async function simulate({ seed, lives, threads }: Simulation): Promise<Part> {
   const share = Math.ceil(lives / threads);
   const workers = Array.from({ length: threads }, (_, i) => {

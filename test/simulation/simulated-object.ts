@@ -6,10 +6,10 @@ import type { LastPoll } from "./poll-rules.ts";
 
 export type CallName = "send" | "charge" | "refund" | "poll" | "publish" | "notify";
 
-/** What a call is about, e.g. the attempt of a callback that is to be sent. */
+/** Type of the subject of a call, e.g. the attempt of a callback that is to be sent. */
 export type Subject<Name extends CallName> = Parameters<Platform[Name]>[0];
 
-/** The parties that the work loop calls, each call with the instance that makes it. */
+/** The parties that the work loop calls; each call has the instance that makes it. */
 export type Outside = {
   [Name in CallName]: (
     ...given: [...Parameters<Platform[Name]>, caller: SimulatedObject]
@@ -27,7 +27,7 @@ export interface Host {
   erase(caller: SimulatedObject): Promise<void>;
   /** Makes durable what is written, before an answer or a call leaves the object. */
   flush?(): void;
-  /** Returns whether the instance dies at the point that it has reached. */
+  /** Tells whether the instance dies at the point that it has reached. */
   isDying(): boolean;
   died(): void;
   /** Takes an error that background work did not catch. */
@@ -35,7 +35,7 @@ export interface Host {
   log?(line: LogLine, level: LogLevel): void;
 }
 
-/** Thrown by everything that a dead instance does. */
+/** Error that every operation of a dead instance throws. */
 export class Death extends Error {}
 
 /**
@@ -45,17 +45,17 @@ export class Death extends Error {}
 export class SimulatedObject implements Platform {
   readonly watchdogMs = 15_000;
   isDead = false;
-  /** Number of the attempt that this instance opened last. */
+  /** Number of the attempt that this instance has opened last. */
   opened = 0;
-  /** Number of polls that it has asked for. */
+  /** Number of polls that the instance has asked for. */
   polls = 0;
-  /** Its last poll; null when there was none. */
+  /** The instance's last poll; null when there was none. */
   lastPoll: LastPoll | null = null;
-  /** Latest time that its loop has seen, in Unix milliseconds. */
+  /** Latest time that the instance's work loop has seen, in Unix milliseconds. */
   latest = 0;
   /** Records that this instance committed, oldest first. */
   readonly commits: TaskRecord[] = [];
-  /** Points reached so far; the instance is idle when they no longer rise. */
+  /** Number of points that were reached so far; the instance is idle when it no longer rises. */
   points = 0;
   readonly #host: Host;
 
@@ -116,7 +116,7 @@ export class SimulatedObject implements Platform {
     if (!this.isDead) this.#host.log?.(line, level);
   }
 
-  /** Makes durable what is written, before an answer or a call leaves. @throws Death */
+  /** Makes durable what was written, before an answer or a call leaves. @throws Death */
   leave(): void {
     this.#point();
     if (this.#host.flush === undefined) return;
@@ -133,7 +133,7 @@ export class SimulatedObject implements Platform {
   async #call<T>(call: (to: Outside) => Promise<T>): Promise<T> {
     this.leave();
     const answer = await call(this.#host.outside);
-    // An answer to an instance that died meanwhile is lost.
+    // An answer to an instance that has died meanwhile is lost.
     if (this.isDead) await new Promise(() => {});
     this.#point();
     return answer;

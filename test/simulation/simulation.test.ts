@@ -7,10 +7,10 @@ import { runSeed } from "./run.ts";
 import { simulate } from "./simulate.ts";
 
 const LIVES = Number(process.env["SIM_LIVES"] ?? 3_000);
-/** Seed of the first life, fixed so that every machine runs the same lives. */
+/** Seed of the first simulated task, fixed so that every machine runs the same ones. */
 const SEED = Number(process.env["SIM_SEED"] ?? 20_261_121);
 
-/** Events without which the simulation would prove little. */
+/** Events that must occur; without them the simulation would prove little. */
 const EXPECTED_EVENTS = [
   "an instance dies",
   "a commit is lost",
@@ -38,7 +38,7 @@ const EXPECTED_EVENTS = [
   "an id is used again",
 ];
 const OFTEN = LIVES / 500;
-/** Lives of which every record is compared with the stored examples. */
+/** Number of simulated tasks of which every record is compared with the stored examples. */
 const COMPARED = Math.ceil(LIVES / 50);
 
 it(`the promises of docs/promises.md hold in ${LIVES} simulated random lives of a task with failures, crashes, and repeated and late events`, async () => {

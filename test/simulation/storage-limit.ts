@@ -5,7 +5,10 @@ const PLATFORM_LIMIT_BYTES = 2_000_000;
 /** Length of the longest key that the relay uses, in bytes. */
 const KEY_BYTES = 10;
 
-/** @throws like the storage of an object when it is given a value that is too large. */
+/**
+ * Requires that a value is small enough to be stored. @throws the error of an object's storage when it is too
+ * large.
+ */
 export function requireStorable(value: unknown): void {
   const { length } = serialize(value);
   if (length + KEY_BYTES > PLATFORM_LIMIT_BYTES) {

@@ -4,33 +4,33 @@ import type { Usage } from "../../src/core/record/upstream.ts";
 import type { Change } from "./change.ts";
 import type { SimulatedObject } from "./simulated-object.ts";
 
-/** An end from an entitled source. */
+/** An end of the task that comes from a source which may end it. */
 export interface EndResult {
   readonly status: "completed" | "failed";
-  /** Urls of the output or code of the error, as JSON text. */
+  /** URLs of the output, or code of the error, as JSON text. */
   readonly content: string;
-  /** What the upstream says that the job has consumed; null when it says nothing. */
+  /** Consumption that the upstream states for the job; null when it states none. */
   readonly usage: Usage | null;
 }
 
-/** One POST of a callback. */
+/** One POST of a callback to the receiver. */
 export interface Post {
   readonly number: number;
   readonly series: number;
-  /** Outcome that the sender received; null when there was none. */
+  /** Outcome that the sender has recorded; null when there was none. */
   readonly outcome: Outcome | null;
 }
 
-/** Effect of all commits so far, except those lost with their instance. */
+/** Effect of all commits so far, except those that were lost with their instance. */
 export interface Written {
-  /** Readers may see the task: it is charged or has no price. */
+  /** States that readers may see the task: it is charged or has no price. */
   readonly isVisible: boolean;
   readonly end: TerminalTask | null;
-  /** Instance that opened each attempt. */
+  /** Instances that opened each attempt, by the number of the attempt. */
   readonly openers: ReadonlyMap<number, SimulatedObject>;
-  /** Versions at which a series failed while the operator wanted to know of it. */
+  /** Versions at which a series failed while the operator wanted notices about that. */
   readonly failures: ReadonlySet<number>;
-  /** The longest schedule that was in force. */
+  /** Length of the longest schedule that was configured. */
   readonly mostAttempts: number;
 }
 
@@ -66,22 +66,22 @@ function hasFailed(record: TaskRecord | null): boolean {
 
 /** History of one task, from its first commit to its erasure. */
 export class TaskHistory {
-  /** Reference in the ledger; null when nothing was charged there. */
+  /** Reference of the charge in the ledger; null when nothing was charged there. */
   readonly chargeId: string | null;
   readonly amount: number | null;
   written: Written = NOTHING;
   readonly possibleEnds: EndResult[] = [];
   isCanceled = false;
-  /** A success was proven after the task had failed at its deadline. */
+  /** States that a success was proven after the task had failed at its deadline. */
   isLateProven = false;
-  /** When the upstream was last asked; Unix milliseconds. */
+  /** Time at which the upstream was last polled, in Unix milliseconds. */
   polledAt = 0;
   readonly posts: Post[] = [];
-  /** Version of the task in the row that was sent last; 0 when none was. */
+  /** Version of the task in the row that was sent to the index last; 0 when none was sent. */
   triedVersion = 0;
-  /** The operator has erased the task together with its pending notices. */
+  /** States that the operator has erased the task together with its pending notices. */
   isErased = false;
-  /** Versions in notices that the operator took. */
+  /** Versions in the notices that the operator has received. */
   readonly noticedVersions = new Set<number>();
 
   constructor(chargeId: string | null, amount: number | null) {
@@ -100,13 +100,13 @@ export class TaskHistory {
   }
 }
 
-/** A broken promise. */
+/** A promise that was broken, and where. */
 export interface Violation {
   readonly promise: string;
   readonly detail: string;
 }
 
-/** State that survives a crash. */
+/** State that survives a crash of the object. */
 export interface Durable {
   readonly history: TaskHistory | null;
   readonly written: Written | null;

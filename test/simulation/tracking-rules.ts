@@ -40,7 +40,10 @@ export function pollFault(change: Change<OpenTask, OpenTask>): string | null {
   });
 }
 
-/** Returns the facts of the stored answer; its fields may be in another order after a reload. */
+/**
+ * Returns the facts of the stored answer, in a fixed order, because a reload may change the order of its
+ * fields.
+ */
 function factsOf({ answer }: PollPlan): readonly unknown[] {
   return [answer?.kind, answer?.since, answer?.statusCode, answer?.word];
 }
@@ -84,7 +87,7 @@ function attachFault(
   });
 }
 
-/** Checks that the last hook of each job and status is kept until the job is known. */
+/** Checks that the last hook of each job and status is stored until the job is known. */
 function keptFault(
   { jobId, news, isSigned }: Hook,
   before: OpenTask,
@@ -110,7 +113,7 @@ function keptFault(
   });
 }
 
-/** Checks that a hook of the attached job moves the polls as its news says. */
+/** Checks that a hook of the attached job changes the times of the polls as its news demands. */
 function movedFault(
   { news }: Hook,
   plan: PollPlan,

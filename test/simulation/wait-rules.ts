@@ -4,8 +4,9 @@ import { SECOND } from "../core/builders.ts";
 const AFTER_FIRST_INTERRUPTION_MS = 5 * SECOND;
 
 /**
- * Returns the wait after the last attempt of a callback, if that failed, in milliseconds. The first attempt of
- * a series that was interrupted is followed after 5 s; each other one takes the next wait of the schedule.
+ * Returns the wait after the last attempt of a callback, if that failed, in milliseconds. The first
+ * interrupted attempt of a series is followed after 5 s; every other attempt is followed after the next wait
+ * of the schedule.
  */
 export function waitAfterLastMs(callback: Callback, scheduleMs: readonly number[]): number {
   const waitsMs = scheduleMs.slice(1);
@@ -19,7 +20,7 @@ export function waitAfterLastMs(callback: Callback, scheduleMs: readonly number[
   return waitMs;
 }
 
-/** Returns names of what the plan of the next attempt shows about crashes. */
+/** Returns names of the facts about crashes that the plan of the next attempt shows. */
 export function observedWaits(callback: Callback | null): readonly string[] {
   if (callback === null) return [];
   const interrupted = ownAttempts(callback).filter(({ outcome }) => outcome === "interrupted");

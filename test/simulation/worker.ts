@@ -4,7 +4,7 @@ import { runSeed } from "./run.ts";
 import { shrink } from "./shrink.ts";
 import type { Part } from "./simulate.ts";
 
-// Every death throws, millions of times.
+// Every death of an instance throws an error, millions of times, so errors have no stack.
 Error.stackTraceLimit = 0;
 
 const { seed: first, lives } = z.object({ seed: z.number(), lives: z.number() }).parse(workerData);

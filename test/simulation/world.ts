@@ -27,7 +27,7 @@ export class World implements SharedState {
   faultyReads = 0;
   hadFault = false;
   setting: Setting;
-  /** Notices to the operator were switched off at some time. */
+  /** States that notices to the operator were switched off at some time. */
   hadNoticesOff = false;
   hadIndexOff = false;
   readonly #host: ObjectHost;
@@ -59,7 +59,7 @@ export class World implements SharedState {
     return this.#current?.instance ?? null;
   }
 
-  /** Makes a move, lets everything happen that follows from it, and checks the state at rest. */
+  /** Makes a move, lets everything happen that follows from it, and checks the state afterwards. */
   async do(move: Move): Promise<void> {
     this.checker.note(() => `${((this.clock - NOW) / 1000).toFixed(3)} s  ${JSON.stringify(move)}`);
     await this.#perform(move);
@@ -189,7 +189,7 @@ export class World implements SharedState {
     const { alarm } = this.disk.durable;
     if (alarm === null || this.#runningAlarm !== null) return;
     await this.#pass(Math.max(0, alarm.at + lateMs - this.clock), isSlow);
-    // Calls that ended meanwhile may have set another alarm.
+    // Calls that have ended meanwhile may have set another alarm.
     const due = this.disk.durable.alarm;
     if (due === null || due.at > this.clock) return;
     this.disk.write({ alarm: null });
@@ -204,7 +204,7 @@ export class World implements SharedState {
     this.#lastAlarm = alarm;
     const { instance, loop } = this.#start();
     const { polls } = instance;
-    // A handler has ended when its writes are durable.
+    // The handler has ended only when its writes are durable.
     const ended = () => {
       if (instance.isDead) return;
       const isPolled = !mustPoll || this.hadFault || instance.polls > polls;
@@ -222,7 +222,7 @@ export class World implements SharedState {
     void work.then(ended, failed);
   }
 
-  /** Lets time pass. Unanswered calls time out, unless the machine is too slow for that. */
+  /** Lets time pass. Calls without an answer time out, unless the machine is too slow for that. */
   async #pass(ms: number, isSlow: boolean): Promise<void> {
     const until = this.clock + ms;
     for (;;) {

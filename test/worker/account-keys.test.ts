@@ -101,7 +101,7 @@ it("an import of an API key that failed after the first of its two writes, each 
   expect(await statusFor(account, key)).toBe(200);
 });
 
-/** Makes the next call of a method of account objects fail. */
+/** Makes the next call of this method of an account object fail. */
 function failOnce(method: "addListedKey" | "releaseKeyHash" | "removeKey"): void {
   vi.spyOn(AccountObject.prototype, method).mockImplementationOnce(() => {
     throw new Error("planted failure");
@@ -123,7 +123,7 @@ it.each([
   },
 );
 
-// The fuzz test of bodies compares every field with the contract.
+// The fuzz test of bodies compares every field with the contract; here are examples.
 it.each<[string, unknown, string]>([
   ["a hash in upper case", { sha256: "A".repeat(64) }, "/sha256"],
   ["a label with a lone surrogate", { label: "\ud800a" }, "/label"],

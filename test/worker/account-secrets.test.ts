@@ -119,7 +119,7 @@ it("after a rotation, a callback of a task with an account verifies with both th
   const [first, second] = [await register({ account }), await register({ account })];
   const early = await callbackOf(first);
   const [fresh = ""] = (await rotate(account)).callbacks;
-  // This isolate still has the former generation in its cache.
+  // The cache of this isolate still contains the former generation.
   const soon = await callbackOf(await register({ account }));
   pass(60_000);
   const late = await callbackOf(second);

@@ -30,7 +30,7 @@ function stateOf(stub: ReturnType<typeof accountStub>) {
   }));
 }
 
-/** Reads what the two objects of an account store: their keys, their tables, their alarms. */
+/** Reads what the two objects of an account store: keys, tables and alarms. */
 async function storageOf(account: string) {
   return {
     ledger: await stateOf(accountStub(account)),
@@ -85,7 +85,7 @@ it.each(["A-z_0", "-", "__proto__", "constructor", "x".repeat(64)])(
   },
 );
 
-// The fuzz test of bodies compares every field with the contract.
+// The fuzz test of bodies compares every field with the contract; here are examples.
 it.each<[string, unknown, string]>([
   [
     "an account id with a colon, which is reserved for the names of internal objects",
@@ -155,7 +155,7 @@ it("a registration or event that names an account that does not exist is refused
   }
   expect((await call(`/v1/tasks/${id}`)).status).toBe(404);
   expect(await storageOf(account)).toEqual(EMPTY);
-  // The absence of an account is not cached.
+  // The answer that an account does not exist is not cached.
   await post("/v1/accounts", { id: account });
   expect((await report(event)).status).toBe(202);
 });

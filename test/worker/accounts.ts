@@ -48,10 +48,10 @@ export async function aKey(
   return Key.parse(await response.json());
 }
 
-/** Returns a new key as another system may have made it. */
+/** Returns a new API key in the form of another system. */
 export const aForeignKey = () => `sk-live-${crypto.randomUUID()}`;
 
-/** Imports a key of another system, and returns it with what the relay shows of it. */
+/** Imports an API key in the form of another system, and returns it with the answer of the relay. */
 export async function anImportedKey(account: string, key = aForeignKey()) {
   const body = { sha256: await sha256Hex(key), label: "old" };
   const response = await expecting(201, post(`/v1/accounts/${account}/keys`, body));
@@ -102,12 +102,12 @@ export async function booksOf(account: string): Promise<readonly string[]> {
   return entries.map(({ kind, amount }) => `${kind} ${amount}`).toReversed();
 }
 
-/** The object that books the money of an account. */
+/** Returns the object that books the money of an account. */
 export function accountStub(account: string) {
   return ledgerObject(env, account);
 }
 
-/** The object with the profile and the keys of an account. */
+/** Returns the object with the profile and the API keys of an account. */
 export function profileStub(account: string) {
   return profileObject(env, account);
 }
@@ -123,7 +123,7 @@ export function calledAccountObjects(): readonly string[] {
   return names;
 }
 
-/** Makes the storage of an account fail until the returned function is called. */
+/** Makes the storage of an account's ledger fail until the returned function is called. */
 export async function breakLedger(account: string): Promise<() => void> {
   return runInDurableObject(accountStub(account), (_, { storage }) => {
     const broken = vi.spyOn(storage.kv, "get").mockImplementation(() => {
@@ -133,7 +133,7 @@ export async function breakLedger(account: string): Promise<() => void> {
   });
 }
 
-/** Blocks an account from answering until the returned function is called. */
+/** Keeps the ledger of an account from answering until the returned function is called. */
 export async function holdLedger(account: string): Promise<() => Promise<void>> {
   const hold = { begun: false, ended: false };
   const held = runInDurableObject(accountStub(account), (_, state) =>

@@ -89,7 +89,7 @@ it("POST /v1/tasks/{id}/upstream for a task that has ended answers 200 to its at
   });
 });
 
-// The fuzz test of bodies compares every field with the contract.
+// The fuzz test of bodies compares every field with the contract; here are examples.
 it.each<[string, unknown, readonly string[]]>([
   ["no fields", {}, ["/provider", "/id"]],
   ["an unknown provider", { ...JOB, provider: "nobody" }, ["/provider"]],

@@ -22,7 +22,7 @@ describe.each(CASES)("$name", (hookCase) => {
     const { hooks } = hookCase.sender;
     const unknown = hooks.flatMap(({ body, means }) => (means === null ? [body] : []));
     const unreadable = hooks.flatMap(({ body, means }) => (means === "nothing" ? [body] : []));
-    // kie signs the job id: a body without one cannot be verified.
+    // kie signs the job id, so the signature of a body without a job id cannot be verified.
     const isUnsigned = hookCase.sender.provider === "kie" && hookCase.isChecked;
     const reasons = await refusalsOf(scene.task.id, async () => {
       for (const body of ["", "OK", '{"id":"', "[]", '"succeeded"', "null", ...unreadable]) {

@@ -25,7 +25,7 @@ beforeEach(async () => {
   await call(`/v1/accounts/${account}/keys/${id}`, { method: "DELETE" });
 });
 
-/** Keys that must not work, made from the keys of the account of the test. */
+/** Keys that must not be accepted, made from the API keys of the account of the test. */
 const JUNK: readonly [string, () => string][] = [
   ["for an account that does not exist", () => `trk_${crypto.randomUUID()}_${hex("a")}`],
   ["that is invented for an existing account", () => `trk_${account}_${hex("a")}`],
@@ -101,12 +101,12 @@ it("a request with an unknown API key creates no Durable Object besides the 16 t
   expect(await accountObjects()).toEqual(before);
 });
 
-/** The operator keys and relay secrets of the tested relay. */
+/** Operator keys and relay secrets of the relay under test. */
 const KEYS = env.OPERATOR_KEYS.split(" ");
 const SECRETS = env.RELAY_SECRET.split(" ");
 const DIGEST_BYTES = 32;
 
-/** Returns wrong values that agree with `right` in none, half and nearly all of their characters. */
+/** Returns wrong values whose beginning agrees with `right` in none, half and nearly all of the characters. */
 function wrongLike(right: string): readonly (readonly [string, string])[] {
   const flipped = (at: number) => {
     const char = right[at] === "A" ? "B" : "A";
@@ -121,7 +121,7 @@ function wrongLike(right: string): readonly (readonly [string, string])[] {
   ];
 }
 
-/** Watches the platform's constant-time comparisons; reports the lengths of what they compared. */
+/** Records the platform's constant-time comparisons, with the lengths of the compared values. */
 function watchComparisons() {
   const equal = vi.spyOn(crypto.subtle, "timingSafeEqual");
   const verified = vi.spyOn(crypto.subtle, "verify");

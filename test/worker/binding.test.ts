@@ -13,7 +13,7 @@ import { aCompletion, CALLBACK_URL, read } from "./tasks.ts";
 
 useClock();
 
-/** The entrypoint as another Worker calls it: its arguments and answers are cloned on the way. */
+/** The entrypoint as another Worker sees it: its arguments and results are cloned on the way. */
 const relay: service.RelayService = exports.Relay;
 const registration = { model: "seedance", callback_url: CALLBACK_URL };
 
@@ -68,7 +68,7 @@ it("Relay.read with wait answers as soon as the task is terminal", async () => {
   await untilIdle(id);
 });
 
-/** Calls a method as a Worker without types could. */
+/** Calls a method with any arguments, as a Worker without types could. */
 async function callWith(method: keyof service.RelayService, ...args: unknown[]): Promise<unknown> {
   const call: unknown = Reflect.get(relay, method);
   if (typeof call !== "function") throw new Error(`Relay has no method ${method}`);
@@ -83,7 +83,7 @@ it("Relay.read takes null for its options, as a Worker without types may give", 
 const cycle: { self?: unknown } = {};
 cycle.self = cycle;
 
-/** Refused calls by what is wrong with them. */
+/** Calls that must be refused, by the fault in them, with the expected problem. */
 const REFUSED: Readonly<Record<string, [(id: string) => Promise<unknown>, object]>> = {
   "register of a model that is no text": [
     () => callWith("register", { model: 7 }),
@@ -169,12 +169,12 @@ it("the answers of Relay are typed as openapi.json describes those of the routes
 
 type Schemas = typeof schemas;
 type Described = { [Name in keyof Schemas]: z.output<Schemas[Name]> };
-/** A member that is there has a value: JSON has no undefined. */
+/** Type of an object whose present members have values, because JSON has no undefined. */
 type Present<T> = T extends readonly unknown[]
   ? T
   : T extends object
     ? { [K in keyof T]: Present<Exclude<T[K], undefined>> }
     : T;
 type Members<S extends z.ZodMiniType> = keyof z.input<S>;
-/** Members of events of every status. */
+/** Type of the members that events of every status have. */
 type SharedMembers = Exclude<Members<typeof TaskFinishEvent>, "completed_at" | "output" | "error">;

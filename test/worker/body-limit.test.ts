@@ -10,7 +10,7 @@ useClock();
 const LIMIT = 256 * 1024;
 const CHUNK = 16 * 1024;
 
-/** A stream of up to 64 MB in chunks that counts how much of it was pulled. */
+/** Returns a stream of up to 64 MB in chunks, which counts how much of it was read. */
 function endless() {
   const state = { pulled: 0, canceled: false };
   const body = new ReadableStream<Uint8Array>(
@@ -29,7 +29,7 @@ function endless() {
   return { body, state };
 }
 
-/** An event padded to the given size. */
+/** Returns the JSON text of an event, padded to the given size. */
 function sized(bytes: number, id: string): string {
   return JSON.stringify(aCompletion(id, { model: "m" })).padEnd(bytes);
 }

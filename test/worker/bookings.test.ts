@@ -17,7 +17,7 @@ import { aFailure, finish, read } from "./tasks.ts";
 
 useClock();
 
-/** The highest balance that grants and adjustments may lead to; refunds may exceed it. */
+/** Largest balance that grants and adjustments may lead to; refunds may exceed it. */
 const MAX = 2 ** 52;
 const GRANT = { reference: "order 7 €", amount: 10 };
 const ADJUSTMENT = { reference: "ticket 7", amount: -15, reason: "Counted twice in May" };
@@ -91,7 +91,7 @@ it("grants raise the balance up to 2^52, and adjustments change it down to -2^52
   expect(await balanceOf(adjusted)).toBe(0);
 });
 
-// The fuzz test of bodies compares every field with the contract.
+// The fuzz test of bodies compares every field with the contract; here are examples.
 it.each([
   ["a grant of zero credits", give, { ...GRANT, amount: 0 }, "/amount"],
   [
@@ -120,7 +120,10 @@ it("the registration of a task with a price is refused while the balance of its 
   expect(await balanceOf(account)).toBe(0);
 });
 
-/** Replaces the table of entries by one of an earlier build, with other columns and a least amount. */
+/**
+ * Replaces the table of entries by one as an earlier build created it, with other columns and a minimum
+ * amount.
+ */
 function replaceTable(sql: SqlStorage, least: number, columns: string): void {
   sql.exec("DROP TABLE entries");
   sql.exec(`

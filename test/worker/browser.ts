@@ -12,7 +12,7 @@ const FORM = {
   "Sec-Fetch-Site": "same-origin",
 };
 
-/** Asks for a page as a browser with this cookie does; null sends none. */
+/** Requests a page as a browser with this cookie does; null sends no cookie. */
 export function visit(
   path: string,
   cookie: string | null = null,
@@ -48,7 +48,7 @@ export async function logIn(key = OPERATOR_KEY, bindings: object = env): Promise
   return cookieIn(response);
 }
 
-/** Reduces an answer to its status and where it leads. */
+/** Returns the status of an answer and the address to which it redirects. */
 export function outcome({ status, headers }: Response) {
   return [status, headers.get("Location")];
 }

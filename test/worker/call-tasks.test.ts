@@ -11,7 +11,7 @@ it("a bulk request calls the Durable Object of every task, at most 50 of them at
   const outcomes = await callTasks(IDS, async (id) => {
     called.push(id);
     mostOpen = Math.max(mostOpen, ++open);
-    // A later turn: by then every call that may be open is open.
+    // Waits a turn, after which every call that may be open has begun.
     await scheduler.wait(0);
     open--;
     return id;

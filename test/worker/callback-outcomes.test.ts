@@ -9,7 +9,7 @@ import { aCompletion, CALLBACK_URL, completed, finish, read, register, report } 
 
 useClock();
 
-/** Sends half a body, then nothing until the sender gives up. */
+/** Answer that sends half a body, and then nothing until the sender stops waiting. */
 const stalling =
   (code: number): Answer =>
   (signal) =>
@@ -96,7 +96,7 @@ it.each<[string, Answer, object]>([
   async (_, answer, attempt) => {
     aReceiver(answer);
     const id = await register();
-    // The shortest timeout that the configuration allows; it passes in real time.
+    // This is the shortest timeout that the configuration allows; the test waits for it in real time.
     await restart(id, { ...env, CALLBACK_TIMEOUT_S: "1" });
     await report(aCompletion(id));
     await realMs(1000);

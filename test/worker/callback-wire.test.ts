@@ -51,7 +51,7 @@ it("the callback of a completed task has exactly the expected headers and body, 
       },
     },
   ]);
-  // GET begins with the same bytes.
+  // The answer to GET begins with the same bytes.
   const text = await (await call(`/v1/tasks/${id}`)).text();
   expect(text.startsWith(requestAt(received, 0).body.slice(0, -1))).toBe(true);
 });

@@ -123,7 +123,7 @@ it.each<[string, object, string]>([
 
 const ORDER = { reference: "charge-1", amount: 4 };
 const TASK = crypto.randomUUID();
-/** The time until which the account may still book the charge. */
+/** Time until which the ledger may still book the charge. */
 const VALID_UNTIL = START + 2000;
 
 it("a charge refused for lack of credits stays refused when the same charge is ordered again after a grant", async () => {

@@ -5,14 +5,14 @@ import { conforming } from "../description/conforms.ts";
 
 export const ORIGIN = "https://relay.example.com";
 export const OPERATOR_KEY = "test-only-operator-key";
-/** Name of `OPERATOR_KEY`: it has no label, so it is called by the beginning of its SHA-256. */
+/** Name of `OPERATOR_KEY` in the log: the key has no label, so its name is the beginning of its SHA-256. */
 export const OPERATOR_NAME = "32848f64";
 export const UNAUTHENTICATED = { status: 401, code: "unauthenticated" };
 export const UNKNOWN_TASK = { status: 404, code: "unknown_task" };
 
 export interface Message {
   readonly method?: string;
-  /** Sent as it is when it is text, bytes or a stream, otherwise as JSON. */
+  /** Body of the request: a text, bytes or a stream is sent as it is, any other value as JSON. */
   readonly body?: unknown;
   readonly headers?: Readonly<Record<string, string>>;
   /** Bearer key: the operator's by default; null sends none. */
@@ -35,13 +35,16 @@ function payload(body: unknown): BodyInit | null {
   return JSON.stringify(body);
 }
 
-/** Sends a request to the Worker's `fetch` handler; the answer must be as it is described. */
+/**
+ * Sends a request to the `fetch` handler of the Worker. Fails when the answer is not as its description
+ * states.
+ */
 export async function call(path: string, message: Message = {}): Promise<Response> {
   const request = aRequest(path, message);
   return conforming(request, await exports.default.fetch(request));
 }
 
-/** Sends a request to a relay that is configured with these bindings; the answer must be as described. */
+/** Sends a request to a relay with these bindings. Fails when the answer is not as its description states. */
 export async function answerTo(request: Request, bindings: object): Promise<Response> {
   return conforming(request, await app.fetch(request, bindings));
 }
@@ -62,7 +65,7 @@ export const ProblemBody = z.looseObject({
   code: z.string(),
 });
 
-/** What `refusal` returns for a request with faults at these paths. */
+/** Returns the value that `refusal` has for a request with faults at these paths. */
 export function invalid(...paths: readonly string[]) {
   return { status: 400, code: "invalid_request", paths };
 }

@@ -1,11 +1,14 @@
 import { afterEach, beforeEach, vi } from "vitest";
 
-/** So far ahead that no alarm fires by the wall clock during a test; deliberately not a whole second. */
+/**
+ * Start of the clock, so far in the future that no alarm fires by the real clock during a test; deliberately
+ * not a whole second.
+ */
 export const START = Date.UTC(2050, 0, 1, 12) + 250;
 export const START_S = Math.floor(START / 1000);
 export const DAY_MS = 86_400_000;
 
-/** Installs a clock for the test and the objects that stands still until the test calls `pass`. */
+/** Gives the test and the objects a clock that stands still until the test calls `pass`. */
 export function useClock(): void {
   beforeEach(() => {
     vi.useFakeTimers({ toFake: ["Date"], now: START });

@@ -100,7 +100,7 @@ it("compaction of a ledger never removes a charge that may still be refunded", a
   const account = await anAccount(10);
   const deadline_at = START_S + (365 * DAY_MS) / 1000;
   const id = await aCharged(account, 4, { deadline_at });
-  // The task looks late, when its time is all but over.
+  // At this time the task is nearly at the end of the time for which it can need its charge.
   pass(AGE_DAYS * DAY_MS);
   await compact(account);
   await wake(id);

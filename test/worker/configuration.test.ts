@@ -80,7 +80,7 @@ const CASES = Object.entries(FAULTS).flatMap(([name, values]) =>
   Object.entries(values).map(([fault, value]) => ({ name, fault, value })),
 );
 
-/** Every route that needs the configuration, with a valid request. */
+/** Returns a valid request to every route that needs the configuration. */
 function requests(id: string): readonly (readonly [string, Parameters<typeof callWith>[2]])[] {
   const task = { id, model: "m", callback_url: CALLBACK_URL };
   const event = aCompletion(id, { model: "m", callback_url: CALLBACK_URL });

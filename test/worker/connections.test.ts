@@ -13,7 +13,7 @@ useClock();
 
 const MARK = "do-not-repeat-me";
 
-/** The variable `CONNECTIONS` with these entries. */
+/** Builds the variable `CONNECTIONS` with these entries. */
 function connections(entries: object): object {
   return { CONNECTIONS: JSON.stringify(entries) };
 }

@@ -16,7 +16,10 @@ const MINUTE_MS = 60_000;
 
 type Claims = Readonly<Record<string, unknown>>;
 
-/** A team of Cloudflare Access with one key, of its own for each test: isolates keep the keys of a team. */
+/**
+ * Creates a team of Cloudflare Access with one key. Each test has a team of its own, because isolates cache
+ * the keys of a team.
+ */
 async function aTeam(kid = "key-1") {
   const name = `team-${crypto.randomUUID().slice(0, 8)}`;
   const origin = `https://${name}.cloudflareaccess.com`;

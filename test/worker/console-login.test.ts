@@ -138,7 +138,7 @@ it.each([
   const { id, key } = await make(account);
   const cookie = await logIn(key);
   expect(await (await visit("/", cookie)).text()).toContain(account);
-  // As in an isolate that has never seen the key.
+  // The isolate is treated as one that has never seen the key.
   forgetKey(await sha256Hex(key));
   expect((await visit("/", cookie)).status).toBe(200);
   await call(`/v1/accounts/${account}/keys/${id}`, { method: "DELETE" });

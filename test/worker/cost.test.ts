@@ -76,7 +76,7 @@ describe("a task without an account that ends, calls back once, is read and expi
     "a task without an account writes %i rows to its Durable Object from creation to expiry, and calls no object of an account, when it %s",
     async (rows, _, isRegistered, event) => {
       aReceiver();
-      // Notes the jurisdiction, as the first request of a deployment does.
+      // Makes the relay store the jurisdiction, as the first request of a deployment does.
       await call("/healthz");
       const accounts = (await listDurableObjectIds(env.ACCOUNTS)).length;
       const calls = accountCalls();
@@ -179,7 +179,7 @@ describe("the object of an account", () => {
       for (let count = 0; count < 5; count++) {
         expect((await call(url, { key })).status).toBe(404);
       }
-      // The first use of a day is noted in the list of the account.
+      // The first use of a key on a day is stored in the list of the account.
       expect([calls(), written()]).toEqual([first, rows]);
       pass(60_000);
       await call(url, { key });

@@ -25,7 +25,10 @@ import { aFailure, finish, read, report } from "./tasks.ts";
 useClock();
 
 const UNKNOWN = { status: 404, code: "not_found" };
-/** The longest deadline and a quarter, and `RETENTION_DAYS`. */
+/**
+ * Time until a deleted account's entries are replaced: the longest deadline and a quarter of it, and
+ * `RETENTION_DAYS`.
+ */
 const FOLD_AFTER_MS = (365 * 1.25 + 28) * DAY_MS;
 
 function remove(account: string, query = "?force=true"): Promise<Response> {

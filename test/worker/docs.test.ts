@@ -5,7 +5,10 @@ import { EXPLAINED_PROBLEMS } from "../../src/api/http/problem-help.ts";
 import { isProblemCode } from "../../src/api/http/problem-list.ts";
 import { answerTo, aRequest, call, ProblemBody } from "./client.ts";
 
-/** Parsed as browsers do: ids and texts of sections, targets of links, and the text of the page. */
+/**
+ * Parses a page as browsers do: returns the ids and texts of its sections, the targets of its links, and its
+ * text.
+ */
 async function parse(page: Response) {
   const sections = new Map<string, string>();
   const ids: string[] = [];

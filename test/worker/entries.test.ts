@@ -23,14 +23,14 @@ async function page(account: string, query: string) {
   return Page.parse(await response.json());
 }
 
-/** Grants 1, 2, … credits to a new account. */
+/** Grants 1, 2, 3 … credits to a new account. */
 async function granted(count: number): Promise<string> {
   const account = await anAccount();
   for (let amount = 1; amount <= count; amount++) await grant(account, amount);
   return account;
 }
 
-/** Reads all pages, newest entries first, and runs `between` before each further page. */
+/** Reads all pages, newest entries first, and calls `between` before each further page. */
 async function walk(account: string, limit: number, between = () => Promise.resolve()) {
   const pages: number[][] = [];
   let cursor = "";
@@ -122,12 +122,12 @@ function download(account: string, query: string): Promise<Response> {
   return call(`/v1/accounts/${account}/entries?${query}`);
 }
 
-/** Reads a body whose media type workerd does not take for text. */
+/** Reads a body whose media type workerd does not treat as text. */
 async function textOf(response: Response): Promise<string> {
   return new TextDecoder().decode(await response.arrayBuffer());
 }
 
-/** Fills the ledger of an account with grants of one credit, past the API to be quick. */
+/** Fills the ledger of an account with grants of one credit, without the API, which would be slower. */
 async function filled(count: number): Promise<string> {
   const account = await anAccount();
   await runInDurableObject(accountStub(account), (object) => {

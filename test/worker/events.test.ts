@@ -138,7 +138,7 @@ it("an event with another output after a completion gets 409 with the task, and 
   expect(received).toHaveLength(1);
 });
 
-// The fuzz test of bodies compares every field with the contract.
+// The fuzz test of bodies compares every field with the contract; here are examples.
 it.each<[string, object, string]>([
   ["an unknown status", { status: "done" }, "/status"],
   ["a completion without output", { output: undefined }, "/output"],

@@ -11,7 +11,7 @@ import { register } from "./tasks.ts";
 
 useClock();
 
-/** Requests with a credential that fails, and the answer to each while no limit is reached. */
+/** Requests with a wrong credential, and the status of the answer to each while no limit is reached. */
 const FAILED: readonly (readonly [string, number, () => Promise<Sent>])[] = [
   [
     "a bearer token that is no key",

@@ -24,14 +24,17 @@ async function ended({ task, outside }: Scene) {
   return end;
 }
 
-/** A scene whose upstream has finished the job. */
+/** Returns a task whose upstream has finished the job. */
 async function finished(hookCase: HookCase): Promise<Scene> {
   const scene = await aScene(hookCase);
   scene.answers(hookCase.sender.done);
   return scene;
 }
 
-/** Tests how hooks end a task: at once when they are trusted, otherwise by the poll that they cause. */
+/**
+ * Tests how hooks end a task: at once when the relay trusts the hook, otherwise by the poll that the hook
+ * causes.
+ */
 export function testAcceptedHooks(hookCase: HookCase): void {
   const { sender, isTrusted } = hookCase;
   const success = hookOf(hookCase, "completed");
@@ -77,7 +80,7 @@ export function testAcceptedHooks(hookCase: HookCase): void {
   });
 }
 
-/** Tests that repeated, late and outdated hooks change nothing. */
+/** Tests that repeated, late and outdated hooks do not change the task. */
 export function testIgnoredHooks(hookCase: HookCase): void {
   const { sender } = hookCase;
   const success = hookOf(hookCase, "completed");

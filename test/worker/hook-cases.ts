@@ -9,15 +9,15 @@ import { until } from "./clock.ts";
 import { stored } from "./objects.ts";
 import { CALLBACK_URL } from "./tasks.ts";
 
-/** A provider on a relay that has its key, its webhook secret, both or neither. */
+/** A provider, on a relay that has the provider's key, webhook secret, both or neither. */
 export interface HookCase {
   readonly name: string;
   readonly sender: Sender;
   readonly bindings: object;
   readonly hasKey: boolean;
-  /** The relay applies a hook without polling the provider. */
+  /** States that the relay applies a hook without polling the provider. */
   readonly isTrusted: boolean;
-  /** The relay verifies signatures of hooks. */
+  /** States that the relay verifies the signatures of hooks. */
   readonly isChecked: boolean;
 }
 
@@ -32,7 +32,9 @@ export const CASES: readonly HookCase[] = SENDERS.flatMap((sender) => {
   );
 });
 
-/** One provider per kind of assurance, with the configurations that change what the relay does. */
+/**
+ * One provider for each kind of assurance, with the configurations that change how the relay treats its hooks.
+ */
 export const REPRESENTATIVES: readonly HookCase[] = CASES.filter(
   ({ sender, hasKey, isChecked }) => {
     if (sender.provider === "ark") return true;
@@ -57,7 +59,7 @@ function caseOf(sender: Sender, hasKey: boolean, hasSecret: boolean): HookCase {
   };
 }
 
-/** A task of a case, its upstream and its receiver. */
+/** A task for a case, with its upstream and its receiver. */
 export interface Scene {
   readonly task: Hooked;
   readonly outside: Outside;
@@ -66,11 +68,11 @@ export interface Scene {
   readonly answers: (poll: PollFixture) => void;
   /** Returns the number of polls so far. */
   readonly polls: () => number;
-  /** Posts a hook as the provider does, signed if it signs. */
+  /** Sends a hook as the provider does, with a signature if the provider signs. */
   readonly post: (hook: HookFixture) => Promise<Response>;
 }
 
-/** Registers a task; its upstream reports progress until `answers` is called. */
+/** Registers a task whose upstream reports progress until `answers` is called. */
 export async function aScene(
   { sender, bindings }: Pick<HookCase, "sender" | "bindings">,
   fields: HookedOptions["fields"] = {},
@@ -109,7 +111,10 @@ export async function aScene(
   };
 }
 
-/** Finds a hook of the provider about the attached job, or about none, with one of these statuses. */
+/**
+ * Finds an example hook of the provider, about the attached job or without a job id, with one of these
+ * statuses.
+ */
 export function hookOf({ sender }: HookCase, ...statuses: readonly string[]): HookFixture {
   const { done, hooks } = sender;
   const known = sender.namesJobs ? done.jobId : null;

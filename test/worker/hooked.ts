@@ -18,7 +18,7 @@ export interface Hooked {
 
 export interface HookedOptions {
   readonly provider: string;
-  /** Use one object for several tasks: keys are derived once per object. */
+  /** Bindings of the relay; several tasks share one object, because keys are derived once per object. */
   readonly bindings?: object;
   /** Further fields of the registration. */
   readonly fields?: object;
@@ -37,7 +37,9 @@ export async function hooked({ provider, bindings = env, fields }: HookedOptions
   return { id, provider, bindings, hookUrl };
 }
 
-/** Forgets what is known of the jobs of a connection that tests share, so that none depends on another. */
+/**
+ * Makes a connection that tests share forget the durations of its jobs, so that no test depends on another.
+ */
 function forgetJobs(connection: string): Promise<boolean> {
   return runInDurableObject(connectionObject(env, connection), (_, { storage }) =>
     storage.kv.delete("durations"),

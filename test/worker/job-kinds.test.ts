@@ -41,7 +41,8 @@ describe("the durations of earlier jobs of a model", () => {
     await until(() => noted.mock.calls.length === 10);
     pass(10 * MINUTE);
     const { waitMs } = await attached(connection);
-    // All that is known is that they took more than 37 s, an eighth of five minutes, and less than five minutes.
+    // The poll only shows that the jobs took more than 37 s, an eighth of five minutes, and less than five
+    // minutes.
     expect(waitMs).toBeGreaterThan(3 * MINUTE);
     expect(waitMs).toBeLessThan(5.3 * MINUTE);
   });

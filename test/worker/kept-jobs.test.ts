@@ -18,14 +18,14 @@ const BINDINGS = {
 };
 const HOURS_72_MS = 72 * 3_600_000;
 
-/** A successful job as Kling reports it. @param name the task id that the submit call contained. */
+/** Returns a successful job in the form of Kling. @param name task id that the submit call contained. */
 function klingJob(name?: string) {
   const videos = [{ url: VIDEO }];
   const done = { task_id: JOB, task_status: "succeed", task_result: { videos } };
   return { ...done, ...(name !== undefined && { task_info: { external_task_id: name } }) };
 }
 
-/** A successful job as kie reports it. @param name the hook URL that the submit call contained. */
+/** Returns a successful job in the form of kie. @param name hook URL that the submit call contained. */
 function kieJob(name?: string) {
   const resultJson = JSON.stringify({ resultUrls: [VIDEO] });
   const param = JSON.stringify({ callBackUrl: name });
@@ -55,7 +55,7 @@ function aNetwork() {
   return outside;
 }
 
-/** Lets the hook of a job that nobody has attached arrive; returns the task. */
+/** Creates a task to which a hook of a job has come that nobody has attached. */
 async function named(provider: string, hook: object): Promise<Hooked> {
   const task = await hooked({ provider, bindings: BINDINGS });
   expect((await sendHook(task, JSON.stringify(hook))).status).toBe(200);

@@ -12,7 +12,7 @@ import { CALLBACK_URL, VIDEO } from "./tasks.ts";
 export const JOB = "cgt-1";
 const DONE = { id: JOB, status: "succeeded", content: { video_url: VIDEO } };
 
-/** A connection to Ark of its own, so that other tests do not learn from its jobs. */
+/** A connection to Ark that only one test uses, so that other tests do not learn durations from its jobs. */
 export interface OwnConnection {
   readonly name: string;
   readonly bindings: object;
@@ -25,7 +25,7 @@ export function aConnection(entry: object = {}): OwnConnection {
   return { name, bindings: { ...env, CONNECTIONS: JSON.stringify({ [name]: connection }) } };
 }
 
-/** Puts Ark at its place, which says of every job that it has succeeded. */
+/** Replaces Ark by an upstream at which every job has succeeded. */
 export function aFinishedArk(): Outside {
   const outside = anOutside();
   outside.on(CALLBACK_URL, answering("thank you"));
@@ -38,7 +38,7 @@ export function aTask({ name, bindings }: OwnConnection, model = "m"): Promise<H
   return hooked({ provider: name, bindings, fields: { model } });
 }
 
-/** Gives reports to the object of a connection, without the time that as many requests would take. */
+/** Passes reports to the object of a connection directly, which takes less time than as many requests. */
 export function reportTo(
   { name }: OwnConnection,
   reports: readonly Omit<JobReport, "connection">[],
@@ -48,7 +48,7 @@ export function reportTo(
   });
 }
 
-/** The report of a job of the model `m` that took this long. */
+/** Builds the report of a job of the model `m` that took this long. */
 export function aReport(ms: number, kind = "m", hasHook: boolean | null = null) {
   return { end: { kind, range: { minMs: ms, maxMs: ms } }, hasHook };
 }

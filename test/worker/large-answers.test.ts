@@ -31,7 +31,7 @@ async function pollable(provider: string, bindings: object = KEYED): Promise<Hoo
   return task;
 }
 
-/** An answer of 2 MiB, of which the last byte waits until `end` is called. */
+/** An answer of 2 MiB whose last byte is held back until `end` is called. */
 class HeldAnswer {
   bytesRead = 0;
   readonly #end = Promise.withResolvers<void>();
@@ -95,7 +95,7 @@ it.each([
   },
 );
 
-/** Events that free the slot of the first of three polls. */
+/** Events by which the first of three polls ends and gives its permission back. */
 const ENDS: readonly (readonly [string, string, (first: HeldAnswer, id: string) => unknown])[] = [
   ["ends", "25", (first) => first.end()],
   ["breaks off", "25", (first) => first.fail()],

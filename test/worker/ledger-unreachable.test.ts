@@ -93,7 +93,7 @@ it("a registration with the id of a task whose charge the ledger has not answere
   });
   heal();
   pass(5000);
-  // A registration charges at once when the next try is due.
+  // A registration makes the charge at once when its next try is due.
   expect((await post("/v1/tasks", body)).status).toBe(200);
   expect(await booksOf(account)).toEqual(CHARGED);
 });
@@ -101,7 +101,7 @@ it("a registration with the id of a task whose charge the ledger has not answere
 it("a registration is answered with 503 when the ledger is too slow, and a charge that it books afterwards is booked only once", async () => {
   const account = await anAccount(10);
   const body = priced(account, 4);
-  // The ledger is released only after the answer: the registration cannot have waited for it.
+  // The ledger answers only after the relay's answer, so the registration cannot have waited for it.
   const release = await holdLedger(account);
   await expectUnavailable(await post("/v1/tasks", body));
   await release();

@@ -12,7 +12,7 @@ useClock();
 
 const NORMAL = { ...env, LOG: "normal", ARK_API_KEY: "test-only-ark-key" };
 
-/** Returns what the relay logs meanwhile. */
+/** Returns the lines that the relay logs while a function runs. */
 async function loggedBy(work: () => Promise<unknown>): Promise<readonly unknown[]> {
   const logged: unknown[] = [];
   for (const level of ["log", "warn", "error"] as const) {

@@ -12,7 +12,7 @@ useClock();
 const KEY = "tok_5d41402abc4b2a76b971";
 const NORMAL = { ...env, LOG: "normal", OPERATOR_KEYS: `all:alice=${KEY}` };
 
-/** What an order of the operator is about. */
+/** The task, account or key that an order of the operator concerns. */
 interface Subject {
   readonly account: string;
   readonly keyId: string;

@@ -21,7 +21,7 @@ import {
   report,
 } from "./tasks.ts";
 
-/** Planted in everything that a client, an upstream or a receiver sends. */
+/** Text that is contained in everything that a client, an upstream or a receiver sends. */
 const MARK = "planted-marker";
 const SECRETS = [
   env.RELAY_SECRET,
@@ -35,7 +35,7 @@ const SECRETS = [
 
 const ARK_KEY = "test-only-ark-key";
 
-/** The console methods that write each event. */
+/** Console methods with which the relay writes each event. */
 const LEVELS: Readonly<Record<string, string>> = {
   "task.register": "log",
   "task.completed": "log",
@@ -84,7 +84,7 @@ beforeAll(async () => {
   for (const level of ["log", "info", "warn", "error", "debug"] as const) {
     vi.spyOn(console, level).mockImplementation((...args: readonly unknown[]) => {
       const text = args.map(String).join(" ");
-      // Warnings come once per isolate, so other files may have used them up.
+      // Each warning is written once per isolate, so tests in other files may already have caused it.
       if (!text.includes('"config.warning"')) lines.push({ level, text });
     });
   }
@@ -93,7 +93,7 @@ beforeAll(async () => {
   vi.useRealTimers();
 });
 
-/** Makes the relay write every kind of line, from requests that all contain the mark. */
+/** Makes the relay write every kind of log line, by requests that all contain `MARK`. */
 async function useEverything(): Promise<void> {
   const edge = { status: 403, headers: { "Retry-After": "7200" } };
   const busy = () => new Response(`error code: 1020 ${MARK}`, edge);

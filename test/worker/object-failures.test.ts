@@ -7,7 +7,10 @@ import { aCompletion } from "./tasks.ts";
 
 useClock();
 
-/** Reasons that the log names, with the text of the platform's error or the flag that it sets. */
+/**
+ * Names of failures in the log, each with the text of the platform's error or the property that the platform
+ * sets on it.
+ */
 const FAILURES: readonly (readonly [reason: string, text: string, flag: string])[] = [
   ["overloaded", "Durable Object is overloaded. Too many requests queued.", "remote"],
   ["durableObjectReset", "reset", "durableObjectReset"],
@@ -22,7 +25,7 @@ const FAILURES: readonly (readonly [reason: string, text: string, flag: string])
   ["later_release", "an event of a later release: archive", "remote"],
 ];
 
-/** Requests of upstreams, which may not repeat them after 500. */
+/** Returns requests of upstreams, which might not be repeated after status 500. */
 function upstreamRequests(id: string, hookUrl: string): readonly Request[] {
   const hook = JSON.stringify({ id: "cgt-1", status: "running" });
   return [

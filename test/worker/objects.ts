@@ -14,7 +14,7 @@ export interface Stored {
   readonly alarm: number | null;
 }
 
-/** Returns all that the object of a task keeps in storage. */
+/** Returns everything that the object of a task stores. */
 export function stored(id: string): Promise<Stored> {
   return runInDurableObject(stubOf(id), async (_, { storage }) => ({
     record: structuredClone(storage.kv.get("task")),
@@ -25,7 +25,7 @@ export function stored(id: string): Promise<Stored> {
 
 export const NOTHING: Stored = { record: undefined, keys: [], alarm: null };
 
-/** Runs `act` and expects the stored state of the task to be what it was before. */
+/** Calls `act` and expects that the stored state of the task is the same as before. */
 export async function expectUnchanged(id: string, act: () => Promise<unknown>): Promise<void> {
   const before = await stored(id);
   await act();
@@ -61,7 +61,7 @@ export async function untilIdle(id: string): Promise<void> {
     const { record } = await stored(id);
     return Record.safeParse(record ?? {}).data?.callback?.state.kind !== "in_flight";
   });
-  // The loop sets its alarm in the turn after the last commit.
+  // The work loop sets its alarm in the turn after the last commit.
   await realMs(1);
 }
 
@@ -71,7 +71,7 @@ export function wake(id: string, afterMs = 0): Promise<boolean> {
   return runDurableObjectAlarm(stubOf(id));
 }
 
-/** Runs each alarm of a task at its time for a day. @returns the waits before them, in milliseconds. */
+/** Runs each alarm of a task at its time for a day. @returns the waits before the alarms, in milliseconds. */
 export async function waitsOfADay(id: string): Promise<readonly number[]> {
   const endAt = Date.now() + DAY_MS;
   const waitsMs: number[] = [];
@@ -91,7 +91,7 @@ export async function restart(id: string, bindings: object = env): Promise<void>
   });
 }
 
-/** Evicts the instance of a task's object: its memory is lost, its storage stays. */
+/** Evicts the instance of a task's object, so that its memory is lost and its storage stays. */
 export async function evict(id: string): Promise<void> {
   // Only a running object can be evicted.
   await runInDurableObject(stubOf(id), () => undefined);
@@ -113,7 +113,7 @@ export async function rowsOf(id: string): Promise<() => number> {
   });
 }
 
-/** Returns bindings whose objects fail with this error, whatever is asked of them. */
+/** Returns bindings whose objects fail with this error at every call. */
 export function failing(error: Error): object {
   const fail = async () => {
     throw error;

@@ -10,17 +10,17 @@ export interface Sent {
   readonly cf: unknown;
 }
 
-/** @param signal aborts when the relay gives up the request. */
+/** Server outside of the relay. @param signal aborts when the relay stops waiting for the answer. */
 export type Site = (sent: Sent, signal: AbortSignal) => Response | Promise<Response>;
 
-/** The network outside of the relay: sites by URL prefix, and the requests that were sent to them. */
+/** Network outside of the relay: the servers by URL prefix, and the requests that were sent to them. */
 export interface Outside {
-  /** Puts a site at a URL prefix. The site that was put last answers. */
+  /** Sets the server for a URL prefix. Of several servers for a URL, the one that was set last answers. */
   readonly on: (prefix: string, site: Site) => void;
   readonly sentTo: (prefix: string) => readonly Sent[];
 }
 
-/** Replaces the network by one site; returns the requests to it, including those that follow. */
+/** Replaces the network by one server. @returns the list of requests to it, to which later ones are added. */
 export function intercept(site: Site): readonly Sent[] {
   const all: Sent[] = [];
   vi.spyOn(globalThis, "fetch").mockImplementation(async (input, init) => {
@@ -39,7 +39,10 @@ export function intercept(site: Site): readonly Sent[] {
   return all;
 }
 
-/** Replaces the network; a request that matches no site fails like one to a dead host. */
+/**
+ * Replaces the network by these servers; a request that no server matches fails as for a host that does not
+ * exist.
+ */
 export function anOutside(): Outside {
   const sites = new Map<string, Site>();
   const all = intercept((sent, signal) => {

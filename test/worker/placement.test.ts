@@ -9,7 +9,7 @@ import { CALLBACK_URL } from "./tasks.ts";
 
 useClock();
 
-/** One use of a namespace: the jurisdiction, the name of the object and the options. */
+/** One use of a namespace: the jurisdiction, the object's name and the options. */
 type Use = readonly [jurisdiction: string | null, name: string, options: unknown];
 
 interface Namespace {
@@ -31,7 +31,7 @@ function recording(real: Namespace, deployment: string, uses: Use[]) {
   return within(null);
 }
 
-/** Returns the bindings of a deployment whose objects record how they are named. */
+/** Returns the bindings of a deployment that records the names and jurisdictions of the objects it calls. */
 function deployed(vars: object, deployment: string = crypto.randomUUID()) {
   const uses: Use[] = [];
   const TASKS = recording(env.TASKS, deployment, uses);
@@ -41,12 +41,12 @@ function deployed(vars: object, deployment: string = crypto.randomUUID()) {
 
 const fail = () => Promise.reject(new Error("Network connection lost."));
 
-/** The calls of a task to accounts, with any bindings. */
+/** The calls that a task makes to account objects, with any bindings. */
 interface Caller extends Pick<ObjectPlatform, "charge" | "refund"> {
   prepare(env: object): Promise<void>;
 }
 
-/** Every kind of request that calls an object. */
+/** Returns requests of every kind that calls an object. */
 function requests(id: string): readonly (readonly [string, Message])[] {
   const account = `acct_${id}`;
   return [

@@ -10,7 +10,10 @@ import { intercept } from "./outside.ts";
 import { keyVarsOf } from "./senders.ts";
 
 const UNCLEAR: object = { kind: "unclear", statusCode: 200, word: null };
-/** An answer with an error status, whose word is the code that a success of newapi has too. */
+/**
+ * Result for an answer with an error status, whose word is the code in its body; the success of newapi has
+ * such a code.
+ */
 const CODED: object = { ...UNCLEAR, word: expect.toBeOneOf(["success", null]) };
 const UNKNOWN_STATE: object = { ...UNCLEAR, word: expect.any(String) };
 const UNANSWERED = { kind: "unanswered" };
@@ -70,7 +73,9 @@ describe.each(FIXTURES)("answers of $provider to polls", ({ provider, polls, for
   });
 });
 
-/** Asks a provider about a job. The first request gets this answer, or that of the example. */
+/**
+ * Polls a provider about a job. The first request gets the answer `first`, the others those of the example.
+ */
 async function asked(
   provider: string,
   { jobId, endpoint, exchanges }: PollFixture,

@@ -22,7 +22,7 @@ import { useClock } from "./clock.ts";
 
 useClock();
 
-/** Codes that any route may answer with: authentication, body, rate limits and platform. */
+/** Codes with which any route may answer, because of authentication, body, rate limits or platform. */
 const COMMON: readonly ProblemCode[] = [
   "invalid_json",
   "invalid_request",
@@ -54,7 +54,7 @@ async function referenceReused(): Promise<Response> {
   return post(path, { reference: "order 7", amount: 2 });
 }
 
-/** Stores a record that the object of the task cannot read when it starts again. */
+/** Stores a record that the object of the task cannot read at its next start. */
 async function unreadable(v = 1): Promise<string> {
   const id = await register();
   await runInDurableObject(stubOf(id), (_, { storage }) => storage.kv.put("task", { v }));
@@ -92,7 +92,7 @@ const PROVOKED = {
   unavailable: async () => callWith(failing(overloaded()), `/v1/tasks/${crypto.randomUUID()}`),
 } satisfies Record<ProblemCode, () => Promise<Response>>;
 
-/** Requests that need the record of the task. */
+/** Returns requests that need the record of the task. */
 function requestsFor(id: string): readonly (() => Promise<Response>)[] {
   return [
     () => call(`/v1/tasks/${id}`),

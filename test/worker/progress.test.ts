@@ -15,7 +15,7 @@ const KEYED = { ...env, REPLICATE_API_TOKEN: "test-only-token" };
 const VIDEO = "https://replicate.delivery/out.mp4";
 const replicate = found(SENDERS, ({ provider }) => provider === "replicate");
 
-/** A running prediction at Replicate whose model has logged a progress bar. */
+/** Running job at Replicate whose model has logged a progress bar. */
 const running = (percent: number) => ({
   id: "job-1",
   status: "processing",

@@ -21,7 +21,7 @@ function anAddress(): string {
   return `10.${a}.${b}.${c}`;
 }
 
-/** Returns what the relay logs meanwhile, without the id of the version. */
+/** Returns the lines that the relay logs while a function runs, without the id of the version. */
 async function loggedBy(work: () => Promise<unknown>): Promise<readonly object[]> {
   const lines: object[] = [];
   for (const level of ["log", "warn", "error"] as const) {

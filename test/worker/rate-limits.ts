@@ -1,6 +1,6 @@
 import { callWith, type Message } from "./client.ts";
 
-/** What `refusal` returns for a request over a rate limit. */
+/** Value that `refusal` has for a request over a rate limit. */
 export const LIMITED = { status: 429, code: "rate_limited" };
 
 /** Returns a rate limit that permits the first `limit` requests of each key, and never forgets them. */
@@ -20,7 +20,7 @@ export interface Sent extends Message {
   readonly path: string;
 }
 
-/** Sends a request with this address as that of its sender; null sends none. */
+/** Sends a request with this IP address as the sender's; null sends none. */
 export async function sendFrom(
   address: string | null,
   bindings: object,

@@ -93,7 +93,7 @@ it("GET /v1/tasks/{id} with If-None-Match answers 404 for an unknown task, even 
   expect((await readIfChanged(crypto.randomUUID(), "*")).status).toBe(404);
 });
 
-/** The waits of the Worker in milliseconds. They take no real time; `between` runs during each. */
+/** Waits of the Worker in milliseconds. They take no real time; `between` is called during each of them. */
 let pauses: number[] = [];
 let between: (pause: number) => Promise<unknown> = () => Promise.resolve();
 

@@ -6,7 +6,7 @@ export function status(code: number, body: string | null = null): Answer {
   return () => new Response(body, { status: code });
 }
 
-/** Never answers; fails when the sender aborts. */
+/** Answer that never comes; it fails when the sender aborts. */
 export const never: Answer = (signal) =>
   new Promise((_, reject) => {
     signal.addEventListener("abort", () => reject(new Error("aborted")));

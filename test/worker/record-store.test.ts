@@ -5,7 +5,10 @@ import { stubOf } from "./objects.ts";
 import { aReceiver, status } from "./receiver.ts";
 import { completed } from "./tasks.ts";
 
-/** Runs `work` with a new store of the record of a completed task, and a spy on reads of the storage. */
+/**
+ * Calls `work` with a new store that contains the record of a completed task, and with a spy on reads of the
+ * storage.
+ */
 async function withStore(
   work: (store: RecordStore, reads: () => number) => void | Promise<void>,
 ): Promise<void> {

@@ -22,7 +22,7 @@ useClock();
 
 const Stored = z.looseObject({ v: z.int() });
 
-/** Something that makes the alarm of a task fail, and its repair. */
+/** Condition that makes the alarm of a task fail, and its repair. */
 interface Fault {
   readonly begin: (id: string) => Promise<void>;
   readonly repair: (id: string) => Promise<void>;

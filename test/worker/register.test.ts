@@ -81,7 +81,7 @@ it("POST /v1/tasks accepts as an id any hex digits in the form of a UUID, in upp
   expect(upper).toBe(lower);
 });
 
-// The fuzz test of bodies compares every field with the contract.
+// The fuzz test of bodies compares every field with the contract; here are examples.
 it.each([
   ["an unknown field whose name contains a slash and a tilde", { "a/b~c": 1 }, "/a~1b~0c"],
   ["a missing model", { model: undefined }, "/model"],

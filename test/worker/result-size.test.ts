@@ -11,10 +11,13 @@ import { aCompletion, CALLBACK_URL, finish, read, register, report, VIDEO } from
 
 useClock();
 
-/** Just under 256 KB, of which 2.3 MB would be stored: 1e20 is written out, in two bytes per character. */
+/**
+ * Numbers whose JSON is just under 256 KB and of which 2.3 MB would be stored: 1e20 is written out, in two
+ * bytes per character.
+ */
 const LONG = `{"n":[${"1e20,".repeat(52_000)}0],"note":"画"}`;
 const PAGE_BYTES = 4096;
-/** Links that are too many to be stored, but few enough for the largest body of a hook. */
+/** Links that are too many to be stored, but few enough for the largest permitted body of a hook. */
 const LINKS = Array.from({ length: 10_000 }, (_, i) => `https://a.co/${i}`);
 /** The same number of links, about 7 MB. */
 const LONG_LINKS = LINKS.map((link) => link.padEnd(700, "x"));

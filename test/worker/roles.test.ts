@@ -37,7 +37,7 @@ beforeEach(async () => {
   keys = { ...Object.fromEntries(operators), "account read": own, "account full": full };
 });
 
-/** Sends a request with an invalid body or an unknown id, which is refused whatever the key may do. */
+/** Sends a request with an invalid body or an unknown id, which is refused whatever the role of the key is. */
 async function send(request: string, role: string, query = ""): Promise<Response> {
   const [method = "", path = ""] = request.split(" ");
   const filled = path
@@ -47,7 +47,7 @@ async function send(request: string, role: string, query = ""): Promise<Response
   return callWith(BINDINGS, `${filled}${query}`, { method, key: keys[role] ?? null, body });
 }
 
-/** Lists the roles that the text of a refusal names, in their order. */
+/** Lists the roles that the text of a refusal names, in the order of the text. */
 function rolesIn(detail: string): readonly string[] {
   return detail.match(/\b(?:read|metrics|operate|all|full)\b/g) ?? [];
 }

@@ -36,7 +36,10 @@ const LATE = {
   failure: { category: "timeout", retryable: true },
 };
 
-/** A model, its result, and the earliest and latest second after the registration at which it comes. */
+/**
+ * Models, each with its result and the earliest and latest second after the registration at which the result
+ * comes.
+ */
 const MODELS: readonly [string, object, number, number][] = [
   ["sandbox/ok", SUCCESS, 2, 3],
   ["sandbox/moderated", MODERATED, 2, 3],
@@ -51,7 +54,10 @@ function registered(model: string, bindings: object, id: string): Promise<Respon
   return callWith(bindings, "/v1/tasks", { body });
 }
 
-/** Runs every alarm when it is due until the task has ended; returns the seconds that it took. */
+/**
+ * Runs every alarm at its time until the task has ended; returns the seconds that this took on the clock of
+ * the test.
+ */
 async function runToEnd(id: string): Promise<number> {
   for (let alarms = 0; alarms < 20; alarms++) {
     const { status } = await read(id);

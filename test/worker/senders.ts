@@ -9,19 +9,19 @@ import type { Hooked } from "./hooked.ts";
 
 type Headers = Readonly<Record<string, string>>;
 
-/** A provider that sends hooks: its documented hooks and answers, and how it signs. */
+/** A provider that sends hooks: its documented hooks and answers, and its way of signing. */
 export interface Sender {
   readonly provider: string;
   readonly isBodySigned: boolean;
-  /** The relay verifies the body with keys that the provider publishes, without a secret. */
+  /** States that the relay verifies the body with keys that the provider publishes, without a secret. */
   readonly hasPublishedKeys: boolean;
-  /** The provider has no host of its own: a connection needs a key and names the host. */
+  /** States that the provider has no host of its own: a connection needs a key and names the host. */
   readonly isGateway: boolean;
-  /** Its hooks contain the id of the job. */
+  /** States that the hooks of the provider contain the id of the job. */
   readonly namesJobs: boolean;
-  /** The variables that let the relay poll it. */
+  /** Variables with which the relay can poll the provider. */
   readonly keyVars: Headers;
-  /** The further variables with which the relay verifies its signatures. */
+  /** Further variables with which the relay verifies the provider's signatures. */
   readonly secretVars: Headers;
   readonly hooks: readonly HookFixture[];
   readonly done: PollFixture;
@@ -41,7 +41,7 @@ const PRIVATE_JWK = { ...PUBLISHED_JWK, d: "nWGxne_9WmC6hEr0kuwsxERJxWl7MmkZcDus
 const WHSEC = `whsec_${btoa("test-only-webhook-secret")}`;
 const TEXT_SECRET = "test-only-webhook-secret";
 const FAL_USER = "fal-user-0001";
-/** The task ids that the fixtures echo. */
+/** Task ids that the example hooks contain. */
 const ECHOED = /0f8fad5b-d9cb-469f-a165-70867728950e|0190f5c2-0000-7000-8000-000000000001/g;
 
 const SIGNERS: Readonly<Record<string, Sender["sign"]>> = {

@@ -7,8 +7,8 @@ import { storedBytes } from "../../src/core/record/stored-size.ts";
 const PLATFORM_LIMIT_BYTES = 2_000_000;
 const LIMITED = Symbol("limited");
 
-// Local workerd stores values of several megabytes. With this, objects refuse what Cloudflare refuses;
-// `test/core/stored-size.test.ts` compares `storedBytes` with V8.
+// Local workerd stores values of several megabytes. This change makes objects refuse the values that
+// Cloudflare refuses; `test/core/stored-size.test.ts` compares `storedBytes` with V8.
 beforeAll(() =>
   runInDurableObject(env.TASKS.getByName("storage-limit"), (_, { storage }) => {
     const kv: object = Object.getPrototypeOf(storage.kv);

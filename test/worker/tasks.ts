@@ -27,14 +27,14 @@ export function report(event: object): Promise<Response> {
   return post("/v1/events", event);
 }
 
-/** Reports a terminal event and waits until the first attempt of the callback is over. */
+/** Reports the end of a task and waits until the first attempt of its callback has ended. */
 export async function finish(event: { readonly id: string }): Promise<void> {
   const response = await report(event);
   if (response.status !== 202) throw new Error(await response.text());
   await untilIdle(event.id);
 }
 
-/** Registers a task and completes it; returns its id when the first attempt is over. */
+/** Registers a task and completes it; returns its id when the first attempt of its callback has ended. */
 export async function completed(fields: object = {}): Promise<string> {
   const id = await register(fields);
   await finish(aCompletion(id));

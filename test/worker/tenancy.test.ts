@@ -26,7 +26,7 @@ beforeEach(async () => {
   victim = { account: other, ...(await aKey(other)), task, open };
 });
 
-/** A valid body per route, so that only the key can be the reason of a refusal. */
+/** A valid body for each route, so that only the key can be the reason of a refusal. */
 const BODIES: Readonly<Record<string, object>> = {
   "/v1/tasks": { model: "m" },
   "/v1/tasks/{id}/redeliver": { callback_url: "https://thief.example.net/" },
@@ -57,7 +57,7 @@ const isOpenTo = ({ access }: Route) => access !== "anyone" && mayAccount("full"
 const FOR_ACCOUNTS = GUARDED.filter(isOpenTo);
 const FOR_OTHERS = GUARDED.filter((route) => !isOpenTo(route));
 
-/** Answers that must not differ, without what is new in each. */
+/** Returns the parts of answers that must not differ, without what is new in each answer. */
 async function comparable(response: Response) {
   const headers = Object.fromEntries(response.headers);
   delete headers["x-request-id"];

@@ -1,8 +1,8 @@
 import { vi } from "vitest";
 
 /**
- * Holds back all timers of `ms` milliseconds, which are the time limits of one kind of call.
- * @returns lets the time of all that are held be up.
+ * Holds back all timers of `ms` milliseconds, which are the time limits of one kind of call. @returns a
+ * function that lets the time of all these timers pass.
  */
 export function holdTimers(ms: number): () => void {
   const start = globalThis.setTimeout;
@@ -10,7 +10,7 @@ export function holdTimers(ms: number): () => void {
   vi.spyOn(globalThis, "setTimeout").mockImplementation((run, delay, ...values) => {
     if (delay !== ms) return start(run, delay, ...values);
     held.add(() => run(...values));
-    // An id that can be cleared.
+    // The caller gets the id of a timer without effect, which `clearTimeout` accepts.
     return start(() => undefined, 0);
   });
   return () => {

@@ -1,7 +1,7 @@
 import type { Page } from "playwright-core";
 import { ACCOUNT } from "../../../scripts/demo/seed.ts";
 
-/** What the pages show of the relay whose screenshots are taken. */
+/** Ids and hosts of the relay that pages of the screenshots show. */
 export interface Shown {
   /** Id of a task whose callback failed. */
   readonly failedTask: string;
@@ -10,12 +10,12 @@ export interface Shown {
 }
 
 export interface ScreenshotPage {
-  /** Name of the file, without the look and the ending. */
+  /** Name of the file, without the colour scheme and the extension. */
   readonly name: string;
   readonly path: string;
   /** False for a page that is shown before the login. */
   readonly isLoggedIn: boolean;
-  /** Brings the opened page into the state that is shown. */
+  /** Brings the opened page into the state in which the picture is taken. */
   readonly prepare?: (page: Page) => Promise<void>;
 }
 

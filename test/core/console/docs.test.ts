@@ -74,7 +74,7 @@ it.each([
   expect(parts.map(({ text }) => text).join("")).toBe(expected);
 });
 
-/** Makes the schema of an object whose kind its `status` names. */
+/** Builds the schema of an object whose member `status` names its kind. */
 const kind = (status: string, required: string[], output: object) => ({
   type: "object",
   properties: { status: { const: status, description: "State." }, output },

@@ -13,7 +13,10 @@ type Step = Series["steps"][number];
 
 const NOTHING = BOUNDS_MS.map(() => 0).concat(0);
 
-/** Makes a step with callbacks, and with tasks in the buckets that end at these bounds in milliseconds. */
+/**
+ * Builds a step with callbacks, and with tasks in the histogram buckets that end at these bounds, in
+ * milliseconds.
+ */
 function aStep(callbacks: Partial<Step["callbacks"]>, buckets: Record<number, number> = {}): Step {
   const histogram = NOTHING.map((_, at) => buckets[BOUNDS_MS[at] ?? Infinity] ?? 0);
   return {

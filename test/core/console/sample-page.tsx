@@ -21,7 +21,9 @@ const STATUSES =
     " ",
   );
 
-/** Renders a page that has every part, for an account or the operator; each text of a stranger is hostile. */
+/**
+ * Renders a page that has every part, for an account or the operator; each text by a third party is hostile.
+ */
 export async function samplePage(account: string | null): Promise<string> {
   const theme = themeOf(new Request("https://relay.test", { headers: { Cookie: "theme=dark" } }));
   const frame = { theme, account, who: HOSTILE, warnings: [HOSTILE] };

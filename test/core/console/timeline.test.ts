@@ -67,7 +67,7 @@ describe("the timeline of a task", () => {
       ["waits 9 min 59 s", true],
     ]);
     for (const { plannedX, x } of bars) expect(plannedX).toBeLessThanOrEqual(x);
-    // The axis is linear: 3 of 13 minutes.
+    // The axis is linear: the mark lies at 3 of 13 minutes.
     const [from = 0, to = 0] = bars.map(({ x }) => x);
     expect((to - from) / (Number(nextX) - from)).toBeCloseTo(3 / 13, 2);
   });

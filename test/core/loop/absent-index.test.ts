@@ -20,7 +20,7 @@ const UNANSWERED = POLL_ANSWERS.findIndex(({ kind }) => kind === "unanswered");
 
 type Life = (host: MemoryHost) => Promise<void>;
 
-/** Rings until the time, each time in a new instance, as an object that was evicted meanwhile. */
+/** Fires the alarms until a time, each in a new instance, as if the object had been evicted before. */
 async function ringUntil(host: MemoryHost, time: number): Promise<void> {
   for (; host.alarm !== null && host.alarm <= time; await runMicrotasks()) {
     host.restart();
@@ -29,7 +29,10 @@ async function ringUntil(host: MemoryHost, time: number): Promise<void> {
   host.clock = Math.max(host.clock, time);
 }
 
-/** Returns how many rows a life writes, all its attempts with this outcome. `deleteAll` is free. */
+/**
+ * Returns the number of rows that a task's object writes in its whole life when all attempts have this
+ * outcome. `deleteAll` writes no billed row.
+ */
 async function rowsOf(life: Life, outcome: "delivered" | "rejected", isIndexed: boolean) {
   const host = new MemoryHost();
   host.policyAt = () => aPolicy({ isIndexed });
@@ -46,7 +49,10 @@ const ended: Life = async ({ loop }) => {
   loop.apply(aReport(undefined, aCreation()));
 };
 
-/** Registered, submitted and running, and complete after this time. */
+/**
+ * Creates a task that is registered, gets a job, is reported as running, and is completed by a hook after this
+ * time.
+ */
 function hooked(ms: number): Life {
   return async (host) => {
     host.loop.apply(aRegistration({ provider: CONNECTION }));

@@ -49,7 +49,7 @@ const LINES: Readonly<Record<Call, object>> = {
   notify: { event: "operator.notice", notice: "callback.failed" },
 };
 
-/** Makes the call that a record owes; the other side gives this answer. */
+/** Makes the call that a record requires next; the called service gives this answer. */
 function make(call: Call, answer: unknown, signal = new AbortController().signal) {
   const step = nextStep(RECORDS[call], everything, NOW + HOUR);
   if (!isCall(step)) throw new Error(`expected a call: ${JSON.stringify(step)}`);

@@ -13,7 +13,7 @@ beforeEach(() => {
 
 afterEach(() => host.expectNoFailure());
 
-/** Runs the loop until nothing is due, and notes whether that has ended. */
+/** Runs the loop until nothing is due, and records when that call has returned. */
 function run(): { hasEnded: boolean } {
   const state = { hasEnded: false };
   void host.loop.runUntilIdle().then(() => (state.hasEnded = true));

@@ -27,7 +27,7 @@ beforeEach(() => {
 
 afterEach(() => host.expectNoFailure());
 
-/** Returns whether a promise has ended, as far as it could by now. */
+/** Tells whether a promise is settled, after all pending microtasks have run. */
 async function hasEnded(work: Promise<void>): Promise<boolean> {
   let ended = false;
   void work.then(() => (ended = true));

@@ -17,7 +17,7 @@ import { type CallName, type Host, SimulatedObject } from "../../simulation/simu
 import { requireStorable } from "../../simulation/storage-limit.ts";
 import { DAY, NOW, POLICY } from "../builders.ts";
 
-/** Something that a test can make throw. */
+/** Operation of the host that a test can make throw. */
 export type Operation = "load" | "policy" | "commit" | "alarm" | "send";
 
 export const WATCHDOG_MS = 15_000;
@@ -26,33 +26,34 @@ const RECOVERY_MS = 60_000;
 const MAX_ALARM_AHEAD_MS = 30 * DAY;
 
 /**
- * Storage, alarm and clock of one object. It outlives the work loops that run on it, as storage outlives
- * an object. Attempts and polls stay open until the test ends them; other calls succeed at once.
+ * Storage, alarm and clock of one object. The host outlives the work loops that run on it, as storage outlives
+ * the instances of an object. Attempts and polls stay open until the test ends them; other calls succeed at
+ * once.
  */
 export class MemoryHost implements Host, CallObserver {
   readonly ledger = new SimulatedLedger(GRANTED);
   readonly outside = new Parties(this.ledger, this, () => this.clock);
-  /** How calls end; a call without an entry stays open. */
+  /** Answers with which calls end, by kind of call; a call without an entry stays open. */
   endings: Partial<Record<CallName, number>> = { charge: 0, refund: 0, publish: 0, notify: 0 };
   readonly sent: Delivery[] = [];
   readonly charges: Charge[] = [];
   readonly polls: Poll[] = [];
   readonly logs: LogLine[] = [];
   readonly writes: ("put" | "alarm" | "erase")[] = [];
-  /** Every record that was committed, oldest first. */
+  /** All records that were committed, oldest first. */
   readonly history: TaskRecord[] = [];
-  /** Errors that background work did not catch. */
+  /** Errors that background work has thrown and nothing has caught. */
   readonly failures: unknown[] = [];
-  /** Alarms that workerd would lose or refuse. */
+  /** Times of alarms that workerd would lose or refuse. */
   readonly badAlarms: number[] = [];
   clock = NOW;
   alarm: number | null = null;
   policyAt: (now: number) => Policy = () => POLICY;
-  /** Decides which operations throw. */
+  /** Tells whether an operation throws. */
   isBroken: (operation: Operation) => boolean = () => false;
-  /** Storage loses every record that it is given. */
+  /** States that the storage loses every record that it is given. */
   isForgetful = false;
-  /** Delays the end of an erasure. */
+  /** Promise for which the end of an erasure waits. */
   erasing: Promise<void> = Promise.resolve();
   #instance = new SimulatedObject(this);
   loop = new WorkLoop(this.#instance);
@@ -120,7 +121,7 @@ export class MemoryHost implements Host, CallObserver {
     if (ending !== undefined) call.end(ending);
   }
 
-  /** The committed record, also while `load` throws. */
+  /** The committed record, readable also while `load` throws. */
   get stored(): TaskRecord | null {
     return this.#stored === null ? null : parseRecord(structuredClone(this.#stored));
   }
@@ -130,7 +131,7 @@ export class MemoryHost implements Host, CallObserver {
     return this.sent.map(({ number }) => number);
   }
 
-  /** Lets the loop go as far as it can, ends its last attempt, and lets it go on. */
+  /** Lets the loop run until it waits, ends its last attempt, and lets it run again. */
   async answer(outcome: Outcome, afterMs = 0): Promise<void> {
     await runMicrotasks();
     this.clock += afterMs;
@@ -138,7 +139,7 @@ export class MemoryHost implements Host, CallObserver {
     await runMicrotasks();
   }
 
-  /** Lets the loop go as far as it can, answers its poll, and lets it go on. */
+  /** Lets the loop run until it waits, answers its poll, and lets it run again. */
   async answerPoll(answer: PollAnswer, afterMs = 0): Promise<void> {
     await runMicrotasks();
     this.clock += afterMs;
@@ -152,7 +153,10 @@ export class MemoryHost implements Host, CallObserver {
     this.outside.openCalls.findLast((call) => call.what === what)?.end(ending);
   }
 
-  /** Fires the alarm as the runtime and `TaskObject.alarm` do. @throws what escapes the loop. */
+  /**
+   * Fires the alarm in the way of the platform and of `TaskObject.alarm`. @throws the error that the loop
+   * throws.
+   */
   async ring(lateByMs = 0): Promise<void> {
     const crashes = this.#crashes;
     const at = this.alarm;
@@ -170,26 +174,29 @@ export class MemoryHost implements Host, CallObserver {
     }
   }
 
-  /** Rings while an attempt is due, which ends with this outcome. */
+  /** Fires the alarm while an attempt is due, and ends this attempt with an outcome. */
   async ringAndAnswer(outcome: Outcome, afterMs = 0): Promise<void> {
     const rung = this.ring();
     await this.answer(outcome, afterMs);
     await rung;
   }
 
-  /** Starts another instance of the object, which from now on takes the alarms. The old one stays alive. */
+  /** Starts another instance of the object, which gets all further alarms. The old instance stays alive. */
   restart(): void {
     this.#instance = new SimulatedObject(this);
     this.loop = new WorkLoop(this.#instance);
   }
 
-  /** Lets the instance die and starts another. */
+  /** Kills the instance and starts another one. */
   crash(): void {
     this.#instance.die();
     this.restart();
   }
 
-  /** Nobody waits for its calls any more, and an alarm that was running comes again. */
+  /**
+   * Records that an instance has died: its calls get no answer, and an alarm whose handler was running fires
+   * again.
+   */
   died(): void {
     this.#crashes++;
     this.alarm ??= this.#runningAlarmAt;

@@ -1,11 +1,11 @@
-/** Fields of closed vocabularies: what they say is part of the shape. */
+/** Names of fields whose value is one of a few words; the word belongs to the shape of the record. */
 const WORDS = new Set(["status", "kind", "outcome", "category", "by", "v"]);
-/** Fields that hold whatever JSON somebody else has sent. */
+/** Names of fields that hold any JSON which somebody else has sent. */
 const FREE = new Set(["parameters", "metadata"]);
 
 /**
- * What a stored record is made of, as lines like `failed.credits.state.kind: "refunding"`: which fields
- * there are, what is null, empty, true or false, and every word of a closed vocabulary.
+ * Describes the structure of a stored record, as lines like `failed.credits.state.kind: "refunding"`: its
+ * fields, which values are null, empty, true or false, and the words in fields of `WORDS`.
  */
 export function shapeOf(record: { readonly status: string }): string[] {
   return [...new Set(facts(record.status, "", record))].toSorted();

@@ -8,7 +8,7 @@ import { Workerd } from "../harness/workerd.ts";
 const receiver = await forThisFile(Receiver.start());
 const vars = { ...LOCAL_VARS, PUBLIC_URL: "https://relay.example.com", ARK_API_KEY: "test-key" };
 
-/** A Worker that calls the method of `Relay` in the path with the arguments in the body. */
+/** Worker that calls the method of `Relay` named by the path, with the arguments in the body. */
 const CALLS_RELAY = `export default {
   async fetch(request, { RELAY }) {
     const method = new URL(request.url).pathname.slice(1);

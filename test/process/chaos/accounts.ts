@@ -17,7 +17,7 @@ const Account = z.object({ balance: z.int() });
 export interface Ledger {
   readonly accountId: string;
   readonly balance: number;
-  /** Oldest first. */
+  /** Entries of the ledger, oldest first. */
   readonly entries: readonly Entry[];
 }
 

@@ -5,7 +5,7 @@ import type { Evidence, Finding, ReadTask } from "./task-faults.ts";
 const WAIT_S = 1;
 const AUTOMATIC_ATTEMPTS = 3;
 export const SCHEDULE_S = `0,${WAIT_S},${WAIT_S}`;
-/** Outcomes for which the receiver must have answered in full. */
+/** Outcomes that are possible only when the receiver has answered in full. */
 const ANSWERED = ["delivered", "rejected", "redirected"];
 
 type Attempt = NonNullable<ReadTask["callback"]>["attempts"][number];
@@ -35,7 +35,7 @@ export function callbackFaults({ history, posts }: Evidence, task: ReadTask): Fi
   ];
 }
 
-/** Checks that the callback is delivered or failed, as its last attempt says, and nothing is due. */
+/** Checks that the callback is delivered or failed, as its last attempt says, and that no attempt is due. */
 function stateFaults({ callback }: ReadTask): Finding[] {
   if (callback === null) return [["no callback", true]];
   const { status, attempts, delivered_at, next_attempt_at } = callback;
@@ -66,7 +66,7 @@ function isEarly(before: Attempt | undefined, { started_at }: Attempt): boolean 
   return started_at < before.started_at + Math.floor((before.duration_ms ?? 0) / 1000) + WAIT_S;
 }
 
-/** Finds a recorded answer that the receiver did not give. */
+/** Tells whether the record of an attempt has an answer that the receiver did not give. */
 function isFalse({ number, outcome = "", status_code }: Attempt, posts: readonly Post[]): boolean {
   if (!ANSWERED.includes(outcome)) return false;
   const answered = posts.find((post) => numberOf(post) === number)?.answeredStatus;

@@ -9,7 +9,7 @@ const Secrets = z.object({ callbacks: z.array(z.string()).min(1) });
 
 /** Verifies callbacks as a receiver does, with the published package and the secrets of the API. */
 export class CallbackVerifier {
-  /** Posts whose signature and headers were correct. */
+  /** Posts with a valid signature and correct headers. */
   readonly genuine = new Set<Post>();
   /** Webhooks by account id; `""` stands for the relay's own. */
   readonly #webhooks: ReadonlyMap<string, Webhook>;

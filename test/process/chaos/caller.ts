@@ -3,9 +3,12 @@ import type { Client } from "../harness/client.ts";
 import { field } from "../upstreams/apis.ts";
 
 const REPEAT_AFTER_MS = 250;
-/** Longer than the minute after which an interrupted charge may be tried again. */
+/**
+ * Time in milliseconds after which a request is no longer repeated; longer than the minute after which an
+ * interrupted charge may be tried again.
+ */
 const GIVE_UP_AFTER_MS = 120_000;
-/** Longer than the relay lets any caller wait. */
+/** Time limit for an answer in milliseconds, longer than the relay lets any caller wait. */
 const ANSWER_WITHIN_MS = 20_000;
 
 export interface Call {
@@ -13,7 +16,7 @@ export interface Call {
   readonly path: string;
   readonly body?: object;
   readonly headers?: Readonly<Record<string, string>>;
-  /** The request leads to a charge or a refund. */
+  /** States that the request leads to a charge or a refund. */
   readonly isBooked?: boolean;
 }
 
@@ -21,16 +24,18 @@ export interface Answer {
   readonly status: number;
   readonly headers: Headers;
   readonly text: string;
-  /** Null when the body is empty or no JSON. */
+  /** JSON body of the answer; null when the body is empty or not JSON. */
   readonly json: unknown;
-  /** An earlier answer to the same request was lost, or was 503. */
+  /** States that an earlier answer to the same request was lost, or was 503. */
   readonly isRepeat: boolean;
 }
 
-/** An answer that the relay must never give; it ends the task's run and goes into the report. */
+/**
+ * Error for an answer that the relay must never give; it ends the run of the task and goes into the report.
+ */
 export class Fault extends Error {}
 
-/** The operator, who repeats every request until it is answered, however often the relay dies. */
+/** The operator, who repeats every request until it is answered, even when the relay is killed many times. */
 export class Caller {
   repeats = 0;
   readonly statuses = new Map<number, number>();
@@ -41,15 +46,17 @@ export class Caller {
     this.#client = client;
   }
 
-  /** Resolves at the next request that leads to a charge or a refund. */
+  /** Returns a promise that resolves at the next request which leads to a charge or a refund. */
   nextBooking(): Promise<void> {
     return this.#booking.promise;
   }
 
   /**
-   * @param expected statuses of the first answer.
-   * @param repeated further statuses that a repeated request may have, because it may have taken effect.
-   * @throws Fault at any other answer.
+   * Sends a request until it is answered.
+   * @param expected statuses that the first answer may have.
+   * @param repeated further statuses that the answer to a repeated request may have, because the first one may
+   * have taken effect.
+   * @throws Fault for any other answer.
    */
   async ask(
     call: Call,
@@ -96,12 +103,12 @@ export class Caller {
   }
 }
 
-/** @throws Fault unless the answer is a problem with this code. */
+/** Requires that the answer is a problem with this code. @throws Fault when it is not. */
 export function expectCode({ json, text }: Answer, code: string): void {
   if (field(json, "code") !== code) throw new Fault(`answered ${text} instead of ${code}`);
 }
 
-/** The end of a task in one line; null while it is open. */
+/** Describes the end of a task in one line; null while the task is open. */
 export function resultOf(task: unknown): string | null {
   const status = field(task, "status");
   if (status === "completed") return `completed ${String(field(task, "output", "urls"))}`;

@@ -6,11 +6,14 @@ import { runRound } from "./round.ts";
 
 /** Length of a round, within the five minutes for which a signature can be verified. */
 const ROUND_S = 120;
-/** The start of a round, and the wait for quiet at its end. */
+/** Time in seconds that a round needs besides the load, to start and to wait until nothing is due. */
 const TAIL_S = 30;
 const PARALLEL = 90;
 
-/** Figures that two minutes must reach to prove anything; an idle machine reaches ten times as much. */
+/**
+ * Smallest figures that a run of two minutes must reach to prove anything; an idle machine reaches ten times
+ * as much.
+ */
 const LEAST_IN_TWO_MINUTES = {
   kills: 10,
   "restarts with a short watchdog": 2,
@@ -48,7 +51,7 @@ export interface ChaosOptions {
  */
 export async function chaos({ minutes, seed, print }: ChaosOptions): Promise<readonly string[]> {
   print(`${minutes} minutes, seed ${seed}`);
-  // Bundled before the load, so that no restart waits for the bundler.
+  // The relay is bundled before the load, so that no restart waits for the bundler.
   await bundleOf(SHORT_WATCHDOG);
   const rounds = Math.ceil((minutes * 60) / ROUND_S);
   const loadMs = Math.max(5, (minutes * 60) / rounds - TAIL_S) * 1000;

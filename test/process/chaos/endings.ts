@@ -3,7 +3,7 @@ import { type Answer, expectCode, Fault, resultOf } from "./caller.ts";
 import type { RequestedEnding } from "./plan.ts";
 import type { TaskHistory } from "./task-history.ts";
 
-/** How long before or after the deadline a rival ending is requested. */
+/** Time in milliseconds before or after the deadline at which a rival ending is requested. */
 const AROUND_DEADLINE_MS = 800;
 
 /** Ends the task as planned: its ending, the rival ending, and repetitions. */
@@ -42,7 +42,9 @@ export async function report(
   return history.ask({ method: "POST", path: "/v1/events", body, isBooked }, expected, repeated);
 }
 
-/** Reads the task twice: the accepted result is shown, and the version does not fall. */
+/**
+ * Reads the task twice. Checks that the task shows the accepted result, and that its version does not fall.
+ */
 export async function read(history: TaskHistory): Promise<void> {
   const first = await history.askTask("GET", "", [200]);
   const headers = { "If-None-Match": first.headers.get("ETag") ?? "" };
@@ -53,7 +55,9 @@ export async function read(history: TaskHistory): Promise<void> {
   if (result === null || !history.accepted.has(result)) throw new Fault(`read ${first.text}`);
 }
 
-/** @param isContested the task may have ended otherwise already. */
+/**
+ * Requests an ending of the task. @param isContested true when the task may have ended in another way already.
+ */
 async function request(
   history: TaskHistory,
   ending: RequestedEnding,
@@ -68,7 +72,10 @@ async function request(
   if (!isCancel || !answer.isRepeat) history.refused.add(ending.result);
 }
 
-/** Requests an ending of an ended task: no effect when it is the same, refused otherwise. */
+/**
+ * Requests an ending of a task that has ended. Expects no effect when the ending is the same, and a refusal
+ * otherwise.
+ */
 async function requestAfterEnd(history: TaskHistory, ending: RequestedEnding): Promise<void> {
   const isSame = ending.via === "event" && history.accepted.has(ending.result);
   const answer = await send(history, ending, [isSame ? 200 : 409]);

@@ -9,17 +9,17 @@ import type { Counters } from "./counters.ts";
 export const SHORT_WATCHDOG = "short-watchdog.ts";
 const MIN_UP_MS = 300;
 const MAX_UP_MS = 3_000;
-/** Number of kills after the last task's run, which meet the last attempts and refunds too. */
+/** Number of kills after the run of the last task, while the last attempts and refunds are made. */
 const KILLS_AFTERWARDS = 4;
-/** About the time from one commit of a charge to the next. */
+/** Largest delay of a kill in milliseconds, about the time from one commit of a charge to the next. */
 const MAX_STEP_MS = 4;
-/** About the time of a whole charge or refund. */
+/** Largest delay of a kill in milliseconds, about the time of a whole charge or refund. */
 const MAX_BOOKING_MS = 40;
 /** Time after the last write to a task's file in which a call may be under way. */
 const CALL_MS = 400;
 const WRITE_WITHIN_MS = 400;
 
-/** The relay under load, as a strategy that kills and restarts it sees it. */
+/** The relay under load, as the functions see it that kill and restart it. */
 export interface Load {
   readonly relay: Workerd;
   readonly caller: Caller;
@@ -28,7 +28,10 @@ export interface Load {
   readonly counters: Counters;
 }
 
-/** Kills the relay at random moments until the load is over; half of the restarts have a short watchdog. */
+/**
+ * Kills the relay at random moments until the load is over; after half of the kills it starts with a short
+ * watchdog delay.
+ */
 export async function killAtRandom(load: Load): Promise<void> {
   const { relay, random, counters } = load;
   for (let left = KILLS_AFTERWARDS, kills = 0; left > 0; kills++) {
@@ -48,7 +51,10 @@ export async function killAtRandom(load: Load): Promise<void> {
   }
 }
 
-/** Waits, at three of four kills, for a write to an account or a request that leads to one. */
+/**
+ * Waits for the moment of the next kill: in three of four cases until a write to an account or a request that
+ * leads to one.
+ */
 async function momentToKill({ relay, random, caller }: Load, nth: number): Promise<void> {
   const [stepMs, bookingMs] = [random() * MAX_STEP_MS, random() ** 2 * MAX_BOOKING_MS];
   if (nth % 4 === 1) await nextWrite(join(relay.storage, "accounts"), stepMs);
@@ -58,7 +64,9 @@ async function momentToKill({ relay, random, caller }: Load, nth: number): Promi
   }
 }
 
-/** Resolves `afterMs` after the next write to a file in the directory, or when none comes soon. */
+/**
+ * Waits until `afterMs` milliseconds after the next write to a file in the directory, or when none comes soon.
+ */
 async function nextWrite(directory: string, afterMs: number): Promise<void> {
   const giveUp = new AbortController();
   const timer = setTimeout(() => giveUp.abort(), WRITE_WITHIN_MS);

@@ -2,13 +2,13 @@ import type { Behaviour } from "../harness/receiver.ts";
 import { seeded } from "../../simulation/random.ts";
 
 /**
- * A hook of a job. Only the genuine one ends the task: progress and a forgery precede it, the same end and
- * another one follow it.
+ * A hook of a job. Only the `genuine` hook ends the task. A progress report and a forged hook come before it;
+ * the same end and another end follow it.
  */
 export type Hook = (typeof HOOKS)[number];
 const HOOKS = ["progress", "forged", "genuine", "repeated", "contradicting"] as const;
 
-/** How a task ends; `result` is the end as `resultOf` reads it. */
+/** The way in which a task ends; `result` is the end in the form of `resultOf`. */
 export type Ending =
   | { readonly via: "event"; readonly result: string; readonly report: object }
   | { readonly via: "cancel"; readonly result: string }
@@ -17,45 +17,45 @@ export type Ending =
       readonly via: "hook";
       readonly result: string;
       readonly state: "completed" | "failed";
-      /** Hooks in the order of sending; without any the relay has to poll. */
+      /** Hooks in the order in which they are sent; without hooks the relay has to poll. */
       readonly hooks: readonly Hook[];
     };
 
 /** An ending that a caller can request. */
 export type RequestedEnding = Extract<Ending, { via: "event" | "cancel" }>;
 
-/** What is to happen to one task. */
+/** Plan of what happens to one task. */
 export interface TaskPlan {
   readonly nth: number;
   /** Path at the receiver, unique to the task. */
   readonly path: string;
   readonly id: string;
-  /** The registration has an `Idempotency-Key` instead of the id. */
+  /** States that the registration has an `Idempotency-Key` instead of the id. */
   readonly isNamedByKey: boolean;
   readonly createdBy: "event" | "registration" | "upstream";
-  /** Its connection has an API key, so that the relay can poll. */
+  /** States that the connection has an API key, so that the relay can poll. */
   readonly isKeyed: boolean;
   readonly accountId: string | null;
   readonly credits: number | null;
-  /** Credits that the account is granted, with `path` as the reference. */
+  /** Number of credits that the account is granted, with `path` as the reference. */
   readonly grant: number;
-  /** How the task ends; null leaves it open. */
+  /** The way in which the task ends; null leaves the task open. */
   readonly ending: Ending | null;
-  /** A contradicting ending, requested at the same moment (`isRace`) or afterwards. */
+  /** Another ending that contradicts the first, requested at the same moment (`isRace`) or afterwards. */
   readonly rival: { readonly ending: RequestedEnding; readonly isRace: boolean } | null;
   readonly isProcessing: boolean;
   readonly repeats: number;
   readonly reads: number;
-  /** Attempts of each order to redeliver. */
+  /** Number of attempts of each redelivery that is ordered. */
   readonly orders: readonly number[];
   readonly isErased: boolean;
-  /** `closed` is a port without a listener. */
+  /** Target of the callback; `closed` is a port without a listener, `none` means no callback. */
   readonly target: "receiver" | "closed" | "none";
   readonly answers: readonly Behaviour[];
   readonly pausesMs: readonly [number, number];
 }
 
-/** One account that can always pay, and one that often cannot. */
+/** Accounts of the tasks: one that can always pay, and one that often cannot. */
 export const ACCOUNTS = [
   { id: "rich", grant: 10_000_000 },
   { id: "poor", grant: 60 },
@@ -63,7 +63,10 @@ export const ACCOUNTS = [
 
 const MAX_PRICE = 9;
 const MAX_PAUSE_MS = 800;
-/** The automatic series and three orders, of three attempts each. */
+/**
+ * Largest number of requests for one callback: the automatic attempts and three redeliveries, of three
+ * attempts each.
+ */
 const MAX_POSTS = 12;
 const CANCEL = { via: "cancel", result: "failed canceled" } as const;
 
@@ -83,7 +86,7 @@ const REPEATS: Shares<number> = [
   [0.05, 2],
 ];
 
-/** The plan of a run's nth task, which depends on the seed and `nth` only. */
+/** Returns the plan of the task number `nth` of a run, which depends only on the seed and this number. */
 export function planOf(seed: number, nth: number): TaskPlan {
   const random = seeded(seed * 1_000_003 + nth);
   const happens = (share: number) => random() < share;
@@ -115,7 +118,7 @@ export function planOf(seed: number, nth: number): TaskPlan {
   };
 }
 
-/** The output of the upstream's job. */
+/** Returns the URL of the output of the upstream's job. */
 export function jobUrl(nth: number): string {
   return `https://cdn.example.com/${nth}/job.mp4`;
 }
@@ -192,7 +195,7 @@ function answerOf(random: Random): Behaviour {
   return drawn(random, others, status(200));
 }
 
-/** Draws one of the values by its share; `otherwise` has the remaining share. */
+/** Draws one of the values by their shares; `otherwise` has the remaining share. */
 function drawn<T, U>(random: Random, shares: Shares<T>, otherwise: U): T | U {
   let left = random();
   for (const [share, value] of shares) {

@@ -38,13 +38,13 @@ export async function runJob(
     const answer = await world.underCurrent(() =>
       history.askTask("POST", "/upstream", [200, 409], { body }),
     );
-    // A signed hook may have ended the task already.
+    // A signed hook may already have ended the task.
     if (answer.status === 409) expectCode(answer, "task_settled");
   };
   const sendHooks = async () => {
     await sleep(pausesMs[1]);
     if (ending.hooks.length === 0) return world.upstream.set(id, ending.state);
-    // A slow poll can be interrupted by a kill.
+    // A kill can interrupt a slow poll.
     world.upstream.holds.set(id, sleep(MAX_POLL_MS * (nth % 10) * 0.1));
     for (const hook of ending.hooks) {
       if (hook === "genuine") world.upstream.set(id, ending.state);

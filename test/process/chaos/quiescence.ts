@@ -5,11 +5,17 @@ import { readCopy } from "../harness/stored-record.ts";
 import type { Workerd } from "../harness/workerd.ts";
 
 const LOOK_EVERY_MS = 250;
-/** Longer than any work without an alarm that guards it. */
+/**
+ * Time in milliseconds without log lines after which the relay counts as quiet; longer than any work that no
+ * alarm guards.
+ */
 const QUIET_MS = 4_000;
-/** Time within which all work is due but timeouts of open tasks and erasures of settled ones. */
+/**
+ * Time in milliseconds ahead within which an alarm counts as near: all work is due sooner, except timeouts of
+ * open tasks and erasures of settled ones.
+ */
 const NEAR_MS = 150_000;
-/** Delay from which an alarm counts as lost. */
+/** Delay in milliseconds from which a late alarm counts as lost. */
 const MISSED_MS = 30_000;
 const GIVE_UP_AFTER_MS = 240_000;
 const NS_PER_MS = 1_000_000n;
@@ -31,7 +37,7 @@ export async function quiescence(relay: Workerd, meanwhile: () => void): Promise
   }
 }
 
-/** Number of tasks with an alarm soon; null when it cannot be read now. */
+/** Returns the number of tasks with an alarm in the near future; null when it cannot be read now. */
 function nearAlarms(storage: string): number | null {
   const now = Date.now();
   const [from, until] = [now - MISSED_MS, now + NEAR_MS].map((at) => BigInt(at) * NS_PER_MS);

@@ -19,14 +19,14 @@ import { runTask } from "./task-run.ts";
 
 const VARS = { ...LOCAL_VARS, CALLBACK_SCHEDULE_S: SCHEDULE_S, CALLBACK_TIMEOUT_S: "2" };
 const READS_AT_ONCE = 12;
-/** Log lines of failures that no crash explains. */
+/** Pattern of log lines about failures that no crash explains. */
 const TROUBLE = /^.*(?:alarm\.failed|loop\.failed|internal.error).*$/gim;
 
 export interface RoundOptions {
   readonly seed: number;
-  /** Tells from the tasks started and the time since the start whether to start no more. */
+  /** Tells, from the number of started tasks and the time since the start, whether to start no more tasks. */
   readonly isEnough: (tasks: number, elapsedMs: number) => boolean;
-  /** Tasks that run at the same time. */
+  /** Number of tasks that run at the same time. */
   readonly parallel: number;
   readonly planOf: (seed: number, nth: number) => TaskPlan;
   /** Kills and restarts the relay until the load is over. */
@@ -41,9 +41,9 @@ export interface RoundReport {
 }
 
 /**
- * Loads one relay while it is killed and restarted, waits until nothing is due any more, and compares
- * what the operator, the relay, its ledger and the receiver know. No task is read before unless its plan
- * says so: a read could wake a task that is stuck.
+ * Loads one relay while it is killed and restarted, waits until nothing is due any more, and compares what the
+ * operator, the relay, its ledger and the receiver have recorded. Before that, only tasks whose plan says so
+ * are read, because a read could wake a task that is stuck.
  */
 export async function runRound(options: RoundOptions): Promise<RoundReport> {
   const { seed, planOf, isEnough } = options;

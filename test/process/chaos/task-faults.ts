@@ -13,20 +13,20 @@ export const ReadTask = Task.extend({
   error: z.object({ code: z.string() }).optional(),
 });
 
-/** A task as its operator, the relay, the ledger and the receiver know it at the end. */
+/** The final state of a task, as its operator, the relay, the ledger and the receiver have recorded it. */
 export interface Evidence {
   readonly history: TaskHistory;
-  /** The body of `GET /v1/tasks/{id}`; null when the task is unknown. */
+  /** Body of `GET /v1/tasks/{id}`; null when the task is unknown. */
   readonly text: string | null;
   readonly task: ReadTask | null;
   readonly posts: readonly Post[];
   readonly entries: readonly Entry[];
 }
 
-/** A fault, and whether the task has it. */
+/** A possible fault, and whether the task has it. */
 export type Finding = readonly [fault: string, isPresent: boolean];
 
-/** Lists what contradicts the promises. */
+/** Lists the facts about a task that contradict the promises. */
 export function faultsOf(evidence: Evidence, genuine: ReadonlySet<Post>): string[] {
   const { history, task, posts } = evidence;
   const { plan, state } = history;
@@ -50,7 +50,7 @@ export function faultsOf(evidence: Evidence, genuine: ReadonlySet<Post>): string
   });
 }
 
-/** Checks that the first accepted ending stays, and no other was ever shown. */
+/** Checks that the first accepted ending stays, and that no other one was ever shown. */
 function resultFaults({ plan, accepted, refused, shown }: TaskHistory, task: ReadTask): Finding[] {
   const result = resultOf(task);
   const { ending, rival } = plan;
@@ -83,7 +83,10 @@ function creditFaults({ history, task, entries }: Evidence): Finding[] {
   ];
 }
 
-/** Compares byte by byte with what GET shows, or with the first POST of a task that is gone. */
+/**
+ * Compares a body byte by byte with the one that GET shows, or with the first POST of a task that no longer
+ * exists.
+ */
 function isBodyOf({ text, posts }: Evidence, body: string): boolean {
   return text === null ? body === posts[0]?.body : text.startsWith(`${body.slice(0, -1)},`);
 }

@@ -4,34 +4,36 @@ import type { FakeUpstream } from "../upstreams/fake-upstream.ts";
 import { type Answer, type Call, type Caller, resultOf } from "./caller.ts";
 import type { TaskPlan } from "./plan.ts";
 
-/** What the tasks of a round share. */
+/** Objects that the tasks of a round share. */
 export interface World {
   readonly caller: Caller;
   readonly receiver: Receiver;
   readonly upstream: FakeUpstream;
   readonly closedUrl: string;
-  /** Starts no new task, and no longer waits for a series to end. */
+  /** Tells whether the round is ending: it starts no new task, and no longer waits for a series to end. */
   readonly isClosing: () => boolean;
-  /** Does what an earlier release cannot do, while the current one runs. */
+  /** Runs work that an earlier release cannot do while the current release runs. */
   readonly underCurrent: <T>(work: () => Promise<T>) => Promise<T>;
 }
 
 type TaskCall = Omit<Call, "method" | "path"> & { readonly repeated?: readonly number[] };
 
-/** What the operator knows of a task. */
+/** The operator's record of a task. */
 export class TaskHistory {
   readonly plan: TaskPlan;
   id: string;
   callbackUrl: string | null = null;
-  /** `refused` for want of credits or after its deadline: such a task does not exist. */
+  /**
+   * State of the task; `refused` for lack of credits or because of its deadline: such a task does not exist.
+   */
   state: "unknown" | "created" | "refused" | "erased" = "unknown";
   createdAt = 0;
   endedAt: number | null = null;
-  /** Results of the endings that were accepted, of those that were refused, and in answers. */
+  /** Results of the endings that were accepted, of those that were refused, and of those in answers. */
   readonly accepted = new Set<string>();
   readonly refused = new Set<string>();
   readonly shown = new Set<string>();
-  /** Attempts of each accepted order to redeliver. */
+  /** Numbers of attempts of each accepted redelivery. */
   readonly orders: number[] = [];
   readonly faults: string[] = [];
   readonly #caller: Caller;
@@ -54,7 +56,7 @@ export class TaskHistory {
     this.endedAt ??= Date.now();
   }
 
-  /** Asks like `Caller.ask`, and notes the result that the answer shows. */
+  /** Sends a request as `Caller.ask` does, and records the result that the answer shows. */
   async ask(
     call: Call,
     expected: readonly number[],
@@ -66,7 +68,7 @@ export class TaskHistory {
     return answer;
   }
 
-  /** Asks for a path under this task's. */
+  /** Sends a request to a path below that of this task. */
   async askTask(
     method: "GET" | "POST" | "DELETE",
     path: string,

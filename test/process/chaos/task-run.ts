@@ -49,7 +49,7 @@ async function grant({ caller }: World, plan: TaskPlan): Promise<void> {
   await caller.ask({ method: "POST", path, body }, [201], [200]);
 }
 
-/** @returns whether the task exists afterwards. */
+/** Registers the task. @returns whether the task exists afterwards. */
 async function register(world: World, history: TaskHistory, deadlineAtS: number): Promise<boolean> {
   const { id, isNamedByKey, credits, createdBy, ending } = history.plan;
   const isUpstream = createdBy === "upstream";

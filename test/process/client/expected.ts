@@ -1,4 +1,4 @@
-/** What `drive` in scenario.ts returns on every runtime. */
+/** The values that `drive` in scenario.ts returns on every runtime. */
 export const EXPECTED = {
   states: ["pending"],
   reported: "completed",

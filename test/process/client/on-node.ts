@@ -1,4 +1,4 @@
-// Runs on Node, Deno and Bun, with the input in the environment.
+// Script that runs on Node, Deno and Bun, with its input in the environment.
 import process from "node:process";
 import { drive } from "./scenario.ts";
 

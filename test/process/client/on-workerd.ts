@@ -1,6 +1,6 @@
 import { drive } from "./scenario.ts";
 
-/** Drives the relay with the input in the body. */
+/** Worker that uses the client as scenario.ts describes, with the input in the body. */
 export default {
   async fetch(request: Request): Promise<Response> {
     if (request.method !== "POST") return new Response("ready");

@@ -21,7 +21,7 @@ export class PackedClient implements AsyncDisposable {
     const directory = await mkdtemp(join(tmpdir(), "task-relay-client-"));
     const project = new PackedClient(directory);
     try {
-      // The scripts of npm find the compiler of the workspace.
+      // The npm scripts of the project use the TypeScript compiler of the workspace.
       await run("npm", ["pack", "--pack-destination", directory], { cwd: CLIENT });
       const manifest = { private: true, type: "module" };
       await writeFile(join(directory, "package.json"), JSON.stringify(manifest));

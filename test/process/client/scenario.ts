@@ -4,15 +4,15 @@ export interface ScenarioInput {
   readonly url: string;
   readonly key: string;
   readonly callbackUrl: string;
-  /** A callback that the relay has sent a moment ago. */
+  /** A callback that the relay has just sent. */
   readonly received: { readonly headers: Record<string, string>; readonly body: string };
-  /** The secret and the public key that it was signed under. */
+  /** The secret and the public key for which the callback was signed. */
   readonly keys: readonly string[];
 }
 
 const RELAY_MS = 30_000;
 
-/** Uses every part of the client that needs the runtime, and returns what it saw. */
+/** Uses every part of the client that depends on the runtime, and returns the results. */
 export async function drive({ url, key, callbackUrl, received, keys }: ScenarioInput) {
   const relay = new TaskRelay({ url, key });
   const { id } = await relay.register({ model: "m", callback_url: callbackUrl });

@@ -4,7 +4,10 @@ import { LOCAL_VARS } from "../harness/client.ts";
 import { Receiver } from "../harness/receiver.ts";
 import { Workerd } from "../harness/workerd.ts";
 
-/** Longer than the 10 s of idleness after which workerd evicts an object; a read ends the idleness. */
+/**
+ * Time in milliseconds, longer than the 10 s of idleness after which workerd evicts an object; a read ends the
+ * idleness.
+ */
 const IDLE_MS = 15_000;
 const TRIES = 8;
 

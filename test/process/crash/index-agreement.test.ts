@@ -42,7 +42,7 @@ it("tasks and their rows in the search index (D1) agree after the relay and its 
     const course = COURSES[Math.floor(random() * COURSES.length)] ?? "event";
     if (!isUp) return;
     ids.push(id);
-    // A request that the kill cuts off was either stored or never heard of.
+    // A request that the kill cuts off was either stored or never received.
     await create(client, id, course, callbackUrl).catch(() => undefined);
   };
   for (let kills = 0; kills <= KILLS; kills++) {
@@ -69,7 +69,7 @@ it("tasks and their rows in the search index (D1) agree after the relay and its 
   expect(rows.some(({ callback }) => callback?.last_outcome === "interrupted")).toBe(true);
 });
 
-/** Finds a last attempt that a kill would interrupt now. */
+/** Tells whether a last attempt is running, which a kill would interrupt now. */
 function isLastUnderWay({ headers, closedAt }: Post): boolean {
   return headers["x-attempt"] === "3" && closedAt === null;
 }
@@ -87,7 +87,9 @@ async function create(
   await client.ask("POST", "/v1/events", completedEvent(id, callbackUrl));
 }
 
-/** Fails none, some or all of the attempts; every answer takes its time. */
+/**
+ * Returns answers of the receiver that fail none, some or all of the attempts; every answer takes some time.
+ */
 function behaviours(random: () => number): Behaviour[] {
   const failures = Math.floor(random() * 4);
   return [0, 1, 2].map((i) => {
@@ -95,7 +97,7 @@ function behaviours(random: () => number): Behaviour[] {
   });
 }
 
-/** Reads the tasks that exist, each as the row that the list should show for it. */
+/** Reads the tasks that exist, each in the form of the row that the list should show for it. */
 async function readTasks(client: Client, ids: readonly string[]): Promise<readonly Row[]> {
   const read = async (id: string) => {
     const { status, json } = await client.ask("GET", `/v1/tasks/${id}`);
@@ -109,7 +111,7 @@ async function readTasks(client: Client, ids: readonly string[]): Promise<readon
   return (await pMap(ids, read, PARALLEL)).flat();
 }
 
-/** Returns the rows that only one side has. */
+/** Returns the rows that only one of the two lists contains. */
 function difference(left: readonly Row[], right: readonly Row[]): readonly string[] {
   const texts = [...left, ...right].map((row) => JSON.stringify(row));
   return texts.filter((text) => texts.indexOf(text) === texts.lastIndexOf(text));

@@ -4,7 +4,10 @@ import { TaskObject as Released } from "../../../src/task-object/task-object.ts"
 export { default } from "../../../src/index.ts";
 export { AccountObject } from "../../../src/account/account-object.ts";
 
-/** Logs its construction. With the variable `PINNED` it leaves a timer running, as the relay must not. */
+/**
+ * Task object that logs its construction. With the variable `PINNED` it leaves a timer running, which the
+ * relay must not do.
+ */
 export class TaskObject extends Released {
   constructor(ctx: DurableObjectState, env: { readonly ACCOUNTS: Accounts }) {
     super(ctx, env);

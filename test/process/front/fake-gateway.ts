@@ -11,7 +11,7 @@ export interface Received {
   readonly body: string;
 }
 
-/** How the gateway answers a submit of these models, other than with a new video. */
+/** Answers of the gateway to a submit of these models, in place of a new video. */
 const REFUSALS = new Map<string, readonly [status: number, body: string]>([
   ["refused", [400, '{"code":"invalid_request","message":"prompt is required","data":null}']],
   ["no-channel", [503, '{"error":{"code":"model_not_found","message":"No channel."}}']],
@@ -25,7 +25,7 @@ const POLL_PATH = /^\/v1\/video\/generations\/(task_\w+)$/;
 export class FakeGateway extends LoopbackServer {
   readonly received: Received[] = [];
   readonly #users: ReadonlyMap<string, string>;
-  /** The users of the videos, by task id. */
+  /** Users to whom the videos belong, by task id. */
   readonly #videos = new Map<string, string>();
 
   private constructor(users: ReadonlyMap<string, string>) {
@@ -33,7 +33,7 @@ export class FakeGateway extends LoopbackServer {
     this.#users = users;
   }
 
-  /** @param users the user of each API key. */
+  /** Starts the gateway. @param users name of the user of each API key. */
   static async start(users: Readonly<Record<string, string>>): Promise<FakeGateway> {
     return new FakeGateway(new Map(Object.entries(users))).listen();
   }

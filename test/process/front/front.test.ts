@@ -10,9 +10,9 @@ import { FakeGateway } from "./fake-gateway.ts";
 import { FrontWorker } from "./front-worker.ts";
 
 const CLIENT_KEY = "sk-process-test-client-key";
-/** A key of the client's user, with which the relay polls. */
+/** API key of the client's user, with which the relay polls. */
 const POLL_KEY = "sk-process-test-poll-key";
-/** A key of a user who has no callbacks. */
+/** API key of a user who has no callbacks. */
 const OTHER_KEY = "sk-process-test-other-key";
 const FRONT_KEY = "process-test-front-key";
 const MODEL = "doubao-seedance-2-0-260128";
@@ -42,11 +42,11 @@ const vars = {
   RELAY_KEY: FRONT_KEY,
   USERS: JSON.stringify({ [hash]: { provider: "gateway-acme", account: "acme" } }),
 };
-/** With the service binding, and nothing else to reach the relay by. */
+/** Front Worker with the service binding, through which alone it can reach the relay. */
 const bound = await forThisFile(FrontWorker.start(project, vars, relay.url, gateway.origin));
 const unbound = await forThisFile(FrontWorker.start(project, vars, null, gateway.origin));
 
-/** With a relay at an address without a server. */
+/** Front Worker whose relay has an address at which no server listens. */
 const alone = await forThisFile(
   FrontWorker.start(
     project,
@@ -70,7 +70,7 @@ async function submit(front: FrontWorker, path: string, body: object, key = CLIE
   return { status: response.status, taskId, text: await response.text() };
 }
 
-/** Submits with `callback_url`. @returns the ids, and the body that the gateway received. */
+/** Submits a video with `callback_url`. @returns the ids, and the body that the gateway received. */
 async function accepted(front: FrontWorker, path: string, body: object) {
   const { status, taskId, text } = await submit(front, path, { ...body, callback_url });
   expect(status).toBe(200);

@@ -4,9 +4,9 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { refuseLeaks } from "./leaks.ts";
 
 export const ROOT = join(import.meta.dirname, "../../..");
-/** Wrangler's launcher, to be run by the Node that runs the tests. */
+/** Path of wrangler's launcher, which is run by the Node that runs the tests. */
 export const WRANGLER = join(ROOT, "node_modules/wrangler/bin/wrangler.js");
-/** Keeps wrangler from sending metrics and from printing colours and banners. */
+/** Environment in which wrangler sends no metrics and prints no colours and banners. */
 export const QUIET_ENV = {
   ...process.env,
   WRANGLER_HIDE_BANNER: "true",
@@ -22,11 +22,11 @@ process.on("exit", () => {
   for (const child of alive) child.signal("SIGKILL");
 });
 
-/** A server in a process group of its own, so that the processes it starts die with it. */
+/** A server in a process group of its own, so that the processes that it starts end with it. */
 export class Child {
   readonly #process: ChildProcess;
   #output = "";
-  /** Resolves when it is dead and its output is complete. */
+  /** Promise that resolves when the process has ended and its output is complete. */
   readonly #closed: Promise<void>;
   #isChecked = false;
 
@@ -61,7 +61,7 @@ export class Child {
     if (this.#process.pid !== undefined && this.isAlive) process.kill(-this.#process.pid, signal);
   }
 
-  /** Kills it with SIGKILL and waits for its death. @throws once, when its output holds a secret. */
+  /** Ends the process with SIGKILL and waits for its end. @throws once, when the output contains a secret. */
   async kill9(): Promise<void> {
     this.signal("SIGKILL");
     await this.#closed;
@@ -70,7 +70,7 @@ export class Child {
     refuseLeaks("the output of a server", this.#output);
   }
 
-  /** Waits until `url` answers. @throws with the output when the child dies or does not answer. */
+  /** Waits until `url` answers. @throws with the output when the process ends or does not answer. */
   async answering(url: string): Promise<void> {
     const giveUpAt = Date.now() + READY_WITHIN_MS;
     while (!(await answers(url))) {

@@ -6,13 +6,13 @@ import { requireDescribed } from "../../description/document.ts";
 import { refuseLeaksInAnswer } from "./leaks.ts";
 import type { Post } from "./receiver.ts";
 
-/** Secrets of these tests only. */
+/** Secrets that only these tests use. */
 export const OPERATOR_KEY = "process-test-operator-key";
 export const SECRETS = {
   RELAY_SECRET: "process-test-relay-secret-0123456789abcdef",
   OPERATOR_KEYS: OPERATOR_KEY,
 };
-/** The variables of a relay that may call the servers of these tests. */
+/** Variables of a relay that may call the servers of these tests. */
 export const LOCAL_VARS = { ...SECRETS, ALLOW_LOCAL_CALLBACKS: "true" };
 
 const Attempt = z.object({
@@ -66,7 +66,10 @@ export class Client {
     return fetch(`${this.#url}${path}`, { ...init, method, headers, ...sent });
   }
 
-  /** Reads the whole answer. @throws when it holds a secret, or is not as openapi.json describes it. */
+  /**
+   * Sends a request and reads the whole answer. @throws when the answer contains a secret, or is not as
+   * openapi.json describes it.
+   */
   async ask(
     method: string,
     path: string,
@@ -111,7 +114,7 @@ export class Client {
     return Task.parse(json);
   }
 
-  /** Reads the task until its callback is settled. @throws after `withinMs`. */
+  /** Reads the task until its callback is settled. @throws when that takes longer than `withinMs`. */
   async settled(id: string, withinMs = 30_000): Promise<Task> {
     const giveUpAt = Date.now() + withinMs;
     for (;;) {

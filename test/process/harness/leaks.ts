@@ -4,7 +4,7 @@
  */
 const SHAPES = [
   ["configured", /(?:test-only|process-test)-(?:\w+-)*(?:key|secret|token)/],
-  // Texts of clients, upstreams and receivers, in tests that look for them.
+  // Texts of clients, upstreams and receivers in tests that search for them.
   ["planted", /planted-(?:marker|token|body)/],
   ["hmacSecret", /whsec_[A-Za-z0-9+/]{16,}/],
   ["privateKey", /"d"\s*:\s*"[\w-]{43}"/],
@@ -18,15 +18,18 @@ export type Shape = (typeof SHAPES)[number][0];
 
 const CONTEXT_CHARS = 60;
 
-/** Secrets without a shape, of this process's tests. */
+/** Secrets without a recognisable form, of the tests in this process. */
 const planted = new Set<string>();
 
-/** Makes `leaksIn` find these texts too. */
+/** Adds texts to the secrets that `leaksIn` finds. */
 export function plant(...secrets: readonly string[]): void {
   for (const secret of secrets) planted.add(secret);
 }
 
-/** Finds secrets, and returns the text before each. @param allowed shapes that are no leak here. */
+/**
+ * Finds secrets, and returns the text before each. @param allowed patterns of secrets that are allowed in
+ * these texts.
+ */
 export function leaksIn(text: string, allowed: readonly Shape[] = []): readonly string[] {
   const shaped = SHAPES.filter(([shape]) => !allowed.includes(shape)).flatMap(
     ([shape, pattern]) => {
@@ -41,29 +44,32 @@ export function leaksIn(text: string, allowed: readonly Shape[] = []): readonly 
   return [...shaped, ...known];
 }
 
-/** @throws when the text holds a secret. */
+/** Requires that the text contains no secret. @throws when it contains one. */
 export function refuseLeaks(where: string, text: string, allowed: readonly Shape[] = []): void {
   const leaks = leaksIn(text, allowed);
   if (leaks.length > 0) throw new Error(`a secret is in ${where}:\n${leaks.join("\n")}`);
 }
 
-/** The secrets that a route gives on purpose. */
+/** Routes that return secrets on purpose, with the patterns of these secrets. */
 const GIVEN: readonly (readonly [RegExp, readonly Shape[]])[] = [
   [/^GET \/v1\/signing-secrets$/, ["hmacSecret"]],
   [/^(?:GET|POST) \/v1\/accounts\/[^/]+\/signing-secrets$/, ["hmacSecret"]],
   [/^POST \/v1\/accounts\/[^/]+\/keys$/, ["accountKey"]],
   [/^POST \/v1\/tasks$/, ["hookUrl"]],
-  // They show a request as the receiver gets it.
+  // These routes show a request as the receiver gets it.
   [/^POST \/v1\/callbacks\/test$/, ["signature"]],
   [/^GET \/v1\/tasks\/[^/]+\/attempts\/\d+\/request$/, ["signature"]],
 ];
 
-/** @throws when an answer holds a secret that its route does not give on purpose. */
+/**
+ * Requires that an answer contains only secrets that its route returns on purpose. @throws when it contains
+ * another one.
+ */
 export function refuseLeaksInAnswer(route: string, headers: Headers, body: string): void {
   const path = route.split("?")[0] ?? "";
   const given = GIVEN.flatMap(([pattern, shapes]) => (pattern.test(path) ? shapes : []));
   const lines = [...headers].map(([name, value]) => `${name}: ${value}`);
-  // Clients read their own labels and URLs, and the operator reads the answers of receivers.
+  // Clients read labels and URLs of their own, and the operator reads the answers of receivers.
   refuseLeaks(`the answer of ${path}`, [...lines, body].join("\n"), ["planted", ...given]);
 }
 

@@ -1,7 +1,10 @@
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type RequestListener, type Server } from "node:http";
 
-/** Never reached: a connection that is closed for idleness can lose a request that is on its way. */
+/**
+ * Time in milliseconds after which an idle connection is closed, which no test reaches: closing it could lose
+ * a request on its way.
+ */
 const KEEP_ALIVE_MS = 600_000;
 
 /** An HTTP server on a loopback port that the system chose. */
@@ -30,7 +33,7 @@ export class LoopbackServer implements AsyncDisposable {
   }
 }
 
-/** Finds a port without a listener. */
+/** Returns the number of a port on which nothing listens. */
 export async function freePort(): Promise<number> {
   const server = createServer().listen(0, "127.0.0.1");
   await once(server, "listening");
@@ -40,7 +43,7 @@ export async function freePort(): Promise<number> {
   return port;
 }
 
-/** Reads a request's body; null when the connection broke before its end. */
+/** Reads the body of a request; null when the connection was closed before its end. */
 export async function bodyOf(request: IncomingMessage): Promise<string | null> {
   const chunks: Buffer[] = [];
   try {

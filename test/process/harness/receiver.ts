@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
 import { bodyOf, freePort, LoopbackServer } from "./loopback.ts";
 
-/** What the receiver does with one POST. */
+/** Behaviour of the receiver for one POST. */
 export type Behaviour =
   | {
       readonly kind: "answer";
@@ -11,15 +11,15 @@ export type Behaviour =
       readonly headers?: Readonly<Record<string, string>>;
       readonly body?: string;
     }
-  /** Never answers. */
+  /** The receiver never answers. */
   | { readonly kind: "hang" }
-  /** Sends the status line and the headers, and then nothing. */
+  /** The receiver sends the status line and the headers, and then nothing. */
   | { readonly kind: "hang_after_headers"; readonly status: number }
-  /** Sends a body without an end, as fast as it is read. */
+  /** The receiver sends a body without an end, as fast as it is read. */
   | { readonly kind: "endless_body"; readonly status: number }
-  /** Breaks the connection in the middle of the body. */
+  /** The receiver closes the connection in the middle of the body. */
   | { readonly kind: "broken_body"; readonly status: number }
-  /** Closes the connection without an answer. */
+  /** The receiver closes the connection without an answer. */
   | { readonly kind: "close" };
 
 /** A received request. Times in Unix milliseconds. */
@@ -29,12 +29,12 @@ export interface Post {
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
   readonly arrivedAt: number;
-  /** When a complete answer was handed to the connection; null when there was none. */
+  /** Time at which a complete answer was handed to the connection; null when there was none. */
   answeredAt: number | null;
   answeredStatus: number | null;
-  /** Bytes written of an endless body. */
+  /** Number of bytes of an endless body that were written. */
   bytesWritten: number;
-  /** When the exchange ended: answered in full, or the connection was closed. */
+  /** Time at which the exchange ended, because it was answered in full or the connection was closed. */
   closedAt: number | null;
 }
 
@@ -53,12 +53,17 @@ export class Receiver extends LoopbackServer {
     this.#onArrival = onArrival;
   }
 
-  /** @param onArrival runs when the headers have arrived, before the request is answered. */
+  /**
+   * Starts the receiver. @param onArrival function that is called when the headers have arrived, before the
+   * request is answered.
+   */
   static async start(onArrival: OnArrival = () => {}): Promise<Receiver> {
     return new Receiver(onArrival).listen();
   }
 
-  /** Returns the URL of a path whose requests meet the behaviours in turn; the last one repeats. */
+  /**
+   * Returns the URL of a path whose requests are treated with these behaviours in turn; the last one repeats.
+   */
   at(path: string, ...behaviours: readonly Behaviour[]): string {
     this.#scripts.set(path, behaviours);
     return this.origin + path;
@@ -75,7 +80,7 @@ export class Receiver extends LoopbackServer {
       Object.entries(request.headers).map(([name, value]) => [name, String(value)]),
     );
     this.#onArrival(path, headers);
-    // An answer that the relay's death cuts off is recorded as `answeredAt: null`.
+    // An answer that is cut off by the relay's end is recorded with `answeredAt: null`.
     response.on("error", () => {});
     const body = await bodyOf(request);
     if (body === null) return;
@@ -124,7 +129,7 @@ async function behave(behaviour: Behaviour, post: Post, response: ServerResponse
   }
 }
 
-/** Writes as long as the connection takes it. */
+/** Writes data as fast as the connection takes it, without an end. */
 function writeFor(response: ServerResponse, post: Post): void {
   const write = () => {
     do post.bytesWritten += CHUNK.length;

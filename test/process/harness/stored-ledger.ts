@@ -9,7 +9,7 @@ const StoredBooking = z.object({
   credits: z.object({ state: z.object({ kind: z.string() }) }),
 });
 
-/** Reads from the files whether an account holds a refund for the task now. */
+/** Tells whether an account's file contains a refund for the task now. */
 export function isRefundStored(storage: string, taskId: string): boolean {
   const query = "SELECT 1 FROM entries WHERE kind = 'refund' AND task_id = ?";
   return objectFiles(join(storage, "accounts")).some((file) =>
@@ -17,7 +17,7 @@ export function isRefundStored(storage: string, taskId: string): boolean {
   );
 }
 
-/** Finds the charges and refunds that are under way in the task files written after `since`. */
+/** Finds the charges and refunds that are in progress by the task files written after `since`. */
 export function interruptedBookings(storage: string, since: number): InterruptedBooking[] {
   const files = objectFiles(join(storage, "tasks")).filter((file) => writtenAt(file) >= since);
   return files.flatMap((file) => {

@@ -5,7 +5,7 @@ import { DatabaseSync } from "node:sqlite";
 import { deserialize } from "node:v8";
 import * as z from "zod";
 
-/** The stored attempts of a callback, as `src/core/record` writes them. */
+/** Attempts of a callback as `src/core/record` stores them. */
 export type StoredCallback = z.infer<typeof StoredCallback>;
 const StoredCallback = z.object({
   attempts: z.array(
@@ -31,8 +31,9 @@ export function storedCallback(storage: string, taskId: string): StoredCallback 
 }
 
 /**
- * Reads a copy of an object's file, because a lock could block the relay. The write-ahead log is copied
- * first and may be replayed on a file that holds a part of it; a checkpoint meanwhile starts again.
+ * Reads a copy of an object's file, because a lock could block the relay. The write-ahead log is copied first
+ * and may be replayed on a file that holds a part of it; when a checkpoint happens meanwhile, the copy is made
+ * again.
  * @returns null when the file cannot be read.
  */
 export function readCopy<T>(file: string, read: (database: DatabaseSync) => T): T | null {
@@ -49,7 +50,7 @@ export function readCopy<T>(file: string, read: (database: DatabaseSync) => T): 
     using database = new DatabaseSync(copy);
     return read(database);
   } catch {
-    // The object is being created or deleted.
+    // The object is being created or deleted at this moment.
     return null;
   } finally {
     rmSync(directory, { recursive: true, force: true });

@@ -11,9 +11,9 @@ interface WranglerDevOptions {
   readonly vars: Vars;
   /** Path of a configuration other than the relay's own. */
   readonly config?: string;
-  /** Whether the relay's own configuration keeps its D1 binding; by default it does. */
+  /** States that the relay's own configuration keeps its D1 binding, which is the default. */
   readonly hasIndex?: boolean;
-  /** Whether the relay's own configuration keeps its rate limits; by default it does not. */
+  /** States that the relay's own configuration keeps its rate limits, which it does not by default. */
   readonly hasLimits?: boolean;
   /** Directory of its temporary directory, by default the system's. */
   readonly parent?: string;

@@ -12,10 +12,10 @@ const SETTLED_WITHIN_MS = 120_000;
 const ACCEPTS: Behaviour = { kind: "answer", status: 200 };
 const FAILS: Behaviour = { kind: "answer", status: 500 };
 
-/** The status; "none" when the connection was refused or closed. */
+/** Status of an answer; "none" when the connection was refused or closed. */
 type Answer = number | "none" | "503 without Retry-After";
 
-// The limits of a running process can be changed on Linux only.
+// Only Linux can change the limits of a running process.
 describe.skipIf(process.platform !== "linux")("a relay under many connections", () => {
   it("500 events sent at once over as many connections are answered 202, or 503 with Retry-After; each is sent until accepted, and its callback is delivered once", async () => {
     const { answers, unsettled } = await burst(500, null);
@@ -23,7 +23,7 @@ describe.skipIf(process.platform !== "linux")("a relay under many connections", 
     expect(unsettled).toEqual([]);
   });
 
-  // The runtime ends when it cannot accept a connection, so that some get no answer.
+  // The runtime ends when it cannot accept a connection, so that some requests get no answer.
   it("150 events sent at once may crash a relay that has too few file handles; after those without a 202 are sent again, each callback is delivered once", async () => {
     const { answers, unsettled } = await burst(150, { what: "open_files", left: 60 });
     const expected = new Set<Answer>([202, 503, "none"]);
@@ -33,13 +33,16 @@ describe.skipIf(process.platform !== "linux")("a relay under many connections", 
   });
 });
 
-/** Sends one event per connection, then repeats what was not accepted, on a new process if limited. */
+/**
+ * Sends one event per connection, then repeats the events that were not accepted, with a new process if the
+ * old one was limited.
+ */
 async function burst(connections: number, shortage: Shortage | null) {
   await using receiver = await Receiver.start();
   await using relay = await startLimitable({
     ...LOCAL_VARS,
     CALLBACK_SCHEDULE_S: "0,2,2",
-    // Long enough that no late answer on a slow machine leads to another attempt.
+    // The timeout is so long that no late answer on a slow machine leads to another attempt.
     CALLBACK_TIMEOUT_S: "25",
   });
   const { client } = relay;

@@ -5,7 +5,7 @@ import { type Client, completedEvent } from "../harness/client.ts";
 const EACH = 3;
 const Problem = z.object({ code: z.string() });
 
-/** The parts of an answer that tell whether the request took effect; null without an answer. */
+/** The parts of an answer that tell whether the request took effect; null when there was no answer. */
 export type Answer = {
   readonly status: number;
   readonly code: string | null;
@@ -16,12 +16,12 @@ export type Answer = {
 export interface Request {
   readonly what: string;
   readonly taskId: string;
-  /** The task exists before the request. */
+  /** States that the task exists before the request. */
   readonly isKnown: boolean;
   readonly send: () => Promise<Answer>;
 }
 
-/** Prepares `EACH` requests of every kind that changes a task, each to a task of its own. */
+/** Prepares `EACH` requests of every kind that changes a task, each about a task of its own. */
 export async function requestsTo(
   client: Client,
   callbackUrl: (id: string) => string,

@@ -10,7 +10,7 @@ import { type Answer, type Request, requestsTo } from "./requests.ts";
 const EARLIER_TASKS = 3;
 const MAX_ATTEMPTS = 3;
 const WAIT_S = 1;
-/** Long enough that attempts of earlier tasks fall due during the shortage. */
+/** Duration of the shortage in milliseconds, so long that attempts of earlier tasks fall due during it. */
 const SHORTAGE_MS = 2.5 * WAIT_S * 1000;
 const FAILS_ONCE: readonly Behaviour[] = [500, 200].map((status) => ({ kind: "answer", status }));
 const VARS = {
@@ -34,7 +34,7 @@ const SHORTAGES: readonly [string, Shortage, "in place" | "by a restart"][] = [
   ["that may open only four more files", { what: "open_files", left: 4 }, "by a restart"],
 ];
 
-// The limits of a running process can be changed on Linux only.
+// Only Linux can change the limits of a running process.
 it.skipIf(process.platform !== "linux").concurrent.each(SHORTAGES)(
   "a relay %s carries out each request or answers 503, and leaves no request half done",
   async (_, shortage, recovery) => {
@@ -45,7 +45,7 @@ it.skipIf(process.platform !== "linux").concurrent.each(SHORTAGES)(
   },
 );
 
-/** Sends requests of every kind during a shortage, and the refused ones again after it. */
+/** Sends requests of every kind during a shortage, and repeats the refused ones after it. */
 async function run(shortage: Shortage, recovery: "in place" | "by a restart") {
   await using receiver = await Receiver.start();
   await using relay = await startLimitable(VARS);
@@ -58,7 +58,7 @@ async function run(shortage: Shortage, recovery: "in place" | "by a restart") {
   };
   const posts = ({ taskId }: Request) => receiver.postsAt(`/${taskId}`).length;
 
-  // Reading an unknown task would open its files, which must happen during the shortage.
+  // A read of an unknown task would open files of its object, which must happen during the shortage.
   const before = await inTurn(requests, async (each) => (each.isKnown ? read(each) : null));
   const postsBefore = requests.map(posts);
   const earlier = await inTurn(Array.from({ length: EARLIER_TASKS }, randomUUID), (id) =>
@@ -109,7 +109,7 @@ function isUnavailable(answer: Answer): boolean {
   return answer?.status === 503 && answer.code === "unavailable" && Number(answer.retryAfter) > 0;
 }
 
-/** Reads the task until nothing more happens to it. */
+/** Reads the task until it no longer changes. */
 async function finalTask(client: Client, id: string): Promise<Task> {
   for (;;) {
     const task = await client.read(id);

@@ -41,7 +41,7 @@ export class Checkout implements Disposable {
   }
 }
 
-/** Removes what npm and Vitest have added to the environment. */
+/** Returns the environment without the variables that npm and Vitest have added. */
 export function newcomersEnvironment(): NodeJS.ProcessEnv {
   const path = (process.env["PATH"] ?? "")
     .split(":")

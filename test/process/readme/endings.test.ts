@@ -12,7 +12,7 @@ const clone = new Checkout();
 
 afterAll(() => clone[Symbol.dispose]());
 
-/** What ends the command, and whether the signal goes to npm's whole process group. */
+/** Ways to end the command: the signal, and whether it goes to npm's whole process group. */
 const ENDINGS = [
   ["npm start", "SIGTERM to npm", "SIGTERM", false],
   ["npm start", "SIGINT to npm", "SIGINT", false],

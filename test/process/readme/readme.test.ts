@@ -94,7 +94,10 @@ it("the example receiver in README.md verifies the signature of a callback and r
   await expect(receive(request(`${body} `))).rejects.toThrow("No matching signature found");
 });
 
-/** Uses the installed packages and a port of its own, deploys nothing, and runs one test file only. */
+/**
+ * Changes a shell block so that it uses the installed packages and a port of its own, deploys nothing, and
+ * runs one test file only.
+ */
 function runnable(block: string, port: number): string {
   return block
     .replace("npm ci && ", "")

@@ -119,7 +119,10 @@ async function expectReceiver(url: string, child: Child): Promise<void> {
   expect(new Set(lines).size).toBe(lines.length);
 }
 
-/** Returns variables that keep the package clients and servers from writing elsewhere and from asking. */
+/**
+ * Returns variables that keep the package clients and servers from asking questions and from writing
+ * elsewhere.
+ */
 function quiet(directory: string) {
   return {
     APP_ENV: "production",

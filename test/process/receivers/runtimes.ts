@@ -4,7 +4,10 @@ import { dirname, join } from "node:path";
 import { promisify } from "node:util";
 import { ROOT } from "../harness/child.ts";
 
-/** How a receiver of docs/receive.md is installed and started, by shell commands in a directory of its own. */
+/**
+ * The way in which a receiver of docs/receive.md is installed and started, by shell commands in a directory of
+ * its own.
+ */
 export interface Runtime {
   /** Heading of the receiver in docs/receive.md. */
   readonly heading: string;
@@ -80,7 +83,7 @@ export function missingCommand({ needs }: Runtime): string | undefined {
   });
 }
 
-/** Errors of a package client that reaches no registry. */
+/** Pattern of the errors of a package client that reaches no registry. */
 const NO_REGISTRY =
   /ENOTFOUND|EAI_AGAIN|ECONN(?:REFUSED|RESET)|ETIMEDOUT|Connection refused|NewConnectionError|Temporary failure in name|timed out|no such host|dial tcp|curl error|Could not resolve|Unable to download data|from versions: none/i;
 

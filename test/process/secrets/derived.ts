@@ -3,7 +3,7 @@ import { createHash, createHmac, createPrivateKey, createPublicKey, hkdfSync } f
 // An Ed25519 private key is any 32 bytes (RFC 8032 §5.1.5), here in PKCS #8 (RFC 8410 §7).
 const PKCS8_ED25519 = Buffer.from("MC4CAQAwBQYDK2VwBCIEIA==", "base64");
 
-/** Derives what the relay derives from a secret, without its code. */
+/** Derives the keys and secrets that the relay derives from a secret, without the relay's code. */
 export function derived(relaySecret: string, label: string): Buffer {
   return Buffer.from(hkdfSync("sha256", relaySecret, "", `task-relay/v1/${label}`, 32));
 }
@@ -23,7 +23,7 @@ export function hookToken(hookKey: Buffer, connection: string, taskId: string): 
   return createHmac("sha256", hookKey).update(`${connection}\n${taskId}`).digest("base64url");
 }
 
-/** Returns the encodings in which bytes may leak. */
+/** Returns the encodings in which the bytes could leak. */
 export function spellingsOfBytes(bytes: Buffer): readonly string[] {
   const base64 = bytes.toString("base64").replace(/=+$/, "");
   const hex = bytes.toString("hex");

@@ -21,12 +21,12 @@ export interface Answer {
   /** The caller, the method and the path without the query: `operator GET /v1/tasks/…`. */
   readonly route: string;
   readonly status: number;
-  /** Headers and body. */
+  /** Headers and body of the answer, as text. */
   readonly text: string;
   readonly json: unknown;
 }
 
-/** The answers of an exercise, and the secrets that arose in it. */
+/** The answers of a run over all routes, and the secrets that were created in it. */
 export interface Exercise {
   readonly answers: readonly Answer[];
   readonly account: string;
@@ -107,7 +107,7 @@ class Callers {
   }
 }
 
-/** Uses every route, validly and invalidly, while receiver and upstream misbehave. */
+/** Calls every route with valid and with invalid requests, while receiver and upstream misbehave. */
 export async function exercise(url: string, receiver: Receiver): Promise<Exercise> {
   const callers = new Callers(url);
   const callbackUrl = (path: string) => {
@@ -166,7 +166,7 @@ export async function exercise(url: string, receiver: Receiver): Promise<Exercis
   };
 }
 
-/** Sends invalid hooks and a valid one; the upstream repeats the credentials of the poll. */
+/** Sends invalid hooks and a valid one; the upstream's answer repeats the credentials of the poll. */
 async function failUpstream(callers: Callers, receiver: Receiver, hookUrl: string): Promise<void> {
   const said = `no access for ${UPSTREAM_KEY} with ${WEBHOOK_SECRET} at ${hookUrl}`;
   const failed = JSON.stringify({ id: "job", status: "failed", error: said });

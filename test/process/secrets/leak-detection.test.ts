@@ -13,7 +13,7 @@ const HEX = "0123456789abcdef".repeat(4);
 const ID = "6f9619ff-8b86-4d01-b42d-00cf4fc964ff";
 const ACCOUNT_KEY = `trk_acct-1_${HEX.slice(0, 48)}`;
 const HOOK_URL = `https://relay.example.com/hooks/ark/${ID}/${"t".repeat(43)}`;
-/** Texts that count as leaks, built at run time so that this file's own text is none. */
+/** Texts that count as leaks. They are built at run time, so that this file does not contain them. */
 const LEAKS: Readonly<Record<string, string>> = {
   "an operator key": OPERATOR_KEY,
   "the relay's secret": SECRETS.RELAY_SECRET,
@@ -106,7 +106,7 @@ it.each([
   },
 );
 
-/** Runs one passing test that prints the line. */
+/** Runs one passing test that prints this line. */
 function run(line: string) {
   const root = mkdtempSync(join(tmpdir(), "task-relay-leaks-"));
   try {

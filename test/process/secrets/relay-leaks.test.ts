@@ -42,7 +42,7 @@ await relay.restart({ ...vars, ...CONFIGURED, SIGNING_KEYS: JSON.stringify(JWK) 
 const withConfigured = await exercise(relay.url, receiver);
 const complaints = await complaintsAboutInvalid();
 
-/** Starts the relay with each invalid value, and returns what it answers. */
+/** Starts the relay with each invalid value, and returns its answers. */
 async function complaintsAboutInvalid() {
   const texts: string[] = [];
   for (const [name, value] of INVALID) {
@@ -62,7 +62,7 @@ async function complaintsAboutInvalid() {
   return texts;
 }
 
-/** Finds secrets in texts other than those that give them on purpose. */
+/** Finds secrets in texts, except in those that contain them on purpose. */
 function leaksIn(
   secrets: readonly Secret[],
   texts: readonly { readonly route: string; readonly text: string }[],

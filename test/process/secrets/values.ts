@@ -5,7 +5,7 @@ import type { Exercise } from "./exercise.ts";
 export interface Secret {
   readonly what: string;
   readonly spellings: readonly string[];
-  /** Matches the routes whose answers hold it on purpose; null when none does. */
+  /** Pattern of the routes whose answers contain the secret on purpose; null when there are none. */
   readonly givenBy: RegExp | null;
 }
 
@@ -19,7 +19,7 @@ export const WEBHOOK_SECRET = randomWhsec();
 const SIGNING = [randomWhsec(), randomWhsec()];
 export const EVENTS = randomWhsec();
 export const JWK = generateKeyPairSync("ed25519").privateKey.export({ format: "jwk" });
-/** What a receiver answers, and tokens in the query strings of URLs. */
+/** Texts that a receiver answers, and tokens in the query strings of URLs. */
 export const RECEIVER_TEXT = random();
 export const QUERY_TOKEN = random();
 export const SETTLEMENT_TOKEN = random();

@@ -17,7 +17,7 @@ import type { PlaceResult } from "../../../bench/throughput/results.ts";
 import type { Round } from "../../../bench/throughput/round.ts";
 import { ROOT } from "../harness/child.ts";
 
-/** A round in which every callback takes `ms`. */
+/** Builds a round in which every callback takes `ms` milliseconds. */
 function round(deliveredPerS: number, cpuMs: number, ms: number): Round {
   const faults = { lost: 1, doubled: 0, refused: 2 };
   const driverCpuMs = 0.25;

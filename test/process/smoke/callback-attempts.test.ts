@@ -7,7 +7,7 @@ import { WranglerDev } from "../harness/wrangler-dev.ts";
 
 const WAITS_MS = [1000, 2000];
 const TIMEOUT_MS = 2000;
-/** More than the sockets between the receiver and the relay can buffer. */
+/** Number of bytes, more than the sockets between the receiver and the relay can buffer. */
 const MANY_BYTES = 32 * 1024 * 1024;
 const CLOSED_WITHIN_MS = 30_000;
 
@@ -16,7 +16,10 @@ const up: Behaviour = { kind: "answer", status: 200, body: "thank you" };
 
 const vars = { ...LOCAL_VARS, CALLBACK_SCHEDULE_S: "0,1,2", CALLBACK_TIMEOUT_S: "2" };
 const relay = await forThisFile(WranglerDev.start({ vars }));
-/** For each request: the attempt in its headers, and the attempt in flight in the task's file then. */
+/**
+ * For each request: the number of the attempt in its headers, and of the attempt that the task's file shows as
+ * running at its arrival.
+ */
 const arrivals: { readonly sent: string; readonly stored: unknown }[] = [];
 const onArrival = (_path: string, headers: Readonly<Record<string, string>>) => {
   const { "x-task-id": id = "", "x-attempt": attempt } = headers;
@@ -26,7 +29,7 @@ const onArrival = (_path: string, headers: Readonly<Record<string, string>>) => 
 };
 const receiver = await forThisFile(Receiver.start(onArrival));
 
-/** Ends a task whose receiver behaves so, and waits until its callback is settled. */
+/** Ends a task whose receiver behaves in these ways, and waits until its callback is settled. */
 async function outcomeOf(path: string, ...behaviours: readonly Behaviour[]) {
   const id = await relay.client.finish(receiver.at(path, ...behaviours));
   const { callback } = await relay.client.settled(id);

@@ -11,7 +11,10 @@ function answerTo(contentLength: string, body: string): Promise<string> {
   return answer(`Content-Length: ${contentLength}`, body, false);
 }
 
-/** @param isEnded true to send nothing more after the body, false to wait for the answer first. */
+/**
+ * Sends a body and returns the answer. @param isEnded true to send nothing more after the body, false to wait
+ * for the answer first.
+ */
 async function answer(framing: string, body: string, isEnded: boolean): Promise<string> {
   const socket = connect(Number(new URL(relay.url).port), "127.0.0.1").setEncoding("utf8");
   const headers = ["Host: localhost", `Authorization: Bearer ${OPERATOR_KEY}`, "Connection: close"];

@@ -8,7 +8,7 @@ import { type Answer, Relay } from "../../../scripts/doctor/relay.ts";
 import { OPERATOR_KEY } from "../harness/client.ts";
 import { LoopbackServer } from "../harness/loopback.ts";
 
-/** What answers in place of the relay. */
+/** Server that answers in place of the relay. */
 interface Fake {
   readonly status: number;
   readonly headers?: Readonly<Record<string, string>>;
@@ -24,7 +24,10 @@ const ACCESS = { Location: "https://a.cloudflareaccess.com/login?x=1" };
 const MANAGED_RULE =
   "403 by the WAF (a managed rule), not by the relay. Cure: turn Bot Fight Mode off";
 
-/** An answer of Cloudflare instead of the Worker; a number stands for the page of that error code. */
+/**
+ * Builds an answer that Cloudflare gives instead of the Worker; a number stands for the page of that error
+ * code.
+ */
 function edge(status: number, content: string | number = "", more = {}): Fake {
   const body = typeof content === "string" ? content : `error code: ${content}`;
   return { status, headers: { Server: "cloudflare", "CF-RAY": "9a1-FRA", ...more }, body };
@@ -37,7 +40,7 @@ function blocked(code: number): Fake {
 
 const CHALLENGE = edge(403, "Just a moment...", { "cf-mitigated": "challenge" });
 
-/** What refuses a hook, its answer, and what the doctor says about it. */
+/** Services that refuse a hook, their answer, and the report of the doctor about it. */
 const REFUSALS: readonly (readonly [string, Fake, string])[] = [
   [
     "a managed rule of the Cloudflare WAF",

@@ -33,7 +33,7 @@ it("requests with 200 guessed API keys create exactly 16 Durable Objects, one pe
   expect(created.flat().flatMap(tablesOf)).toEqual([]);
 });
 
-/** Returns a key of a foreign form, or with even `index` one that looks like a generated one. */
+/** Returns a key in a foreign form or, for an even `index`, one that looks like a generated one. */
 function guess(random: () => number, index: number): string {
   const digits = (count: number) =>
     Array.from({ length: count }, () => Math.floor(random() * 16).toString(16)).join("");

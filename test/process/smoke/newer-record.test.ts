@@ -30,7 +30,7 @@ it("requests about a task stored by a newer release are answered 503 and change 
   setSchema(relay.storage, 2);
   const before = records(relay.storage);
   await relay.restart();
-  // The second attempt falls due, but is not made.
+  // The second attempt falls due, but must not be made.
   const said = `"alarm.failed","task_id":"${DUE}"`;
   await vi.waitUntil(() => relay.output.includes(said), WITHIN_MS);
   for (const id of [OPEN, DUE]) {
@@ -55,7 +55,7 @@ it("requests about a task stored by a newer release are answered 503 and change 
   expect(first).toMatchObject({ number: 1, outcome: "rejected" });
 });
 
-/** Changes the schema version of every stored record; the relay must not be running. */
+/** Changes the schema version of every stored record, while the relay is not running. */
 function setSchema(storage: string, v: number): void {
   for (const file of objectFiles(join(storage, "tasks"))) {
     const value = serialize({ ...Stored.parse(storedRecord(file)), v });
@@ -68,7 +68,7 @@ function records(storage: string): unknown[] {
   return objectFiles(join(storage, "tasks")).map(storedRecord);
 }
 
-/** Number of objects with an alarm. */
+/** Returns the number of objects with an alarm. */
 function alarms(storage: string): number {
   using database = new DatabaseSync(join(storage, "tasks", "metadata.sqlite"));
   return database.prepare("SELECT 1 FROM _cf_ALARM").all().length;

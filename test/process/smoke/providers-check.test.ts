@@ -29,7 +29,7 @@ async function check(args: readonly string[], vars: Readonly<Record<string, stri
   return { status: await exit, lines: out?.split("\n").filter(Boolean), error };
 }
 
-/** Lets the upstream answer requests for a path, and returns the variables with which it is asked. */
+/** Makes the upstream answer requests for a path, and returns the variables with which it is polled. */
 function answering(path: string, body: unknown, status = 200, headers = {}) {
   const answer = { kind: "answer", status, headers, body: JSON.stringify(body) } as const;
   upstream.at(path, answer);

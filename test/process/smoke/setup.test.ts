@@ -65,7 +65,7 @@ function secretFiles() {
   });
 }
 
-/** Reduces the text to what is said in comments, whether their lines are switched on or off. */
+/** Returns the text without comment signs, so that it is the same whether its lines are switched on or off. */
 function words(text: string): string {
   return text.replaceAll(/^# ?/gm, "");
 }
@@ -90,7 +90,7 @@ const atDomain = (pattern: string) => ({
   vars: [["PUBLIC_URL", `https://${pattern}`]],
 });
 
-/** Options given one after the other, and what wrangler reads after each. */
+/** Options that are given one after the other, and the configuration that wrangler reads after each. */
 const CONFIGURED: Readonly<Record<string, readonly (readonly [string, object])[]>> = {
   "no options": [["", { ...AT_FIRST, vars: [], d1_databases: [DATABASE] }]],
   "--domain, and then again with another --domain": [

@@ -5,7 +5,10 @@ import { freePort } from "../harness/loopback.ts";
 const HOSTS = ["127.0.0.1", "::1"];
 const PORTS = 3;
 
-/** Listens on several loopback ports; any connection means that the relay called a forbidden URL. */
+/**
+ * Server that listens on several loopback ports; any connection to it means that the relay called a forbidden
+ * URL.
+ */
 export class Canary implements AsyncDisposable {
   /** `address:port` of every connection. */
   readonly hits: string[] = [];
@@ -44,7 +47,7 @@ export class Canary implements AsyncDisposable {
       await once(server, "listening");
       this.#servers.push(server);
     } catch (error) {
-      // A machine without IPv6 cannot be reached there.
+      // On a machine without IPv6, nothing can reach this address.
       if (host === "127.0.0.1") throw error;
     }
   }

@@ -7,7 +7,7 @@ import { type Vars, Workerd } from "../harness/workerd.ts";
 import { Canary } from "./canary.ts";
 import { DISGUISED, ITSELF, LIKE_FAL, LOOPBACK, PRIVATE, UNSPECIFIED } from "./forbidden-urls.ts";
 
-// These relays can reach private addresses, so that only the URL policy protects them.
+// These relays can reach private addresses, so that only the rules for URLs protect these.
 const PRODUCTION: Vars = { ...SECRETS, PUBLIC_URL: "https://relay.example.com" };
 const FORBIDDEN = [...LOOPBACK, ...UNSPECIFIED, ...PRIVATE, ...DISGUISED, ...ITSELF];
 

@@ -1,4 +1,4 @@
-/** Hosts that a client may not name, and URLs with them; `PORT` is the canary's. */
+/** Hosts that a client may not name, and URLs with them; `PORT` stands for a port of the canary server. */
 export const LOOPBACK: readonly string[] = urlsOf(`
   127.0.0.1 127.0.0.1. 127.1 127.0.1 127.0.0.2 127.255.255.254 2130706433 0x7f000001 0X7F.1
   0x7f.0x0.0x0.0x1 127.0x.0x.1 017700000001 0177.0.0.1 00000177.00.00.01
@@ -8,7 +8,7 @@ export const LOOPBACK: readonly string[] = urlsOf(`
   %6cocalhost ⓛⓞⓒⓐⓛⓗⓞⓢⓣ ｌｏｃａｌｈｏｓｔ local\u{ad}host local\u{200b}host localhost。
   foo.localhost a.b.LocalHost.`);
 
-/** Spellings of this machine that development does not allow either. */
+/** Spellings of the address of this machine that are refused also in development. */
 export const UNSPECIFIED: readonly string[] = urlsOf(`
   localhost.localdomain 0.0.0.0 0 0x0 00000000000 0.0.0.0. ０.０.０.０ 0.0.0.1 [::]
   [0:0:0:0:0:0:0:0] [::ffff:127.0.0.1] [::FFFF:7f00:1] [::ffff:7f00:0001]
@@ -50,7 +50,7 @@ export const DISGUISED: readonly string[] = [
   "https://127.0.0.1:PORT/canary\r\nHost: example.com",
 ];
 
-/** The relay itself, whose `PUBLIC_URL` is https://relay.example.com. */
+/** URLs of the relay itself, whose `PUBLIC_URL` is https://relay.example.com. */
 export const ITSELF: readonly string[] = words(`
   https://relay.example.com/v1/events https://RELAY.Example.COM/v1/events
   https://relay.example.com./v1/events https://relay.example.com:8443/v1/events

@@ -17,7 +17,7 @@ const connections = {
   polled: { provider: "replicate", key: "process-test-replicate-token", base_url: receiver.origin },
   keyset: { provider: "fal", jwks_url: receiver.at("/keyset", leadingAway(302)) },
 };
-// Loopback is allowed, so that only the relay's own rules keep it from the canary.
+// Loopback addresses are allowed, so that only the relay's own rules keep it from calling the canary server.
 const vars = {
   ...LOCAL_VARS,
   CALLBACK_SCHEDULE_S: "0",
@@ -31,7 +31,7 @@ function canaryUrl(): string {
   return canary.aimed("http://127.0.0.1:PORT/canary");
 }
 
-/** Answers with every header, and a body, that a client might follow. */
+/** Builds an answer with every header, and a body, that a client might follow to the canary server. */
 function leadingAway(status: number): Behaviour {
   const url = canaryUrl();
   const headers = {
@@ -68,7 +68,7 @@ it("a callback does not follow URLs in the headers or the HTML of an answer with
   expect(canary.hits).toEqual([]);
 });
 
-/** A hook of Replicate with the canary's URL in every field. */
+/** Hook of Replicate with the canary's URL in every field. */
 const prediction = (id: string) => {
   const [get, cancel, stream, web] = Array.from({ length: 4 }, canaryUrl);
   const urls = { get, cancel, stream, web };

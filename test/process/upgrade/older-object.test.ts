@@ -5,10 +5,10 @@ import { Workerd } from "../harness/workerd.ts";
 import { earlierBundles } from "./releases.ts";
 
 const VARS = { ...LOCAL_VARS, ARK_API_KEY: "process-test-ark-key" };
-/** The problem codes that a request may be answered with because of what it asks for. */
+/** Problem codes with which a request may be answered because of its content. */
 const REFUSALS = ["series_running", "no_callback", "task_open", "not_found"];
 
-/** One request of each route that calls an object. */
+/** Returns one request of each route that calls an object. */
 function requests(id: string, hookPath: string): readonly (readonly [string, object?])[] {
   const account = "/v1/accounts/acme";
   const finished = { id, status: "completed", model: "m", output: { urls: ["https://a.test/1"] } };

@@ -9,7 +9,7 @@ const KEPT = join(import.meta.dirname, "releases");
 const PERIOD_MS = 3_500;
 const LOOK_EVERY_MS = 50;
 
-/** The bundles kept of earlier builds, oldest first. */
+/** Returns the kept bundles of earlier builds, oldest first. */
 export async function earlierBundles(): Promise<readonly string[]> {
   const files = (await readdir(KEPT)).filter((file) => file.endsWith(".js.gz")).toSorted();
   return Promise.all(
@@ -41,7 +41,9 @@ export class AlternatingReleases {
     }
   }
 
-  /** Waits for a period of the current bundle, which is not killed before the work is done. */
+  /**
+   * Waits for a period in which the current bundle runs; the relay is not killed before the work has ended.
+   */
   async underCurrent<T>(work: () => Promise<T>): Promise<T> {
     while (!this.#isCurrent) await sleep(LOOK_EVERY_MS);
     const done = work();
@@ -53,7 +55,7 @@ export class AlternatingReleases {
     }
   }
 
-  /** @param time in Unix milliseconds. */
+  /** Tells whether the current bundle ran at this time. @param time in Unix milliseconds. */
   wasCurrentAt(time: number): boolean {
     return this.#periods.findLast(({ from }) => from <= time)?.isCurrent === true;
   }

@@ -8,9 +8,11 @@ import { AlternatingReleases } from "./releases.ts";
 const SEED = Number(process.env["UPGRADE_SEED"] ?? 20_261_121);
 const TASKS = 1_000;
 const PARALLEL = 300;
-/** Makes the pauses of a task longer than a period, so that most tasks meet several releases. */
+/**
+ * Factor that makes the pauses of a task longer than a period, so that most tasks run under several releases.
+ */
 const SLOWDOWN = 10;
-/** Figures that the run must reach to prove anything. */
+/** Smallest figures that the run must reach to prove anything. */
 const LEAST = {
   kills: 6,
   "begun before, ended after": 10,
@@ -39,7 +41,9 @@ it("the promises of docs/promises.md hold for 1,000 tasks while an earlier relea
   expect(counters.tooLow(LEAST)).toEqual([]);
 });
 
-/** A plan without what the earlier build does not know: failures told by hooks, and polling. */
+/**
+ * Returns a plan without the features that the earlier build lacks: failures reported by hooks, and polling.
+ */
 function slowPlanOf(seed: number, nth: number): TaskPlan {
   const plan = planOf(seed, nth);
   const [first, second] = plan.pausesMs;

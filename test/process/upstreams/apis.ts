@@ -11,7 +11,7 @@ export interface Job {
   state: JobState;
 }
 
-/** One provider's API according to its public documentation. */
+/** The API of one provider according to its public documentation. */
 export interface UpstreamApi {
   readonly provider: string;
   /** Path of the base URL on the fake server. */
@@ -21,21 +21,21 @@ export interface UpstreamApi {
   /** Further settings of a connection. */
   readonly secrets?: Readonly<Record<string, string>>;
   readonly newId: (nth: number) => string;
-  /** Returns the job as hooks and polls show it in a state. */
+  /** Returns the job in a state, in the form of hooks and of answers to polls. */
   readonly show: (job: Job, state: JobState) => object;
   /** Returns the signature headers of a hook; by default none. */
   readonly sign?: (job: Job, body: string) => Readonly<Record<string, string>>;
-  /** Captures the job id in the path of a poll. */
+  /** Pattern of the path of a poll, with the job id as a group. */
   readonly pollPath: RegExp;
 }
 
-/** The failure message of every provider. */
+/** Failure message that every provider reports. */
 const REASON = "The generation was stopped.";
 /** Parameters of a job; each provider echoes some of them in its hooks. */
 const PARAMETERS = { aspect_ratio: "16:9", duration: 5, resolution: "720p" };
 const REPLICATE_SECRET = `whsec_${randomBytes(24).toString("base64")}`;
 
-/** Unix seconds. */
+/** Returns the present time in Unix seconds. */
 const nowS = () => Math.floor(Date.now() / 1000);
 
 export function field(value: unknown, ...path: readonly string[]): unknown {

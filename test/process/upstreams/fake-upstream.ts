@@ -6,9 +6,9 @@ import { APIS, type Job, type JobState, type UpstreamApi } from "./apis.ts";
 export class FakeUpstream extends LoopbackServer {
   /** Jobs by id. */
   readonly jobs = new Map<string, Job>();
-  /** Number of the polls that were answered. */
+  /** Number of polls that were answered. */
   polls = 0;
-  /** Polls of these jobs are answered once the promise is settled. */
+  /** Promises by job id; polls of these jobs are answered when the promise has settled. */
   readonly holds = new Map<string, Promise<unknown>>();
 
   private constructor() {
@@ -19,7 +19,10 @@ export class FakeUpstream extends LoopbackServer {
     return new FakeUpstream().listen();
   }
 
-  /** The variable `CONNECTIONS`: each provider with an API key (`ark-keyed`) and without (`ark-plain`). */
+  /**
+   * Value of the variable `CONNECTIONS`: each provider with an API key (`ark-keyed`) and without one
+   * (`ark-plain`).
+   */
   get connections(): string {
     const entries = APIS.flatMap(({ provider, base, authorization, secrets }) => {
       const key = authorization.replace(/^\w+ /, "");
@@ -38,14 +41,14 @@ export class FakeUpstream extends LoopbackServer {
     return job;
   }
 
-  /** Changes the state that polls find. */
+  /** Sets the state that polls find. */
   set(id: string, state: JobState): void {
     this.job(id).state = state;
   }
 
   /**
    * Posts a hook in the provider's format and with its signature; returns the relay's answer.
-   * @param headers replace the signature.
+   * @param headers headers in place of the signature.
    */
   async hook(
     { provider, show, sign }: UpstreamApi,

@@ -7,7 +7,7 @@ import { Workerd } from "../harness/workerd.ts";
 import { FalKey } from "./fal-key.ts";
 
 const USER = "process-test-fal-user";
-/** Pause before an unknown key makes the relay fetch the key set again. */
+/** Time in milliseconds after a fetch of the key set before an unknown key makes the relay fetch it again. */
 const REFRESH_PAUSE_MS = 30_000;
 const JOB = "764cabcf-b745-4b3e-ae38-1200304cf45b";
 const VIDEO = "https://v3.fal.media/files/a/b.mp4";

@@ -7,7 +7,9 @@ import { Workerd } from "../harness/workerd.ts";
 
 const SECRET = "process-test-callback-secret";
 const KEY = "process-test-gateway-key";
-/** Time that polls without hooks take to find the end: the first is made after 10 seconds. */
+/**
+ * Time in milliseconds within which polls without hooks find the end: the first poll is made after 10 seconds.
+ */
 const POLLED_WITHIN_MS = 60_000;
 
 const gateway = await forThisFile(Receiver.start());

@@ -16,7 +16,7 @@ import {
   WAVESPEED,
 } from "./schemes.ts";
 
-/** Hex signatures that are wrong. */
+/** Returns hex signatures, all of them wrong. */
 const wrong = (count: number) => Array.from({ length: count }, () => "0".repeat(64));
 
 it.each([

@@ -28,11 +28,11 @@ interface Setting {
   readonly body?: string | Uint8Array;
   readonly userId?: string | null;
   readonly jwksUrl?: string | null;
-  /** The cached keys, and the fresh ones where they differ; null means unreachable. */
+  /** Cached keys, and fresh ones where they differ; null means that the keys cannot be fetched. */
   readonly keys?: readonly [readonly CryptoKey[] | null, (readonly CryptoKey[] | null)?];
 }
 
-/** Verifies a hook, and returns the keys that were requested on the way too. */
+/** Verifies a hook. @returns the result, and the keys that were requested. */
 async function verified(
   headers: Readonly<Record<string, string>>,
   {

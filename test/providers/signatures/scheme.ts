@@ -5,23 +5,23 @@ import type {
 } from "../../../src/providers/provider.ts";
 import { aConnection, aHook, NOW, NOW_S, rfc8032Keys, type SentHeaders } from "../hook.ts";
 
-/** How a provider signs its hooks, with a vector that was composed by hand. */
+/** The way in which a provider signs its hooks, with an example (vector) that was composed by hand. */
 export interface Scheme {
   readonly provider: UpstreamProvider;
-  /** Verifies the vector. */
+  /** Settings of the connection that verify the example. */
   readonly connection: Partial<Connection>;
-  /** Have an empty secret or another one. */
+  /** Settings of connections that must refuse the example: with an empty secret or another one. */
   readonly wrongConnections: readonly Partial<Connection>[];
   readonly proves: Authenticity;
   /** States that the signature covers the body. */
   readonly isOverBody: boolean;
   readonly body: string;
   readonly headers: Readonly<Record<string, string>>;
-  /** Signs another time or body. */
+  /** Signs the example with another time or body. */
   readonly sign: (time: string, body?: string) => Promise<SentHeaders>;
-  /** Other spellings of the time of the vector. */
+  /** Other spellings of the example's time, which must be refused. */
   readonly otherTimes: readonly string[];
-  /** Has a character beyond ASCII in what is signed. */
+  /** Body with a character beyond ASCII in the part that is signed. */
   readonly unicodeBody: string;
   /** Headers with a signature that must be refused, by what is wrong. */
   readonly refused: Readonly<Record<string, SentHeaders>>;
@@ -40,17 +40,17 @@ export const OTHER_SECONDS = [
 ];
 
 export interface Changes {
-  /** Headers in place of those of the vector; undefined means not sent. */
+  /** Headers in place of those of the example; undefined means that a header is not sent. */
   readonly headers?: SentHeaders;
   readonly body?: string | Uint8Array;
   readonly path?: string;
   readonly query?: string;
   readonly connection?: Partial<Connection>;
-  /** Unix milliseconds. */
+  /** Time of the check, in Unix milliseconds. */
   readonly now?: number;
 }
 
-/** Verifies the vector of a scheme with some changes. */
+/** Verifies the example of a scheme with some changes. */
 export async function authenticity(
   { provider, connection, headers, body }: Scheme,
   changes: Changes = {},

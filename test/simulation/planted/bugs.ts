@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 
-/** A plausible mistake, as changes to the sources. */
+/** A plausible mistake, given as changes to the sources. */
 export interface Bug {
   readonly what: string;
   readonly changes: readonly Change[];
