@@ -13,6 +13,7 @@ const BINDINGS = {
   OPERATOR_KEYS: "test-only-operator-key test-only-older-operator-key",
   // Tests look at single steps in the log, and for secrets in every line.
   LOG: "all",
+  LISTEN: "true",
 };
 
 /** Further databases, which a test binds as shards of the index. */

@@ -72,6 +72,46 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/tasks/{id}/attempts/{number}/request": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read the exact request of a past attempt, computed again
+         * @description With `fresh` it is signed with the present time, which needs the access redeliver. Permitted to operator keys with the role `read` or `operate` or `all`, and to account keys with the role `read` or `full`.
+         */
+        get: operations["readAttemptRequest"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/tasks/{id}/verify": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Find out why a server refuses a callback, from the headers and the body it received
+         * @description Nothing is sent or stored. Permitted to operator keys with the role `read` or `operate` or `all`, and to account keys with the role `read` or `full`.
+         */
+        post: operations["verifyCallback"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/tasks/{id}/redeliver": {
         parameters: {
             query?: never;
@@ -162,10 +202,30 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Send one sample callback and return its outcome
+         * Send one sample callback and return its outcome and its request
          * @description Permitted to operator keys with the role `operate` or `all`, and to account keys with the role `full`.
          */
         post: operations["testCallback"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/listen": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Receive the callbacks of tasks with the `callback_url` `listen:` over a WebSocket
+         * @description For `npm run listen` and `npx task-relay-client listen`, which pass them on to a receiver near them. Needs `Upgrade: websocket`, a key of the account with the role full, and `LISTEN=true`. Permitted to operator keys with the role , and to account keys with the role `full`.
+         */
+        get: operations["listen"];
+        put?: never;
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -939,6 +999,12 @@ export interface components {
             upstream?: {
                 id: string;
                 endpoint?: string;
+                /** @description When the job was attached; like the following, after the end. */
+                attached_at?: number;
+                /** @description When the latest hook claimed the end of the job. */
+                hook_at?: number;
+                /** @description When the upstream was last asked. */
+                asked_at?: number;
             };
             /** @description The labels of the registration. */
             metadata?: {
@@ -948,6 +1014,8 @@ export interface components {
                 amount: number;
                 /** @enum {string} */
                 state: "charging" | "charged" | "refunding" | "refunded";
+                /** @description When the refund was confirmed. */
+                refunded_at?: number;
                 /** @description When the charge or refund is tried again. Only operators see it. */
                 retry_at?: number;
                 tries?: number;
@@ -971,18 +1039,32 @@ export interface components {
             number: number;
             /** @description 1 for the automatic attempts; each redelivery starts another series. */
             series: number;
+            /** @description URL of the attempt, when the callback has another one now. */
+            url?: string;
             started_at: number;
+            /** @description How long after its planned time the attempt started. */
+            late_ms?: number;
+            /** @description How long after the end of the task the attempt started. */
+            after_ms?: number;
             duration_ms?: number;
             outcome?: components["schemas"]["Outcome"];
             /**
              * @description Why the receiver was `unreachable`.
              * @enum {string}
              */
-            cause?: "refused" | "tls" | "dns" | "other";
+            cause?: "refused" | "tls" | "dns" | "no_listener" | "other";
             /** @description HTTP status of the receiver's answer. */
             status_code?: number;
             /** @description Code of the error that Cloudflare answered in place of the receiver. */
             cloudflare_error?: number;
+            /** @description Headers of the receiver's answer. Only operators see them. */
+            answer?: {
+                content_type?: string;
+                /** @description Host to which a redirect points. */
+                location_host?: string;
+                /** @description `Retry-After`, which is not obeyed. */
+                retry_after?: string;
+            };
             /** @description At most 1 KiB of the receiver's answer. Only operators see it. */
             response_excerpt?: string;
             /** @description Name of the key that ordered the redelivery. Only operators see it. */
@@ -1069,6 +1151,12 @@ export interface components {
             upstream?: {
                 id: string;
                 endpoint?: string;
+                /** @description When the job was attached; like the following, after the end. */
+                attached_at?: number;
+                /** @description When the latest hook claimed the end of the job. */
+                hook_at?: number;
+                /** @description When the upstream was last asked. */
+                asked_at?: number;
             };
             /** @description The labels of the registration. */
             metadata?: {
@@ -1078,6 +1166,8 @@ export interface components {
                 amount: number;
                 /** @enum {string} */
                 state: "charging" | "charged" | "refunding" | "refunded";
+                /** @description When the refund was confirmed. */
+                refunded_at?: number;
                 /** @description When the charge or refund is tried again. Only operators see it. */
                 retry_at?: number;
                 tries?: number;
@@ -1143,6 +1233,12 @@ export interface components {
             upstream?: {
                 id: string;
                 endpoint?: string;
+                /** @description When the job was attached; like the following, after the end. */
+                attached_at?: number;
+                /** @description When the latest hook claimed the end of the job. */
+                hook_at?: number;
+                /** @description When the upstream was last asked. */
+                asked_at?: number;
             };
             /** @description The labels of the registration. */
             metadata?: {
@@ -1152,6 +1248,8 @@ export interface components {
                 amount: number;
                 /** @enum {string} */
                 state: "charging" | "charged" | "refunding" | "refunded";
+                /** @description When the refund was confirmed. */
+                refunded_at?: number;
                 /** @description When the charge or refund is tried again. Only operators see it. */
                 retry_at?: number;
                 tries?: number;
@@ -1189,6 +1287,12 @@ export interface components {
             upstream?: {
                 id: string;
                 endpoint?: string;
+                /** @description When the job was attached; like the following, after the end. */
+                attached_at?: number;
+                /** @description When the latest hook claimed the end of the job. */
+                hook_at?: number;
+                /** @description When the upstream was last asked. */
+                asked_at?: number;
             };
             /** @description The labels of the registration. */
             metadata?: {
@@ -1198,6 +1302,8 @@ export interface components {
                 amount: number;
                 /** @enum {string} */
                 state: "charging" | "charged" | "refunding" | "refunded";
+                /** @description When the refund was confirmed. */
+                refunded_at?: number;
                 /** @description When the charge or refund is tried again. Only operators see it. */
                 retry_at?: number;
                 tries?: number;
@@ -1242,6 +1348,12 @@ export interface components {
             upstream?: {
                 id: string;
                 endpoint?: string;
+                /** @description When the job was attached; like the following, after the end. */
+                attached_at?: number;
+                /** @description When the latest hook claimed the end of the job. */
+                hook_at?: number;
+                /** @description When the upstream was last asked. */
+                asked_at?: number;
             };
             /** @description The labels of the registration. */
             metadata?: {
@@ -1251,6 +1363,8 @@ export interface components {
                 amount: number;
                 /** @enum {string} */
                 state: "charging" | "charged" | "refunding" | "refunded";
+                /** @description When the refund was confirmed. */
+                refunded_at?: number;
                 /** @description When the charge or refund is tried again. Only operators see it. */
                 retry_at?: number;
                 tries?: number;
@@ -1291,6 +1405,12 @@ export interface components {
             upstream?: {
                 id: string;
                 endpoint?: string;
+                /** @description When the job was attached; like the following, after the end. */
+                attached_at?: number;
+                /** @description When the latest hook claimed the end of the job. */
+                hook_at?: number;
+                /** @description When the upstream was last asked. */
+                asked_at?: number;
             };
             /** @description The labels of the registration. */
             metadata?: {
@@ -1300,6 +1420,8 @@ export interface components {
                 amount: number;
                 /** @enum {string} */
                 state: "charging" | "charged" | "refunding" | "refunded";
+                /** @description When the refund was confirmed. */
+                refunded_at?: number;
                 /** @description When the charge or refund is tried again. Only operators see it. */
                 retry_at?: number;
                 tries?: number;
@@ -1360,6 +1482,76 @@ export interface components {
             /** @description Whether there are rows that were not read. */
             is_capped: boolean;
         };
+        /** @description The request of one attempt of a callback. */
+        AttemptRequest: {
+            /** @constant */
+            method: "POST";
+            url: string;
+            headers: {
+                [key: string]: string;
+            };
+            /** @description The exact bytes, as text. */
+            body: string;
+            /** @description Whether these are proved to be the headers that were sent; null when that is not known. */
+            exact: boolean | null;
+            /** @description In the order of the signatures in the header. */
+            signed_by: components["schemas"]["Signer"][];
+        };
+        /** @description A secret or key that signs callbacks, without the secret. */
+        Signer: {
+            /** @enum {string} */
+            scheme: "v1" | "v1a";
+            /**
+             * @description Whether the secret is the present one, that after the next rotation, or an older one.
+             * @enum {string}
+             */
+            age: "current" | "next" | "previous";
+            /** @description Generation of the account's secret. */
+            generation?: number;
+            /** @description Place in RELAY_SECRET, from 1, unless it is the newest. */
+            relay_secret?: number;
+            /** @description Key id, as in `/.well-known/jwks.json`. */
+            kid?: string;
+        };
+        /** @description The judgement on a callback as a server has received it. */
+        Verdict: {
+            /**
+             * @description `stale`: valid but for its age.
+             * @enum {string}
+             */
+            verdict: "valid" | "stale" | "invalid";
+            /** @description The secrets and keys under which it is valid. */
+            signed_by: components["schemas"]["Signer"][];
+            /** @description Number of the attempt that has this timestamp. */
+            attempt: number | null;
+            /** @description Age of the timestamp in seconds. */
+            age_s: number | null;
+            /** @description What is wrong, gravest first. */
+            faults: components["schemas"]["Fault"][];
+        };
+        /** @description What is wrong with a callback as a server has received it. */
+        Fault: {
+            /** @enum {string} */
+            code: "missing_header" | "malformed_header" | "other_task" | "changed_id" | "timestamp_in_ms" | "changed_timestamp" | "changed_signature" | "wrong_secret" | "only_v1a" | "too_old" | "too_new" | "body_empty" | "body_trimmed" | "body_quoted" | "body_charset" | "body_form_decoded" | "body_reserialised" | "body_cut" | "body_extended" | "body_of_other_task" | "body_not_json" | "body_changed";
+            /** @description What is wrong. */
+            message: string;
+            /** @description What to do about it. */
+            cure: string;
+            /** @description The header that is missing or was changed. */
+            header?: string;
+            /** @description What the header should be. */
+            expected?: string;
+            /** @description Seconds beyond the 300 s that libraries accept. */
+            by_s?: number;
+            /** @description Task of the callback. */
+            task_id?: string;
+            /** @description Position of the first byte of the body that differs, from 0. */
+            byte?: number;
+            /** @description The body from there on, as it was sent. */
+            sent?: string;
+            /** @description The body from there on, as it was received. */
+            received?: string;
+        };
         /** @description How a test callback ended. */
         TestOutcome: {
             outcome: components["schemas"]["Outcome"];
@@ -1367,12 +1559,24 @@ export interface components {
              * @description Why the receiver was `unreachable`.
              * @enum {string}
              */
-            cause?: "refused" | "tls" | "dns" | "other";
+            cause?: "refused" | "tls" | "dns" | "no_listener" | "other";
             /** @description HTTP status of the receiver's answer. */
             status_code?: number;
             /** @description Code of the error that Cloudflare answered in place of the receiver. */
             cloudflare_error?: number;
             duration_ms: number;
+            /** @description At most 1 KiB of the receiver's answer. Only operators see it. */
+            response_excerpt?: string;
+            request: {
+                /** @constant */
+                method: "POST";
+                url: string;
+                headers: {
+                    [key: string]: string;
+                };
+                /** @description The exact bytes, as text. */
+                body: string;
+            };
         };
         /** @description An account: a tenant with API keys, a callback secret and credits of its own. */
         Account: {
@@ -2067,6 +2271,38 @@ export interface components {
                 };
             };
         };
+        /** @description `not_found`: Not found. `unknown_task`: The task does not exist. */
+        "problem.not_found.unknown_task": {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                "Cache-Control": components["headers"]["Cache-Control"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"] & {
+                    /** @constant */
+                    status?: 404;
+                    /** @enum {string} */
+                    code?: "not_found" | "unknown_task";
+                };
+            };
+        };
+        /** @description `task_open`: The task is not finished. `no_callback`: The task has no callback_url. */
+        "problem.task_open.no_callback": {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                "Cache-Control": components["headers"]["Cache-Control"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"] & {
+                    /** @constant */
+                    status?: 409;
+                    /** @enum {string} */
+                    code?: "task_open" | "no_callback";
+                };
+            };
+        };
         /** @description `task_open`: The task is not finished. `series_running`: Attempts are still running. `no_callback`: The task has no callback_url. */
         "problem.task_open.series_running.no_callback": {
             headers: {
@@ -2096,22 +2332,6 @@ export interface components {
                     status?: 409;
                     /** @enum {string} */
                     code?: "task_open" | "series_running";
-                };
-            };
-        };
-        /** @description `not_found`: Not found. `unknown_task`: The task does not exist. */
-        "problem.not_found.unknown_task": {
-            headers: {
-                "X-Request-Id": components["headers"]["X-Request-Id"];
-                "Cache-Control": components["headers"]["Cache-Control"];
-                [name: string]: unknown;
-            };
-            content: {
-                "application/problem+json": components["schemas"]["Problem"] & {
-                    /** @constant */
-                    status?: 404;
-                    /** @enum {string} */
-                    code?: "not_found" | "unknown_task";
                 };
             };
         };
@@ -2268,7 +2488,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description one page; it may be short, the last one has no next_cursor */
+            /** @description one page; it may be short; next_cursor of the last one is null */
             200: {
                 headers: {
                     /**
@@ -2621,6 +2841,8 @@ export interface operations {
                      *             "number": 1,
                      *             "series": 1,
                      *             "started_at": 1767225661,
+                     *             "late_ms": 0,
+                     *             "after_ms": 4,
                      *             "duration_ms": 84,
                      *             "outcome": "delivered",
                      *             "status_code": 204
@@ -2709,6 +2931,167 @@ export interface operations {
             503: components["responses"]["problem.not_configured.unavailable"];
         };
     };
+    readAttemptRequest: {
+        parameters: {
+            query?: {
+                /**
+                 * @description `true` signs with the present time.
+                 * @example true
+                 */
+                fresh?: boolean;
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description Id of the task, a UUID of any version; upper and lower case mean the same.
+                 * @example 6f9619ff-8b86-4d01-b42d-00cf4fc964ff
+                 */
+                id: string;
+                /**
+                 * @description Number of the attempt, from 1: `X-Attempt`.
+                 * @example 1
+                 */
+                number: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description the request */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "method": "POST",
+                     *       "url": "https://client.example.com/hook?order=4711",
+                     *       "headers": {
+                     *         "Content-Type": "application/json",
+                     *         "User-Agent": "TaskRelay/1 (+https://relay.example.com)",
+                     *         "X-Event": "task.completed",
+                     *         "X-Task-Id": "6f9619ff-8b86-4d01-b42d-00cf4fc964ff",
+                     *         "X-Timestamp": "1767225661",
+                     *         "X-Attempt": "1",
+                     *         "webhook-id": "msg_6f9619ff-8b86-4d01-b42d-00cf4fc964ff",
+                     *         "webhook-timestamp": "1767225661",
+                     *         "webhook-signature": "v1,hQh5CvFwyWiSxpdvnXVkOVRLQDqrZmhUcSmCqJ0aJxM="
+                     *       },
+                     *       "body": "{\"id\":\"6f9619ff-8b86-4d01-b42d-00cf4fc964ff\",\"model\":\"seedance-1-pro\",\"created_at\":1767225600,\"status\":\"completed\",\"completed_at\":1767225660,\"output\":{\"urls\":[\"https://cdn.example.com/video.mp4\"],\"metadata\":{\"seed\":42,\"ratio\":\"16:9\",\"duration\":5,\"resolution\":\"720p\"}}}",
+                     *       "exact": true,
+                     *       "signed_by": [
+                     *         {
+                     *           "scheme": "v1",
+                     *           "age": "current",
+                     *           "generation": 1
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["AttemptRequest"];
+                };
+            };
+            400: components["responses"]["problem.invalid_request"];
+            401: components["responses"]["problem.unauthenticated"];
+            403: components["responses"]["problem.forbidden"];
+            404: components["responses"]["problem.not_found.unknown_task"];
+            409: components["responses"]["problem.task_open.no_callback"];
+            429: components["responses"]["problem.rate_limited"];
+            500: components["responses"]["problem.internal_error"];
+            503: components["responses"]["problem.not_configured.unavailable"];
+        };
+    };
+    verifyCallback: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description Id of the task, a UUID of any version; upper and lower case mean the same.
+                 * @example 6f9619ff-8b86-4d01-b42d-00cf4fc964ff
+                 */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "headers": {
+                 *         "Content-Type": "application/json",
+                 *         "User-Agent": "TaskRelay/1 (+https://relay.example.com)",
+                 *         "X-Event": "task.completed",
+                 *         "X-Task-Id": "6f9619ff-8b86-4d01-b42d-00cf4fc964ff",
+                 *         "X-Timestamp": "1767225661",
+                 *         "X-Attempt": "1",
+                 *         "webhook-id": "msg_6f9619ff-8b86-4d01-b42d-00cf4fc964ff",
+                 *         "webhook-timestamp": "1767225661",
+                 *         "webhook-signature": "v1,hQh5CvFwyWiSxpdvnXVkOVRLQDqrZmhUcSmCqJ0aJxM="
+                 *       },
+                 *       "body": "{\"id\":\"6f9619ff-8b86-4d01-b42d-00cf4fc964ff\",\"model\":\"seedance-1-pro\",\"created_at\":1767225600,\"status\":\"completed\",\"completed_at\":1767225660,\"output\":{\"urls\":[\"https://cdn.example.com/video.mp4\"],\"metadata\":{\"seed\":42,\"ratio\":\"16:9\",\"duration\":5,\"resolution\":\"720p\"}}}"
+                 *     }
+                 */
+                "application/json": {
+                    /** @description The headers that the server received: an object, or a text in any usual notation (HTTP, JSON, options of curl, a quoted mail, a printed map). */
+                    headers: string | {
+                        [key: string]: unknown;
+                    };
+                    /** @description The body that the server received, as text. */
+                    body: string;
+                    /** @description When the server received it, in Unix seconds; now by default. */
+                    received_at?: number | null;
+                };
+            };
+        };
+        responses: {
+            /** @description the verdict, also on a callback that is not valid */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "verdict": "stale",
+                     *       "signed_by": [
+                     *         {
+                     *           "scheme": "v1",
+                     *           "age": "current",
+                     *           "generation": 1
+                     *         }
+                     *       ],
+                     *       "attempt": 1,
+                     *       "age_s": 412,
+                     *       "faults": [
+                     *         {
+                     *           "code": "too_old",
+                     *           "message": "The callback was signed 412 s ago, and libraries accept 300 s.",
+                     *           "cure": "If the server saw it at once, set its clock by NTP.",
+                     *           "by_s": 112
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Verdict"];
+                };
+            };
+            400: components["responses"]["problem.invalid_json.invalid_request"];
+            401: components["responses"]["problem.unauthenticated"];
+            403: components["responses"]["problem.forbidden"];
+            404: components["responses"]["problem.unknown_task"];
+            409: components["responses"]["problem.task_open.no_callback"];
+            413: components["responses"]["problem.payload_too_large"];
+            429: components["responses"]["problem.rate_limited"];
+            500: components["responses"]["problem.internal_error"];
+            503: components["responses"]["problem.not_configured.unavailable"];
+        };
+    };
     redeliverTask: {
         parameters: {
             query?: never;
@@ -2784,6 +3167,8 @@ export interface operations {
                      *             "number": 1,
                      *             "series": 1,
                      *             "started_at": 1767225661,
+                     *             "late_ms": 0,
+                     *             "after_ms": 4,
                      *             "duration_ms": 84,
                      *             "outcome": "delivered",
                      *             "status_code": 204
@@ -3048,6 +3433,8 @@ export interface operations {
                      *             "number": 1,
                      *             "series": 1,
                      *             "started_at": 1767225661,
+                     *             "late_ms": 0,
+                     *             "after_ms": 4,
                      *             "duration_ms": 84,
                      *             "outcome": "delivered",
                      *             "status_code": 204
@@ -3103,6 +3490,8 @@ export interface operations {
                      *             "number": 1,
                      *             "series": 1,
                      *             "started_at": 1767225661,
+                     *             "late_ms": 0,
+                     *             "after_ms": 4,
                      *             "duration_ms": 84,
                      *             "outcome": "delivered",
                      *             "status_code": 204
@@ -3225,7 +3614,23 @@ export interface operations {
                      * @example {
                      *       "outcome": "delivered",
                      *       "status_code": 204,
-                     *       "duration_ms": 84
+                     *       "duration_ms": 84,
+                     *       "request": {
+                     *         "method": "POST",
+                     *         "url": "https://client.example.com/hook?order=4711",
+                     *         "headers": {
+                     *           "Content-Type": "application/json",
+                     *           "User-Agent": "TaskRelay/1 (+https://relay.example.com)",
+                     *           "X-Event": "task.completed",
+                     *           "X-Task-Id": "6f9619ff-8b86-4d01-b42d-00cf4fc964ff",
+                     *           "X-Timestamp": "1767225661",
+                     *           "X-Attempt": "1",
+                     *           "webhook-id": "msg_6f9619ff-8b86-4d01-b42d-00cf4fc964ff",
+                     *           "webhook-timestamp": "1767225661",
+                     *           "webhook-signature": "v1,hQh5CvFwyWiSxpdvnXVkOVRLQDqrZmhUcSmCqJ0aJxM="
+                     *         },
+                     *         "body": "{\"id\":\"6f9619ff-8b86-4d01-b42d-00cf4fc964ff\",\"model\":\"seedance-1-pro\",\"created_at\":1767225600,\"status\":\"completed\",\"completed_at\":1767225660,\"output\":{\"urls\":[\"https://cdn.example.com/video.mp4\"],\"metadata\":{\"seed\":42,\"ratio\":\"16:9\",\"duration\":5,\"resolution\":\"720p\"}}}"
+                     *       }
                      *     }
                      */
                     "application/json": components["schemas"]["TestOutcome"];
@@ -3235,6 +3640,33 @@ export interface operations {
             401: components["responses"]["problem.unauthenticated"];
             403: components["responses"]["problem.forbidden"];
             413: components["responses"]["problem.payload_too_large"];
+            429: components["responses"]["problem.rate_limited"];
+            500: components["responses"]["problem.internal_error"];
+            503: components["responses"]["problem.not_configured.unavailable"];
+        };
+    };
+    listen: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description the WebSocket is open */
+            101: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["problem.invalid_request"];
+            401: components["responses"]["problem.unauthenticated"];
+            403: components["responses"]["problem.forbidden"];
+            404: components["responses"]["problem.not_found"];
             429: components["responses"]["problem.rate_limited"];
             500: components["responses"]["problem.internal_error"];
             503: components["responses"]["problem.not_configured.unavailable"];

@@ -212,6 +212,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/listen": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Receive the callbacks of tasks with the `callback_url` `listen:` over a WebSocket
+         * @description The programs `npm run listen` and `npx task-relay-client listen` do, and pass them on to a receiver without a public address. Needs `LISTEN=true`. Permitted to account keys with the role `full`.
+         */
+        get: operations["listen"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/accounts": {
         parameters: {
             query?: never;
@@ -1032,7 +1052,7 @@ export interface components {
              * @description Why the receiver was `unreachable`.
              * @enum {string}
              */
-            cause?: "refused" | "tls" | "dns" | "other";
+            cause?: "refused" | "tls" | "dns" | "no_listener" | "other";
             /** @description HTTP status of the receiver's answer. */
             status_code?: number;
             /** @description Code of the error that Cloudflare answered in place of the receiver. */
@@ -1539,7 +1559,7 @@ export interface components {
              * @description Why the receiver was `unreachable`.
              * @enum {string}
              */
-            cause?: "refused" | "tls" | "dns" | "other";
+            cause?: "refused" | "tls" | "dns" | "no_listener" | "other";
             /** @description HTTP status of the receiver's answer. */
             status_code?: number;
             /** @description Code of the error that Cloudflare answered in place of the receiver. */
@@ -1916,6 +1936,7 @@ export interface components {
                 INDEX_RETENTION_DAYS: number;
                 INDEX_SHARD_HOURS: number | null;
                 SANDBOX: boolean;
+                LISTEN: boolean;
                 JURISDICTION: string | null;
                 LOCATION_HINT: string | null;
                 PUBLIC_URL: string | null;
@@ -3620,6 +3641,39 @@ export interface operations {
             401: components["responses"]["problem.unauthenticated"];
             403: components["responses"]["problem.forbidden"];
             413: components["responses"]["problem.payload_too_large"];
+            429: components["responses"]["problem.rate_limited"];
+            500: components["responses"]["problem.internal_error"];
+            503: components["responses"]["problem.not_configured.unavailable"];
+        };
+    };
+    listen: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description `websocket` opens a WebSocket (RFC 6455).
+                 * @example websocket
+                 */
+                Upgrade?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description the WebSocket is open */
+            101: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["problem.invalid_request"];
+            401: components["responses"]["problem.unauthenticated"];
+            403: components["responses"]["problem.forbidden"];
+            404: components["responses"]["problem.not_found"];
             429: components["responses"]["problem.rate_limited"];
             500: components["responses"]["problem.internal_error"];
             503: components["responses"]["problem.not_configured.unavailable"];

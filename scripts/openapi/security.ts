@@ -41,7 +41,7 @@ type Requirement = Partial<Record<keyof typeof SECURITY_SCHEMES, string[]>>;
 export function securityOf(access: Access): Requirement[] {
   if (access === "anyone") return [];
   return [
-    { operatorKey: [] },
+    ...(PERMISSIONS[access].operators.length > 0 ? [{ operatorKey: [] }] : []),
     ...(PERMISSIONS[access].accounts.length > 0 ? [{ accountKey: [] }] : []),
     ...(access === "report" ? [{ eventSignature: [] }] : []),
   ];
@@ -52,7 +52,7 @@ export function accessText(access: Access): string {
   if (access === "anyone") return "Needs no key.";
   const { operators, accounts } = PERMISSIONS[access];
   const keys = [
-    `operator keys with the role ${anyOf(operators)}`,
+    ...(operators.length > 0 ? [`operator keys with the role ${anyOf(operators)}`] : []),
     ...(accounts.length > 0 ? [`account keys with the role ${anyOf(accounts)}`] : []),
   ];
   return `Permitted to ${keys.join(", and to ")}.`;

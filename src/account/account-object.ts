@@ -31,7 +31,7 @@ export interface AccountState extends Profile {
 
 /**
  * Durable Object of an account, a part of all API keys, a connection, a receiver's host or the deployment: one
- * class for objects of eight kinds, told apart by their names (`object-names.ts`). An account id has no colon, so it
+ * class for objects of nine kinds, told apart by their names (`object-names.ts`). An account id has no colon, so it
  * cannot equal a name of another kind. Each object uses the storage keys, tables and methods of its kind:
  *
  * | name                     | one per    | stores                              | methods                          |
@@ -39,6 +39,7 @@ export interface AccountState extends Profile {
  * | account id               | account    | `account`, `fold_at`, `entries`     | `create` to `deleteLedger`       |
  * | `account-keys:<account>` | account    | `account`, table `api_keys`         | `createProfile` to `forgetKeys`  |
  * | `keys:<digit>`           | 16 in all  | claims to keys, by their SHA-256    | `claimKeyHash` to `releaseKeyHashes` |
+ * | `listen:<account>`       | account    | nothing; holds the listeners' WebSockets | `fetch` to `closeListeners` |
  * | `connection:<name>`      | connection | `refused_at`, `told_at`, `durations`, `unclear` | `noteRefusedKey` to `takePollSlot` |
  * | `host:<host>`            | receiver   | `failures`, `told_at`               | `noteFailure`                    |
  * | `digest:<host>`          | receiver   | `digest`, `digest_closed`           | `noteFailedCallback`             |

@@ -1,10 +1,10 @@
-import { DurableObject } from "cloudflare:workers";
 import { CallbackDigest } from "./callback-digest.ts";
 import { EndedSessions } from "./ended-sessions.ts";
 import { type AlertKind, FailureTracker } from "./failure-tracker.ts";
 import type { JobReport } from "../core/events/job-report.ts";
 import { DurationBook, type KnownKind } from "./duration-book.ts";
 import { JurisdictionMarker } from "./jurisdiction-marker.ts";
+import { ListenMethods } from "./listen-methods.ts";
 import { PollSlots } from "./poll-slots.ts";
 import { type NotedAnswer, type UnclearAnswer, UnclearAnswers } from "./unclear-answers.ts";
 
@@ -22,7 +22,7 @@ export interface ConnectionState {
  * Methods of `AccountObject` for the objects that belong to no account: those of a connection, of a
  * receiver's host, and of the deployment.
  */
-export abstract class FailureMethods extends DurableObject<object> {
+export abstract class FailureMethods extends ListenMethods {
   protected readonly failures = new FailureTracker(this.ctx.storage);
   protected readonly digest = new CallbackDigest(this.ctx.storage);
   readonly #durations = new DurationBook(this.ctx.storage.kv);

@@ -2,7 +2,7 @@ import { objectNamed, unplacedObject } from "../objects.ts";
 import type { AccountObject } from "./account-object.ts";
 
 /**
- * Namespace of the class `AccountObject`, whose Durable Objects are of eight kinds; the table at that class
+ * Namespace of the class `AccountObject`, whose Durable Objects are of nine kinds; the table at that class
  * lists them.
  */
 export type Accounts = DurableObjectNamespace<AccountObject>;
@@ -44,6 +44,11 @@ export function hostObject(env: AccountBindings, host: string) {
 /** Returns the Durable Object that gathers the failed callbacks to a receiver's host for the operator. */
 export function digestObject(env: AccountBindings, host: string) {
   return objectNamed(env.ACCOUNTS, `digest:${host}`, env);
+}
+
+/** Returns the Durable Object that holds the WebSockets of an account's listeners. */
+export function listenerObject(env: AccountBindings, accountId: string) {
+  return objectNamed(env.ACCOUNTS, `listen:${accountId}`, env);
 }
 
 /**

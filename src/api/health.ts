@@ -103,6 +103,7 @@ function settingsOf(config: Config) {
     INDEX_RETENTION_DAYS: config.indexRetentionMs / DAY_MS,
     INDEX_SHARD_HOURS: config.indexShardMs === null ? null : config.indexShardMs / HOUR_MS,
     SANDBOX: config.isSandboxOn,
+    LISTEN: config.isListenOn,
     JURISDICTION: config.jurisdiction,
     LOCATION_HINT: config.locationHint,
     PUBLIC_URL: config.publicUrl,

@@ -6,8 +6,7 @@ import { readAttemptRequest } from "./tasks/attempt-request.ts";
 import { attachUpstream } from "./tasks/attach-upstream.ts";
 import { cancelTask } from "./tasks/cancel-task.ts";
 import { listTasksRoute } from "./search/list-tasks.ts";
-import { listHosts, readHost, readProblems, readSeries } from "./search/overviews.ts";
-import { readMetrics } from "./search/read-metrics.ts";
+import { listHosts, readHost, readMetrics, readProblems, readSeries } from "./search/overviews.ts";
 import { readStats } from "./search/read-stats.ts";
 import { redeliverMany } from "./search/redeliver-many.ts";
 import { reindex } from "./search/reindex.ts";
@@ -26,6 +25,7 @@ import { registerTask } from "./tasks/register-task.ts";
 import { reportEvent } from "./tasks/report-event.ts";
 import { verifyCallback } from "./tasks/verify-callback.ts";
 import type { Route } from "./http/route.ts";
+import { listen } from "./listen.ts";
 import { testCallback } from "./test-callback.ts";
 
 /** All routes of the HTTP API. */
@@ -42,6 +42,7 @@ export const ROUTES = [
   reportEvent,
   receiveHook,
   testCallback,
+  listen,
   createAccount,
   listAccounts,
   readAccount,

@@ -1,4 +1,5 @@
 import * as z from "zod/mini";
+import { toListeners } from "../account/listener-sender.ts";
 import { callbackBody } from "../core/record/callback-body.ts";
 import type { Account } from "../core/record/task.ts";
 import { causeOf } from "../core/record/outcome.ts";
@@ -44,17 +45,17 @@ type TestCall = Pick<
  * callbacks of tasks without an account.
  */
 export async function sendTest(
-  { runtime, caller, origin, body: order }: TestCall,
+  { env, runtime, caller, origin, body: order }: TestCall,
   account: Account | null,
 ) {
   const { callback_url: url, status } = order;
-  requireAcceptable(url, runtime, origin);
+  requireAcceptable(url, runtime, origin, account !== null);
   const taskId = crypto.randomUUID();
   const startedAt = Date.now();
   const sample = { id: taskId, model: "sample", createdAt: startedAt };
   const body = callbackBody(sample, SAMPLES[status], startedAt);
   const input = { taskId, account, status, body, url, origin, number: 1, startedAt };
-  const result = await deliver({ ...input, provider: null }, runtime);
+  const result = await deliver({ ...input, provider: null }, runtime, toListeners(env));
   const { outcome, statusCode, cloudflareError, responseExcerpt } = result;
   const cause = causeOf(result);
   const why = {

@@ -5,7 +5,7 @@ import type { ErrorText } from "../providers/failure.ts";
 import type { Connection } from "../providers/provider.ts";
 import type { Secrets } from "../security/keyring.ts";
 import type { OperatorKey, OperatorRole } from "../security/roles.ts";
-import { IP_REFUSAL, isIpLiteral, isLoopback, type UrlPolicy } from "../security/url-policy.ts";
+import { IP_REFUSAL, isIpLiteral, isLoopback } from "../security/url-policy.ts";
 import type { BaseUrlPolicy } from "./base-url.ts";
 import { parseConnections } from "./connections.ts";
 import { type IndexConfig, parseIndexConfig } from "./index-config.ts";
@@ -45,6 +45,8 @@ export interface Config extends Secrets, Placement, IndexConfig, LogSettings {
    * upstream (`SANDBOX`).
    */
   readonly isSandboxOn: boolean;
+  /** States that accounts may have listeners, and tasks with an account the `callback_url` `listen:`. */
+  readonly isListenOn: boolean;
   /**
    * URL to which the relay sends notices to the operator, e.g. about a failed callback; null when no URL is
    * configured.
@@ -135,6 +137,7 @@ export function parseConfig(
     ...connected.value,
     ...index.value,
     isSandboxOn: data.SANDBOX,
+    isListenOn: data.LISTEN,
     isErrorTextGeneric: data.ERROR_TEXT === "generic",
     operatorCallbackUrl: data.OPERATOR_CALLBACK_URL,
     unwantedEvents: data.OPERATOR_EVENTS,
@@ -234,16 +237,4 @@ export function errorTextOf(
   const known = [key, ...(key ?? "").split(":"), webhookSecret];
   const secrets = known.flatMap((secret) => (secret !== null && secret.length >= 8 ? secret : []));
   return { isGeneric: config.isErrorTextGeneric, secrets };
-}
-
-/**
- * Selects the rules that decide whether a `callback_url` is accepted. A URL that leads to the relay itself is
- * refused; the host of the relay is that of `PUBLIC_URL`, because a caller may have reached the relay under
- * another name.
- * @param origin origin of the relay (scheme, host and port), as the caller addressed it, which counts only
- * without `PUBLIC_URL`.
- */
-export function urlPolicyOf(config: Config, origin: string): UrlPolicy {
-  const { allowLocalCallbacks: allowLocal, allowIpCallbacks: allowIp, publicUrl } = config;
-  return { allowLocal, allowIp, ownOrigin: publicUrl ?? origin };
 }

@@ -59,6 +59,7 @@ export const Variables = z.object({
   INDEX_RETENTION_DAYS: optional(wholeNumber("", 1, 365, DAY_MS)),
   INDEX_SHARD_HOURS: optional(wholeNumber("", 1, 8760, HOUR_MS)),
   SANDBOX: flag(),
+  LISTEN: flag(),
   ERROR_TEXT: text("upstream").check(
     z.refine((value) => value === "upstream" || value === "generic", "must be upstream or generic"),
   ),

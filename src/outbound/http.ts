@@ -109,20 +109,26 @@ async function postOnce(
       redirect: "manual",
       signal,
     });
-    const responseExcerpt = await excerptOf(response);
-    const { status } = response;
-    const cloudflareError = cloudflareErrorOf(status, responseExcerpt);
-    return {
-      outcome: outcomeOfAnswer(status, cloudflareError),
-      statusCode: status,
-      responseExcerpt,
-      cloudflareError,
-      answer: answerHeaders(response.headers, url),
-      sentDigest: null,
-    };
+    return await resultOf(response, url);
   } catch {
     return unansweredAttempt(isDeadlinePassed(signal) ? "timeout" : "unreachable");
   }
+}
+
+/** Returns the result of an attempt that got this answer from the receiver at `url`. */
+export async function resultOf(response: Response, url: string): Promise<AttemptResult> {
+  const responseExcerpt = await excerptOf(response);
+  const { status } = response;
+  const cloudflareError = cloudflareErrorOf(status, responseExcerpt);
+  return {
+    outcome: outcomeOfAnswer(status, cloudflareError),
+    statusCode: status,
+    responseExcerpt,
+    cloudflareError,
+    cause: null,
+    answer: answerHeaders(response.headers, url),
+    sentDigest: null,
+  };
 }
 
 /** Keeps the headers of an answer that help to find a fault; null when it has none of them. */

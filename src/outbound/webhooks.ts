@@ -1,10 +1,11 @@
-import { urlPolicyOf } from "../config/config.ts";
+import { urlPolicyOf } from "../config/callback-policy.ts";
 import { isWanted } from "../config/operator-events.ts";
 import type { Runtime } from "../config/runtime.ts";
 import { type AttemptResult, unansweredAttempt } from "../core/record/callback.ts";
 import type { Delivery } from "../core/duties/deliver.ts";
 import type { Refund } from "../core/duties/refund.ts";
 import { toSeconds } from "../core/time.ts";
+import { LISTEN_URL } from "../core/url.ts";
 import { log } from "../log.ts";
 import { sha256Hex } from "../security/encoding.ts";
 import { accountSecrets, type Keyring } from "../security/keyring.ts";
@@ -18,17 +19,33 @@ type SigningKeys = Pick<Keyring, "callbackSecrets" | "signingKeys">;
 const OPERATOR_TIMEOUT_MS = 5_000;
 const DIGEST_CHARS = 16;
 
+/** Sends a callback to the listeners of an account. Never throws: a failure is a result, as with `post`. */
+export type SendToListeners = (
+  accountId: string,
+  request: PostRequest,
+  timeoutMs: number,
+) => Promise<AttemptResult>;
+
 /**
  * Sends one attempt of a callback, which core/record/attempt-plan.ts has planned. The URL is checked again,
  * because the policy or the relay's own address may have changed since the registration. The body
  * (core/record/callback-body.ts) and `webhook-id` are the same on every attempt; timestamp and signature are new.
  */
-export async function deliver(delivery: Delivery, runtime: Runtime): Promise<AttemptResult> {
+export async function deliver(
+  delivery: Delivery,
+  runtime: Runtime,
+  toListeners: SendToListeners,
+): Promise<AttemptResult> {
   const { config } = runtime;
-  const policy = urlPolicyOf(config, delivery.origin);
-  if (!checkCallbackUrl(delivery.url, policy).ok) return unansweredAttempt("blocked");
+  const { account, origin, url } = delivery;
+  const policy = urlPolicyOf(config, origin, account !== null);
+  if (!checkCallbackUrl(url, policy).ok) return unansweredAttempt("blocked");
   const request = await callbackRequest(delivery, runtime);
-  const result = await post(request, config.callbackTimeoutMs);
+  const timeoutMs = config.callbackTimeoutMs;
+  const result =
+    url === LISTEN_URL && account !== null
+      ? await toListeners(account.id, request, timeoutMs)
+      : await post(request, timeoutMs);
   return { ...result, sentDigest: await headersDigest(request.headers) };
 }
 

@@ -44,6 +44,8 @@ export const PERMISSIONS = {
   operate: { operators: ["operate", "all"], accounts: [] },
   /** Permission to make the relay send callbacks: redeliveries and test callbacks. */
   redeliver: { operators: ["operate", "all"], accounts: ["full"] },
+  /** Permission to receive the callbacks of an account's tasks, and to answer them: each answer is an outcome. */
+  listen: { operators: [], accounts: ["full"] },
   /** Permission to list an account's API keys, without the keys themselves. */
   keys: { operators: ["all"], accounts: ["read", "full"] },
   /** Permission to read the secrets that sign an account's callbacks. */
@@ -79,9 +81,12 @@ export function isForAccounts(permission: Permission): boolean {
 /** Describes the keys that have the permission, e.g. "an operator key with the role operate or all". */
 export function describeHolders(permission: Permission): string {
   const { operators, accounts } = holdersOf(permission);
-  const operator = `an operator key with the role ${anyOf(operators)}`;
-  if (accounts.length === 0) return operator;
-  return `${operator}, or a key of the account with the role ${anyOf(accounts)}`;
+  return [
+    { of: "an operator key", roles: operators },
+    { of: "a key of the account", roles: accounts },
+  ]
+    .flatMap(({ of, roles }) => (roles.length > 0 ? `${of} with the role ${anyOf(roles)}` : []))
+    .join(", or ");
 }
 
 function holdersOf(permission: Permission): Holders {

@@ -3,7 +3,7 @@
  * to the machine it runs on and to itself.
  */
 import { failure, type Result, success } from "../core/result.ts";
-import { parseUrl } from "../core/url.ts";
+import { LISTEN_URL, parseUrl } from "../core/url.ts";
 import { isGlobalUnicast, isIpHost } from "./ip-address.ts";
 
 const MAX_CHARS = 2048;
@@ -36,6 +36,9 @@ export const IP_REFUSAL =
  */
 export const CREDENTIALS_REFUSAL = "must not contain a user name or password";
 
+/** Reason for refusing `listen:`: the end of a message that begins with the name of a field. */
+export const LISTEN_REFUSAL = "may be listen: only with LISTEN=true, for a task with an account";
+
 /** The rules of this deployment for URLs that clients write. */
 export interface UrlPolicy {
   /** States that `http:` and loopback hosts are allowed too, for development. */
@@ -47,6 +50,8 @@ export interface UrlPolicy {
    * is refused; an origin that is not a URL is ignored.
    */
   readonly ownOrigin: string;
+  /** States that exactly `listen:` is allowed too, for the listeners of an account; by default it is not. */
+  readonly allowListen?: boolean;
 }
 
 /**
@@ -61,6 +66,7 @@ export interface UrlPolicy {
 export function checkCallbackUrl(text: string, policy: UrlPolicy): Result<URL, string> {
   const url = parseUrl(text);
   if (url === null) return failure("must be a valid absolute URL");
+  if (text === LISTEN_URL) return policy.allowListen ? success(url) : failure(LISTEN_REFUSAL);
   const reason = textObjection(text, url) ?? targetObjection(url, policy);
   return reason === null ? success(url) : failure(reason);
 }

@@ -1,5 +1,5 @@
 import * as z from "zod/mini";
-import { OUTCOMES } from "../core/record/outcome.ts";
+import { CAUSES, OUTCOMES } from "../core/record/outcome.ts";
 import { Int, IntOrNull, LaterTime, TextOrNull, Time, TimeOrNull } from "./schema-types.ts";
 
 const AnswerHeaders = z.looseObject({
@@ -19,6 +19,7 @@ const Attempt = z.looseObject({
   statusCode: IntOrNull,
   responseExcerpt: TextOrNull,
   cloudflareError: z._default(IntOrNull, null),
+  cause: z._default(z.nullable(z.enum(CAUSES)), null),
   answer: z._default(z.nullable(AnswerHeaders), null),
   sentDigest: z._default(TextOrNull, null),
   keyName: z._default(TextOrNull, null),

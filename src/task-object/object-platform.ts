@@ -10,9 +10,11 @@ import type { JobReport } from "../core/events/job-report.ts";
 import type { TaskRecord } from "../core/record/task.ts";
 import { SECOND_MS } from "../core/time.ts";
 import type { IndexRow } from "../core/views/index-row.ts";
+import { toListeners } from "../account/listener-sender.ts";
 import { type AccountBindings, ledgerObject } from "../account/object-names.ts";
 import { placedRuntimeOf } from "../account/placed-runtime.ts";
-import { policyOf, urlPolicyOf } from "../config/config.ts";
+import { urlPolicyOf } from "../config/callback-policy.ts";
+import { policyOf } from "../config/config.ts";
 import { describeIssues } from "../config/issue.ts";
 import type { Runtime } from "../config/runtime.ts";
 import { INDEX_TIMEOUT_MS } from "../index-db/database.ts";
@@ -106,9 +108,9 @@ export class ObjectPlatform implements Platform {
     return policyOf(this.#prepared().config, now, this.#jitter);
   }
 
-  /** Returns the rules for the `callback_url` of a task that was created under this origin of the relay. */
-  urlPolicy(origin: string): UrlPolicy {
-    return urlPolicyOf(this.#prepared().config, origin);
+  /** Returns the rules for the `callback_url` of a task. */
+  urlPolicy({ origin, account }: Pick<TaskRecord, "origin" | "account">): UrlPolicy {
+    return urlPolicyOf(this.#prepared().config, origin, account !== null);
   }
 
   load(): TaskRecord | null {
@@ -146,7 +148,7 @@ export class ObjectPlatform implements Platform {
   }
 
   async send(delivery: Delivery): Promise<AttemptResult> {
-    const result = await deliver(delivery, this.#prepared());
+    const result = await deliver(delivery, this.#prepared(), toListeners(this.#bindings));
     try {
       measureAttempt(this.#bindings.METRICS, delivery, result);
       if (result.outcome !== "delivered") {

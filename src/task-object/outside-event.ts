@@ -46,7 +46,7 @@ export function urlRefusalOf(
   if (event.type !== "redeliver" || event.callbackUrl === null) return null;
   const record = platform.load();
   if (record === null || record.status === "charging") return null;
-  const verdict = checkCallbackUrl(event.callbackUrl, platform.urlPolicy(record.origin));
+  const verdict = checkCallbackUrl(event.callbackUrl, platform.urlPolicy(record));
   if (verdict.ok) return null;
   return { code: "invalid_field", field: "/callback_url", message: verdict.error };
 }

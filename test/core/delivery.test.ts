@@ -91,7 +91,8 @@ describe("an automatic series", () => {
     const lateStart: TimedEvent = [SECOND_AT + 40, start];
     const late = callbackAfter(...untilSecond, lateStart, [SECOND_AT + 45, anEnd(2, end)]);
     const times = { dueAt: NOW + SECOND_AT, startedAt: NOW + SECOND_AT + 40, durationMs: 5 };
-    const attempt = { number: 2, series: 1, url: null, ...times, keyName: null, ...end };
+    const none = { url: null, keyName: null, cause: null };
+    const attempt = { number: 2, series: 1, ...none, ...times, ...end };
     expect(late.attempts.at(-1)).toEqual(attempt);
   });
 

@@ -64,9 +64,14 @@ it.each([
 ] as const)(
   "the cause of the outcome %s with status %j and Cloudflare's error %j is %j",
   (outcome, statusCode, cloudflareError, cause) => {
-    expect(causeOf({ outcome, statusCode, cloudflareError })).toBe(cause);
+    expect(causeOf({ outcome, statusCode, cloudflareError, cause: null })).toBe(cause);
   },
 );
+
+it("the cause of the outcome unreachable is the one that a listener has told", () => {
+  const told = { statusCode: null, cloudflareError: null, cause: "no_listener" } as const;
+  expect(causeOf({ outcome: "unreachable", ...told })).toBe("no_listener");
+});
 
 it("OUTCOMES are exactly the documented words for the outcome of an attempt", () => {
   expect(OUTCOMES).toEqual([

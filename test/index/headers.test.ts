@@ -15,6 +15,8 @@ interface Example {
   readonly path: string;
   readonly body?: unknown;
   readonly headers?: Readonly<Record<string, string>>;
+  /** The operator's by default. */
+  readonly key?: string;
 }
 
 const nameOf = ({ method, path }: Pick<Route, "method" | "path">) => `${method} ${path}`;
@@ -48,6 +50,10 @@ async function exampleOf({ method, path }: Route): Promise<Example> {
   if (path === "/v1/redeliveries") {
     const headers = { "Idempotency-Key": "headers" };
     return { path: `${path}?dry_run=true&callback=failed`, body: {}, headers };
+  }
+  if (path === "/v1/listen") {
+    const { key } = await aKey(await anAccount());
+    return { path, headers: { Upgrade: "websocket" }, key };
   }
   const isSettled = NEEDS_SETTLED_TASK.includes(name);
   const task = isSettled ? await completed() : await register({ provider: "ark" });
@@ -104,7 +110,7 @@ it.each(ROUTES.map((route) => [nameOf(route), route] as const))(
   "%s answers with security headers to the operator, to an account and to requests without a valid key",
   async (name, route) => {
     const { method, access } = route;
-    const { path, body, headers } = await exampleOf(route);
+    const { path, body, headers, key: permitted } = await exampleOf(route);
     const sent = { method, headers: { ...FOREIGN, ...headers } };
     const account = await anAccount();
     const { key } = await aKey(account);
@@ -115,12 +121,19 @@ it.each(ROUTES.map((route) => [nameOf(route), route] as const))(
       expectGuarded(response);
       expectPrivate(response);
     }
-    const wrongMethod = await call(path, { ...sent, method: "PATCH", body });
+    // workerd sends every request with the header Upgrade as GET.
+    const wrongMethod = await call(path, { method: "PATCH", headers: FOREIGN, body });
     expect(wrongMethod.status).toBe(405);
     expectGuarded(wrongMethod);
 
-    const response = await call(path, { ...sent, body });
+    const response = await call(path, {
+      ...sent,
+      body,
+      ...(permitted !== undefined && { key: permitted }),
+    });
     expect(response.status).toBeLessThan(300);
+    response.webSocket?.accept();
+    response.webSocket?.close();
     expectGuarded(response);
     if (PUBLIC.includes(name)) {
       expect(response.headers.get("Cache-Control")).toMatch(/^public, max-age=\d+$/);

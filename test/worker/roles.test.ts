@@ -14,14 +14,14 @@ const BINDINGS = { ...env, OPERATOR_KEYS };
 
 /** The requests that the roles of operator keys and of account keys permit. */
 const PERMITTED: Readonly<Record<string, RegExp>> = {
-  read: /^GET (?!.*(?:signing-secrets|keys|entries|grants))|verify$/,
+  read: /^GET (?!.*(?:signing-secrets|keys|entries|grants|listen))|verify$/,
   metrics: /^GET \/(?:metrics|v1\/stats(?:\/series)?)$/,
   operate:
-    /^GET (?!.*(?:signing-secrets|keys))|^POST \/v1\/(?:tasks|events|callbacks|redeliveries|reindex|wake)/,
-  all: /^/,
+    /^GET (?!.*(?:signing-secrets|keys|listen))|^POST \/v1\/(?:tasks|events|callbacks|redeliveries|reindex|wake)/,
+  all: /^(?!GET .*listen)/,
   "account read": /^GET \/v1\/(?:tasks|accounts\/)(?!.*signing-secrets)|verify$/,
   "account full":
-    /^GET \/v1\/(?:tasks|accounts\/)|^POST \/v1\/(?:tasks\/\{id\}\/(?:redeliver|verify)|redeliveries|callbacks)/,
+    /^GET \/v1\/(?:tasks|accounts\/|listen)|^POST \/v1\/(?:tasks\/\{id\}\/(?:redeliver|verify)|redeliveries|callbacks)/,
 };
 const REQUESTS = ROUTES.filter(({ access }) => access !== "anyone").map(
   ({ method, path }) => `${method} ${path}`,

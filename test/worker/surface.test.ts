@@ -17,6 +17,7 @@ const SURFACE = [
   "POST /v1/events | report | 200 202 | conflicting_result not_found unknown_task",
   "POST /hooks/{provider}/{id}/{token} | anyone | 200 | invalid_json not_configured payload_too_large rate_limited unauthenticated unavailable unknown_task",
   "POST /v1/callbacks/test | redeliver | 200 | ",
+  "GET /v1/listen | listen | 101 | not_found",
   "POST /v1/accounts | administer | 200 201 | reference_reused",
   "GET /v1/accounts | inspect | 200 | index_disabled",
   "GET /v1/accounts/{account} | read | 200 | not_found",

@@ -100,6 +100,8 @@ it("an account key is accepted for the account's own task and data by exactly th
     // Lists and counts need the index, which is not bound in these tests.
     "GET /v1/accounts/{account}/stats": 501,
     "GET /v1/tasks": 501,
+    // The request asks for no WebSocket.
+    "GET /v1/listen": 400,
     "GET /v1/tasks/{id}": 200,
     "GET /v1/tasks/{id}/attempts/{number}/request": 200,
     "POST /v1/callbacks/test": 200,

@@ -4,9 +4,16 @@
  * that was interrupted between the two is completed by sending it again.
  */
 import { mapConcurrently } from "../../map-concurrently.ts";
-import { claimObject, HASH_DIGITS, profileObject } from "../../account/object-names.ts";
+import {
+  claimObject,
+  HASH_DIGITS,
+  listenerObject,
+  profileObject,
+} from "../../account/object-names.ts";
 import type { StoredKey } from "../../account/key-table.ts";
+import { configOf } from "../../config/runtime.ts";
 import type { Env } from "../../env.ts";
+import { keyName } from "../../security/operator-keys.ts";
 import { forgetKey } from "../http/key-owner.ts";
 import { callObject } from "../http/object-call.ts";
 import { Problem, unknownAccount } from "../http/problem.ts";
@@ -48,8 +55,11 @@ export async function removeKey(env: Env, accountId: string, id: string): Promis
   const list = profileObject(env, accountId);
   const hash = await callObject(() => list.keyHash(id));
   if (hash === null) return false;
+  // Before the removal, so that a failure here can be repeated, and after it for a listener that connects now.
+  await closeListeners(env, accountId, hash);
   await releaseKey(env, accountId, hash);
   await callObject(() => list.removeKey(id));
+  await closeListeners(env, accountId, hash);
   // An import of the same key that ran meanwhile may have claimed it again, while the list lacks it.
   await releaseKey(env, accountId, hash);
   forgetKey(hash);
@@ -68,8 +78,20 @@ export async function removeKeys(
   const release = (digit: string) =>
     callObject(() => claimObject(env, digit).releaseKeyHashes(accountId));
   await mapConcurrently(HASH_DIGITS, CONCURRENCY, release);
+  await closeListeners(env, accountId, null);
   await callObject(() => profileObject(env, accountId).forgetKeys());
   for (const hash of hashes) forgetKey(hash);
+}
+
+/**
+ * Disconnects the listeners of an account, where there may be any.
+ * @param hash of the API key with which they have connected; null disconnects all.
+ */
+async function closeListeners(env: Env, accountId: string, hash: string | null): Promise<void> {
+  const config = configOf(env);
+  if (!config.ok || !config.value.isListenOn) return;
+  const key = hash === null ? null : keyName(hash);
+  await callObject(() => listenerObject(env, accountId).closeListeners(key));
 }
 
 function releaseKey(env: Env, accountId: string, hash: string): Promise<void> {

@@ -1,11 +1,20 @@
-import { jsonAnswer, type RouteDescription } from "./description.ts";
+import { emptyAnswer, jsonAnswer, type RouteDescription } from "./description.ts";
 import { SENT_REQUEST } from "./examples.ts";
 import { AttemptRequest, Verdict } from "./schemas/verdict.ts";
 
 const SIGNER = { scheme: "v1", age: "current", generation: 1 } as const;
 
-/** Descriptions of the routes that show what a receiver got, and why its check of the signature fails. */
+/** Descriptions of the routes by which callbacks are received over a WebSocket, and examined. */
 export const DELIVERY_ROUTES = {
+  listen: {
+    audience: "client",
+    summary: "Receive the callbacks of tasks with the `callback_url` `listen:` over a WebSocket",
+    details:
+      "The programs `npm run listen` and `npx task-relay-client listen` do, and pass them on to a receiver without a public address. Needs `LISTEN=true`.",
+    request: { headers: ["Upgrade"] },
+    answers: { 101: emptyAnswer("the WebSocket is open") },
+    problems: ["not_found"],
+  },
   readAttemptRequest: {
     audience: "client",
     summary: "Read the exact request of a past attempt, computed again",

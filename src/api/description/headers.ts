@@ -74,6 +74,10 @@ export const REQUEST_HEADERS = {
     description: "`wait=N` waits like the parameter `wait` (RFC 7240).",
     example: "wait=30",
   },
+  Upgrade: {
+    description: "`websocket` opens a WebSocket (RFC 6455).",
+    example: "websocket",
+  },
   "webhook-id": {
     description: "Id of the event, for a request that is signed instead of having a key.",
     example: "msg_2b1d7c",

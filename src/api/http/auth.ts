@@ -105,7 +105,8 @@ function requirementOf(permission: Permission): string {
   if (permission === "report") {
     return "An operator key or a Standard Webhooks signature is required.";
   }
-  const keys = isForAccounts(permission) ? "An operator or account key" : "An operator key";
+  const both = isForAccounts(permission) ? "An operator or account key" : "An operator key";
+  const keys = permission === "listen" ? "An account key" : both;
   return `${keys} is required: Authorization: Bearer <key>.`;
 }
 
@@ -115,7 +116,7 @@ function bearerOf(headers: Headers): string | null {
   return isBearer && key !== undefined && key !== "" ? key : null;
 }
 
-function unauthenticated(detail: string): Problem {
+export function unauthenticated(detail: string): Problem {
   const headers = { "WWW-Authenticate": 'Bearer realm="task-relay"' };
   return new Problem("unauthenticated", { detail, headers });
 }

@@ -35,8 +35,8 @@ export const PROBLEM_HELP: Readonly<Record<ProblemCode, ProblemHelp>> = {
   },
   not_found: {
     cause:
-      "No route has this path, or the account or API key it names does not exist or belongs to somebody else.",
-    cure: "Check the path and the ids in it. An account must be created before it is used.",
+      "No route has this path, the account or API key it names does not exist or belongs to somebody else, or the relay takes no listeners.",
+    cure: "Check the path and the ids in it. An account must be created before it is used. Listeners need LISTEN=true.",
   },
   unknown_task: {
     cause:

@@ -1,6 +1,6 @@
 import * as z from "zod/mini";
 import { json } from "../http/answer.ts";
-import { pageLimit } from "../http/query.ts";
+import { AnyQuery, pageLimit } from "../http/query.ts";
 import { queryRoute, route } from "../http/route.ts";
 import { QueryTimeS } from "./filters.ts";
 import { requireIndex } from "./query-index.ts";
@@ -66,5 +66,19 @@ export const readSeries = queryRoute(
   async ({ env, runtime, query }) => {
     const { series } = await import("./read-series.ts");
     return json(await series(env, requireIndex(env, runtime), query));
+  },
+);
+
+export const readMetrics = queryRoute(
+  {
+    id: "readMetrics",
+    method: "GET",
+    path: "/metrics",
+    access: "statistics",
+  },
+  AnyQuery,
+  async (call) => {
+    const { presentMetrics } = await import("./read-metrics.ts");
+    return presentMetrics(call);
   },
 );

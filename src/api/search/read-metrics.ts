@@ -4,8 +4,7 @@ import { versionOf } from "../../config/runtime.ts";
 import type { Shards } from "../../index-db/shards.ts";
 import type { Statistics } from "../../index-db/statistics.ts";
 import { shardStatistics } from "../../index-db/stats-shards.ts";
-import { AnyQuery } from "../http/query.ts";
-import { queryRoute } from "../http/route.ts";
+import type { AuthenticatedRequest } from "../http/route.ts";
 import { metricsOf } from "./metrics.ts";
 import { CONTENT_TYPES, metricsText } from "./metrics-text.ts";
 import { queryIndex, requireIndex } from "./query-index.ts";
@@ -29,28 +28,24 @@ interface Known {
  */
 const cached = new WeakMap<Env, Known>();
 
-export const readMetrics = queryRoute(
-  {
-    id: "readMetrics",
-    method: "GET",
-    path: "/metrics",
-    access: "statistics",
-  },
-  AnyQuery,
-  async ({ env, runtime, request }) => {
-    const shards = requireIndex(env, runtime);
-    const now = Date.now();
-    let known = cached.get(env);
-    if (known === undefined || now >= known.at + KEEP_MS) known = await compute(shards, env, now);
-    const accepted = request.headers.get("Accept") ?? "";
-    const format = accepted.includes("application/openmetrics-text") ? "openmetrics" : "text";
-    const { paused: isPaused } = runtime.config;
-    const families = metricsOf(known.found, known.at, { version: versionOf(env), isPaused });
-    return new Response(metricsText(families, format), {
-      headers: { "Content-Type": CONTENT_TYPES[format], Vary: "Accept" },
-    });
-  },
-);
+/** Answers with the metrics of the relay, in the format that the header `Accept` asks for. */
+export async function presentMetrics({
+  env,
+  runtime,
+  request,
+}: Pick<AuthenticatedRequest<unknown>, "env" | "runtime" | "request">): Promise<Response> {
+  const shards = requireIndex(env, runtime);
+  const now = Date.now();
+  let known = cached.get(env);
+  if (known === undefined || now >= known.at + KEEP_MS) known = await compute(shards, env, now);
+  const accepted = request.headers.get("Accept") ?? "";
+  const format = accepted.includes("application/openmetrics-text") ? "openmetrics" : "text";
+  const { paused: isPaused } = runtime.config;
+  const families = metricsOf(known.found, known.at, { version: versionOf(env), isPaused });
+  return new Response(metricsText(families, format), {
+    headers: { "Content-Type": CONTENT_TYPES[format], Vary: "Accept" },
+  });
+}
 
 async function compute(shards: Shards, env: Env, at: number): Promise<Known> {
   const window = { since: at - WINDOW_MS, until: at + 1 };

@@ -17,7 +17,8 @@ export const redeliverTask = bodyRoute(
   async ({ request, env, runtime, caller, origin, params: { id }, body }) => {
     const idempotencyKey = idempotencyKeyOf(request.headers);
     const { attempts, callback_url: callbackUrl } = body;
-    requireAcceptable(callbackUrl, runtime, origin);
+    // The task's object knows whether the task has an account, and checks the URL again.
+    requireAcceptable(callbackUrl, runtime, origin, true);
     const { isNew, task } = accepted(
       await taskClient(env, id).apply(
         { type: "redeliver", attempts, callbackUrl, idempotencyKey },

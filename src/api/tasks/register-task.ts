@@ -29,7 +29,7 @@ export const registerTask = bodyRoute(
   Registration,
   async ({ request, env, runtime, caller, origin, body }) => {
     const key = idempotencyKeyOf(request.headers);
-    requireAcceptable(body.callback_url, runtime, origin);
+    requireAcceptable(body.callback_url, runtime, origin, body.account !== null);
     if (body.credits !== null && body.id === null && key === null) throw nameRequired();
     const connection =
       body.provider === null ? null : requireConnection(body.provider, runtime.config);

@@ -26,7 +26,7 @@ const eventRoute = bodyRoute(
       news: eventNews(body),
       creation: creation && {
         ...creation,
-        callbackUrlRefusal: refusalOf(body.callback_url, runtime, origin),
+        callbackUrlRefusal: refusalOf(body.callback_url, runtime, origin, body.account !== null),
         origin,
       },
     };

@@ -50,4 +50,9 @@ export const TASK_VARIABLES = {
     ...FLAG,
     meaning: "enables the provider `sandbox`, which needs no upstream",
   },
+  LISTEN: {
+    ...FLAG,
+    meaning:
+      "accounts may [listen](listen.md): `callback_url` may be `listen:` for a task with an account, whose callbacks then go over a WebSocket to a receiver without a public address",
+  },
 } as const satisfies Descriptions;

@@ -109,7 +109,8 @@ export function closeAttempt(
 ): Callback | null {
   const open = callback.state;
   if (open.kind !== "in_flight" || open.number !== number) return null;
-  const { outcome, statusCode, responseExcerpt, cloudflareError, answer, sentDigest } = result;
+  const { outcome, statusCode, responseExcerpt, cloudflareError, cause, answer, sentDigest } =
+    result;
   const attempt: Attempt = {
     number,
     series: callback.series.number,
@@ -121,6 +122,7 @@ export function closeAttempt(
     statusCode,
     responseExcerpt,
     cloudflareError,
+    cause,
     answer,
     sentDigest,
     keyName: callback.series.keyName,

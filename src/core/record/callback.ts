@@ -1,5 +1,5 @@
 import { type Policy, startAt } from "../policy.ts";
-import type { Outcome } from "./outcome.ts";
+import type { Outcome, UnreachableCause } from "./outcome.ts";
 import type { OutcomeCounts } from "./outcome-counts.ts";
 
 /** Number of attempts kept in the record. Older ones are dropped; their numbers are not used again. */
@@ -77,6 +77,8 @@ export interface Attempt extends AttemptTimes {
   readonly responseExcerpt: string | null;
   /** Code of the error that Cloudflare answered in place of the receiver, e.g. 1003; null for none. */
   readonly cloudflareError: number | null;
+  /** Cause that a listener has told for `unreachable`; null for all other attempts. */
+  readonly cause: UnreachableCause | null;
   /** Headers of the receiver's answer; null when there was no answer, or none of these headers. */
   readonly answer: AnswerHeaders | null;
   /**
@@ -94,6 +96,7 @@ export interface AttemptResult {
   readonly statusCode: number | null;
   readonly responseExcerpt: string | null;
   readonly cloudflareError: number | null;
+  readonly cause: UnreachableCause | null;
   readonly answer: AnswerHeaders | null;
   readonly sentDigest: string | null;
 }
@@ -107,10 +110,13 @@ export interface AnswerHeaders {
   readonly retryAfter: string | null;
 }
 
-/** Returns the result of an attempt that got no answer. */
-export function unansweredAttempt(outcome: Outcome): AttemptResult {
+/** Returns the result of an attempt that got no answer. @param cause what a listener told; null for nothing. */
+export function unansweredAttempt(
+  outcome: Outcome,
+  cause: UnreachableCause | null = null,
+): AttemptResult {
   const none = { statusCode: null, responseExcerpt: null, cloudflareError: null, answer: null };
-  return { outcome, ...none, sentDigest: null };
+  return { outcome, cause, ...none, sentDigest: null };
 }
 
 /** An order for a redelivery, which starts another series of attempts. */

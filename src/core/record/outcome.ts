@@ -50,23 +50,35 @@ export function outcomeOfAnswer(status: number, cloudflareError: number | null):
   return isDead || DEAD_HOST_STATUSES.includes(status) ? "unreachable" : "rejected";
 }
 
-/** The reason why a receiver was unreachable; `other` where the platform tells no more. */
-export type UnreachableCause = "refused" | "tls" | "dns" | "other";
+/**
+ * The reason why a receiver was unreachable: `no_listener` when the account had no listener; `other` where
+ * nobody tells more.
+ */
+export type UnreachableCause = (typeof CAUSES)[number];
+
+export const CAUSES = ["refused", "tls", "dns", "no_listener", "other"] as const;
 
 /** Parts of an attempt that show why its receiver was unreachable. */
 interface Answered {
   readonly outcome: Outcome;
   readonly statusCode: number | null;
   readonly cloudflareError: number | null;
+  /** Cause that a listener has told; null when the receiver was called over HTTP. */
+  readonly cause: UnreachableCause | null;
 }
 
-/** Derives the cause of the outcome `unreachable` from what Cloudflare answered; null for other outcomes. */
+/**
+ * Returns the cause of the outcome `unreachable`: what a listener told, else what follows from Cloudflare's
+ * answer. Null for other outcomes.
+ */
 export function causeOf({
   outcome,
   statusCode,
   cloudflareError,
+  cause,
 }: Answered): UnreachableCause | null {
   if (outcome !== "unreachable") return null;
+  if (cause !== null) return cause;
   if (statusCode === 521) return "refused";
   if (statusCode === 525 || statusCode === 526) return "tls";
   return statusCode === 530 && cloudflareError === 1016 ? "dns" : "other";

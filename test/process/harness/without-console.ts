@@ -4,10 +4,11 @@ import { ROOT } from "./child.ts";
 
 /**
  * Modules that the relay imports only when somebody looks at it: the console, the description of the API, the
- * examination of a received callback, and the overviews of problems, hosts and series.
+ * examination of a received callback, the overviews of problems, hosts and series, the metrics, and the listeners
+ * of accounts.
  */
 const LAZY =
-  /\/(?:console\/index\.tsx|openapi\.json|security\/doctor\/examine\.ts|search\/read-(?:problems|hosts|series)\.ts)$/;
+  /\/(?:console\/index\.tsx|openapi\.json|security\/doctor\/examine\.ts|search\/read-(?:problems|hosts|series|metrics)\.ts|account\/(?:listeners|send-to-listeners)\.ts|api\/connect-listener\.ts)$/;
 
 /** Replaces the lazy modules by one that fails when it is evaluated. */
 const withoutLazyModules: Plugin = {

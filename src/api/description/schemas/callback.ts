@@ -1,8 +1,6 @@
 import * as z from "zod/mini";
-import { OUTCOMES, type UnreachableCause } from "../../../core/record/outcome.ts";
+import { CAUSES, OUTCOMES } from "../../../core/record/outcome.ts";
 import { Count, described, DurationMs, maybe, named, Time } from "./fields.ts";
-
-const CAUSES = ["refused", "tls", "dns", "other"] as const satisfies readonly UnreachableCause[];
 
 /** How an attempt ended: members that the attempts of a task and a test callback share. */
 const OUTCOME_FIELDS = {

@@ -36,6 +36,7 @@ const Settings = z.strictObject({
   INDEX_RETENTION_DAYS: z.number(),
   INDEX_SHARD_HOURS: z.nullable(z.number()),
   SANDBOX: z.boolean(),
+  LISTEN: z.boolean(),
   JURISDICTION: z.nullable(Text),
   LOCATION_HINT: z.nullable(Text),
   PUBLIC_URL: z.nullable(Text),

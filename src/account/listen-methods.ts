@@ -1,0 +1,44 @@
+import { DurableObject } from "cloudflare:workers";
+import type { AttemptResult } from "../core/record/callback.ts";
+import type { Listeners, ListenerCallback } from "./listeners.ts";
+
+/**
+ * Methods of `AccountObject` for the WebSockets of an account's listeners. What they do is in listeners.ts, which
+ * is evaluated at the first use.
+ */
+export abstract class ListenMethods extends DurableObject<object> {
+  #listeners: Promise<Listeners> | null = null;
+
+  /** Accepts the WebSocket of a listener; the header `Key-Name` has the name of its API key. */
+  override async fetch({ headers }: Request): Promise<Response> {
+    return (await this.#loaded()).accept(headers.get("Key-Name") ?? "");
+  }
+
+  /** Sends a callback to the listeners; see `Listeners.send`. */
+  async sendToListeners(callback: ListenerCallback, timeoutMs: number): Promise<AttemptResult> {
+    return (await this.#loaded()).send(callback, timeoutMs);
+  }
+
+  /** Disconnects the listeners that have connected with an API key. @param key name of the key; null disconnects all. */
+  async closeListeners(key: string | null): Promise<void> {
+    (await this.#loaded()).close(key);
+  }
+
+  override async webSocketMessage(socket: WebSocket, message: string | ArrayBuffer): Promise<void> {
+    await (await this.#loaded()).take(socket, message);
+  }
+
+  override async webSocketClose(socket: WebSocket): Promise<void> {
+    (await this.#loaded()).lose(socket);
+  }
+
+  override async webSocketError(socket: WebSocket): Promise<void> {
+    (await this.#loaded()).lose(socket);
+  }
+
+  #loaded(): Promise<Listeners> {
+    return (this.#listeners ??= import("./listeners.ts").then(
+      ({ Listeners }) => new Listeners(this.ctx),
+    ));
+  }
+}

@@ -1,0 +1,16 @@
+import type { UrlPolicy } from "../security/url-policy.ts";
+import type { Config } from "./config.ts";
+
+/**
+ * Selects the rules that decide whether a `callback_url` is accepted. A URL that leads to the relay itself is
+ * refused; the host of the relay is that of `PUBLIC_URL`, because a caller may have reached the relay under
+ * another name.
+ * @param origin origin of the relay (scheme, host and port), as the caller addressed it, which counts only
+ * without `PUBLIC_URL`.
+ * @param hasAccount true for a task with an account, whose callbacks can go to the listeners of the account.
+ */
+export function urlPolicyOf(config: Config, origin: string, hasAccount: boolean): UrlPolicy {
+  const { allowLocalCallbacks: allowLocal, allowIpCallbacks: allowIp, publicUrl } = config;
+  const allowListen = config.isListenOn && hasAccount;
+  return { allowLocal, allowIp, ownOrigin: publicUrl ?? origin, allowListen };
+}

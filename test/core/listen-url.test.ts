@@ -1,0 +1,25 @@
+import { expect, it } from "vitest";
+import { hostOf } from "../../src/core/url.ts";
+import { checkCallbackUrl, LISTEN_REFUSAL } from "../../src/security/url-policy.ts";
+
+const POLICY = { allowLocal: true, allowIp: true, ownOrigin: "https://relay.example.com" };
+
+it.each([
+  ["listen:", true, null],
+  ["listen:", false, LISTEN_REFUSAL],
+  ["LISTEN:", true, "must use https: or http:"],
+  ["listen:3000", true, "must use https: or http:"],
+  ["listen://example.com", true, "must use https: or http:"],
+  ["listen:#", true, "must use https: or http:"],
+  ["https://listen/", true, "must use a fully qualified host name"],
+])(
+  "the callback URL %s, where allowListen is %s, is refused with the message %j",
+  (text, allowListen, error) => {
+    const verdict = checkCallbackUrl(text, { ...POLICY, allowListen });
+    expect(verdict.ok ? null : verdict.error).toBe(error);
+  },
+);
+
+it("the host of the callback URL listen: is listen, under which lists find its tasks", () => {
+  expect(hostOf("listen:")).toBe("listen");
+});

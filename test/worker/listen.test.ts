@@ -1,0 +1,229 @@
+import { evictDurableObject } from "cloudflare:test";
+import { env } from "cloudflare:workers";
+import { afterEach, expect, it } from "vitest";
+import * as z from "zod";
+import { listenerObject } from "../../src/account/object-names.ts";
+import { app } from "../../src/app.ts";
+import { aKey, anAccount } from "./accounts.ts";
+import { aRequest, call, callWith, invalid, post, refusal, UNAUTHENTICATED } from "./client.ts";
+import { until, useClock } from "./clock.ts";
+import { untilIdle } from "./objects.ts";
+import { aCompletion, completed, finish, read, redeliver, register, report } from "./tasks.ts";
+
+useClock();
+
+const UPGRADE = { headers: { Upgrade: "websocket" } };
+const Message = z.looseObject({ id: z.string(), headers: z.record(z.string(), z.string()) });
+
+/** A connected listener with the callbacks that it has received. */
+interface Listener {
+  readonly socket: WebSocket;
+  readonly received: z.output<typeof Message>[];
+  readonly closed: { code: number; reason: string }[];
+}
+
+/** Answers a callback; the text is sent as it is. */
+type Behaviour = (id: string, socket: WebSocket) => object | string | null;
+
+const answers = (status: number, fields: object = {}): Behaviour => {
+  return (id) => ({ id, status, headers: {}, body: "", ...fields });
+};
+const isDown: Behaviour = (id) => ({ id, cause: "refused" });
+const isSilent: Behaviour = () => null;
+
+const open: WebSocket[] = [];
+afterEach(() => {
+  for (const socket of open.splice(0)) socket.close();
+});
+
+async function aListener(key: string, behaviour: Behaviour): Promise<Listener> {
+  // `call` would read the answer, which has no body.
+  const { webSocket: socket } = await app.fetch(aRequest("/v1/listen", { key, ...UPGRADE }), env);
+  if (socket === null) throw new Error("the answer has no WebSocket");
+  const listener: Listener = { socket, received: [], closed: [] };
+  socket.addEventListener("message", ({ data }) => {
+    const message = Message.safeParse(JSON.parse(String(data))).data;
+    if (message === undefined) return;
+    listener.received.push(message);
+    const answer = behaviour(message.id, socket);
+    if (answer !== null) socket.send(typeof answer === "string" ? answer : JSON.stringify(answer));
+  });
+  socket.addEventListener("close", ({ code, reason }) => {
+    listener.closed.push({ code, reason });
+  });
+  socket.accept();
+  open.push(socket);
+  return listener;
+}
+
+/** Creates an account with a key, and the listeners that behave like this. */
+async function listening(...behaviours: readonly Behaviour[]) {
+  const account = await anAccount();
+  const { id, key } = await aKey(account);
+  const listeners: Listener[] = [];
+  for (const behaviour of behaviours) listeners.push(await aListener(key, behaviour));
+  return { account, keyId: id, key, listeners };
+}
+
+const Attempts = z.object({ callback: z.object({ attempts: z.array(z.looseObject({})) }) });
+
+/** Returns the attempts of a task of the account after the first. */
+async function attemptsOf(account: string) {
+  const id = await completed({ account, callback_url: "listen:" });
+  return Attempts.parse(await read(id)).callback.attempts;
+}
+
+it.each([
+  ["an answer 204", answers(204), { outcome: "delivered", status_code: 204 }],
+  ["an answer 503", answers(503), { outcome: "rejected", status_code: 503 }],
+  [
+    "an answer with a body and headers",
+    answers(200, { headers: { "content-type": "text/plain" }, body: "x".repeat(4000) }),
+    {
+      outcome: "delivered",
+      response_excerpt: "x".repeat(1024),
+      answer: { content_type: "text/plain" },
+    },
+  ],
+  ["a body that the status forbids", answers(204, { body: "x" }), { outcome: "delivered" }],
+  ["a receiver that is down", isDown, { outcome: "unreachable", cause: "refused" }],
+  [
+    "a closed connection",
+    (_, socket) => {
+      socket.close();
+      return null;
+    },
+    { outcome: "unreachable", cause: "other" },
+  ],
+] as const satisfies readonly (readonly [string, Behaviour, object])[])(
+  "the outcome of an attempt at a listener follows from %s",
+  async (_, behaviour, attempt) => {
+    const { account, listeners } = await listening(behaviour);
+    expect(await attemptsOf(account)).toMatchObject([attempt]);
+    expect(listeners.map(({ received }) => received.length)).toEqual([1]);
+  },
+);
+
+it("an attempt is unreachable with the cause no_listener when nobody listens for the account of the task", async () => {
+  const { account } = await listening();
+  await listening(answers(200));
+  const attempt = { outcome: "unreachable", cause: "no_listener" };
+  expect(await attemptsOf(account)).toMatchObject([attempt]);
+});
+
+it.each([
+  ["the first answer", [answers(201), isSilent], { status_code: 201 }],
+  [
+    "an answer after a listener whose receiver is down",
+    [isDown, answers(202)],
+    { status_code: 202 },
+  ],
+  ["that both receivers are down", [isDown, isDown], { outcome: "unreachable", cause: "refused" }],
+] as const)(
+  "two listeners of an account both receive a callback, and what counts is %s",
+  async (_, behaviours, attempt) => {
+    const { account, listeners } = await listening(...behaviours);
+    expect(await attemptsOf(account)).toMatchObject([attempt]);
+    const [one, other] = listeners.map(({ received }) => received);
+    expect(one).toEqual([expect.objectContaining({ headers: other?.[0]?.headers })]);
+  },
+);
+
+it.each([
+  ["no JSON", "{"],
+  ["of another shape", { status: 200 }],
+  ["about an unknown callback", { id: "x", status: 200, headers: {}, body: "" }],
+  ["with an impossible status", { id: "x", status: 999, headers: {}, body: "" }],
+  ["with a header of another name", { id: "x", status: 200, headers: { "set-cookie": "a" } }],
+  ["longer than 32 KiB", " ".repeat(40_000)],
+] as const)("a message of a listener that is %s changes nothing", async (_, message) => {
+  const { account, listeners } = await listening((id, socket) => {
+    socket.send(typeof message === "string" ? message : JSON.stringify(message));
+    return { id, status: 203, headers: {}, body: "" };
+  });
+  expect(await attemptsOf(account)).toMatchObject([{ status_code: 203 }]);
+  expect(listeners[0]?.closed).toEqual([]);
+});
+
+it("a listener stays connected when its object is evicted from memory", async () => {
+  const { account, listeners } = await listening(answers(200));
+  await attemptsOf(account);
+  await evictDurableObject(listenerObject(env, account));
+  expect(await attemptsOf(account)).toMatchObject([{ outcome: "delivered" }]);
+  expect(listeners[0]?.received).toHaveLength(2);
+});
+
+it("the deletion of an API key disconnects the listeners with this key and no others", async () => {
+  const { account, keyId, key, listeners } = await listening(isSilent);
+  const other = await aListener((await aKey(account)).key, answers(200));
+  await call(`/v1/accounts/${account}/keys/${keyId}`, { method: "DELETE" });
+  await until(() => listeners[0]?.closed.length === 1);
+  expect(listeners[0]?.closed).toMatchObject([{ code: 1008 }]);
+  expect(await attemptsOf(account)).toMatchObject([{ outcome: "delivered" }]);
+  expect(other.closed).toEqual([]);
+  expect(await refusal(await call("/v1/listen", { key, ...UPGRADE }))).toEqual(UNAUTHENTICATED);
+});
+
+it("the deletion of an account disconnects its listeners", async () => {
+  const { account, listeners } = await listening(isSilent);
+  await call(`/v1/accounts/${account}?force=true`, { method: "DELETE" });
+  await until(() => listeners[0]?.closed.length === 1);
+  expect(listeners[0]?.closed).toMatchObject([{ code: 1008 }]);
+});
+
+it("the eleventh listener of an account takes the place of another one", async () => {
+  const { listeners } = await listening(...Array.from({ length: 11 }, () => isSilent));
+  const closed = () => listeners.filter((listener) => listener.closed.length > 0);
+  await until(() => closed().length > 0);
+  expect(closed()).toMatchObject([{ closed: [{ code: 1008 }] }]);
+  expect(listeners.at(-1)?.closed).toEqual([]);
+});
+
+it("GET /v1/listen without the header Upgrade is refused with 400", async () => {
+  const { key } = await listening();
+  expect(await refusal(await call("/v1/listen", { key }))).toEqual(invalid("/Upgrade"));
+});
+
+it("GET /v1/listen is refused with 404 when LISTEN is not true", async () => {
+  const { key } = await listening();
+  const off = { ...env, LISTEN: "false" };
+  const answer = await refusal(await callWith(off, "/v1/listen", { key, ...UPGRADE }));
+  expect(answer).toEqual({ status: 404, code: "not_found" });
+});
+
+const LISTEN = { callback_url: "listen:" };
+
+it("the callback_url listen: is refused with 400 for a task without an account, in a registration, an event, a redelivery and a test", async () => {
+  const task = await completed({ callback_url: undefined });
+  const model = "m";
+  const event = aCompletion(crypto.randomUUID(), { model, ...LISTEN });
+  for (const response of [
+    await post("/v1/tasks", { model, ...LISTEN }),
+    await report(event),
+    await redeliver(task, LISTEN),
+    await post("/v1/callbacks/test", LISTEN),
+  ]) {
+    expect(await refusal(response)).toEqual(invalid("/callback_url"));
+  }
+});
+
+it("the callback_url listen: is refused with 400 for a task with an account when LISTEN is not true", async () => {
+  const body = { model: "m", account: await anAccount(), ...LISTEN };
+  const off = { ...env, LISTEN: "false" };
+  const response = await callWith(off, "/v1/tasks", { body });
+  expect(await refusal(response)).toEqual(invalid("/callback_url"));
+});
+
+it("a callback goes to a listener when an event creates the task, when an account redelivers it to listen:, and when an account sends a test to listen:", async () => {
+  const { account, key, listeners } = await listening(answers(200));
+  const id = crypto.randomUUID();
+  await finish(aCompletion(id, { model: "m", account, ...LISTEN }));
+  const elsewhere = await register({ account, callback_url: undefined });
+  await finish(aCompletion(elsewhere));
+  await redeliver(elsewhere, LISTEN, { key });
+  await untilIdle(elsewhere);
+  const test = await post("/v1/callbacks/test", LISTEN, { key });
+  expect(await test.json()).toMatchObject({ outcome: "delivered", status_code: 200 });
+  const ids = listeners[0]?.received.map(({ headers }) => headers["X-Task-Id"]);
+  expect(ids).toEqual([id, elsewhere, expect.any(String)]);
+});
