@@ -19,7 +19,7 @@ export interface paths {
         put?: never;
         /**
          * Register a task before it is submitted upstream, and charge its price
-         * @description Repeating the same registration changes nothing. Without `id`, an `Idempotency-Key` derives the id, so that a repeated registration finds its task. Permitted to operator keys with the role `operate` or `all`.
+         * @description Repeating the same registration changes nothing. Without `id`, an `Idempotency-Key` derives the id, so that a repeated registration finds its task. With `provider` the answer has the `hook_url` for the provider, and in `hook_parameter` the field of its submit call that takes it. Permitted to operator keys with the role `operate` or `all`.
          */
         post: operations["registerTask"];
         delete?: never;
@@ -57,7 +57,7 @@ export interface paths {
         };
         /**
          * Read a task; ?wait=N or Prefer: wait=N waits up to N seconds until it is terminal
-         * @description With `If-None-Match` the wait ends as soon as the task differs from that version, e.g. by its progress. Permitted to operator keys with the role `read` or `operate` or `all`, and to account keys with the role `read` or `full`.
+         * @description With `If-None-Match` the wait ends as soon as the task differs from that version, e.g. by its progress. The operator also sees why an open task waits (`tracking`), and what the job of a finished one consumed (`usage`). Permitted to operator keys with the role `read` or `operate` or `all`, and to account keys with the role `read` or `full`.
          */
         get: operations["readTask"];
         put?: never;
@@ -123,7 +123,7 @@ export interface paths {
         put?: never;
         /**
          * Send a settled callback again, optionally to a corrected URL
-         * @description Permitted to operator keys with the role `operate` or `all`, and to account keys with the role `full`.
+         * @description While the relay is paused, an order for a callback whose next attempt waits starts no further series: that attempt is sent after the pause, to the new URL if one is given; `callback.paused` says so. Permitted to operator keys with the role `operate` or `all`, and to account keys with the role `full`.
          */
         post: operations["redeliverTask"];
         delete?: never;
@@ -163,7 +163,7 @@ export interface paths {
         put?: never;
         /**
          * Report a task's progress or result
-         * @description The body is the task object. An unknown task is created when `model` is given; otherwise the registration wins. Send an operator key, or sign the body with the events secret. Permitted to operator keys with the role `operate` or `all`.
+         * @description The body is the task object: `processing`, `completed` with `output.urls`, or `failed` with `error`. An unknown task is created when `model` is given; otherwise the registration wins. A result that differs from the first one is refused with 409. Send an operator key, or sign the body with the events secret. Permitted to operator keys with the role `operate` or `all`.
          */
         post: operations["reportEvent"];
         delete?: never;
@@ -221,7 +221,7 @@ export interface paths {
         };
         /**
          * Receive the callbacks of tasks with the `callback_url` `listen:` over a WebSocket
-         * @description For `npm run listen` and `npx task-relay-client listen`, which pass them on to a receiver near them. Needs `Upgrade: websocket`, a key of the account with the role full, and `LISTEN=true`. Permitted to operator keys with the role , and to account keys with the role `full`.
+         * @description The programs `npm run listen` and `npx task-relay-client listen` do, and pass them on to a receiver without a public address. Needs `LISTEN=true`. Permitted to account keys with the role `full`.
          */
         get: operations["listen"];
         put?: never;
@@ -247,7 +247,7 @@ export interface paths {
         put?: never;
         /**
          * Create an account: a tenant with its own API keys, callback secret and credits
-         * @description Permitted to operator keys with the role `all`.
+         * @description The id of a deleted account is refused with `reference_reused`. Permitted to operator keys with the role `all`.
          */
         post: operations["createAccount"];
         delete?: never;
@@ -272,7 +272,7 @@ export interface paths {
         post?: never;
         /**
          * Delete an account: its keys end and nothing can be registered for it
-         * @description Permitted to operator keys with the role `all`.
+         * @description Refused with `task_open` while the index knows open tasks of it, unless `force` is true, which also needs no index. Permitted to operator keys with the role `all`.
          */
         delete: operations["deleteAccount"];
         options?: never;
@@ -289,7 +289,7 @@ export interface paths {
         };
         /**
          * Count the tasks of an account and their callbacks by status, in a window of time
-         * @description Permitted to operator keys with the role `read` or `operate` or `all`, and to account keys with the role `read` or `full`.
+         * @description The window is that of the creation of the tasks, by default the last 7 days. Permitted to operator keys with the role `read` or `operate` or `all`, and to account keys with the role `read` or `full`.
          */
         get: operations["readAccountStats"];
         put?: never;
@@ -481,7 +481,7 @@ export interface paths {
         };
         /**
          * Read counts, rates and latencies of the tasks created in a window of whole hours
-         * @description Permitted to operator keys with the role `read` or `metrics` or `operate` or `all`.
+         * @description The tasks are those created in the window. `found_late_ms` says how late results were found. Permitted to operator keys with the role `read` or `metrics` or `operate` or `all`.
          */
         get: operations["readStats"];
         put?: never;
@@ -501,7 +501,7 @@ export interface paths {
         };
         /**
          * Read the counts and latency histograms of the tasks created in each hour or day
-         * @description Permitted to operator keys with the role `read` or `metrics` or `operate` or `all`.
+         * @description At most 200 steps; by default those of the last 25 hours, or of 30 days. Permitted to operator keys with the role `read` or `metrics` or `operate` or `all`.
          */
         get: operations["readSeries"];
         put?: never;
@@ -561,7 +561,7 @@ export interface paths {
         };
         /**
          * List the present problems of the relay, and count what it has to do now
-         * @description Permitted to operator keys with the role `read` or `operate` or `all`.
+         * @description Each comes with the requests that help. Needs no index. Permitted to operator keys with the role `read` or `operate` or `all`.
          */
         get: operations["readProblems"];
         put?: never;
@@ -661,7 +661,7 @@ export interface paths {
         };
         /**
          * Report whether the relay is configured; the operator also sees the settings
-         * @description Needs no key.
+         * @description Also says which version is deployed (null where the platform names none), and whether the relay is paused. Needs no key.
          */
         get: operations["readHealth"];
         put?: never;
@@ -681,7 +681,7 @@ export interface paths {
         };
         /**
          * Read this description of the API (OpenAPI 3.1)
-         * @description Needs no key.
+         * @description The callbacks and operator events are its `webhooks`. Needs no key.
          */
         get: operations["readOpenApi"];
         put?: never;
@@ -1936,6 +1936,7 @@ export interface components {
                 INDEX_RETENTION_DAYS: number;
                 INDEX_SHARD_HOURS: number | null;
                 SANDBOX: boolean;
+                LISTEN: boolean;
                 JURISDICTION: string | null;
                 LOCATION_HINT: string | null;
                 PUBLIC_URL: string | null;
@@ -3648,7 +3649,13 @@ export interface operations {
     listen: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /**
+                 * @description `websocket` opens a WebSocket (RFC 6455).
+                 * @example websocket
+                 */
+                Upgrade?: string;
+            };
             path?: never;
             cookie?: never;
         };

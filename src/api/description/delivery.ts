@@ -10,7 +10,7 @@ export const DELIVERY_ROUTES = {
     audience: "client",
     summary: "Receive the callbacks of tasks with the `callback_url` `listen:` over a WebSocket",
     details:
-      "The programs `npm run listen` and `npx task-relay-client listen` do, and pass them on to a receiver without a public address. Needs `LISTEN=true`.",
+      "Used by the programs `npm run listen` and `npx task-relay-client listen`, which pass the callbacks on to a receiver without a public address. Needs `LISTEN=true`.",
     request: { headers: ["Upgrade"] },
     answers: { 101: emptyAnswer("the WebSocket is open") },
     problems: ["not_found"],

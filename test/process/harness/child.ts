@@ -53,6 +53,11 @@ export class Child {
     return this.#process.pid;
   }
 
+  /** Exit code of the process; null while it runs, and when a signal has ended it. */
+  get exitCode(): number | null {
+    return this.#process.exitCode;
+  }
+
   get isAlive(): boolean {
     return this.#process.exitCode === null && this.#process.signalCode === null;
   }
@@ -68,6 +73,20 @@ export class Child {
     if (this.#isChecked) return;
     this.#isChecked = true;
     refuseLeaks("the output of a server", this.#output);
+  }
+
+  /** Waits until the process has ended by itself. */
+  ended(): Promise<void> {
+    return this.#closed;
+  }
+
+  /** Waits until the output contains a text. @throws with the output when it does not in time. */
+  async printed(text: string, times = 1): Promise<void> {
+    const giveUpAt = Date.now() + READY_WITHIN_MS;
+    while (this.#output.split(text).length <= times) {
+      if (Date.now() > giveUpAt) throw new Error(`did not print "${text}":\n${this.#output}`);
+      await sleep(LOOK_EVERY_MS);
+    }
   }
 
   /** Waits until `url` answers. @throws with the output when the process ends or does not answer. */

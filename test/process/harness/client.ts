@@ -21,6 +21,7 @@ const Attempt = z.object({
   started_at: z.int(),
   duration_ms: z.int().optional(),
   outcome: z.string().optional(),
+  cause: z.string().optional(),
   status_code: z.int().optional(),
   response_excerpt: z.string().optional(),
 });

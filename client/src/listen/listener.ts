@@ -1,0 +1,132 @@
+import { dataOf } from "../answer.ts";
+import { RelayProblem } from "../problem.ts";
+import { TaskRelay } from "../relay.ts";
+import { sleep } from "../retry.ts";
+import { verify } from "../verify.ts";
+import type { Callback } from "./messages.ts";
+import { type Answer, passOn } from "./receiver.ts";
+import { lineOf, missedLine, timed } from "./report.ts";
+import { type End, Session } from "./session.ts";
+import type { Settings } from "./settings.ts";
+
+/** First line that is printed. */
+export const LISTENING =
+  'Callbacks of tasks with the callback_url "listen:" will be passed on. Ctrl-C ends this.';
+
+const FIRST_PAUSE_MS = 1000;
+const LONGEST_PAUSE_MS = 30_000;
+/** Number of failed callbacks that are looked for after a connection was made. */
+const MAX_MISSED = 100;
+/** Problems that another try does not remove. */
+const FINAL_STATUSES = [401, 403, 404];
+
+/** Receives the callbacks of an account, and passes them on to a receiver until it is stopped. */
+export class Listener {
+  readonly #settings: Settings;
+  readonly #print: (line: string) => void;
+  readonly #relay: TaskRelay;
+  /** Secrets that the account's callbacks are signed with, read again after each connection. */
+  #secrets: Promise<readonly string[]> = Promise.resolve([]);
+  /** Tasks whose failed callbacks were reported. */
+  readonly #reported = new Set<string>();
+
+  /** Creates a listener that is not connected yet. @param print takes one line at a time. */
+  constructor(settings: Settings, print: (line: string) => void) {
+    this.#settings = settings;
+    this.#print = print;
+    this.#relay = new TaskRelay({ url: settings.relay, key: settings.key });
+  }
+
+  /** Listens, over one connection after the other. @returns null when stopped, else why it cannot go on. */
+  async run(stop: AbortSignal): Promise<string | null> {
+    for (let failures = 0; ; failures++) {
+      const { wasConnected, isFinal, reason } = await this.#listen(stop);
+      if (stop.aborted) return null;
+      const refusal = isFinal || wasConnected ? null : await this.#refusal();
+      if (isFinal || refusal !== null) return `The relay takes no listener: ${refusal ?? reason}`;
+      if (wasConnected) failures = 0;
+      const pauseMs = Math.min(FIRST_PAUSE_MS * 2 ** failures, LONGEST_PAUSE_MS);
+      const jitteredMs = Math.round(pauseMs * (0.5 + Math.random() / 2));
+      this.#print(timed(`Not connected: ${reason}. Trying again in ${jitteredMs} ms.`));
+      await sleep(jitteredMs, stop).catch(() => {});
+      if (stop.aborted) return null;
+    }
+  }
+
+  async #listen(stop: AbortSignal): Promise<End> {
+    const { relay, key, to } = this.#settings;
+    const session = new Session(relay, key, {
+      onConnected: (account) => {
+        this.#print(timed(`Connected to ${relay} as account ${account}; passing on to ${to.href}`));
+        this.#secrets = this.#secretsOf(account);
+        // A failure is printed with each callback.
+        this.#secrets.catch(() => {});
+        void this.#reportMissed();
+      },
+      onCallback: (callback) => this.#deliver(callback),
+    });
+    const close = () => session.close();
+    stop.addEventListener("abort", close);
+    try {
+      return await session.ended;
+    } finally {
+      stop.removeEventListener("abort", close);
+    }
+  }
+
+  /** Returns why the relay refuses the connection, which a WebSocket does not tell; null for a passing fault. */
+  async #refusal(): Promise<string | null> {
+    const { relay, key } = this.#settings;
+    try {
+      const headers = { Authorization: `Bearer ${key}` };
+      const response = await fetch(`${relay}/v1/listen`, { headers });
+      const { code, status, message } = new RelayProblem(response, await response.json());
+      return code !== null && FINAL_STATUSES.includes(status) ? message : null;
+    } catch {
+      return null;
+    }
+  }
+
+  async #deliver(callback: Callback): Promise<Answer> {
+    const startedAt = Date.now();
+    const answer = await passOn(this.#settings.to, callback);
+    const durationMs = Date.now() - startedAt;
+    // The relay need not wait for the check of the signature.
+    void this.#verdictOn(callback).then((verdict) =>
+      this.#print(lineOf({ callback, answer, durationMs, verdict }, this.#settings.relay)),
+    );
+    return answer;
+  }
+
+  async #verdictOn(callback: Callback): Promise<string> {
+    try {
+      await verify(callback, await this.#secrets);
+      return "verified";
+    } catch (error) {
+      return `not verified: ${error instanceof Error ? error.message : String(error)}`;
+    }
+  }
+
+  async #secretsOf(account: string): Promise<readonly string[]> {
+    const path = "/v1/accounts/{account}/signing-secrets";
+    const answer = this.#relay.api.GET(path, { params: { path: { account } } });
+    return (await dataOf(answer)).callbacks;
+  }
+
+  /** Prints how many callbacks have failed since this was printed last. Without an index there is no list. */
+  async #reportMissed(): Promise<void> {
+    const ids: string[] = [];
+    try {
+      for await (const { id } of this.#relay.list({ callback: "failed", host: "listen" })) {
+        if (!this.#reported.has(id)) ids.push(id);
+        if (ids.length === MAX_MISSED) break;
+      }
+    } catch (error) {
+      const reason = error instanceof Error ? error.message : String(error);
+      this.#print(timed(`Whether callbacks were missed is not known: ${reason}`));
+    }
+    for (const id of ids) this.#reported.add(id);
+    const isAll = ids.length < MAX_MISSED;
+    if (ids.length > 0) this.#print(missedLine(ids, isAll, this.#settings.relay));
+  }
+}

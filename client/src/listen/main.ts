@@ -1,0 +1,22 @@
+#!/usr/bin/env node
+// Passes callbacks of a relay on to a receiver on this machine. Run by `npm run listen -- --to URL`, and by
+// `npx task-relay-client listen --to URL`.
+import { LISTENING, Listener } from "./listener.ts";
+import { settingsOf, USAGE } from "./settings.ts";
+
+/** Runs the program until it is told to stop. @returns the reason of a failure; null when it was stopped. */
+async function run(): Promise<string | null> {
+  if (typeof WebSocket === "undefined") {
+    return `Listening needs Node 22 or later, because earlier versions have no WebSocket. This is ${process.version}.`;
+  }
+  const settings = settingsOf(process.argv.slice(2), process.env);
+  if ("fault" in settings) return `${settings.fault}\n${USAGE}`;
+  const stop = new AbortController();
+  for (const signal of ["SIGINT", "SIGTERM"]) process.once(signal, () => stop.abort());
+  console.log(LISTENING);
+  return new Listener(settings, (line) => console.log(line)).run(stop.signal);
+}
+
+const failure = await run();
+if (failure !== null) console.error(failure);
+process.exit(failure === null ? 0 : 1);

@@ -1,0 +1,82 @@
+import { type IncomingMessage, request as httpRequest } from "node:http";
+import { request as httpsRequest } from "node:https";
+import type { Callback } from "./messages.ts";
+
+/** Reason why the receiver gave no answer, as the relay names it. */
+type Cause = "refused" | "dns" | "tls" | "other";
+
+/** What the receiver answered, or why it gave no answer. */
+export type Answer =
+  | {
+      readonly status: number;
+      readonly headers: Readonly<Record<string, string>>;
+      readonly body: string;
+    }
+  | { readonly cause: Cause };
+
+/** Number of bytes that are read of an answer; the relay keeps fewer. */
+const MAX_BYTES = 4096;
+/** Headers of an answer that the relay keeps. */
+const KEPT = ["content-type", "retry-after", "location"];
+const CAUSES: readonly (readonly [RegExp, Cause])[] = [
+  [/ECONNREFUSED/, "refused"],
+  [/ENOTFOUND|EAI_AGAIN/, "dns"],
+  [/CERT|TLS|SSL|VERIFY|EPROTO/, "tls"],
+];
+
+/**
+ * Sends a callback to the receiver with exactly its headers and its body, and follows no redirect. Uses no
+ * `fetch`, which would add headers of its own.
+ */
+export async function passOn(to: URL, callback: Callback): Promise<Answer> {
+  const { headers, body, timeout_ms: timeoutMs } = callback;
+  const send = to.protocol === "https:" ? httpsRequest : httpRequest;
+  const request = send(to, { method: "POST", headers, agent: false });
+  const response = new Promise<IncomingMessage>((resolve, reject) => {
+    request.on("response", resolve).on("error", reject);
+  });
+  const timer = setTimeout(() => request.destroy(new Error("timeout")), timeoutMs);
+  request.end(body);
+  try {
+    return await answerOf(await response);
+  } catch (error) {
+    return { cause: causeOf(error) };
+  } finally {
+    clearTimeout(timer);
+    request.destroy();
+  }
+}
+
+async function answerOf(response: IncomingMessage): Promise<Answer> {
+  const { statusCode: status = 0 } = response;
+  if (status < 200 || status > 599) return { cause: "other" };
+  const headers = KEPT.flatMap((name) => {
+    const value = response.headers[name];
+    return typeof value === "string" && /^[ -~]*$/.test(value) ? [[name, value] as const] : [];
+  });
+  return { status, headers: Object.fromEntries(headers), body: await startOf(response) };
+}
+
+/** Reads the first bytes of a body. One that breaks off changes nothing: the status has decided the outcome. */
+async function startOf(response: IncomingMessage): Promise<string> {
+  const chunks: Buffer[] = [];
+  let length = 0;
+  try {
+    for await (const chunk of response) {
+      chunks.push(chunk);
+      length += chunk.length;
+      if (length >= MAX_BYTES) break;
+    }
+  } catch {
+    // What has arrived is kept.
+  }
+  const bytes = Buffer.concat(chunks).subarray(0, MAX_BYTES);
+  return new TextDecoder().decode(bytes, { stream: true });
+}
+
+/** Derives the cause from the code of an error; one for a name with several addresses has an error for each. */
+function causeOf(error: unknown): Cause {
+  const errors = error instanceof AggregateError ? error.errors : [error];
+  const codes = errors.map((each) => (each instanceof Error && "code" in each ? each.code : ""));
+  return CAUSES.find(([pattern]) => pattern.test(codes.join(" ")))?.[1] ?? "other";
+}

@@ -1,0 +1,47 @@
+import type { Callback } from "./messages.ts";
+import type { Answer } from "./receiver.ts";
+
+const FAILURES = {
+  refused: "connection refused: nothing listens there",
+  dns: "its name has no address",
+  tls: "its certificate or its TLS is not valid",
+  other: "no answer",
+};
+
+/** What happened to one callback. */
+interface Delivery {
+  readonly callback: Callback;
+  readonly answer: Answer;
+  readonly durationMs: number;
+  /** What the check of the signature found. */
+  readonly verdict: string;
+}
+
+/** Returns the line that is printed for one callback, with a link to its task in the console. */
+export function lineOf({ callback, answer, durationMs, verdict }: Delivery, relay: string): string {
+  const header = (name: string) => callback.headers[name] ?? "?";
+  const id = header("X-Task-Id");
+  const result = "cause" in answer ? FAILURES[answer.cause] : String(answer.status);
+  const words = [
+    `${header("X-Event")} ${id} attempt ${header("X-Attempt")}`,
+    `${result} in ${durationMs} ms`,
+    verdict,
+    `${relay}/tasks/${id}`,
+  ];
+  return timed(words.join(" · "));
+}
+
+/** Adds the time to a line, and removes what would move the cursor of a terminal. */
+export function timed(line: string): string {
+  const time = new Date().toTimeString().slice(0, 8);
+  return `${time} ${line.replaceAll(/\p{Cc}/gu, "�")}`;
+}
+
+/** Returns the line about callbacks that have failed while nobody listened. */
+export function missedLine(ids: readonly string[], isAll: boolean, relay: string): string {
+  const count = `${ids.length}${isAll ? "" : " or more"}`;
+  const command = `curl -X POST '${relay}/v1/redeliveries?callback=failed&host=listen' -H "Authorization: Bearer $TASK_RELAY_KEY" -H "Idempotency-Key: $(date +%s)"`;
+  return timed(
+    `Missed: the callbacks of ${count} tasks have failed, such as ${ids[0]}. To send them again: ${command}`,
+  );
+}
