@@ -221,7 +221,7 @@ export interface paths {
         };
         /**
          * Receive the callbacks of tasks with the `callback_url` `listen:` over a WebSocket
-         * @description The programs `npm run listen` and `npx task-relay-client listen` do, and pass them on to a receiver without a public address. Needs `LISTEN=true`. Permitted to account keys with the role `full`.
+         * @description Used by the programs `npm run listen` and `npx task-relay-client listen`, which pass the callbacks on to a receiver without a public address. Needs `LISTEN=true`. Permitted to account keys with the role `full`.
          */
         get: operations["listen"];
         put?: never;
