@@ -1,6 +1,8 @@
+import { spawnSync } from "node:child_process";
 import { existsSync, globSync, readFileSync } from "node:fs";
 import { dirname, join, normalize } from "node:path";
 import { describe, expect, it } from "vitest";
+import { shellBlocks } from "../process/readme/shell-blocks.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
 // Excludes the packages that commands install into `bench/node_modules`.
@@ -39,6 +41,18 @@ describe.each(PAGES)("%s", (page) => {
     expect(anchors.filter((anchor, at) => anchors.indexOf(anchor) !== at)).toEqual([]);
   });
 
+  it(`each block of shell commands of ${page} is marked sh, or sh account where it needs a Cloudflare account or an upstream, and is valid bash`, () => {
+    const marks = text.match(/(?<=^ *```)(?:sh|bash|shell|console|zsh)\b.*$/gm) ?? [];
+    expect(marks.filter((mark) => mark !== "sh" && mark !== "sh account")).toEqual([]);
+    const blocks = shellBlocks(page);
+    expect(blocks).toHaveLength(marks.length);
+    const errors = blocks.map(({ code, line }) => {
+      const { stderr } = spawnSync("bash", ["-n"], { input: code, encoding: "utf8" });
+      return stderr === "" ? "" : `${page}:${line} ${stderr}`;
+    });
+    expect(errors.filter((error) => error !== "")).toEqual([]);
+  });
+
   it(`${page} names only paths of the repository that exist`, () => {
     const named = [
       ...text.matchAll(/`((?:src|test|docs|scripts|bench|conformance)\/[\w./*-]*)[`:]/g),
@@ -72,7 +86,8 @@ function linksIn(page: string) {
 
 /** Returns the anchors that GitHub derives from the headings of a page. */
 function anchorsOf(page: string): readonly string[] {
-  const headings = readPage(page).match(/^#+ .*$/gm) ?? [];
+  const prose = readPage(page).replaceAll(/^ *```[^]*?^ *```$/gm, "");
+  const headings = prose.match(/^#+ .*$/gm) ?? [];
   return headings.map((heading) =>
     heading
       .replace(/^#+ /, "")

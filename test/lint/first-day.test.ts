@@ -1,4 +1,3 @@
-import { spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
@@ -11,7 +10,6 @@ const blocksOf = (text: string) =>
     kind,
     code,
   }));
-const blocks = blocksOf(page).map(({ code }, i) => [i + 1, code] as const);
 
 it.each(sections.map((section) => [section.split("\n")[0], section]))(
   "docs/first-day.md has shell commands for a real Cloudflare account, each with its expected result, in the section: %s",
@@ -22,8 +20,3 @@ it.each(sections.map((section) => [section.split("\n")[0], section]))(
     for (const command of commands) expect(command).toMatch(/^Expected: ./m);
   },
 );
-
-it.each(blocks)("code block %i of docs/first-day.md is valid bash", (_, code) => {
-  const { status, stderr } = spawnSync("bash", ["-n"], { input: code, encoding: "utf8" });
-  expect([stderr, status]).toEqual(["", 0]);
-});

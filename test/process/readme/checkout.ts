@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { ROOT } from "../harness/child.ts";
 
-const TIMEOUT_MS = 240_000;
+const TIMEOUT_MS = 120_000;
 
 /** A clone of the working tree as it would be committed, with links to the installed packages. */
 export class Checkout implements Disposable {
@@ -28,9 +28,9 @@ export class Checkout implements Disposable {
   }
 
   /** Runs a shell command and returns its output. @throws with the output when it fails. */
-  run(command: string): string {
+  run(command: string, env = newcomersEnvironment()): string {
     const args = ["-euo", "pipefail", "-c", command];
-    const options = { cwd: this.directory, env: newcomersEnvironment(), timeout: TIMEOUT_MS };
+    const options = { cwd: this.directory, env, timeout: TIMEOUT_MS };
     const { status, stdout, stderr } = spawnSync("bash", args, { ...options, encoding: "utf8" });
     if (status === 0) return stdout;
     throw new Error(`${command}\nended with ${status}\n${stdout}\n${stderr}`);

@@ -1,0 +1,23 @@
+import { expect, it } from "vitest";
+import PROMISES_PAGE from "../../docs/promises.md?raw";
+import README from "../../README.md?raw";
+
+const lines = [...README.matchAll(/^(\d)\. \*\*\[(.+)\]\(docs\/promises\.md#.*$/gm)];
+
+it("README.md names the promises of docs/promises.md in their order", () => {
+  const headings = PROMISES_PAGE.matchAll(/^## (\d)\. (.+)$/gm);
+  const promises = Array.from(headings, ([, number, promise]) => `${number} ${promise}`);
+  expect(promises).toHaveLength(7);
+  expect(lines.map(([, number, promise]) => `${number} ${promise}`)).toEqual(promises);
+});
+
+it.each(lines.map(([line, number]) => [number, line]))(
+  "the figures that README.md has for promise %s are figures of docs/promises.md",
+  (_, line = "") => {
+    const [, figures = ""] = PROMISES_PAGE.split("\n## Figures\n");
+    const [, stated = ""] = /(?<!\*)\*([^*]+)\*(?!\*)/.exec(line) ?? [];
+    const numbers = stated.match(/(?:p\d+ )?\d[\d,.]*(?: (?:ms|%|million))?/g) ?? [];
+    expect(numbers.length).toBeGreaterThan(0);
+    expect(numbers.filter((number) => !figures.includes(number))).toEqual([]);
+  },
+);

@@ -1,0 +1,138 @@
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import * as z from "zod";
+import { Child, ROOT } from "../harness/child.ts";
+import { freePort } from "../harness/loopback.ts";
+import { Checkout, newcomersEnvironment } from "./checkout.ts";
+import {
+  type Addresses,
+  pageScript,
+  referenceScript,
+  relayOptions,
+  unmetExpectations,
+} from "./page-script.ts";
+import { documents, savedFiles, shellBlocks } from "./shell-blocks.ts";
+
+/** The documents with blocks that other tests run, because these install packages, or fail at first on purpose. */
+const ELSEWHERE = new Map([
+  ["client/README.md", "test/process/client/packed.test.ts"],
+  ["docs/adding-a-provider.md", "test/process/scaffold/new-provider.test.ts"],
+]);
+const REFERENCE = "docs/api.md";
+/** Status codes of answers to a request that is malformed or not permitted, or at a relay that fails. */
+const REFUSED = new Set(["400", "401", "403", "405", "413", "429", "500", "503"]);
+const openApi = z
+  .object({
+    paths: z.record(z.string(), z.record(z.string(), z.object({ responses: z.object().loose() }))),
+  })
+  .parse(JSON.parse(readFileSync(join(ROOT, "openapi.json"), "utf8")));
+/** The walk-through at whose end the account is deleted that others use. */
+const LAST = "docs/accounts.md";
+
+const blocks = documents()
+  .filter((page) => page !== REFERENCE && !ELSEWHERE.has(page))
+  .flatMap(shellBlocks)
+  .filter(({ needsAccount }) => !needsAccount);
+const pages = [...new Set(blocks.map(({ page }) => page))].toSorted(
+  (a, b) => Number(a === LAST) - Number(b === LAST),
+);
+
+const clone = new Checkout();
+const addresses: Addresses = {
+  relay: await freePort(),
+  receiver: await freePort(),
+  ownReceiver: await freePort(),
+};
+const relay = `http://localhost:${addresses.relay}`;
+const started: Child[] = [];
+const env = newcomersEnvironment();
+
+beforeAll(async () => {
+  const options = ["--port", String(addresses.relay), "--inspector-port", "0"];
+  const args = ["--prefix", clone.directory, "start", "--", ...options, ...relayOptions(blocks)];
+  const server = new Child("npm", args, env);
+  started.push(server);
+  await server.answering(`${relay}/healthz`);
+
+  env["OPERATOR_KEY"] = clone.run(". ./.dev.vars; echo ${OPERATOR_KEYS%% *}").trim();
+  await ask("/v1/accounts", { id: "acme" });
+  await ask("/v1/accounts", { id: "globex" });
+  const made = await ask("/v1/accounts/acme/keys", { label: "of the documents" });
+  env["ACCOUNT_KEY"] = z.object({ key: z.string() }).parse(made).key;
+  const secrets = z.object({ callbacks: z.tuple([z.string()]) });
+  [env["CALLBACK_SECRET"]] = secrets.parse(await ask("/v1/signing-secrets")).callbacks;
+
+  save("docs/quickstart.md");
+  const receiver = join(clone.directory, "receiver.mjs");
+  started.push(new Child("node", [receiver], { ...env, PORT: String(addresses.receiver) }));
+});
+
+afterAll(async () => {
+  for (const child of started) await child.kill9();
+  clone[Symbol.dispose]();
+});
+
+it("npm start prints its address, where the key lies and what is switched on, and sets PUBLIC_URL to that address", async () => {
+  const [server] = started;
+  await expect
+    .poll(() => server?.output, { timeout: 10_000 })
+    .toContain("Switched on: ALLOW_LOCAL");
+  expect(server?.output).toContain("Operator key: OPERATOR_KEYS in .dev.vars");
+  expect(server?.output).toContain(`Ready on ${relay}`);
+  const problem = await fetch(`http://127.0.0.1:${addresses.relay}/nowhere`);
+  expect(await problem.json()).toMatchObject({ type: `${relay}/docs/errors#not_found` });
+});
+
+it.each(pages)(
+  "the shell blocks of %s run in order in a fresh clone, print what the page says, and change no file of the repository",
+  (page) => {
+    save(page);
+    const script = pageScript(
+      blocks.filter((block) => block.page === page),
+      addresses,
+    );
+    const output = clone.run(script, { ...env, PORT: String(addresses.ownReceiver) });
+    expect(unmetExpectations(output), output).toEqual([]);
+    if (savedFiles(page).length > 0) expect(output).toMatch(/^verified: task \S+ is completed$/m);
+    expect(clone.run("git diff --name-only && git clean -fdq")).toBe("");
+  },
+);
+
+it("each command of the reference in docs/api.md is answered with a status that the reference has for its route, and none is refused as malformed or not permitted", () => {
+  const commands = shellBlocks(REFERENCE).map((block) => ({
+    ...block,
+    code: block.code.replaceAll("acme", "globex"),
+  }));
+  const script = referenceScript(commands, addresses);
+  const output = clone.run(script, { ...env, KEY: env["OPERATOR_KEY"] });
+  const page = readFileSync(join(ROOT, REFERENCE), "utf8");
+  const routes = page.matchAll(/^### .+\n\n`([A-Z]+) (\/\S*)`$/gm);
+  const answers = Array.from(routes, ([, method = "", path = ""], at) => {
+    const { responses = {} } = openApi.paths[path]?.[method.toLowerCase()] ?? {};
+    const expected = Object.keys(responses).filter((status) => !REFUSED.has(status));
+    const status = output.split("\n")[at] ?? "";
+    return { route: `${method} ${path}`, status, isExpected: expected.includes(status) };
+  });
+  expect(answers).toHaveLength(commands.length);
+  expect(answers.filter(({ isExpected }) => !isExpected)).toEqual([]);
+});
+
+it("README.md shows the receiver of docs/quickstart.md", () => {
+  expect(savedFiles("README.md")).toEqual(savedFiles("docs/quickstart.md"));
+});
+
+/** Saves the files that a page tells its reader to save. */
+function save(page: string): void {
+  for (const [name, content] of savedFiles(page)) {
+    writeFileSync(join(clone.directory, name), content);
+  }
+}
+
+async function ask(path: string, body?: object): Promise<unknown> {
+  const headers = { Authorization: `Bearer ${env["OPERATOR_KEY"] ?? ""}` };
+  const init = body === undefined ? {} : { method: "POST", body: JSON.stringify(body) };
+  const answer = await fetch(`${relay}${path}`, { headers, ...init });
+  expect(answer.ok).toBe(true);
+  return answer.json();
+}
