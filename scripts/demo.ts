@@ -22,13 +22,13 @@ import { writeSecrets } from "./secrets-files.ts";
 const { port, isOpen } = readDemoOptions(process.argv.slice(2));
 await requireFreePort(port, ["127.0.0.1"], "stop what listens there, or add -- --port N");
 writeSecrets();
-say("Starting the relay (wrangler dev, storage on disk, schedule 0, 2, 4 s) …");
+say("Starting the relay (wrangler dev, storage on disk, schedule 0, 2, 2 s) …");
 const upstream = await startDemoUpstream();
 const vars = {
   ARK_API_KEY: upstream.key,
   ARK_BASE_URL: upstream.baseUrl,
-  CALLBACK_SCHEDULE_S: "0,2,4",
-  CALLBACK_TIMEOUT_S: "5",
+  CALLBACK_SCHEDULE_S: "0,2,2",
+  CALLBACK_TIMEOUT_S: "2",
   ALLOW_LOCAL_CALLBACKS: "true",
   SANDBOX: "true",
 };

@@ -2,12 +2,12 @@
 export interface RelayClient {
   readonly text: (path: string) => Promise<string>;
   readonly post: <T>(path: string, body: object) => Promise<T>;
-  /** Reads a task until its JSON matches `wanted`, for at most 10 s, and returns it. */
+  /** Reads a task until its JSON matches `wanted`, for at most 20 s, and returns it. */
   readonly until: (id: string, wanted: RegExp) => Promise<unknown>;
 }
 
 const LOOK_EVERY_MS = 100;
-const MAX_LOOKS = 100;
+const MAX_LOOKS = 200;
 
 export function relayClient(origin: string, operatorKey: string): RelayClient {
   const call = async (path: string, init: RequestInit): Promise<string> => {
@@ -27,7 +27,7 @@ export function relayClient(origin: string, operatorKey: string): RelayClient {
         if (wanted.test(task)) return JSON.parse(task);
         await new Promise((resolve) => setTimeout(resolve, LOOK_EVERY_MS));
       }
-      throw new Error(`task ${id} did not reach ${wanted.source} within 10 s`);
+      throw new Error(`task ${id} did not reach ${wanted.source} within 20 s`);
     },
   };
 }

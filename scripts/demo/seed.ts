@@ -49,12 +49,10 @@ async function ended(relay: RelayClient, receivers: Receivers): Promise<void> {
   await finish(relay, ofAccount({ model: "wan-2.5", callback_url: healthy.url }), COMPLETED);
   await finish(relay, ofAccount({ model: "wan-2.5", callback_url: flaky.url }), FAILED);
   const again = await finish(relay, { model: "wan-2.5", callback_url: healthy.url }, COMPLETED);
-  const lost = [];
-  for (let count = 0; count < DOWN_COUNT; count++) {
-    lost.push(
-      await finish(relay, ofAccount({ model: "veo-3", callback_url: down.url }), COMPLETED),
-    );
-  }
+  const order = ofAccount({ model: "veo-3", callback_url: down.url });
+  const lost = await Promise.all(
+    Array.from({ length: DOWN_COUNT }, () => finish(relay, order, COMPLETED)),
+  );
   await finish(relay, { model: "veo-3", callback_url: refusing.url }, COMPLETED);
   await finish(relay, { model: "veo-3", callback_url: hanging.url }, COMPLETED);
   await relay.until(again, /"status":"delivered"/);

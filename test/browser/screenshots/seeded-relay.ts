@@ -9,7 +9,7 @@ import type { Shown } from "./pages.ts";
 const VARS = {
   ...LOCAL_VARS,
   ARK_API_KEY: "screenshots-only",
-  CALLBACK_SCHEDULE_S: "0,2,4",
+  CALLBACK_SCHEDULE_S: "0,2,2",
   CALLBACK_TIMEOUT_S: "2",
   SANDBOX: "true",
 };
