@@ -50,11 +50,9 @@ export async function sendTest(
 ) {
   const { callback_url: url, status } = order;
   requireAcceptable(url, runtime, origin, account !== null);
-  const taskId = crypto.randomUUID();
   const startedAt = Date.now();
-  const sample = { id: taskId, model: "sample", createdAt: startedAt };
-  const body = callbackBody(sample, SAMPLES[status], startedAt);
-  const input = { taskId, account, status, body, url, origin, number: 1, startedAt };
+  const message = sampleMessage(crypto.randomUUID(), status, account, origin, startedAt);
+  const input = { ...message, url, number: 1, startedAt };
   const result = await deliver({ ...input, provider: null }, runtime, toListeners(env));
   const { outcome, statusCode, cloudflareError, responseExcerpt } = result;
   const cause = causeOf(result);
@@ -73,6 +71,18 @@ export async function sendTest(
     ...(isExcerptShown && { response_excerpt: responseExcerpt }),
     request: { method: "POST", ...(await callbackRequest(input, runtime)) },
   };
+}
+
+/** Makes the callback of a sample task that was created and finished at the time `at`, in Unix milliseconds. */
+export function sampleMessage(
+  taskId: string,
+  status: keyof typeof SAMPLES,
+  account: Account | null,
+  origin: string,
+  at: number,
+) {
+  const sample = { id: taskId, model: "sample", createdAt: at };
+  return { taskId, account, status, body: callbackBody(sample, SAMPLES[status], at), origin };
 }
 
 const SAMPLES: Readonly<Record<"completed" | "failed", UpstreamResult>> = {

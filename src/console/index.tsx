@@ -10,9 +10,7 @@ import { assetAnswer } from "./assets.ts";
 import type { Page } from "./page.ts";
 import { accountPage } from "./pages/accounts/account.tsx";
 import { accountsPage, addAccount } from "./pages/accounts/accounts.tsx";
-import { grant } from "./pages/accounts/grant.tsx";
-import { addKey, endKey } from "./pages/accounts/keys.tsx";
-import { rotate } from "./pages/accounts/secrets.tsx";
+import { addKey, endKey, grant, rotate } from "./pages/accounts/orders.tsx";
 import { errorsPage, referencePage } from "./pages/docs/pages.tsx";
 import { providersPage } from "./pages/providers/providers.tsx";
 import { problemPage, type Refused } from "./pages/problem.tsx";
@@ -23,9 +21,10 @@ import { sendAgainPage, sendNextPage, sendSelected } from "./pages/send-again.ts
 import { newerTasks, tasksPage } from "./pages/tasks.tsx";
 import { overviewPage } from "./pages/overview/overview.tsx";
 import { runSandboxTask } from "./pages/overview/sandbox.ts";
-import { runTest, testPage } from "./pages/send-test.tsx";
+import { testPage } from "./pages/send-test.tsx";
+import { diagnoseTest, runTest } from "./pages/test-orders.ts";
 import { searchPage } from "./pages/search.ts";
-import { cancel, erase, sendAgain } from "./pages/task/actions.tsx";
+import { cancel, erase, sendAgain } from "./pages/task/orders.ts";
 import { diagnose, doctorPage } from "./pages/task/doctor.tsx";
 import { taskPage } from "./pages/task/page.tsx";
 
@@ -62,6 +61,7 @@ const PAGES: readonly Page[] = [
   providersPage,
   testPage,
   runTest,
+  diagnoseTest,
   referencePage,
   errorsPage,
 ];

@@ -77,6 +77,26 @@ it("an operator creates an account from the list, grants credits once, and finds
   expect(await ledger(page).count()).toBe(1);
 });
 
+it("a refused form of an account is shown again with what was typed, and the fault stands beside its field", async () => {
+  const page = await openPage(relay.url, { expected: [/status of 400/] });
+  await logIn(page, "/accounts/other");
+  const grant = await opened(page, "Grant credits");
+  await grant.getByLabel("Reference").fill("invoice-7");
+  await grant.getByLabel("Credits").fill("90000000000000000");
+  await grant.getByRole("button", { name: "Grant" }).click();
+  await page.waitForURL("**/accounts/other/grant");
+  const again = page.getByRole("dialog", { name: "Grant credits to other" });
+  const credits = again.getByLabel("Credits");
+  expect(await credits.getAttribute("aria-invalid")).toBe("true");
+  const described = (await credits.getAttribute("aria-describedby")) ?? "";
+  expect(await page.locator(`[id="${described}"]`).innerText()).toContain("must be");
+  expect(await again.getByLabel("Reference").inputValue()).toBe("invoice-7");
+  expect(await violationsOf(page)).toEqual([]);
+  await credits.fill("5");
+  await again.getByRole("button", { name: "Grant" }).click();
+  await page.getByText("The credits are booked.").waitFor();
+});
+
 it("the ledger shows the balance after each entry, leads from a charge to its task, and names invisible characters in its texts", async () => {
   const page = await openPage(relay.url);
   await logIn(page, "/accounts/acme");

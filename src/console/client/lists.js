@@ -86,6 +86,15 @@ function showNeighbours() {
   }
 }
 
+// A dialog whose form was refused is open from the beginning
+
+for (const dialog of all("dialog[open]:not(.dialog-page)")) {
+  if (!(dialog instanceof HTMLDialogElement)) continue;
+  dialog.close();
+  dialog.showModal();
+  all("[aria-invalid]", dialog)[0]?.focus();
+}
+
 keepList();
 showNeighbours();
 document.addEventListener("refreshed", keepList);

@@ -1,96 +1,143 @@
-import { countRequest } from "../../api/http/rate-limit.ts";
-import { validate } from "../../api/http/body.ts";
-import { sendTest, TestOrder } from "../../api/test-callback.ts";
-import { requireAccount } from "../../api/accounts/account-client.ts";
-import { AccountId } from "../../api/http/fields.ts";
-import { accountOf } from "../../task-object/caller.ts";
+import type { sendTest } from "../../api/test-callback.ts";
+import type { Verdict } from "../../security/doctor/verdict.ts";
 import { html } from "../answer.ts";
+import type { FormFault } from "../form-fault.ts";
 import { durationText } from "../format.ts";
 import { frameOf } from "../frame.ts";
-import { formAction, type ViewerVisit, viewerPage } from "../page.ts";
+import { type ViewerVisit, viewerPage } from "../page.ts";
 import { Status } from "../parts/chip.tsx";
 import { Code } from "../parts/code.tsx";
-import { Field, Select } from "../parts/field.tsx";
+import { Field, FormIssue, Select } from "../parts/field.tsx";
 import { Hostile } from "../parts/hostile.tsx";
 import { Layout } from "../parts/layout.tsx";
 import { PageHead, Panel } from "../parts/page-head.tsx";
+import { DoctorForm } from "./task/doctor-form.tsx";
+import { type Pasted, VerdictView } from "./task/doctor.tsx";
 
 type Result = Awaited<ReturnType<typeof sendTest>>;
+
+const SAMPLES = [
+  ["completed", "completed, with an output"],
+  ["failed", "failed, with an error"],
+] as const;
+
+/** What was typed into the form, by the names of its fields. */
+export interface TestFields {
+  readonly callback_url: string;
+  readonly status: string;
+  readonly account: string;
+}
+
+/** A test that was sent, from which its callback is computed again. */
+export interface SentTest {
+  readonly id: string;
+  /** Time in Unix seconds at which it was sent. */
+  readonly sentAt: number;
+}
+
+/** What the page shows besides its forms. */
+interface TestState {
+  readonly fields: TestFields;
+  readonly fault?: FormFault;
+  readonly result?: Result;
+  /** The test that was sent last; null for none. */
+  readonly sent?: SentTest | null;
+  /** What a server has received, and the verdict on it. */
+  readonly received?: Pasted;
+  readonly verdict?: Verdict;
+}
 
 /** The form that sends a test callback; the query parameters `url` and `account` fill in its fields. */
 export const testPage = viewerPage("/test", "redeliver", (visit) => {
   const { searchParams } = visit.url;
-  return answer(visit, searchParams.get("url") ?? "", searchParams.get("account") ?? "", null);
+  const text = (name: string) => searchParams.get(name) ?? "";
+  return showTest(visit, {
+    fields: { callback_url: text("url"), account: text("account"), status: "" },
+  });
 });
 
-/** Sends a test callback, and shows what was sent and what the server answered. */
-export const runTest = formAction("/test", "redeliver", async (visit) => {
-  const { form, viewer: caller, env, runtime, url } = visit;
-  const [callback_url, status] = [form.get("url") ?? "", form.get("status")];
-  const body = validate(TestOrder, { callback_url: callback_url.trim(), status });
-  const chosen = (form.get("account") ?? "").trim();
-  await countRequest("LIMIT_TESTS", caller, env);
-  const own = accountOf(caller) ?? (chosen === "" ? null : validate(AccountId, chosen));
-  const account = own === null ? null : await requireAccount(env, own);
-  const call = { env, runtime, caller, origin: url.origin, body };
-  return answer(visit, callback_url, chosen, await sendTest(call, account));
-});
-
-function answer(
+/** Answers with the page that sends tests and judges what servers receive. */
+export function showTest(
   visit: ViewerVisit<unknown>,
-  url: string,
-  account: string,
-  result: Result | null,
+  state: TestState,
+  status = 200,
 ): Promise<Response> {
-  const isOperator = visit.viewer.kind === "operator";
+  const { fields, fault, result, sent, received, verdict } = state;
+  const hidden = sent == null ? {} : { ...fields, sample: sent.id, sent_at: String(sent.sentAt) };
   return html(
     <Layout title="Send a test" frame={frameOf(visit)} section="test">
       <PageHead
         title="Send a test"
         sub="One callback of a sample task, signed like a real one. No task is stored, and nothing is sent again."
       />
-      <div class="columns">
-        <TestForm url={url} account={isOperator ? account : null} />
-        {result === null ? (
-          <p class="muted">
-            What was sent, and what the server answered, appears here. A server that verifies
-            signatures answers 2xx to a test only when it has the right secret.
-          </p>
-        ) : (
-          <Outcome {...result} />
-        )}
+      <div class="stack">
+        <div class="columns">
+          <TestForm
+            fields={fields}
+            isOperator={visit.viewer.kind === "operator"}
+            fault={fault?.form === "test" ? fault : null}
+          />
+          {result === undefined ? (
+            <p class="muted">
+              What was sent, and what the server answered, appears here. A server that verifies
+              signatures answers 2xx to a test only when it has the right secret.
+            </p>
+          ) : (
+            <Outcome {...result} />
+          )}
+        </div>
+        <Panel title="Why does my server refuse it?">
+          <div class="stack-s doctor">
+            {verdict === undefined ? null : <VerdictView verdict={verdict} />}
+            <DoctorForm
+              action="/test/verify"
+              hidden={hidden}
+              fault={fault?.form === "doctor" ? fault : null}
+              {...received}
+            />
+          </div>
+        </Panel>
       </div>
     </Layout>,
+    status,
   );
 }
 
 interface TestFormProps {
-  readonly url: string;
-  /** Account whose secret signs the callback; null where the viewer cannot choose one. */
-  readonly account: string | null;
+  readonly fields: TestFields;
+  readonly isOperator: boolean;
+  readonly fault: FormFault | null;
 }
 
-function TestForm({ url, account }: TestFormProps) {
+function TestForm({ fields, isOperator, fault }: TestFormProps) {
   return (
     <form method="post" action="/test" class="stack-s form">
-      <Field label="URL" name="url" type="url" value={url} required />
+      <Field
+        label="URL"
+        name="callback_url"
+        type="url"
+        value={fields.callback_url}
+        required
+        fault={fault}
+      />
       <Select
         label="Result of the sample"
         name="status"
-        options={[
-          ["completed", "completed, with an output"],
-          ["failed", "failed, with an error"],
-        ]}
+        options={SAMPLES}
+        value={fields.status}
+        fault={fault}
       />
-      {account === null ? null : (
+      {isOperator ? (
         <Field
           label="As account"
           name="account"
-          value={account}
+          value={fields.account}
           maxlength={64}
+          fault={fault}
           hint="Signs with the secret of this account; empty for tasks without an account."
         />
-      )}
+      ) : null}
+      <FormIssue fault={fault} />
       <p class="buttons">
         <button type="submit" class="button button-main">
           Send

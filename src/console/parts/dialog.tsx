@@ -3,12 +3,14 @@ import type { Child, PropsWithChildren } from "hono/jsx";
 interface DialogProps {
   readonly id: string;
   readonly title: string;
+  /** Whether the page shows the dialog from the beginning, because its form was refused. */
+  readonly isOpen?: boolean;
 }
 
 /** A dialog that a `DialogButton` opens; Escape and its first button close it. */
-export function Dialog({ id, title, children }: PropsWithChildren<DialogProps>) {
+export function Dialog({ id, title, isOpen = false, children }: PropsWithChildren<DialogProps>) {
   return (
-    <dialog id={id} class="dialog" aria-labelledby={`${id}-title`}>
+    <dialog id={id} class="dialog" aria-labelledby={`${id}-title`} open={isOpen}>
       <h2 id={`${id}-title`}>{title}</h2>
       {children}
     </dialog>

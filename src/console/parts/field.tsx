@@ -1,11 +1,17 @@
 import type { Child } from "hono/jsx";
+import type { FormFault } from "../form-fault.ts";
 
-interface FieldProps {
+interface AnyFieldProps {
   readonly label: string;
   readonly name: string;
   /** Id of the field, required when another form of the page has a field of the same name. */
   readonly id?: string;
-  readonly value?: string;
+  readonly value?: string | undefined;
+  /** The fault of the form; what was typed is kept, and the fault of the field stands below it. */
+  readonly fault?: FormFault | null | undefined;
+}
+
+interface FieldProps extends AnyFieldProps {
   readonly type?: "text" | "number" | "url";
   readonly pattern?: string;
   readonly maxlength?: number;
@@ -14,21 +20,22 @@ interface FieldProps {
   readonly hint?: Child;
 }
 
-/** A field of a form with its label and, below it, a hint on what to enter. */
-export function Field({ label, name, hint, id = name, type = "text", ...rest }: FieldProps) {
-  const described = hint === undefined ? {} : { "aria-describedby": `${id}-hint` };
+/** A field of a form with its label and, below it, its fault and a hint on what to enter. */
+export function Field({ label, name, hint, id = name, value, fault, ...rest }: FieldProps) {
+  const issue = fault?.issues.get(name);
   return (
     <div class="field">
       <label for={id}>{label}</label>
       <input
         id={id}
         name={name}
-        type={type}
+        value={fault?.typed.get(name) ?? value}
         autocomplete="off"
         spellcheck={false}
         {...rest}
-        {...described}
+        {...described(id, issue, hint)}
       />
+      <Issue id={id} issue={issue} />
       {hint === undefined ? null : (
         <p id={`${id}-hint`} class="muted small">
           {hint}
@@ -38,25 +45,57 @@ export function Field({ label, name, hint, id = name, type = "text", ...rest }: 
   );
 }
 
-interface SelectProps {
-  readonly label: string;
-  readonly name: string;
-  /** Id of the field, required when another form of the page has a field of the same name. */
-  readonly id?: string;
-  /** Values with their labels; the first is selected. */
+interface SelectProps extends AnyFieldProps {
+  /** Values with their labels; the first is selected unless `value` names another. */
   readonly options: readonly (readonly [value: string, text: string])[];
 }
 
 /** A field of a form in which one of a few values is selected. */
-export function Select({ label, name, id = name, options }: SelectProps) {
+export function Select({ label, name, id = name, options, value, fault }: SelectProps) {
+  const chosen = fault?.typed.get(name) ?? value;
+  const issue = fault?.issues.get(name);
   return (
     <div class="field">
       <label for={id}>{label}</label>
-      <select id={id} name={name}>
-        {options.map(([value, text]) => (
-          <option value={value}>{text}</option>
+      <select id={id} name={name} {...described(id, issue, undefined)}>
+        {options.map(([option, text]) => (
+          <option value={option} selected={option === chosen}>
+            {text}
+          </option>
         ))}
       </select>
+      <Issue id={id} issue={issue} />
     </div>
+  );
+}
+
+/** Attributes that name the hint and the fault of a field to screen readers, and mark a wrong one. */
+function described(id: string, issue: string | undefined, hint: Child) {
+  const ids = [
+    ...(issue === undefined ? [] : [`${id}-issue`]),
+    ...(hint === undefined ? [] : [`${id}-hint`]),
+  ];
+  return {
+    ...(ids.length > 0 && { "aria-describedby": ids.join(" ") }),
+    ...(issue !== undefined && { "aria-invalid": "true" as const }),
+  };
+}
+
+function Issue({ id, issue }: { readonly id: string; readonly issue: string | undefined }) {
+  if (issue === undefined) return null;
+  return (
+    <p id={`${id}-issue`} class="field-error">
+      {issue}
+    </p>
+  );
+}
+
+/** What is wrong with a form besides its fields. */
+export function FormIssue({ fault }: { readonly fault: FormFault | null | undefined }) {
+  if (fault?.text == null) return null;
+  return (
+    <p class="field-error" role="alert">
+      {fault.text}
+    </p>
   );
 }

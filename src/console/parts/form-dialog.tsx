@@ -1,4 +1,6 @@
 import type { PropsWithChildren } from "hono/jsx";
+import type { FormFault } from "../form-fault.ts";
+import { FormIssue } from "./field.tsx";
 import { CloseButton, Dialog } from "./dialog.tsx";
 
 interface FormDialogProps {
@@ -10,6 +12,8 @@ interface FormDialogProps {
   readonly send: string;
   /** States that the ordered change cannot be undone. */
   readonly isFinal?: boolean;
+  /** The fault of this form, which opens the dialog again. */
+  readonly fault?: FormFault | null;
 }
 
 /** A dialog with a form that orders a change, and that says beforehand what will happen. */
@@ -19,12 +23,14 @@ export function FormDialog({
   action,
   send,
   isFinal = false,
+  fault = null,
   children,
 }: PropsWithChildren<FormDialogProps>) {
   return (
-    <Dialog id={id} title={title}>
+    <Dialog id={id} title={title} isOpen={fault !== null}>
       <form method="post" action={action} class="stack-s">
         {children}
+        <FormIssue fault={fault} />
         <div class="buttons">
           <CloseButton of={id}>Cancel</CloseButton>
           <button type="submit" class={`button ${isFinal ? "button-bad" : "button-main"}`}>

@@ -9,6 +9,7 @@ import { countRequest } from "../../../api/http/rate-limit.ts";
 import { accountOf, type KeyHolder, may, readerOf } from "../../../task-object/caller.ts";
 import { html } from "../../answer.ts";
 import { countText } from "../../format.ts";
+import type { FormFault } from "../../form-fault.ts";
 import { frameOf } from "../../frame.ts";
 import { type ViewerVisit, viewerPage } from "../../page.ts";
 import { ApiDialog } from "../../parts/api-dialog.tsx";
@@ -35,7 +36,15 @@ const DONE: Readonly<Record<string, string>> = {
 };
 
 /** An account: balance, ledger, API keys and callback secrets, as far as the viewer may see them. */
-export const accountPage = viewerPage("/accounts/{account}", "read", async (visit) => {
+export const accountPage = viewerPage("/accounts/{account}", "read", (visit) =>
+  showAccount(visit, null),
+);
+
+/** Answers with the page of an account. @param fault of the form that was sent; null for none. */
+export async function showAccount(
+  visit: ViewerVisit<{ readonly account: string }>,
+  fault: FormFault | null,
+): Promise<Response> {
   const { url, env, viewer, params } = visit;
   const id = ownOrAny(params.account, accountOf(viewer));
   const { cursor, done = "" } = readQuery(Query, url.searchParams);
@@ -59,15 +68,17 @@ export const accountPage = viewerPage("/accounts/{account}", "read", async (visi
         {entries === null ? null : (
           <LedgerPanel account={id} entries={entries} reader={readerOf(viewer)} cursor={cursor} />
         )}
-        {keys === null ? null : <KeysPanel account={id} keys={keys} mayOrder={mayOrder} />}
+        {keys === null ? null : (
+          <KeysPanel account={id} keys={keys} mayOrder={mayOrder} fault={fault} />
+        )}
         {secrets === null ? null : (
           <SecretsPanel account={id} secrets={secrets} mayOrder={mayOrder} />
         )}
       </div>
-      {mayOrder ? <GrantDialog account={id} now={Date.now()} /> : null}
+      {mayOrder ? <GrantDialog account={id} now={Date.now()} fault={fault} /> : null}
     </Layout>,
   );
-});
+}
 
 interface HeadProps {
   readonly visit: ViewerVisit<unknown>;

@@ -11,9 +11,10 @@ import { mapConcurrently } from "../../../map-concurrently.ts";
 import { may } from "../../../task-object/caller.ts";
 import { html } from "../../answer.ts";
 import { countText } from "../../format.ts";
+import { type FormFault, withFaultsIn } from "../../form-fault.ts";
 import { frameOf } from "../../frame.ts";
 import { order, seeOther } from "../../order.ts";
-import { formAction, viewerPage } from "../../page.ts";
+import { formAction, viewerPage, type ViewerVisit } from "../../page.ts";
 import { ApiDialog } from "../../parts/api-dialog.tsx";
 import { DialogButton } from "../../parts/dialog.tsx";
 import { Empty } from "../../parts/empty.tsx";
@@ -24,12 +25,16 @@ import { PageHead } from "../../parts/page-head.tsx";
 import { type Column, Table } from "../../parts/table.tsx";
 import { Time } from "../../parts/time.tsx";
 
+/** Id of the dialog that creates an account. */
+const CREATE = "create";
 const PAGE = 50;
 const CONCURRENCY = 6;
 const Query = z.object({ cursor: z._default(z.string().check(z.maxLength(64)), "") });
 
 /** The accounts of the relay with their balances; a viewer with an account key is led to the page of that account. */
-export const accountsPage = viewerPage("/accounts", "read", async (visit) => {
+export const accountsPage = viewerPage("/accounts", "read", (visit) => showAccounts(visit, null));
+
+async function showAccounts(visit: ViewerVisit, fault: FormFault | null): Promise<Response> {
   const { env, url, runtime, viewer } = visit;
   if (viewer.kind === "account") return seeOther(`/accounts/${viewer.id}`);
   const shards = shardsOf(env, runtime.config);
@@ -42,18 +47,24 @@ export const accountsPage = viewerPage("/accounts", "read", async (visit) => {
         sub="Clients of yours with credits, API keys and a callback secret of their own"
       >
         <ApiDialog origin={url.origin} paths={["/v1/accounts"]} />
-        {may(viewer, "administer") ? <CreateButton /> : null}
+        {may(viewer, "administer") ? <CreateButton fault={fault} /> : null}
       </PageHead>
       {found === null ? <NoList /> : <Accounts {...found} isFirst={cursor === ""} />}
     </Layout>,
   );
-});
+}
 
 /** Creates an account, or opens it when there is one with this id. */
 export const addAccount = formAction("/accounts", "administer", async (visit) => {
   const id = (visit.form.get("id") ?? "").trim();
-  await order(visit, createAccount, {}, { id });
-  return seeOther(`/accounts/${id}`);
+  return withFaultsIn(
+    { id: CREATE, typed: visit.form, fields: ["id"] },
+    async () => {
+      await order(visit, createAccount, {}, { id });
+      return seeOther(`/accounts/${id}`);
+    },
+    (fault) => showAccounts(visit, fault),
+  );
 });
 
 interface Row {
@@ -128,16 +139,23 @@ function NoList() {
   );
 }
 
-function CreateButton() {
+function CreateButton({ fault }: { readonly fault: FormFault | null }) {
   return (
     <>
-      <DialogButton opens="create" class="button button-main">
+      <DialogButton opens={CREATE} class="button button-main">
         Create an account
       </DialogButton>
-      <FormDialog id="create" title="Create an account" action="/accounts" send="Create">
+      <FormDialog
+        id={CREATE}
+        title="Create an account"
+        action="/accounts"
+        send="Create"
+        fault={fault}
+      >
         <Field
           label="Id"
           name="id"
+          fault={fault}
           required
           maxlength={64}
           pattern="[A-Za-z0-9_\-]+"

@@ -1,79 +1,32 @@
-import * as z from "zod/mini";
-import { createKey, revokeKey } from "../../../api/accounts/account-keys.ts";
 import type { StoredKey } from "../../../account/key-table.ts";
 import { DAY_MS } from "../../../core/time.ts";
-import { html } from "../../answer.ts";
-import { frameOf } from "../../frame.ts";
-import { order, seeOther } from "../../order.ts";
-import { formAction } from "../../page.ts";
-import { Code } from "../../parts/code.tsx";
+import type { FormFault } from "../../form-fault.ts";
 import { DialogButton } from "../../parts/dialog.tsx";
 import { Field, Select } from "../../parts/field.tsx";
 import { FormDialog } from "../../parts/form-dialog.tsx";
 import { Hostile } from "../../parts/hostile.tsx";
-import { Layout } from "../../parts/layout.tsx";
 import { Panel } from "../../parts/page-head.tsx";
 import { type Column, Table } from "../../parts/table.tsx";
 import { Time } from "../../parts/time.tsx";
 
-const Made = z.object({ key: z.optional(z.string()) });
 const ROLES = [
   ["full", "full: also redeliver, test, and read the secret"],
   ["read", "read: only look"],
 ] as const;
 
-/** Creates an API key, which only the answer shows, or imports one by its hash. */
-export const addKey = formAction("/accounts/{account}/keys", "administer", async (visit) => {
-  const { form, params } = visit;
-  const sha256 = (form.get("sha256") ?? "").trim().toLowerCase();
-  const answer = await order(visit, createKey, params, {
-    label: form.get("label") || null,
-    role: form.get("role"),
-    ...(sha256 !== "" && { sha256 }),
-  });
-  const { key } = Made.parse(await answer.json());
-  const path = `/accounts/${params.account}`;
-  if (key === undefined) return seeOther(`${path}?done=imported`);
-  return html(
-    <Layout title="New API key" frame={frameOf(visit)} section="accounts">
-      <dialog open class="dialog dialog-page" aria-labelledby="new-key">
-        <h2 id="new-key">New API key of {params.account}</h2>
-        <div class="stack-s">
-          <p>
-            <strong>Copy it now: it is shown only once.</strong> The relay keeps its hash and cannot
-            show it again.
-          </p>
-          <Code text={key} what="the key" />
-        </div>
-        <p class="buttons">
-          <a class="button button-main" href={path}>
-            I have stored the key
-          </a>
-        </p>
-      </dialog>
-    </Layout>,
-    201,
-  );
-});
-
-/** Revokes an API key of an account. */
-export const endKey = formAction(
-  "/accounts/{account}/keys/{key}/revoke",
-  "administer",
-  async (visit) => {
-    await order(visit, revokeKey, visit.params);
-    return seeOther(`/accounts/${visit.params.account}?done=revoked`);
-  },
-);
-
 interface KeysPanelProps {
   readonly account: string;
   readonly keys: readonly StoredKey[];
   readonly mayOrder: boolean;
+  /** Fault of a form of the page. */
+  readonly fault: FormFault | null;
 }
 
+/** Id of the dialog that creates a key, and of the one that imports a key. */
+export const [NEW_KEY, IMPORT_KEY] = ["new-key", "import-key"] as const;
+
 /** The API keys of an account, of which the relay knows only the hashes. */
-export function KeysPanel({ account, keys, mayOrder }: KeysPanelProps) {
+export function KeysPanel({ account, keys, mayOrder, fault }: KeysPanelProps) {
   const action = `/accounts/${account}/keys`;
   return (
     <Panel
@@ -81,10 +34,10 @@ export function KeysPanel({ account, keys, mayOrder }: KeysPanelProps) {
       aside={
         mayOrder ? (
           <span class="buttons">
-            <DialogButton opens="new-key" class="button button-small">
+            <DialogButton opens={NEW_KEY} class="button button-small">
               Create a key
             </DialogButton>
-            <DialogButton opens="import-key" class="button button-small">
+            <DialogButton opens={IMPORT_KEY} class="button button-small">
               Import by hash
             </DialogButton>
           </span>
@@ -101,7 +54,7 @@ export function KeysPanel({ account, keys, mayOrder }: KeysPanelProps) {
           rowId={({ id }) => `key-${id}`}
         />
       )}
-      {mayOrder ? <NewKeyDialogs action={action} /> : null}
+      {mayOrder ? <NewKeyDialogs action={action} fault={fault} /> : null}
     </Panel>
   );
 }
@@ -143,29 +96,48 @@ function revocation(action: string): Column<StoredKey> {
   };
 }
 
-function NewKeyDialogs({ action }: { readonly action: string }) {
+interface NewKeyDialogsProps extends Pick<KeysPanelProps, "fault"> {
+  readonly action: string;
+}
+
+function NewKeyDialogs({ action, fault }: NewKeyDialogsProps) {
+  const faultOf = (form: string) => (fault?.form === form ? fault : null);
+  const [refusedNew, refusedImport] = [faultOf(NEW_KEY), faultOf(IMPORT_KEY)];
   return (
     <>
-      <FormDialog id="new-key" title="Create an API key" action={action} send="Create">
-        <KeyFields of="new" />
+      <FormDialog
+        id={NEW_KEY}
+        title="Create an API key"
+        action={action}
+        send="Create"
+        fault={refusedNew}
+      >
+        <KeyFields of="new" fault={refusedNew} />
         <p class="muted small">The next page shows the key, only once.</p>
       </FormDialog>
-      <FormDialog id="import-key" title="Import a key by its hash" action={action} send="Import">
+      <FormDialog
+        id={IMPORT_KEY}
+        title="Import a key by its hash"
+        action={action}
+        send="Import"
+        fault={refusedImport}
+      >
         <p>Its owner keeps a key of another system. The relay never sees the key itself.</p>
         <Field
           label="SHA-256 of the key, in hex"
           name="sha256"
           pattern="\s*[0-9a-fA-F]{64}\s*"
           required
+          fault={refusedImport}
           hint={<code>printf %s "$KEY" | sha256sum</code>}
         />
-        <KeyFields of="import" />
+        <KeyFields of="import" fault={refusedImport} />
       </FormDialog>
     </>
   );
 }
 
-function KeyFields({ of }: { readonly of: string }) {
+function KeyFields({ of, fault }: { readonly of: string; readonly fault: FormFault | null }) {
   return (
     <>
       <Field
@@ -173,9 +145,10 @@ function KeyFields({ of }: { readonly of: string }) {
         name="label"
         id={`${of}-label`}
         maxlength={100}
+        fault={fault}
         hint="For your own lists, e.g. production."
       />
-      <Select label="Role" name="role" id={`${of}-role`} options={ROLES} />
+      <Select label="Role" name="role" id={`${of}-role`} options={ROLES} fault={fault} />
     </>
   );
 }

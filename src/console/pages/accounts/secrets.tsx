@@ -1,23 +1,10 @@
-import {
-  type CallbackSecrets,
-  rotateAccountSecrets,
-} from "../../../api/accounts/account-secrets.ts";
-import { order, seeOther } from "../../order.ts";
-import { formAction } from "../../page.ts";
+import type { CallbackSecrets } from "../../../api/accounts/account-secrets.ts";
 import { Copy } from "../../parts/copy.tsx";
 import { DialogButton } from "../../parts/dialog.tsx";
 import { FormDialog } from "../../parts/form-dialog.tsx";
 import { Panel } from "../../parts/page-head.tsx";
 
 const ROTATE = "rotate";
-
-/** Creates a new callback secret, unless one was created since the page was shown. */
-export const rotate = formAction("/accounts/{account}/rotate", "administer", async (visit) => {
-  const { form, params } = visit;
-  const generation = Number(form.get("generation"));
-  await order(visit, rotateAccountSecrets, params, { generation });
-  return seeOther(`/accounts/${params.account}?done=rotated`);
-});
 
 interface SecretsPanelProps {
   readonly account: string;

@@ -1,28 +1,32 @@
-import { redeliverTask } from "../../../api/tasks/redeliver-task.ts";
-import { accepted, taskClient } from "../../../api/tasks/task-client.ts";
-import { eraseStored } from "../../../api/tasks/erase-task.ts";
 import { may } from "../../../task-object/caller.ts";
-import { order } from "../../order.ts";
-import { formAction } from "../../page.ts";
+import type { FormFault } from "../../form-fault.ts";
 import { CloseButton, Dialog, DialogButton } from "../../parts/dialog.tsx";
+import { Field, FormIssue } from "../../parts/field.tsx";
 import { Icon } from "../../parts/icon.tsx";
-import { type ShownTask, taskIdOf, type TaskVisit } from "./data.ts";
+import type { ShownTask, TaskVisit } from "./data.ts";
 
 interface ActionsProps {
   readonly shown: ShownTask;
   readonly visit: TaskVisit;
+  /** Fault of the form that was sent; null for none. */
+  readonly fault: FormFault | null;
 }
 
+/** Id of the dialog that sends the callback again. */
+export const SEND_AGAIN = "send-again";
+
 /** The actions that the viewer may order for a task now, each in a dialog that says what will happen. */
-export function TaskActions({ shown, visit: { viewer } }: ActionsProps) {
+export function TaskActions({ shown, visit: { viewer }, fault }: ActionsProps) {
   const { facts } = shown;
   const isEnded = isEndedTask(shown);
   const isSettled = isEnded && isSettledTask(shown);
   return (
     <>
       {isSettled && facts.callback !== null && may(viewer, "redeliver") ? (
-        <SendAgain shown={shown} />
-      ) : null}
+        <SendAgain shown={shown} fault={fault} />
+      ) : (
+        <FormIssue fault={fault} />
+      )}
       {!isEnded && may(viewer, "operate") ? <Cancel shown={shown} /> : null}
       {isSettled && may(viewer, "administer") ? <Erase shown={shown} /> : null}
     </>
@@ -37,13 +41,14 @@ function isSettledTask({ task: { callback, credits } }: ShownTask): boolean {
   return callback?.status !== "sending" && credits?.state !== "refunding";
 }
 
-function SendAgain({ shown: { task } }: Pick<ActionsProps, "shown">) {
+function SendAgain({ shown: { task }, fault }: Pick<ActionsProps, "shown" | "fault">) {
+  const wanted = fault?.typed.get("attempts") ?? "1";
   return (
     <>
-      <DialogButton opens="send-again" class="button button-main" hotkey="r">
+      <DialogButton opens={SEND_AGAIN} class="button button-main" hotkey="r">
         <Icon name="send" /> Send again
       </DialogButton>
-      <Dialog id="send-again" title="Send the callback again">
+      <Dialog id={SEND_AGAIN} title="Send the callback again" isOpen={fault !== null}>
         <form class="stack-s" method="post" action={`/tasks/${task.id}/redeliver`}>
           <p>
             Starts another series at once, with the same body and the same <code>webhook-id</code>,
@@ -53,17 +58,26 @@ function SendAgain({ shown: { task } }: Pick<ActionsProps, "shown">) {
           <fieldset class="choice" aria-label="Attempts">
             {[1, 2, 3].map((count) => (
               <label>
-                <input type="radio" name="attempts" value={String(count)} checked={count === 1} />
+                <input
+                  type="radio"
+                  name="attempts"
+                  value={String(count)}
+                  checked={String(count) === wanted}
+                />
                 {count === 1 ? "1 attempt" : `${count} attempts`}
               </label>
             ))}
           </fieldset>
-          <label class="field">
-            <span>URL, which replaces the task's URL from now on</span>
-            <input type="url" name="callback_url" value={task.callback?.url} />
-          </label>
+          <Field
+            label="URL, which replaces the task's URL from now on"
+            name="callback_url"
+            type="url"
+            value={task.callback?.url}
+            fault={fault}
+          />
+          <FormIssue fault={fault} />
           <div class="buttons">
-            <CloseButton of="send-again">Close</CloseButton>
+            <CloseButton of={SEND_AGAIN}>Close</CloseButton>
             <button class="button button-main" type="submit">
               Send now
             </button>
@@ -123,37 +137,4 @@ function Erase({ shown: { task } }: Pick<ActionsProps, "shown">) {
       </Dialog>
     </>
   );
-}
-
-/** Orders a redelivery and redirects to the task. A form that is sent twice orders it only once. */
-export const sendAgain = formAction("/tasks/{id}/redeliver", "redeliver", async (visit) => {
-  const { form, params } = visit;
-  const body = {
-    attempts: Number(form.get("attempts") ?? 1),
-    callback_url: form.get("callback_url") || null,
-  };
-  await order(visit, redeliverTask, params, body, form.get("idempotency_key"));
-  return leadTo(`/tasks/${taskIdOf(params.id)}`);
-});
-
-/** Cancels a task and redirects to it. */
-export const cancel = formAction(
-  "/tasks/{id}/cancel",
-  "operate",
-  async ({ env, viewer, params }) => {
-    const id = taskIdOf(params.id);
-    accepted(await taskClient(env, id).apply({ type: "cancel" }, viewer));
-    return leadTo(`/tasks/${id}`);
-  },
-);
-
-/** Erases a task and redirects to the first page. */
-export const erase = formAction("/tasks/{id}/erase", "administer", async (visit) => {
-  const { env, runtime, viewer, params } = visit;
-  await eraseStored(taskIdOf(params.id), viewer, runtime, env);
-  return leadTo("/");
-});
-
-function leadTo(path: string): Response {
-  return new Response(null, { status: 303, headers: { Location: path } });
 }

@@ -1,13 +1,29 @@
+import type { FormFault } from "../../form-fault.ts";
+
 interface DoctorFormProps {
-  readonly taskId: string;
+  /** Path to which the form is sent. */
+  readonly action: string;
+  /** Further fields, by their names. */
+  readonly hidden?: Readonly<Record<string, string>>;
   readonly headers?: string;
   readonly body?: string;
+  readonly fault?: FormFault | null;
 }
 
 /** Form of the signature doctor, for the headers and the body that a server has received. */
-export function DoctorForm({ taskId, headers = "", body = "" }: DoctorFormProps) {
+export function DoctorForm({
+  action,
+  hidden = {},
+  headers = "",
+  body = "",
+  fault = null,
+}: DoctorFormProps) {
+  const issue = fault?.issues.get("headers");
   return (
-    <form class="stack-s doctor" method="post" action={`/tasks/${taskId}/verify`}>
+    <form class="stack-s doctor" method="post" action={action}>
+      {Object.entries(hidden).map(([name, value]) => (
+        <input type="hidden" name={name} value={value} />
+      ))}
       <p class="muted">
         Paste what your server has received. Any notation will do: lines of HTTP, JSON, options of
         curl, a printed map. Nothing is sent or stored.
@@ -18,16 +34,22 @@ export function DoctorForm({ taskId, headers = "", body = "" }: DoctorFormProps)
           name="headers"
           rows={4}
           required
+          {...(issue !== undefined && { "aria-invalid": "true" as const })}
           spellcheck={false}
           placeholder={"webhook-id: msg_…\nwebhook-timestamp: …\nwebhook-signature: v1,…"}
         >
-          {headers}
+          {fault?.typed.get("headers") ?? headers}
         </textarea>
       </label>
+      {issue === undefined ? null : (
+        <p class="field-error" role="alert">
+          {issue}
+        </p>
+      )}
       <label class="field">
         <span>Body, exactly as received</span>
         <textarea name="body" rows={4} spellcheck={false} placeholder={'{"id":"…'}>
-          {body}
+          {fault?.typed.get("body") ?? body}
         </textarea>
       </label>
       <div class="buttons">

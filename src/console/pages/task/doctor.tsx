@@ -19,26 +19,36 @@ const PATH = "/tasks/{id}/verify";
 /** The page of the signature doctor, which tells why a server refuses a callback. */
 export const doctorPage = viewerPage(PATH, "read", async (visit) => {
   callbackOf(await readShownTask(visit));
-  return doctorAnswer(visit, null, "", "");
+  return doctorAnswer(visit, null, { headers: "", body: "" });
 });
 
 /** Shows the verdict of the signature doctor on the request that a server has received. Changes nothing. */
 export const diagnose = formAction(PATH, "read", async (visit) => {
-  const { form, runtime, env, viewer } = visit;
+  const { form, viewer, env } = visit;
   await countRequest("LIMIT_LISTS", viewer, env);
   const callback = callbackOf(await readShownTask(visit));
-  const headers = form.get("headers") ?? "";
+  const received = receivedIn(form);
+  const verdict = await verdictOn(received, callback, Date.now(), visit.runtime, env);
+  return doctorAnswer(visit, verdict, received);
+});
+
+/** A callback as a server has received it, as it was pasted into a form. */
+export interface Pasted {
+  readonly headers: string;
+  readonly body: string;
+}
+
+/** Reads what was pasted into the form of the signature doctor. */
+export function receivedIn(form: URLSearchParams): Pasted {
   // Browsers send line ends in forms as CRLF; the body of a callback contains no line ends.
   const body = (form.get("body") ?? "").replaceAll("\r\n", "\n");
-  const verdict = await verdictOn({ headers, body }, callback, Date.now(), runtime, env);
-  return doctorAnswer(visit, verdict, headers, body);
-});
+  return { headers: form.get("headers") ?? "", body };
+}
 
 function doctorAnswer(
   visit: TaskVisit,
   verdict: Verdict | null,
-  headers: string,
-  body: string,
+  pasted: Pasted,
 ): Promise<Response> {
   const { id } = visit.params;
   return html(
@@ -49,13 +59,14 @@ function doctorAnswer(
       />
       <div class="stack">
         {verdict === null ? null : <VerdictView verdict={verdict} />}
-        <DoctorForm taskId={id} headers={headers} body={body} />
+        <DoctorForm action={`/tasks/${id}/verify`} {...pasted} />
       </div>
     </Layout>,
   );
 }
 
-function VerdictView({
+/** Shows what the signature doctor has found. */
+export function VerdictView({
   verdict: { verdict, faults, signed_by, attempt, age_s },
 }: {
   readonly verdict: Verdict;

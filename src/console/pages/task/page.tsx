@@ -1,6 +1,7 @@
 import { linkOrigin } from "../../../api/http/link-origin.ts";
 import { html } from "../../answer.ts";
 import { durationText } from "../../format.ts";
+import type { FormFault } from "../../form-fault.ts";
 import { frameOf } from "../../frame.ts";
 import { taskIncident } from "../../incident.ts";
 import { linkEndOf } from "../../link-life.ts";
@@ -26,27 +27,30 @@ import { Story } from "./story.tsx";
 import { TrackingPanel } from "./tracking.tsx";
 
 /** The page of one task: what happened, what comes next, and what its client saw. */
-export const taskPage = viewerPage("/tasks/{id}", "read", async (visit) => {
+export const taskPage = viewerPage("/tasks/{id}", "read", (visit) => showTask(visit, null));
+
+/** Answers with the page of a task. @param fault of the form that was sent; null for none. */
+export async function showTask(visit: TaskVisit, fault: FormFault | null): Promise<Response> {
   const shown = await readShownTask(visit);
   const { task } = shown;
   const seen = await seenOf(visit, shown);
   return html(
     <Layout title={`Task ${task.id.slice(0, 8)}`} frame={frameOf(visit)} section="tasks" isLive>
-      <Head shown={shown} visit={visit} />
+      <Head shown={shown} visit={visit} fault={fault} />
       <div class="task-page">
         <Life shown={shown} visit={visit} />
         {seen === null ? null : <SeenPanel seen={seen} taskId={task.id} />}
       </div>
     </Layout>,
   );
-});
+}
 
 interface Shown {
   readonly shown: ShownTask;
   readonly visit: TaskVisit;
 }
 
-function Head({ shown, visit }: Shown) {
+function Head({ shown, visit, fault }: Shown & { readonly fault: FormFault | null }) {
   const { task } = shown;
   const sub = (
     <span class="task-sub">
@@ -67,7 +71,7 @@ function Head({ shown, visit }: Shown) {
       <Neighbour by={-1} icon="back" hotkey="[" label="Task before" />
       <Neighbour by={1} icon="arrow" hotkey="]" label="Next task" />
       <ApiDialog origin={linkOrigin(visit.env, visit.request)} paths={apiPaths(shown)} />
-      <TaskActions shown={shown} visit={visit} />
+      <TaskActions shown={shown} visit={visit} fault={fault} />
     </PageHead>
   );
 }

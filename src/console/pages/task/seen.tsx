@@ -72,7 +72,7 @@ export function SeenPanel({ seen, taskId }: { readonly seen: Seen; readonly task
           />
         </Panel>
         <Panel title="Why does my server refuse it?">
-          <DoctorForm taskId={taskId} />
+          <DoctorForm action={`/tasks/${taskId}/verify`} />
         </Panel>
       </div>
     </section>

@@ -1,0 +1,51 @@
+import { Problem } from "../api/http/problem.ts";
+import { PROBLEMS } from "../api/http/problem-list.ts";
+
+/** A form that was refused: what was typed into it, and what is wrong with it. */
+export interface FormFault {
+  /** Id of the form, or of its dialog. */
+  readonly form: string;
+  readonly typed: URLSearchParams;
+  /** Fault of each wrong field, by the name of the field. */
+  readonly issues: ReadonlyMap<string, string>;
+  /** What is wrong besides the fields; null for nothing. */
+  readonly text: string | null;
+}
+
+interface RefusableForm {
+  /** Id of the form, or of its dialog. */
+  readonly id: string;
+  readonly typed: URLSearchParams;
+  /** Names of the fields of the form; faults of other members are shown beside the button. */
+  readonly fields: readonly string[];
+}
+
+/**
+ * Gives an order, and answers a refusal for which the form can be corrected with the page of the form: what was
+ * typed stays, and the faults stand beside their fields.
+ * @param show answers with the page of the form.
+ * @throws Problem for every other refusal, e.g. `forbidden`, and when the page of the form cannot be shown.
+ */
+export async function withFaultsIn(
+  { id: form, typed, fields }: RefusableForm,
+  act: () => Promise<Response>,
+  show: (fault: FormFault) => Promise<Response>,
+): Promise<Response> {
+  try {
+    return await act();
+  } catch (error) {
+    if (!(error instanceof Problem)) throw error;
+    const { status } = PROBLEMS[error.code];
+    if (status !== 400 && status !== 409 && status !== 429) throw error;
+    const { issues = [], detail } = error.details;
+    const named = issues.map(({ path, message }) => [path.slice(1), message] as const);
+    const own = named.filter(([name]) => fields.includes(name));
+    const rest = named.filter(([name]) => !fields.includes(name));
+    const text = rest.map(([name, message]) => `${name} ${message}`).join("; ");
+    const isUnnamed = named.length === 0;
+    const fault = { form, typed, issues: new Map(own), text: isUnnamed ? detail : text || null };
+    const page = await show(fault).catch(() => null);
+    if (page === null) throw error;
+    return new Response(page.body, { status, headers: page.headers });
+  }
+}

@@ -1,0 +1,101 @@
+import { findAccount } from "../../api/accounts/account-client.ts";
+import { validate } from "../../api/http/body.ts";
+import { AccountId, TaskId } from "../../api/http/fields.ts";
+import { invalidRequest } from "../../api/http/problem.ts";
+import { countRequest } from "../../api/http/rate-limit.ts";
+import { verdictOn } from "../../api/tasks/verify-callback.ts";
+import { sampleMessage, sendTest, TestOrder } from "../../api/test-callback.ts";
+import type { Account } from "../../core/record/task.ts";
+import { SECOND_MS } from "../../core/time.ts";
+import type { CallbackFacts } from "../../core/views/task-facts.ts";
+import { accountOf } from "../../task-object/caller.ts";
+import { withFaultsIn } from "../form-fault.ts";
+import { formAction, type FormVisit } from "../page.ts";
+import { searchTarget } from "../search.ts";
+import { type SentTest, showTest, type TestFields } from "./send-test.tsx";
+import { callbackOf, readShownTask } from "./task/data.ts";
+import { receivedIn } from "./task/doctor.tsx";
+
+/** Sends a test callback, and shows what was sent and what the server answered. */
+export const runTest = formAction("/test", "redeliver", async (visit) => {
+  const { form, viewer: caller, env, runtime, url } = visit;
+  const fields = fieldsIn(form);
+  return withFaultsIn(
+    { id: "test", typed: form, fields: ["callback_url", "status", "account"] },
+    async () => {
+      const { callback_url, status } = fields;
+      const body = validate(TestOrder, { callback_url, status });
+      await countRequest("LIMIT_TESTS", caller, env);
+      const account = await signingAccount(visit, fields);
+      const result = await sendTest({ env, runtime, caller, origin: url.origin, body }, account);
+      const { "X-Task-Id": id = "", "X-Timestamp": sentAt } = result.request.headers;
+      return showTest(visit, { fields, result, sent: { id, sentAt: Number(sentAt) } });
+    },
+    (fault) => showTest(visit, { fields, fault }),
+  );
+});
+
+/** Judges what a server has received: of the test that was sent before, or of the task that the headers name. */
+export const diagnoseTest = formAction("/test/verify", "redeliver", async (visit) => {
+  const { form, viewer, runtime, env } = visit;
+  await countRequest("LIMIT_LISTS", viewer, env);
+  const fields = fieldsIn(form);
+  const [sent, received] = [sentIn(form), receivedIn(form)];
+  const named = searchTarget(received.headers);
+  const id = named?.kind === "task" ? named.id : null;
+  if (sent === null && id === null) {
+    const text = "The headers name no task. Paste webhook-id too, or send a test first.";
+    const fault = { form: "doctor", typed: form, issues: new Map([["headers", text]]), text: null };
+    return showTest(visit, { fields, fault }, 400);
+  }
+  const facts =
+    sent === null
+      ? callbackOf(await readShownTask({ ...visit, params: { id: id ?? "" } }))
+      : factsOf(sent, fields, await signingAccount(visit, fields), visit.url.origin);
+  const verdict = await verdictOn(received, facts, Date.now(), runtime, env);
+  return showTest(visit, { fields, sent, received, verdict });
+});
+
+function fieldsIn(form: URLSearchParams): TestFields {
+  const text = (name: string) => (form.get(name) ?? "").trim();
+  return { callback_url: text("callback_url"), status: text("status"), account: text("account") };
+}
+
+/** Reads from the form of the doctor which test was sent before; null for none. */
+function sentIn(form: URLSearchParams): SentTest | null {
+  const id = TaskId.safeParse(form.get("sample"));
+  const sentAt = Number(form.get("sent_at"));
+  return id.success && Number.isSafeInteger(sentAt) ? { id: id.data, sentAt } : null;
+}
+
+/** Finds the account whose secret signs a test: that of the viewer, or the one that an operator has chosen. */
+async function signingAccount(
+  { viewer, env }: FormVisit<unknown>,
+  { account: chosen }: TestFields,
+): Promise<Account | null> {
+  const own = accountOf(viewer) ?? chosen;
+  if (own === "") return null;
+  const id = AccountId.safeParse(own);
+  const account = id.success ? await findAccount(env, id.data) : null;
+  if (account !== null) return account;
+  throw invalidRequest([{ path: "/account", message: "is no account of this relay" }]);
+}
+
+/** Computes the callback of a test again, which is not stored. */
+function factsOf(
+  { id, sentAt }: SentTest,
+  { callback_url: url, status }: TestFields,
+  account: Account | null,
+  origin: string,
+): CallbackFacts {
+  const startedAt = sentAt * SECOND_MS;
+  const result = status === "failed" ? "failed" : "completed";
+  const attempt = { number: 1, series: 1, dueAt: null, startedAt, url, sentDigest: null };
+  return {
+    message: sampleMessage(id, result, account, origin, startedAt),
+    url,
+    attempts: [{ ...attempt, durationMs: null, outcome: null }],
+    nextAttemptAt: null,
+    series: { number: 1, total: 1, started: 1 },
+  };
+}
