@@ -6,6 +6,7 @@ import { apiDoc } from "./docs/api.ts";
 import { configurationDoc } from "./docs/configuration.ts";
 import { errorsDoc } from "./docs/errors.ts";
 import { openApiText } from "./openapi/document.ts";
+import { workerdConfig } from "./self-host/workerd-config.ts";
 
 const inTree = (path: string) => join(import.meta.dirname, "..", path);
 const write = (path: string, text: string) => writeFileSync(inTree(path), text);
@@ -18,4 +19,5 @@ rewrite("docs/configuration.md", configurationDoc);
 const openApi = openApiText();
 write("openapi.json", openApi);
 rewrite("docs/api.md", (page) => apiDoc(page, JSON.parse(openApi)));
+write("ops/workerd.capnp", workerdConfig());
 for (const [name, text] of await vectorFiles()) write(`conformance/${name}`, text);

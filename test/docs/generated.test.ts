@@ -2,11 +2,13 @@ import { expect, it } from "vitest";
 import API_PAGE from "../../docs/api.md?raw";
 import CONFIGURATION_PAGE from "../../docs/configuration.md?raw";
 import ERRORS_PAGE from "../../docs/errors.md?raw";
+import WORKERD_CONFIG from "../../ops/workerd.capnp?raw";
 import openApi from "../../openapi.json" with { type: "json" };
 import { apiDoc } from "../../scripts/docs/api.ts";
 import { configurationDoc } from "../../scripts/docs/configuration.ts";
 import { errorsDoc } from "../../scripts/docs/errors.ts";
 import { fillRegions } from "../../scripts/docs/regions.ts";
+import { workerdConfig } from "../../scripts/self-host/workerd-config.ts";
 
 const DOCUMENTS = [
   [
@@ -22,6 +24,7 @@ const DOCUMENTS = [
     CONFIGURATION_PAGE,
     configurationDoc,
   ],
+  ["ops/workerd.capnp", "the names of all variables", WORKERD_CONFIG, workerdConfig],
 ] as const;
 
 it.each(DOCUMENTS)(

@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { basename, join, resolve } from "node:path";
 import { promisify } from "node:util";
 import * as z from "zod";
+import { configText, workerText } from "../../../scripts/self-host/workerd-text.ts";
 import { Child, QUIET_ENV, ROOT, WRANGLER } from "./child.ts";
 import { Client } from "./client.ts";
 import { freePort } from "./loopback.ts";
@@ -44,7 +45,7 @@ const BOUND_WORKER = `const bound :Workerd.Worker = (
   bindings = [(name = "RELAY", service = (name = "relay", entrypoint = "Relay"))],
 );`;
 const boundSocket = (port: number) =>
-  `(name = "bound-http", address = "127.0.0.1:${port}", http = (), service = "bound"),`;
+  `(name = "bound-http", address = "127.0.0.1:${port}", http = (), service = "bound")`;
 
 const NativeWorkerd = z.object({ default: z.string() });
 const require = createRequire(import.meta.url);
@@ -68,6 +69,7 @@ export class Workerd implements AsyncDisposable {
   readonly #command: readonly string[];
   readonly #objectScript: string | null;
   readonly #bound: BoundWorker | null;
+  #vars: Vars = {};
   #child: Child | null = null;
   #earlierOutput = "";
 
@@ -141,13 +143,21 @@ export class Workerd implements AsyncDisposable {
     await this.kill9();
     const config = join(this.#home, "config.capnp");
     if (script !== null) await writeFile(join(this.#home, "index.js"), script);
-    if (vars !== "kept") await writeFile(config, this.#config(vars));
+    if (vars !== "kept") {
+      this.#vars = vars;
+      await writeFile(config, this.#config(vars));
+    }
     if (this.#objectScript !== null) {
       await writeFile(join(this.#home, "objects.js"), this.#objectScript);
     }
     if (this.#bound !== null) await writeFile(join(this.#home, "bound.js"), this.#bound.script);
     const [command = "", ...args] = this.#command;
-    this.#child = new Child(command, [...args, config], process.env);
+    const options = [
+      `--socket-addr=http=127.0.0.1:${this.#port}`,
+      `--directory-path=disk=${this.storage}`,
+    ];
+    const env = { ...process.env, ...this.#vars };
+    this.#child = new Child(command, [...args, ...options, config], env);
     await this.#child.answering(`${this.url}/healthz`);
   }
 
@@ -157,62 +167,21 @@ export class Workerd implements AsyncDisposable {
   }
 
   #config(vars: Vars): string {
-    const isSplit = this.#objectScript !== null;
+    const variables = Object.keys(vars);
+    const home = this.#objectScript === null ? "relay" : "objects";
     const bound = this.#bound;
-    const objects = isSplit ? worker("objects", "objects", vars, true) : "";
-    return `using Workerd = import "/workerd/workerd.capnp";
-const config :Workerd.Config = (
-  services = [
-    (name = "relay", worker = .relay),
-    ${isSplit ? '(name = "objects", worker = .objects),' : ""}
-    ${bound === null ? "" : '(name = "bound", worker = .bound),'}
-    (name = "disk", disk = (path = ${JSON.stringify(this.storage)}, writable = true)),
-    (name = "network", network = (
-      allow = ["public", "private"],
-      tlsOptions = (trustBrowserCas = true),
-    )),
-  ],
-  # The memory of an isolate on Cloudflare.
-  v8Flags = ["--max-old-space-size=128"],
-  sockets = [
-    (name = "http", address = "127.0.0.1:${this.#port}", http = (), service = "relay"),
-    ${bound === null ? "" : boundSocket(bound.port)}
-  ],
-);
-${bound === null ? "" : BOUND_WORKER}
-${worker("relay", isSplit ? "objects" : "relay", vars, !isSplit)}
-${objects}`;
+    const services = [
+      ...(home === "relay" ? [] : ['(name = "objects", worker = .objects)']),
+      ...(bound === null ? [] : ['(name = "bound", worker = .bound)']),
+    ];
+    const sockets = bound === null ? [] : [boundSocket(bound.port)];
+    return [
+      configText({ services, sockets, allow: ["public", "private"] }),
+      workerText({ name: "relay", home, variables }),
+      home === "relay" ? "" : workerText({ name: home, home, variables }),
+      bound === null ? "" : BOUND_WORKER,
+    ].join("");
   }
-}
-
-/**
- * Describes a Worker whose namespaces are in the Worker `home`.
- * @param isHome true when this Worker is that one.
- */
-function worker(name: string, home: string, vars: Vars, isHome: boolean): string {
-  const file = name === "relay" ? "index.js" : `${name}.js`;
-  const texts = Object.entries(vars).map(
-    ([variable, text]) => `(name = "${variable}", text = ${JSON.stringify(text)}),`,
-  );
-  const namespaces = `durableObjectNamespaces = [
-    (className = "TaskObject", uniqueKey = "tasks", enableSql = true),
-    (className = "AccountObject", uniqueKey = "accounts", enableSql = true),
-  ],
-  durableObjectStorage = (localDisk = "disk"),`;
-  const classIn = (className: string) => `(className = "${className}", serviceName = "${home}")`;
-  return `const ${name} :Workerd.Worker = (
-  modules = [(name = "${file}", esModule = embed "${file}")],
-  compatibilityDate = "2026-10-20",
-  compatibilityFlags = ["global_fetch_strictly_public"],
-  globalOutbound = "network",
-  bindings = [
-    (name = "TASKS", durableObjectNamespace = ${classIn("TaskObject")}),
-    (name = "ACCOUNTS", durableObjectNamespace = ${classIn("AccountObject")}),
-    ${texts.join("\n    ")}
-  ],
-  ${isHome ? namespaces : ""}
-);
-`;
 }
 
 async function makeBundle(entry: string): Promise<Bundle> {

@@ -1,0 +1,79 @@
+/**
+ * Parts of a configuration of workerd (`workerd.capnp` of its sources has the schema) that serves the relay.
+ * `ops/workerd.capnp`, for machines of one's own, and the tests' relays are made of them.
+ */
+
+/** Date and flags with which the relay runs everywhere (wrangler.toml). */
+const COMPATIBILITY = `compatibilityDate = "2026-10-20",
+  compatibilityFlags = ["global_fetch_strictly_public"],`;
+
+/** A Worker of the configuration: its name, and whether it has the objects of the relay. */
+interface WorkerOptions {
+  readonly name: string;
+  /** Name of the Worker that has the objects, which may be this one. */
+  readonly home: string;
+  /** Variables that workerd takes from its environment; the relay sees those that are missing as not set. */
+  readonly variables: readonly string[];
+}
+
+/** What a configuration has besides the relay, as entries of their lists in the text of workerd. */
+interface ConfigOptions {
+  readonly services?: readonly string[];
+  readonly sockets?: readonly string[];
+  /** Addresses that the relay may connect to, by name resolution or not. */
+  readonly allow: readonly string[];
+}
+
+/**
+ * Describes the services of the configuration. The address of the socket `http` and the directory of the
+ * objects, `disk`, are options of `workerd serve`.
+ */
+export function configText({ services = [], sockets = [], allow }: ConfigOptions): string {
+  const allowed = allow.map((address) => `"${address}"`).join(", ");
+  return `using Workerd = import "/workerd/workerd.capnp";
+
+const config :Workerd.Config = (
+  services = [
+    (name = "relay", worker = .relay),
+    (name = "disk", disk = (writable = true)),
+    (name = "network", network = (allow = [${allowed}], tlsOptions = (trustBrowserCas = true))),${linesOf(services)}
+  ],
+  # The memory of an isolate on Cloudflare.
+  v8Flags = ["--max-old-space-size=128"],
+  sockets = [
+    (name = "http", http = (), service = "relay"),${linesOf(sockets)}
+  ],
+);
+`;
+}
+
+const linesOf = (entries: readonly string[]) => entries.map((entry) => `\n    ${entry},`).join("");
+
+/** Describes a Worker of the relay, whose code is the file `index.js`, or for another one `<name>.js`. */
+export function workerText({ name, home, variables }: WorkerOptions): string {
+  const file = name === "relay" ? "index.js" : `${name}.js`;
+  const namespace = (binding: string, className: string) =>
+    `(name = "${binding}", durableObjectNamespace = (className = "${className}", serviceName = "${home}")),`;
+  const bindings = [
+    namespace("TASKS", "TaskObject"),
+    namespace("ACCOUNTS", "AccountObject"),
+    ...variables.map((variable) => `(name = "${variable}", fromEnvironment = "${variable}"),`),
+  ];
+  return `
+const ${name} :Workerd.Worker = (
+  modules = [(name = "${file}", esModule = embed "${file}")],
+  ${COMPATIBILITY}
+  globalOutbound = "network",${name === home ? OBJECTS : ""}
+  bindings = [${bindings.map((binding) => `\n    ${binding}`).join("")}
+  ],
+);
+`;
+}
+
+/** The classes of the objects, one SQLite file each below the directory `disk`. */
+const OBJECTS = `
+  durableObjectNamespaces = [
+    (className = "TaskObject", uniqueKey = "tasks", enableSql = true),
+    (className = "AccountObject", uniqueKey = "accounts", enableSql = true),
+  ],
+  durableObjectStorage = (localDisk = "disk"),`;
