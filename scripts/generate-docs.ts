@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { vectorFiles } from "./conformance/vectors.ts";
 import { apiDoc } from "./docs/api.ts";
 import { configurationDoc } from "./docs/configuration.ts";
+import { readmeDoc } from "./docs/deploy-button.ts";
 import { errorsDoc } from "./docs/errors.ts";
 import { openApiText } from "./openapi/document.ts";
 import { workerdConfig } from "./self-host/workerd-config.ts";
@@ -16,6 +17,8 @@ const rewrite = (path: string, doc: (page: string) => string) =>
 
 write("docs/errors.md", errorsDoc());
 rewrite("docs/configuration.md", configurationDoc);
+const manifest: object = JSON.parse(readFileSync(inTree("package.json"), "utf8"));
+rewrite("README.md", (page) => readmeDoc(page, manifest));
 const openApi = openApiText();
 write("openapi.json", openApi);
 rewrite("docs/api.md", (page) => apiDoc(page, JSON.parse(openApi)));

@@ -1,22 +1,29 @@
 import { randomBytes } from "node:crypto";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { type EnvironmentName, ENVIRONMENTS } from "./environments.ts";
 
 const root = join(import.meta.dirname, "..");
 
-/**
- * Files that hold the secrets of the relay: one for `wrangler dev`, one for `wrangler deploy --secrets-file`.
- */
-const FILES = [".dev.vars", ".secrets"] as const;
+/** Files that hold the secrets of the relay: one for `wrangler dev`, one for its deployment. */
+const FILES: Readonly<Record<EnvironmentName, readonly string[]>> = {
+  production: [".dev.vars", ENVIRONMENTS.production.secretsFile],
+  preview: [ENVIRONMENTS.preview.secretsFile],
+};
 
 /** Generates the secrets that the relay needs, in files. Files that exist are left unchanged. */
-export function writeSecrets(): { readonly file: string; readonly isNew: boolean }[] {
-  return FILES.map((file) => ({ file, isNew: writeIfAbsent(join(root, file), generateSecrets()) }));
+export function writeSecrets(
+  environment: EnvironmentName = "production",
+): { readonly file: string; readonly isNew: boolean }[] {
+  return FILES[environment].map((file) => ({
+    file,
+    isNew: writeIfAbsent(join(root, file), generateSecrets()),
+  }));
 }
 
 /** Generates the secrets and prints for each file whether it was written or kept. */
-export function reportSecrets(): void {
-  for (const { file, isNew } of writeSecrets()) {
+export function reportSecrets(environment: EnvironmentName): void {
+  for (const { file, isNew } of writeSecrets(environment)) {
     console.log(`${file} ${isNew ? "written" : "kept as it is"}`);
   }
 }

@@ -24,8 +24,9 @@ try {
 async function setUp(args: readonly string[]): Promise<void> {
   if (args.includes("--help")) return console.log(USAGE);
   const options = args.length > 0 || !isTerminal() ? optionsOf(args) : await askOnTerminal();
-  apply(options);
-  reportSecrets();
+  const { environment = "production", ...settings } = options;
+  if (environment === "production") apply(settings);
+  reportSecrets(environment);
 }
 
 function apply(options: SetupOptions): void {

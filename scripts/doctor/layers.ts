@@ -10,7 +10,7 @@ export interface Layer {
 }
 
 const EXEMPT =
-  "turn Bot Fight Mode off and skip Browser Integrity Check, bot rules and managed rules for /hooks/ (docs/configuration.md)";
+  "turn Bot Fight Mode off and skip Browser Integrity Check, bot rules and managed rules for /hooks/ (docs/deploy.md)";
 const ROUTE =
   "deploy with this host as custom domain: npm run setup -- --domain <host>, then npx wrangler deploy";
 const ADDRESS = "use the host name of the relay, not an IP address or another name, in --url";

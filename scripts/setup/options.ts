@@ -1,4 +1,5 @@
 import { parseArgs } from "node:util";
+import { type EnvironmentName, isEnvironmentName } from "../environments.ts";
 import { JURISDICTIONS, LOCATION_HINTS } from "../../src/config/placement.ts";
 
 /**
@@ -6,6 +7,8 @@ import { JURISDICTIONS, LOCATION_HINTS } from "../../src/config/placement.ts";
  * unchanged.
  */
 export interface SetupOptions {
+  /** Environment whose secrets are generated; the other options are settings of production. */
+  readonly environment?: EnvironmentName;
   readonly domain?: string;
   /** Jurisdiction in which the Durable Objects store their data; `none` removes the setting. */
   readonly jurisdiction?: string;
@@ -36,13 +39,16 @@ export const USAGE = `Usage: npm run setup -- [options]
   --index on|off         lists and statistics, in a D1 database
   --queue, --no-queue    write the index through a queue
   --plan free|paid       paid limits the CPU time of a request
+  --env preview          only generates the secrets of the preview; its settings stand under [env.preview]
 
 What each does: docs/configuration.md#npm-run-setup`;
 const HOST = /^(?=.{4,253}$)([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z][a-z0-9-]{0,61}[a-z0-9]$/;
 
 /** Reads the options of `npm run setup` from the command line. @throws WrongOption */
 export function optionsOf(args: readonly string[]): SetupOptions {
-  const { domain, jurisdiction, location, index, queue, plan } = parsed(args);
+  const { env, ...settings } = parsed(args);
+  if (env !== undefined && env !== "production") return { environment: previewOf(env, settings) };
+  const { domain, jurisdiction, location, index, queue, plan } = settings;
   return checked({
     ...(domain !== undefined && { domain }),
     ...(jurisdiction !== undefined && { jurisdiction }),
@@ -69,10 +75,17 @@ export function checked(options: SetupOptions): SetupOptions {
   return { ...options, ...(domain !== undefined && { domain }) };
 }
 
+function previewOf(name: string, settings: object): EnvironmentName {
+  if (!isEnvironmentName(name)) throw new WrongOption("--env must be production or preview");
+  if (Object.keys(settings).length === 0) return name;
+  throw new WrongOption("--env preview goes with no other option: edit [env.preview] by hand");
+}
+
 function parsed(args: readonly string[]) {
   try {
     const text = { type: "string" } as const;
-    const options = { domain: text, jurisdiction: text, location: text, index: text, plan: text };
+    const places = { jurisdiction: text, location: text };
+    const options = { env: text, domain: text, ...places, index: text, plan: text };
     const { values } = parseArgs({
       args: [...args],
       options: { ...options, queue: { type: "boolean" } },

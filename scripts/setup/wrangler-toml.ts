@@ -11,6 +11,8 @@ export class UnexpectedToml extends Error {}
 type IsWanted = (active: string) => boolean;
 
 const HEADER = /^\[/;
+/** Header of the first table of an environment; wrangler's environments stand at the end of the file. */
+const ENVIRONMENT = /^\[\[?env\./m;
 const COMMENT = /^#\s?/;
 
 /**
@@ -45,11 +47,12 @@ export function setKey(
 }
 
 /**
- * Returns the value of a key of a TOML text, as TOML, from a line that is not a comment; null when there is
- * no such line.
+ * Returns the value of a key of a TOML text, as TOML, from a line that is not a comment and not under an
+ * environment (`[env.…]`); null when there is no such line.
  */
 export function readKey(toml: string, key: string): string | null {
-  const line = toml.split("\n").find((each) => new RegExp(`^${key}\\s*=`).test(each));
+  const [shared = ""] = toml.split(ENVIRONMENT);
+  const line = shared.split("\n").find((each) => new RegExp(`^${key}\\s*=`).test(each));
   return line === undefined ? null : (partsOf(line, key)?.value ?? null);
 }
 

@@ -3,14 +3,23 @@ import API_PAGE from "../../docs/api.md?raw";
 import CONFIGURATION_PAGE from "../../docs/configuration.md?raw";
 import ERRORS_PAGE from "../../docs/errors.md?raw";
 import WORKERD_CONFIG from "../../ops/workerd.capnp?raw";
+import README from "../../README.md?raw";
 import openApi from "../../openapi.json" with { type: "json" };
+import manifest from "../../package.json" with { type: "json" };
 import { apiDoc } from "../../scripts/docs/api.ts";
 import { configurationDoc } from "../../scripts/docs/configuration.ts";
+import { readmeDoc } from "../../scripts/docs/deploy-button.ts";
 import { errorsDoc } from "../../scripts/docs/errors.ts";
 import { fillRegions } from "../../scripts/docs/regions.ts";
 import { workerdConfig } from "../../scripts/self-host/workerd-config.ts";
 
 const DOCUMENTS = [
+  [
+    "README.md",
+    "the member repository of package.json",
+    README,
+    (page: string) => readmeDoc(page, manifest),
+  ],
   [
     "docs/api.md",
     "the description of the API in openapi.json",
@@ -41,3 +50,18 @@ it("fillRegions replaces the text between the marks of a region, keeps all other
   expect(() => fillRegions(page, { one: "new", two: "more" })).toThrow("lacks the region two");
   expect(() => fillRegions(page, {})).toThrow("the region one is unknown");
 });
+
+const BUTTON = "https://deploy.workers.cloudflare.com/?url=";
+
+it.each([
+  ["github:acme/task-relay", `${BUTTON}https://github.com/acme/task-relay)`],
+  ["acme/task-relay", `${BUTTON}https://github.com/acme/task-relay)`],
+  [{ url: "git+https://gitlab.com/acme/relay.git" }, `${BUTTON}https://gitlab.com/acme/relay)`],
+  [undefined, "once `repository` in `package.json` names"],
+  ["https://git.example.com/acme/relay", "once `repository` in `package.json` names"],
+])(
+  "the deploy button of README.md, when package.json names the repository %j, reads: %s",
+  (named, expected) => {
+    expect(readmeDoc(README, { repository: named })).toContain(expected);
+  },
+);

@@ -80,6 +80,7 @@ function runnable(code: string, { relay, ownReceiver, receiver }: Addresses): st
     })
     .replaceAll("whsec_…", "$CALLBACK_SECRET")
     .replaceAll("npx wrangler deploy", "npx wrangler deploy --dry-run")
+    .replaceAll("npm run deploy:first", "npm run deploy -- --dry-run")
     .replaceAll(/npm test$/gm, "npx vitest run --project core test/core/outcome.test.ts");
 }
 

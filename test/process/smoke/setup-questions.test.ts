@@ -16,6 +16,11 @@ it("npm run setup warns that the relay has no domain of its own until --domain s
   expect(warnings(setup("--domain", "relay.example.com"))).toEqual([]);
 });
 
+it("npm run setup takes a PUBLIC_URL of the preview for no domain of production", () => {
+  const edited = SHIPPED.replace("[env.preview.vars]", '$&\nPUBLIC_URL = "https://p.example.com"');
+  expect(warnings(edited).join()).toContain("No domain is set");
+});
+
 it.each([
   ["--jurisdiction eu", "JURISDICTION places only objects", "--jurisdiction eu,"],
   ["--location weur", "LOCATION_HINT places only objects", "--location weur,"],

@@ -1,6 +1,7 @@
 import { spawnSync } from "node:child_process";
 import {
   cpSync,
+  existsSync,
   mkdirSync,
   mkdtempSync,
   readFileSync,
@@ -49,17 +50,18 @@ function setup(...args: readonly string[]): void {
   writeFileSync(tomlPath(), edit(toml(), optionsOf(args)));
 }
 
-/** Reads the copy as wrangler reads it. */
-function configured() {
+/** Reads an environment of the copy as wrangler reads it; by default production. */
+function configured(env?: string) {
   const { workers_dev, routes, vars, d1_databases, queues, limits } = readConfig({
     config: tomlPath(),
+    env,
   });
   return { workers_dev, routes, vars, d1_databases, queues, limits };
 }
 
 /** Reads the files of generated secrets. */
-function secretFiles() {
-  return [".dev.vars", ".secrets"].map((file) => {
+function secretFiles(files: readonly string[] = [".dev.vars", ".secrets"]) {
+  return files.map((file) => {
     const path = join(copy, file);
     return { content: readFileSync(path, "utf8"), mode: statSync(path).mode };
   });
@@ -131,11 +133,37 @@ it.each(Object.entries(CONFIGURED))(
   },
 );
 
+it("npm run setup --env preview generates the secrets of the preview once, in a file that only their owner can read, and neither other secrets nor a change of wrangler.toml", () => {
+  const before = toml();
+  const { status, output } = runSetup("--env", "preview");
+  expect([status, output]).toEqual([0, ".secrets.preview written\n"]);
+  const [file] = secretFiles([".secrets.preview"]);
+  expect(file?.content).toMatch(SECRET_LINES);
+  expect((file?.mode ?? 0) & 0o777).toBe(0o600);
+  expect(existsSync(join(copy, ".secrets"))).toBe(false);
+  expect(runSetup("--env", "preview").output).toBe(".secrets.preview kept as it is\n");
+  expect([toml(), secretFiles([".secrets.preview"])]).toEqual([before, [file]]);
+});
+
+it("npm run setup changes only production with all its options: the preview keeps its own database, its pause and the address under workers.dev", () => {
+  const options = ["--domain", "relay.example.com", "--jurisdiction", "eu", "--location", "weur"];
+  setup(...options, "--queue");
+  setup("--index", "off");
+  expect(configured("preview")).toEqual({
+    workers_dev: true,
+    routes: [],
+    vars: { PAUSED: "true" },
+    d1_databases: [{ binding: "INDEX_DB", database_name: "task-relay-preview-index" }],
+    queues: { producers: [], consumers: [] },
+    limits: undefined,
+  });
+});
+
 it("npm run setup --help lists the options and changes nothing", () => {
   const before = toml();
   const { status, output } = runSetup("--help");
   expect(status).toBe(0);
-  for (const name of ["domain", "jurisdiction", "location", "index", "queue", "plan"]) {
+  for (const name of ["domain", "jurisdiction", "location", "index", "queue", "plan", "env"]) {
     expect(output).toContain(`--${name}`);
   }
   expect(toml()).toBe(before);
@@ -197,6 +225,8 @@ it.each([
   ["an unknown value of --index", ["--index", "maybe"], "--index"],
   ["an unknown --plan", ["--plan", "gold"], "--plan"],
   ["--queue without an index", ["--index", "off", "--queue"], "--queue needs the index"],
+  ["an unknown --env", ["--env", "staging"], "--env must be production or preview"],
+  ["--env preview with another option", ["--env", "preview", "--queue"], "no other option"],
   ["an unknown option", ["--region", "weur"], "--region"],
 ])("npm run setup refuses %s", (_, args, named) => {
   expect(() => edit(toml(), optionsOf(args))).toThrow(named);

@@ -1,0 +1,129 @@
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { unstable_readConfig as readConfig } from "wrangler";
+import * as z from "zod";
+import { callbackFinding } from "../doctor/callback.ts";
+import { type Finding, ok } from "../doctor/finding.ts";
+import { Relay } from "../doctor/relay.ts";
+import type { Environment } from "../environments.ts";
+import { isUnknownWorker, refusalOf } from "./failures.ts";
+import { waitForHealth } from "./health.ts";
+import type { DeployOptions } from "./options.ts";
+import {
+  addressOf,
+  type Login,
+  requireAccount,
+  requireValid,
+  type Secrets,
+  secretsOf,
+  secretsToSend,
+  type Settings,
+} from "./plan.ts";
+import { Refusal } from "./refusal.ts";
+import { noReceiver, startVerifyingReceiver, verifiedCallback } from "./verified-callback.ts";
+import { runWrangler } from "./wrangler.ts";
+
+const root = join(import.meta.dirname, "../..");
+const LoginAnswer = z.looseObject({
+  loggedIn: z.boolean(),
+  email: z.string().nullish(),
+  accounts: z.array(z.looseObject({ id: z.string(), name: z.string() })).optional(),
+});
+const Toml = z.object({
+  name: z.string(),
+  vars: z.record(z.string(), z.unknown()),
+  d1_databases: z.array(z.object({ binding: z.string() })),
+  account_id: z.string().optional(),
+});
+const SecretList = z.array(z.looseObject({ name: z.string() }));
+
+/**
+ * Performs the steps of `npm run deploy:first`, and yields the result of each. Nothing is created before the
+ * secrets, the configuration and the login are known to be right.
+ * @throws Refusal at the first step that fails.
+ */
+export async function* deployFirst(options: DeployOptions): AsyncGenerator<Finding> {
+  const { environment } = options;
+  const { secretsFile: file } = environment;
+  const secrets = secretsOf(await contentOf(join(root, file)), environment);
+  const settings = settingsOf(environment);
+  requireValid(settings, secrets, file);
+  const chosen = process.env["CLOUDFLARE_ACCOUNT_ID"] || settings.accountId;
+  yield ok(`login: account ${requireAccount(await askLogin(), chosen)}`);
+  const sent = secretsToSend(secrets, await deployedSecrets(environment));
+  const { targets, version } = await deploy(environment, sent);
+  const names = Object.keys(sent).join(", ");
+  yield ok(`deployed: ${settings.name}${targets.map((target) => `, ${target}`).join("")}`);
+  yield ok(`secrets: ${names === "" ? "kept as deployed" : `${names} sent from ${file}`}`);
+  const address = addressOf(options.url, settings, targets);
+  if (address === null) throw new Refusal("The relay has no address", ADDRESS);
+  yield* examine(options, new Relay(address.origin, secrets.operatorKey), version);
+}
+
+const ADDRESS = "npm run setup -- --domain relay.example.com, or tell it with --url https://…";
+
+/** Examines the deployed relay: its health and a test callback; then says where the console is. */
+async function* examine(
+  { environment, to, waitMs }: DeployOptions,
+  relay: Relay,
+  version: string | null,
+): AsyncGenerator<Finding> {
+  const { secretsFile } = environment;
+  const health = await waitForHealth(relay, version, { waitMs, secretsFile });
+  yield ok(`health: ${relay.origin} answers${health.isPaused ? ", and is paused (PAUSED)" : ""}`);
+  yield await testCallback(relay, to, health.allowsLocalCallbacks, environment);
+  yield ok(`console: ${relay.origin}/, log in with the key in OPERATOR_KEYS of ${secretsFile}`);
+}
+
+async function testCallback(
+  relay: Relay,
+  to: string | null,
+  allowsLocalCallbacks: boolean,
+  { wranglerName }: Environment,
+): Promise<Finding> {
+  if (to !== null) return callbackFinding(relay, to);
+  if (allowsLocalCallbacks) {
+    await using receiver = await startVerifyingReceiver(relay);
+    return await verifiedCallback(relay, receiver, `http://127.0.0.1:${receiver.port}/`);
+  }
+  const env = wranglerName === "" ? "" : ` --env ${wranglerName}`;
+  return noReceiver(`npm run deploy:first --${env}`);
+}
+
+/** Asks wrangler who is logged in. @throws Refusal when Cloudflare refuses the login. */
+async function askLogin(): Promise<Login> {
+  const run = await runWrangler(["whoami", "--json"]);
+  try {
+    return LoginAnswer.parse(JSON.parse(run.stdout));
+  } catch {
+    throw refusalOf("The login was refused", run);
+  }
+}
+
+/** Returns the names of the secrets that the Worker has; none when there is no Worker yet. */
+async function deployedSecrets({ wranglerName }: Environment): Promise<ReadonlySet<string>> {
+  const run = await runWrangler(["secret", "list", "--format", "json", "--env", wranglerName]);
+  if (isUnknownWorker(run)) return new Set();
+  if (!run.isSuccess) throw refusalOf("The Worker's secrets cannot be listed", run);
+  return new Set(SecretList.parse(JSON.parse(run.stdout)).map(({ name }) => name));
+}
+
+async function deploy({ wranglerName }: Environment, secrets: Secrets["values"]) {
+  const run = await runWrangler(["deploy", "--env", wranglerName], secrets);
+  if (!run.isSuccess) throw refusalOf("Not deployed", run);
+  const note = run.notes.find(({ type }) => type === "deploy");
+  return { targets: note?.targets ?? [], version: note?.version_id ?? null };
+}
+
+function settingsOf({ wranglerName }: Environment): Settings {
+  const env = wranglerName === "" ? undefined : wranglerName;
+  const read = Toml.parse(
+    readConfig({ config: join(root, "wrangler.toml"), env }, { hideWarnings: true }),
+  );
+  const databases = read.d1_databases.map(({ binding }) => binding);
+  return { name: read.name, vars: read.vars, databases, accountId: read.account_id ?? null };
+}
+
+async function contentOf(path: string): Promise<string | null> {
+  return await readFile(path, "utf8").catch(() => null);
+}

@@ -1,0 +1,123 @@
+import { parseEnv } from "node:util";
+import { parseConfig } from "../../src/config/config.ts";
+import { describeIssues } from "../../src/config/issue.ts";
+import type { Environment } from "../environments.ts";
+import { operatorKeyIn } from "../operator-keys.ts";
+import { Refusal } from "./refusal.ts";
+
+/** The settings of an environment in `wrangler.toml` that decide what a deployment does. */
+export interface Settings {
+  readonly name: string;
+  readonly vars: Readonly<Record<string, unknown>>;
+  /** Names of the D1 bindings. */
+  readonly databases: readonly string[];
+  readonly accountId: string | null;
+}
+
+/** The secrets of a relay, read from its file. */
+export interface Secrets {
+  readonly values: Readonly<Record<string, string>>;
+  /** The first operator key that may do everything. */
+  readonly operatorKey: string;
+}
+
+/** Answer of `wrangler whoami --json`. */
+export interface Login {
+  readonly loggedIn: boolean;
+  readonly email?: string | null | undefined;
+  readonly accounts?: readonly { readonly id: string; readonly name: string }[] | undefined;
+}
+
+const REQUIRED = ["RELAY_SECRET", "OPERATOR_KEYS"] as const;
+/** Flags that the compatibility date of `wrangler.toml` and the file itself set. */
+const FLAGS = {
+  global_fetch_strictly_public: true,
+  durable_object_io_tasks_prevent_eviction: true,
+};
+
+/**
+ * Reads the secrets of an environment.
+ * @param content of its file of secrets; null when there is no such file.
+ * @throws Refusal when a secret is missing that the relay needs.
+ */
+export function secretsOf(content: string | null, environment: Environment): Secrets {
+  const { secretsFile: file, setup } = environment;
+  if (content === null) throw new Refusal(`There is no file ${file}`, `${setup}, then run this`);
+  const entries = Object.entries(parseEnv(content)).map(([name, text = ""]) => [name, text]);
+  const values: Record<string, string> = Object.fromEntries(entries);
+  const missing = REQUIRED.find((name) => (values[name] ?? "").trim() === "");
+  if (missing !== undefined) {
+    throw new Refusal(`${file} has no ${missing}`, `delete ${file} and run ${setup}, or add it`);
+  }
+  const operatorKey = operatorKeyIn(content, "administer");
+  if (operatorKey !== null) return { values, operatorKey };
+  const cure = `put a key of at least 16 characters without a role into it`;
+  throw new Refusal(`OPERATOR_KEYS in ${file} has no key with the role all`, cure);
+}
+
+/**
+ * Checks the variables and secrets as the deployed relay will.
+ * @throws Refusal when the relay would answer 503 `not_configured`.
+ */
+export function requireValid(settings: Settings, secrets: Secrets, file: string): void {
+  const databases = settings.databases.map((name) => [name, {}] as const);
+  const bound = Object.fromEntries(databases);
+  const result = parseConfig({ ...bound, ...settings.vars, ...secrets.values }, FLAGS);
+  if (result.ok) return;
+  const cure = `correct it in ${file} or wrangler.toml (docs/configuration.md)`;
+  throw new Refusal(`The configuration is wrong: ${describeIssues(result.error)}`, cure);
+}
+
+/**
+ * Returns the account to which wrangler will deploy, in words.
+ * @param chosen id of the account that `CLOUDFLARE_ACCOUNT_ID` or `wrangler.toml` names; null without.
+ * @throws Refusal when nobody is logged in, or there are several accounts and none is chosen.
+ */
+export function requireAccount(login: Login, chosen: string | null): string {
+  if (!login.loggedIn) {
+    throw new Refusal("You are not logged in to Cloudflare", "npx wrangler login, then run this");
+  }
+  const { accounts = [] } = login;
+  const [account] = accounts;
+  if (chosen !== null) return chosen;
+  if (account === undefined) {
+    throw new Refusal("The login has no account", "give the API token access to your account");
+  }
+  if (accounts.length === 1) return `${account.name} (${account.id})`;
+  const names = accounts.map(({ id, name }) => `${id} (${name})`).join(", ");
+  throw new Refusal(
+    "The login has several accounts",
+    `set CLOUDFLARE_ACCOUNT_ID to one of ${names}`,
+  );
+}
+
+/**
+ * Returns the secrets that a deployment sends: those that the Worker lacks. A secret that it has is never
+ * replaced, because the secrets of all callbacks change with `RELAY_SECRET`.
+ * @param deployed names of the secrets that the Worker has.
+ */
+export function secretsToSend(
+  { values }: Secrets,
+  deployed: ReadonlySet<string>,
+): Readonly<Record<string, string>> {
+  return Object.fromEntries(
+    Object.entries(values).filter(([name, text]) => !deployed.has(name) && text !== ""),
+  );
+}
+
+/**
+ * Returns the address of a deployed relay; null when neither the options, `PUBLIC_URL` nor wrangler tell it.
+ * @param targets what wrangler printed after the deployment: addresses, custom domains and cron triggers.
+ */
+export function addressOf(
+  given: URL | null,
+  { vars }: Settings,
+  targets: readonly string[],
+): URL | null {
+  const { PUBLIC_URL } = vars;
+  const known = typeof PUBLIC_URL === "string" ? URL.parse(PUBLIC_URL) : null;
+  const printed = targets
+    .map((target) => URL.parse(target))
+    .find((url) => url?.protocol === "https:");
+  return given ?? known ?? printed ?? null;
+}

@@ -1,0 +1,78 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { parseEnv } from "node:util";
+import { expect, it } from "vitest";
+import { unstable_readConfig as readConfig } from "wrangler";
+import * as z from "zod";
+import { ROOT } from "../process/harness/child.ts";
+
+const Manifest = z.object({
+  scripts: z.object({ deploy: z.string(), build: z.string() }),
+  cloudflare: z.object({ bindings: z.record(z.string(), z.object({ description: z.string() })) }),
+});
+const read = (file: string) => readFileSync(join(ROOT, file), "utf8");
+const manifest = Manifest.parse(JSON.parse(read("package.json")));
+const described = Object.keys(manifest.cloudflare.bindings);
+
+/** Returns the bindings of an environment of wrangler.toml, by their names; by default production. */
+function bindingsOf(env?: string): ReadonlyMap<string, unknown> {
+  const config = readConfig({ config: join(ROOT, "wrangler.toml"), env });
+  const { durable_objects, d1_databases, queues, ratelimits, analytics_engine_datasets } = config;
+  const named = [...durable_objects.bindings, ...ratelimits];
+  const bound = [...d1_databases, ...queues.producers, ...analytics_engine_datasets];
+  const version = config.version_metadata;
+  return new Map<string, unknown>([
+    ...named.map((each) => [each.name, each] as const),
+    ...bound.map((each) => [each.binding, each] as const),
+    ...(version === undefined ? [] : [[version.binding, version] as const]),
+  ]);
+}
+
+const production = bindingsOf();
+const preview = bindingsOf("preview");
+
+it("the deploy button asks for the two secrets that the relay requires, without a value to keep, because each line of .dev.vars.example is a question", () => {
+  expect(parseEnv(read(".dev.vars.example"))).toEqual({ RELAY_SECRET: "", OPERATOR_KEYS: "" });
+});
+
+it("the deploy button describes each secret that it asks for and each binding of wrangler.toml, and says how to generate the secrets", () => {
+  const secrets = Object.keys(parseEnv(read(".dev.vars.example")));
+  expect(described.toSorted()).toEqual([...secrets, ...production.keys()].toSorted());
+  for (const secret of secrets) {
+    const { description } = manifest.cloudflare.bindings[secret] ?? {};
+    expect(description).toContain("`openssl rand -hex 32`");
+  }
+});
+
+it("the deploy button creates what wrangler.toml names, and every database has a name and no id of an account", () => {
+  const { d1_databases, queues } = readConfig({ config: join(ROOT, "wrangler.toml") });
+  expect(d1_databases).toEqual([{ binding: "INDEX_DB", database_name: "task-relay-index" }]);
+  expect(queues).toEqual({ producers: [], consumers: [] });
+});
+
+it("the deploy button's commands, the scripts build and deploy, need no file of secrets and name the environment production", () => {
+  const { build, deploy } = manifest.scripts;
+  expect(deploy).toBe("wrangler deploy --env=");
+  expect(build).toBe("wrangler deploy -c wrangler.toml --env= --dry-run --outdir dist");
+});
+
+it("the dashboard of Cloudflare shows a part of README.md that a mark begins and another ends, with neither a command nor a relative link", () => {
+  const [, shown = "", ...more] = read("README.md").split(/<!-- dash-content-(?:start|end) -->\n/);
+  expect(more).toHaveLength(1);
+  expect(shown).toMatch(/^\n*Turns the completion hooks/);
+  expect(shown).not.toMatch(/```sh|\]\((?!https:)/);
+});
+
+it("the preview in wrangler.toml has the same bindings as production, with a database and limits of its own", () => {
+  expect([...preview.keys()]).toEqual([...production.keys()]);
+  const own = [...preview].filter(([name, binding]) => {
+    return JSON.stringify(binding) !== JSON.stringify(production.get(name));
+  });
+  expect(own.map(([name]) => name)).toEqual([
+    "LIMIT_TESTS",
+    "LIMIT_BULK",
+    "LIMIT_LISTS",
+    "LIMIT_REFUSALS",
+    "INDEX_DB",
+  ]);
+});

@@ -1,0 +1,222 @@
+import { spawn } from "node:child_process";
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { text } from "node:stream/consumers";
+import { afterAll, beforeEach, expect, it } from "vitest";
+import { edit } from "../../../scripts/setup/edit.ts";
+import { LOCAL_VARS, SECRETS } from "../harness/client.ts";
+import { forThisFile } from "../harness/for-this-file.ts";
+import { Workerd } from "../harness/workerd.ts";
+import { Checkout, newcomersEnvironment } from "../readme/checkout.ts";
+import {
+  CRON,
+  database,
+  DEFERRED,
+  domains,
+  MIGRATIONS,
+  OBSERVABILITY,
+  schedules,
+  script,
+  secretBindings,
+  subdomain,
+  upload,
+  version,
+} from "./expected-changes.ts";
+import { FakePlatform } from "./fake-platform.ts";
+
+const relay = await forThisFile(Workerd.start({ vars: LOCAL_VARS }));
+const clone = new Checkout();
+const home = join(clone.directory, ".home");
+const shipped = readFileSync(join(clone.directory, "wrangler.toml"), "utf8");
+let platform: FakePlatform;
+
+afterAll(() => clone[Symbol.dispose]());
+
+beforeEach(async () => {
+  platform = await new FakePlatform().listen();
+  rmSync(home, { recursive: true, force: true });
+  mkdirSync(home);
+  write("wrangler.toml", shipped);
+  for (const file of [".secrets", ".secrets.preview"]) write(file, secretsFile());
+  return () => platform[Symbol.asyncDispose]();
+});
+
+const write = (file: string, content: string) =>
+  writeFileSync(join(clone.directory, file), content);
+
+function secretsFile(secrets: Readonly<Record<string, string>> = SECRETS): string {
+  return Object.entries(secrets)
+    .map(([name, value]) => `${name}="${value}"\n`)
+    .join("");
+}
+
+/** Runs a command in the clone; wrangler finds no login but the token, and the fake platform as its API. */
+async function run(command: readonly string[], token = "token") {
+  const [program = "", ...args] = command;
+  const child = spawn(process.execPath, [program, ...args], {
+    cwd: clone.directory,
+    env: {
+      ...newcomersEnvironment(),
+      HOME: home,
+      XDG_CONFIG_HOME: home,
+      WRANGLER_CACHE_DIR: home,
+      WRANGLER_HIDE_BANNER: "true",
+      CLOUDFLARE_API_BASE_URL: platform.origin,
+      CLOUDFLARE_API_TOKEN: token,
+    },
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  const exit = new Promise<number | null>((resolve) => child.once("close", resolve));
+  const [stdout, stderr] = await Promise.all([text(child.stdout), text(child.stderr)]);
+  return { status: await exit, stdout, stderr };
+}
+
+const deployFirst = (args: readonly string[] = [], token = "token") =>
+  run(["scripts/deploy-first.ts", "--url", relay.url, ...args], token);
+
+it("npm run deploy:first creates production as wrangler.toml describes it, has a verified callback delivered and names the console; after a refused upload it goes on with the database that it had created, and later it replaces neither secrets nor objects", async () => {
+  platform.refused = {
+    request: "PUT workers/scripts/task-relay",
+    status: 403,
+    code: 100328,
+    message: "CPU limits are not supported for the Free plan",
+  };
+  const refused = await deployFirst();
+  expect([refused.status, refused.stderr]).toEqual([
+    1,
+    expect.stringMatching(
+      /^Not deployed: .*CPU limits are not supported.*\[code: 100328\]\. Cure: npm run setup -- --plan free, .*\n$/,
+    ),
+  ]);
+  expect(platform.takeChanges()).toEqual([database("task-relay-index")]);
+
+  platform.refused = null;
+  const first = await deployFirst();
+  expect(first).toEqual({
+    status: 0,
+    stderr: "",
+    stdout: linesOf("OPERATOR_KEYS, RELAY_SECRET sent from .secrets"),
+  });
+  const created = { bindings: secretBindings, migrations: MIGRATIONS };
+  expect(platform.takeChanges()).toEqual([
+    upload("task-relay", 7_311_001, created),
+    script("task-relay"),
+    subdomain("task-relay", true),
+    CRON,
+  ]);
+
+  write(".secrets", secretsFile({ ...SECRETS, RELAY_SECRET: "another".repeat(8) }));
+  const again = await deployFirst();
+  expect(again).toEqual({ status: 0, stderr: "", stdout: linesOf("kept as deployed") });
+  expect(platform.takeChanges()).toEqual([
+    { request: "POST workers/scripts/task-relay/versions", body: version(7_311_001, {}) },
+    {
+      request: "POST workers/scripts/task-relay/deployments",
+      body: {
+        strategy: "percentage",
+        versions: [{ version_id: expect.any(String), percentage: 100 }],
+        annotations: {},
+        code_update_strategy: DEFERRED,
+      },
+    },
+    script("task-relay", { observability: OBSERVABILITY }),
+    subdomain("task-relay", true),
+    CRON,
+  ]);
+});
+
+function linesOf(secrets: string): string {
+  return [
+    "ok           login: account Test (acc)",
+    "ok           deployed: task-relay, https://task-relay.example.workers.dev, schedule: */10 * * * *",
+    `ok           secrets: ${secrets}`,
+    `ok           health: ${relay.url} answers`,
+    "ok           callback: delivered to this machine, signature valid",
+    `ok           console: ${relay.url}/, log in with the key in OPERATOR_KEYS of .secrets`,
+    "",
+  ].join("\n");
+}
+
+it("npm run deploy:first --env preview creates a paused relay with a name, a database, limits and secrets of its own, without cron trigger and domain also when production has them", async () => {
+  write("wrangler.toml", edit(shipped, { domain: "relay.example.com" }));
+  write(".secrets", secretsFile({ ...SECRETS, RELAY_SECRET: "production".repeat(8) }));
+  const { status, stdout, stderr } = await deployFirst(["--env", "preview"]);
+  expect([stderr, status]).toEqual(["", 0]);
+  expect(stdout).toContain("task-relay-preview, https://task-relay-preview.example.workers.dev\n");
+  const paused = { name: "PAUSED", type: "plain_text", text: "true" };
+  const created = { bindings: [paused, ...secretBindings], migrations: MIGRATIONS };
+  expect(platform.takeChanges()).toEqual([
+    database("task-relay-preview-index"),
+    upload("task-relay-preview", 7_312_001, created),
+    script("task-relay-preview", {
+      tags: ["cf:service=task-relay", "cf:environment=preview"],
+    }),
+    subdomain("task-relay-preview", true),
+    schedules("task-relay-preview"),
+  ]);
+});
+
+it("npm run deploy, as the deploy button runs it, needs no file of secrets; with a domain it serves the relay there and not under workers.dev", async () => {
+  write("wrangler.toml", edit(shipped, { domain: "relay.example.com" }));
+  for (const file of [".secrets", ".secrets.preview"]) rmSync(join(clone.directory, file));
+  const { status, stderr } = await run([
+    "node_modules/wrangler/bin/wrangler.js",
+    "deploy",
+    "--env=",
+  ]);
+  expect([stderr, status]).toEqual(["", 0]);
+  const domain = { name: "PUBLIC_URL", type: "plain_text", text: "https://relay.example.com" };
+  expect(platform.takeChanges()).toEqual([
+    database("task-relay-index"),
+    upload("task-relay", 7_311_001, { bindings: [domain], migrations: MIGRATIONS }),
+    script("task-relay"),
+    subdomain("task-relay", false),
+    domains("POST", "changeset", [{ hostname: "relay.example.com" }]),
+    CRON,
+    domains("PUT", "records", {
+      override_scope: true,
+      override_existing_origin: true,
+      override_existing_dns_record: true,
+      origins: [{ hostname: "relay.example.com" }],
+    }),
+  ]);
+});
+
+it("npm run deploy:first says in one line that D1 refuses to create the database, and how to cure it, and creates nothing", async () => {
+  platform.refused = {
+    request: "POST d1/database",
+    status: 403,
+    code: 10000,
+    message: "Authentication error",
+  };
+  const { status, stderr } = await deployFirst();
+  expect(status).toBe(1);
+  expect(stderr).toMatch(
+    /^Not deployed: .*d1\/database.* Cure: give the API token the permission D1: Edit.*\n$/,
+  );
+  expect(platform.takeChanges()).toEqual([]);
+});
+
+it.each([
+  ["a token that Cloudflare refuses", "wrong", "The login was refused: .*npx wrangler login"],
+  ["no login", "", "You are not logged in to Cloudflare. Cure: npx wrangler login, then run this"],
+])(
+  "npm run deploy:first, given %s, says so in one line and creates nothing",
+  async (_, token, expected) => {
+    const { status, stdout, stderr } = await deployFirst([], token);
+    expect([status, stdout]).toEqual([1, ""]);
+    expect(stderr).toMatch(new RegExp(`^${expected}.*\\n$`));
+    expect(platform.takeChanges()).toEqual([]);
+  },
+);
+
+it("npm run deploy:first without a file of secrets asks nobody and says in one line to run npm run setup", async () => {
+  rmSync(join(clone.directory, ".secrets"));
+  const { status, stdout, stderr } = await deployFirst();
+  expect({ status, stdout, stderr }).toEqual({
+    status: 1,
+    stdout: "",
+    stderr: "There is no file .secrets. Cure: npm run setup, then run this\n",
+  });
+  expect(platform.requests).toBe(0);
+});

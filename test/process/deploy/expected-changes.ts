@@ -1,0 +1,67 @@
+// Requests with which wrangler creates and changes a relay.
+import { expect } from "vitest";
+import { RATE_LIMITS } from "../../../src/config/rate-limits.ts";
+import { SECRETS } from "../harness/client.ts";
+
+const limits = (from: number) =>
+  [10, 6, 60, 60].map((limit, i) => ({
+    name: RATE_LIMITS[i],
+    type: "ratelimit",
+    namespace_id: String(from + i),
+    simple: { limit, period: 60 },
+  }));
+export const secretBindings = Object.entries(SECRETS)
+  .map(([name, text]) => ({ name, type: "secret_text", text }))
+  .toReversed();
+
+export const OBSERVABILITY = { enabled: true, logs: { invocation_logs: false } };
+export const DEFERRED = { mode: "deferred", max_delay: 300 };
+
+interface Created {
+  readonly bindings?: readonly object[];
+  readonly migrations?: object;
+}
+
+/** Returns what is uploaded with the code, the same for production and preview but for these parts. */
+export const version = (limitsFrom: number, more: Created) => ({
+  main_module: "index.js",
+  compatibility_date: "2026-10-20",
+  compatibility_flags: ["global_fetch_strictly_public"],
+  keep_bindings: ["secret_text", "secret_key"],
+  observability: OBSERVABILITY,
+  ...more,
+  bindings: [
+    ...(more.bindings ?? []),
+    { name: "TASKS", type: "durable_object_namespace", class_name: "TaskObject" },
+    { name: "ACCOUNTS", type: "durable_object_namespace", class_name: "AccountObject" },
+    { name: "INDEX_DB", type: "d1", id: expect.any(String) },
+    ...limits(limitsFrom),
+    { name: "VERSION", type: "version_metadata" },
+  ],
+});
+export const upload = (name: string, limitsFrom: number, more: Created) => ({
+  request: `PUT workers/scripts/${name}`,
+  body: { ...version(limitsFrom, more), code_update_strategy: DEFERRED },
+});
+export const MIGRATIONS = {
+  new_tag: "v1",
+  steps: [{ new_sqlite_classes: ["TaskObject", "AccountObject"] }],
+};
+export const database = (name: string) => ({ request: "POST d1/database", body: { name } });
+export const script = (name: string, more: object = {}) => ({
+  request: `PATCH workers/scripts/${name}/script-settings`,
+  body: { tags: ["cf:service=task-relay"], ...more },
+});
+export const subdomain = (name: string, enabled: boolean) => ({
+  request: `POST workers/scripts/${name}/subdomain`,
+  body: { enabled, previews_enabled: false },
+});
+export const domains = (method: string, part: string, body: unknown) => ({
+  request: `${method} workers/scripts/task-relay/domains/${part}`,
+  body,
+});
+export const schedules = (name: string, ...crons: readonly string[]) => ({
+  request: `PUT workers/scripts/${name}/schedules`,
+  body: crons.map((cron) => ({ cron })),
+});
+export const CRON = schedules("task-relay", "*/10 * * * *");
