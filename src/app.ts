@@ -20,7 +20,9 @@ app.use(async (c, next) => {
   await next();
   // `c.header` would copy the whole response at each call.
   const { headers } = c.res;
-  for (const [name, value] of SECURITY_HEADERS) headers.set(name, value);
+  for (const [name, value] of SECURITY_HEADERS) {
+    if (!headers.has(name)) headers.set(name, value);
+  }
   headers.set("X-Request-Id", c.get("requestId"));
   // `Cache-Control` defaults to `no-store`, because two users may share a browser cache.
   if (!headers.has("Cache-Control")) headers.set("Cache-Control", "no-store");
@@ -48,8 +50,13 @@ for (const route of ROUTES) {
 }
 
 for (const [path, routes] of Map.groupBy(ROUTES, (route) => route.path)) {
+  const isOpen = routes.some(({ takesStatusToken }) => takesStatusToken);
   const methods = routes.flatMap(({ method }) => (method === "GET" ? ["GET", "HEAD"] : [method]));
-  app.all(honoPath(path), () => {
+  if (isOpen) methods.push("OPTIONS");
+  app.all(honoPath(path), async ({ req }) => {
+    if (isOpen && req.method === "OPTIONS") {
+      return (await import("./api/tasks/answer-token.ts")).preflight();
+    }
     const detail = `This path supports ${methods.join(", ")}.`;
     throw new Problem("method_not_allowed", { detail, headers: { Allow: methods.join(", ") } });
   });

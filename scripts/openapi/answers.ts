@@ -2,6 +2,7 @@ import type { oas32, ZodOpenApiResponseObject } from "zod-openapi";
 import type { Answer } from "../../src/api/description/description.ts";
 import { ANSWER_HEADERS, COMMON_HEADERS } from "../../src/api/description/headers.ts";
 import { ProblemSchema } from "../../src/api/description/problems.ts";
+import { TaskStatus } from "../../src/api/description/schemas/task.ts";
 import { PROBLEM_HELP } from "../../src/api/http/problem-help.ts";
 import { type ProblemCode, PROBLEMS } from "../../src/api/http/problem-list.ts";
 
@@ -71,6 +72,9 @@ export function eitherAnswer(
 
 /** Components that the answers with problems refer to. */
 export const PROBLEM_SCHEMAS = { Problem: ProblemSchema };
+
+/** Components that no operation refers to, because its answer has another schema for most readers. */
+export const FURTHER_SCHEMAS = { TaskStatus };
 
 function contentOf(content: Answer["content"]) {
   return Object.fromEntries(

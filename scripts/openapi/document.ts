@@ -15,6 +15,7 @@ import { ROUTES } from "../../src/api/routes.ts";
 import {
   answerOf,
   eitherAnswer,
+  FURTHER_SCHEMAS,
   HEADER_COMPONENTS,
   problemAnswer,
   problemName,
@@ -53,7 +54,7 @@ function openApiDocument() {
     paths,
     webhooks: webhooks(),
     components: {
-      schemas: PROBLEM_SCHEMAS,
+      schemas: { ...PROBLEM_SCHEMAS, ...FURTHER_SCHEMAS },
       headers: HEADER_COMPONENTS,
       responses: Object.fromEntries(problems),
       securitySchemes: SECURITY_SCHEMES,
@@ -91,8 +92,8 @@ function operationOf(
     operationId: id,
     tags: [audience],
     summary,
-    description: [details, accessText(access)].filter((text) => text !== undefined).join(" "),
-    security: securityOf(access),
+    description: [details, accessText(route)].filter((text) => text !== undefined).join(" "),
+    security: securityOf(route),
     ...(parameters.length > 0 && { parameters: [...parameters] }),
     ...(query !== null && { requestParams: { query } }),
     ...(body !== null && {

@@ -1,4 +1,4 @@
-import type { Access } from "../../src/api/http/auth.ts";
+import type { Route } from "../../src/api/http/route.ts";
 import { PERMISSIONS } from "../../src/security/roles.ts";
 
 const SIGNED_TEXT = "the text `webhook-id`.`webhook-timestamp`.body";
@@ -14,6 +14,12 @@ export const SECURITY_SCHEMES = {
     type: "http",
     scheme: "bearer",
     description: "An API key of an account, with the role `read` or `full`.",
+  },
+  statusToken: {
+    type: "http",
+    scheme: "bearer",
+    description:
+      "The status token of a task, from its `status_url`; also as the parameter `token`. It opens that task until it expires, and nothing else.",
   },
   eventSignature: {
     type: "apiKey",
@@ -35,20 +41,22 @@ export const SECURITY_SCHEMES = {
   },
 } as const;
 
+type Protection = Pick<Route, "access" | "takesStatusToken">;
 type Requirement = Partial<Record<keyof typeof SECURITY_SCHEMES, string[]>>;
 
 /** Returns the credentials of which a route requires one; none for a route that anyone may call. */
-export function securityOf(access: Access): Requirement[] {
+export function securityOf({ access, takesStatusToken }: Protection): Requirement[] {
   if (access === "anyone") return [];
   return [
     ...(PERMISSIONS[access].operators.length > 0 ? [{ operatorKey: [] }] : []),
     ...(PERMISSIONS[access].accounts.length > 0 ? [{ accountKey: [] }] : []),
+    ...(takesStatusToken === true ? [{ statusToken: [] }] : []),
     ...(access === "report" ? [{ eventSignature: [] }] : []),
   ];
 }
 
 /** Says in words which keys may call a route. */
-export function accessText(access: Access): string {
+export function accessText({ access }: Protection): string {
   if (access === "anyone") return "Needs no key.";
   const { operators, accounts } = PERMISSIONS[access];
   const keys = [

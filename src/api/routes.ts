@@ -2,7 +2,7 @@ import { createAccount, listAccounts, readAccount } from "./accounts/accounts.ts
 import { createKey, listKeys, revokeKey } from "./accounts/account-keys.ts";
 import { readAccountSecrets, rotateAccountSecrets } from "./accounts/account-secrets.ts";
 import { readAccountStats } from "./accounts/account-stats.ts";
-import { readAttemptRequest } from "./tasks/attempt-request.ts";
+import { readAttemptRequest } from "./tasks/read-attempt-request.ts";
 import { attachUpstream } from "./tasks/attach-upstream.ts";
 import { cancelTask } from "./tasks/cancel-task.ts";
 import { listTasksRoute } from "./search/list-tasks.ts";
@@ -24,6 +24,7 @@ import { redeliverTask } from "./tasks/redeliver-task.ts";
 import { registerTask } from "./tasks/register-task.ts";
 import { reportEvent } from "./tasks/report-event.ts";
 import { verifyCallback } from "./tasks/verify-callback.ts";
+import { streamTask } from "./tasks/stream-task.ts";
 import type { Route } from "./http/route.ts";
 import { listen } from "./listen.ts";
 import { testCallback } from "./test-callback.ts";
@@ -34,6 +35,7 @@ export const ROUTES = [
   attachUpstream,
   listTasksRoute,
   readTask,
+  streamTask,
   readAttemptRequest,
   verifyCallback,
   redeliverTask,

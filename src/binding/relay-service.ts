@@ -62,6 +62,8 @@ export interface RegisteredTask extends Task {
   readonly hook_url?: string;
   readonly hook_parameter?: string;
   readonly id_parameter?: string;
+  /** Status link of the task; absent while `PUBLIC_URL` is not set, because a call has no origin. */
+  readonly status_url?: string;
 }
 
 /** One page of a list of tasks, newest first, and the cursor of the next page; null after the last one. */

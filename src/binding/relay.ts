@@ -9,7 +9,7 @@ import { registerTask } from "../api/tasks/register-task.ts";
 import { reportEvent } from "../api/tasks/report-event.ts";
 import type { Env } from "../env.ts";
 import type * as service from "./relay-service.ts";
-import { type Outcome, runRoute } from "./run-route.ts";
+import { NO_ORIGIN, type Outcome, runRoute } from "./run-route.ts";
 
 /**
  * Entrypoint for other Workers of the same Cloudflare account, over a service binding: typed methods without a
@@ -19,7 +19,11 @@ import { type Outcome, runRoute } from "./run-route.ts";
 export class Relay extends WorkerEntrypoint<Env> implements service.RelayService {
   async register(body: service.TaskRegistration, options?: service.Repeatable) {
     const { idempotencyKey } = { ...options };
-    return changedTaskOf(await runRoute(registerTask, { body, idempotencyKey }, this.env));
+    const outcome = await runRoute(registerTask, { body, idempotencyKey }, this.env);
+    const answer = await changedTaskOf(outcome);
+    if (!answer.ok || answer.task.status_url?.startsWith(NO_ORIGIN) !== true) return answer;
+    const { status_url: _, ...task } = answer.task;
+    return { ...answer, task };
   }
 
   async attach(id: string, body: service.UpstreamJob) {

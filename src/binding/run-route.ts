@@ -30,7 +30,7 @@ const CALLER: Caller = { kind: "operator", role: "all", key: "binding" };
  * Origin that stands for the relay's own in a call through a service binding while `PUBLIC_URL` is not set. No
  * host has this name (RFC 2606 §2).
  */
-const NO_ORIGIN = "https://relay.invalid";
+export const NO_ORIGIN = "https://relay.invalid";
 
 /**
  * Runs a route for another Worker of the account, in the isolate of the call and without HTTP: the request

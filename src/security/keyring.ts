@@ -45,6 +45,8 @@ export interface Keyring {
   readonly cursorKeys: readonly CryptoKey[];
   /** Keys that make and check the tokens in hook URLs. */
   readonly hookKeys: readonly CryptoKey[];
+  /** Keys that make and check the tokens of status links. */
+  readonly statusKeys: readonly CryptoKey[];
   /** Keys that make and check the MACs in generated API keys of accounts. */
   readonly accountMacKeys: readonly CryptoKey[];
 }
@@ -87,6 +89,7 @@ async function madeOf(secrets: Secrets, signingKeys: readonly SigningKey[]): Pro
     settlementSecrets: await derivedSecrets(relaySecrets, "settlement"),
     operatorSecrets: await derivedSecrets(relaySecrets, "operator"),
     hookKeys: await derivedHmacKeys(relaySecrets, "hooks"),
+    statusKeys: await derivedHmacKeys(relaySecrets, "status"),
     accountMacKeys: await derivedHmacKeys(relaySecrets, "account-keys"),
     sessionKeys: await derivedHmacKeys(relaySecrets, "sessions"),
     cursorKeys: await derivedHmacKeys(relaySecrets, "cursors"),

@@ -1,7 +1,7 @@
 import type { ChargeRefusal, ConflictCode, Decision, Rejection } from "../core/events/decision.ts";
 import { isTerminal, type TaskRecord } from "../core/record/task.ts";
 import type { Policy } from "../core/policy.ts";
-import type { Reader } from "../core/views/reader.ts";
+import type { TaskReader } from "../core/views/reader.ts";
 import type { TaskFacts } from "../core/views/task-facts.ts";
 import { taskView } from "../core/views/task-view.ts";
 
@@ -39,7 +39,7 @@ export type Refusal =
   | ChargeRefusal
   | { readonly code: ConflictCode; readonly task: TaskReply };
 
-export function appliedOf(decision: Decision, reader: Reader, policy: Policy): Applied {
+export function appliedOf(decision: Decision, reader: TaskReader, policy: Policy): Applied {
   switch (decision.kind) {
     case "changed":
       return { kind: "recorded", task: replyOf(decision.record, reader, policy) };
@@ -66,7 +66,7 @@ export function refused(refusal: Refusal): Applied {
 
 export function replyOf(
   record: TaskRecord,
-  reader: Reader,
+  reader: TaskReader,
   policy: Policy,
   progress: number | null = null,
 ): TaskReply {

@@ -4,7 +4,8 @@ import { expire } from "../core/duties/expire.ts";
 import type { Decision } from "../core/events/decision.ts";
 import type { HookEvent, HookRefusedEvent } from "../core/events/event.ts";
 import { isLateSuccess } from "../core/events/late-results.ts";
-import type { TaskRecord } from "../core/record/task.ts";
+import type { CreatedTask, TaskRecord } from "../core/record/task.ts";
+import { toSeconds } from "../core/time.ts";
 import { taskFacts } from "../core/views/task-facts.ts";
 import { errorText, log } from "../log.ts";
 import { accountOf, type Caller, keyNameOf, readerOf } from "./caller.ts";
@@ -40,7 +41,7 @@ export class TaskObject extends DurableObject<ObjectBindings> {
   static {
     // Repeating these methods changes nothing, so the platform may do it after a lost connection. `apply` is
     // not among them: a redelivery without a key would be ordered twice.
-    for (const name of ["hook", "inspect", "read", "republish", "wake"] as const) {
+    for (const name of ["hook", "inspect", "read", "readByLink", "republish", "wake"] as const) {
       retryable(this.prototype[name]);
     }
   }
@@ -148,10 +149,21 @@ export class TaskObject extends DurableObject<ObjectBindings> {
    */
   async read(caller: Caller): Promise<TaskReply | null> {
     await this.#platform.prepare(this.env);
-    const record = this.#loop.read();
-    if (record === null || record.status === "charging" || this.#isForeign(caller)) return null;
+    const record = this.#readable();
+    if (record === null || this.#isForeign(caller)) return null;
     const progress = this.#platform.progress.of(record);
     return replyOf(record, readerOf(caller), this.#loop.policy(), progress);
+  }
+
+  /**
+   * Returns the task as its status link shows it; null when it does not exist or was created at another time,
+   * in Unix seconds, than the task for which the link was made.
+   */
+  async readByLink(createdAtS: number): Promise<TaskReply | null> {
+    await this.#platform.prepare(this.env);
+    const record = this.#readable();
+    if (record === null || toSeconds(record.createdAt) !== createdAtS) return null;
+    return replyOf(record, "link", this.#loop.policy());
   }
 
   /**
@@ -209,6 +221,12 @@ export class TaskObject extends DurableObject<ObjectBindings> {
     if (record.credits?.chargeId !== chargeId) return refused({ code: "charging" });
     const kind = decision.kind === "changed" ? "recorded" : "repeated";
     return { kind, task: replyOf(record, reader, policy) };
+  }
+
+  /** Returns the task, if there is one that readers can see. */
+  #readable(): CreatedTask | null {
+    const record = this.#loop.read();
+    return record?.status === "charging" ? null : record;
   }
 
   #isForeign(caller: Caller): boolean {

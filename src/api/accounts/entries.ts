@@ -4,9 +4,11 @@ import { json } from "../http/answer.ts";
 import { pageLimit, wholeNumber } from "../http/query.ts";
 import { queryRoute } from "../http/route.ts";
 import { callLedger } from "./account-client.ts";
-import { exportEntries, type LedgerRequest, MAX_EXPORTED } from "./entry-export.ts";
+import type { LedgerRequest } from "./entry-export.ts";
 import { EntryCursor, entryView } from "./entry-view.ts";
 
+/** Default and largest number of ledger entries on one page of an export. */
+const MAX_EXPORTED = 10_000;
 const LIMITS = { fallback: 50, max: 200 };
 const LIMIT_MESSAGE = `must be a whole number from 1 to ${LIMITS.max}, or to ${MAX_EXPORTED} with format`;
 
@@ -48,11 +50,13 @@ export const listEntries = queryRoute(
     rateLimit: "LIMIT_LISTS",
   },
   EntryPage,
-  (call) => {
+  async (call) => {
     const { format, limit, cursor } = call.query;
-    return format === undefined
-      ? pageOf(call, null, { limit: limit ?? LIMITS.fallback, cursor })
-      : exportEntries(call, format, { limit: limit ?? MAX_EXPORTED, cursor });
+    if (format === undefined) {
+      return pageOf(call, null, { limit: limit ?? LIMITS.fallback, cursor });
+    }
+    const { exportEntries } = await import("./entry-export.ts");
+    return exportEntries(call, format, { limit: limit ?? MAX_EXPORTED, cursor });
   },
 );
 

@@ -1,3 +1,4 @@
+/** The ledger as text. Only entries.ts imports this file, at the first export. */
 import type { StoredEntry } from "../../account/entry-table.ts";
 import type { Reader } from "../../core/views/reader.ts";
 import { readerOf } from "../../task-object/caller.ts";
@@ -5,8 +6,6 @@ import type { AuthenticatedRequest } from "../http/route.ts";
 import { callLedger } from "./account-client.ts";
 import { entryView } from "./entry-view.ts";
 
-/** Default and largest number of ledger entries on one page of an export. */
-export const MAX_EXPORTED = 10_000;
 /**
  * Number of ledger entries that one call to the account's object returns; a page is read in several calls.
  */

@@ -18,6 +18,8 @@ export interface Answer {
   readonly content: Readonly<Record<string, Content>>;
   /** Headers of this answer besides those of all answers, and whether it always has them. */
   readonly headers: Readonly<Partial<Record<AnswerHeader, Presence>>>;
+  /** Body of the answer to a status token; absent where it is that of other answers. */
+  readonly forStatusToken?: Content;
 }
 
 type Presence = "always" | "sometimes";

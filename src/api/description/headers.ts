@@ -6,6 +6,10 @@ interface Header {
 
 /** Headers that only some answers have. */
 export const ANSWER_HEADERS = {
+  "Access-Control-Allow-Origin": {
+    description: "`*` in answers to a status token, so that pages of any site may read them.",
+    example: "*",
+  },
   Allow: { description: "Methods of the path.", example: "GET, HEAD" },
   "Content-Disposition": {
     description: "Name under which a browser saves the export.",
@@ -64,6 +68,10 @@ export const REQUEST_HEADERS = {
     description:
       "1 to 255 printable ASCII characters. A request that is repeated under the same key does its work once.",
     example: "order-4711",
+  },
+  "Last-Event-ID": {
+    description: "`id` of the last event that the reader has; browsers send it by themselves.",
+    example: "1767225600002",
   },
   "If-None-Match": {
     description:

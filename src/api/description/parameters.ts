@@ -21,6 +21,13 @@ export const PATH_PARAMETERS: Readonly<Record<string, Parameter>> = {
   },
 };
 
+/** Parameter of the routes that a status token opens. */
+export const STATUS_TOKEN: Parameter = {
+  description:
+    "Status token of the task, from `status_url`. Not together with the header `Authorization`.",
+  example: "st_1767225600_1767398400_3q2-7w",
+};
+
 const TIME_S = { min: 0, max: 99_999_999_999 };
 
 /** Parameters that bound a window of time. */

@@ -7,10 +7,14 @@ import {
   OPEN_TASK,
   REGISTERED_TASK,
   REGISTRATION,
+  TASK_STATUS,
 } from "./examples.ts";
-import { limit, LIST_PARAMETERS } from "./parameters.ts";
+import { limit, LIST_PARAMETERS, STATUS_TOKEN } from "./parameters.ts";
 import { pageOf } from "./schemas/fields.ts";
-import { ListedTask, RegisteredTask, Task, TaskCount } from "./schemas/task.ts";
+import { ListedTask, RegisteredTask, Task, TaskCount, TaskStatus } from "./schemas/task.ts";
+
+/** Header of the answers to a status token. */
+const LINKED = { "Access-Control-Allow-Origin": "sometimes" } as const;
 
 /** Descriptions of the routes that register, read, redeliver, cancel and erase tasks. */
 export const TASK_ROUTES = {
@@ -93,7 +97,11 @@ export const TASK_ROUTES = {
     audience: "client",
     summary: "Read a task; ?wait=N or Prefer: wait=N waits up to N seconds until it is terminal",
     details:
+<<<<<<< HEAD
       "With `If-None-Match` the wait ends as soon as the task differs from that version, e.g. by its progress. The operator also sees why an open task waits (`tracking`), and what the job of a finished one consumed (`usage`).",
+=======
+      "With `If-None-Match` the wait ends as soon as the task differs from that version, e.g. by its progress. The status token of the task, as `token` or as bearer token, needs no key; the answer is then a `TaskStatus`, which pages of any site may read.",
+>>>>>>> a0bbd88 (Give every registered task a status link, which reads it without a key, and stream its changes as server-sent events)
     request: {
       headers: ["If-None-Match", "Prefer"],
       query: {
@@ -101,19 +109,46 @@ export const TASK_ROUTES = {
           description: "Seconds to wait for the result; more than 60 counts as 60.",
           integer: { min: 0 },
         },
+        token: STATUS_TOKEN,
       },
     },
     answers: {
-      200: jsonAnswer("the task", Task, COMPLETED_TASK, {
-        ETag: "always",
-        Vary: "always",
-        "Retry-After": "sometimes",
-      }),
+      200: {
+        ...jsonAnswer("the task; to a status token a TaskStatus", Task, COMPLETED_TASK, {
+          ...LINKED,
+          ETag: "always",
+          Vary: "always",
+          "Retry-After": "sometimes",
+        }),
+        forStatusToken: { schema: TaskStatus, example: TASK_STATUS },
+      },
       304: emptyAnswer("unchanged: If-None-Match names the current version", {
+        ...LINKED,
         ETag: "always",
         Vary: "always",
         "Retry-After": "sometimes",
       }),
+    },
+    problems: ["unknown_task"],
+  },
+  streamTask: {
+    audience: "client",
+    summary: "Follow a task: server-sent events until it is settled",
+    details:
+      "Each event is named `task`; its `id` is the version of the task, followed by a period and the progress where that is known, and its `data` is what reading the task returns to the same reader. A stream lasts about three minutes at most, then browsers connect again; once the reader has the state of the settled task, the answer is 204, which ends that. The status token of the task, as `token` or as bearer token, needs no key.",
+    request: { headers: ["Last-Event-ID"], query: { token: STATUS_TOKEN } },
+    answers: {
+      200: {
+        description: "the present state, unless Last-Event-ID names it, and each change",
+        content: {
+          "text/event-stream": {
+            schema: z.string(),
+            example: `retry: 2000\n\nevent: task\nid: 1767225661204\ndata: ${JSON.stringify(TASK_STATUS)}\n\n`,
+          },
+        },
+        headers: LINKED,
+      },
+      204: emptyAnswer("the task is settled and Last-Event-ID names its state", LINKED),
     },
     problems: ["unknown_task"],
   },

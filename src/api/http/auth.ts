@@ -110,7 +110,8 @@ function requirementOf(permission: Permission): string {
   return `${keys} is required: Authorization: Bearer <key>.`;
 }
 
-function bearerOf(headers: Headers): string | null {
+/** Returns the bearer token of a request; null when it has none. */
+export function bearerOf(headers: Headers): string | null {
   const [scheme, key, ...more] = (headers.get("Authorization") ?? "").split(" ");
   const isBearer = scheme?.toLowerCase() === "bearer" && more.length === 0;
   return isBearer && key !== undefined && key !== "" ? key : null;

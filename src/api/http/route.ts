@@ -32,6 +32,8 @@ export interface Route<Id extends string = string> {
   readonly dryRunAccess?: Permission;
   /** Rate limit that counts the requests of accounts to this route; absent where none does. */
   readonly rateLimit?: AccountLimit;
+  /** States that a status token opens the route too, also to pages of other sites; absent for other routes. */
+  readonly takesStatusToken?: true;
   /** Schema of the query; null for a public route, which ignores its query. */
   readonly query: z.ZodMiniObject | null;
   readonly body: z.ZodMiniType | null;

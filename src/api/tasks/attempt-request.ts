@@ -1,17 +1,10 @@
-import * as z from "zod/mini";
+/** Requests of past attempts, computed again. The API imports this file at the first request that needs it. */
 import type { AttemptFacts, CallbackFacts } from "../../core/views/task-facts.ts";
 import type { Env } from "../../env.ts";
 import type { Runtime } from "../../config/runtime.ts";
 import { callbackRequest, headersDigest } from "../../outbound/webhooks.ts";
-import { describeHolders } from "../../security/roles.ts";
 import { type SignerName, signersOf } from "../../security/signers.ts";
-import { may } from "../../task-object/caller.ts";
 import { findAccount } from "../accounts/account-client.ts";
-import { json } from "../http/answer.ts";
-import { Problem } from "../http/problem.ts";
-import { Flag } from "../http/query.ts";
-import { queryRoute } from "../http/route.ts";
-import { requireCallback } from "./stored-callback.ts";
 
 /** The request of one attempt of a callback, computed again. */
 export interface AttemptRequest {
@@ -27,31 +20,6 @@ export interface AttemptRequest {
   /** Secrets and keys of the signatures, in the order of the header. */
   readonly signed_by: readonly SignerName[];
 }
-
-export const readAttemptRequest = queryRoute(
-  {
-    id: "readAttemptRequest",
-    method: "GET",
-    path: "/v1/tasks/{id}/attempts/{number}/request",
-    access: "read",
-    rateLimit: "LIMIT_LISTS",
-  },
-  z.strictObject({ fresh: Flag }),
-  async ({ query, env, runtime, params: { id, number }, caller }) => {
-    if (query.fresh && !may(caller, "redeliver")) {
-      const detail = `A fresh signature needs ${describeHolders("redeliver")}.`;
-      throw new Problem("forbidden", { detail });
-    }
-    const callback = await requireCallback(env, id, caller);
-    const attempt = callback.attempts.find((each) => String(each.number) === number);
-    if (attempt === undefined) {
-      throw new Problem("not_found", { detail: "The task has no stored attempt of this number." });
-    }
-    const signedAt = query.fresh ? Date.now() : null;
-    const headers = { "Cache-Control": "no-store" };
-    return json(await requestOf(callback, attempt, signedAt, runtime, env), 200, headers);
-  },
-);
 
 /**
  * Computes the request of an attempt again.

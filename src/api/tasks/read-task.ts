@@ -1,28 +1,20 @@
 import * as z from "zod/mini";
-import type { Reader } from "../../core/views/reader.ts";
+import type { TaskReader } from "../../core/views/reader.ts";
 import type { TaskReply } from "../../task-object/reply.ts";
-import { readerOf } from "../../task-object/caller.ts";
-import { taskAnswer } from "../http/answer.ts";
+import { stateOf, taskAnswer } from "../http/answer.ts";
 import { unknownTask } from "../http/problem.ts";
-import { queryRoute } from "../http/route.ts";
-import { taskClient } from "./task-client.ts";
+import { readingRoute, StatusToken } from "./reading-route.ts";
 import { pollUntil, Wait, waitMsOf } from "./wait.ts";
 
 const RETRY_AFTER_S = "5";
 
-export const readTask = queryRoute(
-  {
-    id: "readTask",
-    method: "GET",
-    path: "/v1/tasks/{id}",
-    access: "read",
-  },
-  z.strictObject({ wait: Wait }),
-  async ({ request, query, env, params: { id }, caller }) => {
-    const reader = readerOf(caller);
+export const readTask = readingRoute(
+  { id: "readTask", path: "/v1/tasks/{id}" },
+  z.strictObject({ wait: Wait, token: StatusToken }),
+  async ({ request, query, reader, read }) => {
     const ifNoneMatch = request.headers.get("If-None-Match");
     const task = await pollUntil(
-      () => taskClient(env, id).read(caller),
+      read,
       (reply) =>
         ifNoneMatch === null ? reply.isTerminal : !matchesEtag(reply, reader, ifNoneMatch),
       waitMsOf(query.wait, request.headers),
@@ -41,16 +33,16 @@ export const readTask = queryRoute(
   },
 );
 
-/** Returns the task's ETag, which changes with the version and, while the task is open, with the progress. */
-function etagOf({ version, progress }: TaskReply, reader: Reader): string {
-  return progress === undefined ? `"${version}-${reader}"` : `"${version}.${progress}-${reader}"`;
+/** Returns the task's ETag: its state, which all readers share, and the kind of reader. */
+function etagOf(task: TaskReply, reader: TaskReader): string {
+  return `"${stateOf(task)}-${reader}"`;
 }
 
 /**
  * Tells whether the header `If-None-Match` contains the task's ETag, by weak comparison (RFC 9110 §13.1.2),
  * so that the answer is 304.
  */
-function matchesEtag(task: TaskReply, reader: Reader, ifNoneMatch: string): boolean {
+function matchesEtag(task: TaskReply, reader: TaskReader, ifNoneMatch: string): boolean {
   const tags = ifNoneMatch.split(",").map((tag) => tag.trim().replace(/^W\//, ""));
   return tags.includes("*") || tags.includes(etagOf(task, reader));
 }

@@ -14,6 +14,7 @@ import { hookFields } from "../hooks/hook-url.ts";
 import { idempotencyKeyOf, idOfKey } from "./idempotency-key.ts";
 import { invalidRequest, Problem, unknownAccount } from "../http/problem.ts";
 import { bodyRoute } from "../http/route.ts";
+import { statusLinkOf } from "./status-url.ts";
 import { Registration } from "./task-schemas.ts";
 import { accepted, taskClient } from "./task-client.ts";
 import type { Applied } from "../../task-object/reply.ts";
@@ -48,7 +49,11 @@ export const registerTask = bodyRoute(
     if (body.id === null) requireUnusedKey(applied);
     const { isNew, task } = accepted(applied);
     const fields = connection === null ? {} : await hookFields(connection, id, runtime, origin);
-    const answer = { ...task, json: appendMembers(task.json, JSON.stringify(fields)) };
+    const { created_at: createdAtS }: { readonly created_at: number } = JSON.parse(task.json);
+    const linked = { id, createdAtS, deadlineAtS: body.deadline_at };
+    const { url: status_url } = await statusLinkOf(linked, runtime, origin);
+    const members = JSON.stringify({ ...fields, status_url });
+    const answer = { ...task, json: appendMembers(task.json, members) };
     if (isNew) return taskAnswer(answer, 201, { Location: `/v1/tasks/${id}` });
     return taskAnswer(answer, 200, key === null ? {} : { "Idempotent-Replayed": "true" });
   },

@@ -10,7 +10,6 @@ import type { HmacSecret } from "../../security/hmac.ts";
 import { json } from "../http/answer.ts";
 import { optional, TimeS } from "../http/fields.ts";
 import { bodyRoute } from "../http/route.ts";
-import { signersOfMessage } from "./attempt-request.ts";
 import { requireCallback } from "./stored-callback.ts";
 
 /** Body of `POST /v1/tasks/{id}/verify`: a callback as a server has received it. */
@@ -48,7 +47,8 @@ export async function verdictOn(
   runtime: Runtime,
   env: Env,
 ): Promise<Verdict> {
-  // Few requests need this module, so it is evaluated at the first of them.
+  // Few requests need these modules, so they are evaluated at the first of them.
+  const { signersOfMessage } = await import("./attempt-request.ts");
   const { examine } = await import("../../security/doctor/examine.ts");
   const { callbackSecrets, eventsSecrets } = runtime.keyring;
   const { taskId, body, account } = message;

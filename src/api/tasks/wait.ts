@@ -3,10 +3,15 @@ import * as z from "zod/mini";
 const MAX_WAIT_S = 60;
 /**
  * Pauses in milliseconds between the first reads of the task by a request that waits for its result
- * (`?wait=N`); each later pause lasts `LATER_PAUSE_MS`.
+ * (`?wait=N`), or a stream of its changes; each later pause lasts `LATER_PAUSE_MS`.
  */
 const PAUSES_MS = [1000, 1000, 2000, 2000, 3000];
 const LATER_PAUSE_MS = 5000;
+
+/** Returns the pause in milliseconds after the read number `reads`, from 0, of a task that is being waited for. */
+export function pauseMs(reads: number): number {
+  return PAUSES_MS[reads] ?? LATER_PAUSE_MS;
+}
 
 /** Schema of the parameter `wait`, in seconds. */
 export const Wait = z.optional(
@@ -44,6 +49,6 @@ export async function pollUntil<T>(
     const answer = await read();
     const leftMs = giveUpAt - Date.now();
     if (answer === null || isWanted(answer) || leftMs <= 0) return answer;
-    await scheduler.wait(Math.min(PAUSES_MS[reads] ?? LATER_PAUSE_MS, leftMs));
+    await scheduler.wait(Math.min(pauseMs(reads), leftMs));
   }
 }

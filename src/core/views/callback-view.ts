@@ -10,13 +10,13 @@ import { causeOf } from "../record/outcome.ts";
 import { isTerminal, type TaskRecord, type TerminalTask } from "../record/task.ts";
 import { toSeconds } from "../time.ts";
 import { optional } from "./optional.ts";
-import type { Reader } from "./reader.ts";
+import type { TaskReader } from "./reader.ts";
 
 /**
  * Shows the callback of a task with its attempts; null when the task has no URL for one.
  * @param policy settings from which follows why the next attempt waits; null leaves that out.
  */
-export function callbackView(record: TaskRecord, reader: Reader, policy: Policy | null) {
+export function callbackView(record: TaskRecord, reader: TaskReader, policy: Policy | null) {
   if (isTerminal(record)) return terminalCallbackView(record, reader, policy);
   if (record.callbackUrl === null) return null;
   return { url: record.callbackUrl, status: "waiting", attempts: [] };
@@ -24,7 +24,7 @@ export function callbackView(record: TaskRecord, reader: Reader, policy: Policy 
 
 function terminalCallbackView(
   { callback, finishedAt }: TerminalTask,
-  reader: Reader,
+  reader: TaskReader,
   policy: Policy | null,
 ) {
   if (callback === null) return null;
@@ -50,7 +50,7 @@ function waitView({ state }: Callback, { pausedAt }: Policy) {
   return state.kind === "due" && pausedAt !== null ? { paused: true } : {};
 }
 
-function attemptView(attempt: Attempt, finishedAt: number | null, reader: Reader) {
+function attemptView(attempt: Attempt, finishedAt: number | null, reader: TaskReader) {
   return {
     number: attempt.number,
     series: attempt.series,
@@ -88,7 +88,11 @@ function timesView(
   };
 }
 
-function openAttemptView({ state, series }: Callback, finishedAt: number | null, reader: Reader) {
+function openAttemptView(
+  { state, series }: Callback,
+  finishedAt: number | null,
+  reader: TaskReader,
+) {
   if (state.kind !== "in_flight") return [];
   const orderedBy = reader === "operator" ? series.keyName : null;
   const { number } = state;

@@ -13,7 +13,7 @@ import type { Policy } from "../policy.ts";
 import type { UpstreamTimes } from "../record/upstream.ts";
 import { callbackView } from "./callback-view.ts";
 import { optional } from "./optional.ts";
-import type { Reader } from "./reader.ts";
+import type { TaskReader } from "./reader.ts";
 import { trackingView } from "./tracking-view.ts";
 
 /**
@@ -25,12 +25,14 @@ import { trackingView } from "./tracking-view.ts";
  */
 export function taskView(
   record: TaskRecord,
-  reader: Reader,
+  reader: TaskReader,
   progress: number | null = null,
   policy: Policy | null = null,
 ): string {
+  const callback = callbackView(record, reader, policy);
+  if (reader === "link") return reducedView(record, callback?.status ?? null);
   const extras = JSON.stringify({
-    callback: callbackView(record, reader, policy),
+    callback,
     ...optional("account", record.account?.id ?? null),
     ...(reader === "operator" && upstreamView(record)),
     ...optional("metadata", record.registration?.metadata ?? null),
@@ -38,6 +40,12 @@ export function taskView(
     ...(isTerminal(record) ? endView(record, reader) : openView(record, reader, progress, policy)),
   });
   return appendMembers(head(record), extras);
+}
+
+/** Writes the task as its status link shows it: the members of the callback body, and whether it was sent. */
+function reducedView(record: TaskRecord, status: string | null): string {
+  const callback = status === null ? null : { status };
+  return appendMembers(head(record), JSON.stringify({ callback }));
 }
 
 function head(record: TaskRecord): string {
@@ -69,7 +77,7 @@ function timesView({ attachedAt, hookAt, askedAt }: UpstreamTimes) {
  * Shows when the relay took the result, the kind of a failure and, to the operator, what the job has consumed
  * or cost: the account would read the operator's own price in it.
  */
-function endView({ finishedAt, failure, usage }: TerminalTask, reader: Reader) {
+function endView({ finishedAt, failure, usage }: TerminalTask, reader: TaskReader) {
   return {
     ...optional("finished_at", finishedAt === null ? null : toSeconds(finishedAt)),
     ...optional("failure", failure),
@@ -79,7 +87,7 @@ function endView({ finishedAt, failure, usage }: TerminalTask, reader: Reader) {
 
 function openView(
   record: OpenTask | ChargingTask,
-  reader: Reader,
+  reader: TaskReader,
   progress: number | null,
   policy: Policy | null,
 ) {

@@ -4,11 +4,24 @@ import { ROOT } from "./child.ts";
 
 /**
  * Modules that the relay imports only when somebody looks at it: the console, the description of the API, the
- * examination of a received callback, the overviews of problems, hosts and series, the metrics, and the listeners
- * of accounts.
+ * examination of received callbacks, the requests of past attempts, the overviews of problems, hosts and series,
+ * the metrics, the export of ledgers, the listeners of accounts, and what answers status tokens and streams of
+ * events.
  */
-const LAZY =
-  /\/(?:console\/index\.tsx|openapi\.json|security\/doctor\/examine\.ts|search\/read-(?:problems|hosts|series|metrics)\.ts|account\/(?:listeners|send-to-listeners)\.ts|api\/connect-listener\.ts)$/;
+const LAZY = new RegExp(
+  [
+    "/console/index\\.tsx",
+    "/openapi\\.json",
+    "/security/doctor/examine\\.ts",
+    "/accounts/entry-export\\.ts",
+    "/tasks/(?:answer-token|attempt-request|task-events)\\.ts",
+    "/search/read-(?:problems|hosts|series|metrics)\\.ts",
+    "/account/(?:listeners|send-to-listeners)\\.ts",
+    "/api/connect-listener\\.ts",
+  ]
+    .map((path) => `${path}$`)
+    .join("|"),
+);
 
 /** Replaces the lazy modules by one that fails when it is evaluated. */
 const withoutLazyModules: Plugin = {

@@ -119,7 +119,7 @@ export const Task = named(
   "A task as its reader may see it. A member that does not apply is left out.",
 );
 
-const HOOK_FIELDS = {
+const REGISTERED_FIELDS = {
   hook_url: maybe(z.string(), "URL to pass to the provider for its hook."),
   hook_parameter: maybe(
     z.string(),
@@ -129,14 +129,35 @@ const HOOK_FIELDS = {
     z.string(),
     "Name of the parameter of the provider's submit call that takes the id of the task.",
   ),
+  status_url: described(
+    z.string(),
+    "Status link of the task: reads it without a key, from pages of any site, until 24 hours after its deadline.",
+  ),
 };
+
+const STATUS_FIELDS = {
+  callback: described(
+    z.nullable(z.strictObject({ status: z.enum(["waiting", "sending", "delivered", "failed"]) })),
+    "Null without a `callback_url`.",
+  ),
+};
+
+export const TaskStatus = named(
+  "TaskStatus",
+  z.discriminatedUnion("status", [
+    z.strictObject({ ...HEAD, status: OPEN_FIELDS.status, ...STATUS_FIELDS }),
+    z.strictObject({ ...COMPLETED, ...STATUS_FIELDS }),
+    z.strictObject({ ...FAILED, ...STATUS_FIELDS }),
+  ]),
+  "A task as whoever has its status link sees it.",
+);
 
 export const RegisteredTask = named(
   "RegisteredTask",
   z.discriminatedUnion("status", [
-    z.strictObject({ ...OPEN_FIELDS, ...HOOK_FIELDS }),
-    z.strictObject({ ...COMPLETED_FIELDS, ...HOOK_FIELDS }),
-    z.strictObject({ ...FAILED_FIELDS, ...HOOK_FIELDS }),
+    z.strictObject({ ...OPEN_FIELDS, ...REGISTERED_FIELDS }),
+    z.strictObject({ ...COMPLETED_FIELDS, ...REGISTERED_FIELDS }),
+    z.strictObject({ ...FAILED_FIELDS, ...REGISTERED_FIELDS }),
   ]),
   "A registered task, with what its submit call to the provider must pass on.",
 );

@@ -1,0 +1,54 @@
+import * as z from "zod/mini";
+import type { TaskReader } from "../../core/views/reader.ts";
+import { STATUS_TOKEN_PREFIX } from "../../security/status-token.ts";
+import { readerOf } from "../../task-object/caller.ts";
+import type { TaskReply } from "../../task-object/reply.ts";
+import { type ProtectedRoute, queryRoute, type RouteRequest } from "../http/route.ts";
+import { taskClient } from "./task-client.ts";
+
+/** Schema of the parameter `token`, which answer-token.ts checks. */
+export const StatusToken = z.optional(z.string());
+
+/** A request of somebody who may read the task. */
+export interface Reading<Query> {
+  readonly request: Request;
+  readonly query: Query;
+  readonly reader: TaskReader;
+  /** Reads the task as this reader sees it; null when there is none. */
+  readonly read: () => Promise<TaskReply | null>;
+}
+
+export type AnswerReader<Query> = (reading: Reading<Query>) => Promise<Response>;
+
+/** Declares a route that reads one task, with a key or with the status token of the task. */
+export function readingRoute<Id extends string, Q extends z.ZodMiniObject>(
+  info: { readonly id: Id; readonly path: "/v1/tasks/{id}" | "/v1/tasks/{id}/events" },
+  query: Q,
+  answer: AnswerReader<z.output<Q>>,
+): ProtectedRoute<Id> {
+  const byKey = queryRoute(
+    { ...info, method: "GET", access: "read" },
+    query,
+    async ({ request, query: asked, env, params: { id }, caller }) => {
+      const read = () => taskClient(env, id).read(caller);
+      return answer({ request, query: asked, reader: readerOf(caller), read });
+    },
+  );
+  return {
+    ...byKey,
+    takesStatusToken: true,
+    handle: async (call) => {
+      if (!showsStatusToken(call)) return byKey.handle(call);
+      const { answerToken } = await import("./answer-token.ts");
+      return answerToken(call, { query, answer, byKey });
+    },
+  };
+}
+
+function showsStatusToken({ url, request: { headers } }: RouteRequest<unknown>): boolean {
+  const start = `bearer ${STATUS_TOKEN_PREFIX}`;
+  return (
+    url.searchParams.has("token") ||
+    headers.get("Authorization")?.toLowerCase().startsWith(start) === true
+  );
+}

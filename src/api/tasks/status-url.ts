@@ -1,0 +1,36 @@
+import { DAY_MS, toSeconds } from "../../core/time.ts";
+import { statusToken } from "../../security/status-token.ts";
+import type { Runtime } from "../../config/runtime.ts";
+
+const DAY_S = toSeconds(DAY_MS);
+
+/** The task that a status link is made for. Times are Unix seconds. */
+interface LinkedTask {
+  readonly id: string;
+  readonly createdAtS: number;
+  /** Deadline that the registration states; null when it states none, or when an event created the task. */
+  readonly deadlineAtS: number | null;
+}
+
+/** A status link with its end. */
+export interface StatusLink {
+  readonly url: string;
+  /** Time in Unix seconds from which the link is refused. */
+  readonly expiresAtS: number;
+}
+
+/**
+ * Makes the status link of a task. It is the same at each call until it expires, 24 hours after the first
+ * deadline of the task; from then on, each day has a link that works for at least another day.
+ */
+export async function statusLinkOf(
+  { id, createdAtS, deadlineAtS }: LinkedTask,
+  { config, keyring }: Runtime,
+  origin: string,
+): Promise<StatusLink> {
+  const firstDeadlineS = deadlineAtS ?? createdAtS + toSeconds(config.taskDeadlineMs);
+  const daysOver = Math.floor((toSeconds(Date.now()) - firstDeadlineS) / DAY_S);
+  const expiresAtS = firstDeadlineS + DAY_S * (daysOver < 1 ? 1 : daysOver + 2);
+  const token = await statusToken(id, { createdAtS, expiresAtS }, keyring.statusKeys);
+  return { url: `${config.publicUrl ?? origin}/v1/tasks/${id}?token=${token}`, expiresAtS };
+}
