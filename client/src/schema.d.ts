@@ -57,7 +57,7 @@ export interface paths {
         };
         /**
          * Read a task; ?wait=N or Prefer: wait=N waits up to N seconds until it is terminal
-         * @description With `If-None-Match` the wait ends as soon as the task differs from that version, e.g. by its progress. The operator also sees why an open task waits (`tracking`), and what the job of a finished one consumed (`usage`). Permitted to operator keys with the role `read` or `operate` or `all`, and to account keys with the role `read` or `full`.
+         * @description With `If-None-Match` the wait ends as soon as the task differs from that version, e.g. by its progress. The operator also sees why an open task waits (`tracking`), and what the job of a finished one consumed (`usage`). The status token of the task, as `token` or as bearer token, needs no key; the answer is then a `TaskStatus`, which pages of any site may read. Permitted to operator keys with the role `read` or `operate` or `all`, and to account keys with the role `read` or `full`.
          */
         get: operations["readTask"];
         put?: never;
@@ -67,6 +67,26 @@ export interface paths {
          * @description Permitted to operator keys with the role `all`.
          */
         delete: operations["eraseTask"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/tasks/{id}/events": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Follow a task: server-sent events until it is settled
+         * @description Each event is named `task`; its `id` is the version of the task, followed by a period and the progress where that is known, and its `data` is what reading the task returns to the same reader. A stream lasts about three minutes at most, then browsers connect again; once the reader has the state of the settled task, the answer is 204, which ends that. The status token of the task, as `token` or as bearer token, needs no key. Permitted to operator keys with the role `read` or `operate` or `all`, and to account keys with the role `read` or `full`.
+         */
+        get: operations["streamTask"];
+        put?: never;
+        post?: never;
+        delete?: never;
         options?: never;
         head?: never;
         patch?: never;
@@ -1319,6 +1339,8 @@ export interface components {
             hook_parameter?: string;
             /** @description Name of the parameter of the provider's submit call that takes the id of the task. */
             id_parameter?: string;
+            /** @description Status link of the task: reads it without a key, from pages of any site, until 24 hours after its deadline. */
+            status_url: string;
         } | {
             /** Format: uuid */
             id: string;
@@ -1381,6 +1403,8 @@ export interface components {
             hook_parameter?: string;
             /** @description Name of the parameter of the provider's submit call that takes the id of the task. */
             id_parameter?: string;
+            /** @description Status link of the task: reads it without a key, from pages of any site, until 24 hours after its deadline. */
+            status_url: string;
         } | {
             /** Format: uuid */
             id: string;
@@ -1444,6 +1468,8 @@ export interface components {
             hook_parameter?: string;
             /** @description Name of the parameter of the provider's submit call that takes the id of the task. */
             id_parameter?: string;
+            /** @description Status link of the task: reads it without a key, from pages of any site, until 24 hours after its deadline. */
+            status_url: string;
         };
         /** @description A task in a list. */
         ListedTask: {
@@ -2014,6 +2040,65 @@ export interface components {
             /** @description Price of the task, of `insufficient_credits`. */
             price?: number;
             task?: components["schemas"]["Task"];
+        };
+        /** @description A task as whoever has its status link sees it. */
+        TaskStatus: {
+            /** Format: uuid */
+            id: string;
+            /** @description As registered. */
+            model: string;
+            /** @description When the task was registered, or what its first event stated. */
+            created_at: number;
+            /** @enum {string} */
+            status: "pending" | "processing";
+            /** @description Null without a `callback_url`. */
+            callback: {
+                /** @enum {string} */
+                status: "waiting" | "sending" | "delivered" | "failed";
+            } | null;
+        } | {
+            /** Format: uuid */
+            id: string;
+            /** @description As registered. */
+            model: string;
+            /** @description When the task was registered, or what its first event stated. */
+            created_at: number;
+            /** @constant */
+            status: "completed";
+            /** @description When the job ended by the upstream's own clock, where that is known; otherwise when the relay took the result. */
+            completed_at: number;
+            output: {
+                /** @description Links to what was generated. */
+                urls: string[];
+                /** @description What was generated, e.g. `seed`, `ratio`, `duration`, `resolution`, `generate_audio`, `framespersecond`; other members are those of the upstream. */
+                metadata: {
+                    [key: string]: unknown;
+                };
+            };
+            /** @description Null without a `callback_url`. */
+            callback: {
+                /** @enum {string} */
+                status: "waiting" | "sending" | "delivered" | "failed";
+            } | null;
+        } | {
+            /** Format: uuid */
+            id: string;
+            /** @description As registered. */
+            model: string;
+            /** @description When the task was registered, or what its first event stated. */
+            created_at: number;
+            /** @constant */
+            status: "failed";
+            error: {
+                /** @description `upstream_error`, `upstream_timeout`, `canceled`, or the code that an event stated. */
+                code: string;
+                message: string;
+            };
+            /** @description Null without a `callback_url`. */
+            callback: {
+                /** @enum {string} */
+                status: "waiting" | "sending" | "delivered" | "failed";
+            } | null;
         };
     };
     responses: {
@@ -2627,7 +2712,8 @@ export interface operations {
                      *       "deadline_at": 1767312000,
                      *       "provider": "fal",
                      *       "hook_url": "https://relay.example.com/hooks/fal/6f9619ff-8b86-4d01-b42d-00cf4fc964ff/3q2-7w",
-                     *       "hook_parameter": "fal_webhook"
+                     *       "hook_parameter": "fal_webhook",
+                     *       "status_url": "https://relay.example.com/v1/tasks/6f9619ff-8b86-4d01-b42d-00cf4fc964ff?token=st_1767225600_1767398400_3q2-7w"
                      *     }
                      */
                     "application/json": components["schemas"]["RegisteredTask"];
@@ -2668,7 +2754,8 @@ export interface operations {
                      *       "deadline_at": 1767312000,
                      *       "provider": "fal",
                      *       "hook_url": "https://relay.example.com/hooks/fal/6f9619ff-8b86-4d01-b42d-00cf4fc964ff/3q2-7w",
-                     *       "hook_parameter": "fal_webhook"
+                     *       "hook_parameter": "fal_webhook",
+                     *       "status_url": "https://relay.example.com/v1/tasks/6f9619ff-8b86-4d01-b42d-00cf4fc964ff?token=st_1767225600_1767398400_3q2-7w"
                      *     }
                      */
                     "application/json": components["schemas"]["RegisteredTask"];
@@ -2769,6 +2856,11 @@ export interface operations {
             query?: {
                 /** @description Seconds to wait for the result; more than 60 counts as 60. */
                 wait?: number;
+                /**
+                 * @description Status token of the task, from `status_url`. Not together with the header `Authorization`.
+                 * @example st_1767225600_1767398400_3q2-7w
+                 */
+                token?: string;
             };
             header?: {
                 /**
@@ -2793,9 +2885,14 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description the task */
+            /** @description the task; to a status token a TaskStatus */
             200: {
                 headers: {
+                    /**
+                     * @description `*` in answers to a status token, so that pages of any site may read them.
+                     * @example *
+                     */
+                    "Access-Control-Allow-Origin"?: string;
                     /**
                      * @description Version of the task as this caller sees it, for `If-None-Match`. It changes with the state of the task and, while the task is open, with its progress.
                      * @example "1767225600002-account"
@@ -2869,6 +2966,11 @@ export interface operations {
             304: {
                 headers: {
                     /**
+                     * @description `*` in answers to a status token, so that pages of any site may read them.
+                     * @example *
+                     */
+                    "Access-Control-Allow-Origin"?: string;
+                    /**
                      * @description Version of the task as this caller sees it, for `If-None-Match`. It changes with the state of the task and, while the task is open, with its progress.
                      * @example "1767225600002-account"
                      */
@@ -2927,6 +3029,79 @@ export interface operations {
             403: components["responses"]["problem.forbidden"];
             404: components["responses"]["problem.unknown_task"];
             409: components["responses"]["problem.task_open.series_running"];
+            429: components["responses"]["problem.rate_limited"];
+            500: components["responses"]["problem.internal_error"];
+            503: components["responses"]["problem.not_configured.unavailable"];
+        };
+    };
+    streamTask: {
+        parameters: {
+            query?: {
+                /**
+                 * @description Status token of the task, from `status_url`. Not together with the header `Authorization`.
+                 * @example st_1767225600_1767398400_3q2-7w
+                 */
+                token?: string;
+            };
+            header?: {
+                /**
+                 * @description `id` of the last event that the reader has; browsers send it by themselves.
+                 * @example 1767225600002
+                 */
+                "Last-Event-ID"?: string;
+            };
+            path: {
+                /**
+                 * @description Id of the task, a UUID of any version; upper and lower case mean the same.
+                 * @example 6f9619ff-8b86-4d01-b42d-00cf4fc964ff
+                 */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description the present state, unless Last-Event-ID names it, and each change */
+            200: {
+                headers: {
+                    /**
+                     * @description `*` in answers to a status token, so that pages of any site may read them.
+                     * @example *
+                     */
+                    "Access-Control-Allow-Origin"?: string;
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example retry: 2000
+                     *
+                     *     event: task
+                     *     id: 1767225661204
+                     *     data: {"id":"6f9619ff-8b86-4d01-b42d-00cf4fc964ff","model":"seedance-1-pro","created_at":1767225600,"status":"completed","completed_at":1767225660,"output":{"urls":["https://cdn.example.com/video.mp4"],"metadata":{"seed":42,"ratio":"16:9","duration":5,"resolution":"720p"}},"callback":{"status":"delivered"}}
+                     */
+                    "text/event-stream": string;
+                };
+            };
+            /** @description the task is settled and Last-Event-ID names its state */
+            204: {
+                headers: {
+                    /**
+                     * @description `*` in answers to a status token, so that pages of any site may read them.
+                     * @example *
+                     */
+                    "Access-Control-Allow-Origin"?: string;
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["problem.invalid_request"];
+            401: components["responses"]["problem.unauthenticated"];
+            403: components["responses"]["problem.forbidden"];
+            404: components["responses"]["problem.unknown_task"];
             429: components["responses"]["problem.rate_limited"];
             500: components["responses"]["problem.internal_error"];
             503: components["responses"]["problem.not_configured.unavailable"];

@@ -1,5 +1,6 @@
 import type { oas32, ZodOpenApiResponseObject } from "zod-openapi";
-import type { Answer } from "../../src/api/description/description.ts";
+import * as z from "zod/mini";
+import type { Answer, Content } from "../../src/api/description/description.ts";
 import { ANSWER_HEADERS, COMMON_HEADERS } from "../../src/api/description/headers.ts";
 import { ProblemSchema } from "../../src/api/description/problems.ts";
 import { TaskStatus } from "../../src/api/description/schemas/task.ts";
@@ -22,11 +23,19 @@ export const HEADER_COMPONENTS = Object.fromEntries(
 );
 
 /** Returns the description of an answer other than a problem. */
-export function answerOf({ description, content, headers }: Answer): ZodOpenApiResponseObject {
+export function answerOf({
+  description,
+  content,
+  headers,
+  forStatusToken,
+}: Answer): ZodOpenApiResponseObject {
   return {
     description,
     headers: { ...headersOf(headers), ...COMMON },
     ...(Object.keys(content).length > 0 && { content: contentOf(content) }),
+    ...(forStatusToken !== undefined && {
+      "x-for-status-token": { content: { "application/json": linkedContent(forStatusToken) } },
+    }),
   };
 }
 
@@ -80,6 +89,13 @@ function contentOf(content: Answer["content"]) {
   return Object.fromEntries(
     Object.entries(content).map(([type, { schema, example }]) => [type, { schema, example }]),
   );
+}
+
+/** Refers to the schema by its name, because extensions of the description are not converted. */
+function linkedContent({ schema, example }: Content) {
+  const { id } = z.globalRegistry.get(schema) ?? {};
+  if (id === undefined) throw new Error("the body of an answer to a status token needs a name");
+  return { schema: { $ref: `#/components/schemas/${id}` }, example };
 }
 
 function exampleOf(code: ProblemCode) {

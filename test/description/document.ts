@@ -7,7 +7,13 @@ const Media = z.looseObject({
   example: z.unknown().optional(),
   examples: z.record(z.string(), z.object({ value: z.unknown() })).optional(),
 });
-const Answer = z.object({ headers: Node.default({}), content: Node.default({}) });
+const Answer = z.object({
+  headers: Node.default({}),
+  content: Node.default({}),
+  /** Bodies for requests with a status token. */
+  "x-for-status-token": z.object({ content: Node }).optional(),
+});
+type AnswerNode = z.output<typeof Answer>;
 const Operation = z.object({ operationId: z.string(), responses: Node });
 
 /** JSON-schema engine of another project, with openapi.json as the schema `openapi.json`. */
@@ -105,20 +111,26 @@ export function requireDescribed({
   const { [status]: described } = found.responses;
   if (described === undefined) throw new Error(`${pair} is not described`);
   const pointer = pointerTo(described) ?? `${found.pointer}/${status}`;
-  const answer = Answer.parse(at(pointer));
+  const answer = bodiesOf(Answer.parse(at(pointer)), headers);
   const missing = requiredHeaders(answer).filter((name) => !headers.has(name));
   if (missing.length > 0) throw new Error(`${pair} has no ${missing.join(", ")}`);
   const type = headers.get("Content-Type") ?? "";
   if (type === "" && text === "" && Object.keys(answer.content).length === 0) return pair;
   if (answer.content[type] === undefined) throw new Error(`${pair}: ${type} is not described`);
-  const validate = strictValidator(`${pointer}/content/${escaped(type)}/schema`);
+  const validate = strictValidator(`${pointer}${answer.at}/content/${escaped(type)}/schema`);
   const body: unknown = /\bjson$/.test(type) ? JSON.parse(text) : text;
   if (validate(body)) return pair;
   throw new Error(`${pair}: ${strictEngine.errorsText(validate.errors)}\n${text}`);
 }
 
+/** Returns an answer with the bodies that it has for the sender of the request, and where they stand in it. */
+function bodiesOf({ "x-for-status-token": linked, ...answer }: AnswerNode, headers: Headers) {
+  const isForToken = linked !== undefined && headers.has("Access-Control-Allow-Origin");
+  return isForToken ? { ...answer, ...linked, at: "/x-for-status-token" } : { ...answer, at: "" };
+}
+
 /** Returns the headers that an answer always has; those given as references belong to every answer. */
-function requiredHeaders({ headers }: z.output<typeof Answer>): readonly string[] {
+function requiredHeaders({ headers }: Pick<AnswerNode, "headers">): readonly string[] {
   return Object.entries(headers).flatMap(([name, header]) => {
     const { required, $ref } = z.looseObject({}).parse(header);
     return required === true || $ref !== undefined ? [name] : [];

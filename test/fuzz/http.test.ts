@@ -179,7 +179,7 @@ it("the platform may repeat, after a lost connection, only calls of those method
       .toSorted(),
   );
   expect(marked).toEqual([
-    ["hook", "inspect", "read", "republish", "wake"],
+    ["hook", "inspect", "read", "readByLink", "republish", "wake"],
     "charge connectionState describe endSession isSessionEnded knownKind profile refund useListedKey".split(
       " ",
     ),

@@ -32,6 +32,7 @@ it("POST /v1/tasks answers 201 with the whole task and its Location", async () =
     account,
     metadata: { order: 7 },
     deadline_at: START_S + 60,
+    status_url: expect.any(String),
   });
   expect(await read(id)).toMatchObject({ id, metadata: { order: 7 } });
 });
@@ -46,6 +47,7 @@ it("POST /v1/tasks generates an id and sets the default deadline when both are m
     created_at: START_S,
     callback: null,
     deadline_at: DEADLINE_S,
+    status_url: expect.any(String),
   });
   expect((await stored(id)).alarm).toBe(START + 72 * 3_600_000);
 });

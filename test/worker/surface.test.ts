@@ -9,6 +9,7 @@ const SURFACE = [
   "POST /v1/tasks/{id}/upstream | operate | 200 | task_settled unknown_task",
   "GET /v1/tasks | read | 200 | index_disabled",
   "GET /v1/tasks/{id} | read | 200 304 | unknown_task",
+  "GET /v1/tasks/{id}/events | read | 200 204 | unknown_task",
   "GET /v1/tasks/{id}/attempts/{number}/request | read | 200 | no_callback not_found task_open unknown_task",
   "POST /v1/tasks/{id}/verify | read | 200 | no_callback task_open unknown_task",
   "POST /v1/tasks/{id}/redeliver | redeliver | 202 | no_callback series_running task_open unknown_task",

@@ -1,4 +1,4 @@
-import { beforeEach, expect, it } from "vitest";
+import { beforeEach, expect, it, vi } from "vitest";
 import { ROUTES } from "../../src/api/routes.ts";
 import type { Route } from "../../src/api/http/route.ts";
 import { mayAccount } from "../../src/security/roles.ts";
@@ -17,6 +17,8 @@ let tenant = { account: "", key: "", task: "" };
 let victim = { account: "", key: "", task: "", open: "" };
 
 beforeEach(async () => {
+  // The stream of a task whose callback is not settled would last three minutes.
+  vi.spyOn(scheduler, "wait").mockResolvedValue();
   aReceiver(status(500, SECRET));
   const [account, other] = [await anAccount(100), await anAccount(777)];
   tenant = { account, ...(await aKey(account)), task: await completed({ account }) };
@@ -103,6 +105,7 @@ it("an account key is accepted for the account's own task and data by exactly th
     // The request asks for no WebSocket.
     "GET /v1/listen": 400,
     "GET /v1/tasks/{id}": 200,
+    "GET /v1/tasks/{id}/events": 200,
     "GET /v1/tasks/{id}/attempts/{number}/request": 200,
     "POST /v1/callbacks/test": 200,
     // An order needs an Idempotency-Key.

@@ -97,11 +97,7 @@ export const TASK_ROUTES = {
     audience: "client",
     summary: "Read a task; ?wait=N or Prefer: wait=N waits up to N seconds until it is terminal",
     details:
-<<<<<<< HEAD
-      "With `If-None-Match` the wait ends as soon as the task differs from that version, e.g. by its progress. The operator also sees why an open task waits (`tracking`), and what the job of a finished one consumed (`usage`).",
-=======
-      "With `If-None-Match` the wait ends as soon as the task differs from that version, e.g. by its progress. The status token of the task, as `token` or as bearer token, needs no key; the answer is then a `TaskStatus`, which pages of any site may read.",
->>>>>>> a0bbd88 (Give every registered task a status link, which reads it without a key, and stream its changes as server-sent events)
+      "With `If-None-Match` the wait ends as soon as the task differs from that version, e.g. by its progress. The operator also sees why an open task waits (`tracking`), and what the job of a finished one consumed (`usage`). The status token of the task, as `token` or as bearer token, needs no key; the answer is then a `TaskStatus`, which pages of any site may read.",
     request: {
       headers: ["If-None-Match", "Prefer"],
       query: {

@@ -10,6 +10,7 @@ const SHAPES = [
   ["privateKey", /"d"\s*:\s*"[\w-]{43}"/],
   ["accountKey", /trk_[\w-]+_[0-9a-f]{48}/],
   ["hookUrl", /\/hooks\/[a-z0-9-]+\/[0-9a-f-]{36}\/[\w-]{43}/i],
+  ["statusToken", /\bst_\d{6,11}_\d{6,11}_[\w-]{43}/],
   ["credential", /\bBearer [\w~+/.-]{8,}/i],
   ["signature", /\bv1a?,[A-Za-z0-9+/]{43,}/],
 ] as const;
@@ -55,7 +56,7 @@ const GIVEN: readonly (readonly [RegExp, readonly Shape[]])[] = [
   [/^GET \/v1\/signing-secrets$/, ["hmacSecret"]],
   [/^(?:GET|POST) \/v1\/accounts\/[^/]+\/signing-secrets$/, ["hmacSecret"]],
   [/^POST \/v1\/accounts\/[^/]+\/keys$/, ["accountKey"]],
-  [/^POST \/v1\/tasks$/, ["hookUrl"]],
+  [/^POST \/v1\/tasks$/, ["hookUrl", "statusToken"]],
   // These routes show a request as the receiver gets it.
   [/^POST \/v1\/callbacks\/test$/, ["signature"]],
   [/^GET \/v1\/tasks\/[^/]+\/attempts\/\d+\/request$/, ["signature"]],

@@ -34,6 +34,7 @@ export interface Exercise {
   readonly importedHash: string;
   readonly taskId: string;
   readonly hookToken: string;
+  readonly statusToken: string;
 }
 
 const PATHS = [
@@ -51,7 +52,7 @@ const PATHS = [
   "/.dev.vars",
 ];
 const Key = z.object({ key: z.string(), id: z.string() });
-const Registered = z.object({ hook_url: z.string() });
+const Registered = z.object({ hook_url: z.string(), status_url: z.string() });
 
 /** Sends requests as every kind of caller. */
 class Callers {
@@ -128,7 +129,7 @@ export async function exercise(url: string, receiver: Receiver): Promise<Exercis
   const task = { id: taskId, model: "m", provider: "rep", account, credits: 2 };
   const order = { ...task, callback_url: callbackUrl("/first") };
   const registered = await callers.operator("POST", "/v1/tasks", order);
-  const { hook_url } = Registered.parse(registered.json);
+  const { hook_url, status_url } = Registered.parse(registered.json);
   await callers.operator("POST", `/v1/tasks/${taskId}/upstream`, { provider: "rep", id: "job" });
   await failUpstream(callers, receiver, hook_url);
   await callers.settled(taskId);
@@ -153,6 +154,7 @@ export async function exercise(url: string, receiver: Receiver): Promise<Exercis
       await callers.operator("POST", each, body);
     }
   }
+  const statusToken = await followLink(callers, status_url);
   await callers.operator("DELETE", `${path}/keys/${made.id}`);
   await callers.operator("DELETE", `/v1/tasks/${taskId}`);
   const hookToken = hook_url.split("/").at(-1) ?? "";
@@ -163,7 +165,23 @@ export async function exercise(url: string, receiver: Receiver): Promise<Exercis
     importedHash,
     taskId,
     hookToken,
+    statusToken,
   };
+}
+
+/** Reads a settled task with its status token, and with altered ones. @returns its token. */
+async function followLink(callers: Callers, statusUrl: string): Promise<string> {
+  const { pathname, searchParams } = new URL(statusUrl);
+  const token = searchParams.get("token") ?? "";
+  callers.addKey("link", token);
+  for (const path of [pathname, `${pathname}/events`]) {
+    await callers.ask("link", "GET", path);
+    for (const given of [token, `${token}x`, token.toUpperCase()]) {
+      await callers.ask("anyone", "GET", `${path}?token=${given}`);
+      await callers.ask("operator", "GET", `${path}?token=${given}`);
+    }
+  }
+  return token;
 }
 
 /** Sends invalid hooks and a valid one; the upstream's answer repeats the credentials of the poll. */

@@ -12,6 +12,7 @@ const WHSEC = `whsec_${"A".repeat(43)}=`;
 const HEX = "0123456789abcdef".repeat(4);
 const ID = "6f9619ff-8b86-4d01-b42d-00cf4fc964ff";
 const ACCOUNT_KEY = `trk_acct-1_${HEX.slice(0, 48)}`;
+const STATUS_URL = `https://relay.example.com/v1/tasks/${ID}?token=st_1795254355_1795600000_${"m".repeat(43)}`;
 const HOOK_URL = `https://relay.example.com/hooks/ark/${ID}/${"t".repeat(43)}`;
 /** Texts that count as leaks. They are built at run time, so that this file does not contain them. */
 const LEAKS: Readonly<Record<string, string>> = {
@@ -23,6 +24,7 @@ const LEAKS: Readonly<Record<string, string>> = {
   "a private key": `{"kty":"OKP","d":"${"x".repeat(43)}"}`,
   "an account's key": ACCOUNT_KEY,
   "a hook URL": HOOK_URL,
+  "a status link": STATUS_URL,
   "a credential": `Authorization: Bearer ${HEX}`,
   "a signature": `v1,${"B".repeat(43)}=`,
   "a receiver's answer": "planted-body",
@@ -82,6 +84,7 @@ it.each([
   ["GET", `/v1/tasks/${ID}`, "an operator key", OPERATOR_KEY],
   ["GET", `/v1/tasks/${ID}`, "a signing secret", WHSEC],
   ["GET", `/v1/tasks/${ID}`, "a hook URL", HOOK_URL],
+  ["GET", `/v1/tasks/${ID}`, "a status link", STATUS_URL],
   ["GET", "/v1/signing-secrets", "the relay's secret", SECRETS.RELAY_SECRET],
   ["GET", "/v1/accounts/a/keys", "an account key", ACCOUNT_KEY],
   ["POST", "/v1/accounts/a/signing-secrets", "an account key", ACCOUNT_KEY],
@@ -99,6 +102,7 @@ it.each([
   ["POST", "/v1/accounts/a/keys", ACCOUNT_KEY],
   ["GET", "/v1/accounts/a/signing-secrets", WHSEC],
   ["POST", "/v1/tasks", HOOK_URL],
+  ["POST", "/v1/tasks", STATUS_URL],
 ])(
   "the HTTP client of the tests accepts a secret in the answer to %s %s, which returns secrets on purpose",
   (method, path, secret) => {

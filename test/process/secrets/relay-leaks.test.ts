@@ -148,6 +148,7 @@ it("the search of the leak tests finds the secrets in answers that return them o
     "a callback_url's query",
     "a hook's token",
     "a receiver's answer",
+    "a status token",
     "an account's key",
     "derived for callbacks",
     "derived for callbacks/",

@@ -31,6 +31,7 @@ const LABELS = [
   "settlement",
   "operator",
   "hooks",
+  "status",
   "cursors",
   "account-keys",
   "ed25519",
@@ -40,6 +41,7 @@ export const FOR_OPERATORS = /^(?:operator|older) GET \/v1\/signing-secrets$/;
 const FOR_ACCOUNTS =
   /^(?:operator|older|account) (?:GET|POST) \/v1\/accounts\/[^/]+\/signing-secrets$/;
 const ACCOUNT_KEYS = /^operator POST \/v1\/accounts\/[^/]+\/keys$/;
+const REGISTRATION = /^operator POST \/v1\/tasks$/;
 const EXCERPTS = /^(?:operator|older) \w+ \/v1\/tasks|^sent \/operator/;
 /** Routes and notices that show a `callback_url`. */
 const TASKS = /^(?:operator|older|account) \w+ \/v1\/(?:tasks|events|callbacks)|^sent \/operator/;
@@ -47,7 +49,7 @@ const TASKS = /^(?:operator|older|account) \w+ \/v1\/(?:tasks|events|callbacks)|
 export const CONFIGURED = { SIGNING_SECRETS: SIGNING.join(" "), EVENTS_SECRETS: EVENTS };
 
 export function secretsOf(exercise: Exercise): readonly Secret[] {
-  const { account, accountKey, importedHash, hookToken } = exercise;
+  const { account, accountKey, importedHash, hookToken, statusToken } = exercise;
   const accountLabels = [0, 1, 2, 3].map((n) => `callbacks/${account}/${n}`);
   const fromRelaySecret = RELAY_SECRETS.flatMap((secret) =>
     [...LABELS, ...accountLabels].map((label) => ({
@@ -68,11 +70,17 @@ export function secretsOf(exercise: Exercise): readonly Secret[] {
     textual("OPERATOR_CALLBACK_URL", OPERATOR_URL_TOKEN),
     textual("an account's key", accountKey.slice(-92), ACCOUNT_KEYS),
     { what: "the hash of a key", spellings: [importedHash], givenBy: null },
-    { what: "a hook's token", spellings: [hookToken], givenBy: /^operator POST \/v1\/tasks$/ },
+    { what: "a hook's token", spellings: [hookToken], givenBy: REGISTRATION },
+    { what: "a status token", spellings: statusSpellings(statusToken), givenBy: REGISTRATION },
     textual("a callback_url's query", QUERY_TOKEN, TASKS),
     textual("a receiver's answer", RECEIVER_TEXT, EXCERPTS),
     ...fromRelaySecret,
   ];
+}
+
+/** Returns the token and its MAC. */
+function statusSpellings(token: string): readonly string[] {
+  return [token, token.slice(-43)];
 }
 
 export function finds({ spellings }: Secret, text: string): boolean {

@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { expect, it } from "vitest";
+import * as z from "zod";
 import { LOCAL_VARS } from "../harness/client.ts";
 import { Workerd } from "../harness/workerd.ts";
 import { earlierBundles } from "./releases.ts";
@@ -7,6 +8,8 @@ import { earlierBundles } from "./releases.ts";
 const VARS = { ...LOCAL_VARS, ARK_API_KEY: "process-test-ark-key" };
 /** Problem codes with which a request may be answered because of its content. */
 const REFUSALS = ["series_running", "no_callback", "task_open", "not_found"];
+
+const Registered = z.object({ id: z.string(), hook_url: z.string(), status_url: z.string() });
 
 /** Returns one request of each route that calls an object. */
 function requests(id: string, hookPath: string): readonly (readonly [string, object?])[] {
@@ -47,11 +50,16 @@ it("every route works or answers 503 with Retry-After while the Durable Objects 
   const objectScript = (await earlierBundles()).at(-1) ?? "";
   await using relay = await Workerd.start({ vars: VARS, objectScript });
   const { client } = relay;
-  const { id, hook_url: hookUrl } = await client.register({ provider: "ark" });
+  const body = { model: "m", provider: "ark" };
+  const { json } = await client.ask("POST", "/v1/tasks", body);
+  const { id, hook_url: hookUrl, status_url: statusUrl } = Registered.parse(json);
   const answers: string[] = [];
-  for (const [asked, body] of requests(id, new URL(hookUrl).pathname)) {
+  const asks = requests(id, new URL(hookUrl).pathname).map(([asked, sent]) => {
     const [method = "", path = ""] = asked.split(" ");
-    const answer = await client.send(method, path, body);
+    return [asked, () => client.send(method, path, sent)] as const;
+  });
+  for (const [asked, send] of [["status_url", () => fetch(statusUrl)] as const, ...asks]) {
+    const answer = await send();
     const text = await answer.text();
     const isRefused = REFUSALS.some((code) => text.includes(`"code":"${code}"`));
     const isRepeatable = answer.status === 503 && answer.headers.has("Retry-After");

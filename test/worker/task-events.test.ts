@@ -1,0 +1,185 @@
+import { exports } from "cloudflare:workers";
+import { beforeEach, expect, it, vi } from "vitest";
+import { TaskObject } from "../../src/task-object/task-object.ts";
+import { aKey, anAccount } from "./accounts.ts";
+import { aRequest, call, refusal, UNAUTHENTICATED, UNKNOWN_TASK } from "./client.ts";
+import { pass, useClock } from "./clock.ts";
+import { aLinkedTask } from "./links.ts";
+import { untilIdle, wake } from "./objects.ts";
+import { aReceiver, status } from "./receiver.ts";
+import { aCompletion, aFailure, cancel, erase, finish, read, report } from "./tasks.ts";
+
+useClock();
+
+/** The waits of the Worker in milliseconds. They take no real time; `between` runs during each. */
+let pauses: number[] = [];
+let between: (pause: number) => Promise<unknown> = () => Promise.resolve();
+
+beforeEach(() => {
+  pauses = [];
+  between = () => Promise.resolve();
+  vi.spyOn(scheduler, "wait").mockImplementation(async (ms) => {
+    pass(ms);
+    pauses.push(ms);
+    await between(pauses.length);
+  });
+});
+
+interface Streamed {
+  readonly id: string;
+  readonly data: { readonly status: string; readonly callback: object | null };
+}
+
+/** Reads a whole stream, which begins with the line `retry`: its events, and the number of its comments. */
+async function streamOf(response: Response) {
+  expect([response.status, response.headers.get("Content-Type")]).toEqual([
+    200,
+    "text/event-stream",
+  ]);
+  const [first, ...blocks] = (await response.text()).split("\n\n");
+  expect([first, blocks.pop()]).toEqual(["retry: 2000", ""]);
+  const events = blocks.flatMap((block): readonly Streamed[] => {
+    const [, id = "", data = ""] = /^event: task\nid: (.+)\ndata: (.+)$/.exec(block) ?? [];
+    return data === "" ? [] : [{ id, data: JSON.parse(data) }];
+  });
+  const comments = blocks.filter((block) => block === ":").length;
+  expect(events.length + comments).toBe(blocks.length);
+  return { events, comments };
+}
+
+const stagesOf = (events: readonly Streamed[]) =>
+  events.map(({ data: { status: stage, callback } }) => [stage, callback]);
+
+/** Asks for the events of a task with its status token. */
+const follow = (link: string, last?: string) =>
+  call(link.replace("?", "/events?"), {
+    key: null,
+    headers: last === undefined ? {} : { "Last-Event-ID": last },
+  });
+
+it("GET /v1/tasks/{id}/events sends the present state and each change with its version to a status token, and ends when the callback is delivered", async () => {
+  aReceiver(status(500), status(204));
+  const { id, link } = await aLinkedTask();
+  between = async (pause) => {
+    if (pause === 1) await report({ id, status: "processing" });
+    if (pause === 3) await finish(aCompletion(id));
+    if (pause === 4) {
+      await wake(id, 180_000);
+      await untilIdle(id);
+    }
+  };
+  const response = await follow(link);
+  expect(response.headers.get("Access-Control-Allow-Origin")).toBe("*");
+  expect(response.headers.get("Cache-Control")).toBe("no-store");
+  const { events } = await streamOf(response);
+  expect(stagesOf(events)).toEqual([
+    ["pending", { status: "waiting" }],
+    ["processing", { status: "waiting" }],
+    ["completed", { status: "sending" }],
+    ["completed", { status: "delivered" }],
+  ]);
+  expect(pauses).toEqual([1000, 1000, 2000, 2000]);
+  const etag = (await call(link, { key: null })).headers.get("ETag");
+  expect(etag).toBe(`"${events.at(-1)?.id}-link"`);
+});
+
+it("GET /v1/tasks/{id}/events sends the view of its key: to the operator with the attempts, and to an account until its credits are refunded", async () => {
+  aReceiver(status(204));
+  const account = await anAccount(5);
+  const { id } = await aLinkedTask({ account, credits: 5, provider: "ark" });
+  await cancel(id);
+  await untilIdle(id);
+  const path = `/v1/tasks/${id}/events`;
+  const [operators] = (await streamOf(await call(path))).events;
+  expect(operators?.data).toEqual(await read(id));
+  const { key } = await aKey(account);
+  const owners = await call(path, { key });
+  expect(owners.headers.get("Access-Control-Allow-Origin")).toBeNull();
+  const { events } = await streamOf(owners);
+  expect(events.at(-1)?.data).toMatchObject({ account, credits: { state: "refunded" } });
+  expect(JSON.stringify(events)).not.toContain("upstream");
+});
+
+it("a stream of a task without changes sends a comment at least every 15 s of silence, and ends after 40 reads and about three minutes", async () => {
+  const reads = vi.spyOn(TaskObject.prototype, "readByLink");
+  const { link } = await aLinkedTask();
+  const { events, comments } = await streamOf(await follow(link));
+  expect(events).toHaveLength(1);
+  expect(pauses.slice(0, 7)).toEqual([1000, 1000, 2000, 2000, 3000, 5000, 5000]);
+  const lastedMs = pauses.reduce((sum, ms) => sum + ms, 0);
+  expect([lastedMs, comments]).toEqual([184_000, 11]);
+  expect(reads.mock.calls.length).toBeLessThanOrEqual(41);
+});
+
+it("a stream that begins with the Last-Event-ID of the present state sends only later changes", async () => {
+  const { id, link } = await aLinkedTask({ callback_url: null });
+  const [first] = (await streamOf(await follow(link))).events;
+  between = async (pause) => {
+    if (pause % 40 === 3) await report(aFailure(id));
+  };
+  pauses = [];
+  const { events } = await streamOf(await follow(link, first?.id));
+  expect(stagesOf(events)).toEqual([["failed", null]]);
+});
+
+it("GET /v1/tasks/{id}/events of a settled task sends its state once, and answers 204 to the Last-Event-ID of that state, so that browsers do not connect again", async () => {
+  const { id, link } = await aLinkedTask({ callback_url: null });
+  await report(aFailure(id));
+  for (const last of [undefined, "1", "no version"]) {
+    const { events } = await streamOf(await follow(link, last));
+    expect(stagesOf(events)).toEqual([["failed", null]]);
+    const again = await follow(link, events[0]?.id);
+    expect([again.status, again.headers.get("Access-Control-Allow-Origin")]).toEqual([204, "*"]);
+  }
+  expect(pauses).toEqual([]);
+});
+
+it("a stream ends when its task is erased, and the next request for it is answered with 404", async () => {
+  const { id, link } = await aLinkedTask({ callback_url: null });
+  between = async (pause) => {
+    if (pause !== 2) return;
+    await report(aFailure(id));
+    await erase(id);
+  };
+  const { events } = await streamOf(await follow(link));
+  expect(stagesOf(events)).toEqual([["pending", null]]);
+  expect(await refusal(await follow(link))).toEqual(UNKNOWN_TASK);
+});
+
+it("a stream goes on when a read of its task fails because the platform does", async () => {
+  const { id, link } = await aLinkedTask({ callback_url: null });
+  const lost = Object.assign(new Error("Network connection lost."), { retryable: true });
+  const reading = vi.spyOn(TaskObject.prototype, "readByLink");
+  between = async (pause) => {
+    if (pause === 1) reading.mockRejectedValueOnce(lost);
+    if (pause === 2) await report(aFailure(id));
+  };
+  const { events } = await streamOf(await follow(link));
+  expect(stagesOf(events)).toEqual([
+    ["pending", null],
+    ["failed", null],
+  ]);
+});
+
+it("a stream reads its task no more once its client has gone", async () => {
+  const { id, token } = await aLinkedTask();
+  const reads = vi.spyOn(TaskObject.prototype, "readByLink");
+  const request = aRequest(`/v1/tasks/${id}/events`, { key: token });
+  const { body } = await exports.default.fetch(request);
+  const reader = body?.getReader();
+  await reader?.read();
+  await reader?.cancel();
+  await report({ id, status: "processing" });
+  expect(reads).toHaveBeenCalledTimes(1);
+  expect(pauses).toEqual([]);
+});
+
+it("GET /v1/tasks/{id}/events answers 401 without a key, and 404 to a key for an unknown task and one of another account", async () => {
+  const { id } = await aLinkedTask({ account: await anAccount() });
+  const { key } = await aKey(await anAccount());
+  const path = `/v1/tasks/${id}/events`;
+  expect(await refusal(await call(path, { key: null }))).toEqual(UNAUTHENTICATED);
+  expect(await refusal(await call(path, { key }))).toEqual(UNKNOWN_TASK);
+  const unknown = `/v1/tasks/${crypto.randomUUID()}/events`;
+  expect(await refusal(await call(unknown))).toEqual(UNKNOWN_TASK);
+});
