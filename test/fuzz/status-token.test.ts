@@ -29,7 +29,10 @@ const MADE = await Promise.all(
 
 /** Exchanges the last character, of which some bits do not count when it is decoded. */
 const respelled = fc
-  .tuple(fc.constantFrom(...MADE), fc.constantFrom(..."ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghij-_"))
+  .tuple(
+    fc.constantFrom(...MADE),
+    fc.constantFrom(...Array.from("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghij-_")),
+  )
   .map(([made, last]) => ({ made, text: made.token.slice(0, -1) + last }));
 const changed = fc
   .constantFrom(...MADE)

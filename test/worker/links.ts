@@ -1,6 +1,8 @@
+import { expect } from "vitest";
 import * as z from "zod";
-import { post } from "./client.ts";
-import { CALLBACK_URL } from "./tasks.ts";
+import { call, post } from "./client.ts";
+import { DAY_MS, pass } from "./clock.ts";
+import { aFailure, CALLBACK_URL, report } from "./tasks.ts";
 
 const Linked = z.looseObject({ id: z.string(), status_url: z.string() });
 
@@ -22,4 +24,35 @@ export async function linkedOf(response: Response): Promise<LinkedTask> {
   const { id, status_url } = Linked.parse(await response.json());
   const { pathname, search, searchParams } = new URL(status_url);
   return { id, link: pathname + search, token: searchParams.get("token") ?? "" };
+}
+
+/** Sends a request without a key. */
+export function open(
+  path: string,
+  headers: Readonly<Record<string, string>> = {},
+): Promise<Response> {
+  return call(path, { key: null, headers });
+}
+
+/** The two ways in which a request shows the token of a task. */
+export const WAYS = [
+  ["as the parameter token", ({ link }: LinkedTask) => open(link)],
+  ["as bearer token", ({ id, token }: LinkedTask) => call(`/v1/tasks/${id}`, { key: token })],
+] as const;
+
+/**
+ * Reads a task and its events with its status token, with altered ones, with two credentials and after the end.
+ * @returns the token, and its MAC alone.
+ */
+export async function useStatusLink(): Promise<readonly string[]> {
+  const { id, link, token } = await aLinkedTask({ callback_url: null });
+  await report(aFailure(id));
+  const events = `/v1/tasks/${id}/events`;
+  const answers = [await open(link), await open(`${link}x`), await call(link, { key: token })];
+  for (const key of [token, `${token}x`]) answers.push(await call(events, { key }));
+  pass(5 * DAY_MS);
+  answers.push(await open(link));
+  pass(-5 * DAY_MS);
+  expect(answers.map((answer) => answer.status)).toEqual([200, 401, 400, 200, 401, 401]);
+  return [token, token.split("_").at(-1) ?? token];
 }

@@ -4,8 +4,8 @@ import { beforeAll, expect, it, vi } from "vitest";
 import * as z from "zod";
 import { aCharged, aKey, anAccount, breakLedger } from "./accounts.ts";
 import { call, callWith, OPERATOR_KEY, post } from "./client.ts";
-import { DAY_MS, pass, START, START_S, until } from "./clock.ts";
-import { aLinkedTask } from "./links.ts";
+import { START, START_S, until } from "./clock.ts";
+import { useStatusLink } from "./links.ts";
 import { attach, hooked, sendHook } from "./hooked.ts";
 import { restart, stored, untilIdle, wake } from "./objects.ts";
 import { anOutside, answering } from "./outside.ts";
@@ -129,27 +129,11 @@ async function useEverything(): Promise<void> {
   await call(`/v1/tasks/${id}`);
   await restart(id);
   await erase(id);
-  await useStatusLinks();
+  statusTokens.push(...(await useStatusLink()));
   const deadline_at = Math.floor(Date.now() / 1000) + 60;
   const late = await register({ deadline_at, callback_url: null });
   await wake(late, 60_000);
   await report(aCompletion(late));
-}
-
-/** Reads a task with its status token, with an altered one and with an expired one. */
-async function useStatusLinks(): Promise<void> {
-  const { id, link, token } = await aLinkedTask({ callback_url: null });
-  statusTokens.push(token, token.split("_").at(-1) ?? "");
-  await report(aFailure(id));
-  const statuses: number[] = [];
-  for (const key of [null, token, `${token}x`]) {
-    const path = key === null ? link : `/v1/tasks/${id}/events`;
-    statuses.push((await call(path, { key })).status, (await call(`${link}x`, { key })).status);
-  }
-  pass(5 * DAY_MS);
-  statuses.push((await call(link, { key: null })).status);
-  pass(-5 * DAY_MS);
-  expect(statuses).toEqual([200, 401, 200, 400, 401, 400, 401]);
 }
 
 async function useHooks(): Promise<void> {

@@ -30,7 +30,7 @@ export function taskView(
   policy: Policy | null = null,
 ): string {
   const callback = callbackView(record, reader, policy);
-  if (reader === "link") return reducedView(record, callback?.status ?? null);
+  if (reader === "link") return reducedView(record, callback);
   const extras = JSON.stringify({
     callback,
     ...optional("account", record.account?.id ?? null),
@@ -43,9 +43,9 @@ export function taskView(
 }
 
 /** Writes the task as its status link shows it: the members of the callback body, and whether it was sent. */
-function reducedView(record: TaskRecord, status: string | null): string {
-  const callback = status === null ? null : { status };
-  return appendMembers(head(record), JSON.stringify({ callback }));
+function reducedView(record: TaskRecord, callback: { readonly status: string } | null): string {
+  const shown = callback && { status: callback.status };
+  return appendMembers(head(record), JSON.stringify({ callback: shown }));
 }
 
 function head(record: TaskRecord): string {
