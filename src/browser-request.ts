@@ -27,8 +27,9 @@ const API_SEGMENTS: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Tells whether a request that no route of the API takes is answered with a page of the console: its path is
- * one of the console, or a browser asks for a page under a path that does not belong to the API.
+ * Tells whether a request for which the API has no route is answered with a page of the console. That is so
+ * for the paths of the console, and when a browser asks for a page under a path that does not belong to the
+ * API.
  */
 export function isForBrowser(request: Request): boolean {
   // With a `Host` header that is not a host, the path in the URL is not the one that was asked for.

@@ -13,9 +13,9 @@ type StoredProfile = Omit<Profile, "deletedAt"> & Partial<Profile>;
 const PROFILE_KEY = "account";
 
 /**
- * Profile of an account, stored under the key `account` in two objects: the one named `account-keys:`, which
- * is asked on behalf of tasks and API keys, and the one that books the money, which may not know the latest
- * rotation of the callback secret yet.
+ * Profile of an account, stored under the key `account` in two objects. Tasks and API keys are looked up in
+ * the object `account-keys:<account>`. The object that books the money has a copy, which may lack the latest
+ * rotation of the callback secret.
  */
 export class AccountProfile {
   readonly #kv: SyncKvStorage;

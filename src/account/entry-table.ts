@@ -126,8 +126,8 @@ export class EntryTable {
   }
 
   /**
-   * Replaces the oldest ledger entries, as far as they were booked before `time`, by one entry of the kind
-   * `opening`, which states the balance that they led to; at most `COMPACT_AT_ONCE` entries in one call.
+   * Replaces the oldest ledger entries that were booked before `time` by one entry of the kind `opening`,
+   * which states the balance after them; at most `COMPACT_AT_ONCE` entries in one call.
    * @param time in Unix milliseconds.
    * @returns true when there may be more entries to replace.
    */

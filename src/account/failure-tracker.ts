@@ -18,9 +18,8 @@ const ALERT_PAUSE_MS = HOUR_MS;
 const STALE_MARGIN_MS = SECOND_MS;
 
 /**
- * Kind of an alert to the operator about one connection, host or index: `full` for an index that is almost
- * full, `silent` for an index in which no task ends, `default` for any other fault. An alert of one kind does
- * not delay one of another kind.
+ * Kind of an alert to the operator about one connection, host or index. `full`: the index is almost full.
+ * `silent`: no task ends. `default`: any other fault. An alert of one kind does not delay one of another kind.
  */
 export type AlertKind = keyof typeof ALERTED_KEYS;
 

@@ -27,8 +27,9 @@ const GRACE_MS = 5 * SECOND_MS;
 
 /**
  * Distributes the polls that a provider permits to one API key per minute among the tasks. A poll beyond the
- * limit is deferred: its task is told when to ask again, the sooner the likelier the poll is to find a result.
- * The counts are only in memory, because a restart loses no more than those of the last minute.
+ * limit is deferred: its task gets a time at which to ask again, which is the earlier, the likelier the poll
+ * is to find a result. The counts are only in memory, because a restart loses no more than those of the last
+ * minute.
  */
 export class PollSlots {
   /** Number of polls still permitted at `#countedAt`; negative after polls that may not be deferred. */

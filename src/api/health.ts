@@ -52,9 +52,9 @@ export function configurationOf(config: Config, env: Env) {
 }
 
 /**
- * Returns for `/healthz` each connection that has an API key, with its faults: that the provider has refused
- * the key within the last 15 minutes, that no hooks come although they are expected, and the last answer to a
- * poll that was not understood.
+ * Returns each connection that has an API key with its faults, for `/healthz`. A fault is that the provider
+ * has refused the key within the last 15 minutes, or that no hooks come although they are expected. The last
+ * answer to a poll that was not understood is a fault too.
  */
 export async function connectionsOf({ connections }: Config, env: Env) {
   const withKey = [...connections.values()].filter(({ key }) => key);

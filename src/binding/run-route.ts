@@ -27,14 +27,14 @@ export type Outcome = { readonly ok: true; readonly response: Response } | Refus
 const CALLER: Caller = { kind: "operator", role: "all", key: "binding" };
 
 /**
- * Origin that stands for the relay's own in a call through a service binding while `PUBLIC_URL` is not set. No
- * host has this name (RFC 2606 §2).
+ * Origin that is used in place of the relay's own for a call through a service binding while `PUBLIC_URL` is
+ * not set. No host has this name (RFC 2606 §2).
  */
 export const NO_ORIGIN = "https://relay.invalid";
 
 /**
- * Runs a route for another Worker of the account, in the isolate of the call and without HTTP: the request
- * only carries the arguments, so that the route checks them as it checks those of a client.
+ * Runs a route for another Worker of the account, in the isolate of the call and without HTTP. The request
+ * only carries the arguments, so that the route checks them in the same way as those of a client.
  */
 export async function runRoute(route: ProtectedRoute, args: Arguments, env: Env): Promise<Outcome> {
   try {

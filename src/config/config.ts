@@ -59,9 +59,7 @@ export interface Config extends Secrets, Placement, IndexConfig, LogSettings {
    * callback is reported at once.
    */
   readonly digestMs: number | null;
-  /**
-   * Time after which the operator is alerted when no task has ended in it, in milliseconds; null for never.
-   */
+  /** Time in milliseconds without the end of any task after which the operator is alerted; null for never. */
   readonly silenceMs: number | null;
   /** States that operator events have the format of Slack (`OPERATOR_CALLBACK_FORMAT=slack`). */
   readonly isOperatorOnSlack: boolean;

@@ -71,10 +71,10 @@ function numberingIssues(
 }
 
 /**
- * Checks that the databases of the index (shards), which take the new tasks in turn, are enough: when the
- * turn of a database comes again, most of its rows from the turn before must have expired. Two kinds of older
- * rows may still be there, which is allowed, and lists of tasks include them: rows of failed callbacks, which
- * stay for `RETENTION_DAYS`, and rows of tasks whose own deadline is later than `TASK_DEADLINE_HOURS`.
+ * Checks that the index has enough databases (shards). They take the new tasks in turn; when the turn of a
+ * database comes again, most of its rows from the turn before must have expired. Two kinds of older rows may
+ * still be there, and lists of tasks include them: rows of failed callbacks, which stay for `RETENTION_DAYS`,
+ * and rows of tasks whose own deadline is later than `TASK_DEADLINE_HOURS`.
  * @returns the fault; `[]` when there is none.
  */
 function overlapIssues(

@@ -7,12 +7,12 @@ import { causeOf } from "./host-causes.ts";
 import type { TaskJson } from "./task-json.ts";
 import { latenessText } from "./timeline.ts";
 
-/** Largest number of attempts that the story of a task names; older ones are counted. */
+/** Largest number of attempts that the report on a task lists; of older ones only the number is given. */
 const MAX_ATTEMPTS = 12;
 
 /**
- * Writes the story of a task for a chat or a report: times in UTC, attempts with their outcomes, and the link.
- * It names the host of the callback and leaves out its URL, which may contain a token, and all answers.
+ * Writes a report on a task for a chat: times in UTC, attempts with their outcomes, and the link. The report
+ * names the host of the callback, and leaves out the URL, which may contain a token, and all answers.
  * @param link address of the task's page.
  */
 export function taskIncident(task: TaskJson, facts: TaskFacts, link: string): string {
@@ -54,7 +54,10 @@ function attemptLines({ callback }: TaskJson, facts: TaskFacts): readonly string
   ];
 }
 
-/** Writes how callbacks to a host fail, for a chat or a report. @param link address of the host's page. */
+/**
+ * Writes a report on the failing callbacks to a host, for a chat.
+ * @param link address of the host's page.
+ */
 export function hostIncident(
   { host, failing, failures, last_delivered_at: deliveredAt }: HostFacts,
   link: string,
@@ -79,7 +82,7 @@ export function hostIncident(
 
 interface HostFacts extends Pick<HostView, "host" | "failing"> {
   readonly failures: ReturnType<typeof failuresOf>;
-  /** Time in Unix seconds; null when none is known. */
+  /** Time of the last delivered callback in Unix seconds; null when none is known. */
   readonly last_delivered_at: number | null;
 }
 
@@ -87,7 +90,7 @@ function secondsText(atS: number): string {
   return `${utcText(atS * 1000)} UTC`;
 }
 
-/** Names the characters of a stranger's text that cannot be seen, and puts it on one line. */
+/** Replaces invisible characters of a text by their names, and puts the text on one line. */
 function plain(text: string): string {
   const parts = textParts(text.replaceAll(/\s+/g, " "));
   return parts.map((part) => part.text).join("");

@@ -106,7 +106,7 @@ export async function answerProblem(problem: Problem, refused: Refused): Promise
 }
 
 /**
- * Has the platform compress an answer, which workerd does when it is told to and Cloudflare by itself. Between
+ * Makes the platform compress an answer: workerd does so when it is asked to, Cloudflare by itself. Between
  * client and Worker, Cloudflare and `wrangler dev` replace the header `Accept-Encoding`, and keep that of the
  * client in `clientAcceptEncoding`.
  */

@@ -38,7 +38,10 @@ export interface Run {
   /** Position after which the run goes on; empty at its beginning. */
   readonly cursor: string;
   readonly isDone: boolean;
-  /** Seconds for which the run waits, because its last order was refused for the moment; 0 for none. */
+  /**
+   * Seconds for which the run waits because its last order was refused for the moment; 0 when it does not
+   * wait.
+   */
   readonly waitS: number;
 }
 
@@ -96,15 +99,15 @@ export function filtersIn(search: URLSearchParams): URLSearchParams {
   return filters;
 }
 
-/** Returns a run over so many tasks that has ordered nothing yet. */
+/** Returns a run over this many tasks that has not ordered anything yet. */
 export function newRun(id: string, total: number): Run {
   const nothing = { started: 0, skipped: {}, cursor: "", isDone: false, waitS: 0 };
   return { id, pace: PACES[0], total, ...nothing };
 }
 
 /**
- * Returns the run after one page of it was ordered. Tasks that have the order already got it from this run, by
- * a form whose answer the browser did not receive.
+ * Returns the run after one page of it was ordered. A task that already had the order got it from an earlier
+ * submission of the same form, whose answer the browser did not receive.
  */
 export function advanced(run: Run, page: Awaited<ReturnType<typeof redeliverPage>>): Run {
   const { already_ordered: repeated = 0, ...reasons } = page.skipped_because;

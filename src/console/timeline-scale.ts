@@ -21,7 +21,7 @@ export interface Stretch {
   readonly weight: number;
   /** Shortest time that the stretch shows, in milliseconds, so that one short attempt does not fill it. */
   readonly leastMs: number;
-  /** Whether a gap that takes most of the time is compressed, with its length written on the break. */
+  /** States that a gap which takes most of the time is compressed, with its length written on the break. */
   readonly isCompressed: boolean;
 }
 

@@ -10,10 +10,10 @@ export const MAX_LOOK_MS = 30 * MINUTE_MS;
 const LOOK_JITTER = 0.25;
 
 /**
- * Computes the wait before the next check of whether a pause of the relay or an error still prevents work on
- * a task, in milliseconds: a quarter of the time for which the work has waited so far, from one minute to
- * half an hour, plus a random part. Without the random part, many tasks would go on at the same moment when
- * the cause has ended.
+ * Computes the wait before the next check whether a pause of the relay or an error still prevents work on a
+ * task, in milliseconds. The wait is a quarter of the time for which the work has waited so far, from one
+ * minute to half an hour, plus a random part. Without the random part, many tasks would continue at the same
+ * moment when the pause or error ends.
  * @param ageMs time for which the work has waited so far, in milliseconds; negative when it is not due yet.
  * @param jitter random number from 0 to 1.
  */

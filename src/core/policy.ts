@@ -17,9 +17,8 @@ export const DEADLINE_EXTENSION = 1 / 4;
 const MAX_OPEN_MS = MAX_DEADLINE_MS * (1 + DEADLINE_EXTENSION);
 
 /**
- * Returns how long the ledger must keep the reference of a charge, in milliseconds: for the longest time
- * that a task can be open plus the time that a finished task is stored, because its refund can be needed
- * until then.
+ * Returns how long the ledger must keep the reference of a charge, in milliseconds. A refund can be needed for
+ * the longest time that a task can be open, plus the time for which a finished task is stored.
  */
 export function refundableMs(retentionMs: number): number {
   return MAX_OPEN_MS + retentionMs;
@@ -88,8 +87,8 @@ export interface Settings {
 /** Limits on how often a provider may be polled. */
 export interface PollLimits {
   /**
-   * Age of a job in milliseconds at its first poll when no hook is expected and it is not known how long jobs
-   * with the same model and endpoint take (`record/poll-cadence.ts` has the later polls).
+   * Age of a job in milliseconds at its first poll, when no hook is expected and the usual duration of jobs
+   * with the same model and endpoint is unknown. For the later polls see `record/poll-cadence.ts`.
    */
   readonly firstMs: number;
   /**
@@ -111,9 +110,9 @@ export interface PollLimits {
 }
 
 /**
- * Returns the time from which work on a task that waits while the relay is paused (a poll, an attempt of
- * the callback) may start, in Unix milliseconds: its own time, or, during a pause, the time of the next
- * check whether the pause is over.
+ * Returns the time from which work on a task that waits during a pause of the relay (a poll, an attempt of the
+ * callback) may start, in Unix milliseconds. It is the work's own time or, during a pause, the time of the
+ * next check whether the pause is over.
  * @param waitingSince time from which the waits between these checks grow, in Unix milliseconds.
  */
 export function startAt(

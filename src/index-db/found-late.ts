@@ -1,8 +1,9 @@
 import { BOUNDS_MS } from "./buckets.ts";
 
 /**
- * Number of tasks, summed over the hours of a window, whose results were found equally late: in the same
- * bucket of `BOUNDS_MS`, with the same provider and the same way in which the result was found.
+ * Number of tasks whose results were found equally late, summed over the hours of a window. These tasks have
+ * the same provider, the same way in which the result was found, and a lateness in the same bucket of
+ * `BOUNDS_MS`.
  */
 export interface FoundRow {
   /** Connection to the provider; empty for tasks that name none. */

@@ -2,8 +2,8 @@ import { HOUR_MS } from "../core/time.ts";
 import { ready } from "./database.ts";
 
 /**
- * Query for the last end of a task: the time of the count that last found further ended tasks, or the last end
- * in the hours whose rows have changed since, which are not counted yet.
+ * Query for the last end of a task. It is the time of the count that last found further ended tasks, or the
+ * last end in hours whose rows have changed since then and are not counted yet.
  */
 const LAST_END = `
   SELECT max(at) AS at FROM (

@@ -27,7 +27,9 @@ const UNSETTLED = `
  * list of such tasks.
  */
 export interface UnsettledTask extends Position {
-  /** Time by which the task should change by itself, e.g. by its next attempt, in Unix milliseconds. */
+  /**
+   * Time by which the task should change without a request, e.g. by its next attempt, in Unix milliseconds.
+   */
   readonly dueAt: number;
 }
 

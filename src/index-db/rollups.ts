@@ -16,8 +16,8 @@ import {
 
 /**
  * Length in milliseconds of the periods (quarters of a day) that decide how often the tasks of an hour are
- * counted again when their rows have changed: in the period that contains the hour by every run of the cron
- * trigger, later by one run an hour.
+ * counted again when their rows have changed. Within the period that contains the hour, every run of the cron
+ * trigger counts it; later one run an hour does.
  */
 const RANGE_MS = 6 * HOUR_MS;
 const KEEP_MS = 400 * DAY_MS;

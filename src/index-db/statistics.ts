@@ -37,7 +37,7 @@ export interface Statistics {
    * cron trigger asked them to.
    */
   readonly expiryLost: number;
-  /** Totals of all tasks that were ever counted, whatever the window. */
+  /** Totals of all tasks that were ever counted, which do not depend on the window. */
   readonly totals: readonly TotalRow[];
   /** Size of the largest database of the index, in bytes. */
   readonly sizeBytes: number;

@@ -55,8 +55,8 @@ interface ExaminedRow extends Position, Record<string, unknown> {
 }
 
 /**
- * One search of the index for expired rows, from the oldest row to the youngest that can have expired, as it
- * is stored between runs: its position, because later runs read only the rows after it.
+ * One search of the index for expired rows, from the oldest row to the youngest that can have expired. Its
+ * position is stored, because each run of the search reads only the rows after it.
  */
 interface Pass extends Position, Record<string, unknown> {
   /** Time at which the search for expired rows began with the oldest row, in Unix milliseconds. */

@@ -4,8 +4,9 @@ import { type FOUND_LATE, MEASURES, type Measure } from "./buckets.ts";
 type Counted = Measure | (typeof FOUND_LATE)[0];
 
 /**
- * Number of the tasks created in one hour that have the same model, host, status, callback status, provider,
- * way in which the result was found, and latency buckets, and the sums of their attempts and latencies.
+ * Number of the tasks created in one hour that belong to the same group, with the sums of their attempts and
+ * latencies. The tasks of a group have the same model, host, status, callback status, provider, way in which
+ * the result was found, and latency buckets.
  */
 export type Group = {
   readonly hour: number;
@@ -44,8 +45,8 @@ export type Group = {
 /**
  * Row of a table with counts for each hour: its key, which begins with the hour, and its sums. In the table
  * `rollups` the sums are the numbers of tasks, of their attempts, of their refunds and of their attempts with
- * each outcome (`TASK_SUMS`), in the tables
- * `latencies` and `found_late` the number of tasks and the sum of their latencies.
+ * each outcome (`TASK_SUMS`). In the tables `latencies` and `found_late` they are the number of tasks and the
+ * sum of their latencies.
  */
 export interface CountRow {
   readonly key: readonly (string | number)[];

@@ -12,9 +12,8 @@ const UPDATES = [...COLUMNS, "indexed_at"].map((column) => `${column} = excluded
 
 /**
  * Statement that inserts or updates the rows of the JSON list `?1` at the time `?2`. Rows arrive late, twice
- * and in any order: a stored row is replaced only by one of a newer version of the task, or by one of the
- * same version with other contents, which corrects a wrong row. Rows of expired or erased tasks are not
- * written.
+ * and in any order. A stored row is replaced only by one of a newer version of the task, or by one of the same
+ * version with other contents, which corrects a wrong row. Rows of expired or erased tasks are not written.
  */
 const UPSERT = `
   INSERT INTO tasks (${COLUMNS.join(", ")}, indexed_at)

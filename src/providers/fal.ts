@@ -114,8 +114,8 @@ function readStatus({ body }: Answer, job: Job): Reading {
 /**
  * Reads the result of a job at fal whose status is COMPLETED, although it may have failed. The result of a
  * failed job has the HTTP status of the failure, which can also be that of an outage (503) or of a wrong key
- * (403): an answer with such a status counts as the failure only when its body has an error in the form of
- * fal, or when the status of the job named one.
+ * (403). Such an answer counts as the failure only when its body has an error in the form of fal, or when the
+ * status of the job named one.
  */
 function readResult({ status, body }: Answer, reported: UpstreamError | null): Reading {
   if (status >= 200 && status < 300 && body !== undefined) {

@@ -3,9 +3,9 @@ import type { Observation } from "./observation.ts";
 import type { SimulatedProvider } from "./simulated-provider.ts";
 
 /**
- * Proof that a hook carries when the connection is fully configured: that the provider wrote the body
- * (`body-signed`), that the provider sent the request, though its body may be another's (`request-signed`),
- * or only that the sender knows the hook URL (`capability-url`).
+ * Proof that a hook carries when the connection is fully configured. `body-signed`: the provider wrote the
+ * body. `request-signed`: the provider sent the request, but its body may come from somebody else.
+ * `capability-url`: the sender knows the hook URL, and nothing more is proved.
  */
 export type Assurance = "body-signed" | "request-signed" | "capability-url";
 
@@ -34,8 +34,8 @@ export interface Connection {
 export type Provider = UpstreamProvider | SimulatedProvider;
 
 /**
- * Adapter for one upstream service. It describes requests and reads what comes back; it never sends, and it
- * never throws, whatever the upstream writes.
+ * Adapter for one upstream service: describes requests to it and reads its answers and hooks. An adapter never
+ * sends anything, and never throws, whatever the upstream writes.
  */
 export interface UpstreamProvider {
   /** Name of the provider, as in the field `provider` and in the path of hooks, e.g. `ark`. */
@@ -50,7 +50,7 @@ export interface UpstreamProvider {
   readonly baseUrls: readonly [string, ...string[]] | null;
   /** Further hosts that a connection may name, of which the provider has one for each of its customers. */
   readonly hostsOfCustomers?: HostPattern;
-  /** Those of the base URLs at which the provider sends no hooks. */
+  /** Those of `baseUrls` at which the provider sends no hooks. */
   readonly hooklessBaseUrls?: readonly string[];
   /** URL of the keys that sign the provider's hooks, as a JWK set (RFC 7517). */
   readonly jwksUrl?: string;

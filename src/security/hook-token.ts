@@ -1,7 +1,7 @@
 /**
- * Tokens in hook URLs, which keep strangers from posting hooks: the token of a URL is an HMAC over the name
- * of one connection and the id of one task, so it is valid for no other connection or task. The token of a
- * hook is checked before anything else (api/hooks/hook-url.ts).
+ * Tokens in hook URLs, which keep strangers from posting hooks. The token of a URL is an HMAC over the name of
+ * one connection and the id of one task, so it is valid for no other connection or task. The relay checks the
+ * token of a hook before anything else (api/hooks/hook-url.ts).
  */
 import { type Bytes, bytesOf, fromBase64, toBase64Url } from "./encoding.ts";
 import { signWithNewest, verifyAny } from "./hmac.ts";

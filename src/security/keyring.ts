@@ -1,6 +1,6 @@
 /**
- * All keys of the relay, in one object per isolate. A key is configured or derived, and serves one use:
- * whoever learns a callback secret can forge neither hook URLs nor refunds.
+ * All keys of the relay, in one object per isolate. A key is configured or derived, and serves only one use,
+ * so that a leaked callback secret cannot be used to forge hook URLs or refunds.
  */
 import * as z from "zod/mini";
 import type { Account } from "../core/record/task.ts";

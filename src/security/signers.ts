@@ -5,8 +5,8 @@ import { accountSecrets, type Keyring, type Secrets } from "./keyring.ts";
 export interface SignerName {
   readonly scheme: "v1" | "v1a";
   /**
-   * Whether the secret is the present one of its account or relay, the one after the next rotation, or one
-   * from before; for a key, its place among the configured keys.
+   * Age of the secret: `current`, `next` (after the next rotation) or `previous`. For a key, the word states
+   * its place among the configured keys.
    */
   readonly age: "current" | "next" | "previous";
   /** Generation of an account's secret; absent for a secret of the relay itself. */
@@ -20,7 +20,7 @@ export interface SignerName {
 /** A secret or key that signs callbacks, with its name. */
 export interface Signer {
   readonly name: SignerName;
-  /** Key that verifies its signatures. */
+  /** Key that verifies the signatures of this signer. */
   readonly key: CryptoKey;
 }
 

@@ -9,9 +9,9 @@ import { isGlobalUnicast, isIpHost } from "./ip-address.ts";
 const MAX_CHARS = 2048;
 
 /**
- * Domains without public hosts: RFC 6761, RFC 6762 with appendix G, RFC 7686, ICANN's `internal`,
- * `localdomain`, which `/etc/hosts` often assigns to the machine itself, and `arpa`, which serves the DNS
- * and contains `home.arpa` (RFC 8375).
+ * Domains without public hosts. RFC 6761, RFC 6762 with appendix G and RFC 7686 define most of them, and ICANN
+ * `internal`. `/etc/hosts` often assigns `localdomain` to the machine itself; `arpa` serves the DNS and
+ * contains `home.arpa` (RFC 8375).
  */
 const PRIVATE_ZONE =
   /(?:^|\.)(?:localhost|localdomain|local|internal|intranet|private|corp|home|lan|onion|arpa)$/;

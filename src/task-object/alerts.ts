@@ -47,7 +47,7 @@ export class Alerts {
     this.#timeoutMs = timeoutMs;
   }
 
-  /** Reports the answer to a poll where the operator should know of it. */
+  /** Reports the answer to a poll when the operator should know of the answer. */
   async reportAnswer(poll: Poll, answer: PollAnswer, runtime: Runtime): Promise<void> {
     if (answer.kind === "unauthorized") await this.#reportRefusedKey(poll, runtime);
     // A provider is not at fault when its answer about a job that only a hook has named does not name the

@@ -27,10 +27,10 @@ interface Window {
 }
 
 /**
- * Collects the faults that this isolate meets at a receiver's host or a provider's connection, and reports
- * them in few calls to the one object that counts them, even when thousands of tasks meet the same fault. The
- * first fault of a window of ten seconds is reported at once; the others together with the tenth fault, or
- * with the first one after the window.
+ * Collects the faults that this isolate meets at a receiver's host or a provider's connection. Reports them in
+ * few calls to the one object that counts them, even when thousands of tasks meet the same fault. The first
+ * fault of a window of ten seconds is reported at once; the others together with the tenth fault, or with the
+ * first one after the window.
  */
 export class FaultNotes {
   readonly #windows = new RecentMap<Window>(MAX_NAMES);

@@ -12,35 +12,35 @@ import { SECOND_MS } from "../core/time.ts";
 import { withTimeout } from "../timeout.ts";
 import { ANSWER_MS, cachedKind, KEPT_MS } from "./kind-cache.ts";
 
-/** The fields of an event that attaches a provider's job to a task, as far as this file reads them. */
+/** The fields of an event that attaches a provider's job to a task which this file reads. */
 export type Attachment = Pick<AttachEvent, "connection" | "job" | "expectation">;
 
 const REPORT_MS = 2 * SECOND_MS;
 /**
- * Fraction of the jobs whose duration is sent to the object of their connection when it knows enough of
- * similar jobs already, and of the hooks after the end of a task that are sent to it.
+ * Fraction of the jobs whose duration is sent to the object of their connection once it knows enough of
+ * similar jobs. The same fraction of the hooks that come after the end of a task is sent to it.
  */
 const REPORTED_PART = 1 / 24;
 const MAX_CONNECTIONS = 1_000;
 const NOTHING_KNOWN: KnownKind = { likelyAgesMs: [], missingReports: 0, areHooksMissing: false };
 
 /**
- * Time at which this isolate last told the object of a connection that a hook had come, in Unix milliseconds,
- * by name of the connection.
+ * Time at which this isolate last reported to the object of a connection that a hook had come, in Unix
+ * milliseconds, by name of the connection.
  */
 const hooksNotedAt = new RecentMap<number>(MAX_CONNECTIONS);
 
 /**
  * The calls of one task object to the Durable Object of its connection to a provider, which improve the times
- * of polls: a question for the durations of similar jobs, the duration of its own job, and a request for
- * permission to poll. A task does not depend on these calls: when one fails or takes too long, the task goes
- * on as if no durations and no limit of polls were known.
+ * of polls. They ask for the durations of similar jobs, send the duration of the own job, and ask for
+ * permission to poll. A task does not depend on these calls: when one fails or takes too long, the task
+ * continues as if no durations and no limit of polls were known.
  */
 export class JobKinds {
   readonly #bindings: AccountBindings;
   /**
-   * States that this instance has told the object of the connection that the job ended without the expected
-   * hook.
+   * States that this instance has reported to the object of the connection that the job ended without the
+   * expected hook.
    */
   #isHookMissing = false;
 
@@ -63,9 +63,9 @@ export class JobKinds {
   }
 
   /**
-   * Sends the duration of a job, or that a hook came, to the object of the connection. That a hook came is
-   * sent when this instance has told the object before that none came. Otherwise it is sent at least every
-   * ten minutes and by one task in 24, because another instance may have told the object so.
+   * Sends the duration of a job, or the fact that a hook came, to the object of the connection. That a hook
+   * came is always sent when this instance has reported before that none came. Otherwise it is sent at least
+   * every ten minutes and by one task in 24, because another instance may have made such a report.
    */
   async report(report: JobReport): Promise<void> {
     if (report.end === null && !this.#isNews(report)) return;

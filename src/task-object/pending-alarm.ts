@@ -8,21 +8,21 @@ import {
 import { MINUTE_MS, SECOND_MS } from "../core/time.ts";
 
 /**
- * Longest time in milliseconds by which an alarm that is already set may come later than a new watchdog alarm
- * would (which starts the work of a task again after a crash) and still be used in its place, because setting
- * an alarm is billed as a written row. While a client waits for a callback or refund, it must not come later
- * at all.
+ * Longest time in milliseconds by which an alarm that is set already may come later than a new watchdog alarm
+ * and still be used in its place. A watchdog alarm starts the work of a task again after a crash; using the alarm that is set saves a billed row. While a client waits for a callback or refund, the alarm must not come
+ * later at all.
  */
 const ACCEPTED_DELAY_MS = MINUTE_MS;
 /**
- * Longest time in milliseconds by which, while a callback attempt is being sent, an alarm that is already set
- * may come earlier than a new watchdog alarm would (which starts the work of a task again after a crash) and
- * still be used in its place.
+ * Longest time in milliseconds by which an alarm that is set already may come earlier than a new watchdog
+ * alarm and still be used in its place, while a callback attempt is being sent. A watchdog alarm starts the
+ * work of a task again after a crash.
  */
 const ACCEPTED_LEAD_MS = SECOND_MS;
 
 /**
- * The alarm of a task object, as far as this instance of the object knows it. Times are Unix milliseconds.
+ * The alarm of a task object, with the facts that this instance of the object knows. Times are Unix
+ * milliseconds.
  */
 export interface KnownAlarm {
   /** Time for which the alarm is set; null when none is set, or when the instance does not know. */

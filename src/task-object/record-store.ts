@@ -4,8 +4,8 @@ import { parseRecord } from "./record-schema.ts";
 const RECORD_KEY = "task";
 /**
  * The stored record of one task. The last record is kept in memory until the garbage collector needs the
- * memory, so that a record is parsed once and not at every load: only this class writes it, and records are
- * never modified in place.
+ * memory, so that a record is parsed once and not at every load. This is safe because only this class writes
+ * the record, and records are never modified in place.
  */
 export class RecordStore {
   readonly #storage: DurableObjectStorage;

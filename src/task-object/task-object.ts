@@ -28,8 +28,9 @@ import { WorkLoop } from "./work-loop.ts";
 const RARE: ReadonlySet<string> = new Set(["redeliver", "cancel", "erase"]);
 
 /**
- * Outcomes of a provider's hook that are logged only at `detail`, because they belong to the normal life of a
- * task: `recorded`, `nudged` (a poll was made earlier), `kept` (until the job is known) and `ignored`.
+ * Outcomes of a provider's hook that belong to the normal life of a task and are logged only at the level
+ * `detail`: `recorded`, `nudged` (a poll was made earlier), `kept` (stored until the job is known) and
+ * `ignored`.
  */
 const NORMAL_OUTCOMES: ReadonlySet<string> = new Set(["recorded", "nudged", "kept", "ignored"]);
 

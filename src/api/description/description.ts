@@ -32,7 +32,7 @@ export interface Parameter {
   readonly integer?: { readonly min: number; readonly max?: number; readonly fallback?: number };
 }
 
-/** Parameters and body of a request, besides its path. */
+/** Parameters and body of a request; the path is described elsewhere. */
 interface RequestDescription {
   /** Description of each field of the body. */
   readonly fields?: Readonly<Record<string, string>>;

@@ -1,8 +1,9 @@
 import { invalidRequest } from "./problem.ts";
 
 /**
- * Pattern of a `Host` header without the characters that end the host in a URL or that a URL drops, and no
- * longer than the longest name with a port: parsing a long international name takes quadratic time.
+ * Pattern of a `Host` header without the characters that end the host in a URL or that a URL drops. The header
+ * may be no longer than the longest name with a port, because parsing a long international name takes
+ * quadratic time.
  */
 const HOST = /^[^\s/?#@\\]{1,260}$/;
 

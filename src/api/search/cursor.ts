@@ -4,8 +4,8 @@ import type { Filters, Position } from "../../index-db/list.ts";
 import { invalidRequest } from "../http/problem.ts";
 
 /**
- * Pattern of the cursor of a list of tasks: a position in the list, and a signature over the position and the
- * filters, so that a cursor is valid only with the filters of its list.
+ * Pattern of the cursor of a list of tasks: a position in the list and a signature over the position and the
+ * filters. A cursor is therefore valid only with the filters of its list.
  */
 const CURSOR = /^(\d{1,16})_([0-9a-f-]{36})_([A-Za-z0-9_-]{43})$/;
 

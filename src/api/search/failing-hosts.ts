@@ -47,9 +47,9 @@ export function failedAt({ settledAt, createdAt }: TroubledTask): number {
 }
 
 /**
- * Finds the hosts that fail at present, those with the most failing callbacks first: at least 3 callbacks have
- * failed within the last hour or are being repeated after a failure, and not more callbacks were delivered to
- * tasks that were created in this hour or the two before it.
+ * Finds the hosts that fail at present, those with the most failing callbacks first. A host fails when at least 3
+ * callbacks to it have failed within the last hour or are being repeated after a failure, and when no more
+ * callbacks were delivered, counted over the tasks created in this hour and the two before it.
  * @param now current time, in Unix milliseconds.
  */
 export function failingHosts(failures: Failures, now: number): readonly FailingHost[] {
@@ -96,7 +96,7 @@ function failingHost(
 
 /**
  * Returns the beginning of the last run of hours in which at least as many callbacks failed as were delivered,
- * in Unix milliseconds; null when the last counted hour is none of them.
+ * in Unix milliseconds; null when the last counted hour does not belong to such a run.
  */
 function startOfBadHours(rows: readonly HourCount[]): number | null {
   const hours = [...Map.groupBy(rows, ({ hour }) => hour)].toSorted(([a], [b]) => b - a);

@@ -30,7 +30,7 @@ export const listTasksRoute = queryRoute(
   },
 );
 
-/** The caller that lists tasks, and the relay on which it does. */
+/** The caller that lists tasks, with the relay's configuration, keys and bindings. */
 export type Reading = Pick<AuthenticatedRequest<unknown>, "env" | "runtime" | "caller">;
 
 /**
@@ -66,7 +66,7 @@ function linkTo(url: URL, cursor: string): string {
   return `<${next.href}>; rel="next"`;
 }
 
-/** A task of a list as its reader may see it. */
+/** A task of a list, with the fields that the reader may see. */
 export type TaskSummary = ReturnType<typeof summaryOf>;
 
 function summaryOf(task: ListedTask, reader: Reader) {

@@ -7,7 +7,7 @@ export interface Sample<T = number | Histogram> {
   readonly value: T;
 }
 
-/** A metric with its samples; those with the same labels are added up. */
+/** A metric with its samples; samples with the same labels are added up. */
 export type Family = {
   /** Name without `_total` and without `_seconds`. */
   readonly name: string;

@@ -23,7 +23,7 @@ export function requireIdempotencyKey(key: string): string {
 
 /**
  * Derives the id of a new task from the caller's `Idempotency-Key`, so that a repeated registration finds the
- * same task: a UUIDv8 (RFC 9562 §5.8) from a SHA-256 of the key and the kind of caller.
+ * same task. The id is a UUIDv8 (RFC 9562 §5.8) from a SHA-256 of the key and the kind of caller.
  */
 export async function idOfKey(caller: Reader, key: string): Promise<string> {
   const digest = await sha256(`${caller}\n${key}`);

@@ -89,8 +89,8 @@ function upstreamOf(model: string, connection: Connection | null) {
 
 /**
  * Returns the account of a new task (`account`). When the relay's own ledger charges the task, `account` is
- * null and `chargeId` is a new id for the charge, because the ledger looks the account up itself and names it
- * in its answer to the charge. Both are null for a task without an account.
+ * null and `chargeId` is a new id for the charge: the ledger looks the account up itself, and its answer to
+ * the charge contains the account. Both are null for a task without an account.
  * @throws Problem `not_found` when the account does not exist.
  */
 async function billingOf(
@@ -108,8 +108,8 @@ async function billingOf(
 }
 
 /**
- * Builds the problem for a registration with a price but with neither a task id nor an `Idempotency-Key`:
- * without one of them the caller could not repeat it after a lost answer without being charged twice.
+ * Builds the problem for a registration with a price but with neither a task id nor an `Idempotency-Key`.
+ * After a lost answer, the caller of such a registration could not repeat it without being charged twice.
  */
 function nameRequired(): Problem {
   return invalidRequest([

@@ -16,13 +16,13 @@ export interface NumberRange {
 export interface VariableDescription {
   /** Value that has the same effect as leaving the variable out; null when no value has. */
   readonly fallback: string | null;
-  /** What holds without the variable, where `fallback` does not say it: `required`, `derived` … */
+  /** State without the variable when `fallback` does not say it, e.g. `required` or `derived`. */
   readonly without?: string;
   /** The words or the numbers that the variable takes, or its form in words. */
   readonly values: readonly string[] | NumberRange | string;
   /** Further names, such as those of numbered secrets. */
   readonly aliases?: readonly string[];
-  /** What the variable changes, in Markdown, with links as in `docs`. */
+  /** Effect of the variable, in Markdown, with links as in `docs`. */
   readonly meaning: string;
 }
 

@@ -149,7 +149,7 @@ interface HostNoticeProps {
   readonly now: number;
 }
 
-/** Says whether the host fails, with what to paste into a chat about it. */
+/** Shows whether the host fails, with a text to paste into a chat. */
 function HostNotice({ host, link, now }: HostNoticeProps) {
   const { failing, last_delivered_at: deliveredAt } = host;
   const last =

@@ -72,7 +72,10 @@ export const logOut: Page = {
   },
 };
 
-/** Tells whether nobody can read a key on its way to this address; a proxy may add the encryption. */
+/**
+ * Tells whether a key cannot be read by others on its way to this address. An http address counts as safe when
+ * a proxy encrypts.
+ */
 function isSafe(url: URL, { config }: Runtime): boolean {
   const isProxied = config.publicUrl?.startsWith("https:") ?? false;
   return url.protocol === "https:" || isProxied || isLoopback(url);

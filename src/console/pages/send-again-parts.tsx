@@ -7,7 +7,7 @@ import { pathWith } from "../task-parameters.ts";
 /** Numbers of callbacks that a run would send and skip, by the rows of the index. */
 type Counted = Awaited<ReturnType<typeof redeliverPage>>;
 
-/** Says how many callbacks a run would send, and which tasks it would skip for which reasons. */
+/** Shows how many callbacks a run would send, and which tasks it would skip for which reasons. */
 export function Expected({
   matched,
   skipped,

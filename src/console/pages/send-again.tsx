@@ -100,12 +100,16 @@ export const sendSelected = formAction("/redeliveries/selected", "redeliver", as
   return new Response(null, { status: 303, headers: { Location: location } });
 });
 
-/** Orders the next page of a run; a run that is refused only for the moment waits and goes on later. */
+/**
+ * Orders the next page of a run. When the order is refused only for the moment, the run waits and continues
+ * later.
+ */
 async function orderedOrHeld(visit: FormVisit, filters: URLSearchParams, run: Run): Promise<Run> {
   const asked = new URLSearchParams(filters);
   if (run.cursor !== "") asked.set("cursor", run.cursor);
   try {
-    // A page is a tenth of what one request to the API may order, so it counts under the wider limit.
+    // A page of a run is a tenth of the tasks that one request to the API may name, so the order counts under
+    // the higher limit.
     await countRequest("LIMIT_LISTS", visit.viewer, visit.env);
     return advanced(run, await order(visit, asked, run.pace, run.id));
   } catch (error) {

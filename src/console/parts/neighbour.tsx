@@ -7,7 +7,10 @@ interface NeighbourProps {
   readonly label: string;
 }
 
-/** Link to the task before or after this one in the list shown last, which only the script knows. */
+/**
+ * Link to the task before or after this one in the list that was shown last. The server does not know this
+ * list; the script sets the link.
+ */
 export function Neighbour({ by, icon, hotkey, label }: NeighbourProps) {
   return (
     <a

@@ -175,9 +175,10 @@ function withPlan(task: OpenTask, change: (plan: PollPlan) => PollPlan): OpenTas
 }
 
 /**
- * Keeps a hook with a task that has no job yet, until its job is attached. Returns the same record when the
- * hook is kept already, is too large to keep, comes after the deadline (at which the jobs that kept hooks
- * name are polled), or says that a job is in progress although its task cannot be polled.
+ * Stores a hook with a task that has no job yet, until a job is attached. Returns the same record when the
+ * hook is stored already or is too large to store. It also does so when the hook comes after the deadline, at
+ * which the jobs named by stored hooks are polled, and when the hook says that a job is in progress although
+ * its task cannot be polled.
  */
 function keptFor(
   task: OpenTask,

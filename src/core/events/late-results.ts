@@ -18,9 +18,9 @@ export function isLateSuccess(
 }
 
 /**
- * Handles a hook that arrives after the end of its task. It does not change the result. A success of a task
- * that has failed at its deadline is reported to the operator: at once when the hook is signed or the job
- * cannot be polled, else when a poll confirms it.
+ * Handles a hook that arrives after the end of its task. Such a hook does not change the result. The operator
+ * gets a notice of a success of a task that has failed at its deadline: at once when the hook is signed or the
+ * job cannot be polled, else when a poll confirms the success.
  */
 export function applyLateHook(
   record: TerminalTask,

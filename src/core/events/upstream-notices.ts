@@ -11,9 +11,9 @@ import { HOUR_MS } from "../time.ts";
 const UNCLEAR_MS = HOUR_MS;
 
 /**
- * Adds a notice to the operator about a task whose polls get unusable answers, once for each kind of notice:
- * after an hour of answers that were not understood, and at the second answer that reports success without
- * output.
+ * Adds a notice to the operator about a task whose polls get unusable answers, once for each kind of notice.
+ * One kind is due after an hour of answers that were not understood, the other at the second answer that
+ * reports success without output.
  * @param before the task before the answer.
  * @param after the task with the answer stored.
  */

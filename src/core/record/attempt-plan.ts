@@ -171,11 +171,11 @@ function afterFailure(callback: Callback, ended: Attempt, policy: Policy): Callb
 }
 
 /**
- * Returns the wait after a failed attempt in milliseconds. The waits of the schedule belong to attempts that
- * have ended by themselves: the first interrupted attempt of a series is followed soon and uses none of them,
- * so each later attempt of the series has the wait of the attempt before it. After a further interrupted
- * attempt the next wait of the schedule is kept, so that repeated crashes do not use up the attempts within
- * seconds. All attempts of a series are in the record, because a series is shorter than `MAX_ATTEMPTS_KEPT`.
+ * Returns the wait after a failed attempt in milliseconds. The waits of the schedule are for attempts that
+ * were not interrupted. The first interrupted attempt of a series is followed soon and uses no wait of the
+ * schedule. After a further interrupted attempt the next wait of the schedule is used, so that repeated
+ * crashes do not use up the attempts within seconds. All attempts of a series are in the record, because a
+ * series is shorter than `MAX_ATTEMPTS_KEPT`.
  */
 function waitAfterFailureMs(
   { series, attempts }: Callback,

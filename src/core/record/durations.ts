@@ -38,8 +38,8 @@ const LEAST_WEIGHT = 0.01;
 /** Smallest number of jobs from which durations are estimated. */
 const FEWEST_JOBS = 10;
 /**
- * The fractions of earlier jobs, ten from 8 % to 95 %, by whose durations the polls of a job are planned: one
- * poll at the age at which each fraction of the earlier jobs had ended.
+ * Ten fractions of the earlier jobs, from 8 % to 95 %. A job is polled once at each age at which such a
+ * fraction of the earlier jobs had ended.
  */
 export const LEVELS = Array.from({ length: 10 }, (_, index) => 0.08 + (index * (0.95 - 0.08)) / 9);
 
@@ -50,9 +50,9 @@ export function weightOf({ weights }: Durations): number {
 
 /**
  * Adds one job to a histogram. The weight of the job is spread evenly over the bins of the range in which it
- * ended, because the time at which a poll found the result is later than the end and would make the polls of
- * later jobs late too. A range that is impossible or too long changes nothing; a job that ended before its
- * attachment counts in the first bin.
+ * ended. Counting the time of the poll that found the result instead, which is later than the end, would make
+ * the polls of later jobs late too. A range that is impossible or too long changes nothing; a job that ended
+ * before its attachment counts in the first bin.
  */
 export function addDuration(durations: Durations, { minMs, maxMs }: EndRange): Durations {
   if (!(minMs <= maxMs && maxMs <= LONGEST_MS)) return durations;

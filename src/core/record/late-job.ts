@@ -61,9 +61,9 @@ export function latePollAt(task: TerminalTask, policy: Policy): number | null {
 }
 
 /**
- * Takes an unverified hook that claims the success of the job: the job is polled now and two minutes later.
- * Returns the same record within an hour of the last such hook, so that whoever knows the hook URL can cause
- * only a few polls.
+ * Applies an unverified hook that claims the success of the job: the job is polled now and two minutes later.
+ * Returns the same record within an hour of the last such hook, so that a sender who knows the hook URL can
+ * cause only a few polls.
  */
 export function withLateHint(task: TerminalTask, { polledAt }: Policy, now: number): TerminalTask {
   const { hintAt, resultAt } = task.late ?? NOTHING_LATE;

@@ -147,9 +147,9 @@ export function allowedPollAt(task: OpenTask, { notBefore }: PollPlan, policy: P
 }
 
 /**
- * Returns the time of the final poll of a task, after which a task without a result ends: its deadline, or the
- * end of the ten minutes in which an upstream that reported success without output is polled again, whichever
- * is later.
+ * Returns the time of the final poll of a task, after which a task without a result ends. It is the deadline
+ * or, if that is later, the end of the ten minutes in which an upstream that reported success without output
+ * is polled again.
  */
 export function lastPollAt({ deadlineAt, tracking }: OpenTask): number {
   const { answer = null } = tracking.poll ?? {};
@@ -165,10 +165,10 @@ export function lastNoOutputPollAt({ since }: UpstreamAnswer): number {
 }
 
 /**
- * Applies a hook that says queued or running. The first hook of each state postpones the next poll until the
- * job has the age at which most jobs of its kind have ended, and by at least two minutes: the hook shows that
- * this provider's hooks arrive, so the result will probably come by a hook too. A later hook of the same state
- * changes nothing, and none postpones a poll that does not wait for hooks.
+ * Applies a hook that says queued or running. The first hook of each state postpones the next poll by at least
+ * two minutes, and at least until the job has the age at which most jobs of its kind have ended. The reason is
+ * that the hook shows that this provider's hooks arrive, so the result will probably come by a hook too. A
+ * later hook of the same state changes nothing. Polls that do not wait for hooks are not postponed.
  */
 export function hear(plan: PollPlan, status: HeardStatus, now: number): PollPlan {
   if (plan.heard.includes(status)) return plan;
@@ -179,9 +179,9 @@ export function hear(plan: PollPlan, status: HeardStatus, now: number): PollPlan
 }
 
 /**
- * Applies an unverified hook that claims the end of the job (a hint): the upstream is polled now and, until the
- * hook is two minutes old, every 15 s. Another claim within 15 s changes nothing, so that whoever holds the hook
- * URL causes at most four polls a minute.
+ * Applies an unverified hook that claims the end of the job (a hint): the upstream is polled now and, until
+ * the hook is two minutes old, every 15 s. Another claim within 15 s changes nothing, so that a sender who
+ * knows the hook URL causes at most four polls a minute.
  */
 export function hint(
   plan: PollPlan,

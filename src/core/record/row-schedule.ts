@@ -44,10 +44,10 @@ export function noteOutdatedRow(
 }
 
 /**
- * Returns the time of the first planned write of an outdated row to the index that is later than `triedAt`,
- * in Unix milliseconds. Writes are planned for the moment at which the row becomes outdated and for 5, 20,
- * 80 … seconds after that moment, each time four times as late but at most 7 days after the previous write.
- * All times follow from the stored task, so that a failed write need not be stored.
+ * Returns the time of the first planned write of an outdated row to the index that is later than `triedAt`, in
+ * Unix milliseconds. A write is planned for the moment at which the row becomes outdated, and further ones for
+ * 5, 20, 80 … seconds after that moment. The times grow by a factor of four, but no wait is longer than 7
+ * days. All times follow from the stored task, so that a failed write need not be stored.
  */
 export function retryAfter({ publication, version }: TaskRecord, triedAt: number): number {
   const since = publication.retryAt > 0 ? publication.retryAt : version;

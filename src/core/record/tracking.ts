@@ -6,8 +6,8 @@ import type { OpenTask } from "./task.ts";
 import type { Job, Upstream, UpstreamNews } from "./upstream.ts";
 
 /**
- * How the relay gets the result of an open task: the plan of its polls, and the hooks that are kept until a
- * job is attached.
+ * State of the search for the result of an open task: the plan of its polls, and the hooks that are stored
+ * until a job is attached.
  */
 export interface Tracking {
   /** Plan of the next poll; null until a job is attached. */

@@ -64,9 +64,9 @@ export interface IndexRow {
    */
   readonly settledMs: number | null;
   /**
-   * Time by which the next change of the task is expected, in Unix milliseconds: its deadline, the next try
-   * of the refund, the next attempt of the callback, or the end of the running attempt. Null when the task is
-   * settled.
+   * Time by which the next change of the task is expected, in Unix milliseconds; null when the task is
+   * settled. The change may be due to the deadline, the next try of the refund, the next attempt of the
+   * callback, or the end of the running attempt.
    */
   readonly dueAt: number | null;
   /** Time at which the row leaves the index, in Unix milliseconds; null until the task is settled. */

@@ -1,7 +1,7 @@
 import { jsonEqual, type JsonValue, parseJson } from "../../core/json.ts";
 import { type Bytes, bytesOf } from "../encoding.ts";
 
-/** How a body that a server has received differs from the one that was sent, and from which byte on. */
+/** Difference between the body that a server has received and the one that was sent. */
 export interface BodyDifference {
   readonly kind: BodyFault;
   /** Position of the first byte that differs, from 0. */

@@ -14,15 +14,16 @@ const QUOTE_MARKS = /^[ \t]*[><|*][><| \t*]*/gm;
 /** End of a line that was broken in front of a further signature. */
 const BROKEN_LINE = /\r?\n[ \t]+(?=v1a?,)/g;
 /**
- * Name of a header in any usual notation (`webhook-id`, `Webhook-Id`, `HTTP_WEBHOOK_ID`), what stands between
- * name and value (`:`, `=`, `=>`, quotes, brackets), and the value up to a quote, a bracket or the line's end.
+ * Pattern of a header in any usual notation. It matches the name (`webhook-id`, `Webhook-Id`,
+ * `HTTP_WEBHOOK_ID`), the characters between name and value (`:`, `=`, `=>`, quotes, brackets), and the value
+ * up to a quote, a bracket or the line's end.
  */
 const HEADER =
   /(?:HTTP_)?webhook[-_](id|timestamp|signature)["'`\]]?[ \t]*(?:=>|[:=,])[ \t]*(?:[[(]|b?["'`])*([^"'`\r\n\][)}]*)/gi;
 
 /**
- * Reads the headers of a webhook from what a person or a program has: an object of headers, or a text with
- * headers in any usual notation (HTTP, quoted mail, `curl -v`, `-H` options, a printed map, JSON).
+ * Reads the headers of a webhook as a person or a program has them: an object of headers, or a text in any
+ * usual notation (HTTP, quoted mail, `curl -v`, `-H` options, a printed map, JSON).
  */
 export function readPastedHeaders(pasted: unknown): PastedHeaders {
   const text = typeof pasted === "string" ? pasted : linesOf(pasted);

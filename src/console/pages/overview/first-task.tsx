@@ -3,7 +3,7 @@ import { Icon } from "../../parts/icon.tsx";
 
 interface FirstTaskProps {
   readonly origin: string;
-  /** Whether the relay has the simulated provider. */
+  /** States that the relay has the simulated provider. */
   readonly isSandboxOn: boolean;
 }
 

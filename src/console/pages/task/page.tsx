@@ -76,7 +76,7 @@ function Head({ shown, visit, fault }: Shown & { readonly fault: FormFault | nul
   );
 }
 
-/** Returns the paths of the API that answer what the page shows. */
+/** Returns the paths of the API whose answers contain what the page shows. */
 function apiPaths({ task: { id }, facts: { callback } }: ShownTask): readonly string[] {
   const last = callback?.attempts.at(-1);
   const path = `/v1/tasks/${id}`;
@@ -125,7 +125,7 @@ interface StateProps {
   readonly now: number;
 }
 
-/** The line that says how the task and its callback stand, and what comes next. */
+/** Line with the state of the task and of its callback, and the next step. */
 function State({ task, next, now }: StateProps) {
   return (
     <div class={`task-state tone-${next.tone}`}>
