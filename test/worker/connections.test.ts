@@ -2,6 +2,7 @@ import { env } from "cloudflare:workers";
 import { expect, it } from "vitest";
 import * as z from "zod";
 import { PROVIDERS } from "../../src/providers/registry.ts";
+import { connections, MARK } from "../core/configuration.ts";
 import { attach, hooked, readHooked, sendHook } from "./hooked.ts";
 import { anOutside, answering } from "./outside.ts";
 import { callWith, invalid, refusal } from "./client.ts";
@@ -10,13 +11,6 @@ import { stored, wake } from "./objects.ts";
 import { CALLBACK_URL } from "./tasks.ts";
 
 useClock();
-
-const MARK = "do-not-repeat-me";
-
-/** Builds the variable `CONNECTIONS` with these entries. */
-function connections(entries: object): object {
-  return { CONNECTIONS: JSON.stringify(entries) };
-}
 
 it("GET /healthz shows the name and the provider of each configured connection and whether its key is set, but not the key", async () => {
   const secret = { provider: "ark", key: MARK, webhook_secret: `${MARK}-2` };

@@ -1,10 +1,11 @@
 import { env } from "cloudflare:workers";
-import { expect, it, vi } from "vitest";
+import { expect, it } from "vitest";
 import { ROUTES } from "../../src/api/routes.ts";
 import { aKey, anAccount } from "./accounts.ts";
 import { logIn, submit, visit } from "./browser.ts";
 import { callWith, type Message, refusal } from "./client.ts";
 import { pass, useClock } from "./clock.ts";
+import { loggedBy } from "./logged.ts";
 import { aRateLimit, LIMITED, sendFrom } from "./rate-limits.ts";
 
 useClock();
@@ -19,19 +20,6 @@ const limitedRoutes = ROUTES.flatMap(({ method, path, rateLimit }) =>
 function anAddress(): string {
   const [a = 0, b = 0, c = 0] = crypto.getRandomValues(new Uint8Array(3));
   return `10.${a}.${b}.${c}`;
-}
-
-/** Returns the lines that the relay logs while a function runs, without the id of the version. */
-async function loggedBy(work: () => Promise<unknown>): Promise<readonly object[]> {
-  const lines: object[] = [];
-  for (const level of ["log", "warn", "error"] as const) {
-    vi.spyOn(console, level).mockImplementation((text) => {
-      const { version: _, ...line } = JSON.parse(String(text));
-      lines.push(line);
-    });
-  }
-  await work();
-  return lines;
 }
 
 it.each(limitedRoutes)(

@@ -63,7 +63,7 @@ export function attach(
   const hooks = record.tracking.keptHooks.filter(({ jobId }) => isAbout(job, jobId));
   const known = { ...record, keyNames: { ...record.keyNames, attachedBy: keyName } };
   const attached = attachJob(known, { connection, job }, expectation, policy, now);
-  return changed(withEach(hooks, attached, policy, now));
+  return changed(withHooks(hooks, attached, policy, now));
 }
 
 /** Attaches a job, plans its polls, and removes the hooks that were stored until a job is attached. */
@@ -95,11 +95,11 @@ function withProvenJob(
   const job: Job = { id, endpoint: null };
   const earlier = task.tracking.keptHooks.filter(({ jobId }) => isAbout(job, jobId));
   const attached = attachJob(task, { connection, job }, HOOK_EXPECTED, policy, now);
-  return withEach([...earlier, { jobId: id, news }], attached, policy, now);
+  return withHooks([...earlier, { jobId: id, news }], attached, policy, now);
 }
 
-/** Applies the unverified hooks that arrived before the job of a task was attached. */
-function withEach(
+/** Applies hooks, as unverified ones, to a task whose job has just been attached. */
+function withHooks(
   hooks: readonly KeptHook[],
   attached: OpenTask,
   policy: Policy,
@@ -132,7 +132,7 @@ export function applyHook(
   if (isTerminal(task)) return changed(task);
   const attached = withProvenJob(task, event, policy, now);
   if (attached !== task) return changed({ ...attached, version: nextVersion(record, now) });
-  const kept = keptFor(task, event, canPoll(record, policy, now), now);
+  const kept = withKeptHook(task, event, canPoll(record, policy, now), now);
   if (kept === record) return unchanged(record, "ignored");
   const isShown = keptJobIds(kept.tracking).join() !== keptJobIds(record.tracking).join();
   const version = isShown ? nextVersion(record, now) : kept.version;
@@ -180,7 +180,7 @@ function withPlan(task: OpenTask, change: (plan: PollPlan) => PollPlan): OpenTas
  * which the jobs named by stored hooks are polled, and when the hook says that a job is in progress although
  * its task cannot be polled.
  */
-function keptFor(
+function withKeptHook(
   task: OpenTask,
   { jobId, news }: HookEvent,
   isPollable: boolean,
