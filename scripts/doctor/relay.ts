@@ -1,3 +1,5 @@
+import { parseJson } from "../../src/core/json.ts";
+
 /** An answer to a request of `npm run doctor`, given by the relay or by a service in front of it. */
 export interface Answer {
   readonly status: number;
@@ -60,7 +62,13 @@ export class Relay {
       });
       const at = (startedAt + Date.now()) / 2;
       const text = await response.text();
-      return { status: response.status, headers: response.headers, text, json: parsed(text), at };
+      return {
+        status: response.status,
+        headers: response.headers,
+        text,
+        json: parseJson(text),
+        at,
+      };
     } catch (error) {
       throw new NoAnswer(aborter.signal.aborted ? "no answer within 40 s" : reasonOf(error));
     } finally {
@@ -75,14 +83,6 @@ export class Relay {
  */
 export function isOfRelay({ headers, json }: Answer): boolean {
   return headers.has("X-Request-Id") && typeof json === "object" && json !== null;
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
 
 /** Returns the operating system's reason of a failed connection, e.g. ECONNREFUSED. */

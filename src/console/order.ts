@@ -22,7 +22,7 @@ export function order(
   return handleFrom(viewer, { request, env, url, params });
 }
 
-/** Leads the browser to the page that shows what a form has changed. */
-export function seeOther(path: string): Response {
-  return new Response(null, { status: 303, headers: { Location: path } });
+/** Redirects the browser to a page, e.g. to the one that shows what a form has changed. */
+export function seeOther(path: string, headers: Readonly<Record<string, string>> = {}): Response {
+  return new Response(null, { status: 303, headers: { Location: path, ...headers } });
 }

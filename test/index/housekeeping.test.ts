@@ -19,6 +19,7 @@ import {
   HOUR,
   indexed,
   insert,
+  loseAlarm,
   rowsOfTask,
   useIndex,
   indexedTask,
@@ -30,11 +31,6 @@ useIndex();
 const TEN_MINUTES = 600_000;
 
 const expiringAt = (expiresAt: number) => aRow({ createdAt: expiresAt - 7 * DAY, expiresAt });
-
-async function loseAlarm(id: string): Promise<void> {
-  await runInDurableObject(stubOf(id), (_, { storage }) => storage.deleteAlarm());
-  await evict(id);
-}
 
 /** Returns the ids of the tasks that the index remembers as erased. */
 const erasedIds = async () => (await db.prepare("SELECT id FROM erased").all()).results;

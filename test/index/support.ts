@@ -1,4 +1,8 @@
-import { createScheduledController, runDurableObjectAlarm } from "cloudflare:test";
+import {
+  createScheduledController,
+  runDurableObjectAlarm,
+  runInDurableObject,
+} from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { beforeEach, vi } from "vitest";
 import * as z from "zod";
@@ -8,7 +12,7 @@ import { ready } from "../../src/index-db/database.ts";
 import { writeRows } from "../../src/index-db/writer.ts";
 import { answerTo, aRequest, call, post } from "../worker/client.ts";
 import { useClock } from "../worker/clock.ts";
-import { untilIdle, stored, stubOf } from "../worker/objects.ts";
+import { evict, untilIdle, stored, stubOf } from "../worker/objects.ts";
 import { aCompletion, completed } from "../worker/tasks.ts";
 import { useBindings } from "./bindings.ts";
 
@@ -122,6 +126,12 @@ export async function wake(id: string): Promise<number> {
   vi.setSystemTime(Math.max(Date.now(), alarm));
   await runDurableObjectAlarm(stubOf(id));
   return alarm;
+}
+
+/** Removes the alarm of a task, as happens when a quota of the platform lasts longer than its retries. */
+export async function loseAlarm(id: string): Promise<void> {
+  await runInDurableObject(stubOf(id), (_, { storage }) => storage.deleteAlarm());
+  await evict(id);
 }
 
 /** Runs alarms until the index contains the present state of the task. @returns its row. */

@@ -1,10 +1,9 @@
-import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { expect, it, vi } from "vitest";
 import * as z from "zod";
 import { call, invalid, OPERATOR_NAME, refusal } from "../worker/client.ts";
 import { DAY_MS, pass, START, until } from "../worker/clock.ts";
-import { evict, NOTHING, restart, stored, stubOf } from "../worker/objects.ts";
+import { NOTHING, restart, stored, stubOf } from "../worker/objects.ts";
 import { aReceiver, status } from "../worker/receiver.ts";
 import { completed, register } from "../worker/tasks.ts";
 import { gated, restartWith } from "./bindings.ts";
@@ -16,6 +15,7 @@ import {
   db,
   indexedTask,
   insert,
+  loseAlarm,
   isPublished,
   rowsOfTask,
   useIndex,
@@ -26,12 +26,6 @@ useIndex();
 
 const WITHOUT_INDEX = { INDEX_DB: undefined };
 const PAUSED = { ...env, PAUSED: "true" };
-
-/** Removes the alarm of a task, as happens when a quota of the platform lasts longer than its retries. */
-async function loseAlarm(id: string): Promise<void> {
-  await runInDurableObject(stubOf(id), (_, { storage }) => storage.deleteAlarm());
-  await evict(id);
-}
 
 async function wake(body: object, bindings: object = {}): Promise<unknown> {
   const response = await callWith(bindings, "/v1/wake", { body });

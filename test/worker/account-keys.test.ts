@@ -2,7 +2,7 @@ import { expect, it, vi } from "vitest";
 import * as z from "zod";
 import { AccountObject } from "../../src/account/account-object.ts";
 import { sha256Hex } from "../../src/security/encoding.ts";
-import { aForeignKey, aKey, anAccount, anImportedKey } from "./accounts.ts";
+import { aForeignKey, aKey, anAccount, anImportedKey, statusFor } from "./accounts.ts";
 import { call, invalid, post, refusal } from "./client.ts";
 import { DAY_MS, pass, START, START_S, useClock } from "./clock.ts";
 import { CALLBACK_URL } from "./tasks.ts";
@@ -20,10 +20,6 @@ const revoke = (account: string, id: string) =>
 
 async function keysOf(account: string) {
   return Keys.parse(await (await call(`/v1/accounts/${account}/keys`)).json()).data;
-}
-
-async function statusFor(account: string, key: string): Promise<number> {
-  return (await call(`/v1/accounts/${account}`, { key })).status;
 }
 
 it("POST /v1/accounts/{account}/keys returns a generated key once; GET of the same path shows only its name, prefix, label, role and times", async () => {

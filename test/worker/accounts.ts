@@ -51,6 +51,11 @@ export async function aKey(
 /** Returns a new API key in the form of another system. */
 export const aForeignKey = () => `sk-live-${crypto.randomUUID()}`;
 
+/** Reads an account with an API key. @returns the status of the answer. */
+export async function statusFor(account: string, key: string): Promise<number> {
+  return (await call(`/v1/accounts/${account}`, { key })).status;
+}
+
 /** Imports an API key in the form of another system, and returns it with the answer of the relay. */
 export async function anImportedKey(account: string, key = aForeignKey()) {
   const body = { sha256: await sha256Hex(key), label: "old" };

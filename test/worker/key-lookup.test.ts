@@ -2,15 +2,18 @@ import { env } from "cloudflare:workers";
 import { expect, it, vi } from "vitest";
 import { claimObject } from "../../src/account/object-names.ts";
 import { sha256Hex } from "../../src/security/encoding.ts";
-import { aForeignKey, aKey, anAccount, anImportedKey, calledAccountObjects } from "./accounts.ts";
+import {
+  aForeignKey,
+  aKey,
+  anAccount,
+  anImportedKey,
+  calledAccountObjects,
+  statusFor,
+} from "./accounts.ts";
 import { call, callWith, post } from "./client.ts";
 import { DAY_MS, pass, START, useClock } from "./clock.ts";
 
 useClock();
-
-async function statusFor(account: string, key: string): Promise<number> {
-  return (await call(`/v1/accounts/${account}`, { key })).status;
-}
 
 it("requests with one key call one Durable Object in 60 s: the key list of the account for a generated key, else the object for the first hex digit of the hash", async () => {
   const account = await anAccount();

@@ -7,6 +7,7 @@ import { accountOf } from "../../task-object/caller.ts";
 import { measureRefusal } from "../../task-object/measure.ts";
 import { accessUserOf } from "../access.ts";
 import { html } from "../answer.ts";
+import { seeOther } from "../order.ts";
 import { requireOwnForm } from "../own-form.ts";
 import { themeOf } from "../parts/layout.tsx";
 import { type Page, publicPage, readForm } from "../page.ts";
@@ -79,10 +80,6 @@ export const logOut: Page = {
 function isSafe(url: URL, { config }: Runtime): boolean {
   const isProxied = config.publicUrl?.startsWith("https:") ?? false;
   return url.protocol === "https:" || isProxied || isLoopback(url);
-}
-
-function seeOther(path: string, headers: Readonly<Record<string, string>> = {}): Response {
-  return new Response(null, { status: 303, headers: { Location: path, ...headers } });
 }
 
 function refusal(

@@ -1,4 +1,5 @@
 import { findAccount } from "../../api/accounts/account-client.ts";
+import { seeOther } from "../order.ts";
 import { viewerPage } from "../page.ts";
 import { searchPath, searchTarget } from "../search.ts";
 
@@ -13,7 +14,3 @@ export const searchPage = viewerPage("/search", "read", async ({ env, url, viewe
   const isAccount = isWord && (await findAccount(env, target.name)) !== null;
   return seeOther(searchPath(isAccount ? { kind: "account", name: target.name } : target));
 });
-
-function seeOther(path: string): Response {
-  return new Response(null, { status: 303, headers: { Location: path } });
-}

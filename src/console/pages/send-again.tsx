@@ -8,6 +8,7 @@ import { HOUR_MS } from "../../core/time.ts";
 import { html } from "../answer.ts";
 import { cookieHeader, cookieOf } from "../cookie.ts";
 import { frameOf } from "../frame.ts";
+import { seeOther } from "../order.ts";
 import { formAction, type FormVisit, viewerPage, type ViewerVisit } from "../page.ts";
 import { Layout } from "../parts/layout.tsx";
 import { PageHead } from "../parts/page-head.tsx";
@@ -81,7 +82,7 @@ export const sendNextPage = formAction(SEND_AGAIN, "redeliver", async (visit) =>
   const location = pathWith(SEND_AGAIN, runParameters(filters, after));
   const keptMs = after.isDone ? 0 : BEGUN_MS;
   const cookie = cookieHeader(visit.request, begunName(run), "1", keptMs);
-  return new Response(null, { status: 303, headers: { Location: location, "Set-Cookie": cookie } });
+  return seeOther(location, { "Set-Cookie": cookie });
 });
 
 /** Orders the callbacks of the tasks that were selected in a list, and says what was done. */
@@ -97,7 +98,7 @@ export const sendSelected = formAction("/redeliveries/selected", "redeliver", as
   );
   const run = advanced(newRun(id, effects.matched), { ...effects, next_cursor: null });
   const location = pathWith(SEND_AGAIN, runParameters(new URLSearchParams(), run));
-  return new Response(null, { status: 303, headers: { Location: location } });
+  return seeOther(location);
 });
 
 /**

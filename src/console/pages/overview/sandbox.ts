@@ -1,4 +1,5 @@
 import { registerTask } from "../../../api/tasks/register-task.ts";
+import { seeOther } from "../../order.ts";
 import { formAction } from "../../page.ts";
 
 /** Registers a task of the simulated provider, which completes by itself, and shows it. */
@@ -8,5 +9,5 @@ export const runSandboxTask = formAction("/sandbox", "operate", async ({ env, ur
   const call = new URL("/v1/tasks", url);
   const request = new Request(call, { method: "POST", body });
   await registerTask.handleFrom(viewer, { request, env, url: call, params: {} });
-  return new Response(null, { status: 303, headers: { Location: `/tasks/${id}` } });
+  return seeOther(`/tasks/${id}`);
 });
