@@ -34,6 +34,26 @@ it("the alert TaskRelayIndexAlmostFull fires from the size on from which the rel
   expect(Number(/index_bytes >= (\S+)/.exec(alert)?.[1])).toBe(ALMOST_FULL_BYTES);
 });
 
+it.each([
+  ["TasksOverdue", "_overdue_seconds > 900", "above 900 for 15 minutes"],
+  ["CallbacksFailing", "> 0.2", "above 20 %"],
+  ["CallbacksLate", "> 30", "above 30 s"],
+  ["TasksFailing", "> 0.3", "above 30 %"],
+  ["ResultsLate", "> 600", "above 10 minutes"],
+  ["IndexAlmostFull", ">= 8e9", "8 GB"],
+])(
+  "the alert TaskRelay%s fires at the number from which docs/operate.md asks to act",
+  (name, condition, text) => {
+    const alert = alerts.find((rule) => nameOf(rule) === `TaskRelay${name}`) ?? "";
+    const [, anchor = ""] = /operate\.md(#[\w-]+)/.exec(alert) ?? [];
+    const page = readFileSync(join(ROOT, "docs/operate.md"), "utf8");
+    expect(alert).toContain(condition);
+    expect(page.match(/^\| .* \| .* \| (.*) \|$/gm)).toContainEqual(
+      expect.stringMatching(new RegExp(`${text}.*\\(${anchor}\\) \\|$`)),
+    );
+  },
+);
+
 /** Series of a relay that answers, works and is not full: its values per minute, in promtool's notation. */
 const HEALTHY: Readonly<Record<string, string>> = {
   'build_info{version="1"}': "1",

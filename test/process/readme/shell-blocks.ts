@@ -10,7 +10,10 @@ export interface ShellBlock {
   /** Line of the document on which the block begins. */
   readonly line: number;
   readonly code: string;
-  /** States that the commands need a real Cloudflare account or a real upstream, so that no test runs them. */
+  /**
+   * States that the commands need a real Cloudflare account, a real upstream or root on a machine, so that the
+   * test of all documents does not run them.
+   */
   readonly needsAccount: boolean;
 }
 
