@@ -22,7 +22,8 @@ export function operation(endpoint: Endpoint, schemas: Schemas): string {
     ...(problems.length > 0
       ? [`Problems: ${problems.map((code) => `[\`${code}\`](errors.md#${code})`).join(", ")}.`]
       : []),
-    `\`\`\`sh\n${curlOf(endpoint, ORIGIN)}\n\`\`\``,
+    // A WebSocket (101) needs a program.
+    ...("101" in endpoint.responses ? [] : [`\`\`\`sh\n${curlOf(endpoint, ORIGIN)}\n\`\`\``]),
   ].join("\n\n");
 }
 

@@ -12,7 +12,7 @@ export interface Addresses {
 
 /** Commands that keep running; the rest of the page is run while they do. */
 const SERVER = /^(?:node \S+\.mjs|npm run (?:receive|listen)\b)/m;
-const ANSWERS_WITHIN_S = 20;
+const READY_WITHIN_S = 20;
 /** Ends the servers of a page with their child processes, and prints what they have printed. */
 const FINALLY = `set -m
 end_servers() {
@@ -55,11 +55,13 @@ export function unmetExpectations(output: string): readonly string[] {
   });
 }
 
-/** Runs the last command of a block in the background, and waits until its port answers. */
+/** Runs the last command of a block in the background, and waits until it is ready. */
 function inBackground(commands: string, { ownReceiver }: Addresses): string {
-  const isAnswering = `(: < /dev/tcp/127.0.0.1/${ownReceiver}) 2> /dev/null`;
+  const isReady = commands.includes("npm run listen")
+    ? "grep -q Connected .servers"
+    : `(: < /dev/tcp/127.0.0.1/${ownReceiver}) 2> /dev/null`;
   return `${commands.trim()} < /dev/null >> .servers 2>&1 &
-timeout ${ANSWERS_WITHIN_S} bash -c 'until ${isAnswering}; do sleep 0.1; done'`;
+timeout ${READY_WITHIN_S} bash -c 'until ${isReady}; do sleep 0.1; done'`;
 }
 
 /**
@@ -75,9 +77,11 @@ function runnable(code: string, { relay, ownReceiver, receiver }: Addresses): st
     )
     .replaceAll("localhost:3000", `localhost:${ownReceiver}`)
     .replaceAll("https://client.example.com", `http://localhost:${receiver}`)
-    .replaceAll(/npm run receive(?: --)?/g, () => {
-      return `npm run receive -- --relay http://localhost:${relay} --port ${ownReceiver}`;
-    })
+    .replaceAll(
+      /npm run receive(?: --)?/g,
+      `npm run receive -- --relay http://localhost:${relay} --port ${ownReceiver}`,
+    )
+    .replaceAll(/npm run listen(?: --)?/g, `npm run listen -- --relay http://localhost:${relay}`)
     .replaceAll("whsec_…", "$CALLBACK_SECRET")
     .replaceAll("npx wrangler deploy", "npx wrangler deploy --dry-run")
     .replaceAll("npm run deploy:first", "npm run deploy -- --dry-run")
@@ -86,6 +90,6 @@ function runnable(code: string, { relay, ownReceiver, receiver }: Addresses): st
 
 /** Returns a script that runs the commands of the reference and prints the HTTP status of each answer. */
 export function referenceScript(blocks: readonly ShellBlock[], addresses: Addresses): string {
-  const curl = `curl() { command curl -sS "\${@:2}" -o /dev/null -w '%{http_code}\\n'; }`;
+  const curl = `curl() { command curl -sS --max-time 10 "\${@:2}" -o /dev/null -w '%{http_code}\\n'; }`;
   return [curl, ...blocks.map(({ code }) => runnable(code, addresses))].join("\n");
 }
