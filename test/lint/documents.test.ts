@@ -25,6 +25,10 @@ it("docs/README.md links to every page of docs", () => {
   expect(pages.filter((page) => !linked.includes(page))).toEqual([]);
 });
 
+it("README.md has at most 150 lines", () => {
+  expect(readPage("README.md").trimEnd().split("\n").length).toBeLessThanOrEqual(150);
+});
+
 describe.each(PAGES)("%s", (page) => {
   const text = readPage(page);
 
