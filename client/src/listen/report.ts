@@ -39,9 +39,10 @@ export function timed(line: string): string {
 
 /** Returns the line about callbacks that have failed while nobody listened. */
 export function missedLine(ids: readonly string[], isAll: boolean, relay: string): string {
-  const count = `${ids.length}${isAll ? "" : " or more"}`;
-  const command = `curl -X POST '${relay}/v1/redeliveries?callback=failed&host=listen' -H "Authorization: Bearer $TASK_RELAY_KEY" -H "Idempotency-Key: $(date +%s)"`;
+  const count = isAll ? String(ids.length) : `${ids.length} or more`;
+  const tasks = ids.length === 1 ? "task has" : "tasks have";
+  const command = `curl -fsS -X POST '${relay}/v1/redeliveries?callback=failed&host=listen' -H "Authorization: Bearer $TASK_RELAY_KEY" -H "Idempotency-Key: $(date +%s)"`;
   return timed(
-    `Missed: the callbacks of ${count} tasks have failed, such as ${ids[0]}. To send them again: ${command}`,
+    `Missed: the callbacks of ${count} ${tasks} failed, such as ${ids[0]}. To send them again: ${command}`,
   );
 }

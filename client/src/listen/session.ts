@@ -29,6 +29,7 @@ export class Session {
   #resolve: (end: End) => void = () => {};
   #isConnected = false;
   #isHeard = true;
+  #isEnded = false;
   /** Resolves when the connection has ended, or was never made. */
   readonly ended = new Promise<End>((resolve) => (this.#resolve = resolve));
 
@@ -73,6 +74,9 @@ export class Session {
   }
 
   #end(reason: string, isFinal = false): void {
+    // In Node 22, closing a socket that has failed is another failure of it.
+    if (this.#isEnded) return;
+    this.#isEnded = true;
     clearInterval(this.#timer);
     this.#socket.close();
     this.#resolve({ wasConnected: this.#isConnected, reason, isFinal });
