@@ -71,11 +71,15 @@ export function curlOf({ headers, body, url: own }: AttemptRequest, url = own): 
   return [`curl -gi ${quoted(url)}`, ...options, `  --data-binary ${quoted(body)}`].join(" \\\n");
 }
 
-/** Writes a request in the form in which it is sent by HTTP. */
+/** Writes a request in the form in which it is sent by HTTP; the host of a listener's receiver is not known. */
 export function wireOf({ url, headers, body }: AttemptRequest): string {
   const { host, pathname, search } = new URL(url);
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`);
-  return [`POST ${pathname}${search} HTTP/1.1`, `Host: ${host}`, ...lines, "", body].join("\n");
+  const target =
+    host === ""
+      ? [`POST ${url} HTTP/1.1`]
+      : [`POST ${pathname}${search} HTTP/1.1`, `Host: ${host}`];
+  return [...target, ...lines, "", body].join("\n");
 }
 
 function quoted(text: string): string {

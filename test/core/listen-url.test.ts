@@ -1,4 +1,5 @@
 import { expect, it } from "vitest";
+import { wireOf } from "../../src/console/verification-code.ts";
 import { hostOf } from "../../src/core/url.ts";
 import { checkCallbackUrl, LISTEN_REFUSAL } from "../../src/security/url-policy.ts";
 
@@ -22,4 +23,16 @@ it.each([
 
 it("the host of the callback URL listen: is listen, under which lists find its tasks", () => {
   expect(hostOf("listen:")).toBe("listen");
+});
+
+it("the console shows the request of an attempt at listen: without a host", () => {
+  const request = {
+    method: "POST" as const,
+    url: "listen:",
+    headers: { "X-Attempt": "1" },
+    body: "{}",
+  };
+  expect(wireOf({ ...request, exact: true, signed_by: [] })).toBe(
+    "POST listen: HTTP/1.1\nX-Attempt: 1\n\n{}",
+  );
 });

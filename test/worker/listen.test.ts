@@ -1,4 +1,4 @@
-import { evictDurableObject } from "cloudflare:test";
+import { evictDurableObject, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { afterEach, expect, it } from "vitest";
 import * as z from "zod";
@@ -151,6 +151,17 @@ it("a listener stays connected when its object is evicted from memory", async ()
   await evictDurableObject(listenerObject(env, account));
   expect(await attemptsOf(account)).toMatchObject([{ outcome: "delivered" }]);
   expect(listeners[0]?.received).toHaveLength(2);
+});
+
+it("an attempt is interrupted, so that another one follows soon, when a deployment resets the object of the listeners", async () => {
+  const account = await anAccount();
+  const { key } = await aKey(account);
+  await aListener(key, () => {
+    const reset = runInDurableObject(listenerObject(env, account), (_, state) => state.abort());
+    reset.catch(() => {});
+    return null;
+  });
+  expect(await attemptsOf(account)).toMatchObject([{ outcome: "interrupted" }]);
 });
 
 it("the deletion of an API key disconnects the listeners with this key and no others", async () => {

@@ -17,7 +17,10 @@ const FIRST_PAUSE_MS = 1000;
 const LONGEST_PAUSE_MS = 30_000;
 /** Number of failed callbacks that are looked for after a connection was made. */
 const MAX_MISSED = 100;
-/** Problems that another try does not remove. */
+/** Reason when the relay accepts the key and no WebSocket opens. */
+const NO_UPGRADE =
+  "the relay answers, but no WebSocket opens; if this stays, a proxy before it does not pass on Upgrade";
+/** Statuses of problems that another try does not remove. */
 const FINAL_STATUSES = [401, 403, 404];
 
 /** Receives the callbacks of an account, and passes them on to a receiver until it is stopped. */
@@ -40,14 +43,16 @@ export class Listener {
   /** Listens, over one connection after the other. @returns null when stopped, else why it cannot go on. */
   async run(stop: AbortSignal): Promise<string | null> {
     for (let failures = 0; ; failures++) {
-      const { wasConnected, isFinal, reason } = await this.#listen(stop);
+      const end = await this.#listen(stop);
       if (stop.aborted) return null;
-      const refusal = isFinal || wasConnected ? null : await this.#refusal();
-      if (isFinal || refusal !== null) return `The relay takes no listener: ${refusal ?? reason}`;
-      if (wasConnected) failures = 0;
+      const { reason, isFinal } =
+        end.wasConnected || end.isFinal ? end : await this.#failureToConnect();
+      if (isFinal) return `The relay takes no listener: ${reason}`;
+      if (end.wasConnected) failures = 0;
       const pauseMs = Math.min(FIRST_PAUSE_MS * 2 ** failures, LONGEST_PAUSE_MS);
       const jitteredMs = Math.round(pauseMs * (0.5 + Math.random() / 2));
-      this.#print(timed(`Not connected: ${reason}. Trying again in ${jitteredMs} ms.`));
+      const cause = reason.replace(/\.$/, "");
+      this.#print(timed(`Not connected: ${cause}. Trying again in ${jitteredMs} ms.`));
       await sleep(jitteredMs, stop).catch(() => {});
       if (stop.aborted) return null;
     }
@@ -74,16 +79,18 @@ export class Listener {
     }
   }
 
-  /** Returns why the relay refuses the connection, which a WebSocket does not tell; null for a passing fault. */
-  async #refusal(): Promise<string | null> {
+  /** Finds out why no connection was made, which a WebSocket does not tell, by a request without `Upgrade`. */
+  async #failureToConnect(): Promise<Pick<End, "reason" | "isFinal">> {
     const { relay, key } = this.#settings;
     try {
       const headers = { Authorization: `Bearer ${key}` };
       const response = await fetch(`${relay}/v1/listen`, { headers });
-      const { code, status, message } = new RelayProblem(response, await response.json());
-      return code !== null && FINAL_STATUSES.includes(status) ? message : null;
+      const answer = await response.json().catch(() => null);
+      const { code, status, message } = new RelayProblem(response, answer);
+      if (code === "invalid_request") return { reason: NO_UPGRADE, isFinal: false };
+      return { reason: message, isFinal: code !== null && FINAL_STATUSES.includes(status) };
     } catch {
-      return null;
+      return { reason: "no server answers at the address of the relay", isFinal: false };
     }
   }
 
@@ -116,17 +123,18 @@ export class Listener {
   /** Prints how many callbacks have failed since this was printed last. Without an index there is no list. */
   async #reportMissed(): Promise<void> {
     const ids: string[] = [];
+    let read = 0;
     try {
       for await (const { id } of this.#relay.list({ callback: "failed", host: "listen" })) {
         if (!this.#reported.has(id)) ids.push(id);
-        if (ids.length === MAX_MISSED) break;
+        read += 1;
+        if (read === MAX_MISSED) break;
       }
     } catch (error) {
       const reason = error instanceof Error ? error.message : String(error);
       this.#print(timed(`Whether callbacks were missed is not known: ${reason}`));
     }
     for (const id of ids) this.#reported.add(id);
-    const isAll = ids.length < MAX_MISSED;
-    if (ids.length > 0) this.#print(missedLine(ids, isAll, this.#settings.relay));
+    if (ids.length > 0) this.#print(missedLine(ids, read < MAX_MISSED, this.#settings.relay));
   }
 }

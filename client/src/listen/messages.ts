@@ -31,6 +31,7 @@ function isCallback(message: object): message is Callback {
     typeof message.timeout_ms === "number" &&
     "headers" in message &&
     typeof message.headers === "object" &&
+    message.headers !== null &&
     "body" in message &&
     typeof message.body === "string"
   );

@@ -16,6 +16,9 @@ export type Answer =
 
 /** Number of bytes that are read of an answer; the relay keeps fewer. */
 const MAX_BYTES = 4096;
+const MAX_HEADER_CHARS = 512;
+/** Longest wait for the body, so that the relay learns the status in time. */
+const LONGEST_BODY_MS = 1000;
 /** Headers of an answer that the relay keeps. */
 const KEPT = ["content-type", "retry-after", "location"];
 const CAUSES: readonly (readonly [RegExp, Cause])[] = [
@@ -29,38 +32,46 @@ const CAUSES: readonly (readonly [RegExp, Cause])[] = [
  * `fetch`, which would add headers of its own.
  */
 export async function passOn(to: URL, callback: Callback): Promise<Answer> {
-  const { headers, body, timeout_ms: timeoutMs } = callback;
-  const send = to.protocol === "https:" ? httpsRequest : httpRequest;
-  const request = send(to, { method: "POST", headers, agent: false });
-  const response = new Promise<IncomingMessage>((resolve, reject) => {
-    request.on("response", resolve).on("error", reject);
-  });
-  const timer = setTimeout(() => request.destroy(new Error("timeout")), timeoutMs);
-  request.end(body);
+  const stop = new AbortController();
+  const timer = setTimeout(() => stop.abort(), callback.timeout_ms);
   try {
-    return await answerOf(await response);
+    const response = await sent(to, callback, stop.signal);
+    return await answerOf(response, Math.min(LONGEST_BODY_MS, callback.timeout_ms / 4));
   } catch (error) {
     return { cause: causeOf(error) };
   } finally {
     clearTimeout(timer);
-    request.destroy();
+    stop.abort();
   }
 }
 
-async function answerOf(response: IncomingMessage): Promise<Answer> {
+function sent(to: URL, { headers, body }: Callback, signal: AbortSignal): Promise<IncomingMessage> {
+  const send = to.protocol === "https:" ? httpsRequest : httpRequest;
+  return new Promise((resolve, reject) => {
+    const request = send(to, { method: "POST", headers, agent: false, signal });
+    request.on("response", resolve).on("error", reject).end(body);
+  });
+}
+
+async function answerOf(response: IncomingMessage, bodyMs: number): Promise<Answer> {
   const { statusCode: status = 0 } = response;
   if (status < 200 || status > 599) return { cause: "other" };
   const headers = KEPT.flatMap((name) => {
     const value = response.headers[name];
-    return typeof value === "string" && /^[ -~]*$/.test(value) ? [[name, value] as const] : [];
+    const isKept = typeof value === "string" && /^[ -~]*$/.test(value);
+    return isKept ? [[name, value.slice(0, MAX_HEADER_CHARS)] as const] : [];
   });
-  return { status, headers: Object.fromEntries(headers), body: await startOf(response) };
+  return { status, headers: Object.fromEntries(headers), body: await startOf(response, bodyMs) };
 }
 
-/** Reads the first bytes of a body. One that breaks off changes nothing: the status has decided the outcome. */
-async function startOf(response: IncomingMessage): Promise<string> {
+/**
+ * Reads the first bytes of a body. One that breaks off, or takes too long, changes nothing: the status has decided
+ * the outcome.
+ */
+async function startOf(response: IncomingMessage, withinMs: number): Promise<string> {
   const chunks: Buffer[] = [];
   let length = 0;
+  const timer = setTimeout(() => response.destroy(), withinMs);
   try {
     for await (const chunk of response) {
       chunks.push(chunk);
@@ -69,6 +80,8 @@ async function startOf(response: IncomingMessage): Promise<string> {
     }
   } catch {
     // What has arrived is kept.
+  } finally {
+    clearTimeout(timer);
   }
   const bytes = Buffer.concat(chunks).subarray(0, MAX_BYTES);
   return new TextDecoder().decode(bytes, { stream: true });

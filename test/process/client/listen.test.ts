@@ -72,7 +72,7 @@ it("npm run listen passes a callback on with the headers and the body that the r
   expect(listener.exitCode).toBe(0);
 });
 
-it("the attempt is unreachable with the reason when nobody listens and when the receiver of the listener is down, and a timeout when the receiver does not answer", async () => {
+it("the attempt is unreachable with the reason when nobody listens and when the receiver of the listener is down, a timeout when the receiver does not answer, and what the status says when the receiver does not end its body", async () => {
   const { id, key } = await anAccount();
   const outcomeTo = async (to: string | null) => {
     if (to === null) return (await attemptsOf(id)).attempts;
@@ -87,6 +87,8 @@ it("the attempt is unreachable with the reason when nobody listens and when the 
     { outcome: "unreachable", cause: "refused" },
   ]);
   expect(await outcomeTo(hang)).toMatchObject([{ outcome: "timeout" }]);
+  const endless = receiver.at("/endless", { kind: "hang_after_headers", status: 202 });
+  expect(await outcomeTo(endless)).toMatchObject([{ outcome: "delivered", status_code: 202 }]);
   expect(await outcomeTo(receiver.at("/moved", redirect))).toMatchObject([
     { outcome: "redirected", status_code: 302 },
   ]);

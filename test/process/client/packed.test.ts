@@ -1,11 +1,12 @@
+import { randomUUID } from "node:crypto";
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { build } from "esbuild";
 import { expect, it } from "vitest";
 import * as z from "zod";
 import { FrontWorker } from "../front/front-worker.ts";
-import { ROOT } from "../harness/child.ts";
-import { LOCAL_VARS } from "../harness/client.ts";
+import { Child, ROOT } from "../harness/child.ts";
+import { completedEvent, LOCAL_VARS } from "../harness/client.ts";
 import { forThisFile } from "../harness/for-this-file.ts";
 import { Receiver } from "../harness/receiver.ts";
 import { Workerd } from "../harness/workerd.ts";
@@ -15,7 +16,7 @@ import { scenarioInput } from "./scenario-input.ts";
 
 const [client, relay, receiver] = await Promise.all([
   forThisFile(PackedClient.install()),
-  forThisFile(Workerd.start({ vars: LOCAL_VARS })),
+  forThisFile(Workerd.start({ vars: { ...LOCAL_VARS, LISTEN: "true" } })),
   forThisFile(Receiver.start()),
 ]);
 const input = await scenarioInput(relay, receiver);
@@ -50,6 +51,26 @@ it("on workerd, a Worker with the packed client registers, reports, waits for an
   await using front = await FrontWorker.start(worker, {}, null, relay.url);
   const response = await fetch(front.url, { method: "POST", body: JSON.stringify(input) });
   expect(await response.json()).toEqual(EXPECTED);
+});
+
+it("the program listen of the packed client passes a callback of a running relay on", async () => {
+  const { client: operator } = relay;
+  await operator.ask("POST", "/v1/accounts", { id: "listening" });
+  const { json } = await operator.ask("POST", "/v1/accounts/listening/keys", {});
+  const env = { ...process.env, TASK_RELAY_KEY: z.object({ key: z.string() }).parse(json).key };
+  const program = join(client.directory, "node_modules/.bin/task-relay-client");
+  const to = receiver.at("/listening", { kind: "answer", status: 200 });
+  const args = [program, "listen", "--to", to, "--relay", relay.url];
+  const listener = new Child(process.execPath, args, env);
+  try {
+    await listener.printed("Connected");
+    const id = randomUUID();
+    const event = { ...completedEvent(id, "listen:"), account: "listening" };
+    await operator.ask("POST", "/v1/events", event);
+    await listener.printed(`${id} attempt 1 · 200`);
+  } finally {
+    await listener.kill9();
+  }
 });
 
 it("the types of the packed client compile under strict TypeScript in a project that checks all of them", async () => {
