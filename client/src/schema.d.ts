@@ -1793,6 +1793,10 @@ export interface components {
                     delivered: number;
                     failed: number;
                     attempts: number;
+                    /** @description Number of the attempts that have ended with each outcome; others are 0. */
+                    outcomes: {
+                        [key: string]: number;
+                    };
                 };
                 latency: {
                     first_attempt: number[];
@@ -4944,7 +4948,11 @@ export interface operations {
                      *             "sending": 0,
                      *             "delivered": 4,
                      *             "failed": 0,
-                     *             "attempts": 4
+                     *             "attempts": 5,
+                     *             "outcomes": {
+                     *               "delivered": 4,
+                     *               "timeout": 1
+                     *             }
                      *           },
                      *           "latency": {
                      *             "first_attempt": [

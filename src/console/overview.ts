@@ -32,6 +32,8 @@ export interface Totals {
   /** Share of the ended callbacks that were delivered; null when none has ended. */
   readonly successRate: number | null;
   readonly attemptsEach: number | null;
+  /** Numbers of the attempts that have failed, by outcome, the most frequent first. */
+  readonly failedAttempts: readonly (readonly [outcome: string, attempts: number])[];
   /** Time from the accepted result to the start of the first attempt, in milliseconds. */
   readonly firstAttempt: {
     readonly p50: number;
@@ -55,8 +57,18 @@ export function totalsOf(steps: readonly Step[]): Totals {
     failed,
     successRate: ratio(delivered, delivered + failed),
     attemptsEach: ended === 0 ? null : attempts / ended,
+    failedAttempts: failedAttempts(steps),
     firstAttempt: p50 == null || p95 == null || p99 == null ? null : { p50, p95, p99 },
   };
+}
+
+function failedAttempts(steps: readonly Step[]): Totals["failedAttempts"] {
+  const all = steps.flatMap(({ callbacks }) => Object.entries(callbacks.outcomes));
+  const groups = Map.groupBy(all, ([outcome]) => outcome);
+  groups.delete("delivered");
+  return [...groups]
+    .map(([outcome, group]) => [outcome, group.reduce((sum, [, each]) => sum + each, 0)] as const)
+    .toSorted(([, a], [, b]) => b - a);
 }
 
 /** Upper bounds of the rows of the heatmap, in milliseconds; one more row shows the tasks that took longer. */

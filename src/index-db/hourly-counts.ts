@@ -1,11 +1,15 @@
+import { type Outcome, OUTCOMES } from "../core/record/outcome.ts";
 import { HOUR_MS } from "../core/time.ts";
 import type { Measure } from "./buckets.ts";
 import { latest, readEach, shareOf } from "./each-shard.ts";
 import type { Shards } from "./shards.ts";
 import type { Count, Window } from "./statistics.ts";
 
+/** Numbers of the attempts that have ended with each outcome. */
+type EndedAttempts = Readonly<Record<`attempts_${Outcome}`, number>>;
+
 /** Number of the tasks created in one hour that have the same model, host, status and callback status. */
-export interface HourCount extends Count {
+export interface HourCount extends Count, EndedAttempts {
   /** Beginning of the hour, in Unix milliseconds. */
   readonly hour: number;
 }
@@ -31,8 +35,10 @@ export interface HourlyCounts extends Window {
 /** Largest number of counts that are read for a window, so that many hosts and models cannot make it costly. */
 const MAX_COUNTS = 12_000;
 
+const OUTCOME_COLUMNS = OUTCOMES.map((outcome) => `attempts_${outcome}` as const);
+
 const COUNTS = `
-  SELECT hour, model, host, status, callback, tasks, attempts
+  SELECT hour, model, host, status, callback, tasks, attempts, ${OUTCOME_COLUMNS.join(", ")}
   FROM rollups WHERE hour >= ?1 AND hour < ?2 ORDER BY hour DESC LIMIT ?3`;
 const LATENCIES = `
   SELECT hour, measure, bucket, tasks FROM latencies WHERE hour >= ?1 AND hour < ?2`;
@@ -76,7 +82,7 @@ export async function stepCounts(
   const parts = await readCounts(shards, [
     [
       `SELECT ${step} AS hour, '' AS model, '' AS host, status, callback,
-         sum(tasks) AS tasks, sum(attempts) AS attempts
+         ${["tasks", "attempts", ...OUTCOME_COLUMNS].map((sum) => `sum(${sum}) AS ${sum}`).join(", ")}
        FROM rollups ${within} GROUP BY 1, 4, 5`,
       values,
     ],

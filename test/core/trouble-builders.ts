@@ -45,6 +45,16 @@ export function aFailure(age: number, fields: Partial<TroubledTask> = {}): Troub
 export const aRepeat = (age: number, fields: Partial<TroubledTask> = {}) =>
   aFailure(age, { callback: "sending", attempts: 1, settledAt: null, dueAt: NOW, ...fields });
 
+const NO_OUTCOMES = {
+  attempts_delivered: 0,
+  attempts_rejected: 0,
+  attempts_redirected: 0,
+  attempts_timeout: 0,
+  attempts_unreachable: 0,
+  attempts_blocked: 0,
+  attempts_interrupted: 0,
+};
+
 export const aCount = (
   hoursAgo: number,
   callback: string,
@@ -58,6 +68,7 @@ export const aCount = (
   callback,
   tasks,
   attempts: tasks * (callback === "failed" ? 3 : 1),
+  ...NO_OUTCOMES,
 });
 
 interface Known {

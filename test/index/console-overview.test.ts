@@ -3,7 +3,7 @@ import { expect, it } from "vitest";
 import { aKey, anAccount } from "../worker/accounts.ts";
 import { logIn, outcome, submit, visit } from "../worker/browser.ts";
 import { START } from "../worker/clock.ts";
-import { aRow, cron, insert, useIndex } from "./support.ts";
+import { aRow, cron, HOUR, insert, useIndex } from "./support.ts";
 
 useIndex();
 
@@ -30,24 +30,37 @@ it("the overview of an operator shows a failing host first, then the numbers and
   const failures = [1, 2, 3].map((minutes) =>
     aRow({ ...FAILED, createdAt: START - minutes * 60_000 }),
   );
-  await insert(...failures, aRow({ host: "good.example.net" }));
+  await insert(
+    ...failures,
+    aRow({ host: "good.example.net" }),
+    aRow({ ...FAILED, host: "one.example.net", createdAt: START - HOUR }),
+  );
   await cron();
   const text = await mainOf(await visit("/", await logIn(), {}, fresh()));
   expect(text).toMatch(/1 problem .*client\.example\.net does not take callbacks: 503\..*3 tasks/);
   expect(text).toMatch(
-    /4 tasks 25\.0 % of callbacks delivered 3 callbacks failed 2\.50 attempts each/,
+    /5 tasks 20\.0 % of callbacks delivered 4 callbacks failed 2\.60 attempts each/,
   );
   expect(text).toMatch(
-    /Hosts, worst first .*client\.example\.net fails: 503 0 % 3 3 .*good\.example\.net takes callbacks 100 % 1 0/,
+    /Hosts, worst first .*client\.example\.net fails: 503 0 % 3 3 .*one\.example\.net none delivered 0 % 1 1 .*good\.example\.net takes callbacks 100 % 1 0/,
   );
 });
 
-it("the overview of an operator says All quiet when nothing is wrong, and shows the 30 days that were asked for", async () => {
-  await insert(aRow());
-  await cron();
-  const text = await mainOf(await visit("/?range=30d", await logIn(), {}, fresh()));
-  expect(text).toContain("All quiet 1 callback delivered in 30 d.");
-});
+it.each([
+  ["7d", "7 d"],
+  ["30d", "30 d"],
+] as const)(
+  "the overview of an operator says All quiet when nothing is wrong, and shows the range %s that was asked for",
+  async (range, title) => {
+    const attempts = { attempts: 2, outcomes: { timeout: 1, delivered: 1 } };
+    const createdAt = START - 6 * 24 * HOUR;
+    await insert(aRow(attempts), aRow({ ...attempts, createdAt }));
+    await cron();
+    const text = await mainOf(await visit(`/?range=${range}`, await logIn(), {}, fresh()));
+    expect(text).toContain(`All quiet 2 callbacks delivered in ${title}.`);
+    expect(text).toMatch(/Failed attempts by outcome .* timeout 2 /);
+  },
+);
 
 it("the overview of an operator shows how to register a first task when there is none, and says when tasks are not yet counted", async () => {
   const cookie = await logIn();
@@ -80,7 +93,7 @@ it("the search box leads to a task, to an account that exists, and else to the t
   const account = await anAccount();
   const cookie = await logIn();
   const searches = [`msg_${ID}`, account, "no-such-account", " "].map(async (text) =>
-    outcome(await visit(`/search?q=${encodeURIComponent(text)}`, cookie)),
+    outcome(await submit("/search", { q: text }, cookie)),
   );
   expect(await Promise.all(searches)).toEqual([
     [303, `/tasks/${ID}`],

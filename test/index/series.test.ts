@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import { BOUNDS_MS } from "../../src/index-db/buckets.ts";
 import { invalid, refusal } from "../worker/client.ts";
 import { START, START_S } from "../worker/clock.ts";
-import { answerOf, aRow, callWith, cron, HOUR, insert, useIndex } from "./support.ts";
+import { answerOf, aRow, callWith, cron, HOUR, insert, UNANSWERED, useIndex } from "./support.ts";
 
 useIndex();
 
@@ -18,14 +18,16 @@ const buckets = (at: Readonly<Record<number, number>> = {}) =>
 
 const STEP = {
   tasks: { total: 0, pending: 0, processing: 0, completed: 0, failed: 0 },
-  callbacks: { waiting: 0, sending: 0, delivered: 0, failed: 0, attempts: 0 },
+  callbacks: { waiting: 0, sending: 0, delivered: 0, failed: 0, attempts: 0, outcomes: {} },
   latency: { first_attempt: buckets(), settled: buckets() },
 };
 
+const NO_CALLBACK = { callback: null, host: null, attempts: 0, outcomes: {} } as const;
+
 async function tasksOfThreeHours(): Promise<void> {
   await insert(
-    aRow({ callback: "failed", attempts: 3, firstAttemptMs: 7, settledMs: 790_000 }),
-    aRow({ createdAt: START - HOUR, status: "failed", callback: null, host: null, attempts: 0 }),
+    aRow({ ...UNANSWERED, firstAttemptMs: 7, settledMs: 790_000 }),
+    aRow({ ...NO_CALLBACK, createdAt: START - HOUR, status: "failed" }),
     aRow({ createdAt: START - 30 * HOUR, firstAttemptMs: 3, settledMs: 4 }),
   );
   await cron();
@@ -34,7 +36,7 @@ async function tasksOfThreeHours(): Promise<void> {
 const FAILED = {
   ...STEP,
   tasks: { ...STEP.tasks, total: 1, completed: 1 },
-  callbacks: { ...STEP.callbacks, failed: 1, attempts: 3 },
+  callbacks: { ...STEP.callbacks, failed: 1, attempts: 3, outcomes: { timeout: 3 } },
   latency: { first_attempt: buckets({ 1: 1 }), settled: buckets({ 17: 1 }) },
 };
 

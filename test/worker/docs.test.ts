@@ -75,3 +75,17 @@ it("GET /docs has a section for every operation and webhook of openapi.json, and
     `curl -fsS ${new URL(aRequest("/").url).origin}/v1/tasks`,
   );
 });
+
+/** Returns the first tag of the reference at this origin, for a reader of this theme. */
+async function rootAt(origin: string, theme: string): Promise<string | undefined> {
+  const headers = { Accept: "text/html", Cookie: `theme=${theme}` };
+  const page = await (await call(`${origin}/docs`, { key: null, headers })).text();
+  expect(page).not.toContain("origin.invalid");
+  expect(page).toContain(`curl -fsS ${origin}/v1/tasks`);
+  return /<html[^>]*>/.exec(page)?.[0];
+}
+
+it("GET /docs names the address and has the colours of each request, although it is made once", async () => {
+  expect(await rootAt("https://a.example.com", "dark")).toContain('data-theme="dark"');
+  expect(await rootAt("https://b.example.com", "none")).not.toContain("data-theme");
+});

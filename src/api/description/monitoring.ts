@@ -49,7 +49,14 @@ export const MONITORING_ROUTES = {
           {
             at: SINCE_S,
             tasks: { total: 5, pending: 0, processing: 1, completed: 4, failed: 0 },
-            callbacks: { waiting: 1, sending: 0, delivered: 4, failed: 0, attempts: 4 },
+            callbacks: {
+              waiting: 1,
+              sending: 0,
+              delivered: 4,
+              failed: 0,
+              attempts: 5,
+              outcomes: { delivered: 4, timeout: 1 },
+            },
             latency: { first_attempt: [4, 0, 0], settled: [3, 1, 0] },
           },
         ],

@@ -1,6 +1,12 @@
+import { OUTCOMES } from "../../core/record/outcome.ts";
 import { toSeconds } from "../../core/time.ts";
 import { BOUNDS_MS, type Measure } from "../../index-db/buckets.ts";
-import { countedAt, type HourlyCounts, stepCounts } from "../../index-db/hourly-counts.ts";
+import {
+  countedAt,
+  type HourCount,
+  type HourlyCounts,
+  stepCounts,
+} from "../../index-db/hourly-counts.ts";
 import type { Env } from "../../env.ts";
 import type { Shards } from "../../index-db/shards.ts";
 import { invalidRequest } from "../http/problem.ts";
@@ -77,9 +83,18 @@ function seriesOf({ counts, latencies }: HourlyCounts, { since, until, step }: S
     return {
       at,
       tasks: tasksView(rows),
-      callbacks: callbacksView(rows),
+      callbacks: { ...callbacksView(rows), outcomes: outcomesView(rows) },
       latency: { first_attempt: histogram("first_attempt"), settled: histogram("settled") },
     };
   });
   return { since, until, step_s: step, bounds_ms: BOUNDS_MS, steps };
+}
+
+/** Adds up the attempts that have ended with each outcome; an outcome that none has is left out. */
+function outcomesView(rows: readonly HourCount[]): Readonly<Record<string, number>> {
+  const sums = OUTCOMES.map((outcome) => {
+    const attempts = rows.reduce((total, row) => total + row[`attempts_${outcome}`], 0);
+    return [outcome, attempts] as const;
+  });
+  return Object.fromEntries(sums.filter(([, attempts]) => attempts > 0));
 }

@@ -1,14 +1,14 @@
 import { findAccount } from "../../api/accounts/account-client.ts";
 import { seeOther } from "../order.ts";
-import { viewerPage } from "../page.ts";
+import { formAction } from "../page.ts";
 import { searchPath, searchTarget } from "../search.ts";
 
 /**
- * Redirects from the search box to the page that was searched for; a plain word is tried as an account first,
- * then as a model.
+ * Redirects from the search box to the page of what was searched; a word is an account before it is a model. The
+ * text is sent by POST, because a pasted hook URL is a secret that an address would leave in the history.
  */
-export const searchPage = viewerPage("/search", "read", async ({ env, url, viewer }) => {
-  const target = searchTarget(url.searchParams.get("q") ?? "");
+export const searchPage = formAction("/search", "read", async ({ env, form, viewer }) => {
+  const target = searchTarget(form.get("q") ?? "");
   if (target === null) return seeOther("/");
   const isWord = target.kind === "word" && viewer.kind === "operator";
   const isAccount = isWord && (await findAccount(env, target.name)) !== null;

@@ -59,7 +59,7 @@ export function ThemeButton() {
 function SearchBox() {
   return (
     <search class="search">
-      <form action="/search" method="get">
+      <form action="/search" method="post">
         <Icon name="search" />
         <input
           type="search"

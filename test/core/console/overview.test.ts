@@ -22,15 +22,29 @@ function aStep(callbacks: Partial<Step["callbacks"]>, buckets: Record<number, nu
   return {
     at: 0,
     tasks: { total: 10, pending: 0, processing: 0, completed: 10, failed: 0 },
-    callbacks: { waiting: 0, sending: 0, delivered: 0, failed: 0, attempts: 0, ...callbacks },
+    callbacks: {
+      waiting: 0,
+      sending: 0,
+      delivered: 0,
+      failed: 0,
+      attempts: 0,
+      outcomes: {},
+      ...callbacks,
+    },
     latency: { first_attempt: histogram, settled: NOTHING },
   };
 }
 
 it("the overview's totals of a time range are the sums over its hours, and its success rate is unknown while no callback has ended", () => {
   const steps = [
-    aStep({ delivered: 6, failed: 1, attempts: 9 }, { 5: 6 }),
-    aStep({ delivered: 3, sending: 2, attempts: 6 }, { 1000: 2 }),
+    aStep(
+      { delivered: 6, failed: 1, attempts: 9, outcomes: { delivered: 6, timeout: 2, rejected: 1 } },
+      { 5: 6 },
+    ),
+    aStep(
+      { delivered: 3, sending: 2, attempts: 6, outcomes: { delivered: 3, rejected: 3 } },
+      { 1000: 2 },
+    ),
   ];
   expect(totalsOf(steps)).toEqual({
     tasks: 20,
@@ -38,9 +52,13 @@ it("the overview's totals of a time range are the sums over its hours, and its s
     failed: 1,
     successRate: 0.9,
     attemptsEach: 1.25,
+    failedAttempts: [
+      ["rejected", 4],
+      ["timeout", 2],
+    ],
     firstAttempt: { p50: 3, p95: 900, p99: 980 },
   });
-  const nothing = { tasks: 0, delivered: 0, failed: 0 };
+  const nothing = { tasks: 0, delivered: 0, failed: 0, failedAttempts: [] };
   const unknown = { successRate: null, attemptsEach: null, firstAttempt: null };
   expect(totalsOf([])).toEqual({ ...nothing, ...unknown });
 });

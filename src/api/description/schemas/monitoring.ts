@@ -51,7 +51,13 @@ export const Series = named(
       z.strictObject({
         at: described(Time, "Begin of the step."),
         tasks: TaskCounts,
-        callbacks: z.strictObject(CALLBACK_COUNTS),
+        callbacks: z.strictObject({
+          ...CALLBACK_COUNTS,
+          outcomes: described(
+            z.record(z.string(), Count),
+            "Number of the attempts that have ended with each outcome; others are 0.",
+          ),
+        }),
         latency: z.strictObject({ first_attempt: Buckets, settled: Buckets }),
       }),
     ),

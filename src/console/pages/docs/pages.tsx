@@ -17,18 +17,22 @@ export const errorsPage = publicPage("/docs/errors", ({ request }) =>
   html(<ErrorsPage theme={themeOf(request)} />),
 );
 
-/**
- * The HTML of the reference as it was last rendered, because rendering takes a hundred times as long as
- * sending it.
- */
-let latest: { readonly origin: string; readonly theme: Theme; readonly text: string } | null = null;
+/** Origin in the kept reference, in place of which each answer has that of its request. */
+const ORIGIN = "https://origin.invalid";
+
+/** The reference, made once: making it takes a hundred times as long as sending it. */
+let made: string | null = null;
 
 async function referenceText(origin: string, theme: Theme): Promise<string> {
-  if (latest?.origin === origin && latest.theme === theme) return latest.text;
+  made ??= await referencePageText();
+  const text = made.replaceAll(ORIGIN, () => origin);
+  return theme === null ? text : text.replace("<html ", `<html data-theme="${theme}" `);
+}
+
+async function referencePageText(): Promise<string> {
   const document = await loadDocument();
-  const page = <ReferencePage document={document} origin={origin} theme={theme} />;
-  latest = { origin, theme, text: (await page).toString() };
-  return latest.text;
+  const page = <ReferencePage document={document} origin={ORIGIN} theme={null} />;
+  return (await page).toString();
 }
 
 async function loadDocument(): Promise<ApiDocument> {

@@ -18,6 +18,8 @@ const KINDS = [
 const HOUR_S = 3600;
 /** Number of steps from one label of an axis to the next. */
 const LABEL_EVERY = 6;
+/** Largest number of steps that all have a label. */
+const ALL_LABELLED = 8;
 
 /** Writes the name of a step of the series: its hour or its day. */
 function nameOf(at: number, stepS: number): string {
@@ -25,16 +27,17 @@ function nameOf(at: number, stepS: number): string {
   return stepS === HOUR_S ? text.slice(7, 12) : text.slice(0, 6);
 }
 
-function isLabelled(at: number, stepS: number): boolean {
-  return (at / stepS) % LABEL_EVERY === 0;
+function isLabelled(at: number, { steps, step_s: stepS }: Series): boolean {
+  return steps.length <= ALL_LABELLED || (at / stepS) % LABEL_EVERY === 0;
 }
 
 /** Chart of the callbacks of the tasks created in each hour or day, by their status. */
-export function CallbacksChart({ counts: { steps, step_s: stepS } }: ChartProps) {
+export function CallbacksChart({ counts }: ChartProps) {
+  const { steps, step_s: stepS } = counts;
   const bars = steps.map(({ at, callbacks }) => ({
     name: nameOf(at, stepS),
     href: `/tasks?since=${at}&until=${at + stepS}`,
-    isLabelled: isLabelled(at, stepS),
+    isLabelled: isLabelled(at, counts),
     parts: [callbacks.delivered, callbacks.sending, callbacks.failed],
   }));
   return (
@@ -59,7 +62,8 @@ export function CallbacksChart({ counts: { steps, step_s: stepS } }: ChartProps)
 }
 
 /** Chart of how long the tasks created in each hour or day waited for their first attempt. */
-export function LatencyChart({ counts: { steps, step_s: stepS } }: ChartProps) {
+export function LatencyChart({ counts }: ChartProps) {
+  const { steps, step_s: stepS } = counts;
   const rows = [...HEAT_BOUNDS_MS.map((bound) => `≤ ${durationText(bound)}`), "longer"];
   const quantiles = steps.map(({ at, latency }) => [
     nameOf(at, stepS),
@@ -73,7 +77,7 @@ export function LatencyChart({ counts: { steps, step_s: stepS } }: ChartProps) {
       <Heatmap
         cells={heatCells(steps)}
         rows={rows}
-        columns={steps.map(({ at }) => (isLabelled(at, stepS) ? nameOf(at, stepS) : ""))}
+        columns={steps.map(({ at }) => (isLabelled(at, counts) ? nameOf(at, stepS) : ""))}
       />
       <Numbers
         caption="From the result to the first attempt"

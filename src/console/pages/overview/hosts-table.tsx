@@ -56,8 +56,15 @@ export function HostsTable({ hosts, now }: HostsTableProps) {
 }
 
 /** Shows whether a host takes callbacks at present, and its answer if it does not. */
-function StateOf({ host: { failing } }: { readonly host: HostView }) {
-  if (failing === null) return <Chip tone="ok" icon="check" word="takes callbacks" />;
-  const { status_code: code, outcome } = failing;
-  return <Chip tone="bad" icon="cross" word={`fails: ${code ?? outcome ?? "no answer"}`} />;
+function StateOf({ host }: { readonly host: HostView }) {
+  const { failing, callbacks, last_failed_at: failedAt } = host;
+  if (failing !== null) {
+    const { status_code: code, outcome } = failing;
+    return <Chip tone="bad" icon="cross" word={`fails: ${code ?? outcome ?? "no answer"}`} />;
+  }
+  return failedAt !== null && callbacks.delivered === 0 ? (
+    <Chip tone="warn" icon="warn" word="none delivered" />
+  ) : (
+    <Chip tone="ok" icon="check" word="takes callbacks" />
+  );
 }

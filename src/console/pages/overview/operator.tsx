@@ -1,19 +1,20 @@
 import { queryIndex } from "../../../api/search/query-index.ts";
 import { allHosts } from "../../../api/search/read-hosts.ts";
 import { presentProblems } from "../../../api/search/read-problems.ts";
-import { series } from "../../../api/search/read-series.ts";
 import type { Config } from "../../../config/config.ts";
 import type { Env } from "../../../env.ts";
 import { listShards } from "../../../index-db/list-shards.ts";
 import { type Shards, shardsOf } from "../../../index-db/shards.ts";
 import { isLoopback } from "../../../security/url-policy.ts";
 import { countOf } from "../../format.ts";
+import { keptSeries, type Range } from "../../kept-series.ts";
 import { ANY_TASK, type Series, type Totals, totalsOf } from "../../overview.ts";
 import { ApiDialog } from "../../parts/api-dialog.tsx";
 import { Chip } from "../../parts/chip.tsx";
 import { Code } from "../../parts/code.tsx";
 import { PageHead, Panel } from "../../parts/page-head.tsx";
 import { Time } from "../../parts/time.tsx";
+import { FailedAttempts } from "./failed-attempts.tsx";
 import { CallbacksChart, LatencyChart } from "./charts.tsx";
 import { FirstTask } from "./first-task.tsx";
 import { HostsTable } from "./hosts-table.tsx";
@@ -21,21 +22,29 @@ import { NoIndex } from "./no-index.tsx";
 import { Now, Past } from "./numbers.tsx";
 import { Problems } from "./problems.tsx";
 
-/** Time ranges that the overview can show, each with its name and the length of its steps for the API. */
-const RANGES = { "24h": ["24 h", "3600"], "30d": ["30 d", "86400"] } as const;
-type Range = keyof typeof RANGES;
+/** The time ranges that the overview can show, by their names in its address; the first is the default. */
+const RANGES = {
+  "24h": { title: "24 h", step: "3600", steps: 25 },
+  "7d": { title: "7 d", step: "86400", steps: 7 },
+  "30d": { title: "30 d", step: "86400", steps: 30 },
+} as const satisfies Readonly<Record<string, Range>>;
+type RangeName = keyof typeof RANGES;
+
+/** Reads the name of a range from the address of the page. */
+export function rangeIn(name: string | null): RangeName {
+  return name === "7d" || name === "30d" ? name : "24h";
+}
 
 /** Data of the overview of operators. */
 type Facts = Awaited<ReturnType<typeof readOperatorFacts>>;
 
 /** Reads the data of the operators' overview; without an index these are only the problems. */
-export async function readOperatorFacts(env: Env, config: Config, range: Range) {
+export async function readOperatorFacts(env: Env, config: Config, range: RangeName) {
   const shards = shardsOf(env, config);
-  const query = { step: RANGES[range][1] };
   // The search for problems reads the counts of the last day, which the other queries then find in memory.
   const problems = await presentProblems(env, config);
   const [counts, hosts] = await Promise.all([
-    shards === null ? null : series(env, shards, query),
+    shards === null ? null : keptSeries(env, shards, RANGES[range]),
     shards === null ? null : allHosts(env, shards),
   ]);
   const isCounted = counts !== null && counts.steps.some(({ tasks }) => tasks.total > 0);
@@ -58,7 +67,7 @@ interface OperatorOverviewProps {
 export function OperatorOverview({ facts, origin, isSandboxOn }: OperatorOverviewProps) {
   const { range, problems, counts, hasTasks } = facts;
   const totals = totalsOf(counts?.steps ?? []);
-  const seriesPath = `/v1/stats/series?step=${RANGES[range][1]}`;
+  const seriesPath = seriesPathOf(counts);
   const paths = counts === null ? ["/v1/problems"] : ["/v1/problems", seriesPath, "/v1/hosts"];
   return (
     <>
@@ -86,6 +95,13 @@ export function OperatorOverview({ facts, origin, isSandboxOn }: OperatorOvervie
   );
 }
 
+/** Returns the path of the API that answers what the charts show. */
+function seriesPathOf(counts: Series | null): string {
+  if (counts === null) return "/v1/stats/series";
+  const { since, until, step_s: step } = counts;
+  return `/v1/stats/series?since=${since}&until=${until}&step=${step}`;
+}
+
 interface TasksProps {
   readonly facts: Facts;
   readonly counts: Series;
@@ -104,7 +120,7 @@ function Tasks({ facts, counts, totals, origin }: TasksProps) {
       </div>
       {isCounted ? (
         <>
-          <Past totals={totals} counts={counts} range={RANGES[range][0]} />
+          <Past totals={totals} counts={counts} range={RANGES[range].title} />
           <div class="columns charts">
             <CallbacksChart counts={counts} />
             <LatencyChart counts={counts} />
@@ -114,6 +130,7 @@ function Tasks({ facts, counts, totals, origin }: TasksProps) {
         <NotCounted origin={origin} />
       )}
       <HostsTable hosts={hosts} now={now} />
+      <FailedAttempts attempts={totals.failedAttempts} range={RANGES[range].title} />
     </div>
   );
 }
@@ -146,7 +163,7 @@ function Headline({ facts: { problems } }: { readonly facts: Facts }) {
 
 function Summary({ facts, totals }: { readonly facts: Facts; readonly totals: Totals }) {
   const { problems, range } = facts;
-  const callbacks = `${countOf(totals.delivered, "callback")} delivered in ${RANGES[range][0]}. `;
+  const callbacks = `${countOf(totals.delivered, "callback")} delivered in ${RANGES[range].title}. `;
   return (
     <>
       {totals.delivered > 0 ? callbacks : ""}
@@ -155,10 +172,10 @@ function Summary({ facts, totals }: { readonly facts: Facts; readonly totals: To
   );
 }
 
-function RangeSwitch({ range }: { readonly range: Range }) {
+function RangeSwitch({ range }: { readonly range: RangeName }) {
   return (
     <nav class="segments" aria-label="Range">
-      {Object.entries(RANGES).map(([name, [title]]) => (
+      {Object.entries(RANGES).map(([name, { title }]) => (
         <a href={`/?range=${name}`} aria-current={name === range ? "true" : undefined}>
           {title}
         </a>

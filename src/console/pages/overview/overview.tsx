@@ -6,7 +6,7 @@ import { frameOf } from "../../frame.ts";
 import { type ViewerVisit, viewerPage } from "../../page.ts";
 import { Layout } from "../../parts/layout.tsx";
 import { AccountOverview, readAccountFacts } from "./account.tsx";
-import { OperatorOverview, readOperatorFacts } from "./operator.tsx";
+import { OperatorOverview, rangeIn, readOperatorFacts } from "./operator.tsx";
 
 /** The front page: for operators the problems and numbers of the relay, for accounts their own tasks. */
 export const overviewPage = viewerPage("/", "read", async (visit) => {
@@ -27,7 +27,7 @@ async function ofAccount({ request, env, runtime, viewer }: ViewerVisit, account
 }
 
 async function ofAll({ request, env, runtime, url }: ViewerVisit) {
-  const range = url.searchParams.get("range") === "30d" ? "30d" : "24h";
+  const range = rangeIn(url.searchParams.get("range"));
   const facts = await readOperatorFacts(env, runtime.config, range);
   const { isSandboxOn } = runtime.config;
   return (
