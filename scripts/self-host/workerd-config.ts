@@ -10,7 +10,7 @@ const HEADER = `# Configuration of workerd for a machine of your own: docs/self-
 # relay call a service in them, such as your billing, add its address: allow = ["public", "10.0.0.5/32"].
 `;
 
-/** Returns the text of `ops/workerd.capnp`, with every variable that has a meaning without Cloudflare and without the index. */
+/** Returns the text of `ops/workerd.capnp`, with every variable that has a meaning without Cloudflare and an index. */
 export function workerdConfig(): string {
   const described = Object.values(VARIABLE_GROUPS).flatMap((group) =>
     Object.entries(group).flatMap(([name, { aliases = [] }]) => [name, ...aliases]),

@@ -20,7 +20,7 @@ interface WorkerOptions {
 interface ConfigOptions {
   readonly services?: readonly string[];
   readonly sockets?: readonly string[];
-  /** Addresses that the relay may connect to, by name resolution or not. */
+  /** Networks that the relay may connect to, whatever name leads there. */
   readonly allow: readonly string[];
 }
 

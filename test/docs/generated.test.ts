@@ -3,6 +3,7 @@ import API_PAGE from "../../docs/api.md?raw";
 import CONFIGURATION_PAGE from "../../docs/configuration.md?raw";
 import ERRORS_PAGE from "../../docs/errors.md?raw";
 import WORKERD_CONFIG from "../../ops/workerd.capnp?raw";
+import WRANGLER_CONFIG from "../../wrangler.toml?raw";
 import README from "../../README.md?raw";
 import openApi from "../../openapi.json" with { type: "json" };
 import manifest from "../../package.json" with { type: "json" };
@@ -65,3 +66,10 @@ it.each([
     expect(readmeDoc(README, { repository: named })).toContain(expected);
   },
 );
+
+it("ops/workerd.capnp has the compatibility date and flags of wrangler.toml", () => {
+  const [, date = ""] = /^compatibility_date = (".*")$/m.exec(WRANGLER_CONFIG) ?? [];
+  const [, flags = ""] = /^compatibility_flags = (\[.*\])$/m.exec(WRANGLER_CONFIG) ?? [];
+  expect(WORKERD_CONFIG).toContain(`compatibilityDate = ${date},`);
+  expect(WORKERD_CONFIG).toContain(`compatibilityFlags = ${flags},`);
+});
