@@ -117,11 +117,14 @@ describe("a repeated request", () => {
       "lost",
       (relay) => relay.api.POST("/v1/callbacks/test", { body: { callback_url: "https://c.test" } }),
     ],
-  ])("the client sends no further request after %s, %i in all", async (_, sent, failure, call) => {
-    const { relay, http } = connect(failure);
-    expect(await outcomeOf(call(relay))).toBeInstanceOf(Error);
-    expect(http.requests).toHaveLength(sent);
-  });
+  ])(
+    "the client gives up after %s, with a total of %i requests",
+    async (_, sent, failure, call) => {
+      const { relay, http } = connect(failure);
+      expect(await outcomeOf(call(relay))).toBeInstanceOf(Error);
+      expect(http.requests).toHaveLength(sent);
+    },
+  );
 
   it("the member api of the client repeats every POST after 429, and after a lost connection only one with an Idempotency-Key", async () => {
     const { relay, http } = connect(refusal(429, "rate_limited"), "lost", answer(201, OPEN));

@@ -14,7 +14,7 @@ it.each([
   ["listen:#", true, "must use https: or http:"],
   ["https://listen/", true, "must use a fully qualified host name"],
 ])(
-  "the callback URL %s, where allowListen is %s, is refused with the message %j",
+  "the fault found in the callback URL %s (null: accepted), with allowListen set to %s, is %j",
   (text, allowListen, error) => {
     const verdict = checkCallbackUrl(text, { ...POLICY, allowListen });
     expect(verdict.ok ? null : verdict.error).toBe(error);

@@ -68,7 +68,7 @@ it.each([
   },
 );
 
-it("the cause of the outcome unreachable is the one that a listener has told", () => {
+it("the cause of the outcome unreachable is the one that a listener has reported", () => {
   const told = { statusCode: null, cloudflareError: null, cause: "no_listener" } as const;
   expect(causeOf({ outcome: "unreachable", ...told })).toBe("no_listener");
 });

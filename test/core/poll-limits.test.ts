@@ -10,7 +10,11 @@ it.each([
     { provider: "replicate", webhook_secret: SECRET },
     120_000,
   ],
-  ["1 min, for a connection that cannot verify them", { provider: "replicate" }, 60_000],
+  [
+    "1 min, for a connection that cannot verify the bodies of hooks",
+    { provider: "replicate" },
+    60_000,
+  ],
   [
     "1 min, for a provider whose customers share its signing keys",
     { provider: "atlascloud" },

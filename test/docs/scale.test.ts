@@ -80,7 +80,7 @@ it.each([
   ["4,600", "1 TB of D1", PLATFORM.accountBytes / (DAY_S * ROW_BYTE_DAYS)],
   ["5,260", "5 billion log lines", PLATFORM.logLinesPerDay / DAY_S / 11],
 ])(
-  "docs/scale.md states the tasks per second, %s, from which this limit is reached: %s",
+  "docs/scale.md states the rate of tasks, %s per second, from which this limit is reached: %s",
   (from, limit, rate) => {
     const row = LINES.find((line) => line.startsWith(`| ${from} | ${limit}`)) ?? "";
     const stated = Number(/[\d,]+/.exec(row)?.[0].replaceAll(",", ""));

@@ -77,7 +77,7 @@ const LIVES: readonly Life[] = [
   },
   {
     meters: COUNTED["Ark with hooks, index, receiver hangs 3 times"],
-    kind: "ends by a hook of ark, and whose receiver hangs three times, in a relay with an index",
+    kind: "ends by a hook of ark, with a receiver that hangs three times, in a relay with an index",
     hasIndex: true,
     live: liveHooked,
     receiver: (_, signal) => {
@@ -201,7 +201,7 @@ function failing(times: number, meters: Meters): Life {
     pass(300);
     return answering({}, left-- > 0 ? 500 : 200)(sent, signal);
   };
-  const kind = `ends by an event, and whose first ${times} callback attempts fail, in a relay with an index`;
+  const kind = `ends by an event, with ${times} failed callback ${times === 1 ? "attempt" : "attempts"}, in a relay with an index`;
   // Failed attempts and delivered ones are two totals.
   const totals = times < 3 ? 4 : 3;
   return { kind, hasIndex: true, live: (life) => report(life, created), receiver, totals, meters };

@@ -9,7 +9,7 @@ import type { AnswerReader, Reading, UpstreamProvider } from "../../src/provider
 import { hostileValue } from "../fuzz/hostile.ts";
 import { mutated } from "../fuzz/mutations.ts";
 import { requireSound } from "../fuzz/news.ts";
-import { examplesIn, GATEWAY, type HookFixture, type PollFixture } from "./fixture.ts";
+import { examplesIn, GATEWAY, MEANINGS, type HookFixture, type PollFixture } from "./fixture.ts";
 import { FIXTURES } from "./fixtures/index.ts";
 import { aHook } from "./hook.ts";
 
@@ -56,7 +56,7 @@ describe.each(FIXTURES)("the adapter of $provider", (fixtures) => {
     ["polls", fixtures.polls],
     ["hooks", fixtures.hooks],
   ])(
-    `the fixtures of ${name} for %s that are named after a meaning, e.g. success, have this meaning`,
+    `the fixtures of ${name} for %s that are named after a meaning, e.g. success, have this meaning, or state why there is none`,
     (_, reports) => {
       const { others: _others, ...named } = reports ?? { others: [] };
       const kinds = Object.entries(named).map(([kind, example]) => [
@@ -64,6 +64,9 @@ describe.each(FIXTURES)("the adapter of $provider", (fixtures) => {
         "exempt" in example ? kind : kindOf(example.means),
       ]);
       expect(kinds).toEqual(kinds.map(([kind]) => [kind, kind]));
+      for (const example of Object.values(named)) {
+        if ("exempt" in example) expect(example.exempt).toMatch(/\.$/);
+      }
     },
   );
 
@@ -168,18 +171,8 @@ function meaningOfPoll({ polls }: UpstreamProvider, fixture: PollFixture): unkno
 /** Describes the meaning of a fixture in words, for a title. */
 function wordsFor(means: HookFixture["means"] | PollFixture["means"]): string {
   const kind = kindOf(means);
-  return WORDS.get(kind) ?? kind;
+  return MEANINGS.get(kind) ?? kind;
 }
-
-const WORDS: ReadonlyMap<string, string> = new Map([
-  ["success", "a success"],
-  ["noOutput", "a success without output"],
-  ["moderation", "a failure by moderation"],
-  ["failure", "a failure"],
-  ["running", "a job in progress"],
-  ["unknownState", "an unknown state"],
-  ["unreadable", "not readable"],
-]);
 
 function kindOf(means: HookFixture["means"] | PollFixture["means"]): string {
   if (means === null) return "unknownState";

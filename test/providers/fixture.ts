@@ -96,3 +96,14 @@ export function fixturesOf(jobId: string, path: string, endpoint?: string) {
     },
   };
 }
+
+/** Descriptions of the kinds of reports, for titles. */
+export const MEANINGS: ReadonlyMap<string, string> = new Map([
+  ["success", "a success"],
+  ["noOutput", "a success without output"],
+  ["moderation", "a failure by moderation"],
+  ["failure", "a failure"],
+  ["running", "a job in progress"],
+  ["unknownState", "an unknown state"],
+  ["unreadable", "not readable"],
+]);

@@ -18,7 +18,7 @@ it.each([
   ["/accounts", { id: "a b" }, ['value="a b"', "must "]],
   ["/test", { callback_url: "nowhere", status: "failed" }, ['value="nowhere"', "must be a valid"]],
 ] as const)(
-  "a refused form of %s with the fields %o is shown again with what was typed, the fault beside the field and status 400",
+  "a refused form of %s with the fields %j is shown again with what was typed, the fault beside the field and status 400",
   async (path, fields, texts) => {
     const account = await anAccount();
     const response = await submit(path.replace("{account}", account), fields, await logIn());
@@ -44,7 +44,7 @@ it("a refused redelivery of the console shows the task with the open dialog, and
   expect(page).toMatch(/id="callback_url-issue" class="field-error">must use https:/);
 });
 
-it("the doctor of the page of tests judges what a server received of the test that was sent before, and keeps the pasted text when it names no task", async () => {
+it("the signature doctor of the console judges the headers and body that a server received of a test callback, and keeps the pasted text when that names no task", async () => {
   const received = aReceiver(status(200));
   const cookie = await logIn();
   const test = { callback_url: CALLBACK_URL, status: "failed", account: await anAccount() };

@@ -34,24 +34,32 @@ it.each(CODES)(
 
 const ISSUES = { issues: [{ path: "/since<", message: "must be <a time" }] };
 
-it.each<readonly [ProblemCode, Partial<ProblemDetails>, readonly string[]]>([
-  ["unknown_task", {}, ["has been erased: a finished task is kept for 28 days"]],
+it.each<readonly [ProblemCode, string, Partial<ProblemDetails>, readonly string[]]>([
+  [
+    "unknown_task",
+    "without further members",
+    {},
+    ["has been erased: a finished task is kept for 28 days"],
+  ],
   [
     "invalid_request",
+    "about a filter of a list",
     ISSUES,
     ["since&lt;", "must be &lt;a time", 'href="/tasks">', "Without the filters"],
   ],
-  ["index_disabled", {}, ["[[d1_databases]]", "INDEX_DB"]],
-  ["unavailable", {}, ['href="/tasks?a=b"', "Try again"]],
-  ["forbidden", { detail: "<script>\u202e" }, ["&lt;script&gt;", "U+202E"]],
-])(
-  "the page of the problem %s with the members %j tells the reader what to do",
-  async (code, more, texts) => {
-    const page = await (await pageOf(code, more)).text();
-    for (const text of texts) expect(page).toContain(text);
-    expect(page).not.toContain("<script>");
-  },
-);
+  ["index_disabled", "without further members", {}, ["[[d1_databases]]", "INDEX_DB"]],
+  ["unavailable", "without further members", {}, ['href="/tasks?a=b"', "Try again"]],
+  [
+    "forbidden",
+    "with hostile text as its detail",
+    { detail: "<script>\u202e" },
+    ["&lt;script&gt;", "U+202E"],
+  ],
+])("the page of the problem %s %s tells the reader what to do", async (code, _, more, texts) => {
+  const page = await (await pageOf(code, more)).text();
+  for (const text of texts) expect(page).toContain(text);
+  expect(page).not.toContain("<script>");
+});
 
 it.each<readonly [ProblemCode, Readonly<Record<string, string>>, string, string | null]>([
   ["unavailable", { "Retry-After": "3" }, "reloads itself after 3 s", "3"],

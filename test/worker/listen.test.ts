@@ -74,32 +74,30 @@ async function attemptsOf(account: string) {
 }
 
 it.each([
-  ["an answer 204", answers(204), { outcome: "delivered", status_code: 204 }],
-  ["an answer 503", answers(503), { outcome: "rejected", status_code: 503 }],
+  ["delivered", "an answer 204", answers(204), { status_code: 204 }],
+  ["rejected", "an answer 503", answers(503), { status_code: 503 }],
   [
+    "delivered",
     "an answer with a body and headers",
     answers(200, { headers: { "content-type": "text/plain" }, body: "x".repeat(4000) }),
-    {
-      outcome: "delivered",
-      response_excerpt: "x".repeat(1024),
-      answer: { content_type: "text/plain" },
-    },
+    { response_excerpt: "x".repeat(1024), answer: { content_type: "text/plain" } },
   ],
-  ["a body that the status forbids", answers(204, { body: "x" }), { outcome: "delivered" }],
-  ["a receiver that is down", isDown, { outcome: "unreachable", cause: "refused" }],
+  ["delivered", "an answer with a body that its status forbids", answers(204, { body: "x" }), {}],
+  ["unreachable", "a report that the receiver is down", isDown, { cause: "refused" }],
   [
-    "a closed connection",
+    "unreachable",
+    "the end of the connection",
     (_, socket) => {
       socket.close();
       return null;
     },
-    { outcome: "unreachable", cause: "other" },
+    { cause: "other" },
   ],
-] as const satisfies readonly (readonly [string, Behaviour, object])[])(
-  "the outcome of an attempt at a listener follows from %s",
-  async (_, behaviour, attempt) => {
+] as const satisfies readonly (readonly [string, string, Behaviour, object])[])(
+  "a callback to a listener has the outcome %s after %s",
+  async (outcome, _, behaviour, more) => {
     const { account, listeners } = await listening(behaviour);
-    expect(await attemptsOf(account)).toMatchObject([attempt]);
+    expect(await attemptsOf(account)).toMatchObject([{ outcome, ...more }]);
     expect(listeners.map(({ received }) => received.length)).toEqual([1]);
   },
 );
@@ -112,15 +110,19 @@ it("an attempt is unreachable with the cause no_listener when nobody listens for
 });
 
 it.each([
-  ["the first answer", [answers(201), isSilent], { status_code: 201 }],
+  ["that of the first answer", [answers(201), isSilent], { status_code: 201 }],
   [
-    "an answer after a listener whose receiver is down",
+    "that of the listener with an answer when the receiver of the other one is down",
     [isDown, answers(202)],
     { status_code: 202 },
   ],
-  ["that both receivers are down", [isDown, isDown], { outcome: "unreachable", cause: "refused" }],
+  [
+    "unreachable when both receivers are down",
+    [isDown, isDown],
+    { outcome: "unreachable", cause: "refused" },
+  ],
 ] as const)(
-  "two listeners of an account both receive a callback, and what counts is %s",
+  "two listeners of an account both receive a callback, and the stored outcome is %s",
   async (_, behaviours, attempt) => {
     const { account, listeners } = await listening(...behaviours);
     expect(await attemptsOf(account)).toMatchObject([attempt]);
@@ -130,13 +132,13 @@ it.each([
 );
 
 it.each([
-  ["no JSON", "{"],
-  ["of another shape", { status: 200 }],
+  ["that is no JSON", "{"],
+  ["without the required members", { status: 200 }],
   ["about an unknown callback", { id: "x", status: 200, headers: {}, body: "" }],
   ["with an impossible status", { id: "x", status: 999, headers: {}, body: "" }],
   ["with a header of another name", { id: "x", status: 200, headers: { "set-cookie": "a" } }],
-  ["longer than 32 KiB", " ".repeat(40_000)],
-] as const)("a message of a listener that is %s changes nothing", async (_, message) => {
+  ["of more than 32 KiB", " ".repeat(40_000)],
+] as const)("a message of a listener %s changes nothing", async (_, message) => {
   const { account, listeners } = await listening((id, socket) => {
     socket.send(typeof message === "string" ? message : JSON.stringify(message));
     return { id, status: 203, headers: {}, body: "" };

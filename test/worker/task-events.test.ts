@@ -100,7 +100,7 @@ it("GET /v1/tasks/{id}/events sends the view of its key: to the operator with th
   expect(JSON.stringify(events)).not.toContain("upstream");
 });
 
-it("a stream of a task without changes sends a comment at least every 15 s of silence, and ends after 40 reads and about three minutes", async () => {
+it("the event stream of a task without changes sends a comment at least every 15 s of silence, and ends after 40 reads and about three minutes", async () => {
   const reads = vi.spyOn(TaskObject.prototype, "readByLink");
   const { link } = await aLinkedTask();
   const { events, comments } = await streamOf(await follow(link));
@@ -111,7 +111,7 @@ it("a stream of a task without changes sends a comment at least every 15 s of si
   expect(reads.mock.calls.length).toBeLessThanOrEqual(41);
 });
 
-it("a stream that begins with the Last-Event-ID of the present state sends only later changes", async () => {
+it("an event stream of a task that begins with the Last-Event-ID of the present state sends only later changes", async () => {
   const { id, link } = await aLinkedTask({ callback_url: null });
   const [first] = (await streamOf(await follow(link))).events;
   between = async (pause) => {
@@ -134,7 +134,7 @@ it("GET /v1/tasks/{id}/events of a settled task sends its state once, and answer
   expect(pauses).toEqual([]);
 });
 
-it("a stream ends when its task is erased, and the next request for it is answered with 404", async () => {
+it("an event stream ends when its task is erased, and the next request for it is answered with 404", async () => {
   const { id, link } = await aLinkedTask({ callback_url: null });
   between = async (pause) => {
     if (pause !== 2) return;
@@ -146,7 +146,7 @@ it("a stream ends when its task is erased, and the next request for it is answer
   expect(await refusal(await follow(link))).toEqual(UNKNOWN_TASK);
 });
 
-it("a stream goes on when a read of its task fails because the platform does", async () => {
+it("an event stream goes on when a read of its task fails by a fault of the platform", async () => {
   const { id, link } = await aLinkedTask({ callback_url: null });
   const lost = Object.assign(new Error("Network connection lost."), { retryable: true });
   const reading = vi.spyOn(TaskObject.prototype, "readByLink");
@@ -161,7 +161,7 @@ it("a stream goes on when a read of its task fails because the platform does", a
   ]);
 });
 
-it("a stream reads its task no more once its client has gone", async () => {
+it("an event stream no longer reads its task once its client has closed the connection", async () => {
   const { id, token } = await aLinkedTask();
   const reads = vi.spyOn(TaskObject.prototype, "readByLink");
   const request = aRequest(`/v1/tasks/${id}/events`, { key: token });

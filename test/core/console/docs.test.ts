@@ -44,7 +44,7 @@ it.each<[string, Omit<Endpoint, keyof typeof OPERATION>, string[]]>([
     [`curl -fsS ${ORIGIN}/v1/tasks/${ID} \\`, "  -X DELETE \\", AUTHORIZATION],
   ],
   [
-    "a public request without a body, whose path has no example",
+    "a public request without a body and without an example for its path",
     { method: "POST", path: "/hooks/{provider}", security: [] },
     ["curl -fsS 'https://relay.example.com/hooks/{provider}' \\", "  -X POST"],
   ],

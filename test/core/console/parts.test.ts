@@ -10,11 +10,11 @@ it("a console page with every component and hostile text contains no inline scri
 });
 
 it.each([
-  ["the operator", null, ["/", "/tasks", "/hosts", "/accounts", "/providers", "/test", "/docs"]],
-  ["the account acme", "acme", ["/", "/tasks", "/accounts/acme", "/test", "/docs"]],
+  ["the operator", ["/", "/tasks", "/hosts", "/accounts", "/providers", "/test", "/docs"], null],
+  ["the account acme", ["/", "/tasks", "/accounts/acme", "/test", "/docs"], "acme"],
 ])(
   "the navigation of the console for %s links to %j and marks the entry of the current page",
-  async (_, account, paths) => {
+  async (_, paths, account) => {
     const [rail = ""] = /<nav class="rail"[\s\S]*?<\/nav>/.exec(await samplePage(account)) ?? [];
     const links = Array.from(rail.matchAll(/<a (?!class)[^>]*href="([^"]*)"([^>]*)>/g));
     expect(links.map(([, path]) => path)).toEqual(paths);
