@@ -48,11 +48,11 @@ export type CallStep = Exclude<Step, EventStep | SendStep>;
  * is due.
  */
 export function nextStep(record: TaskRecord, policy: Policy, now: number): Step | null {
-  return (
-    dutiesOf(record, policy)
-      .find(({ dueAt }) => dueAt <= now)
-      ?.step() ?? null
-  );
+  for (const dutyOf of DUTIES) {
+    const duty = dutyOf(record, policy);
+    if (duty !== null && duty.dueAt <= now) return duty.step();
+  }
+  return null;
 }
 
 /**
@@ -60,9 +60,7 @@ export function nextStep(record: TaskRecord, policy: Policy, now: number): Step 
  * milliseconds. Every stored task has one, at the latest its own erasure, so no task is forgotten.
  */
 export function wakeAt(record: TaskRecord, policy: Policy): number {
-  return Math.min(...dutiesOf(record, policy).map(({ dueAt }) => dueAt));
-}
-
-function dutiesOf(record: TaskRecord, policy: Policy): readonly Duty<Step>[] {
-  return DUTIES.flatMap((dutyOf) => dutyOf(record, policy) ?? []);
+  let first = Infinity;
+  for (const dutyOf of DUTIES) first = Math.min(first, dutyOf(record, policy)?.dueAt ?? Infinity);
+  return first;
 }

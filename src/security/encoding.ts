@@ -52,6 +52,7 @@ export function fromBase64Url(text: string | null, length: number): Bytes | null
 
 /** Joins texts, encoded as UTF-8, and bytes to one sequence of bytes. */
 export function bytesOf(...parts: readonly (string | Uint8Array)[]): Bytes {
+  if (parts.every((part) => typeof part === "string")) return stringToUint8Array(parts.join(""));
   return concatUint8Arrays(
     parts.map((part) => (typeof part === "string" ? stringToUint8Array(part) : part)),
   );

@@ -207,8 +207,9 @@ export class WorkLoop {
   }
 
   #commit(before: TaskRecord | null, record: TaskRecord, policy: Policy, now: number): void {
-    const isDue = nextStep(record, policy, now) !== null;
-    const alarmAt = isDue ? now + this.#platform.watchdogMs : wakeAt(record, policy);
+    const dueAt = wakeAt(record, policy);
+    const isDue = dueAt <= now;
+    const alarmAt = isDue ? now + this.#platform.watchdogMs : dueAt;
     const isKept = isDue
       ? canWatch(this.#knownAlarm, record, alarmAt, now)
       : this.#armedFor === alarmAt;

@@ -8,6 +8,9 @@ const MAX_DEPTH = 64;
 
 const DIGITS = /^\d+$/;
 
+/** Decoder that refuses what is not UTF-8 and drops a byte order mark. It keeps nothing between two texts. */
+const UTF8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: false });
+
 /**
  * Reads the body of a request as bytes. A body of a declared length is read in one call, which needs less CPU
  * time than a call for each chunk: the server ends it at that length (RFC 9112, section 6.3).
@@ -75,7 +78,7 @@ function issuesOf(issue: z.core.$ZodIssue, noun: string): Issue[] {
 
 function utf8(bytes: Uint8Array): string | null {
   try {
-    return new TextDecoder("utf-8", { fatal: true, ignoreBOM: false }).decode(bytes);
+    return UTF8.decode(bytes);
   } catch {
     return null;
   }
