@@ -10,7 +10,7 @@ import { SECURITY_HEADERS } from "./api/http/security-headers.ts";
 import { ROUTES } from "./api/routes.ts";
 import type { Env } from "./env.ts";
 import { logAs, type LogLevel } from "./log.ts";
-import { isForBrowser } from "./browser-request.ts";
+import { isForBrowser, isStatusPage } from "./browser-request.ts";
 import { logSettingsOf } from "./config/runtime.ts";
 
 export const app = new Hono<{ Bindings: Env; Variables: RequestIdVariables }>();
@@ -36,6 +36,12 @@ app.use(async (c, next) => {
   // Hono's router would ignore a final slash, so that each route had two paths.
   if (c.req.path.length > 1 && c.req.path.endsWith("/")) throw noRoute();
   await next();
+});
+
+app.use(async ({ req, env }, next) => {
+  if (!isStatusPage(req.raw)) return next();
+  const { answerBrowser } = await loadConsole();
+  return answerBrowser(req.raw, env);
 });
 
 for (const route of ROUTES) {
@@ -78,7 +84,7 @@ app.onError(async (error, c) => {
   const reason = details.reason == null ? {} : { reason: details.reason };
   const line = { event: "request.refused", ...request, status, code, ...reason };
   logAs(levelOfRefusal(status, path), line, logSettingsOf(c.env));
-  if (path === NO_ROUTE && isForBrowser(c.req.raw)) {
+  if ((path === NO_ROUTE && isForBrowser(c.req.raw)) || isStatusPage(c.req.raw)) {
     const { answerProblem } = await loadConsole();
     return answerProblem(problem, {
       request: c.req.raw,

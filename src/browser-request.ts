@@ -26,6 +26,16 @@ const API_SEGMENTS: ReadonlySet<string> = new Set([
   "v1",
 ]);
 
+/** Path of a status link. */
+const STATUS_PATH = /^\/v1\/tasks\/[^/]+$/;
+
+/** Tells whether a browser opens a status link as a page. */
+export function isStatusPage({ method, url, headers }: Request): boolean {
+  if (method !== "GET" || !(headers.get("Accept") ?? "").includes("text/html")) return false;
+  const asked = URL.parse(url);
+  return asked !== null && asked.searchParams.has("token") && STATUS_PATH.test(asked.pathname);
+}
+
 /**
  * Tells whether a request for which the API has no route is answered with a page of the console. That is so
  * for the paths of the console, and when a browser asks for a page under a path that does not belong to the

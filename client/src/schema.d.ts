@@ -57,7 +57,7 @@ export interface paths {
         };
         /**
          * Read a task; ?wait=N or Prefer: wait=N waits up to N seconds until it is terminal
-         * @description With `If-None-Match` the wait ends as soon as the task differs from that version, e.g. by its progress. The operator also sees why an open task waits (`tracking`), and what the job of a finished one consumed (`usage`). The status token of the task, as `token` or as bearer token, needs no key; the answer is then a `TaskStatus`, which pages of any site may read. Permitted to operator keys with the role `read` or `operate` or `all`, and to account keys with the role `read` or `full`.
+         * @description With `If-None-Match` the wait ends as soon as the task differs from that version, e.g. by its progress. The operator also sees why an open task waits (`tracking`), and what the job of a finished one consumed (`usage`). The status token of the task, as `token` or as bearer token, needs no key; the answer is then a `TaskStatus`, which pages of any site may read, and a browser that opens the link gets a page. Permitted to operator keys with the role `read` or `operate` or `all`, and to account keys with the role `read` or `full`.
          */
         get: operations["readTask"];
         put?: never;

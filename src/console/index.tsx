@@ -26,6 +26,7 @@ import { diagnoseTest, runTest } from "./pages/test-orders.ts";
 import { searchPage } from "./pages/search.ts";
 import { cancel, erase, sendAgain } from "./pages/task/orders.ts";
 import { diagnose, doctorPage } from "./pages/task/doctor.tsx";
+import { statusPage } from "./pages/status.tsx";
 import { taskPage } from "./pages/task/page.tsx";
 
 /** All pages of the console, and all changes that their forms can order. */
@@ -43,6 +44,7 @@ const PAGES: readonly Page[] = [
   testHost,
   sendOneAgain,
   taskPage,
+  statusPage,
   sendAgain,
   cancel,
   erase,

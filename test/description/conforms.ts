@@ -4,6 +4,7 @@ import { DESCRIPTIONS } from "../../src/api/description/descriptions.ts";
 import { ANSWER_HEADERS } from "../../src/api/description/headers.ts";
 import { problemsOf, ProblemSchema } from "../../src/api/description/problems.ts";
 import { PROBLEMS } from "../../src/api/http/problem-list.ts";
+import type { Route } from "../../src/api/http/route.ts";
 import { type RouteId, ROUTES } from "../../src/api/routes.ts";
 
 type KnownRoute = (typeof ROUTES)[number];
@@ -64,7 +65,12 @@ export function requireConforming(asked: Asked, { text, ...head }: ReadAnswer): 
   const isProblem = head.headers.get("Content-Type") === "application/problem+json";
   if (!head.headers.has("X-Request-Id")) throw new Error("the answer has no X-Request-Id");
   if (isProblem) requireProblem(route, head, text);
-  else if (route !== null) conforms(route.id, head, text);
+  else if (route !== null && !isStatusPage(route, head)) conforms(route.id, head, text);
+}
+
+/** Tells whether an answer is the page of a status link, which is for people. */
+function isStatusPage({ takesStatusToken }: Route, { headers }: AnswerHead): boolean {
+  return takesStatusToken === true && headers.get("Content-Type") === "text/html; charset=utf-8";
 }
 
 /** Requires that an answer other than a problem is as the description of the operation states. */

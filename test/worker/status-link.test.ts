@@ -93,7 +93,7 @@ it("GET /v1/tasks/{id} answers a status token with the headers that let pages of
   expect(Object.fromEntries(response.headers)).toMatchObject({
     ...cors,
     "cache-control": "private, no-cache",
-    vary: "Authorization",
+    vary: "Authorization, Accept",
     etag: expect.stringMatching(/^"\d+-link"$/),
     "retry-after": "5",
   });

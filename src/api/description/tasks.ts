@@ -97,7 +97,7 @@ export const TASK_ROUTES = {
     audience: "client",
     summary: "Read a task; ?wait=N or Prefer: wait=N waits up to N seconds until it is terminal",
     details:
-      "With `If-None-Match` the wait ends as soon as the task differs from that version, e.g. by its progress. The operator also sees why an open task waits (`tracking`), and what the job of a finished one consumed (`usage`). The status token of the task, as `token` or as bearer token, needs no key; the answer is then a `TaskStatus`, which pages of any site may read.",
+      "With `If-None-Match` the wait ends as soon as the task differs from that version, e.g. by its progress. The operator also sees why an open task waits (`tracking`), and what the job of a finished one consumed (`usage`). The status token of the task, as `token` or as bearer token, needs no key; the answer is then a `TaskStatus`, which pages of any site may read, and a browser that opens the link gets a page.",
     request: {
       headers: ["If-None-Match", "Prefer"],
       query: {

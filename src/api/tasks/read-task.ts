@@ -23,7 +23,8 @@ export const readTask = readingRoute(
     const headers = {
       ETag: etagOf(task, reader),
       "Cache-Control": "private, no-cache",
-      Vary: "Authorization",
+      // A browser that opens a status link gets a page of the console instead.
+      Vary: reader === "link" ? "Authorization, Accept" : "Authorization",
       ...(task.isTerminal ? {} : { "Retry-After": RETRY_AFTER_S }),
     };
     if (ifNoneMatch !== null && matchesEtag(task, reader, ifNoneMatch)) {

@@ -13,6 +13,7 @@ import { type Frame, Layout, themeOf } from "../parts/layout.tsx";
 import { PublicLayout } from "../parts/public-layout.tsx";
 import { pathOf } from "../return-to.ts";
 import { visitorOf } from "../session.ts";
+import { isStatusPage } from "../../browser-request.ts";
 
 /** A request that was refused, with its id in the log. */
 export interface Refused {
@@ -84,7 +85,7 @@ function Content({ problem, request, env, requestId }: Refused & { readonly prob
           <Hostile text={details.detail} />
         </p>
         <Issues issues={details.issues ?? []} />
-        <p>{adviceFor(code, env)}</p>
+        <p>{adviceFor(code, request, env)}</p>
         {code === "index_disabled" && (
           <Code text={INDEX_LINES} what="the lines" title="wrangler.toml" />
         )}
@@ -142,7 +143,10 @@ const ADVICE: Partial<Record<ProblemCode, string>> = {
   unavailable: "No task is lost by this. The page tries again by itself.",
 };
 
-function adviceFor(code: ProblemCode, env: Env): string {
+function adviceFor(code: ProblemCode, request: Request, env: Env): string {
+  if (code === "unauthenticated" && isStatusPage(request)) {
+    return "Ask whoever gave you this link for a new one.";
+  }
   if (code !== "unknown_task") return ADVICE[code] ?? PROBLEM_HELP[code].cure;
   return `It was never registered here, belongs to another account, or has been erased${retentionText(env)}.`;
 }

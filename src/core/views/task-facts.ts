@@ -12,6 +12,8 @@ import type { Reader } from "./reader.ts";
  */
 export interface TaskFacts {
   readonly createdAt: number;
+  /** Deadline that the registration states; absent while the object of the task runs an earlier release. */
+  readonly statedDeadlineAt?: number | null;
   readonly finishedAt: number | null;
   readonly refundedAt: number | null;
   /** Times of the job; null also for an account, which does not see the upstream. */
@@ -49,13 +51,14 @@ export interface AttemptFacts extends Pick<
 export function taskFacts(record: TaskRecord, reader: Reader, policy: Policy): TaskFacts {
   const { createdAt, credits } = record;
   const refundedAt = credits?.state.kind === "refunded" ? credits.state.at : null;
+  const statedDeadlineAt = record.registration?.deadlineAt ?? null;
+  const known = { createdAt, statedDeadlineAt, refundedAt };
   if (!isTerminal(record)) {
-    return { createdAt, refundedAt, finishedAt: null, upstreamTimes: null, callback: null };
+    return { ...known, finishedAt: null, upstreamTimes: null, callback: null };
   }
   const { finishedAt, callback } = record;
   return {
-    createdAt,
-    refundedAt,
+    ...known,
     finishedAt,
     upstreamTimes: reader === "operator" ? record.upstreamTimes : null,
     callback: callback && callbackFacts(record, callback, policy),

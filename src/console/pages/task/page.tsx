@@ -1,4 +1,5 @@
 import { linkOrigin } from "../../../api/http/link-origin.ts";
+import type { StatusLink } from "../../../api/tasks/status-url.ts";
 import { html } from "../../answer.ts";
 import { durationText } from "../../format.ts";
 import type { FormFault } from "../../form-fault.ts";
@@ -23,6 +24,7 @@ import type { TaskJson } from "../../task-json.ts";
 import { readShownTask, type ShownTask, type TaskVisit } from "./data.ts";
 import { ResultPanel } from "./result.tsx";
 import { SeenPanel, seenOf } from "./seen.tsx";
+import { Share, shareLinkOf } from "./share.tsx";
 import { Story } from "./story.tsx";
 import { TrackingPanel } from "./tracking.tsx";
 
@@ -34,9 +36,10 @@ export async function showTask(visit: TaskVisit, fault: FormFault | null): Promi
   const shown = await readShownTask(visit);
   const { task } = shown;
   const seen = await seenOf(visit, shown);
+  const link = await shareLinkOf(shown, visit);
   return html(
     <Layout title={`Task ${task.id.slice(0, 8)}`} frame={frameOf(visit)} section="tasks" isLive>
-      <Head shown={shown} visit={visit} fault={fault} />
+      <Head shown={shown} visit={visit} fault={fault} link={link} />
       <div class="task-page">
         <Life shown={shown} visit={visit} />
         {seen === null ? null : <SeenPanel seen={seen} taskId={task.id} />}
@@ -50,7 +53,12 @@ interface Shown {
   readonly visit: TaskVisit;
 }
 
-function Head({ shown, visit, fault }: Shown & { readonly fault: FormFault | null }) {
+interface HeadProps extends Shown {
+  readonly fault: FormFault | null;
+  readonly link: StatusLink;
+}
+
+function Head({ shown, visit, fault, link }: HeadProps) {
   const { task } = shown;
   const sub = (
     <span class="task-sub">
@@ -71,6 +79,7 @@ function Head({ shown, visit, fault }: Shown & { readonly fault: FormFault | nul
       <Neighbour by={-1} icon="back" hotkey="[" label="Task before" />
       <Neighbour by={1} icon="arrow" hotkey="]" label="Next task" />
       <ApiDialog origin={linkOrigin(visit.env, visit.request)} paths={apiPaths(shown)} />
+      <Share link={link} />
       <TaskActions shown={shown} visit={visit} fault={fault} />
     </PageHead>
   );

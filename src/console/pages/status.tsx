@@ -1,0 +1,71 @@
+import { readTask } from "../../api/tasks/read-task.ts";
+import { html } from "../answer.ts";
+import { publicPage } from "../page.ts";
+import { Status } from "../parts/chip.tsx";
+import { Hostile } from "../parts/hostile.tsx";
+import { themeOf } from "../parts/layout.tsx";
+import { PageHead } from "../parts/page-head.tsx";
+import { PublicLayout } from "../parts/public-layout.tsx";
+import type { TaskJson } from "../task-json.ts";
+import { ResultPanel } from "./task/result.tsx";
+
+/** Task as its status link shows it. */
+interface LinkedTask extends Omit<TaskJson, "callback"> {
+  readonly callback: { readonly status: string } | null;
+}
+
+/** Pauses in seconds before the page asks again: while the task is open, is called back, and is settled. */
+const REFRESH_S = { open: 1, sending: 5, settled: 3_600 };
+/** Longest time in seconds for which the answer to a refresh waits for the end of the task. */
+const LONGEST_HOLD_S = "20";
+
+/**
+ * The page of a status link, for people without a login. It reads the task through the route of the API, which
+ * checks the token.
+ */
+export const statusPage = publicPage("/v1/tasks/{id}", async ({ request, env, url, params }) => {
+  const asked = new URL(url);
+  if (request.headers.has("X-Refresh")) asked.searchParams.set("wait", LONGEST_HOLD_S);
+  const headers = new Headers(request.headers);
+  headers.delete("If-None-Match");
+  const call = { request: new Request(asked, { headers }), env, url: asked, params };
+  const task: LinkedTask = await (await readTask.handle(call)).json();
+  const page = (
+    <PublicLayout title={`Task ${task.id.slice(0, 8)}`} theme={themeOf(request)}>
+      <Life task={task} />
+    </PublicLayout>
+  );
+  return html(page, 200, { "Referrer-Policy": "no-referrer", "X-Robots-Tag": "noindex" });
+});
+
+/** The part of the page that is asked for again while the task can change. */
+function Life({ task }: { readonly task: LinkedTask }) {
+  const { id, status, callback } = task;
+  return (
+    <div id="life" class="task-page" data-refresh={String(refreshOf(task))}>
+      <PageHead title={<Hostile text={task.model} />} sub={id} />
+      <div class="task-state">
+        <Status of={status} solid />
+        {callback === null ? null : (
+          <span class="task-callback">
+            callback <Status of={callback.status} />
+          </span>
+        )}
+        <p>{TEXTS[status]}</p>
+      </div>
+      <ResultPanel task={{ ...task, callback: null }} links={null} now={Date.now()} />
+    </div>
+  );
+}
+
+const TEXTS = {
+  pending: "The result is not there yet. This page shows it by itself.",
+  processing: "The result is not there yet. This page shows it by itself.",
+  completed: "The result is there.",
+  failed: "There is no result.",
+} as const satisfies Readonly<Record<LinkedTask["status"], string>>;
+
+function refreshOf({ status, callback }: LinkedTask): number {
+  if (status === "pending" || status === "processing") return REFRESH_S.open;
+  return callback?.status === "sending" ? REFRESH_S.sending : REFRESH_S.settled;
+}
