@@ -4,7 +4,6 @@ import type { Answer, Content } from "../../src/api/description/description.ts";
 import { ANSWER_HEADERS, COMMON_HEADERS } from "../../src/api/description/headers.ts";
 import { ProblemSchema } from "../../src/api/description/problems.ts";
 import { TaskStatus } from "../../src/api/description/schemas/task.ts";
-import { PROBLEM_HELP } from "../../src/api/http/problem-help.ts";
 import { type ProblemCode, PROBLEMS } from "../../src/api/http/problem-list.ts";
 
 type Headers = Readonly<Record<string, oas32.HeaderObject>>;
@@ -98,10 +97,11 @@ function linkedContent({ schema, example }: Content) {
   return { schema: { $ref: `#/components/schemas/${id}` }, example };
 }
 
+/** Returns an example of a problem, without its causes: the relay has them once more for `/docs/errors`. */
 function exampleOf(code: ProblemCode) {
   const { status, title } = PROBLEMS[code];
   const type = `https://relay.example.com/docs/errors#${code}`;
-  return { type, title, status, detail: PROBLEM_HELP[code].cause, code };
+  return { type, title, status, detail: `${title}.`, code };
 }
 
 function headersOf(headers: Answer["headers"]): Headers {
