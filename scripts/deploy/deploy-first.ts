@@ -6,6 +6,7 @@ import { callbackFinding } from "../doctor/callback.ts";
 import { type Finding, ok } from "../doctor/finding.ts";
 import { Relay } from "../doctor/relay.ts";
 import type { Environment } from "../environments.ts";
+import { requireValid } from "./configuration.ts";
 import { isUnknownWorker, refusalOf } from "./failures.ts";
 import { waitForHealth } from "./health.ts";
 import type { DeployOptions } from "./options.ts";
@@ -13,14 +14,18 @@ import {
   addressOf,
   type Login,
   requireAccount,
-  requireValid,
   type Secrets,
   secretsOf,
   secretsToSend,
   type Settings,
 } from "./plan.ts";
 import { Refusal } from "./refusal.ts";
-import { noReceiver, startVerifyingReceiver, verifiedCallback } from "./verified-callback.ts";
+import {
+  noReceiver,
+  startVerifyingReceiver,
+  tunnelledCallback,
+  verifiedCallback,
+} from "./verified-callback.ts";
 import { runWrangler } from "./wrangler.ts";
 
 const root = join(import.meta.dirname, "../..");
@@ -86,6 +91,11 @@ async function testCallback(
     await using receiver = await startVerifyingReceiver(relay);
     return await verifiedCallback(relay, receiver, `http://127.0.0.1:${receiver.port}/`);
   }
+  const tunnelled = await tunnelledCallback(
+    relay,
+    process.env["CLOUDFLARED_PATH"] ?? "cloudflared",
+  );
+  if (tunnelled !== null) return tunnelled;
   const env = wranglerName === "" ? "" : ` --env ${wranglerName}`;
   return noReceiver(`npm run deploy:first --${env}`);
 }

@@ -3,7 +3,7 @@ import type { Run } from "./wrangler.ts";
 
 const D1 = "give the API token the permission D1: Edit, or run npm run setup -- --index off";
 const PERMISSIONS =
-  "log in with npx wrangler login, or give the API token the permissions Workers Scripts: Edit and D1: Edit, and Workers Routes: Edit and DNS: Edit of the zone of your domain";
+  "npx wrangler login, or a token from the template Edit Cloudflare Workers with the permission D1: Edit added";
 
 /** What wrangler says, and the advice to the operator; the first that matches counts. */
 const CURES: readonly (readonly [RegExp, string])[] = [

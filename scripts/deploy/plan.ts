@@ -1,6 +1,4 @@
 import { parseEnv } from "node:util";
-import { parseConfig } from "../../src/config/config.ts";
-import { describeIssues } from "../../src/config/issue.ts";
 import type { Environment } from "../environments.ts";
 import { operatorKeyIn } from "../operator-keys.ts";
 import { Refusal } from "./refusal.ts";
@@ -29,11 +27,6 @@ export interface Login {
 }
 
 const REQUIRED = ["RELAY_SECRET", "OPERATOR_KEYS"] as const;
-/** Flags that the compatibility date of `wrangler.toml` and the file itself set. */
-const FLAGS = {
-  global_fetch_strictly_public: true,
-  durable_object_io_tasks_prevent_eviction: true,
-};
 
 /**
  * Reads the secrets of an environment.
@@ -53,19 +46,6 @@ export function secretsOf(content: string | null, environment: Environment): Sec
   if (operatorKey !== null) return { values, operatorKey };
   const cure = `put a key of at least 16 characters without a role into it`;
   throw new Refusal(`OPERATOR_KEYS in ${file} has no key with the role all`, cure);
-}
-
-/**
- * Checks the variables and secrets as the deployed relay will.
- * @throws Refusal when the relay would answer 503 `not_configured`.
- */
-export function requireValid(settings: Settings, secrets: Secrets, file: string): void {
-  const databases = settings.databases.map((name) => [name, {}] as const);
-  const bound = Object.fromEntries(databases);
-  const result = parseConfig({ ...bound, ...settings.vars, ...secrets.values }, FLAGS);
-  if (result.ok) return;
-  const cure = `correct it in ${file} or wrangler.toml (docs/configuration.md)`;
-  throw new Refusal(`The configuration is wrong: ${describeIssues(result.error)}`, cure);
 }
 
 /**

@@ -1,11 +1,13 @@
 import { once } from "node:events";
 import { createServer, type IncomingMessage } from "node:http";
+import { setTimeout as sleep } from "node:timers/promises";
 import { text } from "node:stream/consumers";
 import * as z from "zod";
 import { callbackFinding } from "../doctor/callback.ts";
 import { type Finding, ok, problem, unchecked } from "../doctor/finding.ts";
 import type { Relay } from "../doctor/relay.ts";
 import { verdictOn } from "../receive/verdict.ts";
+import { openTunnel } from "./tunnel.ts";
 
 /** Receiver on this machine that accepts only callbacks with a valid signature of the relay. */
 export interface VerifyingReceiver extends AsyncDisposable {
@@ -15,6 +17,9 @@ export interface VerifyingReceiver extends AsyncDisposable {
 }
 
 const Secrets = z.looseObject({ callbacks: z.array(z.string()).min(1) });
+/** The relay sends at most 10 test callbacks a minute. */
+const MAX_TRIES = 8;
+const TRY_EVERY_MS = 6000;
 const UNAUTHORIZED = 401;
 const NO_CONTENT = 204;
 
@@ -70,7 +75,30 @@ export async function verifiedCallback(
   return problem("callback: delivered, but not to this machine", "stop what answers in its place");
 }
 
+/**
+ * Has the relay send a test callback to this machine through a tunnel. A new address is not known everywhere
+ * at once, so an unreachable one is tried again.
+ * @param cloudflared the program that opens the tunnel.
+ * @returns null when there is no tunnel.
+ */
+export async function tunnelledCallback(
+  relay: Relay,
+  cloudflared: string,
+): Promise<Finding | null> {
+  await using receiver = await startVerifyingReceiver(relay);
+  await using tunnel = await openTunnel(cloudflared, receiver.port);
+  if (tunnel === null) return null;
+  for (let tries = 1; ; tries++) {
+    const finding = await verifiedCallback(relay, receiver, tunnel.url);
+    const isUnreachable = finding.text.startsWith("callback: unreachable");
+    if (!isUnreachable || tries === MAX_TRIES) return finding;
+    await sleep(TRY_EVERY_MS);
+  }
+}
+
 /** Returns the result that no callback was sent, and what one needs. */
 export function noReceiver(command: string): Finding {
-  return unchecked(`callback: give a receiver that the relay can reach: ${command} --to https://…`);
+  return unchecked(
+    `callback: the relay cannot reach this machine; give a receiver (${command} --to https://…), or install cloudflared`,
+  );
 }
