@@ -5,7 +5,7 @@ const D1 = "give the API token the permission D1: Edit, or run npm run setup -- 
 const PERMISSIONS =
   "npx wrangler login, or a token from the template Edit Cloudflare Workers with the permission D1: Edit added";
 
-/** What wrangler says, and the advice to the operator; the first that matches counts. */
+/** Patterns of wrangler's error output, each with the advice to the operator. The first that matches is used. */
 const CURES: readonly (readonly [RegExp, string])[] = [
   [
     /\/user\/tokens\/verify|code: (?:9109|6003)\]/,

@@ -8,9 +8,9 @@ import { Refusal } from "./refusal.ts";
 /** State of a relay that has just been deployed, as its answer shows it. */
 export type State =
   | { readonly kind: "healthy"; readonly allowsLocalCallbacks: boolean; readonly isPaused: boolean }
-  /** The deployed version may answer later. */
+  /** The deployed version does not answer `/healthz` yet, and may do so later. */
   | { readonly kind: "not yet"; readonly cause: string; readonly cure: string }
-  /** The deployed version itself refuses. */
+  /** The deployed version answers with a refusal, which waiting does not change. */
   | { readonly kind: "refused"; readonly cause: string; readonly cure: string };
 
 const LOOK_EVERY_MS = 2000;

@@ -21,8 +21,8 @@ interface RefusableForm {
 }
 
 /**
- * Gives an order, and answers a refusal for which the form can be corrected with the page of the form: what was
- * typed stays, and the faults stand beside their fields.
+ * Gives an order. If the relay refuses the order with 400, 409 or 429, answers with the page of the form, which
+ * keeps what was typed and shows each fault beside its field.
  * @param show answers with the page of the form.
  * @throws Problem for every other refusal, e.g. `forbidden`, and when the page of the form cannot be shown.
  */

@@ -10,22 +10,22 @@ export interface Range {
   readonly title: string;
   /** Length of its steps in seconds, by the name that the API gives it. */
   readonly step: "3600" | "86400";
-  /** Number of its steps; the last has begun. */
+  /** Number of its steps, of which the last is the present one. */
   readonly steps: number;
 }
 
 interface Kept {
   readonly counts: Series;
-  /** Time of the count that the series shows, in Unix milliseconds; null before the first. */
+  /** Time in Unix milliseconds of the hourly count that the series is read from; null before the first count. */
   readonly countedAt: number | null;
 }
 
-/** Series that were read last, by their range, for each environment of the Worker; only operators get them. */
+/** Latest series of each range, for each environment of the Worker. Only operators are shown them. */
 const kept = new WeakMap<Env, Map<Range, Kept>>();
 
 /**
- * Reads the series of a range that ends with the step that has begun. It is kept in memory and read again when
- * the cron trigger has counted or a step has begun, because a long range may have many rows.
+ * Reads the series of a range up to the end of the present step. The series is kept in memory, because a long
+ * range may have many rows. It is read again after the cron trigger has counted, and when a new step begins.
  */
 export async function keptSeries(env: Env, shards: Shards, range: Range): Promise<Series> {
   const { countedAt } = await recentCounts(env, shards, Date.now());

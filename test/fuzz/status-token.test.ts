@@ -27,7 +27,7 @@ const MADE = await Promise.all(
   ),
 );
 
-/** Exchanges the last character, of which some bits do not count when it is decoded. */
+/** Tokens with another last character. The decoder ignores some bits of this character. */
 const respelled = fc
   .tuple(
     fc.constantFrom(...MADE),

@@ -85,7 +85,7 @@ async function rootAt(origin: string, theme: string): Promise<string | undefined
   return /<html[^>]*>/.exec(page)?.[0];
 }
 
-it("GET /docs names the address and has the colours of each request, although it is made once", async () => {
+it("GET /docs has the relay address and the colour theme of each request, although the page is made only once", async () => {
   expect(await rootAt("https://a.example.com", "dark")).toContain('data-theme="dark"');
   expect(await rootAt("https://b.example.com", "none")).not.toContain("data-theme");
 });

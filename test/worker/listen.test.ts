@@ -155,7 +155,7 @@ it("a listener stays connected when its object is evicted from memory", async ()
   expect(listeners[0]?.received).toHaveLength(2);
 });
 
-it("an attempt is interrupted, so that another one follows soon, when a deployment resets the object of the listeners", async () => {
+it("a callback attempt has the outcome interrupted, after which another attempt follows soon, when a deployment resets the object of the listeners", async () => {
   const account = await anAccount();
   const { key } = await aKey(account);
   await aListener(key, () => {

@@ -125,7 +125,7 @@ it.each(["?wait=1&", "?"])(
   },
 );
 
-it("keys read the task with the view and the ETag of their owner, and without CORS headers", async () => {
+it("a key reads a task that has a status link with the view and the ETag of its owner, and without CORS headers", async () => {
   const account = await anAccount();
   const { id } = await aLinkedTask({ account });
   for (const [key, reader] of [

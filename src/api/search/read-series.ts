@@ -90,7 +90,7 @@ function seriesOf({ counts, latencies }: HourlyCounts, { since, until, step }: S
   return { since, until, step_s: step, bounds_ms: BOUNDS_MS, steps };
 }
 
-/** Adds up the attempts that have ended with each outcome; an outcome that none has is left out. */
+/** Counts the attempts that have ended with each outcome; leaves out an outcome without attempts. */
 function outcomesView(rows: readonly HourCount[]): Readonly<Record<string, number>> {
   const sums = OUTCOMES.map((outcome) => {
     const attempts = rows.reduce((total, row) => total + row[`attempts_${outcome}`], 0);

@@ -39,8 +39,8 @@ const DIGITS = /^\d{1,13}$/;
 /** Number of the latest attempts whose times are tried as the time that was signed. */
 const MAX_TRIED = 5;
 /**
- * Largest number of characters by which a received body may exceed the sent one to be tried with other parts
- * replaced: each trial computes a MAC of the body for every signature and every secret.
+ * Largest number of characters by which a received body may be longer than the sent one. A longer one is not
+ * tried with other parts replaced, because each trial computes a MAC of it for every signature and secret.
  */
 const MAX_ADDED_CHARS = 4_096;
 const TASK_ID = /^msg_([\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12})$/i;
@@ -125,7 +125,10 @@ async function closest(
   return null;
 }
 
-/** Names the parts, whose body is the received or the sent one, so that none are checked twice. */
+/**
+ * Returns a text that identifies the parts of a message, so that the same parts are checked only once.
+ * Their body is the received or the sent one.
+ */
 function textOf({ id, timestamp, signature, body }: Parts, sentBody: string): string {
   return JSON.stringify([id, timestamp, signature, body === sentBody]);
 }

@@ -72,7 +72,7 @@ it("npm run listen passes a callback on with the headers and the body that the r
   expect(listener.exitCode).toBe(0);
 });
 
-it("the attempt is unreachable with the reason when nobody listens and when the receiver of the listener is down, a timeout when the receiver does not answer, and what the status says when the receiver does not end its body", async () => {
+it("a callback attempt at listen: has the outcome unreachable when nobody listens or the receiver is down, timeout when the receiver does not answer, delivered when the receiver answers 202 without an end of the body, and redirected after a 302", async () => {
   const { id, key } = await anAccount();
   const outcomeTo = async (to: string | null) => {
     if (to === null) return (await attemptsOf(id)).attempts;

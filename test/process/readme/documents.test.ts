@@ -27,7 +27,7 @@ const openApi = z
     paths: z.record(z.string(), z.record(z.string(), z.object({ responses: z.object().loose() }))),
   })
   .parse(JSON.parse(readFileSync(join(ROOT, "openapi.json"), "utf8")));
-/** The walk-through at whose end the account is deleted that others use. */
+/** The walk-through that runs last, because it ends with the deletion of the account that others use. */
 const LAST = "docs/accounts.md";
 
 const blocks = documents()
