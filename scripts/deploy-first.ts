@@ -4,6 +4,7 @@ import { deployFirst } from "./deploy/deploy-first.ts";
 import { optionsOf, USAGE } from "./deploy/options.ts";
 import { Refusal } from "./deploy/refusal.ts";
 import { lineOf } from "./doctor/finding.ts";
+import { NoAnswer } from "./doctor/relay.ts";
 
 const options = optionsOf(process.argv.slice(2));
 if (options === null) {
@@ -16,8 +17,10 @@ if (options === null) {
       if (finding.kind === "problem") process.exitCode = 1;
     }
   } catch (error) {
-    if (!(error instanceof Refusal)) throw error;
-    console.error(error.message);
+    if (error instanceof NoAnswer) {
+      console.error(`The relay stopped answering: ${error.message}. Cure: run this again`);
+    } else if (error instanceof Refusal) console.error(error.message);
+    else throw error;
     process.exitCode = 1;
   }
 }

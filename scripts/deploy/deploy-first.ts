@@ -125,13 +125,18 @@ async function deploy({ wranglerName }: Environment, secrets: Secrets["values"])
   return { targets: note?.targets ?? [], version: note?.version_id ?? null };
 }
 
+/** Reads the settings of an environment. @throws Refusal when `wrangler.toml` is not as wrangler wants it. */
 function settingsOf({ wranglerName }: Environment): Settings {
   const env = wranglerName === "" ? undefined : wranglerName;
-  const read = Toml.parse(
-    readConfig({ config: join(root, "wrangler.toml"), env }, { hideWarnings: true }),
-  );
-  const databases = read.d1_databases.map(({ binding }) => binding);
-  return { name: read.name, vars: read.vars, databases, accountId: read.account_id ?? null };
+  try {
+    const args = { config: join(root, "wrangler.toml"), env };
+    const read = Toml.parse(readConfig(args, { hideWarnings: true }));
+    const databases = read.d1_databases.map(({ binding }) => binding);
+    return { name: read.name, vars: read.vars, databases, accountId: read.account_id ?? null };
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new Refusal(`wrangler.toml cannot be read: ${reason}`, "correct it");
+  }
 }
 
 async function contentOf(path: string): Promise<string | null> {

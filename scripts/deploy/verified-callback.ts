@@ -7,6 +7,7 @@ import { callbackFinding } from "../doctor/callback.ts";
 import { type Finding, ok, problem, unchecked } from "../doctor/finding.ts";
 import type { Relay } from "../doctor/relay.ts";
 import { verdictOn } from "../receive/verdict.ts";
+import { Refusal } from "./refusal.ts";
 import { openTunnel } from "./tunnel.ts";
 
 /** Receiver on this machine that accepts only callbacks with a valid signature of the relay. */
@@ -23,18 +24,26 @@ const TRY_EVERY_MS = 6000;
 const UNAUTHORIZED = 401;
 const NO_CONTENT = 204;
 
-/** Starts a receiver that verifies with the secret that the relay tells the operator. */
+/**
+ * Starts a receiver that verifies with the secret that the relay tells the operator.
+ * @throws Refusal when the relay does not tell it.
+ */
 export async function startVerifyingReceiver(relay: Relay): Promise<VerifyingReceiver> {
-  const { callbacks } = Secrets.parse((await relay.ask("/v1/signing-secrets")).json);
-  const source = { secret: callbacks[0] ?? "", account: null, relay: relay.origin };
+  const answer = await relay.ask("/v1/signing-secrets");
+  const secret = Secrets.safeParse(answer.json).data?.callbacks[0];
+  if (secret === undefined) {
+    const cause = `${relay.origin}/v1/signing-secrets answered ${answer.status}`;
+    throw new Refusal(cause, `npm run doctor -- --url ${relay.origin}`);
+  }
+  const source = { secret, account: null, relay: relay.origin };
   let verified = 0;
   const server = createServer((request, response) => {
-    const answer = async () => {
+    const respond = async () => {
       const isValid = await isSigned(request, source);
       if (isValid) verified++;
       response.writeHead(isValid ? NO_CONTENT : UNAUTHORIZED).end();
     };
-    void answer();
+    void respond();
   });
   server.listen(0, "127.0.0.1");
   await once(server, "listening");

@@ -223,6 +223,11 @@ it.each([
     () => write("wrangler.toml", shipped.replace("[vars]", '$&\nCALLBACK_SCHEDULE_S = "soon"')),
     "The configuration is wrong: CALLBACK_SCHEDULE_S .*Cure: correct it in .secrets or wrangler.toml",
   ],
+  [
+    "wrangler.toml is malformed",
+    () => write("wrangler.toml", shipped.replace("[vars]", "[vars")),
+    "wrangler.toml cannot be read: .*Cure: correct it",
+  ],
 ])(
   "npm run deploy:first asks Cloudflare nothing and says in one line what to do when %s",
   async (_, prepare, expected) => {
