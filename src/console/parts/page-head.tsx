@@ -1,4 +1,4 @@
-import type { Child, PropsWithChildren } from "hono/jsx";
+import type { Child, PropsWithChildren } from "../jsx/jsx-runtime.ts";
 
 interface PageHeadProps {
   readonly title: Child;

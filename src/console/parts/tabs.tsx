@@ -1,4 +1,4 @@
-import type { Child } from "hono/jsx";
+import type { Child } from "../jsx/jsx-runtime.ts";
 
 /** One of several versions of the same content. */
 interface Tab {
