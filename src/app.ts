@@ -6,7 +6,7 @@ import { problemFrom } from "./api/http/internal-error.ts";
 import { honoPath } from "./api/http/path.ts";
 import { Problem, problemResponse } from "./api/http/problem.ts";
 import { PROBLEMS } from "./api/http/problem-list.ts";
-import { SECURITY_HEADERS } from "./api/http/security-headers.ts";
+import { DEFAULT_HEADERS, SECURITY_HEADERS } from "./api/http/security-headers.ts";
 import { ROUTES } from "./api/routes.ts";
 import type { Env } from "./env.ts";
 import { logAs, type LogLevel } from "./log.ts";
@@ -20,25 +20,15 @@ app.use(async (c, next) => {
   await next();
   // `c.header` would copy the whole response at each call.
   const { headers } = c.res;
-  for (const [name, value] of SECURITY_HEADERS) {
-    if (!headers.has(name)) headers.set(name, value);
-  }
+  for (const [name, value] of SECURITY_HEADERS) headers.set(name, value);
+  for (const [name, value] of DEFAULT_HEADERS) if (!headers.has(name)) headers.set(name, value);
   headers.set("X-Request-Id", c.get("requestId"));
-  // `Cache-Control` defaults to `no-store`, because two users may share a browser cache.
-  if (!headers.has("Cache-Control")) headers.set("Cache-Control", "no-store");
-});
-app.use((c, next) => {
-  requireHost(c.req.raw);
-  return next();
-});
-
-app.use(async (c, next) => {
-  // Hono's router would ignore a final slash, so that each route had two paths.
-  if (c.req.path.length > 1 && c.req.path.endsWith("/")) throw noRoute();
-  await next();
 });
 
 app.use(async ({ req, env }, next) => {
+  requireHost(req.raw);
+  // Hono's router would ignore a final slash, so that each route had two paths.
+  if (req.path.length > 1 && req.path.endsWith("/")) throw noRoute();
   if (!isStatusPage(req.raw)) return next();
   const { answerBrowser } = await loadConsole();
   return answerBrowser(req.raw, env);

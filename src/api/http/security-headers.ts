@@ -1,13 +1,11 @@
 /**
  * Headers of every answer that restrict what browsers do with it, as the middleware `secureHeaders` of hono
- * sets them. With the referrer policy `no-referrer`, a browser would send the forms of the console without the
- * origin that they come from.
+ * sets them, except the one in `DEFAULT_HEADERS`.
  */
 export const SECURITY_HEADERS = Object.entries({
   "Cross-Origin-Resource-Policy": "same-origin",
   "Cross-Origin-Opener-Policy": "same-origin",
   "Origin-Agent-Cluster": "?1",
-  "Referrer-Policy": "same-origin",
   "Strict-Transport-Security": "max-age=15552000; includeSubDomains",
   "X-Content-Type-Options": "nosniff",
   "X-DNS-Prefetch-Control": "off",
@@ -15,4 +13,14 @@ export const SECURITY_HEADERS = Object.entries({
   "X-Frame-Options": "DENY",
   "X-Permitted-Cross-Domain-Policies": "none",
   "X-XSS-Protection": "0",
+});
+
+/**
+ * Headers of an answer that has no others of these names. Nothing may keep the answer, because two users may
+ * share a browser cache. With the referrer policy `no-referrer`, a browser would send the forms of the console
+ * without the origin that they come from.
+ */
+export const DEFAULT_HEADERS = Object.entries({
+  "Cache-Control": "no-store",
+  "Referrer-Policy": "same-origin",
 });
