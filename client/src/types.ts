@@ -12,6 +12,8 @@ export type OpenTask = Schemas["OpenTask"];
 export type EndedTask = Schemas["CompletedTask"] | Schemas["FailedTask"];
 /** The answer to a registration: the task, with the hook URL for the upstream. */
 export type RegisteredTask = Schemas["RegisteredTask"];
+/** A task as its status link (`status_url`) shows it. */
+export type TaskStatus = Schemas["TaskStatus"];
 export type ListedTask = Schemas["ListedTask"];
 /** A task that has ended, in the form of the body of its callback. */
 export type FinishedTask = Schemas["CompletedCallback"] | Schemas["FailedCallback"];

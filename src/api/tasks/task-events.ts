@@ -63,14 +63,14 @@ async function* eventsOf(
   let task: TaskReply | null = first;
   let known = last;
   let silentMs = 0;
-  for (let reads = 0; task !== null && reads < MAX_READS; reads++) {
+  for (let reads = 1; task !== null; reads++) {
     const state = stateOf(task);
     if (state !== known) yield bytesOf(`event: task\nid: ${state}\ndata: ${task.json}\n\n`);
     else if (silentMs >= MAX_SILENCE_MS) yield bytesOf(":\n\n");
     if (state !== known || silentMs >= MAX_SILENCE_MS) silentMs = 0;
     known = state;
-    if (isSettled(task)) return;
-    const pause = pauseMs(reads);
+    if (isSettled(task) || reads >= MAX_READS) return;
+    const pause = pauseMs(reads - 1);
     await scheduler.wait(pause);
     silentMs += pause;
     task = await readAgain(read, task);

@@ -29,20 +29,22 @@ export function Share({ link: { url, expiresAtS } }: { readonly link: StatusLink
         Share
       </DialogButton>
       <Dialog id={ID} title="Share the status">
-        <p>
-          Whoever has this link sees the status, the model and the result of this task, and whether
-          its callback was delivered, without a login. It works until{" "}
-          <Time at={expiresAtS * SECOND_MS} /> and cannot be withdrawn before.
-        </p>
-        <Code text={url} what="the status link" />
-        <p class="small muted">
-          Browsers show it as a page; programs get JSON, also from pages of other sites.
-        </p>
-        <div class="buttons">
-          <a class="button button-plain" href={url} target="_blank" rel="noreferrer">
-            Open the page
-          </a>
-          <CloseButton of={ID}>Close</CloseButton>
+        <div class="stack-s">
+          <p>
+            Whoever has this link sees the status, the model and the result of this task, and
+            whether its callback was delivered, without a login. It works until{" "}
+            <Time at={expiresAtS * SECOND_MS} /> and cannot be withdrawn before.
+          </p>
+          <Code text={url} what="the status link" />
+          <p class="small muted">
+            Browsers show it as a page; programs get JSON, also from pages of other sites.
+          </p>
+          <div class="buttons">
+            <a class="button button-plain" href={url} target="_blank" rel="noreferrer">
+              Open the page
+            </a>
+            <CloseButton of={ID}>Close</CloseButton>
+          </div>
         </div>
       </Dialog>
     </>
