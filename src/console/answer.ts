@@ -1,4 +1,4 @@
-import type { Html } from "./jsx/jsx-runtime.ts";
+import type { HtmlEscapedString } from "hono/utils/html";
 
 /**
  * Content-Security-Policy of every page: allows scripts, styles and connections of the relay itself, and
@@ -17,11 +17,11 @@ const CONTENT_SECURITY_POLICY = [
 
 /** Answers with a whole page, or with the part of one that a refresh asked for. */
 export async function html(
-  page: Html,
+  page: HtmlEscapedString | Promise<HtmlEscapedString>,
   status = 200,
   headers: Readonly<Record<string, string>> = {},
 ): Promise<Response> {
-  const text = `<!doctype html>${page.toString()}`;
+  const text = `<!doctype html>${(await page).toString()}`;
   return new Response(text, {
     status,
     headers: {

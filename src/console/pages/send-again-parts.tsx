@@ -1,4 +1,4 @@
-import type { Child } from "../jsx/jsx-runtime.ts";
+import type { Child } from "hono/jsx";
 import type { redeliverPage } from "../../api/search/redeliver-many.ts";
 import { countText } from "../format.ts";
 import { PACES, reasonsText, type Run, runParameters, SEND_AGAIN } from "../send-again.ts";

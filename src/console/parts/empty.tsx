@@ -1,4 +1,4 @@
-import type { PropsWithChildren } from "../jsx/jsx-runtime.ts";
+import type { PropsWithChildren } from "hono/jsx";
 import { Icon, type IconName } from "./icon.tsx";
 
 /** Notice in place of an empty list, with the filters of the search and the next thing to do. */

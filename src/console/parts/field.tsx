@@ -1,4 +1,4 @@
-import type { Child } from "../jsx/jsx-runtime.ts";
+import type { Child } from "hono/jsx";
 import type { FormFault } from "../form-fault.ts";
 
 interface AnyFieldProps {

@@ -1,4 +1,4 @@
-import type { PropsWithChildren } from "../jsx/jsx-runtime.ts";
+import type { PropsWithChildren } from "hono/jsx";
 import type { FormFault } from "../form-fault.ts";
 import { FormIssue } from "./field.tsx";
 import { CloseButton, Dialog } from "./dialog.tsx";

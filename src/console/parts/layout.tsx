@@ -1,4 +1,4 @@
-import type { PropsWithChildren } from "../jsx/jsx-runtime.ts";
+import type { PropsWithChildren } from "hono/jsx";
 import { ASSETS } from "../assets.ts";
 import { ICON_URL } from "./brand.tsx";
 import { Help } from "./help.tsx";

@@ -1,4 +1,4 @@
-import type { PropsWithChildren } from "../jsx/jsx-runtime.ts";
+import type { PropsWithChildren } from "hono/jsx";
 import { Brand } from "./brand.tsx";
 import { Document, type Theme } from "./layout.tsx";
 import { ThemeButton } from "./topbar.tsx";

@@ -1,4 +1,4 @@
-import type { Child } from "../jsx/jsx-runtime.ts";
+import type { Child } from "hono/jsx";
 
 /** A column of a table of `Row`. */
 export interface Column<Row> {

@@ -60,5 +60,5 @@ export async function samplePage(account: string | null): Promise<string> {
       </Dialog>
     </Layout>
   );
-  return page.toString();
+  return (await page).toString();
 }

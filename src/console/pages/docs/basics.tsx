@@ -1,4 +1,4 @@
-import type { Child } from "../../jsx/jsx-runtime.ts";
+import type { Child } from "hono/jsx";
 import { Code } from "../../parts/code.tsx";
 import type { ContentsEntry } from "./docs-layout.tsx";
 

@@ -1,4 +1,4 @@
-import type { PropsWithChildren } from "../../jsx/jsx-runtime.ts";
+import type { PropsWithChildren } from "hono/jsx";
 import { Brand } from "../../parts/brand.tsx";
 import { Icon } from "../../parts/icon.tsx";
 import { Document, type Theme } from "../../parts/layout.tsx";

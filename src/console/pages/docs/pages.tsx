@@ -1,7 +1,7 @@
+import { raw } from "hono/html";
 import { linkOrigin } from "../../../api/http/link-origin.ts";
 import { html } from "../../answer.ts";
 import type { ApiDocument } from "../../docs/document.ts";
-import { Html } from "../../jsx/jsx-runtime.ts";
 import { publicPage } from "../../page.ts";
 import { type Theme, themeOf } from "../../parts/layout.tsx";
 import { ErrorsPage } from "./errors.tsx";
@@ -9,7 +9,7 @@ import { ReferencePage } from "./reference.tsx";
 
 /** Serves the reference of the API, made from openapi.json, which is loaded when it is first asked for. */
 export const referencePage = publicPage("/docs", async ({ request, env }) =>
-  html(new Html(await referenceText(linkOrigin(env, request), themeOf(request)))),
+  html(raw(await referenceText(linkOrigin(env, request), themeOf(request)))),
 );
 
 /** Serves the page `/docs/errors`, to which the `type` of every problem links. */
@@ -32,7 +32,7 @@ async function referenceText(origin: string, theme: Theme): Promise<string> {
 async function referencePageText(): Promise<string> {
   const document = await loadDocument();
   const page = <ReferencePage document={document} origin={ORIGIN} theme={null} />;
-  return page.toString();
+  return (await page).toString();
 }
 
 async function loadDocument(): Promise<ApiDocument> {

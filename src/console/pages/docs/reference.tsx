@@ -1,4 +1,4 @@
-import type { Child } from "../../jsx/jsx-runtime.ts";
+import type { Child } from "hono/jsx";
 import { type ApiDocument, endpointsFor, titleOf } from "../../docs/document.ts";
 import { type Reference, referenceOf, visibleSchemas } from "../../docs/schemas.ts";
 import type { Theme } from "../../parts/layout.tsx";

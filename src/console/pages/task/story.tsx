@@ -1,4 +1,4 @@
-import type { Child } from "../../jsx/jsx-runtime.ts";
+import type { Child } from "hono/jsx";
 import type { AttemptFacts } from "../../../core/views/task-facts.ts";
 import { durationText } from "../../format.ts";
 import { Status } from "../../parts/chip.tsx";
