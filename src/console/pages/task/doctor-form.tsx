@@ -53,7 +53,7 @@ export function DoctorForm({
         </textarea>
       </label>
       <div class="buttons">
-        <button class="button button-main" type="submit">
+        <button class="button" type="submit">
           Diagnose
         </button>
       </div>
