@@ -133,19 +133,27 @@ it.each([
 
 it.each([
   ["that is no JSON", "{"],
-  ["without the required members", { status: 200 }],
-  ["about an unknown callback", { id: "x", status: 200, headers: {}, body: "" }],
-  ["with an impossible status", { id: "x", status: 999, headers: {}, body: "" }],
-  ["with a header of another name", { id: "x", status: 200, headers: { "set-cookie": "a" } }],
-  ["of more than 32 KiB", " ".repeat(40_000)],
-] as const)("a message of a listener %s changes nothing", async (_, message) => {
-  const { account, listeners } = await listening((id, socket) => {
-    socket.send(typeof message === "string" ? message : JSON.stringify(message));
-    return { id, status: 203, headers: {}, body: "" };
-  });
-  expect(await attemptsOf(account)).toMatchObject([{ status_code: 203 }]);
-  expect(listeners[0]?.closed).toEqual([]);
-});
+  ["that is binary", new TextEncoder().encode("{}")],
+  ["without the required members", { headers: undefined }],
+  ["about an unknown callback", { id: "x" }],
+  ["with an impossible status", { status: 999 }],
+  ["with a header of another name", { headers: { "set-cookie": "a" } }],
+  ["with a line break in a header", { headers: { location: "/a\r\nSet-Cookie: b" } }],
+  ["of more than 32 KiB", { body: "x".repeat(32_768) }],
+] as const)(
+  "a message of a listener %s changes nothing, and neither does a second answer to the same callback",
+  async (_, wrong) => {
+    const { account, listeners } = await listening((id, socket) => {
+      const answer = { id, status: 203, headers: {}, body: "" };
+      const isRaw = typeof wrong === "string" || wrong instanceof Uint8Array;
+      socket.send(isRaw ? wrong : JSON.stringify({ ...answer, status: 500, ...wrong }));
+      socket.send(JSON.stringify(answer));
+      return { ...answer, status: 500 };
+    });
+    expect(await attemptsOf(account)).toMatchObject([{ status_code: 203 }]);
+    expect(listeners[0]?.closed).toEqual([]);
+  },
+);
 
 it("a listener stays connected when its object is evicted from memory", async () => {
   const { account, listeners } = await listening(answers(200));
