@@ -114,8 +114,11 @@ async function askLogin(): Promise<Login> {
 async function deployedSecrets({ wranglerName }: Environment): Promise<ReadonlySet<string>> {
   const run = await runWrangler(["secret", "list", "--format", "json", "--env", wranglerName]);
   if (isUnknownWorker(run)) return new Set();
-  if (!run.isSuccess) throw refusalOf("The Worker's secrets cannot be listed", run);
-  return new Set(SecretList.parse(JSON.parse(run.stdout)).map(({ name }) => name));
+  try {
+    return new Set(SecretList.parse(JSON.parse(run.stdout)).map(({ name }) => name));
+  } catch {
+    throw refusalOf("The Worker's secrets cannot be listed", run);
+  }
 }
 
 async function deploy({ wranglerName }: Environment, secrets: Secrets["values"]) {

@@ -5,9 +5,13 @@ import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { stripVTControlCharacters } from "node:util";
 import * as z from "zod";
+import { Refusal } from "./refusal.ts";
 
 const root = join(import.meta.dirname, "../..");
 const WRANGLER = join(root, "node_modules/wrangler/bin/wrangler.js");
+
+/** Signals that end the command, such as Ctrl-C. They end wrangler first, so that its file of secrets is deleted. */
+const SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 
 /** What one run of wrangler has done. */
 export interface Run {
@@ -32,12 +36,16 @@ const Note = z.looseObject({
  * Runs the installed wrangler in the repository, without questions: its standard input is closed.
  * @param secrets are passed as a JSON file, which only this user can read and which is deleted afterwards,
  * because wrangler replaces names such as `$HOME` in other files, and prefers environment variables to them.
+ * @throws Refusal when a signal has ended it.
  */
 export async function runWrangler(
   args: readonly string[],
   secrets: Readonly<Record<string, string>> = {},
 ): Promise<Run> {
   const directory = await mkdtemp(join(tmpdir(), "task-relay-deploy-"));
+  const interruption = new AbortController();
+  const interrupt = () => interruption.abort();
+  for (const signal of SIGNALS) process.on(signal, interrupt);
   try {
     const notesFile = join(directory, "notes.ndjson");
     const secretsFile = join(directory, "secrets.json");
@@ -53,12 +61,15 @@ export async function runWrangler(
       },
       stdio: ["ignore", "pipe", "pipe"],
     });
+    interruption.signal.addEventListener("abort", () => child.kill());
     const code = new Promise((resolve) => child.once("close", resolve));
     const [stdout, stderr] = await Promise.all([text(child.stdout), text(child.stderr)]);
     const isSuccess = (await code) === 0;
+    if (interruption.signal.aborted) throw new Refusal("Interrupted", "run this again");
     const notes = await readFile(notesFile, "utf8").catch(() => "");
     return { isSuccess, stdout, stderr: stripVTControlCharacters(stderr), notes: notesIn(notes) };
   } finally {
+    for (const signal of SIGNALS) process.off(signal, interrupt);
     await rm(directory, { recursive: true, force: true });
   }
 }

@@ -1,13 +1,11 @@
-import { spawn } from "node:child_process";
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { text } from "node:stream/consumers";
 import { afterAll, beforeEach, expect, it } from "vitest";
 import { edit } from "../../../scripts/setup/edit.ts";
 import { LOCAL_VARS, SECRETS } from "../harness/client.ts";
 import { forThisFile } from "../harness/for-this-file.ts";
 import { Workerd } from "../harness/workerd.ts";
-import { Checkout, newcomersEnvironment } from "../readme/checkout.ts";
+import { Checkout } from "../readme/checkout.ts";
 import {
   CRON,
   database,
@@ -23,6 +21,7 @@ import {
   version,
 } from "./expected-changes.ts";
 import { FakePlatform } from "./fake-platform.ts";
+import { startDeployment } from "./start-deployment.ts";
 
 const relay = await forThisFile(Workerd.start({ vars: LOCAL_VARS }));
 const clone = new Checkout();
@@ -41,6 +40,9 @@ beforeEach(async () => {
   return () => platform[Symbol.asyncDispose]();
 });
 
+/** Finds the temporary files in which secrets are passed to wrangler. */
+const temporary = () => globSync("task-relay-deploy-*/secrets.json", { cwd: home });
+
 const write = (file: string, content: string) =>
   writeFileSync(join(clone.directory, file), content);
 
@@ -50,28 +52,10 @@ function secretsFile(secrets: Readonly<Record<string, string>> = SECRETS): strin
     .join("");
 }
 
-/** Runs a command in the clone; wrangler finds no login but the token, and the fake platform as its API. */
-async function run(command: readonly string[], token = "token") {
-  const [program = "", ...args] = command;
-  const child = spawn(process.execPath, [program, ...args], {
-    cwd: clone.directory,
-    env: {
-      ...newcomersEnvironment(),
-      HOME: home,
-      XDG_CONFIG_HOME: home,
-      WRANGLER_CACHE_DIR: home,
-      WRANGLER_HIDE_BANNER: "true",
-      // Wrangler starts in two thirds of the time with it.
-      NODE_COMPILE_CACHE: join(clone.directory, ".compile-cache"),
-      CLOUDFLARE_API_BASE_URL: platform.origin,
-      CLOUDFLARE_API_TOKEN: token,
-    },
-    stdio: ["ignore", "pipe", "pipe"],
-  });
-  const exit = new Promise<number | null>((resolve) => child.once("close", resolve));
-  const [stdout, stderr] = await Promise.all([text(child.stdout), text(child.stderr)]);
-  return { status: await exit, stdout, stderr };
-}
+const start = (command: readonly string[], token = "token") =>
+  startDeployment(command, { directory: clone.directory, home, api: platform.origin, token });
+
+const run = (command: readonly string[], token?: string) => start(command, token).ended;
 
 const deployFirst = (args: readonly string[] = [], token = "token") =>
   run(["scripts/deploy-first.ts", "--url", relay.url, ...args], token);
@@ -197,6 +181,20 @@ it("npm run deploy:first says in one line that D1 refuses to create the database
     /^Not deployed: .*d1\/database.* Cure: give the API token the permission D1: Edit.*\n$/,
   );
   expect(platform.takeChanges()).toEqual([]);
+});
+
+it("npm run deploy:first deletes the temporary file with the secrets when a signal ends it during the upload", async () => {
+  const { child, ended } = start(["scripts/deploy-first.ts", "--url", relay.url]);
+  let during: readonly string[] = [];
+  platform.onRequest = (line) => {
+    if (!line.startsWith("PUT workers/scripts/")) return;
+    during = temporary();
+    child.kill("SIGTERM");
+  };
+  const { status, stderr } = await ended;
+  expect([status, stderr]).toEqual([1, "Interrupted. Cure: run this again\n"]);
+  expect(during).toHaveLength(1);
+  expect(temporary()).toEqual([]);
 });
 
 it.each([

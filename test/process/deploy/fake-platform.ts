@@ -66,6 +66,8 @@ export class FakePlatform extends LoopbackServer {
   requests = 0;
   /** What is refused; null refuses nothing. */
   refused: Refused | null = null;
+  /** Is called with the method and path of each request before it is answered. */
+  onRequest: (line: string) => void = () => {};
   readonly #databases = new Map<string, { readonly uuid: string; readonly name: string }>();
   readonly #workers = new Map<string, Worker>();
 
@@ -88,6 +90,7 @@ export class FakePlatform extends LoopbackServer {
     const path = (url.split("?")[0] ?? "").replace(`/accounts/${ACCOUNT.id}/`, "");
     const body = await bodyOf(headers["content-type"] ?? "", await buffer(request));
     const line = `${method} ${path}`;
+    this.onRequest(line);
     const reply = this.#refusalOf(line, headers.authorization) ?? this.#reply(line, path, body);
     const isDone = "result" in reply;
     if (isDone && method !== "GET") this.#changes.push({ request: line, body });
