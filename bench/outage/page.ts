@@ -11,8 +11,6 @@ export interface Outages {
 }
 
 const README_LINE = /^.*\(bench\/OUTAGE\.md\)$/m;
-/** Heading in the README before which the first run inserts its line. */
-const AFTER_README_LINE = "## Verify a callback";
 
 /** Describes the measured result in one sentence. */
 function sentence(outages: Outages, plan: OutagePlan): string {
@@ -30,8 +28,7 @@ function sentence(outages: Outages, plan: OutagePlan): string {
 /** Returns the README with the measured result in one line, which replaces the line of an earlier run. */
 export function readmeWith(readme: string, outages: Outages, plan: OutagePlan): string {
   const line = `**A dead receiver delays no other.** ${sentence(outages, plan)} [All figures](bench/OUTAGE.md)`;
-  if (README_LINE.test(readme)) return readme.replace(README_LINE, () => line);
-  return readme.replace(AFTER_README_LINE, () => `${line}\n\n${AFTER_README_LINE}`);
+  return readme.replace(README_LINE, () => line);
 }
 
 /** Returns the page with the results. */

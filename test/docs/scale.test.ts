@@ -1,5 +1,7 @@
 import { expect, it } from "vitest";
 import SCALE_PAGE from "../../docs/scale.md?raw";
+import SELF_HOST_PAGE from "../../docs/self-host.md?raw";
+import README from "../../README.md?raw";
 import { LIVES } from "../../scripts/cost/lives.ts";
 import { ASSUMED, billOf, gbMonths, usageOf } from "../../scripts/cost/usage.ts";
 import { PRICES } from "../../scripts/cost/prices.ts";
@@ -40,6 +42,14 @@ function databases(tasksPerS: number): string {
   const least = (ASSUMED.indexRowDays + DEADLINE_DAYS * (1 + DEADLINE_EXTENSION)) * 24 + 1;
   return `${Math.ceil(Math.floor(least) / hours)}, ${hours} h each`;
 }
+
+it("README.md, docs/self-host.md and docs/scale.md state the same tasks per second for one workerd on a disk, and the first and last the same for BullMQ", () => {
+  const [, relay, bullmq] =
+    /one workerd on a disk carries (.+?) per second, BullMQ (\d+)/.exec(README) ?? [];
+  expect(SCALE_PAGE).toContain(`One workerd on a disk carried ${relay} tasks per second`);
+  expect(SELF_HOST_PAGE).toContain(`(${relay} tasks per second on a disk, `);
+  expect(SCALE_PAGE).toContain(`on the same disk BullMQ carried ${bullmq}, `);
+});
 
 it.each([1, 10, 100, 300, 1_000, 2_500, 5_000, 10_000])(
   "docs/scale.md states the rows, databases, log lines and price of %i tasks per second, as computed from the counts of one task",

@@ -121,6 +121,14 @@ describe("the report of npm run bench", () => {
 });
 
 describe("the README's line on a dead receiver", () => {
+  it("README.md has the sentence on a dead receiver that bench/OUTAGE.md has", () => {
+    const [readme = "", outage = ""] = ["README.md", "bench/OUTAGE.md"].map((file) =>
+      readFileSync(join(ROOT, file), "utf8"),
+    );
+    const [sentence = "none"] = /^While half of .+\.$/m.exec(outage) ?? [];
+    expect(readme).toContain(`**A dead receiver delays no other.** ${sentence} [All figures]`);
+  });
+
   it("npm run bench:outage replaces the line that an earlier run has written into the README", () => {
     const plan = { tasks: 8, ratePerS: 60, waitMs: 20_000 };
     const relay = { accepted: 4, latenciesMs: [9, 10, 11, 50] };
