@@ -66,11 +66,12 @@ export const HOUSEKEEPING: readonly Step[] = [
 ];
 
 /**
- * Handles the cron trigger. First wakes tasks that should have changed by now, so that no limit that a later
- * step reaches can prevent it. Then does each step of the housekeeping in all databases of the index: measures
- * the size, counts again the tasks of each hour whose rows have changed, deletes expired rows, and checks that
- * their tasks are erased. The databases share the limits of a step, so they take turns at being first. A step
- * that fails does not stop the others and runs again at the next trigger. Without an index nothing is done.
+ * Handles the cron trigger. First it wakes the tasks that should have changed by now; the limits on time and
+ * queries, which a later step may reach, thus cannot prevent it. Then it does each step of the housekeeping
+ * in all databases of the index: measures the size, counts again the tasks of each hour whose rows have
+ * changed, deletes expired rows, and checks that their tasks are erased. The databases share the limits of a
+ * step, so they take turns at being first. A step that fails does not stop the others and runs again at the
+ * next trigger. Without an index nothing is done.
  * @param now time of the trigger, in Unix milliseconds.
  */
 export async function runScheduled(

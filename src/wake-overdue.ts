@@ -101,7 +101,10 @@ async function allOverdue({ databases }: Shards, before: number): Promise<readon
   return found.flat();
 }
 
-/** Returns the databases that take rows, among those that hold rows of these tasks or should hold them. */
+/**
+ * Returns the databases of the index that take rows at present (are in reach and not full), among those in
+ * which rows of these tasks lie or should lie.
+ */
 async function writableOf(
   tasks: readonly OverdueTask[],
   shards: Shards,

@@ -2,8 +2,8 @@ import { HOUR_MS } from "../core/time.ts";
 import { ready } from "./database.ts";
 
 /**
- * Name of a counter that the index keeps for each hour. `expiry_lost` counts the tasks whose objects still
- * held them after the end of their retention.
+ * Name of a counter that the index keeps for each hour. `expiry_lost` counts the tasks that were found still
+ * stored in their Durable Objects after the end of their retention.
  */
 export type Counter = "expiry_lost";
 

@@ -24,8 +24,8 @@ export interface HourLatency {
 }
 
 /**
- * Counts of the tasks created in a window, as the cron trigger has stored them. With several databases a key
- * may occur more than once.
+ * Counts of the tasks created in a window, as the cron trigger has stored them. Each database of the index
+ * stores counts of its own, so the same key (e.g. hour, model, host and status) may occur more than once.
  */
 export interface HourlyCounts extends Window {
   readonly counts: readonly HourCount[];

@@ -2,8 +2,8 @@ import { HOUR_MS } from "../core/time.ts";
 import { ready } from "./database.ts";
 
 /**
- * Query for the last end of a task. It is the time of the count that last found further ended tasks, or the
- * last end in hours whose rows have changed since then and are not counted yet.
+ * Query for the time at which a task last ended: the time of the latest count that found further ended tasks,
+ * or, if later, the latest end of a task in the hours whose rows have changed since they were counted.
  */
 const LAST_END = `
   SELECT max(at) AS at FROM (

@@ -2,16 +2,24 @@ import { MINUTE_MS } from "../core/time.ts";
 import { earliest, readEach, shareOf } from "./each-shard.ts";
 import type { Shards } from "./shards.ts";
 
-/** Number of unsettled tasks, and of the overdue ones among them. */
+/**
+ * Number of unsettled tasks (those without a result, or with a callback or refund still under way), and of
+ * the overdue ones among them.
+ */
 export interface OpenCount {
   readonly tasks: number;
   /** True when the count has reached its limit, so that there may be more tasks. */
   readonly isCapped: boolean;
   /** Earliest creation time of these tasks, in Unix milliseconds; null when there are none. */
   readonly oldestAt: number | null;
-  /** Number of tasks that should have changed more than a minute ago. */
+  /**
+   * Number of these tasks that should have changed by themselves, e.g. by an attempt, more than a minute ago.
+   */
   readonly overdue: number;
-  /** Earliest time at which one of those should have changed, in Unix milliseconds; null when there are none. */
+  /**
+   * Earliest time at which one of the overdue tasks should have changed, in Unix milliseconds; null when
+   * there are none.
+   */
   readonly overdueSince: number | null;
   /** Size of the largest database of the index, in bytes. */
   readonly sizeBytes: number;

@@ -15,15 +15,16 @@ import {
 } from "./tally.ts";
 
 /**
- * Length in milliseconds of the periods (quarters of a day) that decide how often the tasks of an hour are
- * counted again when their rows have changed. Within the period that contains the hour, every run of the cron
- * trigger counts it; later one run an hour does.
+ * Length in milliseconds of the periods (quarters of a day) that decide how often the cron trigger counts the
+ * tasks of an hour again after their rows have changed: at every run as long as the period that contains the
+ * hour lasts, and after that at one run an hour.
  */
 const RANGE_MS = 6 * HOUR_MS;
 const KEEP_MS = 400 * DAY_MS;
 /**
- * Time in milliseconds from the beginning of an hour within which a run of the cron trigger counts all hours
- * whose rows have changed. Other runs count only the hours of the present period (`RANGE_MS`).
+ * Time in milliseconds from a full hour. A run of the cron trigger within this time counts the tasks of all
+ * hours whose rows have changed; any other run counts only those hours that lie in the present period
+ * (`RANGE_MS`).
  */
 const FULL_WITHIN_MS = 10 * MINUTE_MS;
 /**
@@ -31,9 +32,9 @@ const FULL_WITHIN_MS = 10 * MINUTE_MS;
  */
 const MAX_HOURS_AT_ONCE = 24;
 /**
- * Limit on the rows that a transaction reads while it counts the tasks of some hours. After a transaction
- * within the limit the next one counts twice as many hours; after one beyond it the next one counts a single
- * hour, because other queries wait during a transaction.
+ * Number of rows that one transaction should read at most while it counts the tasks of some hours. After a
+ * transaction that read no more, the next one counts twice as many hours; after one that read more, the next
+ * one counts a single hour, because other queries wait during a transaction.
  */
 const FEW_ROWS = 20_000;
 
@@ -115,11 +116,11 @@ async function dirtyHours(database: D1Database, since: number): Promise<readonly
 
 /**
  * Counts the tasks of some hours again, and writes only the counts that differ from the stored ones, because
- * D1 bills written rows. First it replaces the entries of these hours in `dirty_hours`, the list of hours to
- * be counted, by entries with an id of this run; the transaction that writes the counts deletes them. So
- * after a crash the hours are still in the list, and a row that arrives during the count puts its hour in the
- * list again. When another run has replaced the entries by its own, nothing is written. The same transaction
- * advances the totals (totals.ts).
+ * D1 bills written rows. The table `dirty_hours` lists the hours to be counted. First the entries of these
+ * hours in it are replaced by entries with an id of this run; the transaction that writes the counts deletes
+ * those. So after a crash the hours are still in the list, and a row that arrives during the count puts its
+ * hour in the list again. If another run has put its own id there in the meantime, this run writes nothing.
+ * The same transaction raises the totals (totals.ts).
  * @returns the number of rows read.
  */
 async function recount(
@@ -179,8 +180,8 @@ function countTable(table: string, keys: readonly string[], sums: readonly strin
 /**
  * Returns the SQL statements that replace the stored counts of a table by the new counts where the two
  * differ.
- * @param run id of this run in the entries of `dirty_hours`; for an hour whose entry has another id the
- * statements write nothing.
+ * @param run id that this run has put into the entries of its hours in `dirty_hours`; for an hour whose entry
+ * has the id of another run by now, the statements write nothing.
  */
 function writes(
   database: D1Database,
@@ -197,7 +198,7 @@ function writes(
   ];
 }
 
-/** Returns the counts that a query of a table with counts has found. */
+/** Converts the rows that a query of a table with counts has returned: each to its key and its sums. */
 function storedIn(
   { keys, sums }: CountTable,
   result: D1Result<StoredCount> | undefined,

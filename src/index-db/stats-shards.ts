@@ -8,9 +8,10 @@ import { statistics } from "./stats.ts";
 const CONCURRENCY = 6;
 
 /**
- * Combines the statistics of all databases of the index. The lists `counts`, `found` and `totals` are joined, so one
- * key may occur several times in them; histograms (bucket by bucket) and numbers of tasks are summed; each
- * `oldestAt` is the earliest, and `sizeBytes` is that of the largest database.
+ * Combines the statistics of all databases of the index. The lists `counts`, `found` and `totals` of the
+ * databases are only joined, so several entries may have the same key (e.g. model, host and status);
+ * histograms (bucket by bucket) and numbers of tasks are summed; each `oldestAt` is the earliest, and
+ * `sizeBytes` is that of the largest database.
  */
 export async function shardStatistics(
   { databases }: Shards,

@@ -76,10 +76,11 @@ export interface Retention {
  * they erase the tasks. Also plans, for the end of the tasks' own retention, a check that the objects have
  * erased the tasks.
  *
- * Rows of failed callbacks and of open tasks stay longer than others. So that not every run reads them, the
- * position up to which rows were read is stored; once a day a new pass begins with the oldest row. It also
- * deletes old rows of the table `erased`, which prevents the rows of erased tasks from being written late,
- * once the queue cannot hold such a row any more.
+ * Rows of failed callbacks and of open tasks stay longer than others. To spare most runs from reading them
+ * again, the position up to which rows were read is stored; once a day a new pass begins with the oldest row.
+ * The function also deletes old entries of the table `erased`. An entry keeps a late message of the queue
+ * from writing the row of an erased task again; it is no longer needed once the queue has dropped all
+ * messages of its time.
  * @param now current time, in Unix milliseconds.
  * @returns the number of deleted rows.
  */
@@ -109,9 +110,10 @@ export async function removeExpired(
 }
 
 /**
- * Deletes the rows of the table `erased` that are no longer needed, because a queue keeps no message for so
- * long.
- * @returns true when some rows are left whose tasks were created that long ago, but erased later.
+ * Deletes old entries of the table `erased`, which lists erased tasks so that no late message of the queue
+ * writes their index rows again: those of tasks that were created and erased longer ago than a queue keeps a
+ * message.
+ * @returns true when entries are left of tasks that were created that long ago, but erased later.
  */
 async function removeOldErased(database: D1Database, now: number): Promise<boolean> {
   const [, old] = await database.batch(
@@ -123,7 +125,7 @@ async function removeOldErased(database: D1Database, now: number): Promise<boole
 /**
  * Deletes the expired rows after a position, page by page.
  * @returns the number of deleted rows; the position after which the next run goes on; and whether rows before
- * this position have not expired and stay.
+ * that position were left in the index, because they have not expired.
  */
 async function removePages(
   database: D1Database,

@@ -125,7 +125,7 @@ export function difference(stored: readonly CountRow[], counted: readonly CountR
   };
 }
 
-/** Returns for each hour the receivers' hosts that are counted by name, not as `*`. */
+/** Returns for each hour the hosts of receivers that are counted by name; all others are counted together. */
 function namedHosts(groups: readonly Group[]): ReadonlyMap<number, ReadonlySet<string>> {
   const hosts = summed(
     groups

@@ -27,8 +27,9 @@ export interface TotalRow {
 }
 
 /**
- * Statement that advances the totals by the list `?1` of hours, names and increments, at the time `?3`, where
- * the run `?2` still owns the hour in `dirty_hours`.
+ * Statement that raises the totals. `?1` is a list of increments, each with its hour and the name of the
+ * total; `?3` is the present time. An increment is added only if the entry of its hour in `dirty_hours` still
+ * has the id `?2` of this run, because another run may have taken the hour over.
  */
 export const ADVANCE = `
   INSERT INTO totals (name, value, advanced_at)
@@ -39,8 +40,9 @@ export const ADVANCE = `
   SET value = totals.value + excluded.value, advanced_at = excluded.advanced_at`;
 
 /**
- * Compares the stored counts of some hours with newly counted ones. A number that has fallen, because a task
- * was erased, advances nothing, so that the totals only rise.
+ * Computes the increments of the totals after some hours were counted again, by comparing the stored counts
+ * with the new ones. A number that has fallen, because a task was erased, lowers no total, so that the totals
+ * only rise.
  * @returns the increments above 0, each with its hour and the name of the total.
  */
 export function advances(

@@ -57,7 +57,10 @@ export async function askUpstream(
   );
 }
 
-/** Result of reading the last answer of a poll, with the head of that answer. */
+/**
+ * The last answer of a poll, which may take several requests: what the adapter has read from it, its HTTP
+ * status and its `Retry-After` header.
+ */
 export interface Answered {
   readonly reading: FinalReading;
   readonly head: Pick<GetAnswer, "status" | "retryAfter">;
@@ -114,7 +117,10 @@ export function pollAnswer(
   }
 }
 
-/** Returns the answer of a provider that was not understood. @param word state or code that it names. */
+/**
+ * Builds the answer to a poll when the provider's response was not understood.
+ * @param word state or code that the response names; null for none.
+ */
 function unclear(statusCode: number, word: string | null): PollAnswer {
   return { kind: "unclear", statusCode, word: word?.slice(0, MAX_WORD_CHARS) ?? null };
 }

@@ -3,12 +3,16 @@ import type { Reading } from "../providers/provider.ts";
 import { isHookToken } from "../security/hook-token.ts";
 import type { Keyring } from "../security/keyring.ts";
 
-/** Result of an adapter that has read the last answer of a poll. */
+/**
+ * Result of reading the last answer of a poll, which may take several requests: all results of an adapter
+ * except that it needs one more request.
+ */
 export type FinalReading = Exclude<Reading, { readonly kind: "next" }>;
 
 /**
  * Tells whether a provider's answer about a job shows that the job was submitted for the task of the poll: it
- * contains the id of the task or its hook URL. Refusals, such as that of the API key, count as they are.
+ * contains the id of the task or its hook URL. True also for an answer that is no report on a job, e.g. a
+ * refusal of the API key, so that it counts as in any other poll.
  */
 export async function namesTask(
   reading: FinalReading,

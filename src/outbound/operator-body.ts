@@ -4,7 +4,10 @@ import { appendMembers } from "../core/json.ts";
 import type { NoticeKind } from "../core/record/notice.ts";
 import { toSeconds } from "../core/time.ts";
 
-/** An event for the operator; the members besides `type` and those of `OperatorNotice` are its `data`. */
+/**
+ * An event for the operator: a notice about one task; or a fault that concerns more than one task, whose
+ * members besides `type` become the `data` of the message.
+ */
 export type OperatorEvent =
   | ({ readonly type: NoticeKind } & Omit<OperatorNotice, "kind" | "version">)
   | {

@@ -35,7 +35,10 @@ export const bfl: UpstreamProvider = {
   },
 };
 
-/** Reads a report on a job, which names the job in hooks; answers to polls may leave it out. */
+/**
+ * Reads a provider's report on a job from a hook or from an answer to a poll. A hook contains the job's id;
+ * an answer to a poll may leave it out.
+ */
 function observe(body: unknown): Observation | null {
   const state = textAt(body, "status") ?? textAt(body, "state");
   if (state === null) return null;

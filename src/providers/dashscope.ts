@@ -90,7 +90,7 @@ function durationIn(usage: unknown): number | null {
   return integerAt(usage, "duration") ?? integerAt(usage, "video_duration");
 }
 
-/** Collects the links of a job, whose place depends on the model. */
+/** Collects the links to the outputs of a job. In which fields they are depends on the model. */
 function linksIn(output: unknown): readonly string[] {
   const results = listAt(output, "results");
   const parts = listAt(output, "choices").flatMap((choice) => listAt(choice, "message", "content"));

@@ -1,8 +1,11 @@
 import { isHttpUrl } from "../core/url.ts";
 
-/** Patterns of the path at which gateways serve a file to holders of their own API key: its parts. */
+/**
+ * Two patterns. A path that matches both is that of a file which a gateway serves only to requests with the
+ * gateway's API key.
+ */
 const CONTENT_PATH = [/\/v1\/(?:videos|video\/generations|tasks)\//, /\/content\/?$/];
-/** Names of query parameters by which a link carries its own access. */
+/** Pattern of the names of query parameters that make a link work without an API key, e.g. a signature. */
 const ACCESS = /access|token|signature|^sig$/i;
 
 /**

@@ -7,8 +7,9 @@ import { type Reading, readingOf, UNCLEAR } from "./provider.ts";
 const OF_SERVERS = /^(?:ok|success|ready|error|fail|failure)$/i;
 
 /**
- * Returns a gateway's report on a job as the result of reading an answer. An answer that names no job and has
- * no link counts as not understood when a server that knows no jobs could have written its state.
+ * Converts a gateway's report on a job to the result of reading an answer. A report without a job id and
+ * without a link counts as not understood if a server that runs no jobs could have written its state, e.g.
+ * `ok`.
  */
 export function readingOfGateway(observation: Observation | null): Reading {
   if (observation === null) return UNCLEAR;

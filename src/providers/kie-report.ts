@@ -3,22 +3,22 @@ import { at, idAt, isoMsAt, jsonAt, listAt, numberAt, textAt, urlsOf } from "./j
 import type { Observation } from "./observation.ts";
 import { submittedMetadata } from "./echoed-input.ts";
 
-/** States that kie spells differently from other providers, by the states that the relay knows. */
+/** States that kie.ai spells in its own way, each with a spelling of the same state that the relay knows. */
 const STATES: ReadonlyMap<string, string> = new Map([
   ["wait", "waiting"],
   ["TEXT_SUCCESS", "generating"],
   ["FIRST_SUCCESS", "generating"],
 ]);
-/** States of the APIs that report a number, `successFlag`. */
+/** States of the jobs of those kie.ai APIs that report a number, `successFlag`, by this number. */
 const FLAGS: ReadonlyMap<number, string> = new Map([
   [0, "generating"],
   [1, "success"],
   [2, "fail"],
   [3, "fail"],
 ]);
-/** Steps of a Suno job that come before the last one. */
+/** Steps that kie.ai's hooks about a music job (Suno) report before the last step. */
 const STEPS: readonly string[] = ["text", "first"];
-/** Paths of the links in the reports of the APIs, below `data`. */
+/** Paths, below `data`, under which the answers of kie.ai's APIs contain the links to the outputs. */
 const OUTPUTS: readonly (readonly string[])[] = [
   ["response", "resultUrls"],
   ["response", "resultImageUrl"],
@@ -30,7 +30,7 @@ const OUTPUTS: readonly (readonly string[])[] = [
   ["result_video_url"],
   ["video_url"],
 ];
-/** Paths of the lists of songs, below `data`. */
+/** Paths, below `data`, under which the answers of kie.ai's APIs contain lists of songs. */
 const SONGS: readonly (readonly string[])[] = [
   ["response", "sunoData"],
   ["response", "data"],

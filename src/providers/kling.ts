@@ -57,8 +57,8 @@ export const kling: UpstreamProvider = {
 };
 
 /**
- * Names under which outputs have their link and their duration: an audio file has them by format, in an order
- * that differs between the generations.
+ * Names of the fields in which an output of Kling has its link and its duration. For an audio file the names
+ * contain the format; the two generations of the API put it at different ends of the name.
  */
 const URLS = ["url", "mp3_url", "url_mp3"];
 const DURATIONS = ["duration", "mp3_duration", "duration_mp3"];

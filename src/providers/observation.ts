@@ -26,8 +26,8 @@ export interface Observation {
   /** Progress of the job in percent, as the provider states it; null or absent when it states none. */
   readonly progress?: number | null;
   /**
-   * Consumption or cost of the job, as the provider states it; counts only with the end of the job. Null or
-   * absent when not stated.
+   * Consumption or cost of the job, as the provider states it; it is used only when the report says that the
+   * job has ended. Null or absent when not stated.
    */
   readonly usage?: Amounts | null;
 }
@@ -51,8 +51,8 @@ export interface Metadata {
 const MAX_TIME_MS = 99_999_999_999_000;
 
 /**
- * Converts a provider's report on a job to news about the task; null when the relay does not know the state
- * in the report.
+ * Converts a provider's report on a job to the new status of the task, with the result or the failure if the
+ * job has ended; null when the relay does not know the state in the report.
  */
 export function toNews(observation: Observation, errorText: ErrorText): UpstreamNews | null {
   const { state, urls, completedAt } = observation;

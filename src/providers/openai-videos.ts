@@ -40,7 +40,10 @@ export const openaiVideos: UpstreamProvider = {
   },
 };
 
-/** Reads an event. Its type says "failed" also of a canceled job, so the state of the job is read instead. */
+/**
+ * Reads the event of a hook. The event's type says "failed" for a canceled job too, so the status of the
+ * video in the event is used; the type only when there is no status.
+ */
 function readHook(body: unknown): Observation | null {
   const event = /^video\.(.+)$/.exec(textAt(body, "type") ?? "")?.[1] ?? null;
   if (event === null) return null;
@@ -73,7 +76,10 @@ function observe(video: unknown, state: string | null, baseUrl: string | null): 
   };
 }
 
-/** Selects the links of a video from the first of the fields in which gateways write them that has any. */
+/**
+ * Returns the links of a video. Gateways write them in different fields; the first field with a usable link
+ * counts.
+ */
 function linksIn(video: unknown, baseUrl: string | null): readonly string[] {
   const fields = [
     [at(video, "url")],

@@ -26,8 +26,9 @@ export function refusalIn(body: unknown): Reading | null {
 }
 
 /**
- * Reads the HTTP statuses that mean the same for every provider; null for those with a body to read. The `word`
- * of an answer with an error status is the code in its body.
+ * Reads an answer whose HTTP status means the same for every provider; null for a status from 200 to 299,
+ * with which the body must be read. For an error status without a meaning of its own, `word` is the code in
+ * the body.
  */
 export function readingOfStatus({ status, body }: Answer): Reading | null {
   if (status === 401 || status === 403) return { kind: "unauthorized" };

@@ -187,8 +187,9 @@ export interface PollAdapter extends AnswerReader {
    */
   readonly echoesInput?: true;
   /**
-   * States that answers contain the task id or the hook URL that the submit call contained (`taskId` and
-   * `hookUrl` of the observation), and that the id of a job is enough to poll it.
+   * States that the provider's answers repeat the task id or the hook URL of the submit call (`taskId` and
+   * `hookUrl` of the observation), so that a job shows whose task it belongs to, and that the id of a job is
+   * enough to poll it.
    */
   readonly namesTask?: true;
 }

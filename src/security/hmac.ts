@@ -1,6 +1,7 @@
 /**
- * HMAC-SHA-256 secrets, and the only functions that compare signatures. Web Crypto compares in constant
- * time, and any of several keys may fit, so that a key can be replaced while the old one is still in use.
+ * HMAC-SHA-256 secrets, and the only functions that compare signatures. Web Crypto compares in constant time.
+ * A signature may be valid under any of several keys, so that a key can be replaced while the old one is
+ * still in use.
  */
 import { type Bytes, bytesOf, fromBase64 } from "./encoding.ts";
 

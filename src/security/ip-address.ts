@@ -5,7 +5,10 @@ const SPECIAL_IPV4 = prefixesOf(
     "192.31.196.0/24 192.52.193.0/24 192.88.99.0/24 192.168.0.0/16 192.175.48.0/24 198.18.0.0/15 " +
     "198.51.100.0/24 203.0.113.0/24 224.0.0.0/3",
 );
-/** IPv6 addresses within `UNICAST_IPV6` that are not global unicast, by the same registries. */
+/**
+ * IPv6 addresses within `UNICAST_IPV6` that are nevertheless not global unicast, by the IANA registries of
+ * special-purpose and multicast addresses.
+ */
 const SPECIAL_IPV6 = prefixesOf("2001::/23 2001:db8::/32 2002::/16 2620:4f:8000::/48 3fff::/20");
 /** IPv6 addresses that IANA assigns to global unicast. */
 const UNICAST_IPV6 = prefixesOf("2000::/3");

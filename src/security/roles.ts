@@ -36,7 +36,7 @@ export const PERMISSIONS = {
    * its own.
    */
   read: { operators: ["read", "operate", "all"], accounts: ["read", "full"] },
-  /** Permission to read the entries of a ledger. */
+  /** Permission to read the entries of an account's ledger, such as grants, charges and refunds of credits. */
   ledger: { operators: ["operate", "all"], accounts: ["read", "full"] },
   /** Permission to report events. A sender that signs its events has this permission too. */
   report: { operators: ["operate", "all"], accounts: [] },
@@ -44,7 +44,10 @@ export const PERMISSIONS = {
   operate: { operators: ["operate", "all"], accounts: [] },
   /** Permission to make the relay send callbacks: redeliveries and test callbacks. */
   redeliver: { operators: ["operate", "all"], accounts: ["full"] },
-  /** Permission to receive the callbacks of an account's tasks, and to answer them: each answer is an outcome. */
+  /**
+   * Permission to receive the callbacks of an account's tasks in a program that listens for them, instead of
+   * at a server, and to answer them: each answer becomes the outcome of the attempt.
+   */
   listen: { operators: [], accounts: ["full"] },
   /** Permission to list an account's API keys, without the keys themselves. */
   keys: { operators: ["all"], accounts: ["read", "full"] },

@@ -5,13 +5,16 @@ import { accountSecrets, type Keyring, type Secrets } from "./keyring.ts";
 export interface SignerName {
   readonly scheme: "v1" | "v1a";
   /**
-   * Age of the secret: `current`, `next` (after the next rotation) or `previous`. For a key, the word states
-   * its place among the configured keys.
+   * Age of the secret: `current`, `next` (used after the next rotation) or `previous`. Of Ed25519 keys and of
+   * the relay's own secrets, the first one configured is `current` and all others are `previous`.
    */
   readonly age: "current" | "next" | "previous";
   /** Generation of an account's secret; absent for a secret of the relay itself. */
   readonly generation?: number;
-  /** Place of the relay secret from which it is derived, from 1, the newest; absent for the newest. */
+  /**
+   * Position, in the list of the relay secrets, of the one from which the secret is derived. The newest has
+   * position 1, for which the field is absent.
+   */
   readonly relay_secret?: number;
   /** Key id of an Ed25519 key, as in `/.well-known/jwks.json`. */
   readonly kid?: string;

@@ -36,7 +36,10 @@ export const IP_REFUSAL =
  */
 export const CREDENTIALS_REFUSAL = "must not contain a user name or password";
 
-/** Reason for refusing `listen:`: the end of a message that begins with the name of a field. */
+/**
+ * Reason for refusing the special URL `listen:`, with which callbacks go to the listeners of an account
+ * instead of to a server: the end of a message that begins with the name of a field.
+ */
 export const LISTEN_REFUSAL = "may be listen: only with LISTEN=true, for a task with an account";
 
 /** The rules of this deployment for URLs that clients write. */
@@ -50,7 +53,10 @@ export interface UrlPolicy {
    * is refused; an origin that is not a URL is ignored.
    */
   readonly ownOrigin: string;
-  /** States that exactly `listen:` is allowed too, for the listeners of an account; by default it is not. */
+  /**
+   * States that the special URL `listen:` is allowed too, with which callbacks go to the listeners of an
+   * account instead of to a server; by default it is not.
+   */
   readonly allowListen?: boolean;
 }
 
@@ -81,7 +87,10 @@ function textObjection(text: string, url: URL): string | null {
   return hasCredentials(text, url) ? CREDENTIALS_REFUSAL : null;
 }
 
-/** Tells whether a URL contains a user name or a password, even an empty one, which `url` does not show. */
+/**
+ * Tells whether a URL contains a user name or a password. The text is examined too, because an empty user
+ * name (`https://@host`) no longer shows in the parsed `url`.
+ */
 export function hasCredentials(text: string, url: URL): boolean {
   return url.username !== "" || url.password !== "" || USERINFO.test(text);
 }

@@ -47,7 +47,10 @@ export class Alerts {
     this.#timeoutMs = timeoutMs;
   }
 
-  /** Reports the answer to a poll when the operator should know of the answer. */
+  /**
+   * Handles an answer to a poll that the operator should know of: alerts the operator when the provider has
+   * refused the API key, and stores an answer that was not understood, so that `/healthz` shows it.
+   */
   async reportAnswer(poll: Poll, answer: PollAnswer, runtime: Runtime): Promise<void> {
     if (answer.kind === "unauthorized") await this.#reportRefusedKey(poll, runtime);
     // A provider is not at fault when its answer about a job that only a hook has named does not name the
@@ -93,7 +96,10 @@ export class Alerts {
     await this.#send(() => tracker.noteFailure(count), { type: "host.failing", host }, runtime);
   }
 
-  /** Adds a task to the digest of failed callbacks to a host. @returns true when it was stored. */
+  /**
+   * Adds a task to the digest of failed callbacks to a host, one message to the operator about many tasks.
+   * @returns true when it was stored.
+   */
   async gather(host: string, taskId: string, digestMs: number): Promise<boolean> {
     const add = async () =>
       digestObject(this.#bindings, host).noteFailedCallback(host, taskId, digestMs);

@@ -49,8 +49,9 @@ const StoredCallback = z.looseObject({
 });
 
 /**
- * The callback of a task. The records of earlier builds have one key for all callers; it counts as the
- * operator's and as the owner's, so that neither of them starts a redelivery twice by repeating it.
+ * The callback of a task. It keeps the Idempotency-Key of the last redelivery that the operator ordered, and
+ * that of the owner's last one. Records of earlier builds have a single one; it is then used for both, so
+ * that neither of them starts a redelivery twice by repeating a request.
  */
 export const Callback = z.pipe(
   StoredCallback,

@@ -109,7 +109,10 @@ function outcome(isDone: boolean, done: string): string {
   return isDone ? done : "unknown";
 }
 
-/** Returns what the provider answered when it was not understood, as fields for the log line of a poll. */
+/**
+ * Returns the HTTP status and the state or code in a provider's answer that was not understood, as fields
+ * for the log line of the poll; no fields for any other answer.
+ */
 function unclearFields(answer: PollAnswer) {
   return answer.kind === "unclear" ? { status_code: answer.statusCode, word: answer.word } : {};
 }

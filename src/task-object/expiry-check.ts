@@ -3,9 +3,9 @@ import { errorText, log } from "../log.ts";
 import { type TaskBindings, taskObject } from "./task-stub.ts";
 
 /**
- * Number of tasks of which one belongs to the sample, chosen by its id. The object of such a task is always
- * asked whether it should have erased the task; the other objects are asked only once one was found that
- * should have.
+ * One in this number of tasks, chosen by a hash of the id, belongs to the sample. The objects of these tasks
+ * are always asked to erase the task if its retention is over; the objects of the other tasks are asked only
+ * once an object was found that still held an expired task.
  */
 const SAMPLE_SIZE = 100;
 /**

@@ -3,13 +3,13 @@ import { MINUTE_MS, SECOND_MS } from "../core/time.ts";
 
 const WINDOW_MS = 10 * SECOND_MS;
 /**
- * Number of faults of one host or connection within ten seconds after which they are reported before the ten
- * seconds are over.
+ * Number of faults of one host or connection after which they are reported at once, although their window of
+ * ten seconds is not over yet.
  */
 const REPORTED_EARLY = 10;
 /**
- * Time in milliseconds after which faults that were never reported are dropped, counted from the first fault
- * of their window of ten seconds.
+ * Time in milliseconds, from the first fault of a window of ten seconds, after which those faults of the
+ * window that were not reported are dropped.
  */
 const FORGOTTEN_MS = 10 * MINUTE_MS;
 const MAX_NAMES = 1_000;

@@ -12,35 +12,36 @@ import { SECOND_MS } from "../core/time.ts";
 import { withTimeout } from "../timeout.ts";
 import { ANSWER_MS, cachedKind, KEPT_MS } from "./kind-cache.ts";
 
-/** The fields of an event that attaches a provider's job to a task which this file reads. */
+/** The fields that this file reads of an event by which a provider's job is attached to a task. */
 export type Attachment = Pick<AttachEvent, "connection" | "job" | "expectation">;
 
 const REPORT_MS = 2 * SECOND_MS;
 /**
- * Fraction of the jobs whose duration is sent to the object of their connection once it knows enough of
- * similar jobs. The same fraction of the hooks that come after the end of a task is sent to it.
+ * Fraction of the jobs (1 in 24) whose duration is reported to the Durable Object of the connection to the
+ * provider, once that object knows enough durations of similar jobs. The same fraction of the hooks that come
+ * after the end of their task is reported to it.
  */
 const REPORTED_PART = 1 / 24;
 const MAX_CONNECTIONS = 1_000;
 const NOTHING_KNOWN: KnownKind = { likelyAgesMs: [], missingReports: 0, areHooksMissing: false };
 
 /**
- * Time at which this isolate last reported to the object of a connection that a hook had come, in Unix
- * milliseconds, by name of the connection.
+ * Time at which this isolate last reported a hook to the Durable Object of a connection to a provider, in
+ * Unix milliseconds, by name of the connection.
  */
 const hooksNotedAt = new RecentMap<number>(MAX_CONNECTIONS);
 
 /**
- * The calls of one task object to the Durable Object of its connection to a provider, which improve the times
- * of polls. They ask for the durations of similar jobs, send the duration of the own job, and ask for
- * permission to poll. A task does not depend on these calls: when one fails or takes too long, the task
- * continues as if no durations and no limit of polls were known.
+ * The calls of one task object to the Durable Object of the connection to its provider (a set of
+ * credentials), which make the times of polls better. They ask for the durations of similar jobs, report the
+ * duration of the task's own job, and ask for permission to poll. A task does not depend on these calls: when
+ * one fails or takes too long, the task continues as if no durations and no limit of polls were known.
  */
 export class JobKinds {
   readonly #bindings: AccountBindings;
   /**
-   * States that this instance has reported to the object of the connection that the job ended without the
-   * expected hook.
+   * States that this instance of the task object has reported to the Durable Object of the connection that
+   * the job ended without the expected hook.
    */
   #isHookMissing = false;
 
@@ -63,9 +64,10 @@ export class JobKinds {
   }
 
   /**
-   * Sends the duration of a job, or the fact that a hook came, to the object of the connection. That a hook
-   * came is always sent when this instance has reported before that none came. Otherwise it is sent at least
-   * every ten minutes and by one task in 24, because another instance may have made such a report.
+   * Reports the duration of a job, or a hook that came after the end of its task, to the Durable Object of
+   * the connection. A hook is always reported when this instance has reported before that none came.
+   * Otherwise it is reported if this isolate has reported no hook of the connection for ten minutes, else
+   * only in one case of 24, chosen at random: another instance may have reported a missing hook.
    */
   async report(report: JobReport): Promise<void> {
     if (report.end === null && !this.#isNews(report)) return;
@@ -75,8 +77,8 @@ export class JobKinds {
   }
 
   /**
-   * Asks the object of the connection for permission to poll now, if the provider limits the polls per
-   * minute.
+   * Asks the Durable Object of the connection, which counts the polls of all its tasks, for permission to
+   * poll now, if the provider limits the polls per minute.
    * @returns the wait in milliseconds before the task may ask again; 0 when the poll may be sent.
    */
   async pollWaitMs(

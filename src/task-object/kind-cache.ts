@@ -4,40 +4,49 @@ import { type AccountBindings, connectionObject } from "../account/object-names.
 import { MINUTE_MS } from "../core/time.ts";
 import { withTimeout } from "../timeout.ts";
 
-/** Knowledge of this isolate about the jobs of one kind, which is an endpoint and model of a provider. */
+/**
+ * What this isolate knows about the jobs of one kind, those of the same endpoint and model of a provider. It
+ * learns this from the Durable Object of the connection to the provider.
+ */
 export interface CachedKind {
   /**
    * Time at which the Durable Object of the connection was asked for the durations of jobs, in Unix
    * milliseconds.
    */
   readonly askedAt: number;
-  /** Answer of the connection's object; null while it has not come, and when it did not come in time. */
+  /** Answer of the connection's Durable Object; null until it has come. A late answer serves later jobs. */
   known: KnownKind | null;
-  /** States that the connection's object has been asked and that the wait for its answer goes on. */
+  /**
+   * States that the Durable Object of the connection has been asked and that the wait for its answer goes on.
+   */
   isAsked: boolean;
   /**
-   * Number of jobs, since the object was asked, that were chosen to send their duration because the object
-   * knew too few.
+   * Number of jobs, since the Durable Object of the connection was asked, that were chosen to report their
+   * duration, because that object knew too few durations of such jobs.
    */
   chosen: number;
 }
 
-/** Time for which the durations that a connection's object has returned are used, in milliseconds. */
+/**
+ * Time in milliseconds for which an isolate uses the durations that the Durable Object of a connection has
+ * returned, before it asks that object again.
+ */
 export const KEPT_MS = 10 * MINUTE_MS;
-/** Longest wait for the answer of a connection's object, in milliseconds. */
+/** Longest wait for an answer of the Durable Object of a connection to a provider, in milliseconds. */
 export const ANSWER_MS = 300;
 const MAX_KINDS = 1_000;
 const LOOK_AGAIN_MS = 20;
 
 /**
- * Durations of jobs that this isolate knows, by connection and kind of job. The task objects of the isolate
- * share them, so that under load a connection's object is asked once in ten minutes for each kind.
+ * Durations of jobs that this isolate knows, by connection to a provider and kind of job. The task objects of
+ * the isolate share them, so that under load the Durable Object of a connection is asked once in ten minutes
+ * for each kind.
  */
 const cache = new RecentMap<CachedKind>(MAX_KINDS);
 
 /**
- * Returns what this isolate knows of a kind of jobs (endpoint and model), after asking the connection's
- * object unless it was asked within the last ten minutes. Waits at most 300 ms.
+ * Returns what this isolate knows of a kind of jobs (endpoint and model), after asking the Durable Object of
+ * the connection unless it was asked within the last ten minutes. Waits at most 300 ms.
  */
 export async function cachedKind(
   bindings: AccountBindings,

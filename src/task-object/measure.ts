@@ -4,7 +4,10 @@ import type { PollAnswer } from "../core/events/event.ts";
 import type { AttemptResult } from "../core/record/callback.ts";
 import { hostOf } from "../core/url.ts";
 
-/** The time series `METRICS` (Analytics Engine), if it is bound. Writing to it stores nothing in an object. */
+/**
+ * The dataset `METRICS` of Analytics Engine for time series, if it is bound. Writing a data point to it
+ * writes nothing to the storage of a Durable Object.
+ */
 type TimeSeries = AnalyticsEngineDataset | undefined;
 
 /** Writes a data point about one attempt: account, host, provider, outcome, status code and duration. */

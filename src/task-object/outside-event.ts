@@ -35,9 +35,9 @@ export function nameOf(event: OutsideEvent): string {
 }
 
 /**
- * Returns the refusal of a redelivery to a URL that the relay may not call; null for any other event. A URL
- * on the relay's own origin is refused; the origin under which the task was created counts, because the
- * caller may have sent its request to another one.
+ * Returns the refusal of a redelivery to a URL that the relay may not call; null for any other event. URLs of
+ * the relay itself are refused; for this the origin under which the task was created is compared, because the
+ * request for the redelivery may have come to the relay under another one.
  */
 export function urlRefusalOf(
   event: OutsideEvent,

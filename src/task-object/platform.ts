@@ -66,8 +66,9 @@ export interface Platform {
    */
   notify(notice: OperatorNotice, aborted: AbortSignal): Promise<boolean>;
   /**
-   * Tells the Durable Object of the connection how long a job took, or that a hook came; it uses this to plan
-   * the polls of later jobs. Nothing waits for this call, and when it fails, nothing repeats it.
+   * Tells the Durable Object of the connection to the provider how long a job took, or that a hook came. That
+   * object uses this to plan the polls of later jobs. Nothing waits for this call, and when it fails, nothing
+   * repeats it.
    */
   report(report: JobReport): void;
   /**

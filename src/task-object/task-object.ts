@@ -104,12 +104,12 @@ export class TaskObject extends DurableObject<ObjectBindings> {
   }
 
   /**
-   * Writes the task's row to the index again at once, and sets the task's alarm again if it was lost. Returns
-   * the task's creation time, in Unix milliseconds; null when there is no task, or when the time for which
-   * the index keeps its row is over.
-   * @param isAlwaysDue true plans the repetitions of a failed write anew, counted from now. With false, a row
-   * that the index did not have yet keeps the times planned for its writes, so that each repeated call costs
-   * no more than one write.
+   * Writes the task's row to the index again at once, and sets the task's alarm again if it was lost.
+   * @param isAlwaysDue true plans the repetitions of a failed write anew, counted from now. False keeps the
+   * times that are planned for a write that has not succeeded yet, so that each repeated call costs at most
+   * one write.
+   * @returns the task's creation time, in Unix milliseconds; null when there is no task, or when the time for
+   * which the index keeps its row is over.
    */
   async republish(isAlwaysDue = true): Promise<number | null> {
     await this.#platform.prepare(this.env);
@@ -224,7 +224,7 @@ export class TaskObject extends DurableObject<ObjectBindings> {
     return { kind, task: replyOf(record, reader, policy) };
   }
 
-  /** Returns the task, if there is one that readers can see. */
+  /** Returns the task; null without one, and while the ledger has not yet accepted the charge of a new task. */
   #readable(): CreatedTask | null {
     const record = this.#loop.read();
     return record?.status === "charging" ? null : record;
@@ -237,8 +237,8 @@ export class TaskObject extends DurableObject<ObjectBindings> {
 }
 
 /**
- * Returns the id of the charge of a new task that the ledger has not answered yet; null when there is none. A
- * task with a price exists only after the ledger has accepted its charge.
+ * Returns the id of the charge of a new task while the ledger has not answered it yet; null when no answer is
+ * awaited. A task with a price exists for readers only after the ledger has accepted its charge.
  */
 function outstandingCharge(decision: Decision): string | null {
   if (decision.kind !== "changed" && decision.kind !== "unchanged") return null;

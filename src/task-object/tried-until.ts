@@ -1,13 +1,16 @@
 import { MINUTE_MS } from "../core/time.ts";
 
 /**
- * Time before the first alarm of an instance, in milliseconds, within which a planned poll counts as not made:
- * an earlier instance may have deferred it. Longer than every regular wait between two polls, so that a poll
- * is due at the alarm however often it was deferred.
+ * Time in milliseconds before the first alarm of an instance. Polls that were planned within it count as not
+ * made, because an earlier instance may have deferred them to keep the provider's limit. It is longer than
+ * every regular wait between two polls, so that a poll is due at the alarm however often it was deferred.
  */
 const DEFERRED_MS = 6 * MINUTE_MS;
 
-/** The times up to which an instance of a task's object has tried planned work, in Unix milliseconds. */
+/**
+ * Times up to which an instance of a task's object has tried all planned work (index writes and polls of the
+ * job), in Unix milliseconds.
+ */
 export interface TriedTimes {
   /** Time up to which all planned writes to the index have been tried. */
   readonly indexTriedAt: number;
@@ -20,10 +23,11 @@ export interface TriedTimes {
 }
 
 /**
- * The times up to which one instance of a task's object has tried its planned work: writes to the index, and
- * polls. They are kept in memory only, because a failed write or a poll without news stores nothing. A new
- * instance that an event wakes counts everything that was planned before now as tried. One that an alarm wakes
- * counts as not tried what was planned from the time of the alarm on, and the polls of the minutes before it.
+ * Remembers up to which time one instance of a task's object has tried its planned work: writes to the index,
+ * and polls. This is kept in memory only, because a failed write or a poll without news stores nothing. A new
+ * instance that a request or hook wakes assumes that all work planned for earlier times has been tried. One
+ * that an alarm wakes assumes that the work planned for the time of the alarm or later is still to be tried,
+ * and so are the polls that were planned for the minutes before the alarm.
  */
 export class TriedUntil {
   #indexTriedAt: number | null = null;
@@ -37,9 +41,9 @@ export class TriedUntil {
   #beforePoll: readonly [polledAt: number | null, askedAt: number] = [null, 0];
 
   /**
-   * Takes note of an alarm.
-   * @param scheduledAt time for which the alarm was set, in Unix milliseconds: that of the next planned work,
-   * or, when work was due already, up to `watchdogMs` later.
+   * Takes note that an alarm has fired.
+   * @param scheduledAt time for which the alarm was set, in Unix milliseconds: the time of the next planned
+   * work, or, when work was due already as the alarm was set, a time up to `watchdogMs` later.
    */
   noteAlarm(scheduledAt: number, watchdogMs: number): void {
     this.#indexTriedAt = scheduledAt - 1;
@@ -50,8 +54,8 @@ export class TriedUntil {
   }
 
   /**
-   * Takes note of a write to the index that begins at `now`; `now` is 0 to make the next planned write due
-   * again.
+   * Takes note that a write to the index begins at `now`. A `now` of 0 makes the next planned write due
+   * again, although it may have been tried already.
    */
   noteIndexWrite(now: number): void {
     this.#indexTriedAt = now;
@@ -74,8 +78,8 @@ export class TriedUntil {
   }
 
   /**
-   * Returns the times up to which planned work has been tried. An instance that has handled no alarm yet
-   * assumes that everything that was planned for a time before `now` has been tried.
+   * Returns the times up to which this instance has tried its planned index writes and polls. If it has
+   * handled no alarm yet, it assumes that everything that was planned for a time before `now` has been tried.
    */
   at(now: number): TriedTimes {
     // An alarm of an object without a task has not moved the clock of the work loop, and the machine's clock

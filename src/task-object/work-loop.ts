@@ -18,7 +18,7 @@ import { TriedUntil } from "./tried-until.ts";
  * time, several alarms follow one another: each sets the next.
  */
 const MAX_ALARM_AHEAD_MS = 29 * DAY_MS;
-/** Time after which the alarm of a late task counts as lost, so that a read of the task sets it again. */
+/** Delay of a task's next step from which its alarm counts as lost, so that a read of the task sets it again. */
 const OVERDUE_MS = MINUTE_MS;
 /** Limit on the steps (events and calls) of one run of the loop, as a guard against an endless loop. */
 const MAX_STEPS_PER_RUN = 100;
@@ -64,7 +64,7 @@ export class WorkLoop {
     return decision;
   }
 
-  /** Returns the settings, and up to when this instance has tried planned work. */
+  /** Returns the settings, and the times up to which this instance has tried planned index writes and polls. */
   policy(now = this.#now()): Policy {
     return { ...this.#platform.policy(now), ...this.#tried.at(now) };
   }
@@ -90,8 +90,8 @@ export class WorkLoop {
   }
 
   /**
-   * Returns the record for a reader. Writes nothing, except that it sets the alarm of a late task again,
-   * which was lost.
+   * Returns the record for a reader. Writes nothing, except that it sets the alarm again when the task is so
+   * late that its alarm must have been lost.
    */
   read(): TaskRecord | null {
     const record = this.#platform.load();
@@ -102,7 +102,7 @@ export class WorkLoop {
     return record;
   }
 
-  /** Sets the alarm again and starts the due work and a missing index write. @returns false without a task. */
+  /** Sets the alarm again; starts due work and a failed write to the index. @returns false without a task. */
   resume(): boolean {
     const record = this.#platform.load();
     if (record === null || this.#running) return record !== null;

@@ -14,7 +14,7 @@ import type { TaskReader } from "./reader.ts";
 
 /**
  * Shows the callback of a task with its attempts; null when the task has no URL for one.
- * @param policy settings from which follows why the next attempt waits; null leaves that out.
+ * @param policy settings, which tell why the next attempt waits; with null this reason is left out.
  */
 export function callbackView(record: TaskRecord, reader: TaskReader, policy: Policy | null) {
   if (isTerminal(record)) return terminalCallbackView(record, reader, policy);
@@ -44,7 +44,10 @@ function terminalCallbackView(
   };
 }
 
-/** Shows why the next attempt of a callback waits: for the refund of the task, or for the end of a pause. */
+/**
+ * Shows why the next attempt of a callback waits: for the refund of the task's credits, which comes first, or
+ * because the operator has paused the relay.
+ */
 function waitView({ state }: Callback, { pausedAt }: Policy) {
   if (state.kind === "held") return { waits_for: "refund" };
   return state.kind === "due" && pausedAt !== null ? { paused: true } : {};

@@ -43,7 +43,10 @@ export interface IndexRow {
   readonly completedAt: number | null;
   /** Time at which the terminal result was accepted, in Unix milliseconds; null while the task is open. */
   readonly finishedAt: number | null;
-  /** Way in which the result was found; null when there is none yet, or when it is not known. */
+  /**
+   * Way in which the relay learned the result: from a hook, a poll or a report; null when there is no result
+   * yet, or when the way is not known.
+   */
   readonly foundBy: FoundBy | null;
   /**
    * Time from the end of the job, as the upstream states it, to the terminal result, in milliseconds; null
@@ -69,7 +72,10 @@ export interface IndexRow {
    * callback, or the end of the running attempt.
    */
   readonly dueAt: number | null;
-  /** Time at which the row leaves the index, in Unix milliseconds; null until the task is settled. */
+  /**
+   * Time at which the row is to be deleted from the index, in Unix milliseconds; null until the task is
+   * settled (it has ended, and no attempt of its callback and no refund is left to make).
+   */
   readonly expiresAt: number | null;
 }
 

@@ -1,13 +1,16 @@
 import { type Callback, callbackStatus } from "../record/callback.ts";
 import type { TerminalTask } from "../record/task.ts";
 
-/** Summary of a settled task for the log, without payloads, URLs and texts of other services. */
+/**
+ * Summary, for the log, of a settled task: one that has ended and has no attempt of its callback and no
+ * refund left to make. It contains no payloads, URLs or texts of other services.
+ */
 export type SettledSummary = Readonly<Record<string, string | number | null>>;
 
 /**
- * Summarises a settled task for the log. Times are in milliseconds: `open_ms` from the creation to the
- * result, `settling_ms` from the result to the last change. A member is null when it does not apply, e.g.
- * `account` of a task without an account.
+ * Summarises a settled task (ended, with no attempt of its callback and no refund left to make) for the log.
+ * Times are in milliseconds: `open_ms` from the creation to the result, `settling_ms` from the result to the
+ * last change. A member is null when it does not apply, e.g. `account` of a task without an account.
  * @param now time of the last change, in Unix milliseconds.
  */
 export function settledSummary(task: TerminalTask, now: number): SettledSummary {

@@ -33,7 +33,10 @@ export interface CallbackFacts {
   readonly attempts: readonly AttemptFacts[];
   /** Time of the next attempt; null when none is planned. */
   readonly nextAttemptAt: number | null;
-  /** Number of the present series, of its attempts, and of those that have started. */
+  /**
+   * The present series of attempts (the automatic ones, or those of one redelivery): its number, the number
+   * of attempts that it may have, and of those that have started.
+   */
   readonly series: { readonly number: number; readonly total: number; readonly started: number };
 }
 

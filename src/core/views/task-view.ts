@@ -20,8 +20,9 @@ import { trackingView } from "./tracking-view.ts";
  * Writes the task as `GET /v1/tasks/{id}` shows it, as JSON text. The text for a terminal task begins with
  * its callback body, byte for byte. Lists show rows of the index instead (views/index-row.ts).
  * @param progress progress of the job of an open task in percent; null when it is not known.
- * @param policy settings and memory of the task's object, from which follow the times and reasons of what
- * waits; null leaves out all that can change while the version of the task stays.
+ * @param policy settings, and what the task's object remembers of its polls; they are needed to show what the
+ * task waits for, why and until when. Null leaves out everything that can change while the version of the
+ * stored record stays the same.
  */
 export function taskView(
   record: TaskRecord,
@@ -74,8 +75,8 @@ function timesView({ attachedAt, hookAt, askedAt }: UpstreamTimes) {
 }
 
 /**
- * Shows when the relay took the result, the kind of a failure and, to the operator, what the job has consumed
- * or cost: the account would read the operator's own price in it.
+ * Shows when the relay took the result, and the category of a failure. Only the operator also sees what the
+ * job has consumed or cost, because from this an account could read what the operator pays.
  */
 function endView({ finishedAt, failure, usage }: TerminalTask, reader: TaskReader) {
   return {

@@ -7,9 +7,10 @@ import { toSeconds } from "../time.ts";
 import { optional } from "./optional.ts";
 
 /**
- * Shows the operator what an open task waits for: the jobs that hooks have named while none is attached, and
- * the first of the answers to polls that were not understood. With a policy it also shows the kind of the
- * latest answer, when the upstream is polled next, and which hooks came.
+ * Shows the operator what an open task waits for: the jobs that hooks have named, as long as no job is
+ * attached to the task, and, when the relay does not understand the provider's answers to polls, the first of
+ * these answers. With a policy it also shows the kind of the latest answer, the time of the next poll, and
+ * how many hooks were taken, stored for later or refused.
  */
 export function trackingView(task: OpenTask, policy: Policy | null) {
   const { tracking } = task;

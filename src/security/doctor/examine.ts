@@ -36,11 +36,12 @@ interface Parts {
 
 const HEADERS = ["id", "timestamp", "signature"] as const;
 const DIGITS = /^\d{1,13}$/;
-/** Number of the latest attempts whose times are tried as the time that was signed. */
+/** Number of the latest attempts whose times are tried as the signed timestamp, to find what was changed. */
 const MAX_TRIED = 5;
 /**
- * Largest number of characters by which a received body may be longer than the sent one. A longer one is not
- * tried with other parts replaced, because each trial computes a MAC of it for every signature and secret.
+ * Largest number of characters by which a received body may be longer than the sent one while other parts of
+ * the message are replaced to find the signed message. A longer body is not tried in this way, because each
+ * trial computes a MAC of it for every signature and secret.
  */
 const MAX_ADDED_CHARS = 4_096;
 const TASK_ID = /^msg_([\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12})$/i;
@@ -77,7 +78,8 @@ export async function examine(received: Received, sent: Sent, now: number): Prom
 }
 
 /**
- * Finds the attempt that was sent with this timestamp, the age of the timestamp, and the faults of that age.
+ * Finds the attempt that was sent with this timestamp, computes the age of the timestamp, and states the
+ * fault if it is too old or lies too far in the future.
  */
 function timeOf(timestamp: string, { attempts }: Sent, now: number) {
   const attempt = attempts.find(({ startedAt }) => String(toSeconds(startedAt)) === timestamp);

@@ -11,7 +11,7 @@ const MAX_VALUE_CHARS = 4_096;
 
 /** Marks at the beginning of a line of a quoted mail or of `curl -v`. */
 const QUOTE_MARKS = /^[ \t]*[><|*][><| \t*]*/gm;
-/** End of a line that was broken in front of a further signature. */
+/** Line break that was inserted in front of a further signature of the same header, e.g. in a mail. */
 const BROKEN_LINE = /\r?\n[ \t]+(?=v1a?,)/g;
 /**
  * Pattern of a header in any usual notation. It matches the name (`webhook-id`, `Webhook-Id`,

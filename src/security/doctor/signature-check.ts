@@ -2,7 +2,7 @@ import { type Bytes, bytesOf, fromBase64 } from "../encoding.ts";
 import type { Signer } from "../signers.ts";
 import type { SignedMessage } from "../signature.ts";
 
-/** A signature of a header: its scheme and its base64 text. */
+/** One signature of a `webhook-signature` header: its scheme (`v1` or `v1a`) and its base64 text. */
 export interface Entry {
   readonly scheme: string;
   readonly base64: string;

@@ -129,7 +129,7 @@ const TEXTS: Readonly<Record<FaultCode, Text>> = {
   body_changed: ["The body was changed after signing.", RAW],
 };
 
-/** Describes a fault. @param detail what stands for `%` in its text. */
+/** Describes a fault. @param detail text that replaces the `%` in the meaning and the cure of the fault. */
 export function fault(
   code: FaultCode,
   detail: string,
