@@ -12,7 +12,10 @@ import type { StoredEntry } from "./entry-table.ts";
 import { KeyMethods } from "./key-methods.ts";
 import { type CreditAnswer, LedgerBook } from "./ledger-book.ts";
 
-/** Methods that the platform may repeat after a lost connection, because a repetition changes nothing. */
+/**
+ * Methods of account objects whose calls the platform may repeat after a lost connection to the object,
+ * because a second call changes nothing more.
+ */
 const REPEATABLE = [
   "charge",
   "refund",
@@ -30,9 +33,10 @@ export interface AccountState extends Profile {
 }
 
 /**
- * Durable Object of an account, a part of all API keys, a connection, a receiver's host or the deployment: one
- * class for objects of nine kinds, told apart by their names (`object-names.ts`). An account id has no colon, so it
- * cannot equal a name of another kind. Each object uses the storage keys, tables and methods of its kind:
+ * Durable Object of an account, of a sixteenth of all API keys, of a connection to a provider, of a
+ * receiver's host or of the deployment: one class for objects of nine kinds, told apart by their names
+ * (`object-names.ts`). An account id has no colon, so it cannot equal a name of another kind. Each object
+ * uses the storage keys, tables and methods of its kind:
  *
  * | name                     | one per    | stores                              | methods                          |
  * | ------------------------ | ---------- | ----------------------------------- | -------------------------------- |

@@ -13,9 +13,9 @@ type StoredProfile = Omit<Profile, "deletedAt"> & Partial<Profile>;
 const PROFILE_KEY = "account";
 
 /**
- * Profile of an account, stored under the key `account` in two objects. Tasks and API keys are looked up in
- * the object `account-keys:<account>`. The object that books the money has a copy, which may lack the latest
- * rotation of the callback secret.
+ * Profile of an account, stored under the key `account` in two Durable Objects: in `account-keys:<account>`,
+ * where it is looked up for tasks and API keys, and in the object that books the account's credits, whose
+ * copy may lack the latest rotation of the callback secret.
  */
 export class AccountProfile {
   readonly #kv: SyncKvStorage;
@@ -59,8 +59,8 @@ export class AccountProfile {
   }
 
   /**
-   * Stores the generation of the callback secret after the account's other object has raised it; ignores a
-   * generation lower than the stored one.
+   * Stores a raised generation of the callback secret in the copy of the profile that the ledger's object
+   * has; ignores a generation that is not higher than the stored one.
    */
   noteGeneration(generation: number): void {
     const profile = this.read();
@@ -70,8 +70,8 @@ export class AccountProfile {
   }
 
   /**
-   * Marks the account as deleted; a repetition keeps the first time.
-   * @returns its profile; null when the account does not exist.
+   * Marks the account as deleted; a repeated call keeps the time of the first one.
+   * @returns the profile of the account; null when the account does not exist.
    */
   delete(now: number): Profile | null {
     const profile = this.read();

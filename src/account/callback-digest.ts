@@ -1,20 +1,23 @@
 import { MINUTE_MS } from "../core/time.ts";
 
-/** Tasks whose callbacks to one host have failed in one period. */
+/** Digest for the operator: the tasks whose callbacks to one host have failed within one period. */
 interface Digest {
   readonly host: string;
-  /** Time of the first of these failures, in Unix milliseconds. */
+  /** Time at which the first task was added to the digest, in Unix milliseconds. */
   readonly since: number;
-  /** Time at which the event is to be sent to the operator, in Unix milliseconds. */
+  /** Time at which the operator event with the digest is to be sent, in Unix milliseconds. */
   readonly dueAt: number;
   readonly failed: number;
-  /** Ids of the first of these tasks. */
+  /** Ids of the first 100 tasks in the digest. */
   readonly tasks: readonly string[];
-  /** Number of failed tries to send the event. */
+  /** Number of failed tries to send the operator event with the digest. */
   readonly tries: number;
 }
 
-/** Storage keys of the digest that is being gathered, and of the one that is being sent. */
+/**
+ * Storage keys of the digest that still gathers failed callbacks (`OPEN`), and of the one whose operator
+ * event is being sent (`CLOSED`).
+ */
 const OPEN = "digest";
 const CLOSED = "digest_closed";
 const MAX_IDS = 100;
@@ -29,8 +32,9 @@ export class CallbackDigest {
   }
 
   /**
-   * Adds a task; one that is named already is not counted again.
-   * @param periodMs time from the first task to the event, in milliseconds.
+   * Adds a task whose callback has failed to the digest; a task whose id is already in the digest is not
+   * counted again.
+   * @param periodMs time from the first task of a digest to its operator event, in milliseconds.
    */
   async add(host: string, taskId: string, periodMs: number, now: number): Promise<void> {
     const begun = { host, since: now, dueAt: now + periodMs, failed: 0, tasks: [], tries: 0 };
@@ -47,8 +51,8 @@ export class CallbackDigest {
   }
 
   /**
-   * Sends the digest, which gets no further tasks from then on. A failed try is repeated after a minute, at
-   * most nine times. Erases the object when no digest is left.
+   * Sends the operator event with the digest; tasks that are added from then on go into a new digest. A
+   * failed try is repeated after a minute, at most nine times. Erases the object when no digest is left.
    * @param post sends the event; returns true when no further try is needed.
    */
   async send(post: (digest: Digest) => Promise<boolean>): Promise<void> {

@@ -7,7 +7,10 @@ import {
 } from "../core/record/durations.ts";
 import type { JobReport } from "../core/events/job-report.ts";
 
-/** Knowledge of a connection to a provider about one kind of jobs, those of one endpoint and model. */
+/**
+ * What the Durable Object of a connection (a set of credentials for a provider) knows about one kind of jobs:
+ * those with the same endpoint and model.
+ */
 export interface KnownKind {
   /**
    * Ages in milliseconds, ascending, by which 8 % to 95 % of the earlier jobs of this kind had ended; empty
@@ -15,15 +18,21 @@ export interface KnownKind {
    */
   readonly likelyAgesMs: readonly number[];
   /**
-   * Number of further jobs of this kind whose duration each task should report to the object of the
-   * connection; after them, reports of a sample of the jobs suffice.
+   * Number of further jobs of this kind that should all send their duration to the object of the
+   * connection; after these, only a random sample of the jobs sends it.
    */
   readonly missingReports: number;
-  /** True when hooks were expected for the last 20 tasks that sent a report to this object, and none came. */
+  /**
+   * True when each of the last 20 tasks that expected a hook, and sent a report about its job to this
+   * object, got none.
+   */
   readonly areHooksMissing: boolean;
 }
 
-/** The durations of jobs and the missing hooks of one connection to a provider, as they are stored. */
+/**
+ * What is stored about the jobs of one connection to a provider: their durations, and how many tasks in a row
+ * got no hook.
+ */
 interface Book {
   /** Number of tasks in a row for which an expected hook did not come, at most `HOOKLESS_TASKS`. */
   readonly hookless: number;
@@ -36,7 +45,10 @@ const EMPTY: Book = { hookless: 0, kinds: [] };
 const MAX_KINDS = 200;
 /** Number of tasks in a row without their expected hook after which a connection's hooks count as missing. */
 const HOOKLESS_TASKS = 20;
-/** Number of jobs of a new kind that are all to be reported, before reports of a sample suffice. */
+/**
+ * Number of the first jobs of a kind that all report their duration; of later jobs, only a random sample
+ * does.
+ */
 const REPORTED_AT_FIRST = 50;
 
 /**
@@ -52,8 +64,9 @@ export class DurationBook {
   }
 
   /**
-   * Returns what is known of a kind of jobs. For an unknown kind beyond the 200 that are kept, the number of
-   * missing reports is 0: kinds that replace each other would otherwise remain new, and every job be reported.
+   * Returns what is known of a kind of jobs. While 200 kinds are stored, `missingReports` is 0 for every
+   * other kind: otherwise, with more than 200 kinds in use, each would be replaced before it has enough
+   * reports, and every job would send one.
    */
   known(kind: string): KnownKind {
     const { kinds } = this.#read();
@@ -67,12 +80,18 @@ export class DurationBook {
     };
   }
 
-  /** Tells whether hooks were expected for the last 20 tasks that sent a report, and none came. */
+  /**
+   * Tells whether each of the last 20 tasks that expected a hook, and sent a report about its job to this
+   * object, got none.
+   */
   areHooksMissing(): boolean {
     return this.#read().hookless >= HOOKLESS_TASKS;
   }
 
-  /** Stores the report about a job; a report that only repeats that hooks come writes nothing. */
+  /**
+   * Stores the report of a task about its job. A report that only says that a hook has come writes nothing,
+   * unless the tasks before it had got none.
+   */
   add({ end, hasHook }: JobReport): void {
     const { hookless, kinds } = this.#read();
     if (end === null) {

@@ -1,5 +1,5 @@
 const PREFIX = "session:";
-/** Largest number of forgotten sessions that are erased at once. */
+/** Largest number of expired sessions whose entries one logout erases from the storage. */
 const MAX_ERASED = 100;
 
 /**

@@ -140,9 +140,10 @@ export class EntryTable {
   }
 
   /**
-   * Adds a column that a table of an earlier release lacks. A table without `reason` also refuses negative
-   * amounts and is replaced, which only adjustments need. The columns are read once, because every charge has
-   * a value for `booked_by`.
+   * Adds an optional column to a table that an earlier release created without it. The column `booked_by`
+   * is added in place. For `reason` the whole table is replaced, because the old one also refuses the
+   * negative amounts that adjustments need. The columns are read once and remembered, because every charge
+   * has a value for `booked_by`.
    */
   #add(column: OptionalColumn): void {
     this.#optionalColumns ??= new Set(

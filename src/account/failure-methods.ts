@@ -8,13 +8,19 @@ import { ListenMethods } from "./listen-methods.ts";
 import { PollSlots } from "./poll-slots.ts";
 import { type NotedAnswer, type UnclearAnswer, UnclearAnswers } from "./unclear-answers.ts";
 
-/** State of a connection, for `/healthz`. */
+/** State of a connection (a set of credentials for a provider), for `/healthz`. */
 export interface ConnectionState {
   /** Time of the last refusal of its API key, in Unix milliseconds; null when there was none. */
   readonly keyRefusedAt: number | null;
-  /** True when hooks were expected for the last 20 of its tasks that sent a report, and none came. */
+  /**
+   * True when each of the last 20 tasks of the connection that expected a hook, and reported on its job,
+   * got none.
+   */
   readonly areHooksMissing: boolean;
-  /** The last answer to a poll that was not understood; null when there was none. */
+  /**
+   * The last answer of the provider, when it was polled, that the relay did not understand; null when there
+   * was none.
+   */
   readonly unclear: NotedAnswer | null;
 }
 
@@ -46,7 +52,10 @@ export abstract class FailureMethods extends ListenMethods {
     return { keyRefusedAt: this.failures.refusedAt(), areHooksMissing, unclear };
   }
 
-  /** Stores an answer to a poll of this object's connection that was not understood, at most one an hour. */
+  /**
+   * Stores an answer that the provider of this object's connection gave when it was polled and that the
+   * relay did not understand, at most one an hour.
+   */
   noteUnclear(answer: UnclearAnswer): void {
     this.#unclear.note(answer, Date.now());
   }
@@ -81,7 +90,7 @@ export abstract class FailureMethods extends ListenMethods {
 
   /**
    * Adds a task to the digest of callbacks to this object's host that have failed.
-   * @returns true, by which the caller tells a stored task from a failed call.
+   * @returns always true, so that the caller can tell a stored task from a call that failed.
    */
   async noteFailedCallback(host: string, taskId: string, periodMs: number): Promise<true> {
     await this.digest.add(host, taskId, periodMs, Date.now());

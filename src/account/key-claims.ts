@@ -16,7 +16,10 @@ export interface KeyUse extends KeyClaim {
 }
 
 interface StoredClaim extends KeyClaim {
-  /** Day of the last use, in days since 1970-01-01 UTC; null when the key was never looked up here. */
+  /**
+   * Day on which this object was last asked for the owner of the key, in days since 1970-01-01 UTC; null
+   * when it never was.
+   */
   readonly usedDay: number | null;
 }
 
@@ -59,7 +62,10 @@ export class KeyClaims {
     if (this.#read(sha256)?.accountId === accountId) this.#kv.delete(sha256);
   }
 
-  /** Removes the claims of an account to all keys of this object, also to those that its list lacks. */
+  /**
+   * Removes all claims of an account that this object stores, also those to keys that are missing from the
+   * account's list of keys.
+   */
   releaseAll(accountId: string): void {
     const claims = Array.from(this.#kv.list<StoredClaim>());
     for (const [sha256, claim] of claims) {

@@ -3,8 +3,8 @@ import type { AttemptResult } from "../core/record/callback.ts";
 import type { Listeners, ListenerCallback } from "./listeners.ts";
 
 /**
- * Methods of `AccountObject` for the WebSockets of an account's listeners. What they do is in listeners.ts, which
- * is evaluated at the first use.
+ * Methods of `AccountObject` for the WebSockets of an account's listeners, programs that receive its
+ * callbacks. The work is done by listeners.ts, which is evaluated at the first use.
  */
 export abstract class ListenMethods extends DurableObject<object> {
   #listeners: Promise<Listeners> | null = null;

@@ -6,24 +6,35 @@ import { LISTEN_URL } from "../core/url.ts";
 import { type PostRequest, resultOf } from "../outbound/http.ts";
 import { withinTime } from "../timeout.ts";
 
-/** Headers and body of a callback, as texts that no one on the way to the receiver parses. */
+/**
+ * Headers and body of a callback, as texts that the listener passes on to the receiver without parsing them.
+ */
 export type ListenerCallback = Pick<PostRequest, "headers" | "body">;
 
-/** Largest number of listeners of an account; one more takes the place of another one. */
+/** Largest number of connected listeners of an account; when one more connects, another one is disconnected. */
 const MAX_LISTENERS = 10;
-/** Longest message of a listener in characters: 4 KiB of the receiver's answer as JSON, and its headers. */
+/**
+ * Length in characters of the longest message that is accepted from a listener: it has room for 4 KiB of a
+ * receiver's answer as JSON, and for the headers of that answer.
+ */
 const MAX_MESSAGE_CHARS = 32_768;
 /** Code with which a WebSocket is closed for a reason that connecting again does not remove (RFC 6455). */
 const POLICY_VIOLATION = 1008;
 
-/** Headers of an answer that are kept (outbound/http.ts), in characters that `Headers` accepts. */
+/**
+ * Schema of the headers of a receiver's answer that a listener passes back: only those that the relay keeps
+ * (outbound/http.ts), in characters that `Headers` accepts.
+ */
 const AnswerHeaders = z.partialRecord(
   z.enum(["content-type", "retry-after", "location"]),
   z.string().check(z.regex(/^[ -~]*$/)),
 );
 /** Statuses of answers that have no body. */
 const WITHOUT_BODY: readonly number[] = [204, 205, 304];
-/** Message of a listener: what its receiver answered, or why it could not be reached. */
+/**
+ * Schema of a message from a listener: the answer of the HTTP receiver to which it has passed a callback on,
+ * or the reason why the receiver could not be reached.
+ */
 const Answer = z.union([
   z.object({
     id: z.string(),
@@ -34,17 +45,17 @@ const Answer = z.union([
   z.object({ id: z.string(), cause: z.enum(["refused", "tls", "dns", "other"]) }),
 ]);
 
-/** A callback that waits for the answer of a listener. */
+/** A callback that was sent to listeners and has no answer yet. */
 interface Waiting {
-  /** WebSockets of the listeners that can still answer. */
+  /** WebSockets of the listeners from which an answer may still come. */
   readonly sockets: Set<WebSocket>;
   readonly resolve: (result: AttemptResult) => void;
 }
 
 /**
- * The listeners of an account: programs that receive callbacks over a WebSocket and pass them on to a receiver
- * near them. The platform keeps the WebSockets while the object is not in memory, and answers `ping` with `pong`
- * for it.
+ * The listeners of an account: programs that receive its callbacks over a WebSocket and pass each on to an
+ * HTTP receiver that they can reach. The platform keeps the WebSockets while the Durable Object is not in
+ * memory, and answers `ping` with `pong` in its place.
  */
 export class Listeners {
   readonly #state: DurableObjectState;
@@ -55,7 +66,10 @@ export class Listeners {
     this.#state = state;
   }
 
-  /** Accepts another listener, and tells it the name of its account. @param key name of its API key. */
+  /**
+   * Accepts the WebSocket of one more listener, and sends it the name of its account.
+   * @param key name of the API key with which the listener connects.
+   */
   accept(key: string): Response {
     const others = this.#state.getWebSockets();
     if (others.length >= MAX_LISTENERS) {
@@ -70,8 +84,9 @@ export class Listeners {
   }
 
   /**
-   * Sends a callback to all listeners. The first answer of a receiver counts; a listener whose receiver cannot
-   * be reached, or whose connection ends, counts only when no other one answers.
+   * Sends a callback to all listeners of the account, and returns the first answer of a receiver that one
+   * of them passes back. A listener that cannot reach its receiver, or whose connection ends, makes the
+   * attempt fail only when no other listener can still answer.
    */
   async send(callback: ListenerCallback, timeoutMs: number): Promise<AttemptResult> {
     const id = crypto.randomUUID();
@@ -87,7 +102,10 @@ export class Listeners {
     }
   }
 
-  /** Takes a message of a listener; one that is no answer, or whose callback no longer waits, is ignored. */
+  /**
+   * Handles a message from a listener. A message that is no answer, or for which no callback waits any
+   * more, is ignored.
+   */
   async take(socket: WebSocket, message: string | ArrayBuffer): Promise<void> {
     if (typeof message !== "string" || message.length > MAX_MESSAGE_CHARS) return;
     const answer = Answer.safeParse(parseJson(message)).data;
@@ -100,12 +118,18 @@ export class Listeners {
     waiting.resolve(await resultOf(response, LISTEN_URL));
   }
 
-  /** Handles the end of a listener's connection, which then answers nothing more. */
+  /**
+   * Handles the end of a listener's connection: a callback fails when only this listener could still answer
+   * it.
+   */
   lose(socket: WebSocket): void {
     for (const waiting of this.#waiting.values()) lose(waiting, socket, "other");
   }
 
-  /** Disconnects the listeners with an API key that has ended. @param key name of the key; null disconnects all. */
+  /**
+   * Disconnects the listeners that use an API key that was revoked, or all when the account was deleted.
+   * @param key name of the key; null disconnects all.
+   */
   close(key: string | null): void {
     for (const socket of this.#state.getWebSockets(key ?? undefined)) {
       socket.close(POLICY_VIOLATION, "The key was revoked, or the account deleted.");
@@ -123,7 +147,10 @@ function isSent(socket: WebSocket, text: string): boolean {
   }
 }
 
-/** Notes that a listener does not answer; the callback has failed when no other one can. */
+/**
+ * Notes that a listener will not answer a callback; the callback fails when no other listener can still
+ * answer it.
+ */
 function lose({ sockets, resolve }: Waiting, socket: WebSocket, cause: UnreachableCause): void {
   if (!sockets.delete(socket) || sockets.size > 0) return;
   resolve(unansweredAttempt("unreachable", cause));

@@ -52,8 +52,9 @@ export function listenerObject(env: AccountBindings, accountId: string) {
 }
 
 /**
- * Returns the Durable Object of a connection: it stores when the provider refused the API key and how long
- * jobs take, and keeps the polls of all tasks below the provider's rate limit.
+ * Returns the Durable Object of a connection (a set of credentials for a provider): it stores when the
+ * provider refused the API key and how long jobs take, and keeps the polls of all tasks below the provider's
+ * rate limit.
  */
 export function connectionObject(env: AccountBindings, name: string) {
   return objectNamed(env.ACCOUNTS, `connection:${name}`, env);

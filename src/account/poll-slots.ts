@@ -1,6 +1,9 @@
 import { MINUTE_MS, SECOND_MS } from "../core/time.ts";
 
-/** A task whose poll was deferred and that is to ask for the permission again. */
+/**
+ * A task whose poll was deferred, because the limit was reached, and that will ask again for the permission
+ * to poll.
+ */
 interface Waiting {
   readonly likelihood: number;
   /**
@@ -32,7 +35,10 @@ const GRACE_MS = 5 * SECOND_MS;
  * minute.
  */
 export class PollSlots {
-  /** Number of polls still permitted at `#countedAt`; negative after polls that may not be deferred. */
+  /**
+   * Number of polls that were still permitted at the time `#countedAt`; negative after polls that were
+   * permitted beyond the limit, because polls that surely find a result never wait.
+   */
   #free = Infinity;
   #countedAt = 0;
   #lastNumber = 0;
@@ -60,7 +66,10 @@ export class PollSlots {
     return waitMs;
   }
 
-  /** Adds the polls permitted by the time since the last call, and forgets polls not asked for again. */
+  /**
+   * Adds the polls that have become permitted since the last call, and forgets deferred polls whose tasks
+   * did not ask again in time.
+   */
   #count(perMinute: number, now: number): void {
     // The clock may have been put back.
     const passedMs = Math.max(0, now - this.#countedAt);
@@ -72,7 +81,10 @@ export class PollSlots {
     }
   }
 
-  /** Counts the deferred polls with a higher likelihood, or with the same one and an earlier first request. */
+  /**
+   * Counts the deferred polls that come before another one: those that are likelier to find a result, and
+   * those that are equally likely and were asked for earlier.
+   */
   #ahead(likelihood: number, number: number): number {
     const first = [...this.#waiting.values()].filter((each) =>
       each.likelihood === likelihood ? each.number < number : each.likelihood > likelihood,

@@ -1,22 +1,30 @@
 import { HOUR_MS } from "../core/time.ts";
 
-/** An answer of a provider to a poll that was not understood. */
+/** An answer that a provider gave when it was polled, and that the relay did not understand. */
 export interface UnclearAnswer {
   readonly statusCode: number;
-  /** The unknown state that the answer named; null when it named none. */
+  /** The state that the answer named and that the relay does not know; null when the answer named no state. */
   readonly word: string | null;
 }
 
-/** The last stored answer that was not understood, and its time in Unix milliseconds. */
+/**
+ * The last stored answer of a provider that the relay did not understand, with its time in Unix milliseconds.
+ */
 export interface NotedAnswer extends UnclearAnswer {
   readonly at: number;
 }
 
 const UNCLEAR_KEY = "unclear";
-/** Time in milliseconds after a stored answer in which no further one is stored, because a write costs. */
+/**
+ * Time in milliseconds after a stored answer in which no further answer that the relay does not understand is
+ * stored, because each write costs money.
+ */
 export const UNCLEAR_PAUSE_MS = HOUR_MS;
 
-/** Keeps the last answer of a connection's provider that was not understood, at most one an hour. */
+/**
+ * Stores the last answer that the provider of a connection gave to a poll and that the relay did not
+ * understand, at most one an hour.
+ */
 export class UnclearAnswers {
   readonly #kv: SyncKvStorage;
 

@@ -7,9 +7,10 @@ import { invalidRequest, Problem } from "./http/problem.ts";
 import type { AuthenticatedRequest } from "./http/route.ts";
 
 /**
- * Connects a listener of the account that calls, by a WebSocket to the object of the account's listeners.
- * @throws Problem `not_found` when the relay takes no listeners; `invalid_request` when the request does not ask
- * for a WebSocket; `unauthenticated` when the key was revoked within the last minute.
+ * Connects a listener (a program that receives the callbacks of its account over a WebSocket) to the Durable
+ * Object that holds the WebSockets of this account.
+ * @throws Problem `not_found` when the relay takes no listeners; `invalid_request` when the request does not
+ * ask for a WebSocket; `unauthenticated` when the key was revoked within the last minute.
  */
 export async function connectListener({
   request,
@@ -42,5 +43,8 @@ export async function connectListener({
   return new Response(null, { status: 101, webSocket });
 }
 
-/** URL of the request to the object, which handles no other request. */
+/**
+ * URL of the request that hands a listener's WebSocket to the Durable Object. The object does not read the
+ * URL, because it gets no other requests.
+ */
 const LISTENER_URL = "https://relay/v1/listen";

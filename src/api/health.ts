@@ -19,8 +19,8 @@ import { publicRoute } from "./http/route.ts";
  */
 const REFUSAL_SHOWN_MS = 15 * MINUTE_MS;
 /**
- * Time in milliseconds after an answer that was not understood for which `/healthz` shows it: longer than the
- * hour after which the next one is stored.
+ * Time in milliseconds for which `/healthz` shows an answer of a provider that the relay did not understand:
+ * longer than the hour after which the next such answer is stored.
  */
 const UNCLEAR_SHOWN_MS = 2 * HOUR_MS;
 
@@ -52,9 +52,10 @@ export function configurationOf(config: Config, env: Env) {
 }
 
 /**
- * Returns each connection that has an API key with its faults, for `/healthz`. A fault is that the provider
- * has refused the key within the last 15 minutes, or that no hooks come although they are expected. The last
- * answer to a poll that was not understood is a fault too.
+ * Returns each connection (a set of credentials for a provider) that has an API key, with its faults, for
+ * `/healthz`. Its faults are that the provider has refused the key within the last 15 minutes, that no hooks
+ * come although they are expected, and that the relay did not understand an answer to one of its polls within
+ * the last two hours.
  */
 export async function connectionsOf({ connections }: Config, env: Env) {
   const withKey = [...connections.values()].filter(({ key }) => key);
@@ -70,14 +71,17 @@ export async function connectionsOf({ connections }: Config, env: Env) {
   return Object.fromEntries(await Promise.all(entries));
 }
 
-/** Returns the last answer to a poll of a connection that was not understood, unless it is old. */
+/**
+ * Returns the last answer of a connection's provider that the relay did not understand, unless it is older
+ * than two hours.
+ */
 function unclearOf({ unclear }: Pick<ConnectionState, "unclear">) {
   if (unclear === null || Date.now() - unclear.at >= UNCLEAR_SHOWN_MS) return {};
   const { at, statusCode, word } = unclear;
   return { unclear: { at: toSeconds(at), status_code: statusCode, word } };
 }
 
-/** Returns which rate limits are bound, for `/healthz`, by their names. */
+/** Returns for each rate limit whether its binding exists, for `/healthz`, by the name of the limit. */
 function rateLimitsOf(env: Env) {
   return Object.fromEntries(RATE_LIMITS.map((name) => [name, env[name] !== undefined]));
 }

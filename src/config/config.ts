@@ -45,7 +45,10 @@ export interface Config extends Secrets, Placement, IndexConfig, LogSettings {
    * upstream (`SANDBOX`).
    */
   readonly isSandboxOn: boolean;
-  /** States that accounts may have listeners, and tasks with an account the `callback_url` `listen:`. */
+  /**
+   * States that accounts may connect listeners (programs that receive callbacks over a WebSocket), and that
+   * tasks with an account may have the `callback_url` `listen:`, which leads to them.
+   */
   readonly isListenOn: boolean;
   /**
    * URL to which the relay sends notices to the operator, e.g. about a failed callback; null when no URL is

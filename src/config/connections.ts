@@ -112,7 +112,10 @@ function secretIssues(
   return [{ path: own ?? variable, message }];
 }
 
-/** Builds the connection of a checked draft; none without a base URL, which a checked draft always has. */
+/**
+ * Builds the connection that a checked draft describes. Returns none for a draft without a base URL, which
+ * the check does not let pass.
+ */
 function upstreamConnections(draft: Draft, provider: UpstreamProvider): readonly Connection[] {
   const written = draft.entry.base_url ?? provider.baseUrls?.[0];
   if (written === undefined) return [];

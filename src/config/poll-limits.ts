@@ -25,8 +25,8 @@ export function pollLimits(connection: Connection): PollLimits | null {
 }
 
 /**
- * Tells whether a connection can count on hooks. Where only some installations of a provider send hooks, the
- * operator says so with a webhook secret, if they are signed.
+ * Tells whether hooks are expected for the jobs of a connection. Where only some installations of a provider
+ * send hooks, they are expected only if the provider signs them and the operator has set a webhook secret.
  */
 export function areHooksExpected({ provider, webhookSecret }: Connection): boolean {
   const { hooks } = provider;

@@ -8,7 +8,10 @@ import { Variables } from "./variables.ts";
 /** Largest fraction of the letters of a name in which a misspelt name may differ from a known variable. */
 const CLOSE = 1 / 4;
 const CONNECTIONS = /^CONNECTIONS(_\d+)?$/;
-/** Endings of the variables of providers, which other variables have too: only what stands before tells them apart. */
+/**
+ * Pattern of the ends that the variables of many providers share, e.g. `_API_KEY`. Only the part before the
+ * end names the provider.
+ */
 const SHARED = /_(?:API_KEY|BASE_URL|USER_ID|WEBHOOK_KEY|WEBHOOK_SECRET)$/;
 
 const said = new Set<string>();
@@ -58,8 +61,9 @@ function misspelt(vars: object): ConfigIssue[] {
 }
 
 /**
- * Returns in how many letters a name may differ from a known one; 0 for a short name of a provider before the
- * same ending.
+ * Returns in how many letters a name may differ from that of a known variable to count as misspelt: a quarter
+ * of its letters, not counting an end such as `_API_KEY` that several providers share; at least one letter,
+ * unless both names have the same such end.
  */
 function maxDistance(path: string, name: string): number {
   const ending = SHARED.exec(name)?.[0] ?? "";

@@ -16,7 +16,10 @@ interface RefusableForm {
   /** Id of the form, or of its dialog. */
   readonly id: string;
   readonly typed: URLSearchParams;
-  /** Names of the fields of the form; faults of other members are shown beside the button. */
+  /**
+   * Names of the fields of the form. The fault of a field is shown beside it, every other fault beside the
+   * button.
+   */
   readonly fields: readonly string[];
 }
 

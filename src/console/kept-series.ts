@@ -20,7 +20,7 @@ interface Kept {
   readonly countedAt: number | null;
 }
 
-/** Latest series of each range, for each environment of the Worker. Only operators are shown them. */
+/** Latest series of each range, kept for each `env` object of the Worker. Only operators are shown them. */
 const kept = new WeakMap<Env, Map<Range, Kept>>();
 
 /**

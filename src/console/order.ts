@@ -3,8 +3,8 @@ import { requireIdempotencyKey } from "../api/tasks/idempotency-key.ts";
 import type { ViewerVisit } from "./page.ts";
 
 /**
- * Hands an order of a viewer to a route of the API, which checks, books and logs it like a request with the
- * viewer's key.
+ * Passes an order that somebody gives on a page of the console, e.g. to cancel a task, to a route of the API.
+ * The route checks, books and logs it like a request with the key of this viewer.
  * @throws Problem when the route refuses the order.
  */
 export function order(

@@ -9,7 +9,7 @@ import { QueryTimeS } from "../search/filters.ts";
 import { queryIndex, requireIndex } from "../search/query-index.ts";
 
 const DEFAULT_MS = 7 * DAY_MS;
-/** Largest number of tasks that are counted. */
+/** Largest number of an account's tasks that its statistics count; of more tasks, the newest are counted. */
 const MAX_TASKS = 10_000;
 
 export const readAccountStats = queryRoute(

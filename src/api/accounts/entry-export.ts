@@ -33,7 +33,10 @@ export type LedgerRequest = Pick<
 >;
 
 const OWN_COLUMNS = ["kind", "amount", "balance", "reference", "task_id", "reason", "created_at"];
-/** Columns of the CSV for each of its two readers, the account and the operator: the fields of `entryView`. */
+/**
+ * Columns of the CSV export of a ledger, for each kind of reader (the account or the operator): the fields
+ * that `entryView` returns.
+ */
 const COLUMNS = { account: OWN_COLUMNS, operator: [...OWN_COLUMNS, "booked_by"] };
 
 const FORMATS: Readonly<Record<"csv" | "jsonl", Format>> = {

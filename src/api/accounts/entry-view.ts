@@ -12,7 +12,9 @@ const MAX_CURSOR = Number.MAX_SAFE_INTEGER;
  */
 export const EntryCursor = z._default(wholeNumber(1, MAX_CURSOR, "is not a cursor"), MAX_CURSOR);
 
-/** Returns a ledger entry in the form in which the API shows it to the reader. */
+/**
+ * Returns a ledger entry as the API shows it. Only operators see the name of the key that ordered the entry.
+ */
 export function entryView(entry: StoredEntry, reader: Reader) {
   const { kind, reference, amount, balance, taskId, reason, bookedBy, createdAt } = entry;
   return {

@@ -1,7 +1,7 @@
 /**
- * Storage of an API key in two places: the claim of its account, under the hash of the key, and the account's
- * list of keys. A key is claimed first and listed last, and is removed in the same order, so that a request
- * that was interrupted between the two is completed by sending it again.
+ * Stores each API key in two places: under the hash of the key, the account that owns it (its claim); and in
+ * the account's list of keys. A key is claimed first and listed last, and is removed in the same order, so
+ * that a request that was interrupted between the two is completed by sending it again.
  */
 import { mapConcurrently } from "../../map-concurrently.ts";
 import {
@@ -84,8 +84,9 @@ export async function removeKeys(
 }
 
 /**
- * Disconnects the listeners of an account, where there may be any.
- * @param hash of the API key with which they have connected; null disconnects all.
+ * Disconnects the listeners of an account (programs that receive its callbacks over a WebSocket). Does
+ * nothing when the relay takes no listeners.
+ * @param hash hash of the API key with which they have connected; null disconnects all.
  */
 async function closeListeners(env: Env, accountId: string, hash: string | null): Promise<void> {
   const config = configOf(env);

@@ -4,7 +4,10 @@ import { AttemptRequest, Verdict } from "./schemas/verdict.ts";
 
 const SIGNER = { scheme: "v1", age: "current", generation: 1 } as const;
 
-/** Descriptions of the routes by which callbacks are received over a WebSocket, and examined. */
+/**
+ * Descriptions of the routes by which callbacks are received over a WebSocket, the request of a past attempt
+ * is read, and the reason is found why a server refuses a callback.
+ */
 export const DELIVERY_ROUTES = {
   listen: {
     audience: "client",

@@ -18,7 +18,10 @@ export interface Answer {
   readonly content: Readonly<Record<string, Content>>;
   /** Headers of this answer besides those of all answers, and whether it always has them. */
   readonly headers: Readonly<Partial<Record<AnswerHeader, Presence>>>;
-  /** Body of the answer to a status token; absent where it is that of other answers. */
+  /**
+   * Body of the answer to a caller with a status token (the token in the status link of a task) in place of
+   * a key; absent where the body does not differ.
+   */
   readonly forStatusToken?: Content;
 }
 
@@ -51,7 +54,10 @@ export interface RouteDescription {
   readonly request?: RequestDescription;
   /** The answers other than problems, by HTTP status. */
   readonly answers: Readonly<Record<number, Answer>>;
-  /** Codes of the problems with which this route may answer, besides those that all such routes share. */
+  /**
+   * Codes of the problems with which this route may answer, besides those that follow from its access, its
+   * path and whether it takes a body (`problemsOf`).
+   */
   readonly problems: readonly ProblemCode[];
 }
 

@@ -21,7 +21,10 @@ export const PATH_PARAMETERS: Readonly<Record<string, Parameter>> = {
   },
 };
 
-/** Parameter of the routes that a status token opens. */
+/**
+ * Parameter `token` of the routes that take a status token (the token in the status link of a task) in place
+ * of a key.
+ */
 export const STATUS_TOKEN: Parameter = {
   description:
     "Status token of the task, from `status_url`. Not together with the header `Authorization`.",

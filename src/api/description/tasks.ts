@@ -13,7 +13,10 @@ import { limit, LIST_PARAMETERS, STATUS_TOKEN } from "./parameters.ts";
 import { pageOf } from "./schemas/fields.ts";
 import { ListedTask, RegisteredTask, Task, TaskCount, TaskStatus } from "./schemas/task.ts";
 
-/** Header of the answers to a status token. */
+/**
+ * Header of an answer to a caller with a status token (the token in the status link of a task): it lets pages
+ * of other sites read the answer.
+ */
 const LINKED = { "Access-Control-Allow-Origin": "sometimes" } as const;
 
 /** Descriptions of the routes that register, read, redeliver, cancel and erase tasks. */

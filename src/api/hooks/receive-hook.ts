@@ -101,7 +101,10 @@ async function noteRefusal(
   await withTimeout("hook_refused", note, undefined, NOTE_TIMEOUT_MS);
 }
 
-/** Logs a hook URL that the relay did not make, without its token and only where its other parts are known. */
+/**
+ * Logs a request to a hook URL that the relay did not make, without its token. The line names the connection
+ * and the task of the URL only when the connection is configured and the task id is well-formed.
+ */
 function logBadToken({ provider, id }: HookParams, { config }: Runtime): void {
   const isKnown = config.connections.has(provider) && TaskId.safeParse(id).success;
   const line = {

@@ -85,7 +85,10 @@ export function requirePermission(caller: Caller, permission: Permission): Calle
   });
 }
 
-/** Tells whether one of the secrets for events signed the body; a body that cannot be read proves nothing. */
+/**
+ * Tells whether one of the secrets for events signed the body of a request. When the body cannot be read, the
+ * request counts as one with a wrong credential, because its signature cannot be checked.
+ */
 async function isSignedEvent(
   headers: Headers,
   body: () => Promise<Uint8Array<ArrayBuffer>>,
@@ -100,7 +103,7 @@ async function isSignedEvent(
   }
 }
 
-/** Describes the credentials that a request without any has to carry. */
+/** Describes, for the refusal of a request without credentials, which credentials it needs. */
 function requirementOf(permission: Permission): string {
   if (permission === "report") {
     return "An operator key or a Standard Webhooks signature is required.";

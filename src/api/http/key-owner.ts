@@ -91,8 +91,8 @@ function hasKeyLength({ length }: string): boolean {
 }
 
 /**
- * Removes an API key from the caches of this isolate, so that the next request with the key asks the object
- * that knows it.
+ * Removes an API key from the caches of this isolate, so that the next request with the key looks its owner
+ * up in a Durable Object again.
  */
 export function forgetKey(hash: string): void {
   owners.delete(hash);

@@ -6,8 +6,8 @@ import type { Route } from "./route.ts";
 const RETRY_AFTER_S = "2";
 
 /**
- * Error thrown by a Durable Object that is no known failure of the platform, and so most likely a bug of the
- * relay.
+ * Error for a failed call to a Durable Object that is not a known failure of the platform, and so most likely
+ * a bug of the relay.
  */
 class UnknownObjectError extends Error {
   override readonly name = "UnknownObjectError";

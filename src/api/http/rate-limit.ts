@@ -18,13 +18,19 @@ export type AccountLimit = Exclude<RateLimitName, "LIMIT_REFUSALS">;
  */
 const RETRY_AFTER_S = 60;
 
-/** Longest time in milliseconds that a request waits for a rate limit, which counts in memory nearby. */
+/**
+ * Longest time in milliseconds that a request waits for the answer of a rate limit, which normally comes at
+ * once, because the limit counts in the memory of the same location.
+ */
 const TIMEOUT_MS = SECOND_MS / 2;
 
 /** Name under which the requests without an address of their sender are counted together. */
 const NO_ADDRESS = "unknown";
 
-/** Subjects about which this isolate has written a log line within the last minute, and so writes no other. */
+/**
+ * What this isolate has logged about rate limits within the last minute (a limit with the account or address
+ * that reached it, or a limit that gave no answer), so that each is logged at most once a minute.
+ */
 const recentLines = isolateCache<true>();
 
 /**
@@ -53,8 +59,8 @@ export async function countFailedCredential(headers: Headers, env: Env): Promise
 }
 
 /**
- * Counts one request under a key and tells whether the limit still permits it. A binding that is missing,
- * fails or does not answer in time limits nothing.
+ * Counts one request of an account or an IP address (the key), and tells whether the limit still permits it.
+ * A binding that is missing, fails or does not answer in time limits nothing.
  */
 async function isWithin(limit: RateLimitName, key: string, env: Env): Promise<boolean> {
   const binding = env[limit];

@@ -32,7 +32,10 @@ export interface Route<Id extends string = string> {
   readonly dryRunAccess?: Permission;
   /** Rate limit that counts the requests of accounts to this route; absent where none does. */
   readonly rateLimit?: AccountLimit;
-  /** States that a status token opens the route too, also to pages of other sites; absent for other routes. */
+  /**
+   * States that the route also takes a status token (the token in the status link of a task) in place of a
+   * key, and then lets pages of other sites read the answer; absent for other routes.
+   */
   readonly takesStatusToken?: true;
   /** Schema of the query; null for a public route, which ignores its query. */
   readonly query: z.ZodMiniObject | null;
@@ -44,8 +47,8 @@ export interface Route<Id extends string = string> {
 export interface ProtectedRoute<Id extends string = string> extends Route<Id> {
   readonly access: Permission;
   /**
-   * Handles a request whose sender has been authenticated in another way than by its headers, e.g. by a
-   * service binding. Everything else is checked as `handle` checks it.
+   * Handles a request from a caller who has been authenticated in another way than by the headers of the
+   * request, e.g. by a service binding. Permission, path, query and body are checked as by `handle`.
    */
   readonly handleFrom: (caller: Caller, call: RouteRequest<Params>) => Promise<Response>;
 }

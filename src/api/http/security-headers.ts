@@ -16,9 +16,9 @@ export const SECURITY_HEADERS = Object.entries({
 });
 
 /**
- * Headers of an answer that has no others of these names. Nothing may keep the answer, because two users may
- * share a browser cache. With the referrer policy `no-referrer`, a browser would send the forms of the console
- * without the origin that they come from.
+ * Headers that every answer gets unless it has other values for them. Browsers and proxies must not store an
+ * answer, because two users may share a browser cache. The referrer policy is not `no-referrer`, because a
+ * browser would then send the forms of the console without the origin that they come from.
  */
 export const DEFAULT_HEADERS = Object.entries({
   "Cache-Control": "no-store",

@@ -3,12 +3,18 @@ import type { HourCount } from "../../index-db/hourly-counts.ts";
 import type { Found, TroubledTask } from "../../index-db/troubled-tasks.ts";
 import type { RecentCounts } from "./recent-counts.ts";
 
-/** Failures as the index has them: the counts of the last day, and tasks in trouble. */
+/**
+ * What the index knows about failing callbacks: the counts of the last day, the newest failed callbacks, and
+ * the unsettled tasks that are expected to change first.
+ */
 export interface Failures {
   readonly counts: RecentCounts;
-  /** Failed callbacks of the newest tasks. */
+  /** The newest tasks whose callback has failed, up to a limit. */
   readonly failed: Found;
-  /** Unsettled tasks that should change next. */
+  /**
+   * The unsettled tasks that are expected to change first (by an attempt, a refund or the deadline), up to
+   * a limit.
+   */
   readonly next: Found;
 }
 

@@ -16,7 +16,9 @@ const HOURS = 24;
 const MAX_ACCOUNTS = 20;
 const MAX_KINDS = 20;
 
-/** Row of a host: its callbacks of the last 24 hours, and whether it fails at present. */
+/**
+ * A receiver's host in a list of hosts: its callbacks of the last 24 hours, and whether it fails at present.
+ */
 export type HostView = ReturnType<typeof hostView>;
 
 /**
@@ -98,7 +100,10 @@ function worstFirst(a: HostView, b: HostView): number {
   return order === 0 ? (a.host < b.host ? -1 : 1) : order;
 }
 
-/** Returns the window of the counts and its 24 hours, in Unix seconds, which all views of hosts share. */
+/**
+ * Returns the range of time that the counts of all hosts cover, the time of the last count, and the
+ * beginnings of the last 24 hours, in Unix seconds.
+ */
 export function windowView({ since, until, countedAt }: Failures["counts"]) {
   return {
     since: toSeconds(since),

@@ -30,7 +30,10 @@ export const listTasksRoute = queryRoute(
   },
 );
 
-/** The caller that lists tasks, with the relay's configuration, keys and bindings. */
+/**
+ * The parts of a request that a list of tasks needs: its caller, and the relay's configuration, keys and
+ * bindings.
+ */
 export type Reading = Pick<AuthenticatedRequest<unknown>, "env" | "runtime" | "caller">;
 
 /**

@@ -14,14 +14,17 @@ import { failuresOf, hostViews, viewer, windowView } from "./host-views.ts";
 import { queryIndex, requireIndex } from "./query-index.ts";
 import { type RecentCounts, recentCounts } from "./recent-counts.ts";
 
-/** Largest number of tasks of each kind (failed, unsettled) whose rows are read; D1 bills two rows for each. */
+/**
+ * Largest number of tasks with a failed callback, and of unsettled tasks, that a list of hosts reads from the
+ * index; D1 bills two rows for each.
+ */
 const MAX_TASKS = 1_000;
 /**
- * Smaller limit in place of `MAX_TASKS` when a list was made from the same counts before: open pages repeat
- * the request.
+ * Limit in place of `MAX_TASKS` for a further list of hosts from the same hourly counts, because a page that
+ * stays open asks for the list again and again.
  */
 const FEW_TASKS = 50;
-/** Counts of recent hours from which a list of hosts was made before. */
+/** Hourly counts from which this isolate has made a list of hosts already. */
 const searched = new WeakSet<RecentCounts>();
 /**
  * Largest number of the newest failed callbacks, or of the newest tasks, that are searched for those of one
@@ -31,7 +34,10 @@ const MAX_ENTRIES = 2_000;
 /** Name under which the counts of an hour sum up the hosts that have no count of their own. */
 const OTHERS = "*";
 
-/** Returns every host to which callbacks go, with its last 24 hours, the worst first. */
+/**
+ * Returns every host to which callbacks go, with its callbacks of the last 24 hours; those that fail at
+ * present come first.
+ */
 export async function allHosts(env: Env, shards: Shards) {
   const now = Date.now();
   const counts = await queryIndex(() => recentCounts(env, shards, now));

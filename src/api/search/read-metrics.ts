@@ -23,8 +23,8 @@ interface Known {
 }
 
 /**
- * Statistics that were computed last, for each environment of the Worker. All callers get the same answer,
- * because only operators may read it.
+ * Statistics that were computed last, one for each `env` object of the Worker. All callers get the same
+ * answer, because only operators may read it.
  */
 const cached = new WeakMap<Env, Known>();
 

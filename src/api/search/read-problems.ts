@@ -15,9 +15,12 @@ import { troublesOf } from "./troubles/troubles.ts";
 
 /** Time in milliseconds for which the answer is kept in memory, because several pages may ask for it. */
 const KEEP_MS = 10 * SECOND_MS;
-/** Largest number of unsettled tasks that are counted. */
+/** Largest number of unsettled tasks that are counted for the answer, which says when there may be more. */
 const MAX_OPEN = 500;
-/** Largest number of tasks of each kind (failed, unsettled) whose rows are read; D1 bills two rows for each. */
+/**
+ * Largest number of tasks with a failed callback, and of unsettled tasks, that are read from the index to
+ * find problems; D1 bills two rows for each.
+ */
 const MAX_TASKS = 110;
 
 interface Known {
@@ -25,10 +28,13 @@ interface Known {
   readonly at: number;
 }
 
-/** Answers that were computed last, for each environment of the Worker; only operators get them. */
+/** Answers that were computed last, one for each `env` object of the Worker; only operators get them. */
 const cached = new WeakMap<Env, Known>();
 
-/** Returns the problems of the relay at present, and the numbers of tasks with work to do. */
+/**
+ * Returns the problems of the relay at present, and how many tasks are unsettled, overdue, sending their
+ * callback or waiting for their refund.
+ */
 export async function presentProblems(env: Env, config: Config) {
   const now = Date.now();
   let known = cached.get(env);
@@ -79,7 +85,10 @@ function viewOf(facts: Facts) {
   };
 }
 
-/** Returns the numbers of tasks with work to do; `is_capped` says that there may be more. */
+/**
+ * Returns how many tasks are unsettled, overdue, sending their callback or waiting for their refund;
+ * `is_capped` says that there may be more.
+ */
 function nowView({ open, next }: IndexFacts, now: number) {
   const sending = next.tasks.filter(
     (task) => task.callback === "sending" && !isRefunding(task, now),

@@ -5,14 +5,23 @@ import type { Shards } from "../../index-db/shards.ts";
 
 /** Number of hours that the counts cover: the one that has begun, and the 24 before it. */
 const HOURS = 25;
-/** Time in milliseconds for which the counts are used without asking for newer ones. */
+/**
+ * Time in milliseconds for which the cached counts are used without checking whether the cron trigger has
+ * counted again.
+ */
 const KEEP_MS = 30 * SECOND_MS;
-/** Time in milliseconds after which the counts are read again although no newer ones are known. */
+/**
+ * Age in milliseconds from which the cached counts are read again even if the cron trigger has found nothing
+ * new to count since.
+ */
 const MAX_AGE_MS = 10 * MINUTE_MS;
 
 /** Counts of the tasks of the last 24 hours and of the hour that has begun. */
 export interface RecentCounts extends HourlyCounts {
-  /** Time at which the cron trigger last found something new to count, in Unix milliseconds; null before. */
+  /**
+   * Time at which the cron trigger last found something new to count, in Unix milliseconds; null when it
+   * never has.
+   */
   readonly countedAt: number | null;
 }
 
@@ -22,7 +31,7 @@ interface Known {
   readonly checkedAt: number;
 }
 
-/** Counts that were read last, for each environment of the Worker; only operators get them. */
+/** Counts that were read last, one for each `env` object of the Worker; only operators get them. */
 const cached = new WeakMap<Env, Known>();
 
 /**

@@ -64,7 +64,10 @@ export async function redeliverPage(
   };
 }
 
-/** Counts the effects that an order had on the tasks, or would have. */
+/**
+ * Counts on how many tasks an order of redeliveries started an attempt, and how many it skipped, by reason.
+ * @param isOrdered false when the order was only simulated, so that no attempt has started.
+ */
 export function countedEffects(effects: readonly Effect[], isOrdered: boolean) {
   const skipped = effects.filter((effect) => effect !== "started");
   return {
@@ -75,7 +78,7 @@ export function countedEffects(effects: readonly Effect[], isOrdered: boolean) {
   };
 }
 
-/** Effect of an order on one task: `started`, or the reason why the task is skipped. */
+/** Effect of a redelivery order on one task: `started`, or the reason why the task is skipped. */
 type Effect = "started" | "already_ordered" | "unreachable" | Refusal["code"];
 
 /**
@@ -100,7 +103,10 @@ export async function redeliverTasks(
   );
 }
 
-/** Returns the effect that an order would have on a task, by its row in the index. */
+/**
+ * Returns the effect that a redelivery order would have on a task, as far as the task's row in the index
+ * shows.
+ */
 function expectedOf({ callback }: ListedTask): Effect {
   switch (callback) {
     case null:

@@ -19,7 +19,7 @@ import { taskClient } from "./task-client.ts";
 
 type Call = Parameters<Route["handle"]>[0];
 
-/** A route that takes a status token. */
+/** A route that takes a status token (the token in the status link of a task) as well as a key. */
 interface Linked<Q extends z.ZodMiniObject> {
   readonly query: Q;
   readonly answer: AnswerReader<z.output<Q>>;

@@ -17,7 +17,7 @@ export interface AttemptRequest {
    * the public URL have changed or the request is signed freshly; null when it is not known.
    */
   readonly exact: boolean | null;
-  /** Secrets and keys of the signatures, in the order of the header. */
+  /** Names of the secrets and keys that make the signatures, in the order of the signatures in the header. */
   readonly signed_by: readonly SignerName[];
 }
 
@@ -48,7 +48,10 @@ export async function requestOf(
   };
 }
 
-/** Returns the secrets and keys that sign a callback, named by the present generation of its account. */
+/**
+ * Returns the secrets and keys that sign a callback. The names of an account's secrets (current, next or
+ * previous) refer to the secret that is current now, which may have been rotated since the task was made.
+ */
 export async function signersOfMessage(
   { account }: Pick<CallbackFacts["message"], "account">,
   { config, keyring }: Runtime,

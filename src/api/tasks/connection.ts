@@ -27,7 +27,10 @@ export function requireConnection(name: string, { connections }: Config): Connec
   return connection;
 }
 
-/** Names the variables without which a provider cannot be named; null for an unknown provider. */
+/**
+ * Returns the names of the variables that must be set before a task can use this provider; null for an
+ * unknown provider.
+ */
 function neededBy(name: string): string | null {
   if (SIMULATED_PROVIDERS.some((provider) => provider.name === name)) return "SANDBOX=true";
   const { key, baseUrl } = PROVIDERS.get(name)?.variables ?? {};

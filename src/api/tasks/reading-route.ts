@@ -6,7 +6,7 @@ import type { TaskReply } from "../../task-object/reply.ts";
 import { type ProtectedRoute, queryRoute, type RouteRequest } from "../http/route.ts";
 import { taskClient } from "./task-client.ts";
 
-/** Schema of the parameter `token`, which answer-token.ts checks. */
+/** Schema of the query parameter `token`, the status token of a task, which answer-token.ts checks. */
 export const StatusToken = z.optional(z.string());
 
 /** A request of somebody who may read the task. */

@@ -5,7 +5,7 @@ import { Problem, unknownTask } from "../http/problem.ts";
 import { taskClient } from "./task-client.ts";
 
 /**
- * Returns what the requests of a task's callback are computed from.
+ * Returns the stored data of a task's callback, from which the requests of its attempts are computed again.
  * @throws Problem `unknown_task`; `task_open` while there is no callback yet; `no_callback` when the task has
  * no URL for one.
  */

@@ -36,7 +36,10 @@ export async function eventStream({ request, read }: Reading<unknown>): Promise<
   });
 }
 
-/** Makes a stream that asks for each piece when the client can take it, and for none once the client is gone. */
+/**
+ * Makes a stream that asks the generator for the next piece only when the client can receive it, and that
+ * ends the generator when the client is gone.
+ */
 function streamOf(pieces: AsyncGenerator<Bytes, void>): ReadableStream<Bytes> {
   return new ReadableStream<Bytes>(
     {
@@ -77,7 +80,10 @@ async function* eventsOf(
   }
 }
 
-/** Reads the task; returns `known` while it cannot be read, because browsers give up after an answer 503. */
+/**
+ * Reads the task again; returns `known`, the state that was read before, while the task cannot be read. If
+ * the stream broke off instead, browsers would connect again, get an answer 503 and give up.
+ */
 async function readAgain(
   read: Reading<unknown>["read"],
   known: TaskReply,

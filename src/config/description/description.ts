@@ -16,7 +16,10 @@ export interface NumberRange {
 export interface VariableDescription {
   /** Value that has the same effect as leaving the variable out; null when no value has. */
   readonly fallback: string | null;
-  /** State without the variable when `fallback` does not say it, e.g. `required` or `derived`. */
+  /**
+   * Word for what holds while the variable is not set, where `fallback` cannot state it: e.g. `required`
+   * when the relay does not work without it, or `derived` when the value is derived from another secret.
+   */
   readonly without?: string;
   /** The words or the numbers that the variable takes, or its form in words. */
   readonly values: readonly string[] | NumberRange | string;

@@ -1,6 +1,6 @@
 import type { Descriptions } from "./description.ts";
 
-/** Descriptions of the secrets. The newest value of each stands first. */
+/** Descriptions of the secrets. In a secret that can contain several values, the newest stands first. */
 export const SECRETS = {
   RELAY_SECRET: {
     fallback: null,

@@ -28,7 +28,7 @@ const ResponseExcerpt = maybe(
   "At most 1 KiB of the receiver's answer. Only operators see it.",
 );
 
-/** The request of a callback. */
+/** Members that describe the HTTP request of a callback: its method, URL, headers and body. */
 export const SENT_FIELDS = {
   method: z.literal("POST"),
   url: z.string(),

@@ -8,11 +8,17 @@ interface ConnectionFaults {
   /** Time of the last refusal of the API key, in Unix seconds; null when there was none lately. */
   readonly keyRefusedAt: number | null;
   readonly areHooksMissing: boolean;
-  /** Time of the last answer to a poll that was not understood, in Unix seconds; null when there was none lately. */
+  /**
+   * Time of the last answer of the provider that the relay did not understand, in Unix seconds; null when
+   * there was none lately.
+   */
   readonly unclearAt: number | null;
 }
 
-/** Facts from which the rules find problems. */
+/**
+ * What the relay knows about its settings, its connections and its tasks, from which the rules in troubles.ts
+ * find its present problems.
+ */
 export interface Facts {
   /** Current time, in Unix milliseconds. */
   readonly now: number;

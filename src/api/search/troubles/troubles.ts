@@ -16,7 +16,10 @@ const LAG_MS = MINUTE_MS;
 const HEALTH = [get("inspect", "/healthz")];
 const STATS = [get("inspect", "/v1/stats")];
 
-/** The rules, by the kind of problem that each finds. */
+/**
+ * The functions that find the present problems of the relay (its rules), by the kind of problem that each
+ * finds.
+ */
 const RULES = {
   host_failing: hostFailing,
   key_refused: keyRefused,
@@ -91,7 +94,7 @@ function paused({ isPaused }: Facts): readonly Trouble[] {
   return isPaused ? [trouble(fields)] : [];
 }
 
-/** Finds doubtful settings; that the relay is paused is a problem of its own. */
+/** Finds doubtful settings. `PAUSED` is left out, because another rule finds that the relay is paused. */
 function configuration({ warnings }: Facts): readonly Trouble[] {
   return warnings
     .filter(({ path }) => path !== "PAUSED")
