@@ -72,8 +72,8 @@ export function viewerPage<Path extends string>(
 }
 
 /**
- * Declares a change that viewers with this permission order with a form. A form of another site is refused
- * before anything is read.
+ * Declares the handler of a form by which viewers with this permission change something. A form that was sent
+ * from another site is refused before its fields are read.
  */
 export function formAction<Path extends string>(
   path: Path,

@@ -20,7 +20,7 @@ const PREFIX = /^(account|host|model|job):\s*(\S.*)$/i;
 export type SearchTarget =
   | { readonly kind: "task"; readonly id: string }
   | { readonly kind: "host" | "account" | "model" | "job"; readonly name: string }
-  /** Plain word: the name of an account or, if there is no such account, of a model. */
+  /** A single word: the name of an account or, if there is no such account, of a model. */
   | { readonly kind: "word"; readonly name: string };
 
 /**
@@ -50,7 +50,10 @@ function prefixed(prefix: string, name: string): SearchTarget {
   return { kind: "host", name: name.toLowerCase() };
 }
 
-/** Returns the path of the page that a search leads to; a word leads to the tasks of that model. */
+/**
+ * Returns the path of the page to which a search leads; for a single word, the list of the tasks of the model
+ * with this name.
+ */
 export function searchPath(target: SearchTarget): string {
   switch (target.kind) {
     case "task":

@@ -3,9 +3,12 @@ import { FILTER_NAMES } from "./task-parameters.ts";
 
 /** Path of the page that sends callbacks again. */
 export const SEND_AGAIN = "/redeliveries";
-/** Largest number of tasks that are counted before a run. */
+/** Largest number of tasks that are counted before their callbacks are sent again. */
 export const MAX_COUNTED = 10_000;
-/** Numbers of callbacks that a run can send in one step. */
+/**
+ * The numbers of callbacks that a run (sending many callbacks again) can send in one step; the viewer selects
+ * one.
+ */
 export const PACES = [10, 25, 50] as const;
 
 const REASONS: Readonly<Record<string, string>> = {
@@ -31,11 +34,11 @@ export function reasonsText(counts: Readonly<Record<string, number>>): string {
 export interface Run {
   readonly id: string;
   readonly pace: number;
-  /** Number of tasks that were counted before the run. */
+  /** Number of tasks that were counted before the run started. */
   readonly total: number;
   readonly started: number;
   readonly skipped: Readonly<Record<string, number>>;
-  /** Position after which the run goes on; empty at its beginning. */
+  /** Cursor after which the run continues in the list of tasks; empty at its beginning. */
   readonly cursor: string;
   readonly isDone: boolean;
   /**
@@ -47,7 +50,10 @@ export interface Run {
 
 const UUID = /^[0-9a-f-]{36}$/;
 
-/** Reads the run from the URL of its page or from its form; null when they name none. */
+/**
+ * Reads the state of a run (sending many callbacks again) from the URL of its page or from its form; null when
+ * they contain none.
+ */
 export function readRun(search: URLSearchParams): Run | null {
   const id = search.get("run") ?? "";
   if (!UUID.test(id)) return null;
@@ -71,7 +77,9 @@ function numberOf(text: string | null): number {
   return /^\d{1,9}$/.test(text ?? "") ? Number(text) : 0;
 }
 
-/** Writes a run with its filters as the parameters of its page. */
+/**
+ * Writes the state of a run (sending many callbacks again) and its filters as the query parameters of its page.
+ */
 export function runParameters(filters: URLSearchParams, run: Run): URLSearchParams {
   const skipped = Object.entries(run.skipped).map(([reason, count]) => `${reason}:${count}`);
   const values: Readonly<Record<string, string>> = {
@@ -89,7 +97,7 @@ export function runParameters(filters: URLSearchParams, run: Run): URLSearchPara
   return all;
 }
 
-/** Returns the filters among the parameters of a run. */
+/** Returns only those parameters that are filters of a list of tasks. */
 export function filtersIn(search: URLSearchParams): URLSearchParams {
   const filters = new URLSearchParams();
   for (const name of FILTER_NAMES) {
@@ -99,15 +107,18 @@ export function filtersIn(search: URLSearchParams): URLSearchParams {
   return filters;
 }
 
-/** Returns a run over this many tasks that has not ordered anything yet. */
+/**
+ * Returns the initial state of a run that sends the callbacks of this many tasks again; it has sent none yet.
+ */
 export function newRun(id: string, total: number): Run {
   const nothing = { started: 0, skipped: {}, cursor: "", isDone: false, waitS: 0 };
   return { id, pace: PACES[0], total, ...nothing };
 }
 
 /**
- * Returns the run after one page of it was ordered. A task that already had the order got it from an earlier
- * submission of the same form, whose answer the browser did not receive.
+ * Returns the state of a run (sending many callbacks again) after one of its steps. Tasks whose redelivery this
+ * step had ordered already count as sent: the browser has submitted the same form before, but did not receive
+ * the answer.
  */
 export function advanced(run: Run, page: Awaited<ReturnType<typeof redeliverPage>>): Run {
   const { already_ordered: repeated = 0, ...reasons } = page.skipped_because;

@@ -31,7 +31,7 @@ export async function sessionText(session: Session, keys: readonly CryptoKey[]):
   return `${content}.${toBase64Url(await signWithNewest(keys, bytesOf(content)))}`;
 }
 
-/** Reads a session; null when none of `keys` has made the text. */
+/** Reads a session from its text; null when the text is malformed, or its HMAC was made with none of `keys`. */
 export async function sessionIn(text: string, keys: readonly CryptoKey[]): Promise<Session | null> {
   const [, id = "", startedAt = "", renewedAt = "", hash = "", account = "", mac = ""] =
     TEXT.exec(text) ?? [];

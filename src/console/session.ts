@@ -27,7 +27,7 @@ export interface Visitor {
 
 const NAME = "task-relay-session";
 
-/** Sessions of which this isolate has learnt within the last minute that they have not been ended, by name. */
+/** Names of sessions that, as this isolate has learned within the last minute, have not been ended. */
 const live = isolateCache<true>();
 
 /** Starts the session of somebody who has shown a valid key. @returns the `Set-Cookie` header. */
@@ -77,7 +77,10 @@ export async function visitorOf(
   return viewer === null ? null : { viewer, renewal: null };
 }
 
-/** Identifies the viewer by the session cookie; null when it is missing, invalid, expired or its key is gone. */
+/**
+ * Identifies the viewer by the session cookie; null when it is missing, invalid or expired, or when the key of
+ * the login was removed.
+ */
 export async function sessionVisitorOf(
   request: Request,
   runtime: Runtime,

@@ -7,7 +7,10 @@ import { Problem } from "../api/http/problem.ts";
 import { hasSession } from "./session.ts";
 import { SECOND_MS } from "../core/time.ts";
 
-/** Cookie of a browser that has been answered with `bounce`, which prevents a loop of such answers. */
+/**
+ * Cookie of a browser that was sent a page which reloads itself, so that it is not sent such a page again and
+ * again.
+ */
 const BOUNCED = "task-relay-bounced";
 const BOUNCED_MS = 10 * SECOND_MS;
 
@@ -15,8 +18,9 @@ const BOUNCED_MS = 10 * SECOND_MS;
 const REFRESH_HEADER = "X-Refresh";
 
 /**
- * Answers to a request for a page by somebody who is not logged in: to a refresh, with a fragment that the page
- * shows above its data; to a link on another site, with a page that asks again; else with the way to the login.
+ * Answers to a request for a page by somebody who is not logged in. The refresh of an open page gets a message,
+ * which that page shows above its data. A visitor who follows a link on another site gets a page that reloads
+ * itself, because the browser holds back the session cookie at first. All others are redirected to the login.
  * @throws Problem `unauthenticated` for a form.
  */
 export async function strangerAnswer(request: Request): Promise<Response> {

@@ -7,7 +7,10 @@ export const RANGES: Readonly<Record<string, number>> = {
   "7d": 7 * DAY_MS,
 };
 
-/** Time in milliseconds within which a task is searched by its upstream job, unless the URL says another. */
+/**
+ * Largest age in milliseconds of the tasks that are searched by the id of their upstream job, unless the URL
+ * names a range or a start.
+ */
 const JOB_RANGE_MS = 28 * DAY_MS;
 
 /** Filters of a list of tasks, by the names that the API gives its parameters. */

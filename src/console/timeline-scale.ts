@@ -4,16 +4,18 @@ import { durationText } from "./format.ts";
 export const WIDTH = 1000;
 const LEFT = 8;
 const RIGHT = 992;
-/** Width of a break in the axis, between two series or inside a segment. */
+/** Width of a break, at which the axis leaves time out: between two stretches of time or inside one. */
 const BREAK = 74;
 /** Smallest width of an attempt, so that one of a few milliseconds can be seen. */
 export const MIN_BAR = 7;
-/** Fraction of a segment's time from which a gap within the segment is compressed. */
+/** Fraction of a stretch's time that its longest gap must take at least to be drawn shorter than it is. */
 const LONG_GAP = 0.8;
-/** Fraction of the segment's width that a compressed gap keeps. */
+/** Smallest fraction of a stretch's width that a shortened gap takes. */
 const SHORTENED = 0.3;
 
-/** One stretch of time on the axis: the work of the upstream, or one series of attempts. */
+/**
+ * One stretch of time on the axis of a task's timeline: the work of the upstream, or one series of attempts.
+ */
 export interface Stretch {
   readonly title: string;
   /** Times at which something happens, in Unix milliseconds, ascending. */
@@ -25,7 +27,7 @@ export interface Stretch {
   readonly isCompressed: boolean;
 }
 
-/** A stretch with its place in the drawing. */
+/** A stretch of time (the work of the upstream, or one series of attempts) with its place in the drawing. */
 export interface Segment {
   readonly title: string;
   readonly from: number;
@@ -40,7 +42,7 @@ export interface Break {
   readonly text: string;
 }
 
-/** A segment with a function that converts times to places in it. */
+/** A stretch of time with its place in the drawing, and a function that converts its times to places. */
 export interface Placed extends Segment {
   readonly xOf: (at: number) => number;
   readonly stations: readonly number[];
@@ -114,7 +116,7 @@ function longestGap(stations: readonly number[]) {
     }, null);
 }
 
-/** Returns the lengths of the gaps between segments that do not follow each other directly. */
+/** Returns the gaps of more than a second between successive stretches of the drawing, with their lengths. */
 export function between(segments: readonly Placed[]): readonly Break[] {
   return segments.slice(1).flatMap((segment, index) => {
     const before = segments[index];

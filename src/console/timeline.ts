@@ -171,8 +171,8 @@ function barOf(attempt: AttemptFacts, segment: Placed, facts: TaskFacts, now: nu
 }
 
 /**
- * Describes the lateness of an attempt: the first one counts from the result, the others from their planned
- * time.
+ * Describes the lateness of an attempt: for the first attempt the time since the result was accepted, for the
+ * others the time since they were planned to start.
  */
 export function latenessText(
   { number, dueAt, startedAt }: Pick<AttemptFacts, "number" | "dueAt" | "startedAt">,

@@ -71,7 +71,11 @@ export function curlOf({ headers, body, url: own }: AttemptRequest, url = own): 
   return [`curl -gi ${quoted(url)}`, ...options, `  --data-binary ${quoted(body)}`].join(" \\\n");
 }
 
-/** Writes a request in the form in which it is sent by HTTP; the host of a listener's receiver is not known. */
+/**
+ * Writes a request as HTTP text. The header `Host` is missing when a listener (a program that receives
+ * callbacks over a WebSocket) got the request, because the relay does not know to which host the listener
+ * passes it.
+ */
 export function wireOf({ url, headers, body }: AttemptRequest): string {
   const { host, pathname, search } = new URL(url);
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`);

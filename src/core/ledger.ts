@@ -95,8 +95,9 @@ function post(balance: number, known: Entry | null, wanted: Omit<Entry, "balance
 }
 
 /**
- * Returns the limit that the balance after an entry passes. Refunds have no limit: a charge is refunded
- * whatever the balance is. Null means that no limit is passed.
+ * Returns the reason why an entry is refused for the balance after it: too small for a charge, or beyond the
+ * largest balance for a grant or an adjustment. Null when it is not refused; a refund never is, because a
+ * charge is refunded whatever the balance is.
  */
 function limitPassed({ kind, amount, balance }: Entry): LedgerRefusal | null {
   switch (kind) {

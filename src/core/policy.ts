@@ -46,8 +46,8 @@ export interface Policy extends Settings {
    */
   readonly askedAt: number;
   /**
-   * Time in Unix milliseconds before which the job is not polled, because its connection has made as many
-   * polls as the provider permits; 0 when it has not. The time is kept in memory.
+   * Time in Unix milliseconds before which the job is not polled, because its connection to the provider was
+   * polled as often as the provider permits; 0 when that is not so. The time is kept in memory.
    */
   readonly pollDeferredTo: number;
 }

@@ -7,7 +7,10 @@ import { Hostile } from "../parts/hostile.tsx";
 import { Panel } from "../parts/page-head.tsx";
 import { Ago } from "../parts/time.tsx";
 
-/** A task whose callback shows how the host fails; the callback is null when the task no longer exists. */
+/**
+ * A task whose callback is shown as an example of how a host fails; the callback is null when the task no
+ * longer exists.
+ */
 export interface Sample {
   readonly id: string;
   readonly callback: SampleCallback | null;

@@ -6,29 +6,34 @@ import { Panel } from "../parts/page-head.tsx";
 import { reasonsText } from "../send-again.ts";
 import { StartForm } from "./send-again-parts.tsx";
 
-/** The three steps from a failing host to delivered callbacks, and the results of those already taken. */
+/**
+ * The three steps from a failing host to delivered callbacks (send a test, send one failed callback again, send
+ * all again), with the results of those already taken.
+ */
 export interface Steps {
   readonly host: string;
-  /** URL to which a test is sent; empty when no URL is known. */
+  /** URL to which a test callback is sent; empty when no URL is known. */
   readonly url: string;
-  /** Id of a task whose callback has failed, for the second step; null when none is known. */
+  /** Id of a task whose failed callback is sent again as the second step; null when none is known. */
   readonly task: string | null;
   /** Number of failed callbacks. */
   readonly failed: number;
   readonly tested: Tested | null;
   readonly sent: { readonly id: string; readonly callback: SampleCallback | null } | null;
-  /** Reason why the last order was refused; null when none was refused. */
+  /**
+   * Reason why the test or redelivery that the viewer has just ordered was refused; null when none was refused.
+   */
   readonly refusal: string | null;
   /**
-   * Numbers of callbacks that a run over all failed ones would send and skip; null until one callback was
-   * delivered.
+   * Numbers of callbacks that would be sent and skipped if all failed ones were sent again; null until the
+   * redelivery of a single one has succeeded.
    */
   readonly expected: Awaited<ReturnType<typeof redeliverPage>> | null;
 }
 
 /**
- * Section with three steps: send a test, send one callback again, send all again. The next step is
- * highlighted.
+ * Section with three steps: send a test callback, send one failed callback again, send all failed callbacks
+ * again. The button of the next step is highlighted.
  */
 export function HostSteps(steps: Steps) {
   const { tested, sent } = steps;

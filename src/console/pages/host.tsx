@@ -42,9 +42,9 @@ export const sendOneAgain = formAction("/hosts/{host}/one", "operate", async (vi
   return showHost(visit, { ...NOTHING, sent: { id, callback: value }, refusal });
 });
 
-/** Results of the forms of the page. */
+/** Results of the actions that the viewer has just ordered with the forms of a host's page. */
 interface Done extends Pick<Steps, "tested" | "sent" | "refusal"> {
-  /** URL to which a test was sent; null when none was sent. */
+  /** URL that was entered for a test callback; null when no test was ordered. */
   readonly url: string | null;
 }
 
@@ -99,8 +99,9 @@ async function showHost(visit: HostVisit, done: Done): Promise<Response> {
 }
 
 /**
- * Returns the steps of the page; null when no callback was to be sent again, and for the group of hosts that
- * are counted together.
+ * Returns the three steps of a host's page (send a test, send one callback again, send all again) with their
+ * results. Null when no callback to the host has failed and none was just sent again, and for the group of
+ * hosts that are counted together.
  */
 async function stepsOf(
   host: Host,
@@ -136,7 +137,7 @@ function failedCount({ callbacks, failing, failures }: Host): number {
   return Math.max(callbacks.failed, failing?.failed ?? 0, found);
 }
 
-/** Reads from the tasks' objects the callbacks that show how the host fails. */
+/** Reads from the Durable Objects of tasks the callbacks that show how the host fails. */
 async function samplesOf({ failures }: Host, visit: HostVisit): Promise<readonly Sample[]> {
   const ids = failures.outcomes.flatMap(({ task_id: id }) => id ?? []).slice(0, MAX_SAMPLES);
   return Promise.all(ids.map(async (id) => ({ id, callback: await callbackOf(id, visit) })));
@@ -144,12 +145,12 @@ async function samplesOf({ failures }: Host, visit: HostVisit): Promise<readonly
 
 interface HostNoticeProps {
   readonly host: Host;
-  /** Address of the page. */
+  /** Absolute URL of the host's page. */
   readonly link: string;
   readonly now: number;
 }
 
-/** Shows whether the host fails, with a text to paste into a chat. */
+/** Shows whether the host fails at present, with a button that copies a text about the failure for a chat. */
 function HostNotice({ host, link, now }: HostNoticeProps) {
   const { failing, last_delivered_at: deliveredAt } = host;
   const last =

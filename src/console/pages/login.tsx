@@ -33,7 +33,7 @@ export const loginPage = publicPage("/login", async ({ request, env, url }) => {
   return html(<Login {...page} />);
 });
 
-/** Exchanges a key for a session cookie. A wrong key counts like one that the API refuses. */
+/** Exchanges a key for a session cookie. A wrong key is counted like a request to the API with a wrong key. */
 export const logIn: Page = {
   method: "POST",
   path: "/login",

@@ -4,8 +4,9 @@ import { formAction } from "../page.ts";
 import { searchPath, searchTarget } from "../search.ts";
 
 /**
- * Redirects from the search box to the page of what was searched; a word is an account before it is a model. The
- * text is sent by POST, because a pasted hook URL is a secret that an address would leave in the history.
+ * Redirects from the search box to the page of what was searched. A single word that an operator searches leads
+ * to the account of this name or, if there is none, to the tasks of the model of this name. The text is sent by
+ * POST, because a pasted hook URL is a secret, which must not stay in the browser's history.
  */
 export const searchPage = formAction("/search", "read", async ({ env, form, viewer }) => {
   const target = searchTarget(form.get("q") ?? "");

@@ -4,10 +4,10 @@ import { countText } from "../format.ts";
 import { PACES, reasonsText, type Run, runParameters, SEND_AGAIN } from "../send-again.ts";
 import { pathWith } from "../task-parameters.ts";
 
-/** Numbers of callbacks that a run would send and skip, by the rows of the index. */
+/** Numbers of callbacks, according to the rows of the index, that would be sent again and skipped. */
 type Counted = Awaited<ReturnType<typeof redeliverPage>>;
 
-/** Shows how many callbacks a run would send, and which tasks it would skip for which reasons. */
+/** Shows how many callbacks would be sent again, and how many tasks would be skipped for which reasons. */
 export function Expected({
   matched,
   skipped,
@@ -39,7 +39,7 @@ interface StartFormProps {
   readonly children?: Child;
 }
 
-/** The form that starts a run over the tasks with these filters. */
+/** The form that starts a run, which sends the callbacks of all tasks with these filters again in steps. */
 export function StartForm({ filters, expected, verb, isMain = true, children }: StartFormProps) {
   const count = expected.matched - expected.skipped;
   return (
@@ -73,11 +73,14 @@ export function StartForm({ filters, expected, verb, isMain = true, children }: 
 interface ProgressProps {
   readonly filters: URLSearchParams;
   readonly run: Run;
-  /** States that this browser has begun the run, so that it continues by itself. */
+  /**
+   * States that the run (sending many callbacks again in steps) was started in this browser, so that its steps
+   * follow each other without a click.
+   */
   readonly isBegun: boolean;
 }
 
-/** Shows the progress of a run, with a button to continue it. */
+/** Shows how far a run (sending many callbacks again in steps) has come, with a button to continue it. */
 export function Progress({ filters, run, isBegun }: ProgressProps) {
   const skipped = Object.values(run.skipped).reduce((sum, count) => sum + count, 0);
   const done = run.started + skipped;
@@ -150,7 +153,7 @@ interface FilterTextProps {
   readonly none: string;
 }
 
-/** Describes in one line the tasks of a run. */
+/** Describes in one line, by their filters, the tasks whose callbacks are sent again. */
 export function FilterText({ filters, none }: FilterTextProps) {
   const named = [...filters].filter(([name]) => name !== "until" && name !== "since");
   if (named.length === 0) return <>{none}</>;

@@ -27,10 +27,16 @@ import { Expected, FilterText, Progress, StartForm } from "./send-again-parts.ts
 
 /** Largest number of tasks that can be selected in a list. */
 const MAX_SELECTED = 50;
-/** Time in milliseconds after its last order for which a run continues by itself. */
+/**
+ * Time in milliseconds after its last step for which a run (sending many callbacks again in steps) continues
+ * without a click in the browser that started it.
+ */
 const BEGUN_MS = HOUR_MS;
 
-/** Page that sends the callbacks of a list again: it counts them first, then shows the progress of the run. */
+/**
+ * The page for sending the callbacks of all tasks of a list again: at first it shows how many there are, later
+ * how far the sending has come.
+ */
 export const sendAgainPage = viewerPage(SEND_AGAIN, "redeliver", async (visit) => {
   const run = readRun(visit.url.searchParams);
   if (run !== null) return progressPage(visit, run);
@@ -71,8 +77,9 @@ export const sendAgainPage = viewerPage(SEND_AGAIN, "redeliver", async (visit) =
 });
 
 /**
- * Orders one page of a run, and leads to the page that shows how far it is. A cookie tells that page that this
- * browser has begun the run, which a link that somebody else has written does not.
+ * Takes the next step of a run (sending many callbacks again), and redirects to the page that shows its
+ * progress. A cookie marks the browser in which the run was started: somebody who only follows a link to that
+ * page lacks the cookie, and for them the run does not continue without a click.
  */
 export const sendNextPage = formAction(SEND_AGAIN, "redeliver", async (visit) => {
   const run = readRun(visit.form);
@@ -85,7 +92,10 @@ export const sendNextPage = formAction(SEND_AGAIN, "redeliver", async (visit) =>
   return seeOther(location, { "Set-Cookie": cookie });
 });
 
-/** Orders the callbacks of the tasks that were selected in a list, and says what was done. */
+/**
+ * Sends the callbacks of the tasks that were selected in a list again, and redirects to a page that shows the
+ * result.
+ */
 export const sendSelected = formAction("/redeliveries/selected", "redeliver", async (visit) => {
   const { form, viewer, env } = visit;
   await countRequest("LIMIT_BULK", viewer, env);
@@ -102,8 +112,8 @@ export const sendSelected = formAction("/redeliveries/selected", "redeliver", as
 });
 
 /**
- * Orders the next page of a run. When the order is refused only for the moment, the run waits and continues
- * later.
+ * Orders the redeliveries of the next step of a run (sending many callbacks again). When the order is refused
+ * only for the moment, e.g. by a rate limit, returns the run with the time after which it continues.
  */
 async function orderedOrHeld(visit: FormVisit, filters: URLSearchParams, run: Run): Promise<Run> {
   const asked = new URLSearchParams(filters);
@@ -121,8 +131,8 @@ async function orderedOrHeld(visit: FormVisit, filters: URLSearchParams, run: Ru
 }
 
 /**
- * Orders the callbacks of one page of a list. @param key `Idempotency-Key` of the order; with null the
- * callbacks are only counted.
+ * Orders redeliveries of the callbacks of one page of a list of tasks.
+ * @param key `Idempotency-Key` of the order; with null the callbacks are only counted.
  */
 async function order(
   visit: ViewerVisit,
@@ -137,7 +147,10 @@ async function order(
   return redeliverPage(query, key, { ...visit, caller: visit.viewer });
 }
 
-/** Returns the name of the cookie by which a browser shows that it has begun a run. */
+/**
+ * Returns the name of the cookie that marks the browser in which a run (sending many callbacks again) was
+ * started.
+ */
 function begunName({ id }: Run): string {
   return `task-relay-run-${id}`;
 }

@@ -28,10 +28,10 @@ export interface TestFields {
   readonly account: string;
 }
 
-/** A test that was sent, from which its callback is computed again. */
+/** A test callback that was sent: the values from which it can be computed again, because it is not stored. */
 export interface SentTest {
   readonly id: string;
-  /** Time in Unix seconds at which it was sent. */
+  /** Time in Unix seconds at which the test callback was sent. */
   readonly sentAt: number;
 }
 
@@ -40,9 +40,9 @@ interface TestState {
   readonly fields: TestFields;
   readonly fault?: FormFault;
   readonly result?: Result;
-  /** The test that was sent last; null for none. */
+  /** The test callback that was sent last; null for none. */
   readonly sent?: SentTest | null;
-  /** What a server has received, and the verdict on it. */
+  /** Headers and body that a server has received, as pasted into the form. */
   readonly received?: Pasted;
   readonly verdict?: Verdict;
 }
@@ -56,7 +56,7 @@ export const testPage = viewerPage("/test", "redeliver", (visit) => {
   });
 });
 
-/** Answers with the page that sends tests and judges what servers receive. */
+/** Answers with the page that sends test callbacks and checks the signature of what a server has received. */
 export function showTest(
   visit: ViewerVisit<unknown>,
   state: TestState,

@@ -14,7 +14,10 @@ interface LinkedTask extends Omit<TaskJson, "callback"> {
   readonly callback: { readonly status: string } | null;
 }
 
-/** Pauses in seconds before the page asks again: while the task is open, is called back, and is settled. */
+/**
+ * Seconds after which the page refreshes itself: while the task has no result, while its callback is being
+ * sent, and afterwards.
+ */
 const REFRESH_S = { open: 1, sending: 5, settled: 3_600 };
 /** Longest time in seconds for which the answer to a refresh waits for the end of the task. */
 const LONGEST_HOLD_S = "20";
@@ -38,7 +41,7 @@ export const statusPage = publicPage("/v1/tasks/{id}", async ({ request, env, ur
   return html(page, 200, { "Referrer-Policy": "no-referrer", "X-Robots-Tag": "noindex" });
 });
 
-/** The part of the page that is asked for again while the task can change. */
+/** The part of the status page that refreshes itself. */
 function Life({ task }: { readonly task: LinkedTask }) {
   const { id, status, callback } = task;
   return (

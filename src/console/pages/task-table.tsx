@@ -14,7 +14,7 @@ interface TaskTableProps {
   readonly now: number;
 }
 
-/** A page of tasks, some of which can be selected and sent again. */
+/** A page of tasks; viewers who may send callbacks again can select the tasks to do it for. */
 export function TaskTable({ tasks, again, now }: TaskTableProps) {
   const table = (
     <Table

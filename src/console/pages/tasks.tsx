@@ -26,7 +26,10 @@ type Listed =
   | { readonly kind: "page"; readonly page: Page }
   | { readonly kind: "invalid"; readonly issues: ReadonlyMap<string, string> };
 
-/** The list of tasks. Its filters and its position are in the URL, by the names of the API. */
+/**
+ * The list of tasks. Its URL contains the filters and the position (cursor), under the names that the API gives
+ * these parameters.
+ */
 export const tasksPage = viewerPage(PATH, "read", async (visit) => {
   const now = Date.now();
   const { searchParams: search } = visit.url;
@@ -54,7 +57,7 @@ export const tasksPage = viewerPage(PATH, "read", async (visit) => {
   );
 });
 
-/** Answers an open list with the number of newer tasks; the list itself does not move. */
+/** Tells a list that is open in a browser how many newer tasks there are; the list itself stays as it is. */
 export const newerTasks = viewerPage("/tasks/newer", "read", async (visit) => {
   const { searchParams: search } = visit.url;
   const top = search.get("top") ?? "";
@@ -147,7 +150,10 @@ function List({ page, asked, visit, now }: ListProps) {
   );
 }
 
-/** Returns the path of the next page. Its filters are those of the API, because a cursor is valid only for them. */
+/**
+ * Returns the path of the next page of a list of tasks. Its filters are those that were sent to the API (e.g. a
+ * start time in place of a range such as `24h`), because a cursor is valid only with the same filters.
+ */
 function nextPath(asked: URLSearchParams, cursor: string): string {
   return pathWith(PATH, asked, { cursor });
 }

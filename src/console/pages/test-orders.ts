@@ -35,7 +35,10 @@ export const runTest = formAction("/test", "redeliver", async (visit) => {
   );
 });
 
-/** Judges what a server has received: of the test that was sent before, or of the task that the headers name. */
+/**
+ * Checks the signature of what a server has received: for the test callback that was sent before or, if none
+ * was, for the task that the received headers name.
+ */
 export const diagnoseTest = formAction("/test/verify", "redeliver", async (visit) => {
   const { form, viewer, runtime, env } = visit;
   await countRequest("LIMIT_LISTS", viewer, env);
@@ -61,7 +64,7 @@ function fieldsIn(form: URLSearchParams): TestFields {
   return { callback_url: text("callback_url"), status: text("status"), account: text("account") };
 }
 
-/** Reads from the form of the doctor which test was sent before; null for none. */
+/** Reads from the form that checks a signature which test callback was sent before; null for none. */
 function sentIn(form: URLSearchParams): SentTest | null {
   const id = TaskId.safeParse(form.get("sample"));
   const sentAt = Number(form.get("sent_at"));
@@ -81,7 +84,7 @@ async function signingAccount(
   throw invalidRequest([{ path: "/account", message: "is no account of this relay" }]);
 }
 
-/** Computes the callback of a test again, which is not stored. */
+/** Computes the callback of a test that was sent before again, because tests are not stored. */
 function factsOf(
   { id, sentAt }: SentTest,
   { callback_url: url, status }: TestFields,

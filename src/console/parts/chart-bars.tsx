@@ -5,7 +5,7 @@ import { countText } from "../format.ts";
 export interface Bar {
   /** Name of the bar, e.g. its hour. */
   readonly name: string;
-  /** Path of the list that the bar counts. */
+  /** Path of the list of the tasks that the bar counts. */
   readonly href: string;
   /** States that the name of the bar is written below the axis. */
   readonly isLabelled: boolean;

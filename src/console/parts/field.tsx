@@ -7,7 +7,10 @@ interface AnyFieldProps {
   /** Id of the field, required when another form of the page has a field of the same name. */
   readonly id?: string;
   readonly value?: string | undefined;
-  /** The fault of the form; what was typed is kept, and the fault of the field stands below it. */
+  /**
+   * Why the form was refused, if it was: the field then keeps what was typed, with its own error message below
+   * it.
+   */
   readonly fault?: FormFault | null | undefined;
 }
 

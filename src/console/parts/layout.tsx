@@ -47,7 +47,7 @@ export function Document({ title, theme, children }: PropsWithChildren<DocumentP
   );
 }
 
-/** The reader of a page, and the parts of the frame that depend on the reader. */
+/** The reader of a page, and those parts of its frame (navigation, top bar) that depend on the reader. */
 export interface Frame {
   readonly theme: Theme;
   /** Account of the reader; null for the operator. */

@@ -36,7 +36,10 @@ const OPERATOR: readonly Entry[] = [
   { section: "providers", title: "Providers", path: "/providers", icon: "provider", hotkey: "g p" },
 ];
 
-/** Returns the entries of the navigation: an account gets its own page, but no hosts and providers. */
+/**
+ * Returns the entries of the navigation. A viewer with an account's key gets the page of this account in place
+ * of the list of accounts, and a page for tests in place of those on hosts and providers.
+ */
 export function railEntries(account: string | null): readonly Entry[] {
   if (account === null) return OPERATOR;
   const path = `/accounts/${account}`;

@@ -116,7 +116,7 @@ function Attempt({ bar, row }: { readonly bar: Bar; readonly row: number }) {
   );
 }
 
-/** Draws the open mark of a planned time above the axis. */
+/** Draws the triangle above the axis that marks the planned time of an attempt. */
 function planned(x: number): string {
   return `M${round(x - 4.5)} ${AXIS - 24}h9l-4.5 8z`;
 }

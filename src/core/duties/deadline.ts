@@ -7,8 +7,8 @@ import { poll } from "./poll.ts";
 
 /**
  * Fails an open task at its deadline with `upstream_timeout`; the refund and the callback follow
- * (`finishAtDeadline` in events/finish.ts). A task that can be polled has a last poll then (duties/poll.ts),
- * whose answer ends the task or extends the deadline once (events/polling.ts).
+ * (`finishAtDeadline` in events/finish.ts). A task that can be polled is polled a final time at its deadline
+ * (duties/poll.ts); the answer ends the task or extends the deadline once (events/polling.ts).
  */
 export function passDeadline(record: TaskRecord, policy: Policy): Duty<EventStep> | null {
   if (!isOpen(record) || poll(record, policy) !== null) return null;

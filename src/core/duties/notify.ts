@@ -17,7 +17,8 @@ export interface OperatorNotice {
   readonly host: string | null;
   readonly kind: NoticeKind;
   /**
-   * Version of the task at the event that the message is about, or the time of this event (record/notice.ts).
+   * Version of the task's record at the event that the message is about; for an event that readers of the task
+   * do not see, the time of the event (record/notice.ts).
    */
   readonly version: number;
   /** Further members of the message; null when it contains only the task. */
@@ -63,9 +64,10 @@ export function notify(record: TaskRecord, policy: Policy): Duty<NotifyStep> | n
 }
 
 /**
- * Tells whether a call for which no client waits could delay the next planned refund or attempt of the
- * callback. An overdue call counts as starting at `version`, which is never lower than the time of the task's
- * last change, because the wait after an interrupted attempt is shorter than such a call may take.
+ * Tells whether a call for which no client waits, e.g. a notice to the operator, could last until the next
+ * planned refund or attempt of the callback and so delay it. An overdue call counts as starting at `version`,
+ * which is never lower than the time of the task's last change. Without this, an overdue call could start right
+ * after an interrupted attempt, although the next attempt follows sooner than the call may end.
  * @param plannedAt time for which the call is planned, in Unix milliseconds.
  * @param clearanceMs longest time that the call may take, in milliseconds.
  */

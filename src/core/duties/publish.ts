@@ -32,8 +32,8 @@ const SENDING_DELAY_MS = 5 * SECOND_MS;
 const CLEARANCE_MS = 2_500;
 
 /**
- * Returns the next write of a task's row to the index. Null when no write is planned: the index has the
- * present version of the task, its price is not charged yet, or its row would have expired.
+ * Returns the next write of a task's row to the index. Null when no write is planned: the index has the present
+ * version of the task's record, its price is not charged yet, or its row would have expired.
  */
 export function publish(record: TaskRecord, policy: Policy): Duty<PublishStep> | null {
   if (!policy.isIndexed || record.status === "charging") return null;

@@ -47,8 +47,9 @@ export function endAttempt(
 
 /**
  * Handles the order to send the callback of a finished task again, optionally to another URL. The order is
- * rejected while the task is open, its refund is not confirmed, or an earlier attempt is running or
- * planned. While the relay is paused, an order joins the attempt that waits.
+ * rejected while the task is open, its refund is not confirmed, or an earlier attempt is running or planned.
+ * Exception: an attempt that waits because the relay is paused takes over the order, so that it goes to the
+ * ordered URL and no further series of attempts starts.
  */
 export function redeliver(
   record: TaskRecord | null,

@@ -141,7 +141,10 @@ export interface PollEndedEvent {
   readonly type: "poll_ended";
   readonly job: Job;
   readonly purpose: PollPurpose;
-  /** Time at which the poll was sent, in Unix milliseconds; decides whether it was the poll at the deadline. */
+  /**
+   * Time at which the poll was sent, in Unix milliseconds; shows whether the poll was sent at the deadline or
+   * before.
+   */
   readonly askedAt: number;
   readonly answer: PollAnswer;
 }
@@ -165,7 +168,10 @@ export type PollAnswer =
    * does not know, cut to 32 characters; null when it names none.
    */
   | { readonly kind: "unclear"; readonly statusCode: number; readonly word: string | null }
-  /** The poll was not sent, because its connection has made as many as the provider permits per minute. */
+  /**
+   * The poll was not sent, because the relay has polled this connection to the provider as often as the
+   * provider permits per minute.
+   */
   | { readonly kind: "deferred"; readonly waitMs: number }
   /** The provider could not be reached, did not answer in time, or answered with an error of its own. */
   | { readonly kind: "unanswered" };
@@ -188,7 +194,7 @@ export interface RepublishEvent {
 
 export interface PublishEndedEvent {
   readonly type: "publish_ended";
-  /** Version of the task in the row that was written to the index. */
+  /** Version of the task's record in the row that was written to the index. */
   readonly version: number;
   /** States that the index has stored the row; false also when there was no answer in time. */
   readonly isPublished: boolean;

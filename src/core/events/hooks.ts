@@ -41,7 +41,10 @@ import {
 /** The upstream of a task whose job is known. */
 type AttachedJob = Upstream & { readonly job: Job };
 
-/** Expectation for a job that a hook has named: this hook shows that the hooks of the job arrive. */
+/**
+ * Expectation for a job that is attached because a hook has named it: as this hook has reached the relay, a
+ * hook is expected to report the end of the job too.
+ */
 const HOOK_EXPECTED: Expectation = { ...NOTHING_EXPECTED, isHookExpected: true };
 
 /** Attaches the upstream job, and applies the hooks about this job that arrived before. */
@@ -80,8 +83,9 @@ export function attachJob(
 }
 
 /**
- * Attaches the job that a signed hook names to a task that has none, because the answer of the submit call
- * may be lost. Returns the same record when the job cannot be polled.
+ * Attaches the job that a signed hook names to a task that has none: the answer to the submit call may have
+ * been lost, so that nobody could attach the job. Returns the same record when the hook is unsigned or names no
+ * job, or when the job cannot be polled by its id alone.
  */
 function withProvenJob(
   task: OpenTask,
@@ -175,10 +179,9 @@ function withPlan(task: OpenTask, change: (plan: PollPlan) => PollPlan): OpenTas
 }
 
 /**
- * Stores a hook with a task that has no job yet, until a job is attached. Returns the same record when the
- * hook is stored already or is too large to store. It also does so when the hook comes after the deadline, at
- * which the jobs named by stored hooks are polled, and when the hook says that a job is in progress although
- * its task cannot be polled.
+ * Stores a hook with a task that has no job yet, until a job is attached. Returns the same record when the hook
+ * is not stored: because it is stored already, is too large, or comes after the deadline, at which the jobs
+ * named by stored hooks are polled; or because it says that a job is in progress and its task cannot be polled.
  */
 function withKeptHook(
   task: OpenTask,

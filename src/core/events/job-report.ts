@@ -13,12 +13,16 @@ import {
 import type { UpstreamNews } from "../record/upstream.ts";
 
 /**
- * Report of a task to the Durable Object of its connection after its job has ended, or after a later hook: how
- * long the job took, and whether hooks come. The polls of later jobs are planned from it.
+ * Report of a task to the Durable Object of its connection to the provider, sent after the task's job has
+ * ended, or after a later hook: how long the job took, and whether hooks come. The polls of later jobs are
+ * planned from these reports.
  */
 export interface JobReport {
   readonly connection: string;
-  /** The kind of the job (`kindOf`) and when it ended; null when the task only tells that a hook has come. */
+  /**
+   * Kind of the job (its endpoint and model) and the range of time in which it ended; null when the report only
+   * says that a hook has come.
+   */
   readonly end: { readonly kind: string; readonly range: EndRange } | null;
   /**
    * True when at least one hook about the task has come, false when one was expected and none came; null when
@@ -27,7 +31,7 @@ export interface JobReport {
   readonly hasHook: boolean | null;
 }
 
-/** Largest length of the name of a kind of jobs in characters; a longer name is cut. */
+/** Largest length in characters of the name of a job's kind (its endpoint and model); a longer name is cut. */
 const MAX_KIND_CHARS = 200;
 
 /**
@@ -40,9 +44,9 @@ export function kindOf(model: string, endpoint: string | null): string {
 }
 
 /**
- * Returns the report of a task to the Durable Object of its connection after an event; null when there is
- * nothing to report. A report states the end of a job, if the job was chosen for this at its attachment, or
- * that a hook came although none was expected, before or after the end of the task.
+ * Returns the report of a task to the Durable Object of its connection to the provider after an event; null
+ * when there is nothing to report. A report states when the job ended, if the job was chosen for such a report
+ * when it was attached; or that a hook came although none was expected, or came after the end of the task.
  * @param before the task before the event.
  * @param after the task after the event.
  */
@@ -60,7 +64,8 @@ export function reportOf(
 }
 
 /**
- * Returns the report to the connection about an event that ended a task with news of its job; null for none.
+ * Returns the report to the Durable Object of the connection when news of the job has ended a task; null when
+ * there is nothing to report.
  */
 function jobEnd(
   task: OpenTask,
@@ -83,8 +88,8 @@ function jobEnd(
 }
 
 /**
- * Returns the report to the connection about a hook that came after the end of its task; null for other
- * events.
+ * Returns the report to the Durable Object of the connection when an event is a hook that came after the end of
+ * its task; null for other events.
  */
 function lateHook({ upstream }: TerminalTask, event: TaskEvent): JobReport | null {
   if (event.type !== "hook" || event.connection !== upstream?.connection) return null;

@@ -9,7 +9,9 @@ import { UNPUBLISHED } from "../record/publication.ts";
 import { markPublished, missingSince, rowExpiresAt } from "../record/row-schedule.ts";
 import type { TaskRecord } from "../record/task.ts";
 
-/** Records which version of the task the index has stored in its row. A failed write changes nothing. */
+/**
+ * Records which version of the task's record the index has stored in the row. A failed write changes nothing.
+ */
 export function endPublication(
   record: TaskRecord | null,
   { version, isPublished }: PublishEndedEvent,

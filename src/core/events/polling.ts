@@ -19,7 +19,7 @@ const RETRY_JITTER = 0.2;
 
 /**
  * Applies the answer to a poll: ends the task, or, at the deadline, extends the deadline once for an upstream
- * that is still at work. An answer of the same kind as the last one changes nothing, so that a poll without
+ * that is still at work. An answer of the same kind as the previous one changes nothing, so that a poll without
  * news costs no write of the record.
  */
 export function endPoll(
@@ -48,8 +48,8 @@ export function endPoll(
 }
 
 /**
- * Returns the plan by which the job of a task is polled; null when the poll of this event was not sent, or
- * asked about another job than the one now attached to the task.
+ * Returns the plan by which the job of a task is polled. Null when the event says that a poll was not sent, or
+ * concerns another job than the one now attached to the task.
  */
 function planFor({ job, answer }: PollEndedEvent, { upstream, tracking }: OpenTask) {
   const isMade = answer.kind !== "deferred";
@@ -82,11 +82,10 @@ function deservesExtension(poll: PollPlan, { answer, askedAt }: PollEndedEvent):
 }
 
 /**
- * Stores in the task what is new in the answer to a poll: its kind, if the previous answer was of another
- * kind; the time since which polls have got no answer; and the wait that the provider demands, if the next
- * poll is planned earlier. Returns the same record when nothing is new. The version rises when the status
- * changes, or when the answers become unclear or clear again, which the operator sees; readers of the task see
- * no other field that changes here.
+ * Stores in the task what is new in the answer to a poll: its kind, if the previous answer was of another kind;
+ * the time since which polls have got no answer; and the wait that the provider demands, if the next poll is
+ * planned earlier. Returns the same record when nothing is new. The version of the record rises only for what
+ * readers see: a new status, and for the operator the beginning or end of answers that are not understood.
  */
 function withAnswer(
   task: OpenTask,
@@ -110,9 +109,10 @@ function withAnswer(
 }
 
 /**
- * Returns the plan with a new kind of answer, and with the time before which the provider allows no poll
- * when the next poll is planned earlier; the same plan when neither changes it.
- * @param known kind of the answer; null when it does not replace the stored one.
+ * Returns the plan of polls after an answer: with the kind of the answer, if it differs from the stored one,
+ * and with the time before which the provider allows no poll, if the next poll is planned earlier. The same
+ * plan when neither applies.
+ * @param known kind of the answer; null when it must not replace the stored one.
  */
 function planAfter(
   task: OpenTask,
@@ -181,7 +181,9 @@ function retryAt(answer: PollAnswer, { jitter }: Policy, now: number): number {
   return now + Math.round(answer.retryAfterMs * (1 + RETRY_JITTER * jitter));
 }
 
-/** Extends the deadline of a task by a quarter of the time from its creation to its deadline. */
+/**
+ * Sets the new deadline of a task: from now, a quarter of the time from its creation to its previous deadline.
+ */
 export function extendDeadline(task: OpenTask, now: number): OpenTask {
   const deadlineAt = now + Math.round((task.deadlineAt - task.createdAt) * DEADLINE_EXTENSION);
   const version = nextVersion(task, now);

@@ -47,7 +47,10 @@ export function endCharge(
   }
 }
 
-/** Applies the answer to a refund: begins the callback once refunded, else plans the next try. */
+/**
+ * Applies the answer to a refund: starts the attempts of the callback when the refund is confirmed, else plans
+ * the next try of the refund.
+ */
 export function endRefund(
   record: TaskRecord | null,
   event: RefundEndedEvent,

@@ -16,8 +16,8 @@ import { withAttempt } from "./outcome-counts.ts";
 const WAIT_AFTER_INTERRUPTION_MS = 5 * SECOND_MS;
 
 /**
- * Returns the callback of a task that has just ended, with its automatic attempts (series 1) on hold until
- * `release` starts them.
+ * Returns the callback of a task that has just ended. Its automatic attempts (series 1) do not start before
+ * `release` is called: at once or, when credits are to be refunded, after the refund.
  */
 export function automaticSeries(url: string): Callback {
   return {
@@ -67,7 +67,7 @@ export function joinedOrder(callback: Callback, url: string, order: RedeliveryOr
   return isSame ? callback : { ...withPastUrls(callback, url), url, ...lastKeys(callback, order) };
 }
 
-/** Stores the URL of each past attempt with it, before the callback goes to `url`. */
+/** Stores with each past attempt the URL to which it went, before the URL of the callback changes to `url`. */
 function withPastUrls(callback: Callback, url: string): Callback {
   const { attempts, url: previous } = callback;
   if (url === previous) return callback;

@@ -21,12 +21,13 @@ export interface Callback {
    */
   readonly deliveredAt: number | null;
   /**
-   * `Idempotency-Key` of the latest redelivery that the operator has ordered with one; null when none had.
+   * `Idempotency-Key` of the latest redelivery that the operator has ordered with such a key; null when there
+   * was none.
    */
   readonly lastOrderKey: string | null;
   /**
-   * `Idempotency-Key` of the latest redelivery that the account of the task has ordered with one; null when
-   * none had.
+   * `Idempotency-Key` of the latest redelivery that the account of the task has ordered with such a key; null
+   * when there was none.
    */
   readonly lastOwnerOrderKey: string | null;
 }
@@ -59,7 +60,7 @@ export type CallbackState =
 /** Times of one attempt, in Unix milliseconds. */
 interface AttemptTimes {
   /**
-   * Time for which the attempt was planned; null for an attempt of a build that did not store the time.
+   * Time for which the attempt was planned; null when an earlier release has recorded the attempt without it.
    */
   readonly dueAt: number | null;
   readonly startedAt: number;
@@ -77,7 +78,10 @@ export interface Attempt extends AttemptTimes {
   readonly responseExcerpt: string | null;
   /** Code of the error that Cloudflare answered in place of the receiver, e.g. 1003; null for none. */
   readonly cloudflareError: number | null;
-  /** Cause that a listener has told for `unreachable`; null for all other attempts. */
+  /**
+   * Cause of the outcome `unreachable` for an attempt that was addressed to a listener (a program that receives
+   * callbacks over a WebSocket and passes them on); null for all other attempts.
+   */
   readonly cause: UnreachableCause | null;
   /** Headers of the receiver's answer; null when there was no answer, or none of these headers. */
   readonly answer: AnswerHeaders | null;
@@ -110,7 +114,10 @@ export interface AnswerHeaders {
   readonly retryAfter: string | null;
 }
 
-/** Returns the result of an attempt that got no answer. @param cause what a listener told; null for nothing. */
+/**
+ * Returns the result of an attempt that got no answer. @param cause of the outcome `unreachable`, when the
+ * callback was addressed to a listener; null otherwise.
+ */
 export function unansweredAttempt(
   outcome: Outcome,
   cause: UnreachableCause | null = null,

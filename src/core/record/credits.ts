@@ -17,7 +17,10 @@ export interface Credits {
 export type CreditsState =
   | { readonly kind: "charged" }
   | ({ readonly kind: "refunding" } & Retry)
-  /** `at` is null for a refund that was confirmed under an earlier build, which did not store the time. */
+  /**
+   * State of refunded credits; `at` is null when the refund was confirmed under an earlier release, which did
+   * not store the time.
+   */
   | { readonly kind: "refunded"; readonly at: number | null };
 
 /** Credits whose charge the ledger has not answered yet. */

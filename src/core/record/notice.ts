@@ -9,8 +9,8 @@ import { planRetry, type Retry } from "./credits.ts";
 export interface Notice extends Retry {
   readonly kind: NoticeKind;
   /**
-   * Version of the task when the event happened that the notice reports. For an event that changes nothing
-   * for readers of the task: its time, in Unix milliseconds. Identifies the notice together with its kind.
+   * Version of the task's record at the event that the notice is about; for an event that readers of the task
+   * do not see, the time of the event in Unix milliseconds. Identifies the notice together with its kind.
    */
   readonly version: number;
   /** Further members of the message; null when it contains only the task. */

@@ -51,8 +51,8 @@ export function outcomeOfAnswer(status: number, cloudflareError: number | null):
 }
 
 /**
- * The reason why a receiver was unreachable: `no_listener` when the account had no listener; `other` where
- * nobody tells more.
+ * The reason why a receiver was unreachable; `no_listener` means that no program of the account was connected
+ * to receive callbacks over a WebSocket, and `other` that the reason is not known.
  */
 export type UnreachableCause = (typeof CAUSES)[number];
 
@@ -63,13 +63,17 @@ interface Answered {
   readonly outcome: Outcome;
   readonly statusCode: number | null;
   readonly cloudflareError: number | null;
-  /** Cause that a listener has told; null when the receiver was called over HTTP. */
+  /**
+   * Cause that applies when the callback was addressed to a listener (a program that receives callbacks over a
+   * WebSocket and passes them on); null when the receiver was called over HTTP.
+   */
   readonly cause: UnreachableCause | null;
 }
 
 /**
- * Returns the cause of the outcome `unreachable`: what a listener told, else what follows from Cloudflare's
- * answer. Null for other outcomes.
+ * Returns the cause of the outcome `unreachable`: the stored one when the callback was addressed to a listener
+ * (a program that receives callbacks over a WebSocket), else what follows from Cloudflare's answer. Null for
+ * other outcomes.
  */
 export function causeOf({
   outcome,

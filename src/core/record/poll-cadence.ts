@@ -8,8 +8,8 @@ export interface Cadence {
   /** Time at which the job was attached, in Unix milliseconds. */
   readonly attachedAt: number;
   /**
-   * Ages of the job, in milliseconds and ascending, at which earlier jobs of its kind ended: about ten
-   * quantiles from 8 % to 95 %. Empty when nothing is known of its kind.
+   * Ages of the job, in milliseconds and ascending, at which earlier jobs with the same endpoint and model
+   * ended: about ten quantiles from 8 % to 95 %. Empty when nothing is known of such jobs.
    */
   readonly likelyAgesMs: readonly number[];
   /**
@@ -17,7 +17,10 @@ export interface Cadence {
    * result; 0 when polls do not wait for a hook, null when none can come.
    */
   readonly hookWaitMs: number | null;
-  /** Age of the job in ms at its first poll when nothing is known of its kind and no hook is expected. */
+  /**
+   * Age of the job in milliseconds at its first poll, when nothing is known of earlier jobs with the same
+   * endpoint and model, and no hook is expected.
+   */
   readonly firstMs: number;
   /** Minimum time between two polls, in milliseconds. */
   readonly gapMs: number;
@@ -38,11 +41,12 @@ const LATE_WAIT_MS = 5 * MINUTE_MS;
 const JITTER = 0.05;
 
 /**
- * Returns the time of the first regular poll after `after`, in Unix milliseconds. A job is polled first at
- * each of its likely ages, or at the age `firstMs` when none is known. From then on each wait is a fifth of
- * the job's age: at least 3 s, and at most one minute in the first hour and 5 minutes later. Where a hook is
- * expected, the first poll is made only when the hook is late: at the age `hookWaitMs` or at the last likely
- * age, whichever is later. A `hookWaitMs` of 0 changes nothing.
+ * Returns the time of the first regular poll after `after`, in Unix milliseconds. A job is polled first at each
+ * of its likely ages (those at which earlier jobs with its endpoint and model ended), or at the age `firstMs`
+ * when none is known. From then on each wait is a fifth of the job's age: at least 3 s, and at most one minute
+ * in the first hour and 5 minutes later. Where a hook is expected, the first poll is made only when the hook is
+ * late: at the age `hookWaitMs` or at the last likely age, whichever is later. A `hookWaitMs` of 0 changes
+ * nothing.
  */
 export function nextPollTime(cadence: Cadence, after: number): number {
   return cadence.attachedAt + nextPollAge(cadence, after - cadence.attachedAt);

@@ -38,7 +38,7 @@ function conditional(before: number, after: number): number {
   return (after - before) / (1 - before);
 }
 
-/** Returns the fraction of the jobs of a kind that have ended when they are `ageMs` old. */
+/** Estimates the fraction of the jobs with the same endpoint and model that have ended at the age `ageMs`. */
 function endedWithin(likelyAgesMs: readonly number[], ageMs: number): number {
   const next = likelyAgesMs.findIndex((each) => each > ageMs);
   if (next < 0) {

@@ -6,11 +6,17 @@ import type { Job, UpstreamNews } from "./upstream.ts";
 
 /** Knowledge about a job at its attachment, which decides at which ages the job is polled. */
 export interface Expectation {
-  /** Ages in milliseconds, ascending, at which earlier jobs of its kind ended; empty when unknown. */
+  /**
+   * Ages in milliseconds, ascending, at which earlier jobs with the same endpoint and model ended; empty when
+   * unknown.
+   */
   readonly likelyAgesMs: readonly number[];
   /** States that the upstream can reach the task's hook URL, and that its hooks are expected to come. */
   readonly isHookExpected: boolean;
-  /** States that the duration of this job is recorded at its end, to predict later jobs of its kind. */
+  /**
+   * States that the duration of this job is recorded at its end, to predict later jobs with its endpoint and
+   * model.
+   */
   readonly isReported: boolean;
 }
 
@@ -37,7 +43,10 @@ export interface PollPlan {
    * hook is expected.
    */
   readonly hookWaitMs: number | null;
-  /** States that the duration of this job is recorded at its end, to predict later jobs of its kind. */
+  /**
+   * States that the duration of this job is recorded at its end, to predict later jobs with its endpoint and
+   * model.
+   */
   readonly isReported: boolean;
   /** Time to which a hook has postponed the next poll; null when the age of the job alone decides it. */
   readonly at: number | null;
@@ -53,8 +62,8 @@ export interface PollPlan {
   /** Kind of the upstream's latest answer to a poll; null while there was none. */
   readonly answer: UpstreamAnswer | null;
   /**
-   * Time of the first of the latest polls that got no answer, in Unix milliseconds; null when the last one
-   * was answered.
+   * Time of the first of the unanswered polls since the latest answer, in Unix milliseconds; null when the most
+   * recent poll was answered.
    */
   readonly unansweredSince: number | null;
 }
@@ -91,9 +100,11 @@ export const ANSWER_KINDS = [
 
 /** Shortest wait from the first hook of each state, queued or running, to the next regular poll, in milliseconds. */
 const MOVE_MS = 2 * MINUTE_MS;
-/** Wait between the additional polls that a hint causes, in milliseconds. */
+/**
+ * Wait in milliseconds between the additional polls after an unverified hook that claims the end of the job.
+ */
 const HINT_WAIT_MS = 15 * SECOND_MS;
-/** Age of a hint in milliseconds from which it causes no more polls. */
+/** Age in milliseconds from which an unverified hook that claims the end of the job causes no more polls. */
 const HINT_AGE_MS = 2 * MINUTE_MS;
 /** Times from the first answer that reports success without output to the polls after it, in milliseconds. */
 const NO_OUTPUT_WAITS_MS = [15, 30, 60, 120, 300, 600].map((seconds) => seconds * SECOND_MS);
@@ -132,7 +143,10 @@ export function planPolls(
   return { attachedAt: now, ...known, hookWaitMs, at: null, notBefore: 0, ...unheard };
 }
 
-/** Returns the planned time of the next poll: the first one after the latest poll, at `policy.polledAt`. */
+/**
+ * Returns the planned time of the next poll: the first one after `policy.polledAt`, up to which all planned
+ * polls have been made.
+ */
 export function plannedPollAt(task: OpenTask, plan: PollPlan, policy: Policy): number {
   const { polledAt } = policy;
   const plannedAt = plannedAfter(plan, cadenceOf(task, plan, policy), polledAt);

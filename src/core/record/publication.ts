@@ -3,7 +3,7 @@
  * change of the record is a write to the storage, which costs money.
  */
 export interface Publication {
-  /** Version of the task in the row that was written last; 0 when no row was written. */
+  /** Version of the task's record in the row that was written last; 0 when no row was written. */
   readonly version: number;
   /**
    * Time since when the row in the index has been older than the task, in Unix milliseconds, from which the

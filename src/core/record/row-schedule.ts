@@ -19,7 +19,7 @@ export function missingSince(publication: Publication, now: number): Publication
   return { ...publication, retryAt: now, tries: 0 };
 }
 
-/** Records that the row in the index has at least the given version of the task. */
+/** Records that the row in the index has at least the given version of the task's record. */
 export function markPublished(
   { publication, version: current }: CreatedTask,
   version: number,

@@ -11,9 +11,9 @@ import type { Tracking } from "./tracking.ts";
 import type { Failure, Upstream, UpstreamTimes, Usage } from "./upstream.ts";
 
 /**
- * The record of one task, stored as one value under one key of its object. Times (`…At`) are Unix
- * milliseconds; the wire uses seconds. Every record that an older release wrote stays readable: `v` changes
- * only together with an upgrade of the older shape.
+ * The record of one task, stored as one value under one key of the task's Durable Object. Times (`…At`) are
+ * Unix milliseconds; the API uses seconds. Records that older releases wrote stay readable: the number `v` of
+ * the format changes only together with code that upgrades older records.
  */
 export type TaskRecord = ChargingTask | CreatedTask;
 
@@ -84,8 +84,8 @@ export interface TerminalTask extends TaskBase {
 export interface TaskBase {
   readonly v: 1;
   /**
-   * Version of the task: a number that rises with every change that readers can see, and goes on rising
-   * when the id of an erased task is used again.
+   * Version of the task's record: a number that rises with every change that readers can see, and goes on
+   * rising when the id of an erased task is used again.
    */
   readonly version: number;
   readonly id: string;

@@ -91,9 +91,9 @@ export function keptJobIds({ keptHooks }: Tracking): readonly string[] {
 }
 
 /**
- * Returns the job to ask for at the deadline of a task to which no job was attached: the last of
- * `keptJobIds`; null when there is none, or when the provider's answers would not show for which task the job
- * was submitted, because whoever knows a hook URL could name a job of another task there.
+ * Returns the job to poll at the deadline of a task to which no job was attached: the last of `keptJobIds`, the
+ * jobs that stored hooks name. Null when there is none, or when the provider's answers do not show for which
+ * task a job was submitted: whoever knows a hook URL could then name the job of another task.
  */
 export function keptJobToAsk(task: OpenTask, policy: Policy): Job | null {
   if (task.upstream === null || task.upstream.job !== null) return null;
@@ -103,7 +103,7 @@ export function keptJobToAsk(task: OpenTask, policy: Policy): Job | null {
   return id === undefined ? null : { id, endpoint: null };
 }
 
-/** Removes the kept hooks that name a job. */
+/** Removes the stored hooks that name a job. */
 export function withoutKeptJob(tracking: Tracking, { id }: Job): Tracking {
   return { ...tracking, keptHooks: tracking.keptHooks.filter(({ jobId }) => jobId !== id) };
 }

@@ -20,9 +20,9 @@ export function sameJob(a: Job | null, b: Job): boolean {
 }
 
 /**
- * Tells whether a report is about `job`. A report without a job id counts as being about it, because the URL
- * of the hook or poll belongs to this task alone. Some upstreams write the padding of base64 (`=`) at the end
- * of an id only sometimes, so it is not compared.
+ * Tells whether a hook or an answer to a poll is about `job`, by the job id that it names. One that names no id
+ * counts as being about the job, because the URL of the hook or poll belongs to this task alone. The padding of
+ * base64 (`=`) at the end of an id is not compared, because some upstreams write it only sometimes.
  */
 export function isAbout(job: Job, jobId: string | null): boolean {
   return jobId === null || withoutPadding(jobId) === withoutPadding(job.id);
@@ -75,7 +75,7 @@ export type UpstreamNews =
   | (Extract<UpstreamResult, { readonly status: "completed" }> & Used)
   | (UpstreamFailure & Used);
 
-/** Part of the news that ends a job. */
+/** Member that news of the end of a job has in addition to the result. */
 interface Used {
   /** Consumption or cost of the job; absent when the upstream does not state it. */
   readonly usage?: Usage;
@@ -117,6 +117,9 @@ export interface UpstreamTimes {
   readonly attachedAt: number;
   /** Time of the latest hook that claimed the end of the job and caused polls; null when none came. */
   readonly hookAt: number | null;
-  /** Time of the latest poll; null when there was none, or the task's object has forgotten it. */
+  /**
+   * Time of the latest poll; null when there was none, or when the task's Durable Object, which keeps it only
+   * in memory, was restarted since.
+   */
   readonly askedAt: number | null;
 }

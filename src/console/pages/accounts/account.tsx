@@ -35,7 +35,9 @@ const DONE: Readonly<Record<string, string>> = {
   rotated: "There is a new secret. Callbacks have a signature of the previous one, too.",
 };
 
-/** An account: balance, ledger, API keys and callback secrets, as far as the viewer may see them. */
+/**
+ * The page of an account: balance, ledger, API keys and callback secrets, as far as the viewer may see them.
+ */
 export const accountPage = viewerPage("/accounts/{account}", "read", (visit) =>
   showAccount(visit, null),
 );

@@ -31,7 +31,10 @@ const PAGE = 50;
 const CONCURRENCY = 6;
 const Query = z.object({ cursor: z._default(z.string().check(z.maxLength(64)), "") });
 
-/** The accounts of the relay with their balances; a viewer with an account key is led to the page of that account. */
+/**
+ * The page that lists the accounts of the relay with their balances. A viewer who has logged in with an
+ * account's key is redirected to the page of that account.
+ */
 export const accountsPage = viewerPage("/accounts", "read", (visit) => showAccounts(visit, null));
 
 async function showAccounts(visit: ViewerVisit, fault: FormFault | null): Promise<Response> {
@@ -54,7 +57,9 @@ async function showAccounts(visit: ViewerVisit, fault: FormFault | null): Promis
   );
 }
 
-/** Creates an account, or opens it when there is one with this id. */
+/**
+ * Creates an account and redirects to its page; when an account with this id exists already, only redirects.
+ */
 export const addAccount = formAction("/accounts", "administer", async (visit) => {
   const id = (visit.form.get("id") ?? "").trim();
   return withFaultsIn(

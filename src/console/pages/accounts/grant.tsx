@@ -8,7 +8,7 @@ export const GRANT = "grant";
 interface GrantDialogProps {
   readonly account: string;
   readonly now: number;
-  /** Fault of a form of the page. */
+  /** Why a form of this page was refused, with what was typed; null when none was. */
   readonly fault: FormFault | null;
 }
 

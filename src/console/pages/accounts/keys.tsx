@@ -18,7 +18,7 @@ interface KeysPanelProps {
   readonly account: string;
   readonly keys: readonly StoredKey[];
   readonly mayOrder: boolean;
-  /** Fault of a form of the page. */
+  /** Why a form of this page was refused, with what was typed; null when none was. */
   readonly fault: FormFault | null;
 }
 

@@ -6,7 +6,7 @@ import { Panel } from "../../parts/page-head.tsx";
 import { type Column, Table } from "../../parts/table.tsx";
 import { Time } from "../../parts/time.tsx";
 
-/** Number of entries on one page. */
+/** Number of ledger entries on one page. */
 export const ENTRIES = 50;
 
 interface LedgerPanelProps {

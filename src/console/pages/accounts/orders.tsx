@@ -17,7 +17,7 @@ type AccountForm = FormVisit<{ readonly account: string }>;
 
 const Made = z.object({ key: z.optional(z.string()) });
 
-/** Grants credits to an account, once for each reference. */
+/** Grants credits to an account; the same grant sent again with the same reference changes nothing. */
 export const grant = formAction("/accounts/{account}/grant", "administer", async (visit) => {
   const { form, params } = visit;
   const body = { reference: form.get("reference") ?? "", amount: Number(form.get("amount")) };
@@ -54,7 +54,10 @@ export const addKey = formAction("/accounts/{account}/keys", "administer", async
   );
 });
 
-/** Shows a new key, which no page shows again; a key that was imported is known to its owner. */
+/**
+ * Shows a new API key, which no later page can show. After an import there is no key to show, because only its
+ * hash was sent: redirects to the page of the account.
+ */
 async function shown(visit: AccountForm, answer: Response): Promise<Response> {
   const { params } = visit;
   const { key } = Made.parse(await answer.json());

@@ -90,7 +90,7 @@ function Masked({ secret, what }: { readonly secret: string; readonly what: stri
   );
 }
 
-/** Drawing of the secrets that sign before and after a rotation. */
+/** Drawing that shows which callback secrets of an account sign before and after a rotation. */
 function RotationDrawing({ generation: now }: { readonly generation: number }) {
   const lanes = [now - 1, now, now + 1, now + 2].filter((lane) => lane > 0);
   const before = lanes.filter((lane) => lane <= now + 1).join(", ");
@@ -116,8 +116,8 @@ function RotationDrawing({ generation: now }: { readonly generation: number }) {
 }
 
 /**
- * Bar of a secret in the drawing, with the word for its age (previous, current, next); nothing when the secret
- * does not sign.
+ * Bar that stands for a callback secret in the drawing of a rotation, with the word for its age (previous,
+ * current, next); nothing when the secret does not sign at that time.
  */
 function Bar({ x, word }: { readonly x: number; readonly word: string | undefined }) {
   if (word === undefined) return null;

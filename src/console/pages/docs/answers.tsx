@@ -10,7 +10,9 @@ interface AnswersProps {
   readonly reference: Reference;
 }
 
-/** Lists the answers of an operation other than problems, with their bodies and headers. */
+/**
+ * Lists the answers of an API operation, other than error answers (problems), with their bodies and headers.
+ */
 export function Answers({ endpoint, reference }: AnswersProps) {
   return (
     <>

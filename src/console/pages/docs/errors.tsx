@@ -2,7 +2,10 @@ import { EXPLAINED_PROBLEMS } from "../../../api/http/problem-help.ts";
 import type { Theme } from "../../parts/layout.tsx";
 import { DocsLayout } from "./docs-layout.tsx";
 
-/** The page `/docs/errors`, to which the `type` of every problem links: cause and cure of each code. */
+/**
+ * The page `/docs/errors`, to which the `type` of every error answer (problem) links: cause and cure of each
+ * error code.
+ */
 export function ErrorsPage({ theme }: { readonly theme: Theme }) {
   const byStatus = Map.groupBy(EXPLAINED_PROBLEMS, ({ status }) =>
     KINDS.find(([from]) => status >= from),

@@ -60,7 +60,7 @@ function RequestBody({ endpoint: { requestBody }, reference }: Omit<OperationPro
   );
 }
 
-/** The problems with which an operation may answer, each with a link to its cause and cure. */
+/** The error answers (problems) that an API operation may give, each with a link to its cause and cure. */
 function Problems({ endpoint }: Pick<OperationProps, "endpoint">) {
   const codes = new Set(endpoint["x-problems"]);
   const problems = Object.entries(PROBLEMS).filter(([code]) => codes.has(code));

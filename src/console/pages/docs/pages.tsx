@@ -17,10 +17,13 @@ export const errorsPage = publicPage("/docs/errors", ({ request }) =>
   html(<ErrorsPage theme={themeOf(request)} />),
 );
 
-/** Origin in the kept reference, in place of which each answer has that of its request. */
+/** Placeholder for the origin (scheme and host) of the relay in the stored HTML of the API reference. */
 const ORIGIN = "https://origin.invalid";
 
-/** The reference, made once: making it takes a hundred times as long as sending it. */
+/**
+ * HTML of the API reference, made at the first request and then kept in memory, because making it takes a
+ * hundred times as long as sending it; null before.
+ */
 let made: string | null = null;
 
 async function referenceText(origin: string, theme: Theme): Promise<string> {

@@ -16,12 +16,14 @@ const KINDS = [
 ] as const;
 
 const HOUR_S = 3600;
-/** Number of steps from one label of an axis to the next. */
+/** Number of bars (hours or days) from one labelled bar of a chart to the next, when not all have a label. */
 const LABEL_EVERY = 6;
-/** Largest number of steps that all have a label. */
+/**
+ * Largest number of bars (hours or days) of a chart that all have a label; of more, only every sixth has one.
+ */
 const ALL_LABELLED = 8;
 
-/** Writes the name of a step of the series: its hour or its day. */
+/** Writes the name of a bar of a chart: its hour or its day. */
 function nameOf(at: number, stepS: number): string {
   const text = utcText(at * 1000);
   return stepS === HOUR_S ? text.slice(7, 12) : text.slice(0, 6);
@@ -91,7 +93,7 @@ export function LatencyChart({ counts }: ChartProps) {
 interface NumbersProps {
   readonly caption: string;
   readonly titles: readonly string[];
-  /** Rows of the table: the name of the step, then its numbers. */
+  /** Rows of the table: in each the name of an hour or day, then the numbers for it. */
   readonly rows: readonly (readonly string[])[];
 }
 

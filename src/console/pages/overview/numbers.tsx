@@ -10,7 +10,10 @@ interface NowProps {
   readonly now: number;
 }
 
-/** The numbers of tasks with work to do at present. */
+/**
+ * Section with the numbers of tasks that have work to do at present: unsettled ones, callbacks being sent,
+ * refunds due, overdue ones.
+ */
 export function Now({ problems, now }: NowProps) {
   if (problems.now === null) return null;
   const { unsettled, oldest_at: oldestAt, sending, refunding, overdue } = problems.now;
@@ -41,7 +44,7 @@ interface PastProps {
   readonly range: string;
 }
 
-/** The sums over the time range. */
+/** Section with totals of the tasks created in the time range, e.g. how many callbacks were delivered. */
 export function Past({ totals, counts, range }: PastProps) {
   const { successRate, attemptsEach, firstAttempt } = totals;
   const since = `since=${counts.since}`;

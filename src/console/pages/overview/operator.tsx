@@ -135,7 +135,10 @@ function Tasks({ facts, counts, totals, origin }: TasksProps) {
   );
 }
 
-/** Explains why there are no numbers yet. */
+/**
+ * Text in place of the totals and charts of the tasks while the cron trigger has not counted them for the first
+ * time.
+ */
 function NotCounted({ origin }: { readonly origin: string }) {
   const url = URL.parse(origin);
   return (

@@ -4,7 +4,10 @@ import { Hostile } from "../../parts/hostile.tsx";
 import { Notice } from "../../parts/notice.tsx";
 import { Time } from "../../parts/time.tsx";
 
-/** Colour and icon of the severities whose problems are shown one by one. */
+/**
+ * Colour and icon of the severities whose problems are shown one by one; those of the severity `notice` are in
+ * a folded list.
+ */
 const LOOKS = {
   error: ["bad", "cross"],
   warning: ["warn", "warn"],

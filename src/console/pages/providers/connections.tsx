@@ -10,7 +10,10 @@ type States = Awaited<ReturnType<typeof connectionsOf>>;
 
 interface Row {
   readonly connection: Connection;
-  /** Faults of a connection that has a key; undefined for a connection without a key. */
+  /**
+   * What is known of a connection to a provider whose API key is configured, e.g. since when the provider
+   * refuses the key; undefined for a connection without a key.
+   */
   readonly state: States[string] | undefined;
 }
 
@@ -19,7 +22,10 @@ interface ConnectionTableProps {
   readonly states: States;
 }
 
-/** Every connection to a provider, those with a key first: its key, its hooks, and how long links live. */
+/**
+ * Table of all connections to providers, those with an API key first: the state of the key, how hooks are
+ * authenticated, and how long the provider's links to outputs stay valid.
+ */
 export function ConnectionTable({ connections, states }: ConnectionTableProps) {
   const rows = connections
     .map((connection) => ({ connection, state: states[connection.name] }))
@@ -79,7 +85,10 @@ function Key({ connection: { provider }, state }: Row) {
   );
 }
 
-/** Describes how hooks are authenticated, as far as the connection has the secrets for it. */
+/**
+ * Describes how the hooks of a connection to a provider are authenticated: by their signature when the
+ * connection has the secret or the public keys to verify it, else by their secret URL.
+ */
 function Hooks({ connection: { provider, webhookSecret, jwksUrl }, state }: Row) {
   const hooks = "linkLife" in provider ? provider.hooks : null;
   if (hooks === null) return "none, polled";

@@ -18,7 +18,10 @@ import { PageHead, Panel } from "../../parts/page-head.tsx";
 import { Stat } from "../../parts/stat.tsx";
 import { ConnectionTable } from "./connections.tsx";
 
-/** Largest number of unsettled tasks that are counted. */
+/**
+ * Largest number of unsettled tasks (without a result, or with an unfinished callback or refund) that are
+ * counted.
+ */
 const MAX_OPEN = 500;
 
 /** The connections to providers with their faults, and below them the health and the configuration of the relay. */

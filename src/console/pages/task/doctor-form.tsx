@@ -3,14 +3,17 @@ import type { FormFault } from "../../form-fault.ts";
 interface DoctorFormProps {
   /** Path to which the form is sent. */
   readonly action: string;
-  /** Further fields, by their names. */
+  /** Values of the hidden fields of the form, by name. */
   readonly hidden?: Readonly<Record<string, string>>;
   readonly headers?: string;
   readonly body?: string;
   readonly fault?: FormFault | null;
 }
 
-/** Form of the signature doctor, for the headers and the body that a server has received. */
+/**
+ * Form for checking the signature of a callback: the headers and the body that a server has received are pasted
+ * into it.
+ */
 export function DoctorForm({
   action,
   hidden = {},

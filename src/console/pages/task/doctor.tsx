@@ -22,7 +22,10 @@ export const doctorPage = viewerPage(PATH, "read", async (visit) => {
   return doctorAnswer(visit, null, { headers: "", body: "" });
 });
 
-/** Shows the verdict of the signature doctor on the request that a server has received. Changes nothing. */
+/**
+ * Checks the signature of a callback as a server has received it, and shows what is wrong with it. Changes
+ * nothing.
+ */
 export const diagnose = formAction(PATH, "read", async (visit) => {
   const { form, viewer, env } = visit;
   await countRequest("LIMIT_LISTS", viewer, env);
@@ -38,7 +41,7 @@ export interface Pasted {
   readonly body: string;
 }
 
-/** Reads what was pasted into the form of the signature doctor. */
+/** Reads the pasted headers and body of a received callback from the form that checks its signature. */
 export function receivedIn(form: URLSearchParams): Pasted {
   // Browsers send line ends in forms as CRLF; the body of a callback contains no line ends.
   const body = (form.get("body") ?? "").replaceAll("\r\n", "\n");
@@ -65,7 +68,7 @@ function doctorAnswer(
   );
 }
 
-/** Shows what the signature doctor has found. */
+/** Shows whether the signature of a received callback is valid, and each fault that was found with its cure. */
 export function VerdictView({
   verdict: { verdict, faults, signed_by, attempt, age_s },
 }: {

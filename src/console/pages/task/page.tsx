@@ -92,7 +92,9 @@ function apiPaths({ task: { id }, facts: { callback } }: ShownTask): readonly st
   return last === undefined ? [path] : [path, `${path}/attempts/${last.number}/request`];
 }
 
-/** The part of the page that follows the task: it is refreshed whenever the task may have changed. */
+/**
+ * The part of the page that shows the progress of the task: it is refreshed whenever the task may have changed.
+ */
 function Life({ shown, visit }: Shown) {
   const now = Date.now();
   const { task, facts, version } = shown;

@@ -9,7 +9,7 @@ import type { ShownTask, TaskVisit } from "./data.ts";
 
 const ID = "share";
 
-/** Makes the status link of the task on a page: the one that its registration was answered with. */
+/** Makes the status link of a task: the same one that the answer to its registration contained. */
 export function shareLinkOf(
   { task: { id, created_at: createdAtS }, facts }: ShownTask,
   { runtime, env, request }: TaskVisit,
