@@ -12,7 +12,7 @@ export function readEach<T>(
   return mapConcurrently(databases, CONCURRENCY, (db) => onSchema(db, () => read(nearest(db))));
 }
 
-/** Divides a limit on the rows that a search reads among the databases of the index. */
+/** Divides the largest number of rows that a search may read equally among the databases of the index. */
 export function shareOf(limit: number, { databases }: Shards): number {
   return Math.ceil(limit / databases.length);
 }

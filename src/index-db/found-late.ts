@@ -15,7 +15,10 @@ export interface FoundRow {
 }
 
 export interface Histogram {
-  /** Number of tasks in each latency bucket of `BOUNDS_MS`, and in the last one above all bounds. */
+  /**
+   * Number of tasks in each latency bucket, in the order of the bounds (`BOUNDS_MS`); the last number is that
+   * of the tasks above all bounds.
+   */
   readonly counts: readonly number[];
   readonly totalMs: number;
 }

@@ -30,8 +30,8 @@ const CONCURRENCY = 6;
  */
 const CLOCK_SKEW_MS = MINUTE_MS;
 /**
- * Lowest possible task id. Among tasks of the same creation time the list is sorted by descending id; a
- * position with this id and a creation time lies behind all tasks that were created at that time or later.
+ * Lowest possible task id. Tasks of the same creation time are listed by descending id. A position in the
+ * list with this id and a creation time therefore lies behind all tasks created at that time or later.
  */
 const LOWEST_ID = "00000000-0000-0000-0000-000000000000";
 

@@ -8,8 +8,9 @@ const MARK_TRIGGERS = ["insert", "update"].map(
     BEGIN INSERT INTO dirty_hours (hour, run) VALUES (${HOUR_OF_ROW}, ''); END`,
 );
 /**
- * Statement for an index whose rows were written by a release that did not mark hours. It marks the hours of
- * the last four days as changed, so that the cron trigger counts their tasks.
+ * Statement for an index whose rows were written by an earlier release, which did not mark the hours whose
+ * rows it changed. It marks the hours of the last four days as changed, so that the cron trigger counts their
+ * tasks.
  */
 const MARK_RECENT_HOURS = `
   INSERT OR IGNORE INTO dirty_hours (hour, run)

@@ -28,7 +28,7 @@ export type Group = {
   readonly [O in `attempts_${Outcome}`]: number;
 } & {
   /**
-   * Number of the bucket of a latency histogram into which the measured times of these tasks fall, e.g.
+   * Number of the bucket of a latency histogram into which a measured time of these tasks falls, e.g.
    * `settled_bucket` for the time from the result to the end of the automatic callback attempts; null for
    * tasks whose row does not have this time.
    */

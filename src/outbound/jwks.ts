@@ -8,7 +8,10 @@ import { get, type GetRequest } from "./http.ts";
  * flood the provider.
  */
 const REFRESH_PAUSE_MS = 30 * SECOND_MS;
-/** Timeout of a fetch: short, because a hook waits for the keys, and providers give up after some seconds. */
+/**
+ * Timeout in milliseconds of a fetch of a key set. It is short, because the hook that needs the keys waits
+ * meanwhile, and providers wait only some seconds for the answer to a hook.
+ */
 const TIMEOUT_MS = 2 * SECOND_MS;
 /**
  * Settings that keep a key set in Cloudflare's cache for an hour, because most isolates are new and have

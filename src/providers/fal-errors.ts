@@ -29,8 +29,8 @@ export function statusError(text: string | null, code: string | null = null): Up
 }
 
 /**
- * Gives an error the text in which an app of fal explains the failure; an app that sends such a text sends no
- * list of faults. The earlier text becomes the code when the error has none.
+ * Adds to an error the text in which an app of fal explains the failure; together with such a text fal sends
+ * no list of faults. The error's former text becomes its code when it has none.
  */
 export function explained(error: UpstreamError, text: string | null): UpstreamError {
   return text === null ? error : { ...error, code: error.code ?? error.text, text };

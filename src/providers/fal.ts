@@ -137,8 +137,8 @@ function withUsage(reading: Reading, usage: Amounts): Reading {
 
 /**
  * Reads the text with which an app at fal refuses the input of a job (HTTP 400 or 422). Null for every other
- * HTTP status, and for a text that says the job is in progress, because then fal and not the app has written
- * the text.
+ * HTTP status. Null also for a text that says the job is in progress, because fal itself and not the app
+ * writes this text.
  */
 function refusal(status: number, text: string | null): UpstreamError | null {
   const isByApp = (status === 400 || status === 422) && !/in progress/i.test(text ?? "");

@@ -45,8 +45,8 @@ export interface Metadata {
 }
 
 /**
- * Largest completion time that is taken over from a provider's report, in Unix milliseconds; a later one
- * counts as not reported. Events have the same limit.
+ * Latest completion time that is accepted from a provider's report, in Unix milliseconds; a report with a
+ * later one counts as stating none. Events that report a result have the same limit.
  */
 const MAX_TIME_MS = 99_999_999_999_000;
 

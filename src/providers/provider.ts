@@ -95,7 +95,7 @@ export interface ProviderVariables {
 export interface HookAdapter {
   readonly assurance: Assurance;
   /**
-   * States that only some installations of the provider send hooks, so that hooks are expected only where the
+   * States that only some installations of the provider send hooks. Hooks are then expected only where the
    * connection has a webhook secret.
    */
   readonly isOptional?: true;
@@ -173,8 +173,8 @@ export interface PollAdapter extends AnswerReader {
   /** Time after which the provider forgets a job, in milliseconds; null when unknown. */
   readonly maxAgeMs: number | null;
   /**
-   * Rules for the field `endpoint` of the request that attaches a job, for providers that need more than the
-   * job's id to be polled; null when the id is enough.
+   * Rules for the field `endpoint` of the request by which a job is attached to a task, if polls of this
+   * provider need more than the id of the job; null when the id is enough.
    */
   readonly endpoint: Endpoint | null;
   /** Builds the headers that authenticate a request at the time `now`, in Unix milliseconds. */

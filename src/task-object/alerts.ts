@@ -23,8 +23,8 @@ import { FaultNotes } from "./fault-notes.ts";
  */
 const notes = new FaultNotes();
 /**
- * Times at which this isolate has last reported an answer that was not understood, by connection, in Unix
- * milliseconds.
+ * Times at which this isolate last reported to the Durable Object of a connection that an answer of the
+ * provider was not understood, by name of the connection, in Unix milliseconds.
  */
 const unclearNotedAt = new Map<string, number>();
 
@@ -72,7 +72,10 @@ export class Alerts {
     await this.#send(() => tracker.noteRefusedKey(), event, runtime);
   }
 
-  /** Stores an answer of a provider that was not understood, which `/healthz` shows; at most one an hour. */
+  /**
+   * Stores for `/healthz` that an answer of a provider was not understood; does so at most once an hour for
+   * each connection.
+   */
   async #reportUnclear({ connection }: Poll, answer: UnclearAnswer): Promise<void> {
     const now = Date.now();
     if (Math.abs(now - (unclearNotedAt.get(connection) ?? 0)) < UNCLEAR_PAUSE_MS) return;

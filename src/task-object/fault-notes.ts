@@ -20,8 +20,8 @@ interface Window {
   readonly startedAt: number;
   readonly count: number;
   /**
-   * Number of faults still to be reported to the Durable Object that counts the faults of the host or
-   * connection. It stops counting at `REPORTED_EARLY`; faults beyond it are never reported.
+   * Number of faults that are still to be reported to the Durable Object that counts the faults of this host
+   * or connection. The number does not rise above `REPORTED_EARLY`; further faults are never reported.
    */
   readonly unreported: number;
 }

@@ -50,8 +50,8 @@ export class JobKinds {
   }
 
   /**
-   * Returns an event that attaches a job, with the durations of similar jobs added. They are asked for only
-   * when the task is open, does not have the job yet, and can be polled.
+   * Returns the given event, which attaches a job to the task, with the durations of similar jobs added. They
+   * are asked for only when the task is open, does not have the job yet, and can be polled.
    */
   async expected<Event extends Attachment>(
     event: Event,

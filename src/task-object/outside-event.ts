@@ -5,8 +5,8 @@ import type { ObjectPlatform } from "./object-platform.ts";
 import type { Refusal } from "./reply.ts";
 
 /**
- * Events that requests to the API send to the task object, which adds the caller to them. All other events
- * come from a provider's hook, the cron trigger or the work loop of the object.
+ * Events that requests to the API cause: the task object gets them from the API and adds the caller. All
+ * other events come from a provider's hook, the cron trigger or the work loop of the object.
  */
 export type OutsideEvent = WithoutCaller<AttributedEvent>;
 

@@ -9,8 +9,9 @@ import { MINUTE_MS, SECOND_MS } from "../core/time.ts";
 
 /**
  * Longest time in milliseconds by which an alarm that is set already may come later than a new watchdog alarm
- * and still be used in its place. A watchdog alarm starts the work of a task again after a crash; using the alarm that is set saves a billed row. While a client waits for a callback or refund, the alarm must not come
- * later at all.
+ * and still be used in its place. A watchdog alarm starts the work of a task again after a crash; using the
+ * alarm that is set saves a billed row. While a client waits for a callback or refund, the alarm must not
+ * come later at all.
  */
 const ACCEPTED_DELAY_MS = MINUTE_MS;
 /**

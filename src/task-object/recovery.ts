@@ -1,8 +1,8 @@
 import { lookWaitMs, MAX_LOOK_MS } from "../core/backoff.ts";
 
 /**
- * Start and latest time of a series of alarms of one task whose handlers have thrown, as stored. Times are in
- * Unix milliseconds.
+ * A series of alarms of one task object whose handlers have thrown, as stored: the time of the first and of
+ * the latest of them, in Unix milliseconds.
  */
 interface Failing {
   readonly since: number;

@@ -15,7 +15,7 @@ export interface TaskReply {
   readonly json: string;
 }
 
-/** A task for one reader, with facts that its view leaves out. */
+/** A task as one reader may see it, with facts that its view leaves out. */
 export interface InspectedTask {
   readonly task: TaskReply;
   readonly facts: TaskFacts;

@@ -12,9 +12,9 @@ const DEFERRED_MS = 6 * MINUTE_MS;
  * job), in Unix milliseconds.
  */
 export interface TriedTimes {
-  /** Time up to which all planned writes to the index have been tried. */
+  /** Time up to which this instance has tried all planned writes to the index. */
   readonly indexTriedAt: number;
-  /** Time up to which all planned polls of the job have been made or begun. */
+  /** Time up to which this instance has made or begun all planned polls of the job. */
   readonly polledAt: number;
   /** Time at which this instance began its newest poll; 0 when it has begun none. */
   readonly askedAt: number;
@@ -35,8 +35,8 @@ export class TriedUntil {
   #askedAt = 0;
   #pollDeferredTo = 0;
   /**
-   * Values of `#polledAt` and `#askedAt` before the newest poll began; they return when this poll is
-   * deferred.
+   * Values that `#polledAt` and `#askedAt` had before the newest poll began; they are restored when this poll
+   * is deferred.
    */
   #beforePoll: readonly [polledAt: number | null, askedAt: number] = [null, 0];
 

@@ -12,18 +12,24 @@ import type { Reader } from "./reader.ts";
  */
 export interface TaskFacts {
   readonly createdAt: number;
-  /** Deadline that the registration states; absent while the object of the task runs an earlier release. */
+  /**
+   * Deadline that the registration of the task states; null when it states none. Absent in an answer of a
+   * task object that still runs an earlier release.
+   */
   readonly statedDeadlineAt?: number | null;
   readonly finishedAt: number | null;
   readonly refundedAt: number | null;
-  /** Times of the job; null also for an account, which does not see the upstream. */
+  /**
+   * Times of the provider's job; null when there is none, and for a reader of an account, which does not see
+   * the upstream.
+   */
   readonly upstreamTimes: UpstreamTimes | null;
   /** Callback of the task; null while the task is open, and for a task without a URL. */
   readonly callback: CallbackFacts | null;
 }
 
 export interface CallbackFacts {
-  /** Parts that all requests of the callback share. */
+  /** Parts that the requests of all attempts of the callback have in common. */
   readonly message: Pick<TerminalTask, "account" | "status" | "body" | "origin"> & {
     readonly taskId: string;
   };

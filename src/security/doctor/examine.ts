@@ -26,7 +26,7 @@ export interface Sent {
   readonly others: readonly { readonly what: string; readonly signer: Signer }[];
 }
 
-/** The parts of the signed message, as received or as sent. */
+/** The parts of a callback that its signature covers, and the signature header, as received or as sent. */
 interface Parts {
   readonly id: string;
   readonly timestamp: string;
@@ -192,7 +192,10 @@ function timestampFaults(given: string, signed: string): readonly Fault[] {
   return [fault(code, signed, { header: "webhook-timestamp", expected: signed })];
 }
 
-/** Describes why no signature of the header is valid, not even for the message as it was sent. */
+/**
+ * Describes why no signature in the header is valid, not even for the message as it was sent: the signature
+ * was changed, or it was made with another secret.
+ */
 async function foreignSignature(given: Parts, truth: Parts, sent: Sent): Promise<Fault> {
   const meant = entriesOf((await sent.sign(truth.timestamp)).toLowerCase());
   const lowered = entriesOf(given.signature.toLowerCase());
