@@ -1,6 +1,6 @@
 import { env } from "cloudflare:workers";
 import { expect, it, vi } from "vitest";
-import { claimObject } from "../../src/account/object-names.ts";
+import { claimObject, profileObject } from "../../src/account/object-names.ts";
 import { sha256Hex } from "../../src/security/encoding.ts";
 import {
   aForeignKey,
@@ -10,7 +10,7 @@ import {
   calledAccountObjects,
   statusFor,
 } from "./accounts.ts";
-import { call, callWith, post } from "./client.ts";
+import { call, callWith, post, refusal, UNAUTHENTICATED } from "./client.ts";
 import { DAY_MS, pass, START, useClock } from "./clock.ts";
 
 useClock();
@@ -98,4 +98,14 @@ it("an API key that was refused before its import is accepted at once in the iso
   expect(await statusFor(account, elsewhere)).toBe(401);
   pass(1);
   expect(await statusFor(account, elsewhere)).toBe(200);
+});
+
+it("an API key that another isolate has revoked connects no listener, although it reads tasks for up to 60 s more", async () => {
+  const account = await anAccount();
+  const { id, key } = await aKey(account);
+  expect(await statusFor(account, key)).toBe(200);
+  await profileObject(env, account).removeKey(id);
+  expect(await statusFor(account, key)).toBe(200);
+  const response = await call("/v1/listen", { key, headers: { Upgrade: "websocket" } });
+  expect(await refusal(response)).toEqual(UNAUTHENTICATED);
 });
