@@ -83,7 +83,10 @@ const COMPACT_AT_ONCE = 5_000;
 /** Table `entries` of an account object: the ledger of the account. The table exists only after `create`. */
 export class EntryTable {
   readonly #sql: SqlStorage;
-  /** Optional columns that the table has; null until an entry with a value for one of them is inserted. */
+  /**
+   * Optional columns that the table has; null until they are first read, which is when an entry with a
+   * value for one of them is inserted.
+   */
   #optionalColumns: Set<OptionalColumn> | null = null;
 
   constructor(sql: SqlStorage) {

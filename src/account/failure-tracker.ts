@@ -73,8 +73,9 @@ export class FailureTracker {
   }
 
   /**
-   * Erases the whole object when neither the stored failures nor the last alert affect the next alert;
-   * otherwise sets the alarm again. Clients choose the hosts, and would fill the storage with their objects.
+   * Erases the whole object of a receiver's host when neither the stored failures nor the last alert affect
+   * the next alert; otherwise sets the alarm again. Clients choose the hosts, and objects that were never
+   * erased would fill the storage.
    */
   async eraseIfStale(): Promise<void> {
     if (this.#staleAt() > Date.now()) this.#setAlarm();

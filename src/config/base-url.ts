@@ -52,7 +52,10 @@ function isExtra(text: string | null | undefined, policy: BaseUrlPolicy): boolea
   return !AFTER_PATH.test(text) && checkCallbackUrl(text, policy).ok;
 }
 
-/** Returns why a connection that names its own host cannot use its base URL; nothing when it can. */
+/**
+ * Returns why the base URL of a connection is refused, for a provider without a host of its own, whose
+ * connections name the host; `[]` when it is allowed.
+ */
 function gatewayObjections(
   { name, entry }: Draft,
   provider: UpstreamProvider,

@@ -12,14 +12,20 @@ const HEADER = "Cf-Access-Jwt-Assertion";
 const RsaJwk = z.looseObject({ kty: z.literal("RSA"), kid: z.string() });
 const rsaKeys = keyReader(HOUR_MS, async (jwk) => RsaJwk.safeParse(jwk).data ?? null);
 
-/** Claims that a token must have, and those that name the user; a service has a `common_name`, not an email. */
+/**
+ * Schema of the claims of a token that are read: its expiry, which is required, and the name of its user,
+ * which is an email for a person and a `common_name` for a service.
+ */
 const Claims = z.object({
   exp: z.number(),
   email: z.optional(z.string()),
   common_name: z.optional(z.string()),
 });
 
-/** Error that says why no key for a token could be fetched; tokens that are not valid cause errors of Hono. */
+/**
+ * Error for a token that could not be verified because no keys could be fetched. For a token that is not
+ * valid, Hono throws errors of its own.
+ */
 class KeysUnreachable extends Error {
   override readonly name = "KeysUnreachable";
 }
@@ -54,7 +60,10 @@ async function verified(token: string, { origin, audience }: AccessConfig): Prom
   });
 }
 
-/** Returns the keys of a team, fetched again when the cached ones lack the key `kid`, because teams rotate. */
+/**
+ * Returns the keys that verify the tokens of a team of Cloudflare Access. They are cached, and fetched again
+ * when the cached ones lack the key `kid`, because teams rotate their keys.
+ */
 async function keysFor(kid: string | undefined, origin: string) {
   const url = `${origin}/cdn-cgi/access/certs`;
   const cached = await rsaKeys(url, false);

@@ -8,7 +8,10 @@ interface Seen {
   readonly viewer: KeyHolder;
 }
 
-/** Returns the parts of the page's frame that depend on the viewer. */
+/**
+ * Returns what the frame of a page (the part around its content) shows about the viewer: the account or key,
+ * the theme, and warnings for operators.
+ */
 export function frameOf({ request, runtime, viewer }: Seen): Frame {
   const isAccount = viewer.kind === "account";
   return {

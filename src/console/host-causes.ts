@@ -1,4 +1,7 @@
-/** The way in which attempts at a host fail, as their rows in the index show it. */
+/**
+ * The way in which callback attempts at a host fail: their outcome and status code, as the rows of their
+ * tasks in the index show them.
+ */
 interface FailureKind {
   readonly outcome: string | null;
   readonly status_code: number | null;

@@ -4,7 +4,7 @@ import { durationText } from "./format.ts";
 import type { Tone } from "./parts/chip.tsx";
 import type { TaskJson } from "./task-json.ts";
 
-/** The next step of a task, or its end. */
+/** What the page of a task shows as its next step, e.g. a poll or an attempt, or as its end. */
 export interface NextStep {
   readonly tone: Tone;
   readonly text: string;
@@ -14,7 +14,7 @@ export interface NextStep {
   readonly refreshS: number;
 }
 
-/** Pause between two refreshes of a page whose task does not change by itself. */
+/** Pause in seconds between two refreshes of a page whose task does not change by itself. */
 const SETTLED_S = 3_600;
 const LONGEST_S = 300;
 /**

@@ -99,7 +99,7 @@ export function forgetKey(hash: string): void {
   unknownHashes.delete(hash);
 }
 
-/** Looks up a generated key in the list of the account that its text names. */
+/** Looks up an API key that the relay has generated in the list of the account whose id the key contains. */
 async function findListed(
   env: Env,
   accountId: string,
@@ -111,7 +111,10 @@ async function findListed(
   return role === null ? null : { accountId, role, hash };
 }
 
-/** Looks up an imported key, or a generated one whose MAC no configured secret has made. */
+/**
+ * Looks up the owner of an API key that was imported, or whose MAC (part of a generated key) none of the
+ * configured secrets has made.
+ */
 async function findClaim(env: Env, hash: string, today: number): Promise<KeyOwner | null> {
   const use = await callObject(() => claimObject(env, hash).useKeyHash(hash, today));
   if (use === null) return null;

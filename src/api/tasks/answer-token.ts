@@ -1,6 +1,6 @@
 /**
- * Answers requests that show a status token. Only the routes that take one import this file, at the first such
- * request (reading-route.ts, app.ts).
+ * Answers requests that show a status token, the token in the status link of a task. Only the routes that
+ * take one import this file, at the first such request (reading-route.ts, app.ts).
  */
 import type * as z from "zod/mini";
 import { SECOND_MS } from "../../core/time.ts";
@@ -34,7 +34,10 @@ const CROSS_ORIGIN = {
   "Referrer-Policy": "no-referrer",
 };
 
-/** Answers a CORS preflight request to a route that takes a status token. */
+/**
+ * Answers a CORS preflight request to a route that takes a status token (the token in the status link of a
+ * task).
+ */
 export function preflight(): Response {
   const headers = {
     "Access-Control-Allow-Origin": "*",
@@ -47,7 +50,8 @@ export function preflight(): Response {
 }
 
 /**
- * Answers a request that shows a status token, or a key that only looks like one.
+ * Answers a request that shows a status token (the token in the status link of a task), or an API key that
+ * only looks like one.
  * @throws Problem `unauthenticated` when the token is altered or has expired; `rate_limited` instead when too
  * many credentials from the sender's address have failed; `invalid_request` for a token beside a key.
  */

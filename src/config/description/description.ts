@@ -32,5 +32,5 @@ export interface VariableDescription {
 /** Descriptions of some of the variables. */
 export type Descriptions = Readonly<Partial<Record<VariableName, VariableDescription>>>;
 
-/** The common part of the description of a variable that switches something on. */
+/** Fields that the descriptions of all variables that are `true` or `false` have in common. */
 export const FLAG = { fallback: "false", values: ["true", "false"] } as const;

@@ -122,9 +122,10 @@ function isOpen({ status }: TroubledTask): boolean {
 }
 
 /**
- * Tells whether an unsettled task waits for its refund: it has failed, its callback, if it has one, has had no
- * attempt, and the next step of the task is due in the future. The first attempt of a callback is due at the
- * end of the task, and stays so while the relay is paused.
+ * Tells whether an unsettled task waits for its refund, as far as its row in the index shows. That is so when
+ * it has failed and has no callback. With a callback, it is so when no attempt was made yet, and the next
+ * step is due later than the end of the task and not more than a minute ago: the first attempt of a callback
+ * would be due at the end of the task, also while the relay is paused.
  */
 export function isRefunding(task: TroubledTask, now: number): boolean {
   const { status, callback, attempts, dueAt, finishedAt } = task;

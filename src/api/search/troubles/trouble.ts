@@ -40,7 +40,7 @@ interface Action {
   readonly path: string;
 }
 
-/** A problem of the relay at present, without its kind. */
+/** A present problem of the relay, as a rule has found it; its kind is added later. */
 export interface Trouble {
   /** `error` when tasks are affected now, `warning` when they may be, `notice` for doubtful settings. */
   readonly severity: "error" | "warning" | "notice";
