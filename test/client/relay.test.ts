@@ -30,7 +30,7 @@ describe("the client", () => {
     expect(http.bodies).toEqual(['{"provider":"fal","id":"job"}']);
   });
 
-  it("the client rejects with a problem that has the members of the answer, and not the key", async () => {
+  it("a refused call of the client library rejects with an error that has the members of the relay's answer, but not the key", async () => {
     const issues = [{ path: "/model", message: "is required" }];
     const body = {
       type: "",
@@ -57,7 +57,7 @@ describe("the client", () => {
   });
 
   it.each(["<h1>Forbidden</h1>", '{"message": "Forbidden"}', "null"])(
-    "the client rejects with a problem without a code when something other than the relay answers 403 with %s",
+    "a call of the client library rejects with an error whose code is null when something other than the relay answers 403 with %s",
     async (text) => {
       const { relay } = connect(new Response(text, { status: 403 }));
       const error = await outcomeOf(relay.read(ID));
@@ -65,7 +65,7 @@ describe("the client", () => {
     },
   );
 
-  it("the client rejects with a problem without a code when a proxy answers 200 with a login page", async () => {
+  it("a call of the client library rejects with an error whose code is null when a proxy answers 200 with a login page", async () => {
     const headers = { "Content-Type": "text/html; charset=utf-8" };
     const { relay } = connect(new Response("<h1>Log in</h1>", { headers }));
     const error = await outcomeOf(relay.read(ID));
@@ -75,12 +75,12 @@ describe("the client", () => {
 
 describe("a repeated request", () => {
   it.each<[string, Scripted]>([
-    ["503", UNAVAILABLE],
-    ["502 of a proxy", new Response("Bad gateway", { status: 502 })],
-    ["429", refusal(429, "rate_limited")],
+    ["the status 503", UNAVAILABLE],
+    ["the status 502 of a proxy", new Response("Bad gateway", { status: 502 })],
+    ["the status 429", refusal(429, "rate_limited")],
     ["a lost connection", "lost"],
     ["30 s of silence", "silent"],
-  ])("the client sends the same request again after %s", async (_, failure) => {
+  ])("the client library sends the same request again after %s", async (_, failure) => {
     const { http } = connect(failure, failure, answer(201, OPEN));
     const retrying = new TaskRelay({
       url: "https://r.test",
@@ -94,7 +94,7 @@ describe("a repeated request", () => {
     expect(JSON.parse(http.bodies[0] ?? "")).toEqual({ ...REGISTRATION, id: expect.any(String) });
   });
 
-  it("the client repeats a failed request after the time that Retry-After names, else after pauses that double", async () => {
+  it("the client library repeats a failed request after the time that Retry-After names, else after pauses that double", async () => {
     const limited = refusal(429, "rate_limited", { "Retry-After": "20" });
     const { relay, http } = connect(limited, UNAVAILABLE, "lost", answer(200, OPEN));
     await expect(outcomeOf(relay.read(ID))).resolves.toEqual(OPEN);
@@ -102,23 +102,23 @@ describe("a repeated request", () => {
   });
 
   it.each<[string, number, Scripted, (relay: TaskRelay) => Promise<unknown>]>([
-    ["a refusal", 1, refusal(404, "unknown_task"), (relay) => relay.read(ID)],
-    ["501", 1, refusal(501, "index_disabled"), (relay) => relay.list().next()],
+    ["the refusal 404", 1, refusal(404, "unknown_task"), (relay) => relay.read(ID)],
+    ["the status 501", 1, refusal(501, "index_disabled"), (relay) => relay.list().next()],
     [
-      "a Retry-After beyond the time of all attempts",
+      "a Retry-After that is longer than the time for which it may try",
       1,
       refusal(503, "not_configured", { "Retry-After": "60" }),
       (relay) => relay.read(ID),
     ],
     ["30 s of failures", 8, UNAVAILABLE, (relay) => relay.read(ID)],
     [
-      "a lost POST without an Idempotency-Key",
+      "a lost connection during a POST without an Idempotency-Key",
       1,
       "lost",
       (relay) => relay.api.POST("/v1/callbacks/test", { body: { callback_url: "https://c.test" } }),
     ],
   ])(
-    "the client gives up after %s, with a total of %i requests",
+    "the client library gives up after %s; number of requests that it has sent by then: %i",
     async (_, sent, failure, call) => {
       const { relay, http } = connect(failure);
       expect(await outcomeOf(call(relay))).toBeInstanceOf(Error);
@@ -126,7 +126,7 @@ describe("a repeated request", () => {
     },
   );
 
-  it("the member api of the client repeats every POST after 429, and after a lost connection only one with an Idempotency-Key", async () => {
+  it("a POST through the member api of the client library is repeated after the status 429, and, if it has an Idempotency-Key, after a lost connection", async () => {
     const { relay, http } = connect(refusal(429, "rate_limited"), "lost", answer(201, OPEN));
     const params = { header: { "Idempotency-Key": "order-1" } };
     await outcomeOf(relay.api.POST("/v1/tasks", { body: REGISTRATION, params }));
@@ -143,7 +143,7 @@ describe("a repeated request", () => {
     expect(second).toBe(first);
   });
 
-  it("the client repeats no request once the signal of the caller is aborted", async () => {
+  it("the client library repeats no request once the caller has aborted the signal that it passed", async () => {
     const { relay, http } = connect(UNAVAILABLE);
     const controller = new AbortController();
     setTimeout(() => controller.abort(new Error("enough")), 300);
@@ -180,7 +180,7 @@ it("the client's cancel returns a task that an earlier request has canceled, and
 const page = (id: string, next_cursor: string | null) =>
   answer(200, { data: [{ id }], next_cursor });
 
-it("list reads one page after another with the same filter, and no page beyond the tasks that the caller takes", async () => {
+it("the client's list requests one page after another with the same filter, and no page beyond the tasks that the caller takes", async () => {
   const { relay, http } = connect(page("a", "c1"), page("b", "c2"), page("c", null));
   const ids: string[] = [];
   for await (const { id } of relay.list({ status: "failed", limit: 1 })) ids.push(id);

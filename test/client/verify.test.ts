@@ -53,15 +53,27 @@ const capitalized = Object.fromEntries(
   Object.entries(signed(BODY)).map(([name, value]) => [name.toUpperCase(), [value]]),
 );
 it.each<[string, Parameters<typeof verify>]>([
-  ["a Request under its secret", [requestOf(signed(BODY)), SECRET]],
-  ["headers of Node and a text", [{ headers: capitalized, body: BODY }, SECRET]],
-  ["Headers and bytes", [{ headers: new Headers(signed(BODY)), body: Buffer.from(BODY) }, SECRET]],
+  ["a Request signed with the given secret", [requestOf(signed(BODY)), SECRET]],
   [
-    "headers of Node and an ArrayBuffer",
+    "a plain object of upper-case headers with a body that is a string",
+    [{ headers: capitalized, body: BODY }, SECRET],
+  ],
+  [
+    "a Headers object with a body of bytes",
+    [{ headers: new Headers(signed(BODY)), body: Buffer.from(BODY) }, SECRET],
+  ],
+  [
+    "a plain object of headers with a body that is an ArrayBuffer",
     [{ headers: signed(BODY), body: new TextEncoder().encode(BODY).buffer }, SECRET],
   ],
-  ["a Request under the second of two secrets", [requestOf(signed(BODY)), [OTHER_SECRET, SECRET]]],
-  ["a v1a signature under the public key", [requestOf(asymmetric(BODY)), PUBLIC_KEY]],
+  [
+    "a Request signed with the second of two given secrets",
+    [requestOf(signed(BODY)), [OTHER_SECRET, SECRET]],
+  ],
+  [
+    "a v1a (Ed25519) signature when the public key is given",
+    [requestOf(asymmetric(BODY)), PUBLIC_KEY],
+  ],
   [
     "a Request with signatures of several versions",
     [
@@ -99,24 +111,28 @@ it.each<[string, Request, Partial<VerificationError>]>([
     { failure: "missing_header", header: "webhook-signature" },
   ],
   [
-    "a timestamp in words",
+    "a timestamp that is the word today",
     requestOf({ ...signed(BODY), "webhook-timestamp": "today" }),
     { failure: "malformed_header", header: "webhook-timestamp" },
   ],
   [
-    "an old timestamp",
+    "a timestamp that is 301 s old",
     requestOf(signed(BODY, NOW_S - 301)),
     { failure: "too_old", ageS: 301, message: "The timestamp is 301 s old; 300 s are allowed." },
   ],
-  ["a timestamp ahead", requestOf(signed(BODY, NOW_S + 301)), { failure: "too_new", ageS: -301 }],
   [
-    "a signature under another secret",
+    "a timestamp that is 301 s in the future",
+    requestOf(signed(BODY, NOW_S + 301)),
+    { failure: "too_new", ageS: -301 },
+  ],
+  [
+    "a signature made with another secret",
     requestOf(signed(BODY, NOW_S, OTHER_SECRET)),
     { failure: "no_matching_signature", message: expect.stringContaining("key is another one") },
   ],
   ["a changed body", requestOf(signed(BODY), `${BODY} `), { failure: "no_matching_signature" }],
   [
-    "only a v1a signature",
+    "only a v1a (Ed25519) signature, when a secret is given",
     requestOf(asymmetric(BODY)),
     { failure: "no_matching_signature", message: expect.stringContaining("has no v1 signature") },
   ],
@@ -125,10 +141,10 @@ it.each<[string, Request, Partial<VerificationError>]>([
     requestOf({ ...signed(BODY), "webhook-signature": "v1,%%%" }),
     { failure: "no_matching_signature" },
   ],
-  ["a text as body", requestOf(signed("hello"), "hello"), { failure: "not_json" }],
-  ["a list as body", requestOf(signed("[]"), "[]"), { failure: "not_a_task" }],
+  ["a body that is not JSON", requestOf(signed("hello"), "hello"), { failure: "not_json" }],
+  ["a body that is a JSON list", requestOf(signed("[]"), "[]"), { failure: "not_a_task" }],
 ])(
-  "verify refuses a callback with %s and says so without the secret",
+  "verify refuses a callback with %s, in an error that does not contain the secret",
   async (_, request, expected) => {
     const error = await verify(request, SECRET).catch((thrown: unknown) => thrown);
     expect(error).toBeInstanceOf(VerificationError);
@@ -143,10 +159,10 @@ const locked = requestOf(signed(BODY));
 locked.body?.getReader();
 it.each<[string, { headers: Headers | Record<string, string>; body: unknown }]>([
   ["a Request whose body was read before", read],
-  ["a Request whose body another reader holds", locked],
+  ["a Request whose body is locked by another reader", locked],
   ["a body that was parsed before", { headers: signed(BODY), body: TASK }],
   ["a body that is not there", { headers: signed(BODY), body: undefined }],
-])("verify refuses %s, and says so", async (_, request) => {
+])("verify refuses %s with the failure body_already_read", async (_, request) => {
   const verified: unknown = Reflect.apply(verify, null, [request, SECRET]);
   await expect(verified).rejects.toMatchObject({ failure: "body_already_read" });
 });

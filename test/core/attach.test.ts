@@ -137,12 +137,12 @@ describe("an attachment to an open task", () => {
   });
 
   it.each([
-    ["10 s, when no durations of its kind are known", false, [], 10_257],
-    ["a minute, when the fastest jobs of its kind took as long", false, [MINUTE, HOUR], 61_543],
-    ["a minute, when an expected hook is overdue at that age", true, [], 61_543],
-    ["an hour, when a hook is expected and most jobs took less", true, [MINUTE, HOUR], 3_692_565],
+    ["10 s when the durations of earlier jobs like it are unknown", false, [], 10_257],
+    ["a minute when the fastest jobs like it took a minute", false, [MINUTE, HOUR], 61_543],
+    ["a minute when an expected hook is overdue after that", true, [], 61_543],
+    ["an hour when a hook is expected and most jobs took less", true, [MINUTE, HOUR], 3_692_565],
   ])(
-    "an attached job is polled for the first time after %s, plus jitter derived from the task id",
+    "after it is attached, a job is polled for the first time after %s (plus jitter derived from the task id)",
     (_what, isHookExpected, likelyAgesMs, waitMs) => {
       const expectation = { likelyAgesMs, isHookExpected };
       const record = apply(aProvidedTask(), anAttachment(JOB, CONNECTION, expectation), later);
@@ -180,7 +180,7 @@ describe("an attachment where the upstream can be polled", () => {
     },
   );
 
-  it("attaching a job moves its first poll to two minutes later when hooks that arrived earlier have reported queued or running", () => {
+  it("a job is first polled two minutes after it is attached when hooks that arrived before have reported queued and running", () => {
     const record = committed(attachedTo(withKept(aKeptHook(QUEUED), aKeptHook(PROCESSING))));
     expect(record).toMatchObject({
       status: "processing",

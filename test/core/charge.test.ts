@@ -42,7 +42,7 @@ const later = NOW + HOUR;
 const UNKNOWN: ChargeAnswer = { kind: "unknown" };
 
 describe("a registration with a price", () => {
-  it("the first step after registering a task with a price is the charge of its account, due at once and under the name of the key that registered it", () => {
+  it("after a task with a price is registered, its account is charged at once, and the charge names the API key that registered the task", () => {
     const record = apply(null, aPricedRegistration({ keyName: "alice" }));
     const keyNames = { registeredBy: "alice", attachedBy: null, reportedBy: null };
     expect(record).toEqual(aChargingTask({ keyNames }));
@@ -70,7 +70,7 @@ describe("a registration with a price", () => {
     expect(apply(null, event)).toEqual(anOpenTask({ registration }));
   });
 
-  it("repeating a registration while its charge is in progress changes nothing, even with another charge id", () => {
+  it("repeating a registration while its charge is in progress changes nothing; the charge keeps its first id", () => {
     const record = aChargingTask();
     const again = aPricedRegistration({ chargeId: "charge-2" });
     expectUnchanged(record, again, later);

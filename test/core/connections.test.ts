@@ -7,39 +7,45 @@ const OTHER = `https://${MARK}.example/api/v3`;
 
 /** Faults of `CONNECTIONS`: a description of the fault, and the value of the variable. */
 const FAULTS: readonly [string, object][] = [
-  ["CONNECTIONS that is not JSON", { CONNECTIONS: `{"${MARK}` }],
-  ["CONNECTIONS that is a list", { CONNECTIONS: `["${MARK}"]` }],
-  ["CONNECTIONS that is a number", { CONNECTIONS: 7 }],
-  ["a connection without provider", connections({ a: { key: MARK } })],
-  ["a connection of an unknown provider", connections({ a: { ...KEY, provider: MARK } })],
-  ['a connection of the provider "sandbox"', connections({ a: { ...KEY, provider: "sandbox" } })],
-  ["a connection with an unknown field", connections({ a: { ...KEY, url: MARK } })],
-  ["a connection with an empty key", connections({ a: { ...KEY, key: "" } })],
-  ["a connection named like another provider", connections({ kling: KEY })],
-  ["a connection named like its own provider", connections({ ark: KEY })],
-  ['a connection named "sandbox"', connections({ sandbox: KEY })],
-  ["a connection name in upper case", connections({ Ark: KEY })],
-  ["a connection name of 33 characters", connections({ ["a".repeat(33)]: KEY })],
+  ["a variable CONNECTIONS that is not JSON", { CONNECTIONS: `{"${MARK}` }],
+  ["a variable CONNECTIONS that is a list", { CONNECTIONS: `["${MARK}"]` }],
+  ["a variable CONNECTIONS that is a number", { CONNECTIONS: 7 }],
+  ["a provider connection without provider", connections({ a: { key: MARK } })],
+  ["a provider connection of an unknown provider", connections({ a: { ...KEY, provider: MARK } })],
+  [
+    'a provider connection of the provider "sandbox"',
+    connections({ a: { ...KEY, provider: "sandbox" } }),
+  ],
+  ["a provider connection with an unknown field", connections({ a: { ...KEY, url: MARK } })],
+  ["a provider connection with an empty key", connections({ a: { ...KEY, key: "" } })],
+  ["a provider connection named like another provider", connections({ kling: KEY })],
+  ["a provider connection named like its own provider", connections({ ark: KEY })],
+  ['a provider connection named "sandbox"', connections({ sandbox: KEY })],
+  ["a name of a provider connection in upper case", connections({ Ark: KEY })],
+  ["a name of a provider connection of 33 characters", connections({ ["a".repeat(33)]: KEY })],
 ];
 
 /** Base URLs to which no credential may be sent; the fuzz test of connections tries many others. */
 const HOSTS: readonly [string, string][] = [
   ["a host that only ends like the provider's host", `https://${MARK}ark.cn-beijing.volces.com`],
   ["the host of another provider", "https://api.replicate.com"],
-  ["http", "http://ark.cn-beijing.volces.com/api/v3"],
+  ["the scheme http:", "http://ark.cn-beijing.volces.com/api/v3"],
   ["a user name", `https://${MARK}@ark.cn-beijing.volces.com/api/v3`],
   ["a query", `https://ark.cn-beijing.volces.com/api/v3?${MARK}`],
-  ["localhost", "http://localhost:9000"],
+  ["the host localhost", "http://localhost:9000"],
 ];
 
 it.each([
   ...FAULTS,
   ...HOSTS.map(([what, base_url]): [string, object] => [
-    `a base_url with ${what}`,
+    `a provider connection whose base_url has ${what}`,
     connections({ a: { ...KEY, base_url } }),
   ]),
-  ["a jwks_url on another host", connections({ a: { provider: "fal", jwks_url: OTHER } })],
-  ["an ARK_BASE_URL on another host", { ARK_BASE_URL: OTHER }],
+  [
+    "a provider connection with a jwks_url on another host",
+    connections({ a: { provider: "fal", jwks_url: OTHER } }),
+  ],
+  ["a variable ARK_BASE_URL with the host of no provider", { ARK_BASE_URL: OTHER }],
 ])(
   "the configuration rejects %s, and its error message does not contain the rejected value",
   (_, vars) => {
@@ -57,7 +63,7 @@ it.each([
   ["http://192.168.1.1", "rejected"],
   ["https://nas.local", "rejected"],
 ])(
-  "a connection to the local base URL %s is rejected by default, and with ALLOW_LOCAL_CALLBACKS=true it is %s",
+  "a provider connection with the local base URL %s is rejected by default, and with ALLOW_LOCAL_CALLBACKS=true it is %s",
   (base_url, verdict) => {
     for (const vars of [{ ARK_BASE_URL: base_url }, connections({ a: { ...KEY, base_url } })]) {
       expect(configuredWith(vars).ok).toBe(false);
@@ -117,7 +123,7 @@ it.each([
   },
 );
 
-it("a connection accepts every base URL of its provider and defaults to the first", () => {
+it("a provider connection may name any of its provider's base URLs, and has the first when it names none", () => {
   const [first, second] = PROVIDERS.get("ark")?.baseUrls ?? [];
   const entries = {
     a: KEY,
@@ -129,7 +135,7 @@ it("a connection accepts every base URL of its provider and defaults to the firs
   expect(baseUrls).toEqual([first, second, first]);
 });
 
-it("a connection keeps the limit of polls per minute that its provider documents, unless it has a polls_per_minute of its own", () => {
+it("a provider connection has the limit of polls per minute that its provider documents, unless its polls_per_minute sets another", () => {
   const entries = {
     a: { ...KEY, provider: "dashscope" },
     b: { ...KEY, provider: "dashscope", polls_per_minute: 60 },
@@ -166,7 +172,7 @@ it.each([
   },
 );
 
-it("CONNECTIONS, CONNECTIONS_2 and so on are merged, whatever their order", () => {
+it("the provider connections in the variables CONNECTIONS, CONNECTIONS_2 and so on all take effect, in whatever order the variables come", () => {
   const names = ["_10", "_9", "_8", "_7", "_6", "_5", "_4", "_3", "_2", ""];
   const parts = names.map((name) => [
     `CONNECTIONS${name}`,
@@ -177,7 +183,7 @@ it("CONNECTIONS, CONNECTIONS_2 and so on are merged, whatever their order", () =
   expect(added.toSorted()).toEqual(names.map((name) => `a${name.slice(1)}`).toSorted());
 });
 
-it("CONNECTIONS defaults to one connection per provider with a host of its own, named after it and without a key", () => {
+it("when CONNECTIONS is empty, each provider with a base URL of its own has one connection, named like the provider and without a key", () => {
   const known = connectionsOf({ CONNECTIONS: "" });
   const hosted = [...PROVIDERS.values()].filter(({ baseUrls }) => baseUrls !== null);
   expect(Array.from(known, ([name, { key }]) => [name, key])).toEqual(

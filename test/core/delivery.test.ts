@@ -84,7 +84,7 @@ describe("an automatic series", () => {
     expectUnchanged(taskAfter(finish), start, NOW + MINUTE);
   });
 
-  it("the record of an ended callback attempt has the planned and the real time, the digest of what was sent, and the parts of the answer", () => {
+  it("the record of an ended callback attempt has the planned and the real time, the digest of what was sent, and the answer's status, headers and excerpt", () => {
     const answer = { contentType: "text/plain", locationHost: null, retryAfter: "60" };
     const answered = { statusCode: 530, cloudflareError: 1016, responseExcerpt: "busy", answer };
     const end = { outcome: "unreachable", ...answered, sentDigest: "0123" } as const;
@@ -148,30 +148,30 @@ describe("the end of an attempt", () => {
 });
 
 describe("another schedule", () => {
-  it("a schedule whose first wait is not 0 delays the first callback attempt by it", () => {
+  it("a schedule of callback attempts whose first wait is not 0 delays the first attempt by that wait", () => {
     const policy = aPolicy({ scheduleMs: [5 * SECOND, MINUTE] });
     expect(stateAfter([0, report, policy])).toEqual(due(5 * SECOND));
   });
 
-  it("a changed schedule does not move a callback attempt that is planned already", () => {
+  it("when the configured schedule of callback attempts changes, an attempt that is planned already keeps its time", () => {
     const record = taskAfter(...untilSecond);
     const policy = aPolicy({ scheduleMs: [0, 1, 1] });
     expect(record && wakeAt(record, policy)).toBe(NOW + SECOND_AT);
     expectUnchanged(record, start, NOW + SECOND_AT - 1, policy);
   });
 
-  it("a changed schedule decides the waits of the attempts after the planned one", () => {
+  it("when the configured schedule of callback attempts changes, the attempts after the planned one have the waits of the new schedule", () => {
     const policy = aPolicy({ scheduleMs: [0, 1, 2] });
     const state = stateAfter(...untilSecond, [SECOND_AT, start], [SECOND_AT, anEnd(2), policy]);
     expect(state).toEqual(due(SECOND_AT + 2));
   });
 
-  it("a shorter schedule ends a running series of callback attempts sooner", () => {
+  it("when the configured schedule becomes shorter, a running series of callback attempts ends sooner", () => {
     const policy = aPolicy({ scheduleMs: [0] });
     expect(stateAfter(finish, [SECOND, anEnd(1), policy])).toEqual({ kind: "failed" });
   });
 
-  it("a longer schedule prolongs a running series of callback attempts, but does not restart a failed one", () => {
+  it("when the configured schedule becomes longer, a running series of callback attempts gets more attempts, but a failed one is not restarted", () => {
     const policy = aPolicy({ scheduleMs: [0, 0, 0, MINUTE] });
     const last: TimedEvent[] = [
       [THIRD_AT, start],

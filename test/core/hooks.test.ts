@@ -50,8 +50,14 @@ describe("a hook is unknown", () => {
     ["when the task does not exist", null],
     ["while the task's price is being charged", aChargingTask({ upstream: UPSTREAM })],
     ["for a task without a provider", anOpenTask()],
-    ["for an open task of another connection", { ...attached, upstream: fal() }],
-    ["for a finished task of another connection", aFinishedTask({ upstream: fal() })],
+    [
+      "for an open task of another provider connection than the hook's",
+      { ...attached, upstream: fal() },
+    ],
+    [
+      "for a finished task of another provider connection than the hook's",
+      aFinishedTask({ upstream: fal() }),
+    ],
   ])("a hook is refused with unknown_task %s", (_what, record) => {
     for (const isSigned of [true, false]) {
       expectRefused(record, aHook(aCompletion(), { isSigned }), "unknown_task", later);
@@ -68,13 +74,16 @@ describe("a hook after the end", () => {
   };
   const timedOut = finish(attached, { type: "deadline" }, attached.deadlineAt, NO_KEY);
 
-  it.each(Object.entries(failures))("a hook after its task was %s is ignored", (_what, record) => {
-    for (const [, said] of news) {
-      for (const isSigned of [true, false]) {
-        expectUnchanged(record, aHook(said, { isSigned }), later, POLICY, "ignored");
+  it.each(Object.entries(failures))(
+    "a hook that arrives after its task has ended (%s) is ignored",
+    (_what, record) => {
+      for (const [, said] of news) {
+        for (const isSigned of [true, false]) {
+          expectUnchanged(record, aHook(said, { isSigned }), later, POLICY, "ignored");
+        }
       }
-    }
-  });
+    },
+  );
 
   it.each(news.filter(([, { status }]) => status !== "completed"))(
     "a hook that reports %s after the task failed at its deadline does not change the task",
@@ -100,10 +109,10 @@ describe("a hook of another job than the attached", () => {
 });
 
 it.each([
-  ["without", `${JOB.id}==`, JOB.id],
-  ["with", JOB.id, `${JOB.id}==`],
+  ["omits", `${JOB.id}==`, JOB.id],
+  ["adds", JOB.id, `${JOB.id}==`],
 ])(
-  "a hook about the attached job %s the padding of base64 at the end of its id ends the task",
+  "a hook about the attached job ends the task even if it %s the base64 padding (==) at the end of the job's id",
   (_, id, jobId) => {
     const task = anAttachedTask({}, { upstream: { ...UPSTREAM, job: { ...JOB, id } } });
     const record = apply(task, aHook(aCompletion(), { ...signed, jobId }), later);

@@ -107,14 +107,14 @@ type Case = readonly [what: string, record: CreatedTask, row: IndexRow];
 
 describe("the row of an open task", () => {
   it.each<Case>([
-    ["has the deadline as dueAt", anOpenTask(), OPEN],
+    ["has the deadline in the column dueAt", anOpenTask(), OPEN],
     [
       "has status processing once the upstream has started",
       anOpenTask({ status: "processing", version: NOW + 9 }),
       { ...OPEN, status: "processing", version: NOW + 9 },
     ],
     [
-      "has callback none without a URL",
+      "has no callback status when the task has no callback URL",
       anOpenTask({ callbackUrl: null }),
       { ...OPEN, ...UNCALLED },
     ],
@@ -124,7 +124,7 @@ describe("the row of an open task", () => {
       { ...OPEN, provider: CONNECTION },
     ],
     [
-      "has the id of the job, and the deadline as dueAt, however often the job is polled before",
+      "has the id of the attached job, and in the column dueAt the deadline, not the time of the next poll",
       anAttachedTask({}, { deadlineAt: NOW + HOUR }),
       { ...OPEN, provider: CONNECTION, job: JOB.id, dueAt: NOW + HOUR },
     ],
@@ -138,12 +138,12 @@ describe("the row of a finished task", () => {
   it.each<Case>([
     ["has the outcome and times of the callback", aFinishedTask(), DELIVERED],
     [
-      "without a callback URL has the end of the task as settledAt",
+      "without a callback URL has the end of the task in the column settledAt",
       aFinishedTask({ callback: null }),
       { ...DELIVERED, ...UNCALLED, ...UNTRIED, settledAt: NOW, firstAttemptMs: null, settledMs: 0 },
     ],
     [
-      "with an attempt in flight has the latest possible end of that attempt as dueAt",
+      "with an attempt in flight has the latest possible end of that attempt in the column dueAt",
       aFinishedTask({ callback: aCallback({ attempts: [], state: IN_FLIGHT, deliveredAt: null }) }),
       {
         ...DELIVERED,
@@ -156,7 +156,7 @@ describe("the row of a finished task", () => {
       },
     ],
     [
-      "between two attempts has the time of the next attempt as dueAt",
+      "between two attempts has the time of the next attempt in the column dueAt",
       aFinishedTask({ callback: dueAgain }),
       {
         ...DELIVERED,
@@ -169,7 +169,7 @@ describe("the row of a finished task", () => {
       },
     ],
     [
-      "whose attempts all failed has the outcome of the last one, the time since the result, and the expiry of the task",
+      "whose attempts all failed has the last one's outcome, the time from the result to its end, and the expiry of the task",
       aFinishedTask({ callback: givenUp }),
       {
         ...DELIVERED,
@@ -189,7 +189,7 @@ describe("the row of a finished task", () => {
       { ...DELIVERED, status: "failed", completedAt: null },
     ],
     [
-      "whose refund is pending has the next try of the refund as dueAt",
+      "whose refund is pending has the next try of the refund in the column dueAt",
       aRefundingTask({ credits: credits(refunding(NOW + 7_000, 1)) }),
       {
         ...DELIVERED,
@@ -204,7 +204,7 @@ describe("the row of a finished task", () => {
       },
     ],
     [
-      "without a callback URL is not settled before its refund",
+      "without a callback URL has no time of settlement before its refund",
       aRefundingTask({ callback: null }),
       {
         ...DELIVERED,
@@ -219,7 +219,7 @@ describe("the row of a finished task", () => {
       },
     ],
     [
-      "whose callback still waits although no refund is pending has the present time as dueAt",
+      "whose callback still waits although no refund is pending has the present time in the column dueAt",
       aFinishedTask({ callback: aHeldCallback() }),
       {
         ...DELIVERED,
@@ -231,7 +231,7 @@ describe("the row of a finished task", () => {
       },
     ],
     [
-      "that an earlier release ended without storing the time has no latencies",
+      "that an earlier release ended without storing when has no durations since the end of the task",
       aFinishedTask({ finishedAt: null }),
       { ...DELIVERED, finishedAt: null, firstAttemptMs: null, settledMs: null },
     ],

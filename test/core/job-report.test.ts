@@ -110,7 +110,7 @@ describe("the report of a job that was chosen at its attachment", () => {
       ended(PREVIOUS_MS, 14_000),
     ],
   ])(
-    "a task's report of how long its job took gives the end of the job %s",
+    "a task's report to its provider connection of how long the job took gives the end of the job %s",
     (_, before, event, report) => {
       expect(reported(before, event)).toEqual(report);
     },
@@ -139,7 +139,7 @@ describe("the report of a job that was chosen at its attachment", () => {
       aReport(),
     ],
   ])(
-    "a task does not report to the Durable Object of its connection how long its job took when the job %s",
+    "a task does not report to the Durable Object of its provider connection how long its job took when the job %s",
     (_, before, event) => {
       expect(reported(before, event)).toBeNull();
     },
@@ -152,13 +152,13 @@ describe("a hook that comes where none is expected", () => {
     ["with the result", anAttachedTask(), aHook(aCompletion(), { isSigned: true })],
     ["after the end of the task", aFinishedTask({ upstream: UPSTREAM }), aHook(aCompletion())],
   ])(
-    "a task reports to the Durable Object of its connection that a hook came %s, also when it does not report how long its job took",
+    "a task reports to the Durable Object of its provider connection that a hook came %s, also when it does not report how long its job took",
     (_, before, event) => {
       expect(reported(before, event)).toEqual(A_HOOK_CAME);
     },
   );
 
-  it("a hook that came to the hook URL of another connection than the task's is not reported as a hook of the task's connection", () => {
+  it("a hook that came to the hook URL of another provider connection than the task's is not reported to the task's connection", () => {
     const finished = aFinishedTask({ upstream: UPSTREAM });
     const hook = aHook(aCompletion(), { connection: "fal" });
     expect(reportOf(finished, hook, finished, POLICY, at)).toBeNull();

@@ -113,7 +113,7 @@ describe("a signed hook about a job that nobody has attached", () => {
 describe("the deadline of a task to which no job was attached", () => {
   const paused = withLimits({ isTaskNamed: true }, { pausedAt: deadlineAt });
 
-  it("a task without a job polls, at its deadline and not before, the job that a stored hook names, if the provider's answers name the task of a job", () => {
+  it("at its deadline and not before, a task without an attached job polls the job that a stored hook names, if the provider's answer tells whose job it is", () => {
     expect(wakeAt(success, NAMING)).toBe(deadlineAt);
     expect(nextStep(success, NAMING, deadlineAt)).toEqual({
       kind: "poll",
@@ -216,7 +216,7 @@ describe("the deadline of a task to which no job was attached", () => {
   });
 });
 
-it("the operator, and no account, sees the jobs that hooks have named for a task without a job, each once; a new one raises the version of the task", () => {
+it("only the operator sees which jobs hooks have named for a task without an attached job, each once; a newly named job gives the task's record a new version", () => {
   const first = apply(aProvidedTask(), aHook(QUEUED), NOW + HOUR);
   const again = apply(first, aHook(aCompletion()), NOW + 2 * HOUR);
   const other = apply(again, aHook(aCompletion(), { jobId: OTHER_JOB.id }), NOW + 3 * HOUR);

@@ -112,9 +112,9 @@ describe("the polls of a task that has failed at its deadline", () => {
     ["has a provider without an API key", [], timedOut, NO_KEY],
     ["is forgotten by its provider after a day", [HOUR], timedOut, forgetful(endedAt + DAY - NOW)],
     ["is erased within a day", [HOUR], { ...timedOut, expiresAt: endedAt + 2 * HOUR }, POLICY],
-    ["is known to have succeeded since", [], toldOf(timedOut), POLICY],
+    ["has a job whose success is known by now", [], toldOf(timedOut), POLICY],
   ])(
-    "the milliseconds from the end of a task to its polls ([]: it is not polled), for a task that %s: %j",
+    "a task that %s is polled after its end at these times (in milliseconds since the end; [] for never): %j",
     (_what, times, record, policy) => {
       expect(pollsOf(record, policy)).toEqual(times);
     },
@@ -221,7 +221,7 @@ describe("the success of a job after its task has failed at the deadline", () =>
 describe("an unsigned hook that claims success after its task has failed at the deadline", () => {
   const hinted = committed(transition(timedOut, success, POLICY, later));
 
-  it("an unsigned hook that claims success of a failed task causes a poll at once and one two minutes later, and counts only if a poll confirms it", () => {
+  it("an unsigned hook that claims success of a failed task causes a poll at once and another two minutes later; only a poll's answer proves the success", () => {
     expect(hinted).toEqual({
       ...timedOut,
       late: { hintAt: later, resultAt: null },

@@ -37,7 +37,7 @@ describe("a grant", () => {
     ["may raise the balance to the maximum", MAX - 40, null, 40, booking("grant", 40, MAX)],
     ["that would exceed the maximum balance by one is refused", MAX - 39, null, 40, TOO_LARGE],
     ["of the maximum balance is refused when the balance is 1", 1, null, MAX, TOO_LARGE],
-    ["that is repeated under its reference changes nothing", 100, anEntry("grant"), 40, BOOKED],
+    ["that is repeated with its reference changes nothing", 100, anEntry("grant"), 40, BOOKED],
     ["that is repeated at the maximum balance changes nothing", MAX, anEntry("grant"), 40, BOOKED],
     ["that repeats a reference with fewer credits is refused", 100, anEntry("grant"), 39, REUSED],
     ["that repeats a reference with more credits is refused", 100, anEntry("grant"), 41, REUSED],
@@ -53,7 +53,7 @@ describe("a charge", () => {
     ["of one credit more than the balance is refused", 39, null, 40, refused("insufficient")],
     ["of an account without credits is refused", 0, null, 1, refused("insufficient")],
     ["of an amount far above the balance is refused", 40, null, MAX, refused("insufficient")],
-    ["that is repeated under its reference changes nothing", 100, anEntry("charge"), 40, BOOKED],
+    ["that is repeated with its reference changes nothing", 100, anEntry("charge"), 40, BOOKED],
     ["that is repeated at a balance of 0 changes nothing", 0, anEntry("charge"), 40, BOOKED],
     ["that repeats a reference with more credits is refused", 100, anEntry("charge"), 41, REUSED],
   ])("a charge %s", (_what, balance, known, amount, posting) => {
@@ -82,7 +82,7 @@ describe("an adjustment", () => {
       -1,
       booking("adjustment", -1, MAX + 8),
     ],
-    ["that is repeated under its reference changes nothing", -40, anAdjustment(-40), -40, BOOKED],
+    ["that is repeated with its reference changes nothing", -40, anAdjustment(-40), -40, BOOKED],
     ["that repeats a reference with the other sign is refused", 0, anAdjustment(40), -40, REUSED],
     [
       "that repeats a reference with another reason is refused",
@@ -110,7 +110,13 @@ describe("a refund", () => {
   it.each<[string, number, Entry | null, Entry | null, Posting]>([
     ["gives back what was charged", 60, charged, null, booking("refund", 40, 100)],
     ["that is repeated changes nothing", 100, charged, anEntry("refund"), BOOKED],
-    ["may exceed the balance limit of grants", MAX, charged, null, booking("refund", 40, MAX + 40)],
+    [
+      "may raise the balance above the limit of grants",
+      MAX,
+      charged,
+      null,
+      booking("refund", 40, MAX + 40),
+    ],
     ["without a charge is refused", 60, null, null, refused("no_charge")],
     [
       "whose charge does not exist is refused, even if the refund itself is booked already",

@@ -58,14 +58,18 @@ const submits: readonly (readonly [string, JsonObject, JsonObject])[] = [
     { ratio: "9:16", duration: 8, resolution: "720p" },
   ],
   [
-    "in the form of DashScope, with pixels as the resolution of an adaptive ratio",
+    "in the form of DashScope, with the ratio adaptive and pixels as the resolution",
     { parameters: { ratio: "adaptive", resolution: "1280*720" } },
     { ratio: "16:9", resolution: "720p" },
   ],
-  ["with hundredths of a second", { duration: "5.04s" }, { duration: 5 }],
+  ["with a duration in hundredths of a second", { duration: "5.04s" }, { duration: 5 }],
   ["under the name that OpenAI uses (seconds)", { seconds: "8" }, { duration: 8 }],
-  ["with a boolean", { generate_audio: false }, { generate_audio: false }],
-  ["in a member named parameters", { parameters: { duration: 5, resolution: "480P" } }, at480p()],
+  ["with a boolean value (generate_audio)", { generate_audio: false }, { generate_audio: false }],
+  [
+    "nested in a member named parameters",
+    { parameters: { duration: 5, resolution: "480P" } },
+    at480p(),
+  ],
 ];
 
 describe("what submitted parameters say of the output", () => {

@@ -60,7 +60,7 @@ describe("the notice callback.failed", () => {
     expect(notices).toEqual([noticeOf("callback.failed", version, NOW + MINUTE)]);
   });
 
-  it("the operator notice callback.failed is created again, with another version number, when a redelivery fails", () => {
+  it("the operator notice callback.failed is created a second time, with a newer version number of the task, when a redelivery fails, too", () => {
     const failed = refusedToTheEnd(reported());
     const again = finish(failed, aRedelivery({ attempts: 3 }), NOW + HOUR, NOTIFYING);
     expect(again.notices).toEqual(failed.notices);
@@ -206,7 +206,7 @@ describe("a notification of the operator", () => {
     expect(wakeAt(record, policy)).toBe(record.expiresAt);
   });
 
-  it("a notification of the operator is sent after the callback attempt and the index write, and does not delay the erasure", () => {
+  it("when several steps of a task are due at once, its callback attempt, index write and erasure come before the notification of the operator", () => {
     const policy = aPolicy({ isOperatorNotified: true, isIndexed: true });
     expect(nextStep(task, policy, NOW)?.kind).toBe("publish");
     const again = finish(task, aRedelivery(), NOW, policy);
@@ -223,7 +223,7 @@ describe("a notification of the operator", () => {
     ["a callback attempt", aFinishedTask({ callback: aCallback({ state: dueAt(HOUR) }) }), "event"],
     ["a refund", aRefundingTask({ credits: credits(refunding(NOW + HOUR)) }), "refund"],
   ])(
-    "an operator notice that is due shortly before %s, or overdue when that is planned, waits until after it",
+    "an operator notice waits until after %s that is planned so soon that sending the notice first could delay it",
     (_what, waiting, first) => {
       const noticed = (at: number) => ({ ...waiting, notices: [{ ...FAILED, retryAt: at }] });
       const lastAt = NOW + HOUR - CLEARANCE;

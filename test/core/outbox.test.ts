@@ -72,7 +72,7 @@ describe("the end of a notice", () => {
     return { type: "notice_ended", kind, version, isTaken };
   };
 
-  it("an operator notice that the operator has accepted is removed from the task, and no other notice is", () => {
+  it("an operator notice that the operator has accepted is removed from the task; the other notices stay", () => {
     expect(committed(decide(record, ended(true)))).toEqual({ ...record, notices: [older, other] });
   });
 
@@ -109,7 +109,7 @@ describe("an order to write the row again", () => {
     },
   );
 
-  it("an order that repairs lost index rows plans another write of a row that was written before, but does not hasten a write that is planned already", () => {
+  it("an order to restore lost index rows plans a new write for a task whose row was written before, but leaves a write that is planned already at its time", () => {
     const repair = { ...order, isAlwaysDue: false };
     const record = aFinishedTask({ publication: missing });
     expect(decide(record, repair)).toEqual({ kind: "unchanged", record });

@@ -29,31 +29,31 @@ const HOUR_S = 3_600;
 describe("the ages of a job at which it is polled", () => {
   it.each([
     [
-      "at the age of 10 s and then each time its age has grown by a fifth, at least 3 s, when no durations of its kind are known",
+      "at the age of 10 s and then each time its age has grown by a fifth, at least 3 s, when the durations of earlier jobs like it are unknown",
       {},
       0,
       [10, 13, 16, 19.2, 23.04, 27.648],
     ],
     [
-      "at least once a minute in its first hour, when no durations of its kind are known",
+      "at least once a minute in its first hour, when the durations of earlier jobs like it are unknown",
       {},
       1_800,
       [1_854.986, 1_914.986, 1_974.986],
     ],
     [
-      "every 5 minutes after its first hour, when no durations of its kind are known",
+      "every 5 minutes after its first hour, when the durations of earlier jobs like it are unknown",
       {},
       HOUR_S,
       [3_654.986, 3_954.986, 4_254.986],
     ],
     [
-      "at the known durations of its kind, and after these each time its age has grown by a fifth",
+      "at the ages at which earlier jobs like it ended, and after these each time its age has grown by a fifth",
       { likelyAgesMs: [20_000, 30_000, 50_000] },
       0,
       [20, 30, 50, 60, 72],
     ],
     [
-      "at the known durations of its kind, but at least 3 s apart, when these durations are nearly equal",
+      "at the ages at which earlier jobs like it ended, but at least 3 s apart, when these ages are nearly equal",
       { likelyAgesMs: [20_000, 20_500, 21_000, 40_000] },
       0,
       [20, 23, 26, 40],
@@ -71,7 +71,7 @@ describe("the ages of a job at which it is polled", () => {
       [120, 144, 172.8],
     ],
     [
-      "only from the age by which nearly all earlier jobs of its kind had ended, when a hook is expected",
+      "only from the age by which nearly all earlier jobs like it had ended, when a hook is expected",
       { hookWaitMs: 120_000, likelyAgesMs: [90_000, 600_000] },
       0,
       [600, 660],
@@ -89,13 +89,13 @@ describe("the ages of a job at which it is polled", () => {
       [10, 13, 16],
     ],
     [
-      "at the known durations of its kind, when a hook is expected but not waited for",
+      "at the ages at which earlier jobs like it ended, when a hook is expected but not waited for",
       { hookWaitMs: 0, likelyAgesMs: [20_000, 600_000] },
       0,
       [20, 600],
     ],
     [
-      "every 5 minutes after the longest known duration of its kind, when this is more than an hour",
+      "every 5 minutes after the age of the longest earlier job like it, when this is more than an hour",
       { likelyAgesMs: [5_400_000, 7_200_000] },
       0,
       [5_400, 7_200, 7_500],

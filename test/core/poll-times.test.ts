@@ -48,7 +48,7 @@ function pollTimes(task: TaskRecord, count: number, from: number): readonly numb
 }
 
 describe("a poll", () => {
-  it("a poll is due exactly at its planned time and names the task, the connection, the upstream job and the likelihood of a result", () => {
+  it("the poll of a task is due exactly at its planned time, with the task id, the provider connection, the job and the likelihood of a result", () => {
     expect(wakeAt(attached, POLICY)).toBe(FIRST_POLL);
     expect(nextStep(attached, POLICY, FIRST_POLL - 1)).toBeNull();
     expect(nextStep(attached, POLICY, FIRST_POLL)).toEqual({
@@ -85,7 +85,7 @@ describe("a poll", () => {
 });
 
 describe("the time of the next poll", () => {
-  it("a job of a kind without known durations is polled at the ages of about 10, 13, 16 and 20 s", () => {
+  it("a job is polled at the ages of about 10, 13, 16 and 20 s when the durations of earlier jobs like it are unknown", () => {
     expect(pollTimes(attached, 4, NOW)).toEqual([10_257, 13_257, 16_257, 19_592]);
   });
 
@@ -96,13 +96,13 @@ describe("the time of the next poll", () => {
     expect(pollTimes(moved, 2, NOW)[1]).toBeLessThanOrEqual(second ?? 0);
   });
 
-  it("a hook that reports queued postpones no poll when polls do not wait for hooks", () => {
+  it("a hook that reports queued does not postpone the next poll when the polls of its job do not wait for hooks", () => {
     const record = apply(anAttachedTask({ hookWaitMs: 0 }), aHook(QUEUED), NOW + 1);
     expect(record).toMatchObject({ tracking: { poll: { heard: ["queued"], at: null } } });
     expect(wakeAt(record, POLICY)).toBe(FIRST_POLL);
   });
 
-  it("a hook that claimed the end of the job without a proof makes polls due at once and every 15 s for two minutes, besides those that follow from the age of the job", () => {
+  it("an unsigned hook that claims the end of the job makes polls due at once and every 15 s for two minutes, in addition to the usual polls", () => {
     const hinted = anAttachedTask({ at: NOW + HOUR, hint: { at: NOW + 7, status: "completed" } });
     const expected = [0, 15, 30, 45, 60, 75, 90, 105].map((s) => 7 + s * SECOND);
     expect(pollTimes(hinted, 9, NOW - SECOND)).toEqual([...expected, 3_600_000]);
@@ -162,10 +162,14 @@ describe("a provider that limits the rate of polls", () => {
   });
 
   it.each([
-    ["because of a hook", aHook(aCompletion()), attached],
-    ["because of the task's deadline", null, anAttachedTask({}, { deadlineAt: THEN + MINUTE })],
+    ["even because of a hook", aHook(aCompletion()), attached],
+    [
+      "even because of the task's deadline",
+      null,
+      anAttachedTask({}, { deadlineAt: THEN + MINUTE }),
+    ],
   ])(
-    "a provider that answered a poll with a rate limit is not polled earlier %s",
+    "a provider that answered a poll with a rate limit is not polled before the end of the limit, %s",
     (_why, hook, task) => {
       const limited = apply(task, aPollEnd(rateLimited(HOUR)), THEN, polled(FIRST_POLL));
       const record = hook === null ? limited : apply(limited, hook, THEN + SECOND);

@@ -52,7 +52,7 @@ function codeOf(record: TaskRecord): unknown {
 }
 
 describe("the deadline of a task whose upstream can be polled", () => {
-  it("a task whose upstream can be polled is polled at its deadline instead of failed", () => {
+  it("a task whose upstream can be polled does not fail at once at its deadline: the upstream is polled first", () => {
     expect(wakeAt(task, POLICY)).toBe(deadlineAt);
     expect(nextStep(task, POLICY, deadlineAt - 1)).toBeNull();
     for (const now of [deadlineAt, deadlineAt + DAY]) {
@@ -126,7 +126,7 @@ describe("an upstream that is still at work at the deadline", () => {
     expect(wakeAt(record, POLICY)).toBe(LATE + 10 * MINUTE);
   });
 
-  it("a task's deadline is extended when a hook arrived during the unanswered last poll, and the upstream is polled again", () => {
+  it("a task's deadline is extended when the poll at the deadline gets no answer but a hook arrived meanwhile; the upstream is polled again", () => {
     const nudged = afterwards(transition(task, aHook(aCompletion()), POLICY, LATE));
     const end = aPollEnd(UNANSWERED, { askedAt: deadlineAt });
     const record = apply(nudged, end, LATE + 1);
@@ -158,7 +158,7 @@ describe("success without output near the deadline", () => {
     ["a refused key", UNAUTHORIZED],
     ["an answer that is not understood", { kind: "unclear", statusCode: 404, word: null }],
   ] as const)(
-    "%s within the ten minutes after success without output neither fails the task at its deadline nor begins the ten minutes anew, and is stored after them",
+    "in the ten minutes after a poll found success without output, %s as the answer to a poll changes nothing, even after the deadline; later it is stored",
     (_what, answer) => {
       const [endAt, tracking] = [since + 10 * MINUTE, { ...reported.tracking, isExtended: true }];
       const early = anAttachedTask({}, { deadlineAt: since + MINUTE, tracking });
@@ -218,7 +218,7 @@ describe("a task whose upstream cannot be polled at the deadline", () => {
     expect(codeOf(record)).toBe("upstream_timeout");
   });
 
-  it("a task is polled only while the upstream keeps the job, and its unsigned hooks are trusted after that", () => {
+  it("a task is polled only as long as the upstream keeps its job; after that, an unsigned hook is enough to end the task", () => {
     const last = anAttachedTask({ at: NOW + HOUR - 1 }, { deadlineAt });
     const old = anAttachedTask({ at: NOW + HOUR }, { deadlineAt });
     expect(nextStep(last, forgetful, NOW + HOUR - 1)).toMatchObject({ kind: "poll" });

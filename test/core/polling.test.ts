@@ -114,7 +114,7 @@ describe("a poll that reports no end", () => {
     ["that the provider refuses by its rate limit", rateLimited(), task, anAnswer("limited", THEN)],
     ["whose key the provider refuses", UNAUTHORIZED, task, anAnswer("unauthorized", THEN)],
   ] as const)(
-    "a poll %s stores the kind of its answer and leaves the task's status unchanged; a second poll with the same answer stores nothing",
+    "a poll %s only stores which kind of answer it got, and the task's status stays; a second poll with the same answer stores nothing",
     (_what, answer, open, kind) => {
       const record = after(answer, open);
       const poll = aPlan({ answer: kind });
@@ -123,7 +123,7 @@ describe("a poll that reports no end", () => {
     },
   );
 
-  it("the first poll without an answer stores its time and nothing else, a second one stores nothing, and the next answer removes the time", () => {
+  it("the first unanswered poll stores only the time since which polls are unanswered, a second one stores nothing, and the next answer removes the time", () => {
     const silent = after(UNANSWERED);
     const tracking = { ...task.tracking, poll: aPlan({ unansweredSince: THEN }) };
     expect(silent).toEqual({ ...task, tracking, counts: ONE_POLL });
@@ -133,7 +133,7 @@ describe("a poll that reports no end", () => {
     });
   });
 
-  it("a poll of a job that went back to the queue does not change the status of a processing task", () => {
+  it("a poll that finds the job of a processing task back in the queue leaves the status of the task at processing", () => {
     const queued = after(newsAnswer(QUEUED), processing);
     expectUnchanged(queued, aPollEnd(newsAnswer(QUEUED)), THEN + SECOND);
     expect(after(newsAnswer(PROCESSING), queued)).toMatchObject({
@@ -142,7 +142,7 @@ describe("a poll that reports no end", () => {
     });
   });
 
-  it("a poll that ends after its provider's key was removed from the configuration changes only the kind of the last answer", () => {
+  it("when a provider's API key was removed during a poll that the provider then refused, only the kind of the last answer is stored", () => {
     const record = apply(task, aPollEnd(UNAUTHORIZED), THEN, NO_KEY);
     const poll = aPlan({ answer: anAnswer("unauthorized", THEN) });
     expect(record).toEqual({ ...task, tracking: aTracking({ poll }), counts: ONE_POLL });

@@ -61,16 +61,16 @@ describe("a change is written to the index", () => {
     ["30 s after the task was created", anOpenTask(), NOW + 30 * SECOND],
     ["30 s after its price was charged", aChargedTask(), NOW + 30 * SECOND],
     ["45 s after a later change", anOpenTask(known(NOW - HOUR)), NOW + 45 * SECOND],
-    ["5 s after its result while an attempt is in flight", inFlight, NOW + 5 * SECOND],
-    ["5 s after its result while an attempt is due", dueIn(MINUTE), NOW + 5 * SECOND],
+    ["5 s after its result while a callback attempt is in flight", inFlight, NOW + 5 * SECOND],
+    ["5 s after its result while a callback attempt is planned", dueIn(MINUTE), NOW + 5 * SECOND],
     ["5 s after its failure while its refund is pending", aRefundingTask(), NOW + 5 * SECOND],
     ["at once when the callback is delivered", aFinishedTask(), NOW],
     ["at once when the callback has failed", undelivered, NOW],
     ["at once when there is no callback", aFinishedTask({ callback: null }), NOW],
     ["at no time while its price is being charged", aChargingTask(), null],
-    ["at no time when its version is in the index already", aFinishedTask(known(NOW)), null],
+    ["at no time when its latest version is in the index", aFinishedTask(known(NOW)), null],
     [
-      "at no time when its version is in the index already and the task is open",
+      "at no time when its latest version is in the index and the task is open",
       anOpenTask(known(NOW)),
       null,
     ],
@@ -80,12 +80,12 @@ describe("a change is written to the index", () => {
 
   it.each([
     [
-      "a task is written to the index before its next callback attempt if the write ends before the attempt even when it takes its full time limit",
+      "a task is written to the index before its next callback attempt if even a write that takes its full time limit ends before that attempt",
       5 * SECOND + SOON,
       NOW + 5 * SECOND,
     ],
     [
-      "a task is not written to the index before its next callback attempt if the write, when it takes its full time limit, ends a millisecond too late",
+      "a task is not written to the index before its next callback attempt if a write that takes its full time limit would end one millisecond too late",
       5 * SECOND + SOON - 1,
       null,
     ],
@@ -152,9 +152,9 @@ describe("a version that is not in the index", () => {
   const records: readonly (readonly [string, TaskRecord])[] = [
     ["an open task that was never in the index", anOpenTask()],
     ["an open task that changed after an index write", anOpenTask(known(NOW - 1))],
-    ["a task whose attempt is due much later", dueIn(MINUTE)],
-    ["a task whose attempt is due at once", dueIn(1)],
-    ["a task whose attempt is in flight", inFlight],
+    ["a task whose callback attempt is due much later", dueIn(MINUTE)],
+    ["a task whose callback attempt is due at once", dueIn(1)],
+    ["a task whose callback attempt is in flight", inFlight],
     ["a task whose refund is pending", aRefundingTask()],
     ["a task whose callback was delivered", aFinishedTask()],
     ["a task whose callback failed", undelivered],
@@ -189,7 +189,7 @@ function nextAttemptOf(record: TaskRecord): number {
 }
 
 describe("the order of due steps", () => {
-  it("an attempt, a refund and a deadline that are due are handled before an index write that is due", () => {
+  it("a callback attempt, a refund and a deadline that are due are handled before an index write that is due", () => {
     expect(nextStep(inFlight, INDEXED, NOW + MINUTE)?.kind).toBe("send");
     const start = { kind: "event", event: { type: "attempt_started" } };
     expect(nextStep(dueIn(5 * MINUTE), INDEXED, NOW + 10 * MINUTE)).toEqual(start);

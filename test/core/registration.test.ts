@@ -98,7 +98,7 @@ describe("register", () => {
     expect(transition(null, event, POLICY, NOW).kind).toBe("changed");
   });
 
-  it("a registration of an id whose earlier task was erased gets a higher version than that task", () => {
+  it("a registration of an id whose earlier task was erased creates a record with a higher version number than the erased one", () => {
     const first = apply(null, aRegistration());
     const second = apply(null, aRegistration(), later);
     expect(second.version).toBeGreaterThan(first.version);
@@ -156,7 +156,7 @@ describe("the same registration again", () => {
   const others: Readonly<Record<string, RegisterEvent>> = {
     model: { ...full, model: "other" },
     account: { ...full, registration: { ...full.registration, accountId: "other" } },
-    "account, now none": {
+    "account, which is now left out": {
       ...full,
       registration: { ...full.registration, accountId: null },
     },
@@ -167,7 +167,7 @@ describe("the same registration again", () => {
     callback_url: { ...full, registration: { ...full.registration, callbackUrl: URL_B } },
     parameters: { ...full, registration: { ...full.registration, parameters: { prompt: "dog" } } },
     metadata: { ...full, registration: { ...full.registration, metadata: { a: 1, b: [2, 1] } } },
-    "metadata, now none": {
+    "metadata, which is now left out": {
       ...full,
       registration: { ...full.registration, metadata: null },
     },
@@ -183,7 +183,7 @@ describe("the same registration again", () => {
 });
 
 describe("a registration for an id that an event created", () => {
-  it("a registration for an id that an event created is a conflict even with the same content", () => {
+  it("a registration is a conflict when an event has created a task with its id before, even if the content is the same", () => {
     const created = apply(null, aReport(aCompletion(), aCreation()));
     expectRefused(created, aRegistration(), "task_exists", later);
   });

@@ -29,7 +29,7 @@ const REPORTED = { by: "report", lateMs: null } as const;
 const IN_FLIGHT = runningSince(NOW);
 
 describe("a terminal report for an open task", () => {
-  it("a report of the result finishes an open task and opens the first callback attempt in the same commit", () => {
+  it("an event that reports the result finishes an open task and opens the first callback attempt in the same commit", () => {
     const callback = aCallback({
       attempts: [],
       lastNumber: 1,
@@ -42,23 +42,23 @@ describe("a terminal report for an open task", () => {
     );
   });
 
-  it("a report of a failure finishes a processing task and stores no failure category", () => {
+  it("an event that reports a failure finishes a processing task and stores no failure category", () => {
     const { status, failure } = finish(anOpenTask({ status: "processing" }), aReport(aFailure()));
     expect([status, failure]).toEqual(["failed", null]);
   });
 
-  it("a report of the result creates no callback for a task without a callback URL", () => {
+  it("an event that reports the result creates no callback for a task without a callback URL", () => {
     expect(finish(anOpenTask({ callbackUrl: null }), aReport()).callback).toBeNull();
   });
 
-  it("a report of the result is accepted after the deadline while the task is still open", () => {
+  it("an event that reports the result is accepted after the deadline while the task is still open", () => {
     const task = anOpenTask({ deadlineAt: NOW });
     expect(finish(task, aReport(), NOW + DAY).status).toBe("completed");
   });
 });
 
 describe("a processing report", () => {
-  it("a report of progress makes a pending task processing and keeps its deadline", () => {
+  it("an event that reports progress makes a pending task processing and keeps its deadline", () => {
     const task = anOpenTask({ deadlineAt: NOW + HOUR });
     const record = apply(task, aReport(PROCESSING), later);
     expect(record).toEqual({ ...task, status: "processing", version: later });
@@ -67,7 +67,7 @@ describe("a processing report", () => {
   it.each([
     ["is processing already", anOpenTask({ status: "processing" })],
     ["is finished", aFinishedTask()],
-  ])("a report of progress changes nothing when the task %s", (_when, record) => {
+  ])("an event that reports progress changes nothing when the task %s", (_when, record) => {
     expectUnchanged(record, aReport(PROCESSING), later);
   });
 });
@@ -84,7 +84,7 @@ describe("a report about a finished task", () => {
     ["differs in the completion time only", { ...told, completedAt: NOW - DAY }, completed],
     ["differs in the order of keys only", { ...told, metadata: shuffled }, completed],
     ["repeats a failure word for word", aFailure("c", "m"), failed],
-  ])("a report about a finished task changes nothing when it %s", (_how, result, record) => {
+  ])("an event about a finished task changes nothing when it %s", (_how, result, record) => {
     expectUnchanged(record, aReport(result), later);
   });
 
@@ -101,9 +101,12 @@ describe("a report about a finished task", () => {
     ["a success after a failure", told, failed],
     ["another code", aFailure("other", "m"), failed],
     ["another message", aFailure("c", "other"), failed],
-  ])("a report about a finished task is a conflict when it has %s", (_what, result, record) => {
-    expectRefused(record, aReport(result), "conflicting_result", later);
-  });
+  ])(
+    "an event about a finished task is refused as a conflict when, compared with the stored result, it has %s",
+    (_what, result, record) => {
+      expectRefused(record, aReport(result), "conflicting_result", later);
+    },
+  );
 
   function withMetadata(changes: object) {
     return { ...told, metadata: { ...metadata, ...changes } };
@@ -117,7 +120,7 @@ describe("a report with the fields that create a task", () => {
   const creation = aCreation({ ...changes, callbackUrl: URL_B });
   const refused = aCreation({ callbackUrlRefusal: "must use https:" });
 
-  it("a report with the fields of a new task creates an unknown task", () => {
+  it("an event with an unknown task id and the fields of a new task creates the task", () => {
     expect(apply(null, aReport(PROCESSING, creation))).toEqual({
       ...anOpenTask(),
       ...changes,
@@ -127,7 +130,7 @@ describe("a report with the fields that create a task", () => {
     });
   });
 
-  it("a report of the result with the fields of a new task creates and finishes an unknown task in one commit", () => {
+  it("an event with an unknown task id, the fields of a new task and its result creates and finishes the task in one commit", () => {
     expect(finish(null, aReport(aCompletion(), aCreation()))).toMatchObject({
       registration: null,
       version: NOW,
@@ -140,7 +143,7 @@ describe("a report with the fields that create a task", () => {
     ["its completion time, when that is in the past", NOW - HOUR, NOW - HOUR],
     ["the present time, when its completion time is later", NOW + HOUR, NOW],
   ])(
-    "a task that a report creates without created_at gets as creation time %s",
+    "a task that an event without created_at creates gets as creation time %s",
     (_what, completedAt, createdAt) => {
       const news = aReport(aCompletion({ completedAt }), aCreation());
       expect(finish(null, news).createdAt).toBe(createdAt);
@@ -148,18 +151,18 @@ describe("a report with the fields that create a task", () => {
   );
 
   it.each([
-    ["the report names no model", null, { code: "unknown_task" }],
+    ["the event names no model", null, { code: "unknown_task" }],
     [
-      "its account does not exist",
+      "the account that it names does not exist",
       aCreation({ isAccountUnknown: true }),
       { code: "unknown_account" },
     ],
     [
-      "the policy refuses its URL",
+      "the URL policy refuses its callback URL",
       refused,
       { code: "invalid_field", field: "/callback_url", message: "must use https:" },
     ],
-  ])("a report cannot create a task when %s", (_when, fields, rejection) => {
+  ])("an event cannot create a task when %s", (_when, fields, rejection) => {
     const decision = transition(null, aReport(aCompletion(), fields), POLICY, NOW);
     expect(decision).toEqual({ kind: "reject", rejection });
   });
@@ -169,7 +172,7 @@ describe("a report with the fields that create a task", () => {
     ["an unknown account", aCreation({ isAccountUnknown: true })],
     ["a callback_url that the URL policy refuses", refused],
   ])(
-    "a report about an existing task ignores the fields that only serve to create one, even if they contain %s",
+    "an event about an existing task ignores the fields that only serve to create one, even if they contain %s",
     (_what, fields) => {
       const records: TaskRecord[] = [anOpenTask({ account: ACCOUNT }), aFinishedTask()];
       for (const record of records) {

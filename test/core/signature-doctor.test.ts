@@ -99,14 +99,14 @@ const BROKEN: readonly Broken[] = [
     { code: "body_cut", byte: 100 },
   ],
   ["appends to the body", { body: `${BODY}{}` }, { code: "body_extended" }],
-  ["has read the body before", { body: "" }, { code: "body_empty", byte: 0 }],
+  ["passes on an empty body", { body: "" }, { code: "body_empty", byte: 0 }],
   [
     "changes a value of the body",
     { body: BODY.replace("completed", "failed") },
     { code: "body_changed", byte: 55 },
   ],
   [
-    "takes the body of another task",
+    "combines the headers with the body of another task",
     { body: BODY.replace(ID, OTHER_ID) },
     { code: "body_of_other_task" },
   ],
@@ -148,7 +148,7 @@ const BROKEN: readonly Broken[] = [
     { code: "missing_header", header: "webhook-timestamp" },
   ],
   [
-    "passes on only the secret's hash, without its version",
+    "passes on the signature without its version (v1,)",
     { headers: { ...HEADERS, "webhook-signature": V1.slice(3) } },
     { code: "malformed_header", header: "webhook-signature" },
   ],
@@ -158,12 +158,12 @@ const BROKEN: readonly Broken[] = [
     { code: "changed_signature" },
   ],
   [
-    "decodes the signature as a form",
+    "URL-encodes the signature",
     { headers: { ...HEADERS, "webhook-signature": encodeURIComponent(V1) } },
     { code: "changed_signature" },
   ],
   [
-    "has a callback of another task, signed with another secret",
+    "gets a callback of another task, signed with another secret",
     {
       headers: await signed({
         id: `msg_${OTHER_ID}`,
@@ -173,7 +173,7 @@ const BROKEN: readonly Broken[] = [
     { code: "other_task", task_id: OTHER_ID },
   ],
   [
-    "has the secret of the relay itself",
+    "gets a callback signed with a secret of the relay itself, not of the account",
     { headers: await signed({ keys: only([...keyring.callbackSecrets]) }) },
     {
       code: "wrong_secret",
@@ -182,7 +182,7 @@ const BROKEN: readonly Broken[] = [
     },
   ],
   [
-    "has a secret of another relay",
+    "gets a callback signed with a secret of another relay",
     {
       headers: await signed({
         keys: only([await hmacSecret("whsec_c2VjcmV0IG9mIGFub3RoZXIgcmVsYXkgaGVyZQ==")]),
@@ -193,7 +193,7 @@ const BROKEN: readonly Broken[] = [
 ];
 
 it.each(BROKEN.map(([receiver, received, ...faults]) => [receiver, received, faults] as const))(
-  "the signature doctor names the fault of a receiver that %s",
+  "the signature doctor, which examines a callback as it was received, names the fault of a receiver that %s",
   async (_, received, faults) => {
     const verdict = await verdictOn(received);
     expect(verdict).toMatchObject({ verdict: "invalid", signed_by: [], faults });
@@ -217,9 +217,9 @@ it("the signature doctor finds a callback valid that arrives unchanged, and name
 });
 
 it.each([
-  ["older than 300 s by 112 s", 412, "too_old"],
-  ["from 412 s in the future", -412, "too_new"],
-])("the signature doctor calls a valid callback stale when it is %s", async (_, ageS, code) => {
+  ["has a timestamp that is 412 s old (300 s are allowed)", 412, "too_old"],
+  ["has a timestamp that is 412 s in the future", -412, "too_new"],
+])("the signature doctor calls a valid callback stale when it %s", async (_, ageS, code) => {
   const verdict = await verdictOn({}, NOW + ageS * 1_000);
   expect(verdict).toMatchObject({ verdict: "stale", age_s: ageS, faults: [{ code, by_s: 112 }] });
 });
@@ -236,7 +236,7 @@ it.each([
   },
 );
 
-it("the signature doctor tells that a callback is valid but belongs to another task", async () => {
+it("the signature doctor calls a callback of another task than the examined one valid, and names the other task", async () => {
   const body = BODY.replace(ID, OTHER_ID);
   const headers = await signed({ id: `msg_${OTHER_ID}`, body });
   const faults = [{ code: "other_task", task_id: OTHER_ID }];

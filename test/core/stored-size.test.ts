@@ -56,7 +56,7 @@ function links(count: number, length = VIDEO.length) {
 const TOO_LONG = [
   ["1.8 million characters", aNote("x".repeat(1_800_000))],
   [
-    "900,000 characters, stored in 2 bytes each because one of them is beyond U+00FF",
+    "900,000 characters, stored in 2 bytes each because one of them is beyond U+00FF,",
     aNote(`画${"x".repeat(900_000)}`),
   ],
   ["90,000 numbers of the value 1e20", aNote(Array.from({ length: 90_000 }, () => 1e20))],

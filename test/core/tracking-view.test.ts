@@ -43,9 +43,9 @@ function refused(reason: HookRefusal): HookRefusedEvent {
 }
 
 it.each([
-  ["has not been asked", {}, {}, next(FIRST_POLL, "schedule")],
+  ["has not been polled yet", {}, {}, next(FIRST_POLL, "schedule")],
   [
-    "was asked by this instance and does not answer",
+    "does not answer the polls of this instance",
     { unansweredSince: NOW, answer: anAnswer("processing", NOW - SECOND) },
     { askedAt: NOW + 20 * SECOND, polledAt: FIRST_POLL },
     { answer: "unanswered", answer_since: NOW_S, asked_at: NOW_S + 20 },
@@ -57,7 +57,7 @@ it.each([
     { answer: "processing", answer_since: NOW_S, ...next(FIRST_POLL, "schedule") },
   ],
   [
-    "limits the rate",
+    "refuses polls by its rate limit",
     { answer: anAnswer("limited", NOW), notBefore: NOW + MINUTE },
     {},
     { answer: "limited", ...next(NOW + MINUTE, "retry_after") },
@@ -76,18 +76,18 @@ it.each([
     next(NOW + 2 * MINUTE, "hook_running"),
   ],
   [
-    "has claimed the end by a hook without a proof",
+    "has claimed the end of the job by an unsigned hook",
     { hint: { at: NOW + SECOND, status: "completed" } },
     {},
     next(NOW + SECOND, "hook_ended"),
   ],
   [
-    "has been asked as often as its connection may",
+    "has been polled as often per minute as its provider connection allows",
     {},
     { pollDeferredTo: NOW + MINUTE },
     next(NOW + MINUTE, "rate_limit"),
   ],
-  ["is asked last at the deadline", {}, { polledAt: DEADLINE - 1 }, next(DEADLINE, "deadline")],
+  ["is next polled at the deadline", {}, { polledAt: DEADLINE - 1 }, next(DEADLINE, "deadline")],
 ] as const)(
   "the view of a task shows the operator, in its member tracking, the latest answer, the next poll and its reason, when the upstream %s",
   (_what, plan, policy, expected) => {
@@ -128,7 +128,7 @@ it("the view of a finished task shows whether its callback waits for the end of 
   expect(view(refunding, aPolicy(), "account").credits).not.toHaveProperty("retry_at");
 });
 
-it("a refused hook is stored at most three times for each reason, without a new version of the task, and only for an open task of the connection that sent it", () => {
+it("refused hooks are noted in a task's record, at most three for each reason and without a new version, if the task is open and of the hook's connection", () => {
   const times = [1, 2, 3].map((minutes) => NOW + minutes * MINUTE);
   const task = anAttachedTask();
   const signed = times.reduce<TaskRecord>(

@@ -61,23 +61,19 @@ const FOUND: readonly (readonly [
   Partial<Facts>,
   readonly { kind: string; [member: string]: unknown }[],
 ])[] = [
+  ["only two failed callbacks to a host", { index: indexOf({ failed: THREE.slice(1) }) }, []],
   [
-    "two failing callbacks to a host, which may be chance",
-    { index: indexOf({ failed: THREE.slice(1) }) },
-    [],
-  ],
-  [
-    "three failures of a host more than an hour ago",
+    "three failed callbacks to a host more than an hour ago",
     { index: indexOf({ failed: [61, 62, 63].map((age) => aFailure(age)) }) },
     [],
   ],
   [
-    "three failures of a host that takes four other callbacks",
+    "three failed callbacks to a host that accepted four others",
     { index: indexOf({ failed: THREE, counts: [aCount(1, "delivered", 4)] }) },
     [],
   ],
   [
-    "failures of a host for three hours, of which only some rows were read",
+    "callbacks to a host failing for three hours, too many for all their index rows to be read",
     {
       index: indexOf({
         failed: THREE,
@@ -94,7 +90,7 @@ const FOUND: readonly (readonly [
     ],
   ],
   [
-    "a refused API key",
+    "a provider connection with a refused API key, missing hooks and an answer that is not understood",
     {
       connections: [
         {
@@ -114,7 +110,7 @@ const FOUND: readonly (readonly [
     ],
   ],
   [
-    "a refund that was not confirmed for six minutes, beside a younger one",
+    "one refund that is unconfirmed for six minutes and one for four",
     {
       index: indexOf({
         next: [
@@ -190,7 +186,7 @@ const FOUND: readonly (readonly [
     [],
   ],
   [
-    "a doubtful setting",
+    "a doubtful setting in its configuration",
     { warnings: [{ path: "PUBLIC_URL", message: "is not set" }] },
     [{ kind: "configuration", severity: "notice", subject: { variable: "PUBLIC_URL" } }],
   ],
@@ -201,6 +197,9 @@ it.each(
     const kinds = expected.map(({ kind }) => kind).join(", ");
     return [what, kinds === "" ? "none" : kinds, facts, expected] as const;
   }),
-)("the list of problems of a relay with %s has the kinds: %s", (_, _kinds, facts, expected) => {
-  expect(troublesOf({ ...QUIET, ...facts })).toMatchObject(expected);
-});
+)(
+  "for a relay with %s, the list of problems has entries of these kinds: %s",
+  (_, _kinds, facts, expected) => {
+    expect(troublesOf({ ...QUIET, ...facts })).toMatchObject(expected);
+  },
+);

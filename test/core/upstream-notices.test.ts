@@ -33,9 +33,16 @@ describe("a notice about the answers of an upstream", () => {
   const unclear = { status_code: 404, word: "dreamt" };
 
   it.each([
-    ["not understood for an hour", answered("unclear"), UNCLEAR, HOUR, "upstream.unclear", unclear],
     [
-      "a second success without output",
+      "the answers to its polls are not understood for an hour",
+      answered("unclear"),
+      UNCLEAR,
+      HOUR,
+      "upstream.unclear",
+      unclear,
+    ],
+    [
+      "a second poll finds success without output",
       answered("no_output"),
       newsAnswer(NO_OUTPUT),
       15_000,
@@ -43,7 +50,7 @@ describe("a notice about the answers of an upstream", () => {
       null,
     ],
   ] as const)(
-    "the operator gets one notice about a task when the answers to its polls are %s",
+    "the operator gets one notice about a task when %s",
     (_what, task, answer, afterMs, kind, details) => {
       const at = since + afterMs;
       const record = polled(task, answer, at);
@@ -59,7 +66,12 @@ describe("a notice about the answers of an upstream", () => {
   it.each([
     ["its answers are not understood for under an hour", answered("unclear"), UNCLEAR, HOUR - 1],
     ["its previous answer was understood", answered("processing"), UNCLEAR, 2 * HOUR],
-    ["its first success has no output", answered("processing"), newsAnswer(NO_OUTPUT), MINUTE],
+    [
+      "only one poll has found success without output",
+      answered("processing"),
+      newsAnswer(NO_OUTPUT),
+      MINUTE,
+    ],
   ] as const)(
     "the operator gets no notice about an upstream when %s",
     (_what, task, answer, afterMs) => {
@@ -74,7 +86,7 @@ describe("a notice about the answers of an upstream", () => {
     expectUnchanged(answered("unclear"), aPollEnd(UNCLEAR, { askedAt: at }), at, POLICY);
   });
 
-  it("a notice about an open task is sent at once, is removed when the operator accepts it, and otherwise stays when the task ends", () => {
+  it("a notice to the operator about an open task is sent at once and removed once the operator accepts it; until then it stays, even after the task's end", () => {
     const at = since + HOUR;
     const record = polled(answered("unclear"), UNCLEAR, at);
     const policy = { ...NOTIFYING, polledAt: at };

@@ -17,8 +17,8 @@ function refuses(policy: UrlPolicy, reason: string, rows: Rows) {
   );
 }
 
-function accepts(policy: UrlPolicy, rows: Rows) {
-  it.each(Object.entries(rows))("a callback URL is accepted with %s", (_what, text) => {
+function accepts(policy: UrlPolicy, where: string, rows: Rows) {
+  it.each(Object.entries(rows))(`a callback URL is accepted with %s${where}`, (_what, text) => {
     expect(checkCallbackUrl(text, policy)).toEqual({ ok: true, value: new URL(text) });
   });
 }
@@ -151,7 +151,7 @@ describe("checkCallbackUrl", () => {
     "the relay's international origin, in Punycode": "https://xn--bcher-kva.example.com/",
   });
 
-  accepts(production, {
+  accepts(production, "", {
     "a plain host": "https://example.com",
     "a path and a query": "https://example.com/callbacks/1?token=abc&x=%20",
     "a port": "https://example.com:8443/callback",
@@ -162,10 +162,10 @@ describe("checkCallbackUrl", () => {
     "an @ in the query": "https://example.com?notify=user@example.net",
     "an @ in the fragment": "https://example.com/#user@host",
     "an @ after a backslash, which begins the path": "https://example.com\\@evil.example.net/",
-    "a name under the relay's": "https://receiver.relay.example.com/",
-    "a name that ends like the relay's": "https://otherrelay.example.com/",
+    "a host name under the relay's host name": "https://receiver.relay.example.com/",
+    "a host name that ends like the relay's": "https://otherrelay.example.com/",
     "a name that only begins with localhost": "https://localhost.example.com/",
-    "a name that only ends in the letters of local": "https://example.notlocal/",
+    "a host name (.notlocal) that only ends in the letters local": "https://example.notlocal/",
     "a name that contains an address": "https://127.0.0.1.example.com/",
     "an underscore in a name": "https://my_app.example.com/",
     "an international name": "https://例え.jp/コールバック",
@@ -181,7 +181,7 @@ describe("checkCallbackUrl with public IP addresses", () => {
     "a public IPv6 address": "https://[2606:4700:4700::1111]/callback",
   };
   const withIp = { ...production, allowIp: true };
-  accepts(withIp, addresses);
+  accepts(withIp, ", where ALLOW_IP_CALLBACKS is set", addresses);
   refuses(production, IP_REFUSAL, addresses);
   refuses(development, IP_REFUSAL, addresses);
   refuses(withIp, "must not use an IP address that is not public", {
@@ -191,14 +191,13 @@ describe("checkCallbackUrl with public IP addresses", () => {
 
 describe("checkCallbackUrl with local callbacks", () => {
   const onPort80 = { ...local, ownOrigin: "http://localhost" };
-
-  accepts(development, {
+  accepts(development, ", where callbacks to the local host are allowed", {
     "the scheme http:": "http://example.com/callback",
     "the scheme https:": "https://example.com/callback",
     "the host localhost": "http://localhost:9000/callback",
     "localhost with a final dot": "http://localhost.:9000/callback",
     "a host name under .localhost": "https://app.localhost/callback",
-    "IPv4 loopback beside the relay": "http://127.0.0.1:9000/x",
+    "the IPv4 loopback address and another port than the relay's": "http://127.0.0.1:9000/x",
     "IPv4 loopback as one decimal": "http://2130706433:9000/x",
     "IPv6 loopback": "http://[::1]:9000/x",
     "the relay's port on another host": "http://example.com:8787/",
@@ -219,8 +218,9 @@ describe("checkCallbackUrl with local callbacks", () => {
     "the scheme https: and the relay's port 80": "https://[::1]:80/",
   });
 
-  accepts(onPort80, { "https: on its own port, beside a relay on port 80": "https://localhost/x" });
-
+  accepts(onPort80, ", where local callbacks are allowed", {
+    "the relay's host localhost, but port 443, not the relay's port 80": "https://localhost/x",
+  });
   refuses(local, "must not point at the relay itself", {
     "any port of the relay's public host": "http://relay.example.com:9000/",
   });

@@ -205,7 +205,7 @@ describe("the view of a finished task", () => {
       [DELIVERED, { number: 2, series: 2, started_at: NOW_S + 3600, late_ms: 0, after_ms: HOUR }],
     ],
     [
-      "the status of the latest series with the time of the first delivery",
+      "that the latest series of callback attempts failed, and still the time of an earlier delivery",
       aCallback({ attempts: [], state: { kind: "failed" } }),
       "failed",
       [],

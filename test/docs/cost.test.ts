@@ -127,14 +127,19 @@ it("the bill for usage beyond the paid plan leaves out, for each kind of operati
   });
 });
 
-it.each<readonly [string, Partial<Order>]>([
-  ["", {}],
-  ["--tasks 1.5M --retry-rate 0.25", { tasks: 1_500_000, retryRate: 0.25 }],
+it.each<readonly [string, string, Partial<Order>]>([
+  ["no options", "", {}],
   [
+    "a number of tasks and a rate of retries",
+    "--tasks 1.5M --retry-rate 0.25",
+    { tasks: 1_500_000, retryRate: 0.25 },
+  ],
+  [
+    "four options, one of them without a value (--queue)",
     "--tasks 2k --receiver-ms 25000 --polls 3 --queue",
     { tasks: 2_000, receiverMs: 25_000, polls: 3, isQueued: true },
   ],
-])("`npm run cost` understands the options %j", (options, order) => {
+])("`npm run cost` understands %s", (_what, options, order) => {
   expect(orderOf(...given(options))).toEqual({ ...JOB, tasks: MILLION, ...order });
 });
 

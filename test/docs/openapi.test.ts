@@ -56,16 +56,21 @@ it.each(
 const bodies = [
   ...Object.entries(DESCRIPTIONS).flatMap(([id, { answers }]) =>
     Object.entries(answers).flatMap(([status, { content }]) =>
-      Object.entries(content).map(([type, one]) => [`${id} ${status} ${type}`, one] as const),
+      Object.entries(content).map(
+        ([type, one]) => [`the answer ${status} (${type}) of ${id}`, one] as const,
+      ),
     ),
   ),
-  ...Object.entries(CALLBACKS),
-  ...OPERATOR_EVENTS.map((event) => [event.type, event] as const),
+  ...Object.entries(CALLBACKS).map(([name, one]) => [`the callback ${name}`, one] as const),
+  ...OPERATOR_EVENTS.map((event) => [`the operator event ${event.type}`, event] as const),
 ];
 
-it.each(bodies)("the example of %s is valid by its strict schema", (_, { schema, example }) => {
-  expect(schema.safeParse(example).error).toBeUndefined();
-});
+it.each(bodies)(
+  "the documented example of %s is valid by its strict schema",
+  (_, { schema, example }) => {
+    expect(schema.safeParse(example).error).toBeUndefined();
+  },
+);
 
 it("openapi.json has an example of each body, which is valid by the schema there for a JSON-schema engine that is not ours", () => {
   const wrong = describedBodies().flatMap(({ pointer, validate, examples }) => {

@@ -52,7 +52,7 @@ it("README.md, docs/self-host.md and docs/scale.md state the same tasks per seco
 });
 
 it.each([1, 10, 100, 300, 1_000, 2_500, 5_000, 10_000])(
-  "docs/scale.md states the rows, databases, log lines and price of %i tasks per second, as computed from the counts of one task",
+  "docs/scale.md states the rows, databases, log lines and price for this number of tasks per second, computed from the counts of one task: %i",
   (tasksPerS) => {
     const usage = usageOf(LIVES["Ark with hooks, index"], { receiverMs: 300, isQueued: false });
     const { dollars } = billOf(usage, tasksPerS * MONTH_S);
@@ -83,14 +83,18 @@ function removedPerS(tasksPerS: number): number {
 it.each([
   ["46", "size of one D1 database", MAX_INDEX_BYTES / (DAY_S * ROW_BYTE_DAYS)],
   ["80", "D1 works on one query at a time", INDEX_TIMEOUT_MS / 1_000 / (HOUR_S * COUNT_S)],
-  ["167 on one connection", "its object", PLATFORM.objectPerS / 6],
-  ["420", "deletion of expired rows", removedPerS(420)],
+  [
+    "167 on one connection",
+    "its object, where `polls_per_minute` is set and each job is polled six times",
+    PLATFORM.objectPerS / 6,
+  ],
+  ["420", "deletion of expired rows from the index", removedPerS(420)],
   ["1,200", "the count of an hour takes 30 s", 30 / (HOUR_S * COUNT_S)],
-  ["2,500", "one queue", PLATFORM.messagesPerS / indexWrites],
-  ["4,600", "1 TB of D1", PLATFORM.accountBytes / (DAY_S * ROW_BYTE_DAYS)],
-  ["5,260", "5 billion log lines", PLATFORM.logLinesPerDay / DAY_S / 11],
+  ["2,500", "one queue, at two index writes per task", PLATFORM.messagesPerS / indexWrites],
+  ["4,600", "1 TB of D1 in one account", PLATFORM.accountBytes / (DAY_S * ROW_BYTE_DAYS)],
+  ["5,260", "5 billion log lines a day", PLATFORM.logLinesPerDay / DAY_S / 11],
 ])(
-  "docs/scale.md states the rate of tasks, %s per second, from which this limit is reached: %s",
+  "docs/scale.md states from how many tasks per second (%s, as computed) this limit is reached: %s",
   (from, limit, rate) => {
     const row = LINES.find((line) => line.startsWith(`| ${from} | ${limit}`)) ?? "";
     const stated = Number(/[\d,]+/.exec(row)?.[0].replaceAll(",", ""));

@@ -72,7 +72,7 @@ it.each<[string, object, number | undefined]>([
   ["newapi", { progress: "soon" }, undefined],
   ["openai-videos", { progress: 42 }, 42],
 ])(
-  "the progress of a job that the relay reads from an answer of %s with the fields %j is, in percent: %j",
+  "the progress of a job that the relay reads from an answer of %s with the fields %j is, in percent (undefined if unknown): %j",
   (name, fields, progress) => {
     const body = { id: "1", status: "processing", ...fields };
     const reading = PROVIDERS.get(name)?.polls.read(

@@ -56,7 +56,7 @@ describe.each(FIXTURES)("the adapter of $provider", (fixtures) => {
     ["polls", fixtures.polls],
     ["hooks", fixtures.hooks],
   ])(
-    `the fixtures of ${name} for %s that are named after a meaning, e.g. success, have this meaning, or state why there is none`,
+    `among the example %s of ${name}, one named after a meaning, e.g. success, is read with it; if there is none, a reason is stated`,
     (_, reports) => {
       const { others: _others, ...named } = reports ?? { others: [] };
       const kinds = Object.entries(named).map(([kind, example]) => [

@@ -105,5 +105,6 @@ export const MEANINGS: ReadonlyMap<string, string> = new Map([
   ["failure", "a failure"],
   ["running", "a job in progress"],
   ["unknownState", "an unknown state"],
-  ["unreadable", "not readable"],
+  ["unreadable", "nothing that the relay can use"],
+  ["unclear", "an answer that the relay does not understand"],
 ]);

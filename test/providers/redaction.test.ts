@@ -87,7 +87,7 @@ it.each([
   },
 );
 
-it("publicText, which makes a provider's text safe to show, leaves out a surrogate pair that the limit of the characters it examines would split", () => {
+it("publicText, which makes a provider's text safe to show, leaves out a character of two UTF-16 units when the part of the text that it examines ends between them", () => {
   const url = "https://a.example/?".padEnd(8190, "q");
   expect(publicText(`${url} 🦊🦊`, [])).toBe("https://a.example/");
 });

@@ -62,7 +62,7 @@ it.each([
     { anyOf: [{ type: "null" }, { type: "string", format: "uuid" }] },
     "uuid | null",
   ],
-  ["equal kinds", { oneOf: [{ type: "object" }, { type: "object" }] }, "object"],
+  ["alternatives of the same type", { oneOf: [{ type: "object" }, { type: "object" }] }, "object"],
   ["a list of words", { type: "array", items: { enum: ["a", 1] } }, 'array of "a" | 1'],
   ["a constant", { const: "ok" }, '"ok"'],
   ["a map", { type: "object", additionalProperties: { type: "integer" } }, "object of integer"],
@@ -121,9 +121,12 @@ it.each([
   [{ minItems: 0, maxItems: 1000 }, "at most 1,000 items"],
   [{ minimum: 0, maximum: 99_999_999_999 }, "Unix seconds"],
   [{ type: "string" }, ""],
-])("the API reference writes the limits in the schema %j as %j", (schema, expected) => {
-  expect(limitsOf([schema])).toBe(expected);
-});
+])(
+  "the API reference writes the limits in the schema %j as this text (empty for no limits): %j",
+  (schema, expected) => {
+    expect(limitsOf([schema])).toBe(expected);
+  },
+);
 
 it.each([
   ["registerTask", "Register task"],

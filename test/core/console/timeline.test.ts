@@ -103,7 +103,7 @@ describe("the timeline of a task", () => {
     expect(breaks.map(({ text }) => text)).toEqual(["1 min 59 s"]);
   });
 
-  it("the timeline draws redeliveries as later series, and names the time between two series", () => {
+  it("the timeline shows a redelivery as a section after the automatic callback attempts, and states the time between them", () => {
     const attempts = [refused(1, NOW), refused(2, NOW + 2 * DAY, 0, 2)];
     const { segments, breaks } = drawn(
       failing({ attempts, state: { kind: "failed" } }),
@@ -117,7 +117,7 @@ describe("the timeline of a task", () => {
     expect(breaks).toMatchObject([{ text: "1 d 23 h" }]);
   });
 
-  it("the running attempt of a timeline grows with the time", () => {
+  it("the bar of a running callback attempt in a timeline grows with the time", () => {
     const task = failing({ attempts: [], lastNumber: 1, state: runningSince(NOW) });
     const widthAt = (ms: number) => drawn(task, NOW + ms).bars[0]?.width ?? 0;
     expect(drawn(task, NOW + SECOND).bars).toMatchObject([{ isRunning: true, outcome: null }]);
@@ -125,7 +125,7 @@ describe("the timeline of a task", () => {
   });
 
   it.each([0, 1, 250, SECOND, HOUR, 40 * DAY])(
-    "everything in a timeline lies within the drawing and in order %i ms after the last change",
+    "%i ms after the last change of a task, all parts of its timeline lie within the drawing and in order of time",
     (ms) => {
       const attempts = Array.from({ length: 20 }, (_, at) =>
         refused(at + 1, NOW + at * HOUR, at, at + 1),
@@ -235,9 +235,9 @@ describe("the next step of a task", () => {
   );
 
   it.each([
-    ["before its deadline", MINUTE, "Waits for the result. Fails without one"],
-    ["after its deadline", 80 * HOUR, "The deadline has passed: the task fails now."],
-  ])("the console shows what an open task waits for %s", (_, afterMs, text) => {
+    ["waits for a result, before its deadline", MINUTE, "Waits for the result. Fails without one"],
+    ["fails now, after its deadline", 80 * HOUR, "The deadline has passed: the task fails now."],
+  ])("the console says that an open task %s", (_, afterMs, text) => {
     const task = anOpenTask({ callbackUrl: URL_A });
     const view: TaskJson = JSON.parse(taskView(task, "operator", null, POLICY));
     expect(nextStepOf(view, taskFacts(task, "operator", POLICY), NOW + afterMs).text).toBe(text);

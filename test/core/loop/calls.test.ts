@@ -101,11 +101,11 @@ describe("the log line of a call", () => {
   );
 
   it.each<[what: string, Call, unknown, outcome: string]>([
-    ["a poll of a provider", "poll", UNANSWERED, "aborted"],
-    ["a write to the index", "publish", false, "unknown"],
-    ["a notice to the operator", "notify", false, "unknown"],
+    ["an unanswered poll", "poll", UNANSWERED, "aborted"],
+    ["an unfinished write to the index", "publish", false, "unknown"],
+    ["an unanswered notice to the operator", "notify", false, "unknown"],
   ])(
-    '%s that the relay itself aborted is logged at the log level "detail", not "warn"',
+    '%s is logged at the log level "detail", not "warn", when the relay itself aborted it',
     async (_what, call, answer, outcome) => {
       const made = await make(call, answer, AbortSignal.abort());
       expect(made).toMatchObject({ line: { outcome }, level: "detail" });

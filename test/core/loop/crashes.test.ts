@@ -161,7 +161,7 @@ describe("an error around an attempt", () => {
     expect(callbackOf(host.stored).attempts).toEqual([INTERRUPTED]);
   });
 
-  it("an error in a running work loop rejects the alarm handler that waits for the loop", async () => {
+  it("an error in a due step of a task also rejects the alarm handler that waits for the end of the task's due steps", async () => {
     host.loop.apply(finish);
     const rung = host.ring();
     breakOnly("commit");
@@ -169,7 +169,7 @@ describe("an error around an attempt", () => {
     await expect(rung).rejects.toThrow("commit is broken");
   });
 
-  it("a callback attempt whose start is stored but whose request an error prevents is sent when the same instance next runs the work loop", async () => {
+  it("a callback attempt whose start is stored but whose request an error prevents is sent when the same instance next does the due steps of the task", async () => {
     let loads = 0;
     host.isBroken = (operation) => operation === "load" && ++loads === 2;
     host.loop.apply(finish);
@@ -193,7 +193,7 @@ describe("an error around an attempt", () => {
 });
 
 describe("a run that does not end", () => {
-  it("a work loop that does not come to rest is stopped after 100 steps, with nothing sent and an alarm set", async () => {
+  it("when a task's due steps do not end, the task stops after 100 of them, sends nothing and sets its alarm", async () => {
     host.policyAt = () => aPolicy({ scheduleMs: [MINUTE] });
     host.loop.apply(finish);
     host.isForgetful = true;

@@ -36,7 +36,7 @@ async function hasEnded(work: Promise<void>): Promise<boolean> {
 }
 
 describe("an alarm that finds the loop running", () => {
-  it("an alarm handler that finds the work loop running returns when the loop ends, and another alarm is set", async () => {
+  it("an alarm handler that finds the due steps of its task in progress returns only when they end, and another alarm is set", async () => {
     host.loop.apply(finish);
     const rung = host.ring();
     expect(await hasEnded(rung)).toBe(false);
@@ -45,7 +45,7 @@ describe("an alarm that finds the loop running", () => {
     expect([host.numbers, host.alarm]).toEqual([[1], NOW + WATCHDOG_MS + FIRST_WAIT]);
   });
 
-  it("work that an event starts during a repeated alarm gets a watchdog alarm of its own when a later alarm is set", async () => {
+  it("when an event starts work during an alarm handler and a later alarm is set already, the work gets a watchdog alarm of its own", async () => {
     host.policyAt = () => aPolicy({ isIndexed: true });
     host.endings = {};
     host.loop.apply(aProvidedRegistration());
@@ -58,7 +58,7 @@ describe("an alarm that finds the loop running", () => {
     expect([host.outside.openCalls.length, host.alarm]).toEqual([1, later + WATCHDOG_MS]);
   });
 
-  it("an alarm handler that finds the work loop running does not send the callback attempt twice", async () => {
+  it("an alarm handler that finds the due steps of its task in progress does not send the callback attempt twice", async () => {
     host.loop.apply(finish);
     const woken = Promise.all([host.loop.wake(NOW), host.loop.wake(NOW)]);
     await host.answer("rejected");
@@ -91,7 +91,7 @@ describe("an event in any turn around the end of a run", () => {
     },
   );
 
-  it("a redelivery that is accepted at any moment around the end of the work loop sets the watchdog alarm, which wakes the task if its object dies, whether the alarm handler has returned or not", async () => {
+  it("a redelivery sets an alarm that wakes the task if its object dies, even if it is accepted just before or after the alarm handler returns", async () => {
     const seen = new Set<string>();
     for (const count of allTurns) {
       const one = new MemoryHost();
@@ -124,7 +124,7 @@ describe("read", () => {
     expect(host.numbers).toEqual([1]);
   });
 
-  it("reading a task writes nothing while its work loop runs, however long", () => {
+  it("reading a task writes nothing while its due steps are in progress, however long they take", () => {
     host.loop.apply(finish);
     host.clock += 2 * MINUTE;
     host.loop.read();

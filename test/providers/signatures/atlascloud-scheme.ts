@@ -29,7 +29,7 @@ export const ATLASCLOUD: Scheme = {
     "in the standard alphabet": { [NAME]: SIGNATURE.replaceAll("_", "/").replaceAll("-", "+") },
     "another spelling of the same bytes": { [NAME]: `${SIGNATURE.slice(0, -1)}B` },
     "of other bytes": { [NAME]: `5${SIGNATURE.slice(1)}` },
-    "of another second": { "X-AtlasCloud-Webhook-Timestamp": `${NOW_S + 1}` },
+    "made for a timestamp one second earlier": { "X-AtlasCloud-Webhook-Timestamp": `${NOW_S + 1}` },
     "an HMAC in hex, in the header for those": {
       [NAME]: undefined,
       "X-AtlasCloud-Webhook-Signature": "0".repeat(64),

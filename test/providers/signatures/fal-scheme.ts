@@ -43,12 +43,12 @@ export const FAL: Scheme = {
   unicodeBody: '{"request_id":"früher 🦊"}',
   refused: {
     "cut short": { "X-Fal-Webhook-Signature": FAL_SIGNATURE.slice(0, -2) },
-    "cut by half a byte": { "X-Fal-Webhook-Signature": FAL_SIGNATURE.slice(0, -1) },
+    "shorter by one hex digit": { "X-Fal-Webhook-Signature": FAL_SIGNATURE.slice(0, -1) },
     "not hex": { "X-Fal-Webhook-Signature": `${FAL_SIGNATURE.slice(0, -1)}g` },
     "changed in the last byte": { "X-Fal-Webhook-Signature": `${FAL_SIGNATURE.slice(0, -2)}00` },
     "too long": { "X-Fal-Webhook-Signature": `${FAL_SIGNATURE}00` },
-    "of another request": { "X-Fal-Webhook-Request-Id": "req-0002" },
-    "of another second": { "X-Fal-Webhook-Timestamp": `${NOW_S + 1}` },
+    "made for another request id": { "X-Fal-Webhook-Request-Id": "req-0002" },
+    "made for a timestamp one second earlier": { "X-Fal-Webhook-Timestamp": `${NOW_S + 1}` },
   },
   rotated: null,
 };

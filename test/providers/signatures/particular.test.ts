@@ -39,11 +39,19 @@ it.each([
 );
 
 it.each([
-  ["unsigned", "completed without the member urls", { status: "completed" }],
-  ["unsigned", "completed with an empty list urls", { status: "completed", urls: [] }],
+  [
+    "unsigned",
+    "completed, but has no member urls, the list of links that open without a key",
+    { status: "completed" },
+  ],
+  [
+    "unsigned",
+    "completed, but has an empty list of links that open without a key (urls)",
+    { status: "completed", urls: [] },
+  ],
   ["signed", "failed", { status: "failed" }],
 ])(
-  "the signature check of an OpenRouter hook, whose other links need the key of the account, returns %s for a signed event of a job that is %s",
+  "the signature check of an OpenRouter hook returns %s for a validly signed event of a job that is %s",
   async (verdict, _, data) => {
     const body = JSON.stringify({ type: "video.generation", data: { id: "job-0001", ...data } });
     const headers = await OPENROUTER.sign(`${NOW_S}`, body);

@@ -99,7 +99,7 @@ it("a fal hook with the user id of another customer is refused before public key
   expect((await verified(headers, { keys, userId: "user-0002" })).verdict).toBe("signed");
 });
 
-it("a fal hook with a valid signature is accepted as unsigned when the relay's own user id at fal is not configured", async () => {
+it("a fal hook with a valid signature is accepted, but treated as unsigned, when the relay's own user id at fal is not configured", async () => {
   const body = tampered(FAL.body);
   expect((await verified(FAL.headers, { userId: null })).verdict).toBe("unsigned");
   expect((await verified(FAL.headers, { userId: null, body })).verdict).toBe("refused");
@@ -116,28 +116,33 @@ it.each(Object.keys(FAL.headers))(
 const ATLASCLOUD_URL = "https://api.atlascloud.ai/api/v1/webhooks/jwks.json";
 
 it.each<[string, string, "valid" | "other" | null, ("valid" | "other" | null)?]>([
-  ["accepted as unsigned when its signature matches a cached public key", "unsigned", "valid"],
-  ["accepted as unsigned when it matches a fresh public key", "unsigned", "other", "valid"],
-  ["refused when its signature matches no fresh public key", "refused", "other", "other"],
+  ["unsigned when the signature matches a cached public key", "unsigned", "valid"],
+  ["unsigned when the signature matches a newly fetched public key", "unsigned", "other", "valid"],
+  ["refused when the signature matches no newly fetched public key", "refused", "other", "other"],
   [
-    "unavailable when no cached public key matches and fresh ones fail",
+    "unavailable, not refused, when no cached public key matches and fresh ones cannot be fetched",
     "unavailable",
     "other",
     null,
   ],
-  ["unavailable when public keys cannot be fetched", "unavailable", null],
-])("a hook of Atlas Cloud is %s", async (_, verdict, cached, fresh) => {
-  const keysOf = (name: typeof cached) =>
-    name && [name === "valid" ? published : rotated.publicKey];
-  const keys =
-    fresh === undefined ? ([keysOf(cached)] as const) : ([keysOf(cached), keysOf(fresh)] as const);
-  expect(await verified(ATLASCLOUD.headers, { scheme: ATLASCLOUD, keys })).toEqual({
-    verdict,
-    asked: keys.map((_set, i) => [ATLASCLOUD_URL, i === 1]),
-  });
-});
+  ["unavailable when no public keys can be fetched", "unavailable", null],
+])(
+  "the signature check of an Atlas Cloud hook, whose keys all customers of the provider share, returns %s",
+  async (_, verdict, cached, fresh) => {
+    const keysOf = (name: typeof cached) =>
+      name && [name === "valid" ? published : rotated.publicKey];
+    const keys =
+      fresh === undefined
+        ? ([keysOf(cached)] as const)
+        : ([keysOf(cached), keysOf(fresh)] as const);
+    expect(await verified(ATLASCLOUD.headers, { scheme: ATLASCLOUD, keys })).toEqual({
+      verdict,
+      asked: keys.map((_set, i) => [ATLASCLOUD_URL, i === 1]),
+    });
+  },
+);
 
-it("a hook of Atlas Cloud is accepted as unsigned with its signature in the header that an HMAC still occupies", async () => {
+it("a hook of Atlas Cloud is also accepted, treated as unsigned, when its Ed25519 signature is in the header X-AtlasCloud-Webhook-Signature", async () => {
   const { [SIGNATURE]: signature = "", ...others } = ATLASCLOUD.headers;
   const moved = { ...others, "X-AtlasCloud-Webhook-Signature": signature };
   expect((await verified(moved, { scheme: ATLASCLOUD })).verdict).toBe("unsigned");

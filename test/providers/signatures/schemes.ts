@@ -55,11 +55,13 @@ export const OPENROUTER: Scheme = {
   refused: {
     "without a timestamp": openrouterHeader(`v1=${OPENROUTER_HEX}`),
     "without a signature": openrouterHeader(`t=${NOW_S}`),
-    "of another second": openrouterHeader(`t=${NOW_S + 1},v1=${OPENROUTER_HEX}`),
+    "made for a timestamp one second earlier": openrouterHeader(
+      `t=${NOW_S + 1},v1=${OPENROUTER_HEX}`,
+    ),
     "cut short": openrouterHeader(`t=${NOW_S},v1=${OPENROUTER_HEX.slice(0, -2)}`),
-    "cut by half a byte": openrouterHeader(`t=${NOW_S},v1=${OPENROUTER_HEX.slice(0, -1)}`),
+    "shorter by one hex digit": openrouterHeader(`t=${NOW_S},v1=${OPENROUTER_HEX.slice(0, -1)}`),
     "not hex": openrouterHeader(`t=${NOW_S},v1=${OPENROUTER_HEX.slice(0, -1)}g`),
-    "of another version": openrouterHeader(`t=${NOW_S},v2=${OPENROUTER_HEX}`),
+    "marked with another version": openrouterHeader(`t=${NOW_S},v2=${OPENROUTER_HEX}`),
     "without the names of its parts": openrouterHeader(`${NOW_S},${OPENROUTER_HEX}`),
   },
   // The documented reader removes spaces around the parts.
@@ -96,10 +98,12 @@ export const REPLICATE: Scheme = {
   otherTimes: OTHER_SECONDS,
   unicodeBody: '{"id":"pred-0001","logs":"früher 🦊"}',
   refused: {
-    "of another message": { "webhook-id": "msg_0003" },
+    "made for another webhook-id": { "webhook-id": "msg_0003" },
     "cut short": { "webhook-signature": REPLICATE_SIGNATURE.slice(0, -4) },
     "without padding": { "webhook-signature": REPLICATE_SIGNATURE.slice(0, -1) },
-    "of another version": { "webhook-signature": REPLICATE_SIGNATURE.replace("v1,", "v1a,") },
+    "marked with another version": {
+      "webhook-signature": REPLICATE_SIGNATURE.replace("v1,", "v1a,"),
+    },
     "without a version": { "webhook-signature": REPLICATE_SIGNATURE.replace("v1,", "") },
   },
   rotated: { "webhook-signature": `v1,${"A".repeat(43)}= ${REPLICATE_SIGNATURE}` },
@@ -130,9 +134,11 @@ const OPENAI_VIDEOS: Scheme = {
     };
   },
   refused: {
-    "of another message": { "webhook-id": "evt_0002" },
+    "made for another webhook-id": { "webhook-id": "evt_0002" },
     "cut short": { "webhook-signature": OPENAI_VIDEOS_SIGNATURE.slice(0, -4) },
-    "of another version": { "webhook-signature": OPENAI_VIDEOS_SIGNATURE.replace("v1,", "v1a,") },
+    "marked with another version": {
+      "webhook-signature": OPENAI_VIDEOS_SIGNATURE.replace("v1,", "v1a,"),
+    },
   },
   rotated: { "webhook-signature": `v1,${"A".repeat(43)}= ${OPENAI_VIDEOS_SIGNATURE}` },
 };
@@ -203,13 +209,15 @@ export const WAVESPEED: Scheme = {
   otherTimes: OTHER_SECONDS,
   unicodeBody: '{"id":"ws-0001","prompt":"früher 🦊"}',
   refused: {
-    "of another message": { "webhook-id": "ws-0002" },
+    "made for another webhook-id": { "webhook-id": "ws-0002" },
     "cut short": { "webhook-signature": WAVESPEED_SIGNATURE.slice(0, -2) },
-    "cut by half a byte": { "webhook-signature": WAVESPEED_SIGNATURE.slice(0, -1) },
+    "shorter by one hex digit": { "webhook-signature": WAVESPEED_SIGNATURE.slice(0, -1) },
     "not hex": { "webhook-signature": `${WAVESPEED_SIGNATURE.slice(0, -1)}g` },
     "not hex in the middle": { "webhook-signature": WAVESPEED_SIGNATURE.replace("8701", "871g") },
     "too long": { "webhook-signature": `${WAVESPEED_SIGNATURE}00` },
-    "of another version": { "webhook-signature": WAVESPEED_SIGNATURE.replace("v3,", "v1,") },
+    "marked with another version": {
+      "webhook-signature": WAVESPEED_SIGNATURE.replace("v3,", "v1,"),
+    },
     "without a version": { "webhook-signature": WAVESPEED_SIGNATURE.replace("v3,", "") },
   },
   rotated: { "webhook-signature": `v3,${"0".repeat(64)} ${WAVESPEED_SIGNATURE}` },
