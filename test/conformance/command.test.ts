@@ -39,9 +39,9 @@ const UNSEEN =
 const each = (cases: string, text: RegExp) => cases.split(" ").map(() => text);
 
 it.each([
-  ["with X-Acted", SECRET, {}, true, []],
-  ["without X-Acted", SECRET, {}, false, [UNSEEN]],
-  ["of v1a", PRIVATE_KEY, { isSigned: isAsymmetric }, true, []],
+  ["that says with X-Acted whether it acted on a request", SECRET, {}, true, []],
+  ["that does not say with X-Acted whether it acted on a request", SECRET, {}, false, [UNSEEN]],
+  ["of v1a (Ed25519) signatures", PRIVATE_KEY, { isSigned: isAsymmetric }, true, []],
 ])(
   "npm run conformance finds nothing wrong with a correct receiver %s",
   async (_, secret, parts, tells, sentences) => {
@@ -70,7 +70,7 @@ const BROKEN: readonly [string, Partial<Receiver>, string, (string | RegExp)[]][
     [/^It refuses every genuine request \(401\): its secret is not the one of --secret/],
   ],
   [
-    "is not at the URL",
+    "answers 404, as when --to is not its URL",
     { answer: () => ({ status: 404 }) },
     GENUINE,
     [/^It refuses every genuine request \(404\): --to is probably not the URL/],
@@ -83,13 +83,13 @@ const BROKEN: readonly [string, Partial<Receiver>, string, (string | RegExp)[]][
     [/checks only that the timestamp is not too old/, /no number/],
   ],
   [
-    "allows one minute between the clocks",
+    "allows the clocks to differ by only one minute",
     { isRecent: (timestamp) => Math.abs(Number(timestamp) - Date.now() / 1000) <= 60 },
     "slow-clock fast-clock",
     [/four minutes ago: it allows less/, /four minutes ahead/],
   ],
   [
-    "verifies JSON that it has written anew",
+    "verifies the signature over JSON that it has parsed and serialized again",
     { signedBody: (body) => body && JSON.stringify(JSON.parse(body)) },
     "exact-bytes respelt-body",
     [
@@ -104,37 +104,37 @@ const BROKEN: readonly [string, Partial<Receiver>, string, (string | RegExp)[]][
     [/beyond ASCII/],
   ],
   [
-    "compares only the first signature",
+    "compares only the first of several signatures",
     { signaturesIn: (header) => header.split(" ").slice(0, 1) },
     "rotated-secret two-schemes",
     [/it compares only the first signature/, /does not skip/],
   ],
   [
-    "compares only as many characters as it was given",
+    "accepts a signature that is only the beginning of the right one",
     { isSigned: (content, signature) => hmac(content).startsWith(signature) },
     "cut-signature empty-signature",
     [/first ten characters/, /its signature is empty/],
   ],
   [
-    "ignores the name of the scheme",
+    "ignores the name of the scheme, such as v1, before a signature",
     { isSigned: (content, signature) => signature.split(",")[1] === hmac(content).split(",")[1] },
     "other-version",
     [/name of the scheme before the comma/],
   ],
   [
-    "ignores the body",
+    "accepts any long signature, whatever the body",
     { isSigned: (_, signature) => signature.length > 40 },
     `${ALTERED} other-version wrong-secret`,
     [/another secret/, /^It does not act/, ...each(ALTERED, /^It accepts a request although /)],
   ],
   [
-    "acts twice",
+    "acts again on a repeated request",
     { answer: (isVerified) => ({ status: isVerified ? 204 : 401, acted: isVerified }) },
     "repeated later-attempt",
     [/^It acts twice .+ byte for byte\.$/, /^It acts twice .+ earlier attempt/],
   ],
   [
-    "refuses a repetition",
+    "refuses a repeated request",
     { answer: (isVerified, isNew) => ({ status: isVerified ? (isNew ? 204 : 409) : 401 }) },
     "repeated later-attempt",
     [/^It answers 409 .+ a repetition has to be answered with 2xx/, /earlier attempt/],
@@ -152,25 +152,25 @@ const BROKEN: readonly [string, Partial<Receiver>, string, (string | RegExp)[]][
     ["It acts on every forged request before it refuses it."],
   ],
   [
-    "fails without the headers of the signature",
+    "answers 500 to a request that lacks a header of the signature",
     { missing: { status: 500 } },
     MISSING,
     each(MISSING, /^It answers 500 instead of 4xx when .+ missing\.$/),
   ],
   [
-    "closes the connection without the headers of the signature",
+    "closes the connection on a request that lacks a header of the signature",
     { missing: "close" },
     MISSING,
     each(MISSING, /^It closes the connection without an answer when /),
   ],
   [
-    "fails when a task has failed",
+    "answers 500 to the callback of a failed task",
     { answer: (...its) => (its[2].includes("error") ? { status: 500 } : CORRECT.answer(...its)) },
     "failed",
     [/^It answers 500 .+ task has failed: it expects an output/],
   ],
   [
-    "redirects",
+    "answers every request with a redirect",
     { answer: () => ({ status: 307 }) },
     `${GENUINE} ${FORGED.replace("after-forgery ", "")}`,
     [
@@ -205,30 +205,30 @@ it("npm run conformance gives up on a receiver that never answers", async () => 
   });
 });
 
-it("npm run conformance finds that a receiver of v1a takes its public key for an HMAC secret", async () => {
+it("npm run conformance names the fault of a receiver of v1a (Ed25519) signatures that accepts an HMAC made with its public key as the secret", async () => {
   expect(await played(await listen({ isSigned: isConfused }), PRIVATE_KEY)).toMatchObject({
     wrong: "public-key-as-secret",
     sentences: [expect.stringMatching(/it lets the request choose the scheme\.$/)],
   });
 });
 
+const TO = "--to http://127.0.0.1:1/ --secret";
+
 it.each([
-  ["--to 127.0.0.1", /^--to must be the http or https URL/],
-  ["--to http://127.0.0.1:1/ --secret whsec_typo", /^--secret must be whsec_ and the base64 of/],
-  [`--to http://localhost:1/ --secret ${PRIVATE_KEY.slice(0, -4)}AA==`, /^--secret must be/],
-  [`--to http://127.0.0.1:1/ --secret ${SECRET} --timeout-s 0`, /^--timeout-s must be/],
+  ["a --to that is no URL", "--to 127.0.0.1", /^--to must be the http or https URL/],
+  ["a malformed --secret", `${TO} whsec_typo`, /^--secret must be whsec_ and the base64 of/],
+  ["an altered private key", `${TO} ${PRIVATE_KEY.slice(0, -4)}AA==`, /^--secret must be/],
+  ["a --timeout-s of 0", `${TO} ${SECRET} --timeout-s 0`, /^--timeout-s must be/],
   [
+    "a --to at which nothing listens",
     `--to ${await closedPort()} --secret ${SECRET}`,
     /^No receiver answers at --to: ECONNREFUSED\.$/,
   ],
-  ["--wrong", /^Usage: npm run conformance -- /],
-])(
-  "npm run conformance with the options %j prints one line and exits with 2",
-  async (options, line) => {
-    const { code, stdout, stderr } = await command(options);
-    expect([code, stdout, stderr.split("\n")]).toEqual([2, "", [expect.stringMatching(line)]]);
-  },
-);
+  ["an unknown option", "--wrong", /^Usage: npm run conformance -- /],
+])("npm run conformance with %s prints one line and exits with 2", async (_, options, line) => {
+  const { code, stdout, stderr } = await command(options);
+  expect([code, stdout, stderr.split("\n")]).toEqual([2, "", [expect.stringMatching(line)]]);
+});
 
 it.each([
   [0, "a correct receiver", {}],

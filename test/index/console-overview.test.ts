@@ -26,7 +26,7 @@ async function mainOf(response: Response): Promise<string> {
   return main.replaceAll(/<[^>]+>/g, " ").replaceAll(/\s+/g, " ");
 }
 
-it("the overview of an operator shows a failing host first, then the numbers and the hosts, once the cron has counted", async () => {
+it("the overview of an operator shows a failing host first, then the numbers and the hosts, once the cron has counted the tasks", async () => {
   const failures = [1, 2, 3].map((minutes) =>
     aRow({ ...FAILED, createdAt: START - minutes * 60_000 }),
   );

@@ -33,7 +33,7 @@ it("the cron wakes overdue tasks as its first step, before other steps can use u
   expect(events).toEqual(steps.map((step) => `index.${step}`));
 });
 
-it("a step of the cron that is limited to one round per run works on another one of several index databases in each run", async () => {
+it("when each step of the cron may do only one round of its work in a run, it works in each run on another of several index databases", async () => {
   const databases = [db, env.SHARD_1, env.SHARD_2].filter((each) => each !== undefined);
   await Promise.all(databases.map(clear));
   for (const each of databases) {

@@ -37,7 +37,7 @@ it("a data point is written to Analytics Engine for every callback attempt when 
   ]);
 });
 
-it("a data point is written to Analytics Engine for each request whose credentials are refused, or not looked at after too many of its address, and none for a request without any, when METRICS is bound", async () => {
+it("when METRICS is bound, a data point is written to Analytics Engine for each request whose credentials are refused or are not checked because of LIMIT_REFUSALS, and none for one without credentials", async () => {
   const { points, METRICS } = aDataset();
   const bindings = { ...env, METRICS, REPLICATE_WEBHOOK_SECRET: `whsec_${btoa("x".repeat(24))}` };
   const { hookUrl } = await hooked({ provider: "replicate", bindings });

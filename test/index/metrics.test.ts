@@ -182,7 +182,7 @@ it("GET /metrics counts tasks by status and model, callbacks by outcome and host
   ]);
 });
 
-it("GET /metrics counts all but the 100 models and hosts with the most tasks together as *", async () => {
+it("GET /metrics counts the 100 models and 100 hosts with the most tasks by name, and all others together under the name *", async () => {
   const names = Array.from({ length: 101 }, (_, n) => `n${n}`);
   const rows = names.flatMap((name) => aRow({ model: name, host: "x", createdAt: START }));
   await insert(...rows, ...rows.slice(1).map((row) => ({ ...row, id: crypto.randomUUID() })));
@@ -208,13 +208,13 @@ it("GET /metrics answers in the text format 0.0.4 when Accept does not name Open
 });
 
 it.each([
-  ['a"b', 'a\\"b'],
-  ["a\\b", "a\\\\b"],
-  ["a\nb", "a\\nb"],
-  ["\\n", "\\\\n"],
-  ['"} 1\nevil_total 1', '\\"} 1\\nevil_total 1'],
-  ["a{b}, c=é 🦀#", "a{b}, c=é 🦀#"],
-])("GET /metrics escapes %j as a label value of model and host", async (name, escaped) => {
+  ["escapes a double quote", 'a"b', 'a\\"b'],
+  ["escapes a backslash", "a\\b", "a\\\\b"],
+  ["escapes a line break", "a\nb", "a\\nb"],
+  ["escapes a backslash before the letter n", "\\n", "\\\\n"],
+  ["escapes text that looks like a metric", '"} 1\nevil_total 1', '\\"} 1\\nevil_total 1'],
+  ["does not change braces, = or an emoji", "a{b}, c=é 🦀#", "a{b}, c=é 🦀#"],
+])("GET /metrics %s in a model or host that is a label value", async (_, name, escaped) => {
   await insert(aRow({ model: name, host: name }));
   await cron();
   expect(await metrics()).toEqual(

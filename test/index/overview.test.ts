@@ -90,7 +90,7 @@ it("GET /v1/hosts/{host} answers with zeros for a host without callbacks, and re
   expect(await refusal(await callWith({}, "/v1/hosts/a%20b"))).toEqual(invalid("/host"));
 });
 
-it("GET /v1/problems names a failing host, a refused API key and a pause, and counts the work at present", async () => {
+it("GET /v1/problems lists a failing host, a provider that refuses its API key, and a pause, and counts the tasks with work that is outstanding", async () => {
   await anOutage();
   await connectionObject(env, "vidu").noteRefusedKey();
   const answer = await answerOf("/v1/problems", { VIDU_API_KEY: "k", PAUSED: "true" });

@@ -91,7 +91,7 @@ const lives = fc.array(
   { minLength: 1, maxLength: 12 },
 );
 
-it("the hourly rollups, which count tasks and their attempts by outcome, are exact, and the totals of attempts too unless tasks are erased, in whatever order writes to the index, repeated writes, erasures and counts come", async () => {
+it("the hourly rollups, which count tasks and callback attempts by outcome, are exact in whatever order index writes, repeats, erasures and counts come; the totals of attempts are too, unless tasks are erased", async () => {
   await fc.assert(
     fc.asyncProperty(
       lives.chain((all) => {
@@ -187,7 +187,7 @@ it("the latency histograms count the time until a task's first callback attempt,
   ]);
 });
 
-it("the histograms of how late the relay found results are counted by provider and by source (hook, poll or event), and again after a row was removed", async () => {
+it("the histograms of how late the relay found results are counted by provider and by source (hook, poll or event), and are computed again after an index row of their hour was removed", async () => {
   const polled = { provider: "ark", foundBy: "poll" } as const;
   const first = aRow({ ...polled, foundLateMs: 4_000 });
   await insert(

@@ -80,10 +80,13 @@ it("GET /v1/stats/series sums whole days with ?step=86400, and covers the time r
 });
 
 it.each([
-  ["step=60", "/step"],
-  [`since=${START_S - 201 * HOUR_S}`, "/since"],
-  [`since=${START_S + 2 * HOUR_S}`, "/since"],
-  ["host=a", "/host"],
-])("GET /v1/stats/series refuses the query ?%s and names the parameter %s", async (query, path) => {
-  expect(await refusal(await callWith({}, `/v1/stats/series?${query}`))).toEqual(invalid(path));
-});
+  ["step=60", "neither 3600 nor 86400", "/step"],
+  [`since=${START_S - 201 * HOUR_S}`, "more than 200 steps ago", "/since"],
+  [`since=${START_S + 2 * HOUR_S}`, "two hours ahead", "/since"],
+  ["host=a", "no parameter of the route", "/host"],
+])(
+  "GET /v1/stats/series refuses the query ?%s (%s) and names the parameter %s",
+  async (query, _, path) => {
+    expect(await refusal(await callWith({}, `/v1/stats/series?${query}`))).toEqual(invalid(path));
+  },
+);

@@ -40,7 +40,7 @@ it("GET /v1/stats answers zeros and nulls when there are no tasks", async () => 
   });
 });
 
-it("GET /v1/stats counts tasks by status, callback and model, and when they were counted, with the success rate of callbacks and the attempts per callback", async () => {
+it("GET /v1/stats counts tasks by status, callback and model, and states the time of the count, the success rate of callbacks and the attempts per callback", async () => {
   await insert(
     aRow({ model: "a" }),
     aRow({ model: "a", attempts: 2 }),
@@ -147,18 +147,21 @@ it("GET /v1/stats widens the time range from ?since to ?until to whole hours and
 });
 
 it.each([
-  ["since=x", "/since"],
-  ["until=1e3", "/until"],
-  ["since=2524651200000", "/since"],
-  ["model=m", "/model"],
-  [`since=${START_S + 2 * HOUR_S}`, "/since"],
-  ["since=7200&until=7200", "/since"],
-  ["since=200&until=100", "/since"],
-  ["since=5&until=5", "/since"],
-  ["since=1&since=2", "/since"],
-])("GET /v1/stats refuses the query ?%s and names the parameter %s", async (query, path) => {
-  expect(await refusal(await call(`/v1/stats?${query}`))).toEqual(invalid(path));
-});
+  ["since=x", "not a number", "/since"],
+  ["until=1e3", "not only digits", "/until"],
+  ["since=2524651200000", "milliseconds instead of seconds", "/since"],
+  ["model=m", "no parameter of the route", "/model"],
+  [`since=${START_S + 2 * HOUR_S}`, "two hours ahead", "/since"],
+  ["since=7200&until=7200", "an empty range", "/since"],
+  ["since=200&until=100", "an end before the beginning", "/since"],
+  ["since=5&until=5", "an empty range", "/since"],
+  ["since=1&since=2", "given twice", "/since"],
+])(
+  "GET /v1/stats refuses the query ?%s (%s) and names the parameter %s",
+  async (query, _, path) => {
+    expect(await refusal(await call(`/v1/stats?${query}`))).toEqual(invalid(path));
+  },
+);
 
 const counts = (at: Readonly<Record<number, number>>) =>
   Array.from({ length: BOUNDS_MS.length + 1 }, (_, bucket) => at[bucket] ?? 0);

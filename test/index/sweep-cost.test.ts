@@ -101,7 +101,7 @@ it("the counting of tasks per hour begins no further hour once its time budget i
   expect(await counted()).toHaveLength(2);
 });
 
-it("the counting of tasks per hour covers every hour with changed tasks in the first ten minutes of an hour, and later only those of the current six-hour period", async () => {
+it("the counting of tasks per hour covers all hours with changed tasks when it runs in the first ten minutes of an hour, and at other times only the hours of the current six-hour period", async () => {
   await insert(aRow({ createdAt: NOON - 20 * HOUR }), aRow({ createdAt: NOON }));
   await rollUp(db, 2 * DAY, NOON + 20 * 60_000, new TimeBudget(HOUR));
   expect(await counted()).toHaveLength(1);

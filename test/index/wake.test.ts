@@ -222,9 +222,9 @@ it("the cron stops waking overdue tasks when the platform refuses further calls 
 
 it.each([
   ["all of 50 overdue tasks, without a pause", 50, 50, []],
-  ["all of 51 overdue tasks, with a pause of 600 ms after each", 51, 51, Array(51).fill(600)],
+  ["all of 51 overdue tasks, with a pause of 600 ms after each task", 51, 51, Array(51).fill(600)],
   [
-    "only 5,000 of 5,001 overdue tasks in one run, with a pause of 600 ms after each",
+    "only 5,000 of 5,001 overdue tasks in one run, with a pause of 600 ms after each task",
     5_001,
     5_000,
     Array(5_000).fill(600),

@@ -31,7 +31,7 @@ function bindingsOf(env?: string): ReadonlyMap<string, unknown> {
 const production = bindingsOf();
 const preview = bindingsOf("preview");
 
-it("the deploy button asks for the two secrets that the relay requires, without a value to keep, because each line of .dev.vars.example is a question", () => {
+it("the deploy button asks for the two secrets that the relay requires, because .dev.vars.example has a line without a value for each", () => {
   expect(parseEnv(read(".dev.vars.example"))).toEqual({ RELAY_SECRET: "", OPERATOR_KEYS: "" });
 });
 
@@ -56,7 +56,7 @@ it("the deploy button's commands, the scripts build and deploy, need no file of 
   expect(build).toBe("wrangler deploy -c wrangler.toml --env= --dry-run --outdir dist");
 });
 
-it("the dashboard of Cloudflare shows a part of README.md that a mark begins and another ends, with neither a command nor a relative link", () => {
+it("the part of README.md between the marks dash-content, which the dashboard of Cloudflare shows, has neither shell commands nor relative links", () => {
   const [, shown = "", ...more] = read("README.md").split(/<!-- dash-content-(?:start|end) -->\n/);
   expect(more).toHaveLength(1);
   expect(shown).toMatch(/^\n*Turns the completion hooks/);

@@ -34,16 +34,19 @@ it.each([
     all(INDEX_PAGE.split("## Operator events")[1] ?? "", /^\| `([\w.]+)` \|/gm),
   ],
   [
-    "kind of problem",
+    "kind of problem of GET /v1/problems",
     "problem",
     all(/^const RULES = \{$([^]*?)^\}/m.exec(SOURCES)?.[1] ?? "", /^ {2}(\w+)/gm),
   ],
-])("docs/operate.md has each %s in the signals of exactly one fault", (_, kind, names) => {
-  expect(names.length).toBeGreaterThan(5);
-  expect(seenAs(kind)).toEqual(names.toSorted());
-});
+])(
+  "each %s is among the signs of exactly one of the faults that docs/operate.md describes",
+  (_, kind, names) => {
+    expect(names.length).toBeGreaterThan(5);
+    expect(seenAs(kind)).toEqual(names.toSorted());
+  },
+);
 
-it("docs/operate.md has each event that the relay logs, either in the signals of a fault or as a line that needs nothing, and no other", () => {
+it("each event name of the log, and no other, is in docs/operate.md: either among the signs of one fault or among the log lines that need no action", () => {
   const literal = all(SOURCES, /\bevent: "([a-z_]+\.[a-z_]+)"/g);
   const ofCron = [
     ...all(SOURCES, /\bname: "(\w+)", maxMs:/g),

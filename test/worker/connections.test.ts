@@ -77,9 +77,9 @@ it("a poll goes to the base URL of its connection with the API key of this conne
 });
 
 it.each([
-  ["10 s although a hook is expected, at bfl, whose links live for 10 min", "bfl", 10],
-  ["1 min, when its hook is late, at ark, whose links live for 24 h", "ark", 60],
-])("a job is polled first at the age of about %s", async (_, provider, ageS) => {
+  ["bfl, whose result links live for 10 min,", "10 s, before its hook", "bfl", 10],
+  ["ark, whose result links live for 24 h,", "1 min, when its hook is late", "ark", 60],
+])("a job of %s is polled first at the age of about %s", async (_, _age, provider, ageS) => {
   const bindings = { ...env, ARK_API_KEY: "test-only-ark-key", BFL_API_KEY: "test-only-bfl-key" };
   const task = await hooked({ provider, bindings });
   await attach(task, "job-1");
@@ -87,7 +87,7 @@ it.each([
   expect(Math.abs(ageMs / (ageS * 1_000) - 1)).toBeLessThan(0.06);
 });
 
-it("a task is refused for a connection without a key to Luma Agents, which sends no hooks, and to a gateway, from which none are expected; with a key only the gateway's tasks get a hook URL", async () => {
+it("registrations for a connection without a key to Luma Agents, which sends no hooks, or to a gateway, which may send none, get 400; with a key only the gateway's tasks get a hook URL", async () => {
   const entry = { provider: "luma", base_url: "https://agents.lumalabs.ai/v1" };
   const gateway = { provider: "newapi", base_url: "https://gateway.example.com" };
   const bindings = {

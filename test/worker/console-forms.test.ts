@@ -44,7 +44,7 @@ it("a refused redelivery of the console shows the task with the open dialog, and
   expect(page).toMatch(/id="callback_url-issue" class="field-error">must use https:/);
 });
 
-it("the signature doctor of the console judges the headers and body that a server received of a test callback, and keeps the pasted text when that names no task", async () => {
+it("the console tells whether the pasted headers and body of a received test callback have a valid signature, and shows the headers again when they name no task", async () => {
   const received = aReceiver(status(200));
   const cookie = await logIn();
   const test = { callback_url: CALLBACK_URL, status: "failed", account: await anAccount() };

@@ -37,7 +37,7 @@ const ISSUES = { issues: [{ path: "/since<", message: "must be <a time" }] };
 it.each<readonly [ProblemCode, string, Partial<ProblemDetails>, readonly string[]]>([
   [
     "unknown_task",
-    "without further members",
+    "without further details",
     {},
     ["has been erased: a finished task is kept for 28 days"],
   ],
@@ -47,8 +47,8 @@ it.each<readonly [ProblemCode, string, Partial<ProblemDetails>, readonly string[
     ISSUES,
     ["since&lt;", "must be &lt;a time", 'href="/tasks">', "Without the filters"],
   ],
-  ["index_disabled", "without further members", {}, ["[[d1_databases]]", "INDEX_DB"]],
-  ["unavailable", "without further members", {}, ['href="/tasks?a=b"', "Try again"]],
+  ["index_disabled", "without further details", {}, ["[[d1_databases]]", "INDEX_DB"]],
+  ["unavailable", "without further details", {}, ['href="/tasks?a=b"', "Try again"]],
   [
     "forbidden",
     "with hostile text as its detail",
@@ -61,18 +61,18 @@ it.each<readonly [ProblemCode, string, Partial<ProblemDetails>, readonly string[
   expect(page).not.toContain("<script>");
 });
 
-it.each<readonly [ProblemCode, Readonly<Record<string, string>>, string, string | null]>([
-  ["unavailable", { "Retry-After": "3" }, "reloads itself after 3 s", "3"],
-  ["not_configured", {}, "reloads itself after 10 s", "10"],
-  ["internal_error", {}, "does not reload itself", null],
-  ["rate_limited", { "Retry-After": "60" }, "does not reload itself", null],
-])("the page of the problem %s with the headers %j %s", async (code, headers, _, after) => {
+it.each<readonly [ProblemCode, string, string, Readonly<Record<string, string>>, string | null]>([
+  ["unavailable", "with Retry-After 3", "reloads itself after 3 s", { "Retry-After": "3" }, "3"],
+  ["not_configured", "without Retry-After", "reloads itself after 10 s", {}, "10"],
+  ["internal_error", "without Retry-After", "does not reload itself", {}, null],
+  ["rate_limited", "with Retry-After 60", "does not reload itself", { "Retry-After": "60" }, null],
+])("the page of the problem %s %s %s", async (code, _with, _does, headers, after) => {
   const response = await pageOf(code, { headers });
   expect(response.headers.get("Refresh")).toBe(after);
   expect(response.headers.get("Retry-After")).toBe(headers["Retry-After"] ?? null);
 });
 
-it("the page of a problem has the frame of the console for viewers, and for nobody else", async () => {
+it("the page of a problem shows the frame of the console, with Log out, to logged-in users and to nobody else", async () => {
   const frame = "Log out";
   expect(await (await visit("/nowhere", await logIn())).text()).toContain(frame);
   expect(await (await visit("/nowhere")).text()).not.toContain(frame);

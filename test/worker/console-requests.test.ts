@@ -18,21 +18,27 @@ it.each([
   ["/logout", "/"],
   ["/login?return_to=/x", "/"],
   ["", "/"],
-])("a login that is to return to %j leads to %j", async (returnTo, location) => {
-  const fields = { key: OPERATOR_KEY, return_to: returnTo };
-  expect(outcome(await submit("/login", fields))).toEqual([303, location]);
-  const path = `/login?return_to=${encodeURIComponent(returnTo)}`;
-  expect(outcome(await visit(path, await logIn()))).toEqual([303, location]);
-});
+])(
+  "a login to the console with the parameter return_to %j redirects to %j",
+  async (returnTo, location) => {
+    const fields = { key: OPERATOR_KEY, return_to: returnTo };
+    expect(outcome(await submit("/login", fields))).toEqual([303, location]);
+    const path = `/login?return_to=${encodeURIComponent(returnTo)}`;
+    expect(outcome(await visit(path, await logIn()))).toEqual([303, location]);
+  },
+);
 
 it.each([
-  ["of another site", { "Sec-Fetch-Site": "cross-site" }],
-  ["of another host of the domain", { "Sec-Fetch-Site": "same-site" }],
-  ["that the user's address bar sent", { "Sec-Fetch-Site": "none" }],
-  ["without an origin", { "Sec-Fetch-Site": "" }],
-  ["of another origin", { "Sec-Fetch-Site": "", Origin: "https://evil.example" }],
-  ["of an opaque origin", { "Sec-Fetch-Site": "", Origin: "null" }],
-])("a form %s is refused with 403", async (_, headers) => {
+  ["that a page of another site posts", { "Sec-Fetch-Site": "cross-site" }],
+  ["that a page of another host of the same domain posts", { "Sec-Fetch-Site": "same-site" }],
+  ["that no page posts (Sec-Fetch-Site: none)", { "Sec-Fetch-Site": "none" }],
+  ["with neither Sec-Fetch-Site nor Origin", { "Sec-Fetch-Site": "" }],
+  [
+    "with the Origin of another site and no Sec-Fetch-Site",
+    { "Sec-Fetch-Site": "", Origin: "https://evil.example" },
+  ],
+  ["with the Origin null and no Sec-Fetch-Site", { "Sec-Fetch-Site": "", Origin: "null" }],
+])("a login or logout form %s is refused with 403", async (_, headers) => {
   const cookie = await logIn();
   const sent = Object.fromEntries(Object.entries(headers).filter(([, value]) => value !== ""));
   for (const path of ["/login", "/logout"]) {
@@ -43,29 +49,32 @@ it.each([
   }
 });
 
-it("a form whose browser sends no Sec-Fetch-Site is accepted by its origin", async () => {
+it("a login form without Sec-Fetch-Site is accepted when its Origin is that of the relay", async () => {
   const headers = { ...HTML, Origin: "https://relay.example.com" };
   const message = { key: null, body: `key=${OPERATOR_KEY}`, headers };
   expect((await callWith(env, "/login", message)).status).toBe(303);
 });
 
 it.each([
-  ["of 256 characters", "x".repeat(256)],
-  ["outside ASCII", "\u{1F511}"],
-])("a form that sends a callback again under a key %s is refused with 400", async (_, key) => {
-  const path = `/tasks/${crypto.randomUUID()}/redeliver`;
-  const response = await submit(path, { idempotency_key: key }, await logIn());
-  expect(response.status).toBe(400);
-});
+  ["has 256 characters", "x".repeat(256)],
+  ["has a character outside ASCII", "\u{1F511}"],
+])(
+  "a form of the console that sends a callback again is refused with 400 when its idempotency_key %s",
+  async (_, key) => {
+    const path = `/tasks/${crypto.randomUUID()}/redeliver`;
+    const response = await submit(path, { idempotency_key: key }, await logIn());
+    expect(response.status).toBe(400);
+  },
+);
 
-it("the API does not read the session cookie", async () => {
+it("the API answers 401 to a request with the session cookie of the console and no key", async () => {
   const headers = { Cookie: await logIn() };
   for (const path of ["/v1/tasks", "/v1/accounts", "/metrics"]) {
     expect((await call(path, { key: null, headers })).status).toBe(401);
   }
 });
 
-it("a link on another site leads to a page that asks again with the cookie, once", async () => {
+it("a visitor who follows a link on another site to the console gets a page that reloads itself once, so that the browser sends the session cookie, or else the login", async () => {
   const elsewhere = { "Sec-Fetch-Site": "cross-site" };
   const first = await visit("/?a=1;b='2", null, elsewhere);
   expect([first.status, first.headers.get("Refresh")]).toEqual([200, "0; url=/?a=1;b=%272"]);
@@ -74,7 +83,7 @@ it("a link on another site leads to a page that asks again with the cookie, once
   expect((await visit("/", await logIn(), elsewhere)).status).toBe(200);
 });
 
-it("the page of a failure at an address with two slashes leads to no other host", async () => {
+it("the error page for a path with two slashes, such as //evil.example/, has no link to the host evil.example", async () => {
   const bindings = { ...env, RELAY_SECRET: "" };
   const page = await (
     await visit("https://relay.example.com//evil.example/", null, {}, bindings)
@@ -82,7 +91,7 @@ it("the page of a failure at an address with two slashes leads to no other host"
   expect(page).not.toContain('"//evil');
 });
 
-it("a refresh of a page whose login has ended gets 401 and a notice to show above the data", async () => {
+it("when the login has ended, the request with which an open page of the console refreshes its data gets 401 and a notice with a link to the login", async () => {
   const response = await visit("/?a=1", null, { "X-Refresh": "1" });
   expect(response.status).toBe(401);
   const text = await response.text();
@@ -91,7 +100,7 @@ it("a refresh of a page whose login has ended gets 401 and a notice to show abov
   expect(text).not.toContain("<html");
 });
 
-it("no answer to a login and no page of a viewer may be kept by a cache", async () => {
+it("the login, its answer, the answer to a logout and the pages of a logged-in user have Cache-Control: no-store", async () => {
   const cookie = await logIn();
   const answers = await Promise.all([
     submit("/login", { key: OPERATOR_KEY }),

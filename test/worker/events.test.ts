@@ -29,7 +29,7 @@ it("POST /v1/events answers 202 with the task to an event that reports processin
   expect(await second.json()).toMatchObject({ status: "completed", completed_at: START_S + 5 });
 });
 
-it("POST /v1/events creates an unregistered task from an event with a model", async () => {
+it("POST /v1/events creates the task when an event with a model has an id that is not registered", async () => {
   aReceiver();
   const id = crypto.randomUUID();
   const created = { model: "kling", created_at: START_S + 86_400, account: await anAccount() };
@@ -38,7 +38,7 @@ it("POST /v1/events creates an unregistered task from an event with a model", as
   expect(await read(id)).toMatchObject({ ...created, completed_at: 7, callback });
 });
 
-it("POST /v1/events answers 404 to an unregistered id without a model and stores nothing", async () => {
+it("POST /v1/events answers 404 to an event without a model whose id is not registered, and stores nothing", async () => {
   const id = crypto.randomUUID();
   for (const event of [aCompletion(id), aFailure(id), { id, status: "processing", model: null }]) {
     expect(await refusal(await report(event))).toEqual(UNKNOWN_TASK);

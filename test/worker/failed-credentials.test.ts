@@ -133,7 +133,7 @@ it.each(UNCOUNTED)(
   },
 );
 
-it("an imported key is counted by LIMIT_REFUSALS at its first use, and refused then if the limit is reached", async () => {
+it("the first request with an imported API key counts towards LIMIT_REFUSALS and gets 429 when the limit is reached; the requests right after an accepted one do neither", async () => {
   const bindings = { ...env, LIMIT_REFUSALS: aRateLimit(1) };
   const account = await anAccount();
   const [first, second] = [await anImportedKey(account), await anImportedKey(account)];
@@ -148,7 +148,7 @@ it("an imported key is counted by LIMIT_REFUSALS at its first use, and refused t
   expect(statuses).toEqual([200, 200, 429, 200]);
 });
 
-it("of 200 guessed keys from one address, a LIMIT_REFUSALS of 60 lets 60 reach the objects that know imported keys", async () => {
+it("with a LIMIT_REFUSALS of 60, only 60 of 200 guessed API keys from one address are looked up in Durable Objects, and the others get 429", async () => {
   const bindings = { ...env, LIMIT_REFUSALS: aRateLimit(60) };
   const names = calledAccountObjects();
   const statuses: number[] = [];

@@ -72,7 +72,7 @@ async function passDeadline({ id }: Hooked): Promise<void> {
 describe.each(UPSTREAMS)("a job of $provider that only a hook has named", (upstream) => {
   const { provider, site, hook, answer, nameOf } = upstream;
 
-  it(`a success of a job of ${provider} that only a hook has named completes the task at its deadline when the provider's answer names the task`, async () => {
+  it(`a task whose job is known only from a hook is polled at its deadline, and completes when the answer of ${provider} says that the job succeeded and names this task`, async () => {
     const outside = aNetwork();
     const task = await named(provider, hook);
     outside.on(site, answering(answer(nameOf(task))));
@@ -89,7 +89,7 @@ describe.each(UPSTREAMS)("a job of $provider that only a hook has named", (upstr
     ["names another task", (other: Hooked) => nameOf(other)],
     ["names no task", () => undefined],
   ])(
-    `a task whose made-up hook has the id of another task's job does not get that job's result, when the answer of ${provider} to the poll %s`,
+    `a task for which a forged hook named the job of another task fails at its deadline, without that job's result, when the answer of ${provider} to the poll %s`,
     async (_what, nameIn) => {
       const outside = aNetwork();
       const other = await hooked({ provider, bindings: BINDINGS });
@@ -104,7 +104,7 @@ describe.each(UPSTREAMS)("a job of $provider that only a hook has named", (upstr
   );
 });
 
-it("an answer with the hook URL of a task and a wrong token does not name this task, so that its result is not used", async () => {
+it("a task whose job is known only from a hook fails at its deadline when the provider's answer to the poll has the task's hook URL with a wrong token", async () => {
   const outside = aNetwork();
   const task = await named("kie", kieJob());
   outside.on(
@@ -115,7 +115,7 @@ it("an answer with the hook URL of a task and a wrong token does not name this t
   expect(await readHooked(task)).toMatchObject({ error: { code: "upstream_timeout" } });
 });
 
-it("a job whose id is known only from a hook is not polled at the deadline of its task when the provider's answers never contain the task's id or hook URL", async () => {
+it("a task whose job is known only from a hook fails at its deadline without a poll when answers of its provider never contain the task's id or hook URL", async () => {
   const outside = aNetwork();
   const content = { video_url: VIDEO };
   const task = await named("ark", { id: JOB, status: "succeeded", content });

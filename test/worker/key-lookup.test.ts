@@ -15,7 +15,7 @@ import { DAY_MS, pass, START, useClock } from "./clock.ts";
 
 useClock();
 
-it("requests with one key call one Durable Object in 60 s: the key list of the account for a generated key, else the object for the first hex digit of the hash", async () => {
+it("within a minute, requests with the same API key call one Durable Object: the key list of its account for a generated key, else the one for the first hex digit of its hash", async () => {
   const account = await anAccount();
   const [{ key: generated }, { key: own }] = [await aKey(account), await anImportedKey(account)];
   await statusFor(account, own);

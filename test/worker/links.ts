@@ -36,8 +36,11 @@ export function open(
 
 /** The two ways in which a request shows the token of a task. */
 export const WAYS = [
-  ["as the parameter token", ({ link }: LinkedTask) => open(link)],
-  ["as bearer token", ({ id, token }: LinkedTask) => call(`/v1/tasks/${id}`, { key: token })],
+  ["in the query parameter token", ({ link }: LinkedTask) => open(link)],
+  [
+    "in the header Authorization",
+    ({ id, token }: LinkedTask) => call(`/v1/tasks/${id}`, { key: token }),
+  ],
 ] as const;
 
 /**

@@ -102,7 +102,7 @@ it.each(Object.entries(ORDERS))(
   },
 );
 
-it("a redelivery ordered with a key of the account is logged, and shown to the operator only, under the name that the list of keys shows", async () => {
+it("a redelivery ordered with an account's API key is logged with the name that the key has in the list of keys, which GET /v1/tasks/{id} shows only to the operator", async () => {
   aReceiver();
   const account = await anAccount();
   const { key, name } = await aKey(account);

@@ -59,7 +59,7 @@ it("a poll of a provider is one GET request that accepts JSON, has the configure
   ]);
 });
 
-it("a poll that finds a job running writes two rows the first time, and afterwards one, for the next alarm", async () => {
+it("the first poll that finds a job running writes two rows to the storage of its task, and each later one only the row of the next alarm", async () => {
   anArk(answering(RUNNING));
   const { id } = await pollable();
   const rows = await rowsOf(id);
@@ -100,15 +100,15 @@ it.each<[string, Site]>([
 const FAL = "fal-ai/kling-video/v2/master/text-to-video";
 const TIMED_OUT = { error: "Request timed out", error_type: "request_timeout" };
 
-it.each<[number, string, string, object]>([
-  [504, "completed with an error", "failed", TIMED_OUT],
-  [403, "completed with an error", "failed", TIMED_OUT],
-  [429, "completed with an error", "failed", TIMED_OUT],
-  [503, "completed without an error", "unanswered", {}],
-  [403, "completed without an error", "unclear", {}],
+it.each<[string, number, string, string, object]>([
+  ["completed with an error", 504, "fails the task", "failed", TIMED_OUT],
+  ["completed with an error", 403, "fails the task", "failed", TIMED_OUT],
+  ["completed with an error", 429, "fails the task", "failed", TIMED_OUT],
+  ["completed without an error", 503, "leaves the task open (no answer)", "unanswered", {}],
+  ["completed without an error", 403, "leaves the task open (answer not clear)", "unclear", {}],
 ])(
-  "a poll of a fal job whose result has HTTP status %i and whose status is %s has the outcome: %s",
-  async (httpStatus, _, expected, error) => {
+  "when fal states that a job is %s, and answers the request for its result with HTTP %i, the poll %s",
+  async (_, httpStatus, _does, expected, error) => {
     const outside = anOutside();
     outside.on(CALLBACK_URL, answering("thank you"));
     outside.on("https://queue.fal.run/", ({ url }) =>
@@ -150,7 +150,7 @@ it.each([
   ["soon", "the usual wait", 10, 14],
   [null, "the usual wait", 10, 14],
 ])(
-  "a poll of a provider that is answered with 429 and Retry-After %s is repeated after %s",
+  "a poll of a provider that is answered with 429 and the header Retry-After %j (null means none) is repeated after %s",
   async (value, _wait, leastS, mostS) => {
     const headers: Record<string, string> = value === null ? {} : { "Retry-After": value };
     anArk(answering({}, 429, headers));

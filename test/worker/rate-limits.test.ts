@@ -42,7 +42,7 @@ it.each(limitedRoutes)(
   },
 );
 
-it("the front page of an account and the console's forms that send a callback again and diagnose one count under LIMIT_LISTS, for accounts only", async () => {
+it("once LIMIT_LISTS is reached, the console's front page and its forms that send a callback again or check one answer 429 to an account, and not to the operator", async () => {
   const bindings = { ...env, LIMIT_LISTS: aRateLimit(0) };
   const task = `/tasks/${crypto.randomUUID()}`;
   const statusesOf = async (cookie: string) => {
@@ -58,7 +58,7 @@ it("the front page of an account and the console's forms that send a callback ag
   expect(await statusesOf(await logIn())).toEqual([200, 404, 404]);
 });
 
-it("a run of redeliveries of the console waits for a minute, and keeps its place, while the account has reached LIMIT_LISTS", async () => {
+it("a bulk redelivery that an account runs in the console waits for a minute while LIMIT_LISTS is reached, and is to go on from where it was", async () => {
   const bindings = { ...env, LIMIT_LISTS: aRateLimit(0) };
   const run = { run: crypto.randomUUID(), pace: "10", total: "30", started: "10" };
   const cookie = await logIn((await aKey(await anAccount())).key);

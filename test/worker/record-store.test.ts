@@ -39,7 +39,7 @@ it("a task record is read from the storage again after a write that the storage 
     expect([store.load(), reads()]).toEqual([record, 2]);
   }));
 
-it("a task record that could not be read again is not written", () =>
+it("a write of an invalid task record, such as one with version 0.5, throws and leaves the stored record unchanged", () =>
   withStore((store) => {
     const record = store.load();
     if (record === null) throw new Error("the task has no record");

@@ -51,7 +51,7 @@ it("a registration that is repeated after the status link of the task has expire
 });
 
 it.each(WAYS)(
-  "a status token %s shows exactly the result of a task and the status of its callback, at every stage",
+  "GET /v1/tasks/{id} with a status token %s shows only the task's status and result and the status of its callback, at every stage",
   async (_, readBy) => {
     aReceiver(status(500, "the receiver's answer"));
     const account = await anAccount(9);
@@ -111,9 +111,12 @@ it("GET /v1/tasks/{id} answers a status token with the headers that let pages of
   expect(await refusal(gone)).toEqual(UNKNOWN_TASK);
 });
 
-it.each(["?wait=1&", "?"])(
-  "GET /v1/tasks/{id}%stoken=… waits for the end of an open task as it does for a key",
-  async (query) => {
+it.each([
+  ["?wait=1 besides the header Prefer: wait=1", "?wait=1&"],
+  ["the header Prefer: wait=1", "?"],
+])(
+  "GET /v1/tasks/{id} with a status token and %s waits up to a second for the end of an open task",
+  async (_, query) => {
     const wait = vi.spyOn(scheduler, "wait").mockImplementation(async (ms) => pass(ms));
     const { id, token } = await aLinkedTask();
     const response = await open(`/v1/tasks/${id}${query}token=${token}`, { Prefer: "wait=1" });
@@ -125,7 +128,7 @@ it.each(["?wait=1&", "?"])(
   },
 );
 
-it("a key reads a task that has a status link with the view and the ETag of its owner, and without CORS headers", async () => {
+it("GET /v1/tasks/{id} with a key, for a task that has a status link, answers with the ETag of the operator's or the account's view and without CORS headers", async () => {
   const account = await anAccount();
   const { id } = await aLinkedTask({ account });
   for (const [key, reader] of [

@@ -53,7 +53,7 @@ it("a status token that was altered, cut off or made for another task is refused
 });
 
 it.each(WAYS)(
-  "a status token %s is refused from 24 hours after the deadline, with 401 and the time of its end",
+  "a status token %s is refused from 24 hours after the deadline of its task, with 401 and the time at which it expired",
   async (_, readBy) => {
     const task = await aLinkedTask({ deadline_at: START_S + 60 });
     const endsAt = (START_S + 60 + DAY_S) * 1000;
@@ -152,7 +152,7 @@ it("LIMIT_REFUSALS counts wrong status tokens once each, and neither right ones 
   expect(limit).toHaveBeenCalledTimes(3);
 });
 
-it("a task that only an event has created has no status link until somebody makes one, and its later registration is refused", async () => {
+it("a task that an event created has no status link: the answer to the event contains none, and a later registration of the task gets 409 task_exists", async () => {
   const id = crypto.randomUUID();
   const response = await report({ id, status: "processing", model: "m" });
   expect(await response.text()).not.toContain("status_url");

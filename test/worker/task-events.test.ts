@@ -83,7 +83,7 @@ it("GET /v1/tasks/{id}/events sends the present state and each change with its v
   expect(etag).toBe(`"${events.at(-1)?.id}-link"`);
 });
 
-it("GET /v1/tasks/{id}/events sends the view of its key: to the operator with the attempts, and to an account until its credits are refunded", async () => {
+it("GET /v1/tasks/{id}/events sends the operator what GET /v1/tasks/{id} shows, and the owning account its task without the provider, until its credits are refunded", async () => {
   aReceiver(status(204));
   const account = await anAccount(5);
   const { id } = await aLinkedTask({ account, credits: 5, provider: "ark" });

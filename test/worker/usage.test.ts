@@ -38,12 +38,12 @@ const success = ended({ status: "succeeded", output: "https://replicate.delivery
 const failure = ended({ status: "failed", error: "CUDA out of memory" });
 
 it.each([
-  ["a success that a poll finds", byPoll, success, "output"],
-  ["a failure that a poll finds", byPoll, failure, "error"],
-  ["a success that a signed hook brings", byHook, success, "output"],
-  ["a failure that a signed hook brings", byHook, failure, "error"],
+  ["a poll reads from a success", byPoll, success, "output"],
+  ["a poll reads from a failure", byPoll, failure, "error"],
+  ["a signed hook states with a success", byHook, success, "output"],
+  ["a signed hook states with a failure", byHook, failure, "error"],
 ])(
-  "GET /v1/tasks/{id} shows operators with the roles all and read, and no account, what the job of a task has consumed by %s, and the callback body does not contain it",
+  "GET /v1/tasks/{id} shows the usage of a job, such as 41.2 s of computing, that %s, to operators with the role all or read, and not to the account; the callback lacks it",
   async (_, report, answer, outcome) => {
     const outside = anOutside();
     outside.on(CALLBACK_URL, answering(""));

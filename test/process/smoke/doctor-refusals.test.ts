@@ -158,13 +158,13 @@ it("npm run doctor reports providers that refuse the relay's API key, and those 
 const NOW = anAnswer({}).at;
 
 it.each([
-  [60_000, "ok"],
-  [-60_000, "ok"],
-  [61_000, "61 s ahead of this machine. Cure: "],
-  [-400_000, "400 s behind this machine. Cure: "],
+  ["no problem", "60 s ahead of", 60_000, "ok"],
+  ["no problem", "60 s behind", -60_000, "ok"],
+  ["the difference and a cure", "61 s ahead of", 61_000, "61 s ahead of this machine. Cure: "],
+  ["the difference and a cure", "400 s behind", -400_000, "400 s behind this machine. Cure: "],
 ])(
-  "npm run doctor, given a relay whose Date header differs by %i ms from the clock of this machine, reports: %s",
-  (ms, expected) => {
+  "npm run doctor reports %s when the Date header of the relay's answer is %s the clock of this machine",
+  (_, _difference, ms, expected) => {
     const answer = anAnswer({}, { Date: new Date(NOW + ms).toUTCString() });
     expect(lineOf(clockFinding(answer, null))).toContain(expected);
   },
@@ -190,16 +190,23 @@ it("npm run doctor reports no problem with an index that is up to date", () => {
 });
 
 it.each([
-  [{ lag_ms: { p95: 61_000 } }, "", "index: 95 % of the rows arrive within 61 s. Cure: "],
-  [{ overdue: { tasks: 3, oldest_age_ms: 700_000 } }, "", "3 tasks .*, the oldest by 12 min. Cure"],
-  [{}, TWO_SIZES, "8000 MB"],
-])(
-  "npm run doctor reports a problem with an index with the statistics %j and the metrics %j",
-  (...row) => {
-    const [index, metrics, expected] = row;
-    expect(indexLines(index, metrics)).toMatch(new RegExp(`PROBLEM .*${expected}`));
-  },
-);
+  [
+    "gets its rows with a delay of 61 s (the 95th percentile)",
+    { lag_ms: { p95: 61_000 } },
+    "",
+    "index: 95 % of the rows arrive within 61 s. Cure: ",
+  ],
+  [
+    "has 3 overdue tasks",
+    { overdue: { tasks: 3, oldest_age_ms: 700_000 } },
+    "",
+    "3 tasks .*, the oldest by 12 min. Cure",
+  ],
+  ["has a database of 8 GB", {}, TWO_SIZES, "8000 MB"],
+])("npm run doctor reports a problem when the index %s", (...row) => {
+  const [, index, metrics, expected] = row;
+  expect(indexLines(index, metrics)).toMatch(new RegExp(`PROBLEM .*${expected}`));
+});
 
 it("npm run doctor reports a problem with the index when its database does not answer", () => {
   const answer = { ...anAnswer({ code: "unavailable" }), status: 503 };

@@ -116,7 +116,7 @@ it.each([
     1,
   ],
   [
-    "another job",
+    "the id of another job",
     { id: "cgt-2", status: "succeeded" },
     200,
     ["HTTP status  200", "phase        unclear", expect.stringContaining(OPEN)],
@@ -156,7 +156,7 @@ it.each([
     1,
   ],
 ])(
-  "npm run providers:check prints what the relay makes of %s, without secrets, and exits with the status of an answer that it understands or not",
+  "npm run providers:check prints how the relay reads an answer to a poll with %s, without secrets, and exits with 0 only if the relay understands the answer",
   async (_, body, status, lines, exit) => {
     const vars = answering(PATH, body, status, { "Retry-After": "7" });
     expect(await check(job, vars)).toEqual({ status: exit, lines, error: "" });
@@ -167,7 +167,7 @@ it.each([
   },
 );
 
-it("npm run providers:check makes the second request that the provider needs, over a connection of CONNECTIONS", async () => {
+it("npm run providers:check with a connection of CONNECTIONS to fal, which needs a second request for the result, sends it and prints the link of the result", async () => {
   const app = "/fal-ai/veo3/requests/req-1";
   answering(app, { video: { url: "https://v3.fal.media/a.mp4" } });
   const vars = answering(`${app}/status`, { status: "COMPLETED" });
@@ -178,17 +178,47 @@ it("npm run providers:check makes the second request that the provider needs, ov
 });
 
 it.each([
-  ["no job", ["ark"], {}, 2, /^Usage: npm run providers:check -- ark --job ID /],
-  ["no key", job, { ARK_API_KEY: "" }, 1, /^ark has no key: set ARK_API_KEY in FILE\.$/],
-  ["no key of newapi", ["newapi", "--job", "x"], {}, 1, /NEWAPI_API_KEY and NEWAPI_BASE_URL/],
-  ["no key of a connection", ["fal-keyless", "--job", "x"], {}, 1, /set it in CONNECTIONS in FILE/],
+  ["no id of a job", ["ark"], {}, 2, /^Usage: npm run providers:check -- ark --job ID /],
+  ["no API key", job, { ARK_API_KEY: "" }, 1, /^ark has no key: set ARK_API_KEY in FILE\.$/],
+  [
+    "newapi without its variables",
+    ["newapi", "--job", "x"],
+    {},
+    1,
+    /NEWAPI_API_KEY and NEWAPI_BASE_URL/,
+  ],
+  [
+    "a connection without a key",
+    ["fal-keyless", "--job", "x"],
+    {},
+    1,
+    /set it in CONNECTIONS in FILE/,
+  ],
   ["an unknown provider", ["sora", "--job", "x"], {}, 2, /^sora is no provider or .*: ark, .*team/],
-  ["an id that is a path", ["ark", "--job", "../x"], {}, 2, /^--job must be an id of the upstream/],
-  ["an endpoint for ark", [...job, "--endpoint", "x"], {}, 2, /^--endpoint is not used by ark\.$/],
-  ["no endpoint for fal", ["fal-team", "--job", "x"], {}, 2, /^--endpoint is required: what the/],
-  ["a strange host", job, { ARK_BASE_URL: "https://a.example" }, 1, /^ARK_BASE_URL must stay on/],
+  ["a path as a job id", ["ark", "--job", "../x"], {}, 2, /^--job must be an id of the upstream/],
+  [
+    "--endpoint for ark, which has none",
+    [...job, "--endpoint", "x"],
+    {},
+    2,
+    /^--endpoint is not used by ark\.$/,
+  ],
+  [
+    "no --endpoint for fal, which needs it",
+    ["fal-team", "--job", "x"],
+    {},
+    2,
+    /^--endpoint is required: what the/,
+  ],
+  [
+    "a base URL on a host that is not ark's",
+    job,
+    { ARK_BASE_URL: "https://a.example" },
+    1,
+    /^ARK_BASE_URL must stay on/,
+  ],
 ])(
-  "npm run providers:check asks nobody and says why when it is given %s",
+  "npm run providers:check sends no request and says why when it is given %s",
   async (_, args, vars, exit, message) => {
     const { status, lines, error } = await check(args, {
       ...varsOf("http://127.0.0.1:1"),
@@ -208,7 +238,7 @@ it("npm run providers:check reads the variables of the table [vars] in wrangler.
 });
 
 it.each([
-  ["does not listen", "cannot be reached, or broke off its answer."],
+  ["cannot be reached", "cannot be reached, or broke off its answer."],
   ["never answers", "did not answer within 1 s."],
 ])("npm run providers:check says so when the provider %s", async (what, message) => {
   upstream.at(PATH, { kind: "hang" });

@@ -13,20 +13,76 @@ const { client } = relay;
 await client.ask("POST", "/v1/accounts", { id: "acme" });
 const WRONG = `whsec_${"A".repeat(32)}`;
 
-/** Options, account of the task, outcomes of its attempts, answers and verdict that are printed. */
-const CASES: readonly [string, string | null, string[], string[], RegExp][] = [
-  ["--fail 2", null, ["500", "500", "204"], ["500", "500", "204"], /^valid$/],
-  ["--fail 1 --hang", null, ["timeout", "204"], ["none", "204"], /^valid$/],
-  ["--status 503", null, ["503", "503", "503"], ["503", "503", "503"], /^valid$/],
-  ["--account acme", "acme", ["204"], ["204"], /^valid$/],
-  ["", "acme", ["204"], ["204"], /^INVALID: .+ needs --account$/],
-  ["--account nobody", null, ["204"], ["204"], /^not verified: .+\/nobody\/.+ answered 404$/],
-  [`--secret ${WRONG}`, null, ["204"], ["204"], /^INVALID: No matching signature found$/],
+/** Case in words, outcomes of the attempts, verdict in words, options, account of the task, answers, printed verdict. */
+const CASES: readonly [string, string[], string, string, string | null, string[], RegExp][] = [
+  [
+    "the option --fail 2",
+    ["500", "500", "204"],
+    "valid",
+    "--fail 2",
+    null,
+    ["500", "500", "204"],
+    /^valid$/,
+  ],
+  [
+    "the options --fail 1 --hang",
+    ["timeout", "204"],
+    "valid",
+    "--fail 1 --hang",
+    null,
+    ["none", "204"],
+    /^valid$/,
+  ],
+  [
+    "the option --status 503",
+    ["503", "503", "503"],
+    "valid",
+    "--status 503",
+    null,
+    ["503", "503", "503"],
+    /^valid$/,
+  ],
+  [
+    "the account of the task as --account",
+    ["204"],
+    "valid",
+    "--account acme",
+    "acme",
+    ["204"],
+    /^valid$/,
+  ],
+  [
+    "no --account, for a task of an account,",
+    ["204"],
+    "invalid",
+    "",
+    "acme",
+    ["204"],
+    /^INVALID: .+ needs --account$/,
+  ],
+  [
+    "an unknown account as --account",
+    ["204"],
+    "not verified",
+    "--account nobody",
+    null,
+    ["204"],
+    /^not verified: .+\/nobody\/.+ answered 404$/,
+  ],
+  [
+    "a wrong --secret",
+    ["204"],
+    "invalid",
+    `--secret ${WRONG}`,
+    null,
+    ["204"],
+    /^INVALID: No matching signature found$/,
+  ],
 ];
 
 it.each(CASES)(
-  "the receiver of npm run receive with the options %j, for a task of the account %s, makes the callback attempts end with %j, and prints its answers and whether the signature is valid",
-  async (options, account, outcomes, answers, verdict) => {
+  "the receiver of npm run receive with %s makes the attempts of a callback end with %j, and prints its answers and that the signature is %s",
+  async (_case, outcomes, _verdict, options, account, answers, verdict) => {
     const port = await freePort();
     const given = options.split(" ").filter((word) => word !== "");
     const args = ["scripts/receive.ts", "--port", String(port), "--relay", relay.url, ...given];

@@ -16,7 +16,7 @@ it("npm run setup warns that the relay has no domain of its own until --domain s
   expect(warnings(setup("--domain", "relay.example.com"))).toEqual([]);
 });
 
-it("npm run setup takes a PUBLIC_URL of the preview for no domain of production", () => {
+it("npm run setup still warns that the relay has no domain when only the preview has a PUBLIC_URL", () => {
   const edited = SHIPPED.replace("[env.preview.vars]", '$&\nPUBLIC_URL = "https://p.example.com"');
   expect(warnings(edited).join()).toContain("No domain is set");
 });

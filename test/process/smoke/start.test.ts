@@ -41,16 +41,16 @@ it.each([
 );
 
 it.each([
-  ["--var PUBLIC_URL:https://a.example", ""],
-  ["--var=PUBLIC_URL:https://a.example --port 9001", ""],
-  ["--tunnel", ""],
-  ["--remote", ""],
-  ["-r", ""],
-  ["--port 0", ""],
-  ["", 'RELAY_SECRET="x"\nPUBLIC_URL="https://a.example"\n'],
+  ["when --var sets it", "--var PUBLIC_URL:https://a.example", ""],
+  ["when --var= sets it", "--var=PUBLIC_URL:https://a.example --port 9001", ""],
+  ["with --tunnel", "--tunnel", ""],
+  ["with --remote", "--remote", ""],
+  ["with -r", "-r", ""],
+  ["with --port 0", "--port 0", ""],
+  ["when .dev.vars sets it", "", 'RELAY_SECRET="x"\nPUBLIC_URL="https://a.example"\n'],
 ])(
-  "npm start with the arguments %j and a file .dev.vars with the content %j does not set PUBLIC_URL itself, and leaves no choice of another port to wrangler",
-  (given, devVars) => {
+  "npm start does not set PUBLIC_URL %s, and tells wrangler to use port 8787 unless --port is given",
+  (_, given, devVars) => {
     const listen = given.includes("--port") ? "" : " --port 8787";
     const { args } = startArguments(words(given), { toml: "", devVars });
     expect(args).toEqual(words(given + listen));
