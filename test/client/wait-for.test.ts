@@ -19,7 +19,7 @@ const unchanged = new Response(null, { status: 304 });
 const etag = (version: string) => ({ ETag: version });
 
 describe("waitFor", () => {
-  it("waitFor reads the task at once, then waits for each change of it until it has ended", async () => {
+  it("waitFor of the client reads the task at once, then waits for each change of it until it has ended", async () => {
     const { relay, http } = connect(
       answer(200, OPEN, etag('"1"')),
       unchanged,
@@ -42,13 +42,13 @@ describe("waitFor", () => {
     ]);
   });
 
-  it("waitFor pauses 5 s when the relay answers at once that the task has not changed", async () => {
+  it("waitFor of the client pauses 5 s when the relay answers at once that the task has not changed", async () => {
     const { relay, http } = connect(answer(200, OPEN), answer(200, OPEN), answer(200, ENDED));
     await outcomeOf(relay.waitFor(ID));
     expect(http.sentAtMs).toEqual([0, 5000, 10_000]);
   });
 
-  it("waitFor goes on through five minutes of lost connections, 429 and 503", async () => {
+  it("waitFor of the client goes on through five minutes of lost connections, 429 and 503", async () => {
     const limited = refusal(429, "rate_limited", { "Retry-After": "60" });
     const failures: Scripted[] = [limited, "lost", UNAVAILABLE, limited, limited, "silent"];
     const { relay } = connect(...failures, answer(200, ENDED));
@@ -58,7 +58,7 @@ describe("waitFor", () => {
     expect(dead.http.sentAtMs.at(-1)).toBeGreaterThan(290_000);
   });
 
-  it("waitFor rejects after timeoutMs with the task as it was last read, also during a request", async () => {
+  it("waitFor of the client rejects after timeoutMs with the task as it was last read, also during a request", async () => {
     const { relay } = connect(answer(200, OPEN, etag('"1"')), "silent");
     const error = await outcomeOf(relay.waitFor(ID, { timeoutMs: 10_000 }));
     expect(error).toBeInstanceOf(WaitTimeoutError);
@@ -66,7 +66,7 @@ describe("waitFor", () => {
     expect(Date.now()).toBe(10_000);
   });
 
-  it("waitFor rejects with the reason of its signal when that is aborted", async () => {
+  it("waitFor of the client rejects with the reason of its signal when that is aborted", async () => {
     const { relay } = connect(answer(200, OPEN, etag('"1"')), "silent");
     const controller = new AbortController();
     setTimeout(() => controller.abort(new Error("enough")), 3000);
@@ -74,7 +74,7 @@ describe("waitFor", () => {
     expect(error).toMatchObject({ message: "enough" });
   });
 
-  it("waitFor rejects at once when the task is unknown", async () => {
+  it("waitFor of the client rejects at once when the task is unknown", async () => {
     const { relay, http } = connect(refusal(404, "unknown_task"));
     expect(await outcomeOf(relay.waitFor(ID))).toMatchObject({ code: "unknown_task" });
     expect(http.requests).toHaveLength(1);

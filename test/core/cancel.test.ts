@@ -7,15 +7,18 @@ import { apply, expectRefused, finish } from "./decisions.ts";
 const later = NOW + HOUR;
 const cancel: TaskEvent = { type: "cancel" };
 
-it.each(["pending", "processing"] as const)("cancelling fails a %s task", (status) => {
-  expect(finish(anOpenTask({ status }), cancel, later)).toMatchObject({
-    status: "failed",
-    body: failedBody("canceled", "The task was canceled."),
-    failure: { category: "canceled", retryable: false },
-    credits: null,
-    callback: { url: URL_A, state: { kind: "in_flight", number: 1 } },
-  });
-});
+it.each(["pending", "processing"] as const)(
+  "a %s task that is cancelled ends as failed with the category canceled",
+  (status) => {
+    expect(finish(anOpenTask({ status }), cancel, later)).toMatchObject({
+      status: "failed",
+      body: failedBody("canceled", "The task was canceled."),
+      failure: { category: "canceled", retryable: false },
+      credits: null,
+      callback: { url: URL_A, state: { kind: "in_flight", number: 1 } },
+    });
+  },
+);
 
 const canceled = apply(anOpenTask(), cancel);
 

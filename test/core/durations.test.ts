@@ -43,7 +43,7 @@ describe("a histogram of durations", () => {
     expect(ages[4]).toBeLessThan(60 * SECOND);
   });
 
-  it("after 400 jobs of at most 30 s, 400 jobs of at least 100 s raise the fourth of the ten likely ages above 95 s", () => {
+  it("when 400 jobs of at least 100 s follow 400 of at most 30 s, the fourth of the ten ages by which likelyAges expects a job's end is above 95 s", () => {
     const slow = histogram([...evenly(400, 25_000, 30_000), ...evenly(400, 100_000, 120_000)]);
     expect(likelyAges(slow)[3]).toBeGreaterThan(95_000);
   });

@@ -34,14 +34,9 @@ it.each<[string, string | null, number | null, TaskEvent]>([
     2 * SECOND,
     aPollEnd(newsAnswer(LATE)),
   ],
+  ["whose result came in a hook 2 s after the job ended", "hook", 2 * SECOND, aHook(LATE, signed)],
   [
-    "whose result was brought by a hook 2 s after the job ended",
-    "hook",
-    2 * SECOND,
-    aHook(LATE, signed),
-  ],
-  [
-    "whose result was reported to the relay 2 s after the job ended",
+    "whose result came in a task event 2 s after the job ended",
     "report",
     2 * SECOND,
     aReport(LATE),
@@ -60,7 +55,7 @@ it.each<[string, string | null, number | null, TaskEvent]>([
     aPollEnd(newsAnswer({ ...LATE, urls: Array.from({ length: 1_001 }, () => "https://a.b") })),
   ],
   ["whose failure was found by a poll", "poll", null, aPollEnd(newsAnswer(anUpstreamFailure()))],
-  ["whose failure was reported to the relay", "report", null, aReport(aFailure())],
+  ["whose failure came in a task event", "report", null, aReport(aFailure())],
   ["that failed at its deadline", null, null, { type: "deadline" }],
   ["that was cancelled", null, null, { type: "cancel" }],
 ])(

@@ -21,7 +21,7 @@ describe("after a redelivery the row", () => {
   const again = anAttempt({ number: 2, series: 2, startedAt: NOW + DAY, durationMs: 500 });
   const later = aCallback({ attempts: [anAttempt(), again], lastNumber: 2 });
 
-  it("the index row of a redelivered task counts all attempts, but its firstAttemptMs and settledMs do not count the redelivery", () => {
+  it("the index row of a redelivered task counts all attempts, but its latencies firstAttemptMs and settledMs ignore the redelivery", () => {
     expect(rowOf(aFinishedTask({ callback: later }), POLICY)).toMatchObject({
       callback: "delivered",
       attempts: 2,
@@ -38,7 +38,7 @@ describe("after a redelivery the row", () => {
     expect(row).toMatchObject({ callback: "sending", dueAt: NOW + 2 * DAY, settledAt: null });
   });
 
-  it("an index row counts the outcomes of attempts that the record has dropped, but has no firstAttemptMs and settledMs then", () => {
+  it("when a task's record has dropped its oldest attempts, the index row still counts their outcomes, but has null as firstAttemptMs and settledMs", () => {
     const droppedOutcomes = { delivered: 9, interrupted: 20 };
     const dropped = { attempts: [again], droppedOutcomes, lastNumber: 30 };
     expect(rowOf(aFinishedTask({ callback: aCallback(dropped) }), POLICY)).toMatchObject({

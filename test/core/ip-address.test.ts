@@ -9,16 +9,17 @@ it.each([
   ["2001:db8:1:2:3:4:5:6", "2001:db8:1:2::/64"],
   ["2001:DB8:1:2::", "2001:db8:1:2::/64"],
   ["::1", "::/64"],
-  ["192.0.2.7, 192.0.2.8", null],
-  ["192.0.2.256", null],
-  ["3221225991", null],
-  ["::1]/", null],
-  ["1:2:3", null],
-  ["", null],
 ])(
-  "failed credentials in requests from the address %j are counted under the network %j (null: with all unreadable addresses)",
+  "failed credentials in requests from the address %j are counted under the network %j",
   (address, network) => {
     expect(clientNetwork(address)).toBe(network);
+  },
+);
+
+it.each(["192.0.2.7, 192.0.2.8", "192.0.2.256", "3221225991", "::1]/", "1:2:3", ""])(
+  "failed credentials in requests from %j, which is no IP address, are counted together with those of all unreadable addresses",
+  (address) => {
+    expect(clientNetwork(address)).toBeNull();
   },
 );
 

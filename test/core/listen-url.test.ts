@@ -4,28 +4,26 @@ import { hostOf } from "../../src/core/url.ts";
 import { checkCallbackUrl, LISTEN_REFUSAL } from "../../src/security/url-policy.ts";
 
 const POLICY = { allowLocal: true, allowIp: true, ownOrigin: "https://relay.example.com" };
+const REFUSED = "refused even with LISTEN=true for a task with an account";
 
 it.each([
-  ["listen:", true, null],
-  ["listen:", false, LISTEN_REFUSAL],
-  ["LISTEN:", true, "must use https: or http:"],
-  ["listen:3000", true, "must use https: or http:"],
-  ["listen://example.com", true, "must use https: or http:"],
-  ["listen:#", true, "must use https: or http:"],
-  ["https://listen/", true, "must use a fully qualified host name"],
-])(
-  "the fault found in the callback URL %s (null: accepted), with allowListen set to %s, is %j",
-  (text, allowListen, error) => {
-    const verdict = checkCallbackUrl(text, { ...POLICY, allowListen });
-    expect(verdict.ok ? null : verdict.error).toBe(error);
-  },
-);
+  ["listen:", "accepted with LISTEN=true for a task with an account", true, null],
+  ["listen:", "refused without LISTEN=true", false, LISTEN_REFUSAL],
+  ["LISTEN:", REFUSED, true, "must use https: or http:"],
+  ["listen:3000", REFUSED, true, "must use https: or http:"],
+  ["listen://example.com", REFUSED, true, "must use https: or http:"],
+  ["listen:#", REFUSED, true, "must use https: or http:"],
+  ["https://listen/", REFUSED, true, "must use a fully qualified host name"],
+])("the callback URL %s is %s", (text, _, allowListen, error) => {
+  const verdict = checkCallbackUrl(text, { ...POLICY, allowListen });
+  expect(verdict.ok ? null : verdict.error).toBe(error);
+});
 
-it("the host of the callback URL listen: is listen, under which lists find its tasks", () => {
+it("tasks with the callback URL listen: (for callbacks over a WebSocket) stand in the index under the host 'listen'", () => {
   expect(hostOf("listen:")).toBe("listen");
 });
 
-it("the console shows the request of an attempt at listen: without a host", () => {
+it("the console shows the request of a callback attempt to the callback URL listen: without a Host header", () => {
   const request = {
     method: "POST" as const,
     url: "listen:",

@@ -62,13 +62,13 @@ it.each([
   ["unreachable", null, null, "other"],
   ["rejected", 521, null, null],
 ] as const)(
-  "the cause of the outcome %s with status %j and Cloudflare's error %j is %j",
+  "a callback attempt with the outcome %s, the HTTP status %j and Cloudflare's error code %j has the cause %j",
   (outcome, statusCode, cloudflareError, cause) => {
     expect(causeOf({ outcome, statusCode, cloudflareError, cause: null })).toBe(cause);
   },
 );
 
-it("the cause of the outcome unreachable is the one that a listener has reported", () => {
+it("a callback attempt with the outcome unreachable has the cause that was recorded with it, such as no_listener", () => {
   const told = { statusCode: null, cloudflareError: null, cause: "no_listener" } as const;
   expect(causeOf({ outcome: "unreachable", ...told })).toBe("no_listener");
 });

@@ -19,19 +19,19 @@ const constant = (name: string) => `HTTP_${name.toUpperCase().replace("-", "_")}
 it.each([
   ["an object", HEADERS],
   [
-    "an object with capitals",
+    "an object with names in capitals",
     Object.fromEntries(ENTRIES.map(([name, value]) => [name.toUpperCase(), value])),
   ],
   [
-    "an object with lists",
+    "an object with lists as values",
     Object.fromEntries(ENTRIES.map(([name, value]) => [name, value.split(" ")])),
   ],
   ["lines of a request", `POST /hook HTTP/1.1\r\nHost: a.example\r\n${LINES.join("\r\n")}\r\n\r\n`],
   ["a quoted mail", written((name, value) => `> ${name}: ${value}`, "\r\n")],
   ["the output of curl -v", written((name, value) => `< ${name}: ${value}`)],
-  ["options of curl", written((name, value) => `-H '${name}: ${value}' \\`)],
+  ["-H options of curl", written((name, value) => `-H '${name}: ${value}' \\`)],
   ["JSON", JSON.stringify(HEADERS, null, 2)],
-  ["JSON in a JSON text", JSON.stringify(JSON.stringify(HEADERS))],
+  ["JSON inside a JSON string", JSON.stringify(JSON.stringify(HEADERS))],
   [
     "a printed map of Go",
     `map[Host:[a] ${written((name, value) => `${capital(name)}:[${value}]`, " ")}]`,
@@ -42,24 +42,24 @@ it.each([
   ],
   ["a printed list of tuples", `[${written((name, value) => `(b'${name}', b'${value}')`, ", ")}]`],
   ["a printed array of PHP", written((name, value) => `[${constant(name)}] => ${value}`)],
-  ["variables of CGI", written((name, value) => `${constant(name)}=${value}`)],
+  ["environment variables of CGI", written((name, value) => `${constant(name)}=${value}`)],
   [
-    "lines of which one was broken",
+    "lines of which a long one was wrapped",
     `${ID_LINE}\n${TIME_LINE}\nwebhook-signature: v1,a+b/c=\n  v1a,d==`,
   ],
-])("the headers of a callback are read from %s", (_, pasted) => {
+])("the signature check reads the webhook headers that a user pastes as %s", (_, pasted) => {
   expect(readPastedHeaders(pasted)).toEqual(READ);
 });
 
 it.each([
-  ["other headers", "Host: a.example\nContent-Type: application/json"],
+  ["headers with other names", "Host: a.example\nContent-Type: application/json"],
   ["a header without a value", "webhook-id:\nwebhook-timestamp: "],
   ["a value that is no object", 7],
   [
-    "values that are objects without a text",
+    "an object whose values are no text",
     { "webhook-id": { toString: 1 }, "webhook-timestamp": [{ toString: 1 }] },
   ],
   ["a text that only mentions a header", "the webhook-id was missing"],
-])("no header of a callback is read from %s", (_, pasted) => {
+])("the signature check reads no webhook header when a user pastes %s", (_, pasted) => {
   expect(readPastedHeaders(pasted)).toEqual({ id: null, timestamp: null, signature: null });
 });

@@ -35,7 +35,7 @@ it.each([
   ["has been due for 8 minutes", 2, 8 * MINUTE],
   ["has been due for a day", 24, 1440 * MINUTE],
 ])(
-  "a step of a task that waits for the end of a pause and %s is checked again after %d min, plus up to a quarter of that time at random",
+  "while the relay is paused, a task whose callback attempt %s checks again after %d min, plus up to a quarter of that at random, whether the pause is over",
   (_what, minutes, ageMs) => {
     expect(lookWaitMs(ageMs, 0)).toBe(minutes * MINUTE);
     expect(lookWaitMs(ageMs, 0.5)).toBe(1.125 * minutes * MINUTE);

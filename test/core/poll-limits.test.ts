@@ -6,22 +6,26 @@ const GATEWAY = { provider: "openai-videos", base_url: "https://gateway.example.
 
 it.each([
   [
-    "2 min, for a connection that can verify the bodies of hooks",
+    "2 min, when the relay can verify the bodies of the provider's hooks",
     { provider: "replicate", webhook_secret: SECRET },
     120_000,
   ],
   [
-    "1 min, for a connection that cannot verify the bodies of hooks",
+    "1 min, when the relay cannot verify the bodies of the provider's hooks",
     { provider: "replicate" },
     60_000,
   ],
   [
-    "1 min, for a provider whose customers share its signing keys",
+    "1 min, when all customers of the provider share its signing keys",
     { provider: "atlascloud" },
     60_000,
   ],
-  ["0 s, for a provider whose output links live only for minutes", { provider: "bfl" }, 0],
-  ["2 min, for a gateway with a webhook secret", { ...GATEWAY, webhook_secret: "text" }, 120_000],
+  ["0 s, when the provider's output links live only for minutes", { provider: "bfl" }, 0],
+  [
+    "2 min, when the provider is a gateway with a webhook secret",
+    { ...GATEWAY, webhook_secret: "text" },
+    120_000,
+  ],
 ])("an expected hook counts as late at a job age of %s", (_, entry, hookWaitMs) => {
   const result = configuredWith(connections({ a: { key: "test-only-key", ...entry } }));
   expect(result.ok && result.value.polls.get("a")?.hookWaitMs).toBe(hookWaitMs);

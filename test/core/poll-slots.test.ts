@@ -20,7 +20,7 @@ function used(): PollSlots {
 }
 
 describe("the slots of a limit per minute", () => {
-  it("under a limit of 60 polls per minute, ten polls are permitted at once, and the next ones are told to ask again 1.2 s apart", () => {
+  it("under a limit of 60 polls per minute, ten polls are permitted at once, and the next three are told to ask again after 1.2, 2.4 and 3.6 s", () => {
     const all = waits(new PollSlots(), NAMES.slice(0, 13));
     expect(all).toEqual([...Array.from({ length: 10 }, () => 0), 1_200, 2_400, 3_600]);
   });

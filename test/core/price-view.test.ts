@@ -18,17 +18,20 @@ const HEAD = `{"id":"${ID}","status":"pending","model":"${MODEL}","created_at":$
 describe("the view of a task with a price", () => {
   const roles = ["operator", "account"] as const;
 
-  it.each(roles)("the view of a task with a price shows its credits to the %s", (role) => {
-    const { registration } = aRegistration({ metadata: { order: 7 } });
-    expect(taskView(aChargedTask({ registration, deadlineAt: NOW + HOUR }), role)).toBe(
-      `${HEAD},"callback":{"url":"${URL_A}","status":"waiting","attempts":[]},` +
-        `"account":"acme","metadata":{"order":7},` +
-        `"credits":{"amount":${PRICE},"state":"charged"},"deadline_at":${NOW_S + 3600}}`,
-    );
-  });
+  it.each(roles)(
+    "an open task with a price is shown to the %s with the number of credits and their state, charged",
+    (role) => {
+      const { registration } = aRegistration({ metadata: { order: 7 } });
+      expect(taskView(aChargedTask({ registration, deadlineAt: NOW + HOUR }), role)).toBe(
+        `${HEAD},"callback":{"url":"${URL_A}","status":"waiting","attempts":[]},` +
+          `"account":"acme","metadata":{"order":7},` +
+          `"credits":{"amount":${PRICE},"state":"charged"},"deadline_at":${NOW_S + 3600}}`,
+      );
+    },
+  );
 
   it.each(roles)(
-    "a callback that waits for a refund is shown to the %s with the status sending",
+    "while the callback of a failed task waits for the refund of its credits, the %s sees it with the status sending",
     (role) => {
       const failure = { category: "canceled", retryable: false } as const;
       const task = aRefundingTask({ failure });
@@ -41,13 +44,16 @@ describe("the view of a task with a price", () => {
   );
 
   it.each([
-    ["charged", {}],
-    ["refunded", { refunded_at: NOW_S }],
-  ] as const)("a finished task's view shows its credits as %s", (kind, times) => {
-    const state = kind === "charged" ? { kind } : { kind, at: NOW };
-    const task = aFinishedTask({ callback: null, credits: credits(state) });
-    const shown = { amount: PRICE, state: kind, ...times };
-    const paid = JSON.stringify({ callback: null, credits: shown, finished_at: NOW_S });
-    expect(taskView(task, "account")).toBe(`${BODY.slice(0, -1)},${paid.slice(1)}`);
-  });
+    ["are charged", "charged", {}],
+    ["were refunded, and when", "refunded", { refunded_at: NOW_S }],
+  ] as const)(
+    "a finished task with a price is shown to its account with the number of credits and that they %s",
+    (_, kind, times) => {
+      const state = kind === "charged" ? { kind } : { kind, at: NOW };
+      const task = aFinishedTask({ callback: null, credits: credits(state) });
+      const shown = { amount: PRICE, state: kind, ...times };
+      const paid = JSON.stringify({ callback: null, credits: shown, finished_at: NOW_S });
+      expect(taskView(task, "account")).toBe(`${BODY.slice(0, -1)},${paid.slice(1)}`);
+    },
+  );
 });

@@ -80,11 +80,11 @@ describe("a redelivery", () => {
     ]);
   });
 
-  it("a redelivery of one attempt fails when that attempt fails", () => {
+  it("after a redelivery that may make only one attempt, the callback has failed if that attempt fails", () => {
     expect(callbackAfter(...delivered, order, [HOUR, anEnd(2)]).state).toEqual({ kind: "failed" });
   });
 
-  it("a redelivery ordered while the relay is paused is accepted and waits", () => {
+  it("a redelivery ordered while the relay is paused is accepted, and none of its attempts starts yet", () => {
     const paused = aPolicy({ pausedAt: NOW + 2 * HOUR });
     expect(callbackAfter(...delivered, [HOUR, aRedelivery(), paused])).toMatchObject({
       lastNumber: 1,
@@ -93,7 +93,7 @@ describe("a redelivery", () => {
     });
   });
 
-  it("a redelivery ordered while a pause of the relay holds an attempt back joins this attempt, with its own URL and Idempotency-Key", () => {
+  it("a redelivery ordered while a pause of the relay holds an attempt back adds no second one, but gives the waiting one its URL and Idempotency-Key", () => {
     const paused = aPolicy({ pausedAt: NOW + 2 * HOUR });
     const waiting = aFinishedTask({ callback: aCallback({ state: due(HOUR), deliveredAt: null }) });
     expectUnchanged(waiting, aRedelivery(), NOW + HOUR, paused);
@@ -107,7 +107,7 @@ describe("a redelivery", () => {
   });
 
   it.each(["rejected", "delivered"] as const)(
-    "a redelivery that ends as %s keeps the time of the first delivery",
+    "after a redelivery with the outcome %s, the record still has the time at which the callback was first delivered",
     (outcome) => {
       const callback = callbackAfter(...delivered, order, [HOUR, anEndAs(2, outcome)]);
       const kind = outcome === "delivered" ? "delivered" : "failed";
@@ -115,7 +115,7 @@ describe("a redelivery", () => {
     },
   );
 
-  it("a callback with many redeliveries keeps its latest 20 attempts, their numbering, and how those before them ended", () => {
+  it("the record of a callback after 25 attempts has the latest 20 with their numbers, and counts the outcomes of the 5 that it dropped", () => {
     const rounds = Array.from({ length: 24 }, (_, i): TimedEvent[] => [
       [i, aRedelivery()],
       [i, anEnd(i + 2)],
@@ -175,7 +175,7 @@ describe("the Idempotency-Key of a redelivery", () => {
     ["operator", "owner", { lastOrderKey: "k1", lastOwnerOrderKey: "k2" }],
     ["owner", "operator", { lastOrderKey: "k2", lastOwnerOrderKey: "k1" }],
   ] as const)(
-    "the Idempotency-Key of a redelivery by the %s may be used again by the %s for another redelivery, and the last key of each is stored",
+    "the Idempotency-Key of a redelivery by the %s may be used again by the %s for another redelivery; the last key of the operator and that of the owner are both stored",
     (orderedBy, other, keys) => {
       const once = finish(finish(failed, { ...keyed, orderedBy }), anEnd(4));
       const sameKey = finish(finish(once, { ...keyed, orderedBy: other }), anEnd(5));
@@ -211,7 +211,7 @@ describe("a redelivery is refused", () => {
     expectRefused(record, aRedelivery({ idempotencyKey: "new" }), code);
   });
 
-  it("a redelivery is refused while a series runs, even when it names a URL", () => {
+  it("a redelivery is refused while a series of attempts is running, even when it names a URL", () => {
     expectRefused(unsettled(due(0)), aRedelivery({ callbackUrl: URL_A }), "series_running");
   });
 });

@@ -58,10 +58,13 @@ it.each([
   ["github:acme/task-relay", `${BUTTON}https://github.com/acme/task-relay)`],
   ["acme/task-relay", `${BUTTON}https://github.com/acme/task-relay)`],
   [{ url: "git+https://gitlab.com/acme/relay.git" }, `${BUTTON}https://gitlab.com/acme/relay)`],
-  [undefined, "once `repository` in `package.json` names"],
-  ["https://git.example.com/acme/relay", "once `repository` in `package.json` names"],
+  [undefined, "The deploy button stands here once `repository` in `package.json` names"],
+  [
+    "https://git.example.com/acme/relay",
+    "The deploy button stands here once `repository` in `package.json` names",
+  ],
 ])(
-  "the deploy button of README.md, when package.json names the repository %j, reads: %s",
+  "when package.json names the repository %j, README.md has for its deploy button a text that contains: %s",
   (named, expected) => {
     expect(readmeDoc(README, { repository: named })).toContain(expected);
   },

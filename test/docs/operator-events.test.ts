@@ -11,17 +11,21 @@ it("docs/index.md has a table row for each type of operator event, and for no ot
 });
 
 it.each([
-  ["", []],
-  [OPERATOR_EVENT_TYPES.join(" "), []],
-  ["host.failing,index.full", ["callback.failed", "refund.delayed"]],
-])("OPERATOR_EVENTS=%j leaves out exactly the types that it does not name", (value, left) => {
+  ["", "every type of operator event, because it names none", []],
+  [OPERATOR_EVENT_TYPES.join(" "), "every type of operator event, because it names all", []],
+  [
+    "host.failing,index.full",
+    "only the types of operator events that it names",
+    ["callback.failed", "refund.delayed"],
+  ],
+])("with OPERATOR_EVENTS=%j the relay sends %s", (value, _, left) => {
   const parsed = parseOperatorEvents(value);
   const others = parsed.ok ? [...parsed.value] : ["refused"];
   expect(others).toHaveLength(left.length === 0 ? 0 : OPERATOR_EVENT_TYPES.length - 2);
   expect(others).toEqual(expect.arrayContaining(left));
 });
 
-it("a Slack message of the operator event upstream.unclear shows the upstream's word escaped and on one line, and of the task only its id, account and host", () => {
+it("a Slack message of the operator event upstream.unclear has the upstream's unknown state escaped and on one line, and of the task only its id, account and host", () => {
   const event = {
     type: "upstream.unclear",
     taskId: "t",

@@ -47,7 +47,7 @@ it.each([
     (kb: string) => `${kb} KB (\`MAX_BODY_KB\`)`,
   ],
 ])(
-  "%s repeats the default of a variable as the configuration has it: %s",
+  "%s states the same default as the configuration for the variable %s",
   (_path, name, page, textOf) => {
     expect(page).toContain(textOf(defaultOf(name) ?? ""));
   },

@@ -1,22 +1,24 @@
 import { it } from "vitest";
 import { searchTarget } from "../../src/console/search.ts";
 import { readPastedHeaders } from "../../src/security/doctor/pasted-headers.ts";
-import { expectLinear, repeated } from "./linear.ts";
+import { expectLinear, repeated, withNames } from "./linear.ts";
 
-it.each([
-  " ",
-  "\n",
-  "a",
-  "a.",
-  "a-",
-  "1.",
-  ":",
-  "/hooks/",
-  "/hooks/a",
-  "/tasks/",
-  "webhook-id",
-  "msg_",
-])("a search that repeats %j is understood in linear time", (part) => {
+it.each(
+  withNames([
+    " ",
+    "\n",
+    "a",
+    "a.",
+    "a-",
+    "1.",
+    ":",
+    "/hooks/",
+    "/hooks/a",
+    "/tasks/",
+    "webhook-id",
+    "msg_",
+  ]),
+)("a search of the console that repeats %s is understood in linear time", (_, part) => {
   for (const before of ["", "webhook-id", "x-task-id:", "account:", "https://", "["]) {
     expectLinear((length) => {
       const text = `${before}${repeated(part, length)}a\nb!`;
@@ -25,19 +27,21 @@ it.each([
   }
 });
 
-it.each([
-  " ",
-  "> ",
-  "\n ",
-  "\n v1,",
-  "webhook-id",
-  "webhook-id ",
-  "webhook-id:",
-  "[",
-  "b'",
-  '\\"',
-  "v1,a ",
-])("pasted headers that repeat %j are read in linear time", (part) => {
+it.each(
+  withNames([
+    " ",
+    "> ",
+    "\n ",
+    "\n v1,",
+    "webhook-id",
+    "webhook-id ",
+    "webhook-id:",
+    "[",
+    "b'",
+    '\\"',
+    "v1,a ",
+  ]),
+)("pasted headers that repeat %s are read in linear time", (_, part) => {
   for (const before of ["", "webhook-id", "webhook-signature: "]) {
     expectLinear((length) => {
       const text = `${before}${repeated(part, length)}x`;

@@ -16,7 +16,7 @@ import { failureOf } from "../../src/providers/failure.ts";
 import { REDACTIONS } from "../../src/providers/redaction.ts";
 import { checkCallbackUrl } from "../../src/security/url-policy.ts";
 import { aCompletion, anOpenTask, ID, NOW } from "../core/builders.ts";
-import { expectLinear, repeated, type Work } from "./linear.ts";
+import { expectLinear, repeated, withNames, type Work } from "./linear.ts";
 import { parsedBy } from "./refusal.ts";
 
 function anEvent(output: object): unknown {
@@ -40,9 +40,9 @@ const PARTS = [
   ),
 ].filter(Boolean);
 
-it.each([...PARTS, " ", "\t", '"', "'", "="])(
-  "a text from a provider that repeats %j is redacted and classified in linear time",
-  (part) => {
+it.each(withNames([...PARTS, " ", "\t", '"', "'", "="]))(
+  "a text from a provider that repeats %s is redacted and classified in linear time",
+  (_, part) => {
     for (const before of ["", "key ", "token", "authorization", "https://a:"]) {
       for (const { redact } of REDACTIONS) {
         expectLinear((length) => {
@@ -121,9 +121,9 @@ it.each(VALIDATED)("%s is validated in linear time", (_, length, work) => {
   expectLinear(work, length);
 });
 
-it.each(["wait = ", " ", ",", ", ", "wait=1 ", "wait=1", '"', "1"])(
-  "a Prefer header that repeats %j is read in linear time",
-  (part) => {
+it.each(withNames(["wait = ", " ", ",", ", ", "wait=1 ", "wait=1", '"', "1"]))(
+  "a Prefer header that repeats %s is read in linear time",
+  (_, part) => {
     expectLinear((length) => {
       const headers = new Headers({ Prefer: `wait=${repeated(part, length)}x` });
       return () => waitMsOf(undefined, headers);
@@ -131,16 +131,15 @@ it.each(["wait = ", " ", ",", ", ", "wait=1 ", "wait=1", '"', "1"])(
   },
 );
 
-it.each(["a", "a.", ".", "localhost.", "@", "/", "\\", " ", "%41", "1.", "[", "ä", "\u00ad"])(
-  "a callback_url that repeats %j is checked in linear time",
-  (part) => {
-    const policy = { allowLocal: true, allowIp: false, ownOrigin: "https://relay.example.com" };
-    expectLinear((length) => {
-      const url = `https://${repeated(part, length)}`;
-      return () => checkCallbackUrl(url, policy);
-    }, 4_096);
-  },
-);
+it.each(
+  withNames(["a", "a.", ".", "localhost.", "@", "/", "\\", " ", "%41", "1.", "[", "ä", "\u00ad"]),
+)("a callback_url that repeats %s is checked in linear time", (_, part) => {
+  const policy = { allowLocal: true, allowIp: false, ownOrigin: "https://relay.example.com" };
+  expectLinear((length) => {
+    const url = `https://${repeated(part, length)}`;
+    return () => checkCallbackUrl(url, policy);
+  }, 4_096);
+});
 
 it("a URL whose host has many different letters is checked in linear time", () => {
   const policy = { allowLocal: true, allowIp: false, ownOrigin: "https://relay.example.com" };
@@ -156,9 +155,9 @@ it("a URL whose host has many different letters is checked in linear time", () =
   }, 1_024);
 });
 
-it.each(["1", "1.", "0", " ", "s"])(
-  "a number or a duration in a provider's text that repeats %j is read in linear time",
-  (part) => {
+it.each(withNames(["1", "1.", "0", " ", "s"]))(
+  "a number or a duration in a provider's text that repeats %s is read in linear time",
+  (_, part) => {
     expectLinear((length) => {
       const text = `1${repeated(part, length)}x`;
       const metadata = { duration: text, ratio: text, resolution: text };
@@ -168,7 +167,7 @@ it.each(["1", "1.", "0", " ", "s"])(
 );
 
 it.each(["/v1/videos/", "/v1/tasks/a", "/content", "/", "?access="])(
-  "a link of a gateway that repeats %j is examined in linear time",
+  "an output URL from a gateway, in which %j is repeated, is examined in linear time",
   (part) => {
     expectLinear((length) => {
       const path = repeated(part, length);
@@ -177,7 +176,7 @@ it.each(["/v1/videos/", "/v1/tasks/a", "/content", "/", "?access="])(
   },
 );
 
-it("computing the stored size of a result with many fields, writing its callback body and comparing it takes linear time", () => {
+it("for a result with many fields, computing its stored size, writing its callback body and comparing it with the stored result take linear time", () => {
   expectLinear((count) => {
     const result = aCompletion({ metadata: members(count) });
     const task = { ...anOpenTask(), body: callbackBody(anOpenTask(), result, NOW) };

@@ -35,6 +35,25 @@ function shortestMs(work: () => unknown): number {
   return Math.min(...times);
 }
 
+const CHARACTER_NAMES: Readonly<Record<string, string>> = {
+  " ": "a space",
+  "\n": "a line break",
+  "\t": "a tab",
+  '"': "a quotation mark",
+  "'": "an apostrophe",
+  "\\": "a backslash",
+  "\u00ad": "a soft hyphen",
+  "\ufffd": "the replacement character",
+  "\n ": "a line break and a space",
+  "\n v1,": 'a line break and " v1,"',
+  '\\"': "a backslash and a quotation mark",
+};
+
+/** Pairs each text with a name for the title of a test, which has characters that are hard to see in words. */
+export function withNames(parts: readonly string[]): [name: string, part: string][] {
+  return parts.map((part) => [CHARACTER_NAMES[part] ?? `"${part}"`, part]);
+}
+
 /** Repeats a text until it has the given length. */
 export function repeated(part: string, length: number): string {
   return part.repeat(Math.ceil(length / part.length));

@@ -39,7 +39,7 @@ const changed = fc
   .chain((made) => changedText(made.token).map((text) => ({ made, text })));
 
 fuzz(
-  "a status token is accepted for its own task as it was made, and no altered token and no token of another task or another secret is ever accepted",
+  "a status token, with which a browser reads one task, is accepted for this task unaltered, and never altered, for another task or under another secret",
   {
     inputs: fc.tuple(fc.oneof(respelled, changed), fc.constantFrom(...IDS)),
     check: async ([{ made, text }, asked]) => {

@@ -22,17 +22,17 @@ it.each<[string, Partial<Observation>, ReturnType<typeof toNews>]>([
     completed(URLS, {}, AT),
   ],
   [
-    "a ratio in pixels as ratio and resolution, and leaves out a resolution left to the model",
+    'the ratio "1280:720" as ratio 16:9 and resolution 720p, beside the resolution "auto"',
     { metadata: { ratio: "1280:720", resolution: "auto" } },
     completed(URLS, { ratio: "16:9", resolution: "720p" }),
   ],
   [
-    "a resolution in pixels as ratio and resolution beside the ratio adaptive",
+    'the resolution "720*1280" as ratio 9:16 and resolution 720p, beside the ratio "adaptive"',
     { metadata: { ratio: "adaptive", resolution: "720*1280" } },
     completed(URLS, { ratio: "9:16", resolution: "720p" }),
   ],
   [
-    "a resolution in capitals in small letters",
+    'the resolution "768P" as "768p"',
     { metadata: { ratio: "16:9", resolution: "768P" } },
     completed(URLS, { ratio: "16:9", resolution: "768p" }),
   ],

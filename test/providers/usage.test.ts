@@ -15,7 +15,7 @@ it.each<[string, unknown, object]>([
   ["no text, boolean, list or null", { id: "7", isByok: true, list: [1], nothing: null }, {}],
   ["no number that may have been rounded", { id: 2 ** 53, huge: 1e308, odd: NaN }, {}],
   [
-    "no name that is not made of words",
+    "no amount whose name is empty, too long or no single word",
     { "a red fox": 1, "https://x.example/?key=1": 2, "": 3, "7": 4, ["x".repeat(65)]: 5 },
     {},
   ],
@@ -43,6 +43,6 @@ it("usageOf keeps the first amounts of a job whose usage is larger than 1 KB as 
   expect(JSON.stringify({ ...usage, amount_1: 1, amount_2: 1 }).length).toBeGreaterThan(1024);
 });
 
-it("usageOf leaves out an amount that the adapter could not read", () => {
+it("usageOf leaves out an amount that the provider's adapter could not read", () => {
   expect(usageOf({ credits: null, cost: 2 })).toEqual({ usage: { cost: 2 } });
 });

@@ -122,7 +122,7 @@ it.each<[string, unknown, readonly string[]]>([
   },
 );
 
-it("POST /v1/tasks/{id}/upstream accepts a job id of 512 characters in base64, and the poll sends it as one encoded segment", async () => {
+it("POST /v1/tasks/{id}/upstream accepts a job id of 512 characters in base64, and the poll's URL has it as one encoded path segment", async () => {
   const outside = anOutside();
   outside.on(CALLBACK_URL, answering("thank you"));
   outside.on("https://ark.", answering({ id: "another", status: "running" }));

@@ -55,7 +55,7 @@ it("GET /v1/tasks/{id}/attempts/{number}/request returns exactly what each attem
   });
 });
 
-it("GET /v1/tasks/{id}/attempts/{number}/request names the secret of the account and its age, and owners read it", async () => {
+it("GET /v1/tasks/{id}/attempts/{number}/request shows an account with which of its secrets the request is signed, and whether each is the current one", async () => {
   aReceiver(status(200));
   const account = await anAccount();
   const id = await completed({ account });
@@ -78,7 +78,7 @@ it("GET /v1/tasks/{id}/attempts/{number}/request says that the request is not th
   expect(await answer.json()).toMatchObject({ exact: false });
 });
 
-it("GET /v1/tasks/{id}/attempts/{number}/request signs with the present time on ?fresh=true, for keys that may redeliver", async () => {
+it("GET /v1/tasks/{id}/attempts/{number}/request?fresh=true signs the request with the present time, but only for keys that may redeliver", async () => {
   const received = aReceiver(status(200));
   const account = await anAccount();
   const id = await completed({ account });
@@ -121,7 +121,7 @@ it.each([
   },
 );
 
-it("POST /v1/tasks/{id}/verify judges what a server has received: valid, too old after a while, and invalid with its fault", async () => {
+it("POST /v1/tasks/{id}/verify judges the callback that a server received as valid, as stale when it is too old, or as invalid with the fault", async () => {
   const received = aReceiver(status(500));
   const id = await completed();
   const { headers, body } = requestAt(received, 0);
@@ -140,7 +140,7 @@ it("POST /v1/tasks/{id}/verify judges what a server has received: valid, too old
   });
 });
 
-it("POST /v1/tasks/{id}/verify names the secret for events when a callback was signed with that", async () => {
+it("POST /v1/tasks/{id}/verify says so when a received callback is signed with the secret for events instead of one for callbacks", async () => {
   aReceiver(status(200));
   const id = await completed();
   const { headers, body } = await requestOf(id, 1);
@@ -153,7 +153,7 @@ it("POST /v1/tasks/{id}/verify names the secret for events when a callback was s
   expect(await answer.json()).toMatchObject({ faults: [{ code: "wrong_secret", message }] });
 });
 
-it("a later attempt is shown with the time by which it was late and the time since the end of the task", async () => {
+it("the second callback attempt of a task is shown with its delay behind the schedule and its time after the end of the task", async () => {
   aReceiver(status(500));
   const id = await completed();
   await wake(id, 180_040);

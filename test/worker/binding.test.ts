@@ -23,7 +23,7 @@ async function registered(): Promise<string> {
   return answer.task.id;
 }
 
-it("Relay.register answers isNew true and the task, and isNew false for a repetition with the same idempotencyKey", async () => {
+it("Relay.register, called over a service binding, answers the task with isNew true, and to the same idempotencyKey again with isNew false", async () => {
   const options = { idempotencyKey: crypto.randomUUID() };
   const first = await relay.register(registration, options);
   const task = { model: "seedance", status: "pending", callback: { url: CALLBACK_URL } };
@@ -31,7 +31,7 @@ it("Relay.register answers isNew true and the task, and isNew false for a repeti
   expect(await relay.register(registration, options)).toEqual({ ...first, isNew: false });
 });
 
-it("Relay.report, read, redeliver and erase do what the routes of the same operations do", async () => {
+it("Relay.report, read, redeliver and erase, called over a service binding, do what the HTTP routes of the same operations do", async () => {
   const received = aReceiver();
   const id = await registered();
   const event = aCompletion(id);
@@ -51,7 +51,7 @@ it("Relay.report, read, redeliver and erase do what the routes of the same opera
   expect(await stored(id)).toEqual(NOTHING);
 });
 
-it("Relay.cancel ends an open task as failed with the code canceled", async () => {
+it("Relay.cancel, called over a service binding, ends an open task as failed with the code canceled", async () => {
   aReceiver();
   const id = await registered();
   const task = { id, status: "failed", error: { code: "canceled" } };
@@ -59,7 +59,7 @@ it("Relay.cancel ends an open task as failed with the code canceled", async () =
   await untilIdle(id);
 });
 
-it("Relay.read with wait answers as soon as the task is terminal", async () => {
+it("Relay.read with wait, called over a service binding, answers as soon as the task has ended", async () => {
   aReceiver();
   const id = await registered();
   const reading = relay.read(id, { wait: 60 });
@@ -75,7 +75,7 @@ async function callWith(method: keyof service.RelayService, ...args: unknown[]):
   return Reflect.apply(call, relay, args);
 }
 
-it("Relay.read takes null for its options, as a Worker without types may give", async () => {
+it("Relay.read, called over a service binding, accepts null as its options, which a Worker without types may pass", async () => {
   const id = await registered();
   expect(await callWith("read", id, null)).toMatchObject({ ok: true, task: { id } });
 });
@@ -89,7 +89,7 @@ const REFUSED: Readonly<Record<string, [(id: string) => Promise<unknown>, object
     () => callWith("register", { model: 7 }),
     { status: 400, code: "invalid_request", issues: [{ path: "/model" }] },
   ],
-  "register of a value that JSON does not have": [
+  "register of an object that contains itself": [
     () => callWith("register", cycle),
     { status: 400, code: "invalid_json" },
   ],
@@ -101,7 +101,7 @@ const REFUSED: Readonly<Record<string, [(id: string) => Promise<unknown>, object
     () => relay.register(registration, { idempotencyKey: "clé\n" }),
     { status: 400, code: "invalid_request", issues: [{ path: "/Idempotency-Key" }] },
   ],
-  "register of a task larger than a body may be": [
+  "register of a task larger than MAX_BODY_KB": [
     () => relay.register({ ...registration, parameters: { prompt: "x".repeat(2 ** 20) } }),
     { status: 413, code: "payload_too_large" },
   ],
@@ -122,7 +122,7 @@ const REFUSED: Readonly<Record<string, [(id: string) => Promise<unknown>, object
     { status: 404, code: "unknown_task" },
   ],
   "read without an id": [() => callWith("read"), { status: 404, code: "unknown_task" }],
-  "register with a body among its options": [
+  "register with the registration as a body in its options": [
     () => callWith("register", {}, { body: registration }),
     { status: 400, code: "invalid_request", issues: [{ path: "/model" }] },
   ],
@@ -143,7 +143,7 @@ const REFUSED: Readonly<Record<string, [(id: string) => Promise<unknown>, object
 };
 
 it.each(Object.entries(REFUSED))(
-  "Relay.%s returns { ok: false } with the same problem that the HTTP route answers",
+  "a Worker that calls Relay.%s over a service binding gets { ok: false } and the problem that the HTTP route answers",
   async (_, [call, problem]) => {
     const id = await registered();
     expect(await call(id)).toMatchObject({ ok: false, problem });
@@ -151,7 +151,7 @@ it.each(Object.entries(REFUSED))(
   },
 );
 
-it("the arguments of Relay have the members that the schemas of the routes have", () => {
+it("the arguments of Relay, which Workers call over a service binding, have the same fields as the requests of the HTTP routes", () => {
   expectTypeOf<keyof service.TaskRegistration>().toEqualTypeOf<Members<typeof Registration>>();
   expectTypeOf<keyof service.UpstreamJob>().toEqualTypeOf<Members<typeof Attachment>>();
   expectTypeOf<keyof service.TaskEvent>().toEqualTypeOf<SharedMembers>();
@@ -161,7 +161,7 @@ it("the arguments of Relay have the members that the schemas of the routes have"
   expectTypeOf<keyof service.Redelivery>().toEqualTypeOf<Members<typeof RedeliverOrder>>();
 });
 
-it("the answers of Relay are typed as openapi.json describes those of the routes", () => {
+it("the answers of Relay, which Workers call over a service binding, have the types that openapi.json describes for the HTTP routes", () => {
   expectTypeOf<Present<Described["Task"]>>().toExtend<service.Task>();
   expectTypeOf<Present<Described["RegisteredTask"]>>().toExtend<service.RegisteredTask>();
   expectTypeOf<Present<Described["ListedTask"]>>().toExtend<service.ListedTask>();

@@ -126,7 +126,7 @@ it("while the keys of the Cloudflare Access team cannot be fetched, users with a
   expect((await visitWith(token, team.bindings)).status).toBe(200);
 });
 
-it("a new key of the team is fetched when a token names it, at most every 30 s", async () => {
+it("a new signing key of the Cloudflare Access team is fetched when a token names it, at most every 30 s", async () => {
   const [old, fresh] = [await aTeam("key-1"), await aTeam("key-2")];
   const outside = anOutside();
   publish(outside, old);

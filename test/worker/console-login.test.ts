@@ -58,7 +58,7 @@ it("the login over http:// is refused, except where PUBLIC_URL says that a proxy
   expect((await submit(url, { key }, null, {}, proxied)).status).toBe(303);
 });
 
-it("a wrong key gets 401 without a cookie, and each is counted for the address that sent it", async () => {
+it("a login with a wrong key gets 401 without a cookie, and 429 after too many wrong keys from one address", async () => {
   const bindings = { ...env, LIMIT_REFUSALS: aRateLimit(2) };
   const tries = [];
   for (const key of ["wrong", "trk_acme_1", ""]) {
@@ -69,7 +69,7 @@ it("a wrong key gets 401 without a cookie, and each is counted for the address t
   expect(tries).toEqual([401, 401, 429]);
 });
 
-it("a page without a login leads to the login and back to the page", async () => {
+it("a visit to a console page without a session is redirected to the login, which leads back to the page", async () => {
   expect(outcome(await visit("/"))).toEqual(TO_LOGIN);
   const login = await visit("/login?return_to=%2Ftasks%3Fa%3D%22%3Cb%3E");
   expect(await login.text()).toContain('value="/tasks?a=%22%3Cb%3E"');
@@ -103,19 +103,25 @@ it("a session cookie is renewed at most every five minutes, and not beyond twelv
 
 const CHANGED: readonly (readonly [string, (cookie: string) => string])[] = [
   ["a changed MAC", (cookie) => cookie.replace(/.$/, (end) => (end === "A" ? "B" : "A"))],
-  ["a later time of its login", (cookie) => cookie.replace(/\.2/, ".3")],
-  ["another name of the session", (cookie) => cookie.replace(/=./, "=_")],
-  ["another key", (cookie) => cookie.replace(/\.[0-9a-f]{64}\./, `.${"a".repeat(64)}.`)],
-  ["an account added", (cookie) => cookie.replace("..", ".acme.")],
-  ["its MAC removed", (cookie) => cookie.replace(/\.[\w-]*$/, "")],
-  ["another name", (cookie) => cookie.replace("__Host-", "")],
+  ["a later time of the login", (cookie) => cookie.replace(/\.2/, ".3")],
+  ["another session id", (cookie) => cookie.replace(/=./, "=_")],
+  [
+    "the hash of another key",
+    (cookie) => cookie.replace(/\.[0-9a-f]{64}\./, `.${"a".repeat(64)}.`),
+  ],
+  ["an added account", (cookie) => cookie.replace("..", ".acme.")],
+  ["no MAC", (cookie) => cookie.replace(/\.[\w-]*$/, "")],
+  ["another cookie name", (cookie) => cookie.replace("__Host-", "")],
 ];
 
-it.each(CHANGED)("a session cookie with %s is no login", async (_, change) => {
-  expect(outcome(await visit("/", change(await logIn())))).toEqual(TO_LOGIN);
-});
+it.each(CHANGED)(
+  "a session cookie of the console with %s is refused with a redirect to the login",
+  async (_, change) => {
+    expect(outcome(await visit("/", change(await logIn())))).toEqual(TO_LOGIN);
+  },
+);
 
-it("the session cookie of a relay with another RELAY_SECRET is no login", async () => {
+it("the session cookie of a relay with another RELAY_SECRET is refused with a redirect to the login", async () => {
   const other = { ...env, RELAY_SECRET: "another-test-only-relay-secret-0123456789" };
   expect(outcome(await visit("/", await logIn(OPERATOR_KEY, other)))).toEqual(TO_LOGIN);
 });

@@ -112,7 +112,7 @@ describe("a task with a price that ends, calls back once, is read and expires", 
     { name: "completes", event: aCompletion, rows: 8, maxLedgerRows: 3, calls: 1 },
     { name: "fails", event: aFailure, rows: 9, maxLedgerRows: 6, calls: 2 },
   ])(
-    "a task with a price that $name writes $rows rows to its object, and at most $maxLedgerRows to the account's ledger (calls of the ledger: $calls)",
+    "a task with a price that $name writes $rows rows to its object, and in $calls call(s) of the account's ledger at most $maxLedgerRows rows there",
     async ({ event, rows, maxLedgerRows, calls }) => {
       aReceiver();
       const account = await anAccount(10);
@@ -166,7 +166,7 @@ describe("the object of an account", () => {
     { made: "generated", times: "once", making: aKey, calls: 1, rows: [0, 1, 0] },
     { made: "imported", times: "twice", making: anImportedKey, calls: 2, rows: [0, 1, 1] },
   ])(
-    "requests with a key that was $made never call the ledger of its account, and call other objects of accounts $times in the first minute of a day, and once a minute after that",
+    "requests with a $made key never call the ledger of its account; they call other Durable Objects of accounts $times in the first minute of a day, then once a minute",
     async ({ making, calls: first, rows }) => {
       const account = await anAccount();
       const { key } = await making(account);

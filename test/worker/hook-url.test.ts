@@ -78,7 +78,7 @@ it("the hook URL of a task is built from PUBLIC_URL, or from the request's origi
   expect(String(derived).startsWith(`${ORIGIN}/hooks/ark/`)).toBe(true);
 });
 
-it("registering a task with a provider does not show the hook URL to readers of the task", async () => {
+it("reading a task does not show the hook URL that its registration with a provider returned", async () => {
   const task = await hooked({ provider: "ark" });
   expect(JSON.stringify(await readHooked(task))).not.toContain(partsOf(task.hookUrl).token);
 });

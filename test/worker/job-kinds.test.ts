@@ -47,7 +47,7 @@ describe("the durations of earlier jobs of a model", () => {
     expect(waitMs).toBeLessThan(5.3 * MINUTE);
   });
 
-  it("the durations of earlier jobs change the first poll of a job of the same model and connection, and not of another model or connection", async () => {
+  it("the durations of earlier jobs change when a job of the same model and the same connection to a provider is first polled, and no others", async () => {
     aFinishedArk();
     const connection = aConnection();
     await reportTo(connection, tenTimes(10 * MINUTE));
@@ -59,7 +59,7 @@ describe("the durations of earlier jobs of a model", () => {
     expect(waits.map(({ waitMs }) => waitMs > 2 * MINUTE)).toEqual([true, false, false]);
   });
 
-  it("the Durable Object of a connection is asked for the durations of a model once in ten minutes, even when twelve jobs are attached at once", async () => {
+  it("the Durable Object of a connection to a provider is asked for the durations of a model once in ten minutes, even when twelve jobs are attached at once", async () => {
     aFinishedArk();
     const connection = aConnection();
     await reportTo(connection, tenTimes(10 * MINUTE));
@@ -74,7 +74,7 @@ describe("the durations of earlier jobs of a model", () => {
     expect(asked).toHaveBeenCalledTimes(2);
   });
 
-  it("attaching the same job to a task again does not ask the Durable Object of the connection for the durations of earlier jobs", async () => {
+  it("attaching the same job to a task again does not ask the Durable Object of the connection to the provider for the durations of earlier jobs", async () => {
     aFinishedArk();
     const { task } = await attached(aConnection());
     pass(10 * MINUTE);
@@ -83,7 +83,7 @@ describe("the durations of earlier jobs of a model", () => {
     expect(asked).not.toHaveBeenCalled();
   });
 
-  it("a job that a Worker of an earlier release attaches, which says nothing of hooks, is polled after ten seconds", async () => {
+  it("a job is first polled after ten seconds when a Worker of an earlier release attaches it, which does not say whether a hook is expected", async () => {
     aFinishedArk();
     const { id, provider } = await aTask(aConnection());
     const job = { id: JOB, endpoint: null };
@@ -113,7 +113,7 @@ describe("the durations of earlier jobs of a model", () => {
 });
 
 describe("what tasks tell the object of their connection", () => {
-  it("the durations of the first 50 jobs of a model are stored by the Durable Object of their connection, and later one in 24, each in one row", async () => {
+  it("the durations of the first 50 jobs of a model are stored by the Durable Object of the connection to the provider, and later one in 24, each in one row", async () => {
     aFinishedArk();
     const connection = aConnection();
     await reportTo(
@@ -130,7 +130,7 @@ describe("what tasks tell the object of their connection", () => {
     expect([noted.mock.calls.length, rows()]).toEqual([3, 3]);
   });
 
-  it("the Durable Object of a connection keeps the durations of 200 models at most, in 400 KB, and drops the model without a new job for longest", async () => {
+  it("the Durable Object of a connection to a provider keeps the durations of 200 models in 400 KB at most, and drops the model whose last job is oldest", async () => {
     const connection = aConnection();
     const kinds = Array.from({ length: 210 }, (_, index) => `${"é".repeat(190)} ${index}`);
     const wide = kinds.map((kind) => [aReport(1, kind), aReport(200_000_000, kind)]);
@@ -147,7 +147,7 @@ describe("what tasks tell the object of their connection", () => {
     expect((await attached(connection)).waitMs).toBeGreaterThan(4 * MINUTE);
   });
 
-  it("when the Durable Object of a connection keeps the durations of 200 models, only one in 24 jobs of a further model sends it a duration", async () => {
+  it("when the Durable Object of a connection to a provider keeps the durations of 200 models, only one in 24 jobs of a further model sends it a duration", async () => {
     aFinishedArk();
     const connection = aConnection();
     const kinds = Array.from({ length: 200 }, (_, index) => aReport(MINUTE, `kind ${index}`));
@@ -187,7 +187,7 @@ describe("hooks that do not come", () => {
     ["says that the job has ended", "succeeded", false],
     ["comes after a poll had found the result", "succeeded", true],
   ])(
-    "/healthz no longer shows the hooks of a connection as missing after one hook that %s, even when the duration of its job is not stored",
+    "/healthz no longer shows the hooks of a connection to a provider as missing after one hook that %s, even when the duration of its job is not stored",
     async (_, status, isLate) => {
       aFinishedArk();
       const connection = aConnection();
@@ -206,7 +206,7 @@ describe("hooks that do not come", () => {
     },
   );
 
-  it("a task that told the Durable Object of its connection that no hook came tells it once that one came, when three hooks arrive later", async () => {
+  it("when three hooks arrive after a task reported to its connection's Durable Object that no hook came, the task corrects this report once", async () => {
     aFinishedArk();
     const connection = aConnection();
     const noted = calls("noteJob");

@@ -101,7 +101,11 @@ const ENDS: readonly (readonly [string, string, (first: HeldAnswer, id: string) 
   ["breaks off", "25", (first) => first.fail()],
   ["is aborted because an event ended its task", "25", (_, id) => report(aCompletion(id))],
   ["passes its time limit", "2", () => undefined],
-  ["has been open for 30 s, as in an object that was evicted", "25", () => pass(30_000)],
+  [
+    "has been open for 30 s, as after an eviction of the Durable Object that reads it",
+    "25",
+    () => pass(30_000),
+  ],
 ];
 
 it.each(ENDS)(

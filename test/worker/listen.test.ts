@@ -74,8 +74,8 @@ async function attemptsOf(account: string) {
 }
 
 it.each([
-  ["delivered", "an answer 204", answers(204), { status_code: 204 }],
-  ["rejected", "an answer 503", answers(503), { status_code: 503 }],
+  ["delivered", "an answer with the status 204", answers(204), { status_code: 204 }],
+  ["rejected", "an answer with the status 503", answers(503), { status_code: 503 }],
   [
     "delivered",
     "an answer with a body and headers",
@@ -83,10 +83,15 @@ it.each([
     { response_excerpt: "x".repeat(1024), answer: { content_type: "text/plain" } },
   ],
   ["delivered", "an answer with a body that its status forbids", answers(204, { body: "x" }), {}],
-  ["unreachable", "a report that the receiver is down", isDown, { cause: "refused" }],
   [
     "unreachable",
-    "the end of the connection",
+    "a message of this client that its HTTP receiver is down",
+    isDown,
+    { cause: "refused" },
+  ],
+  [
+    "unreachable",
+    "the end of the WebSocket",
     (_, socket) => {
       socket.close();
       return null;
@@ -94,7 +99,7 @@ it.each([
     { cause: "other" },
   ],
 ] as const satisfies readonly (readonly [string, string, Behaviour, object])[])(
-  "a callback to a listener has the outcome %s after %s",
+  "a callback to a listener (a client on a WebSocket) has the outcome %s after %s",
   async (outcome, _, behaviour, more) => {
     const { account, listeners } = await listening(behaviour);
     expect(await attemptsOf(account)).toMatchObject([{ outcome, ...more }]);
@@ -102,7 +107,7 @@ it.each([
   },
 );
 
-it("an attempt is unreachable with the cause no_listener when nobody listens for the account of the task", async () => {
+it("an attempt to call back over a WebSocket has the outcome unreachable and the cause no_listener when no client of the account listens", async () => {
   const { account } = await listening();
   await listening(answers(200));
   const attempt = { outcome: "unreachable", cause: "no_listener" };
@@ -110,19 +115,19 @@ it("an attempt is unreachable with the cause no_listener when nobody listens for
 });
 
 it.each([
-  ["that of the first answer", [answers(201), isSilent], { status_code: 201 }],
+  ["that of the client that answers first", [answers(201), isSilent], { status_code: 201 }],
   [
-    "that of the listener with an answer when the receiver of the other one is down",
+    "that of the client that answers, when the other one reports that its HTTP receiver is down",
     [isDown, answers(202)],
     { status_code: 202 },
   ],
   [
-    "unreachable when both receivers are down",
+    "unreachable, when both report that their HTTP receivers are down",
     [isDown, isDown],
     { outcome: "unreachable", cause: "refused" },
   ],
 ] as const)(
-  "two listeners of an account both receive a callback, and the stored outcome is %s",
+  "two clients that listen on WebSockets for an account both receive a callback, and the stored outcome is %s",
   async (_, behaviours, attempt) => {
     const { account, listeners } = await listening(...behaviours);
     expect(await attemptsOf(account)).toMatchObject([attempt]);
@@ -141,7 +146,7 @@ it.each([
   ["with a line break in a header", { headers: { location: "/a\r\nSet-Cookie: b" } }],
   ["of more than 32 KiB", { body: "x".repeat(32_768) }],
 ] as const)(
-  "a message of a listener %s changes nothing, and neither does a second answer to the same callback",
+  "a listener's WebSocket message %s changes nothing, and neither does a second answer to the same callback",
   async (_, wrong) => {
     const { account, listeners } = await listening((id, socket) => {
       const answer = { id, status: 203, headers: {}, body: "" };
@@ -155,7 +160,7 @@ it.each([
   },
 );
 
-it("a listener stays connected when its object is evicted from memory", async () => {
+it("a listener's WebSocket stays open when the Durable Object that holds it is evicted from memory", async () => {
   const { account, listeners } = await listening(answers(200));
   await attemptsOf(account);
   await evictDurableObject(listenerObject(env, account));
@@ -163,7 +168,7 @@ it("a listener stays connected when its object is evicted from memory", async ()
   expect(listeners[0]?.received).toHaveLength(2);
 });
 
-it("a callback attempt has the outcome interrupted, after which another attempt follows soon, when a deployment resets the object of the listeners", async () => {
+it("a callback attempt over a WebSocket has the outcome interrupted when a deployment resets the Durable Object that holds the WebSocket", async () => {
   const account = await anAccount();
   const { key } = await aKey(account);
   await aListener(key, () => {
@@ -174,7 +179,7 @@ it("a callback attempt has the outcome interrupted, after which another attempt 
   expect(await attemptsOf(account)).toMatchObject([{ outcome: "interrupted" }]);
 });
 
-it("the deletion of an API key disconnects the listeners with this key and no others", async () => {
+it("the deletion of an API key closes the WebSockets that listeners opened with this key, and no others", async () => {
   const { account, keyId, key, listeners } = await listening(isSilent);
   const other = await aListener((await aKey(account)).key, answers(200));
   await call(`/v1/accounts/${account}/keys/${keyId}`, { method: "DELETE" });
@@ -185,14 +190,14 @@ it("the deletion of an API key disconnects the listeners with this key and no ot
   expect(await refusal(await call("/v1/listen", { key, ...UPGRADE }))).toEqual(UNAUTHENTICATED);
 });
 
-it("the deletion of an account disconnects its listeners", async () => {
+it("the deletion of an account closes the WebSockets of its listeners", async () => {
   const { account, listeners } = await listening(isSilent);
   await call(`/v1/accounts/${account}?force=true`, { method: "DELETE" });
   await until(() => listeners[0]?.closed.length === 1);
   expect(listeners[0]?.closed).toMatchObject([{ code: 1008 }]);
 });
 
-it("the eleventh listener of an account takes the place of another one", async () => {
+it("when an eleventh listener of an account opens a WebSocket, the WebSocket of one earlier listener is closed", async () => {
   const { listeners } = await listening(...Array.from({ length: 11 }, () => isSilent));
   const closed = () => listeners.filter((listener) => listener.closed.length > 0);
   await until(() => closed().length > 0);
@@ -214,7 +219,7 @@ it("GET /v1/listen is refused with 404 when LISTEN is not true", async () => {
 
 const LISTEN = { callback_url: "listen:" };
 
-it("the callback_url listen: is refused with 400 for a task without an account, in a registration, an event, a redelivery and a test", async () => {
+it("the callback_url listen: is refused with 400 for a task without an account, in a registration, an event, a redelivery and a test callback", async () => {
   const task = await completed({ callback_url: undefined });
   const model = "m";
   const event = aCompletion(crypto.randomUUID(), { model, ...LISTEN });
@@ -235,7 +240,7 @@ it("the callback_url listen: is refused with 400 for a task with an account when
   expect(await refusal(response)).toEqual(invalid("/callback_url"));
 });
 
-it("a callback goes to a listener when an event creates the task, when an account redelivers it to listen:, and when an account sends a test to listen:", async () => {
+it("with the callback_url listen:, the callback of a task created by an event, a redelivery and a test callback go to the listener on a WebSocket", async () => {
   const { account, key, listeners } = await listening(answers(200));
   const id = crypto.randomUUID();
   await finish(aCompletion(id, { model: "m", account, ...LISTEN }));

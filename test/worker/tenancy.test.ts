@@ -87,7 +87,7 @@ it("an account key gets 403 from an operator route before the body is read", asy
   }
 });
 
-it("an account key is accepted for the account's own task and data by exactly the routes of the list in this test", async () => {
+it("the routes open to an account key are exactly those of a fixed list, and each accepts the key for the account's own task and data", async () => {
   await untilIdle(tenant.task);
   const statuses: Record<string, number> = {};
   for (const route of FOR_ACCOUNTS) {

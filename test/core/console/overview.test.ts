@@ -84,11 +84,14 @@ it.each([
   ["refund_delayed", { task_id: "7" }, ["/tasks/7"]],
   ["deadline_near", { task_id: "7" }, ["/tasks/7"]],
   ["index_full", { bytes: 9 }, []],
-])("the overview links the problem %s about %j to the pages %j", (kind, subject, paths) => {
-  const head = { severity: "error", detail: "", since: null, tasks: null, actions: [] } as const;
-  const problem: PresentProblem = { ...head, kind, subject };
-  expect(remediesOf(problem).map(({ path }) => path)).toEqual(paths);
-});
+])(
+  "the overview page of the console links the problem %s, which is about %j, to the pages %j",
+  (kind, subject, paths) => {
+    const head = { severity: "error", detail: "", since: null, tasks: null, actions: [] } as const;
+    const problem: PresentProblem = { ...head, kind, subject };
+    expect(remediesOf(problem).map(({ path }) => path)).toEqual(paths);
+  },
+);
 
 it.each([
   [1, [0, 1]],

@@ -29,7 +29,7 @@ it.each([
   expect(target && searchPath(target)).toBe(path);
 });
 
-it("a search for a plain word may mean an account, and one for no text means nothing", () => {
+it("a search of the console for a plain word is understood as a possible name of an account, and a search for blanks as no search", () => {
   expect(searchTarget("acme")).toEqual({ kind: "word", name: "acme" });
   expect(searchTarget(" \n")).toBeNull();
 });

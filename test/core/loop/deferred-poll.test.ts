@@ -9,7 +9,7 @@ function answerPolls({ outside }: MemoryHost, answer: () => PollAnswer): void {
   Object.assign(outside, { poll: async () => answer() });
 }
 
-it("a poll that the Durable Object of the connection defers, to keep a provider's limit, is not counted, writes no record, and is made when that object says", async () => {
+it("a poll that is deferred to keep a provider's limit is not counted, writes no record, and is tried again at the time that the limiting Durable Object names", async () => {
   const host = new MemoryHost();
   let waitMs = 7 * SECOND;
   const polledAt: number[] = [];
@@ -30,7 +30,7 @@ it("a poll that the Durable Object of the connection defers, to keep a provider'
   host.expectNoFailure();
 });
 
-it("a poll that is deferred again and again to keep a provider's limit is made at each time that the Durable Object of the connection names, even when another instance of the task's object handles each alarm", async () => {
+it("a poll deferred repeatedly to keep a provider's limit is tried again each time when the limiting Durable Object says, even by a new instance of the task's object", async () => {
   const host = new MemoryHost();
   const polledAt: number[] = [];
   answerPolls(host, () => {
