@@ -83,12 +83,7 @@ it.each([
     { response_excerpt: "x".repeat(1024), answer: { content_type: "text/plain" } },
   ],
   ["delivered", "an answer with a body that its status forbids", answers(204, { body: "x" }), {}],
-  [
-    "unreachable",
-    "a message of this client that its HTTP receiver is down",
-    isDown,
-    { cause: "refused" },
-  ],
+  ["unreachable", "its message that its HTTP receiver is down", isDown, { cause: "refused" }],
   [
     "unreachable",
     "the end of the WebSocket",
@@ -99,7 +94,7 @@ it.each([
     { cause: "other" },
   ],
 ] as const satisfies readonly (readonly [string, string, Behaviour, object])[])(
-  "a callback to a listener (a client on a WebSocket) has the outcome %s after %s",
+  "a callback to a listener, a client on a WebSocket, has the outcome %s after %s",
   async (outcome, _, behaviour, more) => {
     const { account, listeners } = await listening(behaviour);
     expect(await attemptsOf(account)).toMatchObject([{ outcome, ...more }]);
