@@ -42,7 +42,7 @@ const BY_OUTCOME: Readonly<Record<string, Cause>> = {
   },
   unreachable: {
     rank: 5,
-    text: "No connection: the name has no address, its certificate is not valid, the server is down, or nobody listens for listen:.",
+    text: "No connection: the name has no address, its certificate is not valid, the server is down, or no listener is connected.",
   },
   interrupted: { rank: 6, text: "The relay stopped before the answer came; it tries again." },
 };

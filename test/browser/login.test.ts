@@ -44,9 +44,10 @@ async function logIn(page: Page, path = "/"): Promise<void> {
   await page.getByRole("heading", { name: "Overview" }).waitFor();
 }
 
-it("a visitor logs in with a key after a wrong one, returns to the page that was asked for, and logs out", async () => {
+it("a visitor finds the focus in the field of the key, logs in with a key after a wrong one, returns to the page that was asked for, and logs out", async () => {
   const page = await open(401);
   await page.goto("/?since=1");
+  expect(await page.locator("#key:focus").count()).toBe(1);
   await page.getByLabel("Operator key or account key").fill("a-wrong-key-0123456789");
   await page.getByRole("button", { name: "Log in" }).click();
   expect(await page.getByRole("alert").textContent()).toContain("neither an operator key");

@@ -117,6 +117,7 @@ function SentResult({ id, callback }: NonNullable<Steps["sent"]>) {
 
 function AllAgain({ host, failed, expected, isNext }: Steps & { readonly isNext: boolean }) {
   const filters = new URLSearchParams({ callback: "failed", host });
+  if (expected === null && failed === 0) return <p class="muted">No failed callback is left.</p>;
   if (expected === null) {
     return (
       <div class="buttons">
@@ -126,6 +127,7 @@ function AllAgain({ host, failed, expected, isNext }: Steps & { readonly isNext:
       </div>
     );
   }
+  if (expected.matched === 0) return <p class="muted">No failed callback is left.</p>;
   filters.set("until", String(Math.floor(Date.now() / 1000) + 1));
   return (
     <>

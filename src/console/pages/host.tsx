@@ -7,16 +7,15 @@ import { countText, percentText } from "../format.ts";
 import { frameOf } from "../frame.ts";
 import { callbackOf, countRedeliveries, sendOnce, testUrl } from "../host-actions.ts";
 import { formAction, viewerPage, type ViewerVisit } from "../page.ts";
-import { hostIncident } from "../incident.ts";
 import { ApiDialog } from "../parts/api-dialog.tsx";
-import { CopyButton, Id } from "../parts/copy.tsx";
+import { Id } from "../parts/copy.tsx";
 import { HourLegend, HourStrip } from "../parts/hour-strip.tsx";
 import { Layout } from "../parts/layout.tsx";
-import { Notice } from "../parts/notice.tsx";
 import { PageHead, Panel } from "../parts/page-head.tsx";
 import { Stat } from "../parts/stat.tsx";
-import { Ago, Time } from "../parts/time.tsx";
+import { Ago } from "../parts/time.tsx";
 import { HostFailures, type Sample } from "./host-failures.tsx";
+import { HostNotice } from "./host-notice.tsx";
 import { HostSteps, type Steps } from "./host-steps.tsx";
 
 /** Largest number of tasks whose last attempt the page shows, one for each kind of failure. */
@@ -89,7 +88,7 @@ async function showHost(visit: HostVisit, done: Done): Promise<Response> {
         <ApiDialog origin={origin} paths={[`/v1${path}`]} />
       </PageHead>
       <div class="stack">
-        <HostNotice host={host} link={`${origin}${path}`} now={now} />
+        <HostNotice host={host} failed={failedCount(host)} link={`${origin}${path}`} now={now} />
         {steps === null ? null : <HostSteps {...steps} />}
         <HostFailures failures={host.failures} samples={samples} now={now} />
         <HostDay host={host} now={now} />
@@ -100,7 +99,7 @@ async function showHost(visit: HostVisit, done: Done): Promise<Response> {
 
 /**
  * Returns the three steps of a host's page (send a test, send one callback again, send all again) with their
- * results. Null when no callback to the host has failed and none was just sent again, and for the group of
+ * results. Null when no callback to the host has failed and no form of the page was sent, and for the group of
  * hosts that are counted together.
  */
 async function stepsOf(
@@ -111,7 +110,7 @@ async function stepsOf(
 ): Promise<Steps | null> {
   const failed = failedCount(host);
   const { sent } = done;
-  if (host.host === "*" || (failed === 0 && sent === null)) return null;
+  if (host.host === "*" || (failed === 0 && isUnused(done))) return null;
   const isDelivered = sent?.callback?.status === "delivered";
   return {
     ...done,
@@ -123,66 +122,29 @@ async function stepsOf(
   };
 }
 
+/** Tells whether no form of the page was sent. */
+function isUnused({ tested, sent, refusal }: Omit<Done, "url">): boolean {
+  return tested === null && sent === null && refusal === null;
+}
+
 /** Returns the first callback URL of these tasks; empty when none is known. */
 function urlIn(samples: readonly Sample[]): string {
   return samples.flatMap(({ callback }) => callback?.url ?? [])[0] ?? "";
 }
 
 /**
- * Returns the number of failed callbacks, by the hourly counts or by the rows of the index, whichever is
- * larger.
+ * Returns the number of failed callbacks by the rows of the index. The hourly counts, which may be minutes old
+ * and then still contain callbacks that were delivered since, are used only when not all rows were read.
  */
 function failedCount({ callbacks, failing, failures }: Host): number {
   const found = failures.outcomes.reduce((sum, { tasks }) => sum + tasks, 0) - failures.sending;
-  return Math.max(callbacks.failed, failing?.failed ?? 0, found);
+  return failures.is_capped ? Math.max(callbacks.failed, failing?.failed ?? 0, found) : found;
 }
 
 /** Reads from the Durable Objects of tasks the callbacks that show how the host fails. */
 async function samplesOf({ failures }: Host, visit: HostVisit): Promise<readonly Sample[]> {
   const ids = failures.outcomes.flatMap(({ task_id: id }) => id ?? []).slice(0, MAX_SAMPLES);
   return Promise.all(ids.map(async (id) => ({ id, callback: await callbackOf(id, visit) })));
-}
-
-interface HostNoticeProps {
-  readonly host: Host;
-  /** Absolute URL of the host's page. */
-  readonly link: string;
-  readonly now: number;
-}
-
-/** Shows whether the host fails at present, with a button that copies a text about the failure for a chat. */
-function HostNotice({ host, link, now }: HostNoticeProps) {
-  const { failing, last_delivered_at: deliveredAt } = host;
-  const last =
-    deliveredAt === null ? null : (
-      <p>
-        Last delivered <Ago at={deliveredAt * 1000} now={now} />.
-      </p>
-    );
-  if (failing === null) {
-    return (
-      <Notice tone="ok" icon="check" title="The host does not fail at present.">
-        {last}
-      </Notice>
-    );
-  }
-  const count = countText(failing.failed) + (failing.is_capped ? " or more" : "");
-  return (
-    <Notice
-      tone="bad"
-      icon="cross"
-      actions={<CopyButton text={hostIncident(host, link)} label="Copy for the incident" />}
-      title={
-        <>
-          <strong>Callbacks fail: {failing.status_code ?? failing.outcome ?? "no answer"}</strong>{" "}
-          since <Time at={failing.since * 1000} />. {count} failed, {countText(failing.sending)}{" "}
-          still being tried.
-        </>
-      }
-    >
-      {last}
-    </Notice>
-  );
 }
 
 function HostDay({ host, now }: { readonly host: Host; readonly now: number }) {

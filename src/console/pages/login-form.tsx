@@ -82,6 +82,7 @@ function KeyForm({ returnTo, fault }: Pick<LoginProps, "returnTo" | "fault">) {
           type="password"
           name="key"
           required
+          autofocus
           autocomplete="current-password"
           spellcheck={false}
           {...(fault !== null && { "aria-invalid": "true", "aria-describedby": "fault" })}

@@ -3,6 +3,7 @@ import type { redeliverPage } from "../../api/search/redeliver-many.ts";
 import { countText } from "../format.ts";
 import { PACES, reasonsText, type Run, runParameters, SEND_AGAIN } from "../send-again.ts";
 import { pathWith } from "../task-parameters.ts";
+import { type Left, RunResult } from "./run-result.tsx";
 
 /** Numbers of callbacks, according to the rows of the index, that would be sent again and skipped. */
 type Counted = Awaited<ReturnType<typeof redeliverPage>>;
@@ -18,8 +19,14 @@ export function Expected({
   return (
     <>
       <p class="send-count">
-        <strong>{countText(count)}</strong> {count === 1 ? "callback" : "callbacks"} will be sent
-        once more{next === null ? "." : ", and older ones that are not counted here."}
+        {count === 0 && next === null ? (
+          "There is no callback to send."
+        ) : (
+          <>
+            <strong>{countText(count)}</strong> {count === 1 ? "callback" : "callbacks"} will be
+            sent once more{next === null ? "." : ", and older ones that are not counted here."}
+          </>
+        )}
       </p>
       {skipped === 0 ? null : (
         <p class="muted">
@@ -73,6 +80,10 @@ export function StartForm({ filters, expected, verb, isMain = true, children }: 
 interface ProgressProps {
   readonly filters: URLSearchParams;
   readonly run: Run;
+  /** What is left in the list of a complete run; null when it was not counted. */
+  readonly left: Left | null;
+  /** Host to whose page the complete run leads back; null when it leads to none. */
+  readonly host: string | null;
   /**
    * States that the run (sending many callbacks again in steps) was started in this browser, so that its steps
    * follow each other without a click.
@@ -81,7 +92,7 @@ interface ProgressProps {
 }
 
 /** Shows how far a run (sending many callbacks again in steps) has come, with a button to continue it. */
-export function Progress({ filters, run, isBegun }: ProgressProps) {
+export function Progress({ filters, run, left, host, isBegun }: ProgressProps) {
   const skipped = Object.values(run.skipped).reduce((sum, count) => sum + count, 0);
   const done = run.started + skipped;
   const list = pathWith("/tasks", filters, { callback: null, outcome: null, status_code: null });
@@ -107,11 +118,19 @@ export function Progress({ filters, run, isBegun }: ProgressProps) {
           {countText(skipped)} skipped: {reasonsText(run.skipped)}.
         </p>
       )}
+      <RunResult run={run} left={left} />
       <div class="buttons">
         {run.isDone ? (
-          <a class="button button-main" href={list}>
-            Show these tasks
-          </a>
+          <>
+            <a class="button button-main" href={list}>
+              Show these tasks
+            </a>
+            {host === null ? null : (
+              <a class="button" href={`/hosts/${encodeURIComponent(host)}`}>
+                Back to the host
+              </a>
+            )}
+          </>
         ) : (
           <GoOn filters={filters} run={run} isBegun={isBegun} list={list} />
         )}
@@ -120,7 +139,9 @@ export function Progress({ filters, run, isBegun }: ProgressProps) {
   );
 }
 
-function GoOn(props: ProgressProps & { readonly list: string }) {
+type GoOnProps = Pick<ProgressProps, "filters" | "run" | "isBegun"> & { readonly list: string };
+
+function GoOn(props: GoOnProps) {
   const { filters, run, isBegun, list } = props;
   return (
     <>

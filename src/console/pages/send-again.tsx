@@ -5,6 +5,7 @@ import { invalidRequest, Problem } from "../../api/http/problem.ts";
 import { RedeliveryPage } from "../../api/search/filters.ts";
 import { countedEffects, redeliverPage, redeliverTasks } from "../../api/search/redeliver-many.ts";
 import { HOUR_MS } from "../../core/time.ts";
+import { may } from "../../task-object/caller.ts";
 import { html } from "../answer.ts";
 import { cookieHeader, cookieOf } from "../cookie.ts";
 import { frameOf } from "../frame.ts";
@@ -23,10 +24,13 @@ import {
   SEND_AGAIN,
 } from "../send-again.ts";
 import { pathWith, taskParameters } from "../task-parameters.ts";
+import { isAnyLeft, type Left } from "./run-result.tsx";
 import { Expected, FilterText, Progress, StartForm } from "./send-again-parts.tsx";
 
 /** Largest number of tasks that can be selected in a list. */
 const MAX_SELECTED = 50;
+/** Largest number of callbacks of each status that are counted after a run. */
+const MAX_LEFT = 1_000;
 /**
  * Time in milliseconds after its last step for which a run (sending many callbacks again in steps) continues
  * without a click in the browser that started it.
@@ -155,17 +159,43 @@ function begunName({ id }: Run): string {
   return `task-relay-run-${id}`;
 }
 
-function progressPage(visit: ViewerVisit, run: Run): Promise<Response> {
+/**
+ * Counts the callbacks in the list of a complete run that have failed or are being sent; null for another run,
+ * and when the count is refused.
+ */
+async function leftAfter(
+  visit: ViewerVisit,
+  filters: URLSearchParams,
+  run: Run,
+): Promise<Left | null> {
+  if (!run.isDone || filters.get("callback") !== "failed") return null;
+  const sending = new URLSearchParams(filters);
+  sending.set("callback", "sending");
+  try {
+    await countRequest("LIMIT_LISTS", visit.viewer, visit.env);
+    const [ofFailed, ofSending] = await Promise.all(
+      [filters, sending].map((asked) => order(visit, asked, MAX_LEFT, null)),
+    );
+    return { failed: ofFailed?.matched ?? 0, sending: ofSending?.matched ?? 0 };
+  } catch (error) {
+    if (!(error instanceof Problem)) throw error;
+    return null;
+  }
+}
+
+async function progressPage(visit: ViewerVisit, run: Run): Promise<Response> {
   const filters = filtersIn(visit.url.searchParams);
+  const host = may(visit.viewer, "inspect") ? filters.get("host") : null;
+  const left = await leftAfter(visit, filters, run);
   const isBegun = cookieOf(visit.request, begunName(run)) !== null;
   const none = run.isDone ? "The selected tasks" : "All tasks of the index";
   return html(
-    <Layout title="Sending again" frame={frameOf(visit)} section="tasks">
+    <Layout title="Sending again" frame={frameOf(visit)} section="tasks" isLive={isAnyLeft(left)}>
       <PageHead
         title={run.isDone ? "Callbacks were sent again" : "Sending callbacks again"}
         sub={<FilterText filters={filters} none={none} />}
       />
-      <Progress filters={filters} run={run} isBegun={isBegun} />
+      <Progress filters={filters} run={run} left={left} host={host} isBegun={isBegun} />
     </Layout>,
   );
 }

@@ -56,7 +56,12 @@ function Life({ task }: { readonly task: LinkedTask }) {
         )}
         <p>{TEXTS[status]}</p>
       </div>
-      <ResultPanel task={{ ...task, callback: null }} links={null} now={Date.now()} />
+      <ResultPanel
+        task={{ ...task, callback: null }}
+        links={null}
+        isHostShown={false}
+        now={Date.now()}
+      />
     </div>
   );
 }

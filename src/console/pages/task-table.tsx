@@ -30,7 +30,9 @@ export function TaskTable({ tasks, again, now }: TaskTableProps) {
       <input type="hidden" name="run" value={crypto.randomUUID()} />
       <div class="buttons selection">
         <button type="submit" class="button" data-selected="" disabled>
-          Send <span data-selected-count="">the selected</span> again
+          <span>
+            Send <span data-selected-count="">the selected</span> again
+          </span>
         </button>
         <a class="button" href={again} data-key="r" data-dialog="">
           Send all that match again…

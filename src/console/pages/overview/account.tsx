@@ -140,7 +140,7 @@ function LastTasks({
       </Empty>
     );
   }
-  const columns = [...COLUMNS, { title: "Age", cell: ageOf(now) }];
+  const columns = [...COLUMNS, { title: "Age", isNumber: true, cell: ageOf(now) }];
   return (
     <Panel title="Last tasks" aside={<a href="/tasks">All tasks</a>}>
       <Table

@@ -85,7 +85,7 @@ function Counted({ at }: { readonly at: number | null }) {
   if (at === null) return <>Not counted yet: the cron trigger counts every 10 minutes.</>;
   return (
     <>
-      As they stand now, counted <Time at={at * 1000} />
+      Counted <Time at={at * 1000} />, every 10 minutes
     </>
   );
 }

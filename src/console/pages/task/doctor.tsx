@@ -98,7 +98,7 @@ export function VerdictView({
           <p>
             {attempt === null
               ? "No stored attempt has this timestamp"
-              : `The timestamp is that of attempt ${attempt}`}
+              : `Compared with attempt ${attempt}`}
             {age}.
           </p>
         </Notice>

@@ -1,5 +1,6 @@
 import { linkOrigin } from "../../../api/http/link-origin.ts";
 import type { StatusLink } from "../../../api/tasks/status-url.ts";
+import { may } from "../../../task-object/caller.ts";
 import { html } from "../../answer.ts";
 import { durationText } from "../../format.ts";
 import type { FormFault } from "../../form-fault.ts";
@@ -124,7 +125,7 @@ function Life({ shown, visit }: Shown) {
         <TimelineDrawing timeline={timeline} />
         <Story shown={shown} now={now} />
       </Panel>
-      <ResultPanel task={task} links={links} now={now} />
+      <ResultPanel task={task} links={links} isHostShown={may(visit.viewer, "inspect")} now={now} />
       {task.tracking === undefined ? null : <TrackingPanel tracking={task.tracking} now={now} />}
     </div>
   );

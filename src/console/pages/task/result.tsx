@@ -1,3 +1,4 @@
+import { hostOf } from "../../../core/url.ts";
 import { HostileCode } from "../../parts/hostile-code.tsx";
 import { Hostile } from "../../parts/hostile.tsx";
 import { Panel } from "../../parts/page-head.tsx";
@@ -9,12 +10,15 @@ import type { TaskJson } from "../../task-json.ts";
 interface ResultProps {
   readonly task: TaskJson;
   readonly links: LinkEnd | null;
+  /** States that the callback URL leads to the page of its host. */
+  readonly isHostShown: boolean;
   readonly now: number;
 }
 
 /** The result of a task and its other facts. */
-export function ResultPanel({ task, links, now }: ResultProps) {
+export function ResultPanel({ task, links, isHostShown, now }: ResultProps) {
   const { output, error, credits, metadata, usage, callback } = task;
+  const host = isHostShown && callback !== null ? hostOf(callback.url) : null;
   return (
     <Panel title={output === undefined && error === undefined ? "Facts" : "Result"}>
       <dl class="fields">
@@ -25,6 +29,12 @@ export function ResultPanel({ task, links, now }: ResultProps) {
             <dt>Callback URL</dt>
             <dd>
               <Hostile text={callback.url} />
+              {host === null ? null : (
+                <>
+                  {" "}
+                  <a href={`/hosts/${encodeURIComponent(host)}`}>Its host</a>
+                </>
+              )}
             </dd>
           </>
         )}

@@ -107,7 +107,7 @@ export function signerText({
   relay_secret: place,
   kid,
 }: SignerName): string {
-  if (scheme === "v1a") return `the Ed25519 key ${kid?.slice(0, 8) ?? ""}…`;
+  if (scheme === "v1a") return `the Ed25519 key that begins with ${kid?.slice(0, 8) ?? ""}`;
   const old = place === undefined ? "" : ` of relay secret ${place}`;
   return generation === undefined
     ? `the relay's ${age} secret`
