@@ -25,7 +25,10 @@ export function profileObject(env: AccountBindings, accountId: string) {
   return objectNamed(env.ACCOUNTS, `account-keys:${accountId}`, env);
 }
 
-/** First digits of hashes; one object stores the claims to all API keys whose hashes begin with a digit. */
+/**
+ * Hexadecimal digits, one for each of the 16 Durable Objects that store which account owns an API key: a key
+ * belongs to the object of the first digit of its SHA-256 hash.
+ */
 export const HASH_DIGITS = Array.from({ length: 16 }, (_, digit) => digit.toString(16));
 
 /**

@@ -30,9 +30,9 @@ export function refundableMs(retentionMs: number): number {
  */
 export interface Policy extends Settings {
   /**
-   * Time in Unix milliseconds up to which all planned writes of the task's row to the index have been tried;
-   * a write that the index has not stored by then has failed. The time is kept in memory, because storing it
-   * would add a write to the storage for each failed write to the index.
+   * Time in Unix milliseconds: every write of the task's row to the index that was planned for this time or
+   * earlier has been tried. One of these that the index lacks has failed. The time is kept in memory, because
+   * storing it would add a write to the storage for each failed write to the index.
    */
   readonly indexTriedAt: number;
   /**

@@ -27,8 +27,8 @@ export function refusalIn(body: unknown): Reading | null {
 
 /**
  * Reads an answer whose HTTP status means the same for every provider; null for a status from 200 to 299,
- * with which the body must be read. For an error status without a meaning of its own, `word` is the code in
- * the body.
+ * with which the body must be read. For any other error status the reading says that the answer is not
+ * understood, and repeats the error code in the body as `word`.
  */
 export function readingOfStatus({ status, body }: Answer): Reading | null {
   if (status === 401 || status === 403) return { kind: "unauthorized" };

@@ -17,7 +17,10 @@ export const Ed25519JwkSchema = z.object({
   d: z.base64url().check(z.length(43)),
 });
 
-/** The configured secrets and keys, newest first; null means derived from the relay secrets. */
+/**
+ * The configured secrets and keys with which the relay signs callbacks and verifies events, newest first. Null
+ * means that the relay derives them from the values of the variable `RELAY_SECRET` (`relaySecrets`).
+ */
 export interface Secrets {
   readonly relaySecrets: readonly string[];
   /** Secrets that sign callbacks, as `whsec_…`; null means derived from the relay secrets. */

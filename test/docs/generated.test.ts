@@ -64,7 +64,7 @@ it.each([
     "The deploy button stands here once `repository` in `package.json` names",
   ],
 ])(
-  "when package.json names the repository %j, README.md has for its deploy button a text that contains: %s",
+  "when package.json names the repository %j, the part of README.md about the deploy button is generated with the text: %s",
   (named, expected) => {
     expect(readmeDoc(README, { repository: named })).toContain(expected);
   },

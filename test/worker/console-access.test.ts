@@ -80,7 +80,7 @@ it("ACCESS_ROLE is the role of the users of Cloudflare Access", async () => {
 
 it.each<readonly [string, Claims, Claims]>([
   ["for another application", { aud: ["b".repeat(64)] }, {}],
-  ["for no application", { aud: undefined }, {}],
+  ["without an audience (aud)", { aud: undefined }, {}],
   ["that has expired", { exp: START_S }, {}],
   ["that never expires", { exp: undefined }, {}],
   ["that is not valid yet", { nbf: START_S + 60 }, {}],

@@ -29,9 +29,9 @@ export interface ChargingCredits extends Omit<Credits, "chargeId" | "state"> {
   readonly state: { readonly kind: "charging" } & Retry;
 }
 
-/** Plan of a call that is repeated until it is answered. */
+/** Plan of a call that charges or refunds credits, and is repeated until it is answered. */
 export interface Retry {
-  /** Time of the next try, in Unix milliseconds. */
+  /** Time of the next call, in Unix milliseconds. */
   readonly retryAt: number;
   readonly tries: number;
 }
