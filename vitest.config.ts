@@ -49,7 +49,8 @@ export default defineConfig({
       workerd("index", ["test/index/*.test.ts"], true, { isolate: false }),
       // All files of a worker share one browser.
       node("browser", ["test/browser/**/*.test.ts"], { isolate: false }),
-      node("smoke", SMOKE_TESTS, { sequence: { groupOrder: 1 } }),
+      // All files of a worker share the bundles of the relay, which take seconds to make.
+      node("smoke", SMOKE_TESTS, { isolate: false, sequence: { groupOrder: 1 } }),
       // Each file of these uses all cores.
       node("simulation", ["test/simulation/*.test.ts"], {
         testTimeout: 600_000,
@@ -63,6 +64,7 @@ export default defineConfig({
       }),
       node("process", ["test/process/**/*.test.ts"], {
         exclude: [...WAITING_TESTS, ...SMOKE_TESTS],
+        isolate: false,
         testTimeout: 600_000,
         sequence: { groupOrder: 4 },
       }),

@@ -53,7 +53,7 @@ const require = createRequire(import.meta.url);
 export const workerdBinary = NativeWorkerd.parse(require("workerd")).default;
 const bundles = new Map<string, Promise<Bundle>>();
 
-/** Bundles an entry, once per test file; by default the one that is deployed. */
+/** Bundles an entry, once per worker of Vitest; by default the one that is deployed. */
 export function bundleOf(entry = ""): Promise<Bundle> {
   const known = bundles.get(entry) ?? makeBundle(entry);
   bundles.set(entry, known);

@@ -12,7 +12,14 @@ const Report = z.object({
 
 const PLACEHOLDERS =
   "no adapter, fixture or page still has a placeholder that npm run providers:new has written";
-const MEANINGS = ["success", "noOutput", "moderation", "failure", "running", "unknownState"];
+const MEANINGS = [
+  "a success",
+  "a success without output",
+  "a failure by moderation",
+  "a failure",
+  "a job in progress",
+  "an unknown state",
+];
 
 it("what npm run providers:new writes compiles and is formatted, and only the tests of its missing reports and of its placeholders fail", () => {
   using clone = new Checkout();
@@ -28,9 +35,9 @@ it("what npm run providers:new writes compiles and is formatted, and only the te
   );
   const titles = failed.map((title) => title.replace(/ \([^)]*\)/, ""));
   const expected = ["acme-video", "b"].flatMap((name) => [
-    ...MEANINGS.map((meaning) => `an example answer of ${name} to a poll is read as: ${meaning}`),
+    ...MEANINGS.map((meaning) => `an example answer of ${name} to a poll is read as ${meaning}`),
     `a report of ${name} that names the state of a job with an unknown word does not end the task, whatever else it contains`,
   ]);
-  const hooks = MEANINGS.map((meaning) => `an example hook of acme-video is read as: ${meaning}`);
+  const hooks = MEANINGS.map((meaning) => `an example hook of acme-video is read as ${meaning}`);
   expect(titles.toSorted()).toEqual([...expected, ...hooks, PLACEHOLDERS].toSorted());
 });
