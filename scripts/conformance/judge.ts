@@ -5,7 +5,7 @@ export type Observation =
   | {
       readonly kind: "answer";
       readonly status: number;
-      /** Whether the receiver says in `X-Acted` that it acted; null when it does not say. */
+      /** True when the receiver says in `X-Acted` that it acted; null when it does not say. */
       readonly acted: boolean | null;
     }
   /** Outcome when the receiver has not answered in time. */

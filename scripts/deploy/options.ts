@@ -8,7 +8,7 @@ export interface DeployOptions {
   readonly to: string | null;
   /** Address of the relay; null means the one that the deployment has. */
   readonly url: URL | null;
-  /** How long the relay may take until it answers, in milliseconds. */
+  /** Longest time in milliseconds until the deployed relay must answer. */
   readonly waitMs: number;
 }
 

@@ -13,13 +13,13 @@ const WRANGLER = join(root, "node_modules/wrangler/bin/wrangler.js");
 /** Signals that end the command, such as Ctrl-C. They end wrangler first, so that its file of secrets is deleted. */
 const SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 
-/** What one run of wrangler has done. */
+/** Result of one run of wrangler. */
 export interface Run {
   readonly isSuccess: boolean;
   readonly stdout: string;
-  /** What wrangler wrote about errors, without colours. */
+  /** Error output of wrangler, without colours. */
   readonly stderr: string;
-  /** What wrangler noted for programs, in the format of `WRANGLER_OUTPUT_FILE_PATH`. */
+  /** Records that wrangler writes for programs, in the format of `WRANGLER_OUTPUT_FILE_PATH`. */
   readonly notes: readonly Note[];
 }
 

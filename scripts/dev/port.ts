@@ -8,7 +8,7 @@ export const LOOPBACK: readonly string[] = ["127.0.0.1", "::1"];
 /** Options of `npm run demo`. */
 export interface DemoOptions {
   readonly port: number;
-  /** Whether the console is to be opened in a browser, and the relay to run until it is stopped. */
+  /** True when the console is opened in a browser, and the relay runs until it is stopped. */
   readonly isOpen: boolean;
 }
 

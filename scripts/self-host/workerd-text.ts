@@ -16,7 +16,7 @@ interface WorkerOptions {
   readonly variables: readonly string[];
 }
 
-/** What a configuration has besides the relay, as entries of their lists in the text of workerd. */
+/** Parts of a configuration besides the relay, each an entry of a list in the text of workerd. */
 interface ConfigOptions {
   readonly services?: readonly string[];
   readonly sockets?: readonly string[];

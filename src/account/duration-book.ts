@@ -8,8 +8,8 @@ import {
 import type { JobReport } from "../core/events/job-report.ts";
 
 /**
- * What the Durable Object of a connection (a set of credentials for a provider) knows about one kind of jobs:
- * those with the same endpoint and model.
+ * Statistics of one kind of jobs (those with the same endpoint and model), kept by the Durable Object of their
+ * connection, which is a set of credentials for a provider.
  */
 export interface KnownKind {
   /**
@@ -30,8 +30,8 @@ export interface KnownKind {
 }
 
 /**
- * What is stored about the jobs of one connection to a provider: their durations, and how many tasks in a row
- * got no hook.
+ * Stored statistics of the jobs of one connection to a provider: their durations, and the number of tasks in a
+ * row that got no hook.
  */
 interface Book {
   /** Number of tasks in a row for which an expected hook did not come, at most `HOOKLESS_TASKS`. */

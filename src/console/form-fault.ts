@@ -8,7 +8,7 @@ export interface FormFault {
   readonly typed: URLSearchParams;
   /** Fault of each wrong field, by the name of the field. */
   readonly issues: ReadonlyMap<string, string>;
-  /** What is wrong besides the fields; null for nothing. */
+  /** Message about a fault that belongs to no single field; null for none. */
   readonly text: string | null;
 }
 

@@ -4,7 +4,7 @@ import { durationText } from "./format.ts";
 import type { Tone } from "./parts/chip.tsx";
 import type { TaskJson } from "./task-json.ts";
 
-/** What the page of a task shows as its next step, e.g. a poll or an attempt, or as its end. */
+/** Next step of a task as its page shows it, e.g. a poll or an attempt; after the last one, the end of the task. */
 export interface NextStep {
   readonly tone: Tone;
   readonly text: string;

@@ -33,7 +33,7 @@ const POLLED_ENDS = {
 const JOB = "cgt-20261122120000-abcde";
 
 interface Life {
-  /** How such a task begins and ends, for titles: continues "a task that ". */
+  /** Words for titles that follow "a task that": the beginning and the end of such a task. */
   readonly kind: string;
   readonly hasIndex: boolean;
   readonly live: (life: MeteredLife) => Promise<unknown>;

@@ -5,7 +5,7 @@ import type { Callback } from "./messages.ts";
 /** Reason why the receiver gave no answer, as the relay names it. */
 type Cause = "refused" | "dns" | "tls" | "other";
 
-/** What the receiver answered, or why it gave no answer. */
+/** Answer of the receiver, or the reason why it gave none. */
 export type Answer =
   | {
       readonly status: number;
@@ -79,7 +79,7 @@ async function startOf(response: IncomingMessage, withinMs: number): Promise<str
       if (length >= MAX_BYTES) break;
     }
   } catch {
-    // What has arrived is kept.
+    // The part that arrived before the time was over is returned.
   } finally {
     clearTimeout(timer);
   }

@@ -8,12 +8,12 @@ const FAILURES = {
   other: "no answer",
 };
 
-/** What happened to one callback. */
+/** A callback that was passed on, with the receiver's answer and the result of the check of its signature. */
 interface Delivery {
   readonly callback: Callback;
   readonly answer: Answer;
   readonly durationMs: number;
-  /** What the check of the signature found. */
+  /** Result of the check of the signature: `verified`, or the reason why it is not valid. */
   readonly verdict: string;
 }
 

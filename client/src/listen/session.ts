@@ -1,6 +1,6 @@
 import { type Callback, messageOf } from "./messages.ts";
 
-/** How a connection ended. */
+/** End of a connection, with its reason. */
 export interface End {
   /** True when the relay had greeted the listener. */
   readonly wasConnected: boolean;

@@ -28,8 +28,8 @@ const TIMEOUT_MS = SECOND_MS / 2;
 const NO_ADDRESS = "unknown";
 
 /**
- * What this isolate has logged about rate limits within the last minute (a limit with the account or address
- * that reached it, or a limit that gave no answer), so that each is logged at most once a minute.
+ * Keys of the log lines about rate limits that this isolate wrote within the last minute: a limit with the account
+ * or address that reached it, or a limit that gave no answer. Each is logged at most once a minute.
  */
 const recentLines = isolateCache<true>();
 

@@ -4,7 +4,7 @@ import type { Found, TroubledTask } from "../../index-db/troubled-tasks.ts";
 import type { RecentCounts } from "./recent-counts.ts";
 
 /**
- * What the index knows about failing callbacks: the counts of the last day, the newest failed callbacks, and
+ * Data of the index about failing callbacks: the counts of the last day, the newest failed callbacks, and
  * the unsettled tasks that are expected to change first.
  */
 export interface Failures {

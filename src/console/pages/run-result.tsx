@@ -12,7 +12,7 @@ export interface Left {
 
 interface RunResultProps {
   readonly run: Run;
-  /** What is left in the list of the run; null when it was not counted. */
+  /** Callbacks that are left in the list of the run; null when they were not counted. */
   readonly left: Left | null;
 }
 

@@ -80,7 +80,7 @@ export function StartForm({ filters, expected, verb, isMain = true, children }: 
 interface ProgressProps {
   readonly filters: URLSearchParams;
   readonly run: Run;
-  /** What is left in the list of a complete run; null when it was not counted. */
+  /** Callbacks that are left in the list of a complete run; null when they were not counted. */
   readonly left: Left | null;
   /** Host to whose page the complete run leads back; null when it leads to none. */
   readonly host: string | null;

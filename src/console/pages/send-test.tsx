@@ -21,7 +21,7 @@ const SAMPLES = [
   ["failed", "failed, with an error"],
 ] as const;
 
-/** What was typed into the form, by the names of its fields. */
+/** Typed values of the form, by the names of its fields. */
 export interface TestFields {
   readonly callback_url: string;
   readonly status: string;
@@ -35,7 +35,7 @@ export interface SentTest {
   readonly sentAt: number;
 }
 
-/** What the page shows besides its forms. */
+/** Results that the page shows besides its forms. */
 interface TestState {
   readonly fields: TestFields;
   readonly fault?: FormFault;

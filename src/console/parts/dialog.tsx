@@ -3,7 +3,7 @@ import type { Child, PropsWithChildren } from "hono/jsx";
 interface DialogProps {
   readonly id: string;
   readonly title: string;
-  /** Whether the page shows the dialog from the beginning, because its form was refused. */
+  /** True when the page opens with the dialog, because its form was refused. */
   readonly isOpen?: boolean;
 }
 

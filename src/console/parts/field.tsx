@@ -93,7 +93,7 @@ function Issue({ id, issue }: { readonly id: string; readonly issue: string | un
   );
 }
 
-/** What is wrong with a form besides its fields. */
+/** Message about a fault of a form that belongs to no single field. */
 export function FormIssue({ fault }: { readonly fault: FormFault | null | undefined }) {
   if (fault?.text == null) return null;
   return (

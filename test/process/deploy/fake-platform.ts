@@ -64,7 +64,7 @@ export class FakePlatform extends LoopbackServer {
   readonly #changes: Change[] = [];
   /** Number of all requests. */
   requests = 0;
-  /** What is refused; null refuses nothing. */
+  /** Request that the platform refuses, with its answer; null refuses none. */
   refused: Refused | null = null;
   /** Is called with the method and path of each request before it is answered. */
   onRequest: (line: string) => void = () => {};

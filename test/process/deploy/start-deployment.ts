@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { newcomersEnvironment } from "../readme/checkout.ts";
 
-/** Where a command runs. */
+/** Directories, platform and login with which a command runs. */
 interface Place {
   readonly directory: string;
   /** Directory for what programs keep for their user, and for temporary files. */

@@ -1,6 +1,6 @@
 import type { ShellBlock } from "./shell-blocks.ts";
 
-/** Where the commands of the documents reach their servers during the tests. */
+/** Addresses at which the commands of the documents reach their servers during the tests. */
 export interface Addresses {
   /** Port of the relay, in place of 8787. */
   readonly relay: number;

@@ -16,8 +16,8 @@ interface ConnectionFaults {
 }
 
 /**
- * What the relay knows about its settings, its connections and its tasks, from which the rules in troubles.ts
- * find its present problems.
+ * Settings, connections and tasks of the relay as they are at present, from which the rules in troubles.ts find
+ * its problems.
  */
 export interface Facts {
   /** Current time, in Unix milliseconds. */

@@ -8,7 +8,7 @@ export const GRANT = "grant";
 interface GrantDialogProps {
   readonly account: string;
   readonly now: number;
-  /** Why a form of this page was refused, with what was typed; null when none was. */
+  /** Refusal of a form of this page, with the typed values; null when none was refused. */
   readonly fault: FormFault | null;
 }
 

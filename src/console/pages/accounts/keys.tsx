@@ -18,7 +18,7 @@ interface KeysPanelProps {
   readonly account: string;
   readonly keys: readonly StoredKey[];
   readonly mayOrder: boolean;
-  /** Why a form of this page was refused, with what was typed; null when none was. */
+  /** Refusal of a form of this page, with the typed values; null when none was refused. */
   readonly fault: FormFault | null;
 }
 

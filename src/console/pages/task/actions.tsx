@@ -8,7 +8,7 @@ import type { ShownTask, TaskVisit } from "./data.ts";
 interface ActionsProps {
   readonly shown: ShownTask;
   readonly visit: TaskVisit;
-  /** Why the form that was sent was refused, with what was typed; null when none was refused. */
+  /** Refusal of the form that was sent, with the typed values; null when none was refused. */
   readonly fault: FormFault | null;
 }
 
