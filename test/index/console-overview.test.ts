@@ -34,15 +34,16 @@ it("the overview of an operator shows a failing host first, then the numbers and
     ...failures,
     aRow({ host: "good.example.net" }),
     aRow({ ...FAILED, host: "one.example.net", createdAt: START - HOUR }),
+    aRow({ host: "new.example.net", callback: "sending", lastOutcome: "timeout", settledAt: null }),
   );
   await cron();
   const text = await mainOf(await visit("/", await logIn(), {}, fresh()));
   expect(text).toMatch(/1 problem .*client\.example\.net does not take callbacks: 503\..*3 tasks/);
   expect(text).toMatch(
-    /5 tasks 20\.0 % of callbacks delivered 4 callbacks failed 2\.60 attempts each/,
+    /6 tasks 20\.0 % of callbacks delivered 4 callbacks failed 2\.33 attempts each/,
   );
   expect(text).toMatch(
-    /Hosts, worst first .*client\.example\.net fails: 503 0 % 3 3 .*one\.example\.net none delivered 0 % 1 1 .*good\.example\.net takes callbacks 100 % 1 0/,
+    /Hosts, worst first .*client\.example\.net fails: 503 0 % 3 3 .*one\.example\.net none delivered 0 % 1 1 .*good\.example\.net takes callbacks 100 % 1 0 .*new\.example\.net none settled yet/,
   );
 });
 

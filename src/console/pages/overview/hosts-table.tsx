@@ -62,9 +62,10 @@ function StateOf({ host }: { readonly host: HostView }) {
     const { status_code: code, outcome } = failing;
     return <Chip tone="bad" icon="cross" word={`fails: ${code ?? outcome ?? "no answer"}`} />;
   }
-  return failedAt !== null && callbacks.delivered === 0 ? (
-    <Chip tone="warn" icon="warn" word="none delivered" />
+  if (callbacks.delivered > 0) return <Chip tone="ok" icon="check" word="takes callbacks" />;
+  return failedAt === null ? (
+    <Chip tone="idle" icon="clock" word="none settled yet" />
   ) : (
-    <Chip tone="ok" icon="check" word="takes callbacks" />
+    <Chip tone="warn" icon="warn" word="none delivered" />
   );
 }

@@ -32,7 +32,7 @@ export function ResultPanel({ task, links, isHostShown, now }: ResultProps) {
               {host === null ? null : (
                 <>
                   {" "}
-                  <a href={`/hosts/${encodeURIComponent(host)}`}>Its host</a>
+                  <a href={`/hosts/${encodeURIComponent(host)}`}>Page of the host</a>
                 </>
               )}
             </dd>
