@@ -1,6 +1,9 @@
 import { MINUTE_MS } from "../core/time.ts";
 
-/** Digest for the operator: the tasks whose callbacks to one host have failed within one period. */
+/**
+ * Digest for the operator: tasks whose callbacks to one host have failed. It gathers them for a fixed time
+ * after the first one, and is then sent as one operator event, a message to `OPERATOR_CALLBACK_URL`.
+ */
 interface Digest {
   readonly host: string;
   /** Time at which the first task was added to the digest, in Unix milliseconds. */

@@ -1,5 +1,8 @@
 const PREFIX = "session:";
-/** Largest number of expired sessions whose entries one logout erases from the storage. */
+/**
+ * Largest number of entries of expired sessions that one logout erases. Each logout erases some, so that the
+ * storage does not grow.
+ */
 const MAX_ERASED = 100;
 
 /**

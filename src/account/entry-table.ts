@@ -10,7 +10,9 @@ export interface Annotation {
   readonly bookedBy?: string | null;
 }
 
-/** A ledger entry as it is stored. */
+/**
+ * A ledger entry as a row of the table `entries` holds it: the booking with its number, time and annotation.
+ */
 export interface StoredEntry extends Entry {
   /** Number of the entry in the ledger; each entry has a higher one than those before. */
   readonly seq: number;

@@ -8,9 +8,9 @@ import { ListenMethods } from "./listen-methods.ts";
 import { PollSlots } from "./poll-slots.ts";
 import { type NotedAnswer, type UnclearAnswer, UnclearAnswers } from "./unclear-answers.ts";
 
-/** State of a connection (a set of credentials for a provider), for `/healthz`. */
+/** Faults of a connection (a set of credentials for a provider) that `/healthz` shows. */
 export interface ConnectionState {
-  /** Time of the last refusal of its API key, in Unix milliseconds; null when there was none. */
+  /** Time at which the provider last refused the API key, in Unix milliseconds; null when it never did. */
   readonly keyRefusedAt: number | null;
   /**
    * True when each of the last 20 tasks of the connection that expected a hook, and reported on its job,
@@ -39,13 +39,16 @@ export abstract class FailureMethods extends ListenMethods {
 
   /**
    * Stores that the provider refused the API key of this object's connection.
-   * @returns true when the caller is to alert the operator.
+   * @returns true when the caller is to alert the operator: at most once an hour.
    */
   noteRefusedKey(): boolean {
     return this.failures.noteRefusedKey(Date.now());
   }
 
-  /** Returns the state of this object's connection. */
+  /**
+   * Returns the faults of this object's connection for `/healthz`: the last refusal of the API key, whether
+   * hooks are missing, and the last answer that the relay did not understand.
+   */
   connectionState(): ConnectionState {
     const areHooksMissing = this.#durations.areHooksMissing();
     const unclear = this.#unclear.last();
@@ -65,7 +68,10 @@ export abstract class FailureMethods extends ListenMethods {
     return this.#durations.known(kind);
   }
 
-  /** Stores what a task reports about its job at this connection: its duration, and whether a hook came. */
+  /**
+   * Stores a task's report about its job at this connection: how long the job took, and whether a hook came.
+   * The polls of later jobs are planned from these reports.
+   */
   noteJob(report: JobReport): void {
     this.#durations.add(report);
   }
@@ -79,8 +85,9 @@ export abstract class FailureMethods extends ListenMethods {
   }
 
   /**
-   * Counts failed attempts at the receiver's host to which this object belongs.
-   * @returns true when the caller is to alert the operator.
+   * Counts failed callback attempts at the receiver's host to which this object belongs.
+   * @returns true when the caller is to alert the operator: after 10 failures in 10 minutes, at most once an
+   * hour.
    */
   async noteFailure(count = 1): Promise<boolean> {
     const isAlertDue = this.failures.noteFailure(Date.now(), count);
@@ -98,8 +105,9 @@ export abstract class FailureMethods extends ListenMethods {
   }
 
   /**
-   * Reserves the right to alert the operator of a fault of the index.
-   * @returns true when the caller is to send the alert: at most once an hour for each kind of alert.
+   * Reserves the right to alert the operator of a fault of the index, e.g. that it is almost full.
+   * @returns true when the caller is to send the alert, because none of this kind was sent within the last
+   * hour.
    */
   claimAlertSlot(kind?: AlertKind): boolean {
     return this.failures.claimAlertSlot(Date.now(), kind);
@@ -110,7 +118,10 @@ export abstract class FailureMethods extends ListenMethods {
     return this.#marker.claim(jurisdiction);
   }
 
-  /** Ends a session of the console; see `EndedSessions.end`. */
+  /**
+   * Ends a session of the console before its time, because somebody has logged out.
+   * @param until time at which the session would have expired, in Unix milliseconds.
+   */
   endSession(id: string, until: number): void {
     this.#sessions.end(id, until, Date.now());
   }

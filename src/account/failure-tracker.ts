@@ -38,7 +38,7 @@ export class FailureTracker {
 
   /**
    * Stores that a provider refused the API key of the connection.
-   * @returns true when the caller is to alert the operator.
+   * @returns true when the caller is to alert the operator: at most once an hour.
    */
   noteRefusedKey(now: number): boolean {
     const last = this.refusedAt();

@@ -9,8 +9,8 @@ export interface KeyClaim {
 /** Owner and role of an API key with which a request is being made. */
 export interface KeyUse extends KeyClaim {
   /**
-   * True when the key was not used before on this day (UTC). The caller then records the use in the account's
-   * list of keys, so once a day.
+   * True when this is the first use of the key on this day (UTC). The caller then records the use in the
+   * account's list of keys, which so costs one write a day.
    */
   readonly isFirstOfDay: boolean;
 }

@@ -6,7 +6,7 @@ import { KeyTable, type StoredKey } from "./key-table.ts";
 
 /**
  * Methods of `AccountObject` for the profile and the API keys of one account, and for the claims of all
- * accounts to API keys.
+ * accounts to API keys, which tell whose key it is.
  */
 export abstract class KeyMethods extends FailureMethods {
   protected readonly storedProfile = new AccountProfile(this.ctx.storage.kv);
@@ -22,7 +22,11 @@ export abstract class KeyMethods extends FailureMethods {
     return this.storedProfile.read();
   }
 
-  /** Rotates the callback secret of the account; see `AccountProfile.rotate`. */
+  /**
+   * Rotates the account's callback secret, which raises its generation by one. Nothing changes when the
+   * generation is not `seen`, the one that the caller knows; null rotates in any case.
+   * @returns the profile, changed or not; null when the account does not exist or was deleted.
+   */
   rotateSecret(seen: number | null): Profile | null {
     return this.storedProfile.rotate(seen);
   }
@@ -72,12 +76,15 @@ export abstract class KeyMethods extends FailureMethods {
     return this.#claims.use(sha256, today);
   }
 
-  /** Ends the claim of an account to an API key; changes nothing if another account owns the key. */
+  /**
+   * Ends the claim of an account to an API key, which then has no owner; changes nothing if another account
+   * owns the key.
+   */
   releaseKeyHash(sha256: string, accountId: string): void {
     this.#claims.release(sha256, accountId);
   }
 
-  /** Ends all claims of an account that this object stores. */
+  /** Ends all claims of an account to API keys that this object stores: afterwards the keys have no owner. */
   releaseKeyHashes(accountId: string): void {
     this.#claims.releaseAll(accountId);
   }

@@ -90,7 +90,10 @@ export class LedgerBook {
     return posting.kind !== "refused";
   }
 
-  /** Books a grant. @param bookedBy name of the API key that orders it. */
+  /**
+   * Books a grant, which adds credits to the balance, once per reference.
+   * @param bookedBy name of the API key that orders it.
+   */
   grant(order: Booking, bookedBy: string | null): CreditAnswer {
     const known = this.#entries.find("grant", order.reference);
     const posting = grant(this.balance(), known, order);
@@ -98,7 +101,10 @@ export class LedgerBook {
     return this.#answer(posting);
   }
 
-  /** Books an adjustment. @param bookedBy name of the API key that orders it. */
+  /**
+   * Books an adjustment, which adds credits to the balance or takes credits from it, once per reference.
+   * @param bookedBy name of the API key that orders it.
+   */
   adjust(order: Adjustment, bookedBy: string | null): CreditAnswer {
     const known = this.#entries.find("adjustment", order.reference);
     const posting = adjust(this.balance(), known, order);

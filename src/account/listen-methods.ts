@@ -14,7 +14,10 @@ export abstract class ListenMethods extends DurableObject<object> {
     return (await this.#loaded()).accept(headers.get("Key-Name") ?? "");
   }
 
-  /** Sends a callback to the listeners; see `Listeners.send`. */
+  /**
+   * Sends a callback to the account's listeners, and returns the first answer of a receiver that one of them
+   * passes back; see `Listeners.send`.
+   */
   async sendToListeners(callback: ListenerCallback, timeoutMs: number): Promise<AttemptResult> {
     return (await this.#loaded()).send(callback, timeoutMs);
   }

@@ -7,11 +7,15 @@ import { type PostRequest, resultOf } from "../outbound/http.ts";
 import { withinTime } from "../timeout.ts";
 
 /**
- * Headers and body of a callback, as texts that the listener passes on to the receiver without parsing them.
+ * Headers and body of a callback, which a listener passes on to its receiver. The body is a text and no JSON
+ * value, because the signature in the headers covers every character of it.
  */
 export type ListenerCallback = Pick<PostRequest, "headers" | "body">;
 
-/** Largest number of connected listeners of an account; when one more connects, another one is disconnected. */
+/**
+ * Largest number of connected listeners of an account. One more displaces the one that the platform lists
+ * last.
+ */
 const MAX_LISTENERS = 10;
 /**
  * Length in characters of the longest message that is accepted from a listener: it has room for 4 KiB of a

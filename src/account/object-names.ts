@@ -39,7 +39,10 @@ export function claimObject(env: AccountBindings, hash: string) {
   return objectNamed(env.ACCOUNTS, `keys:${hash.slice(0, 1)}`, env);
 }
 
-/** Returns the Durable Object that counts the failed attempts at a receiver's host. */
+/**
+ * Returns the Durable Object that counts the failed callback attempts at a receiver's host, in order to alert
+ * the operator.
+ */
 export function hostObject(env: AccountBindings, host: string) {
   return objectNamed(env.ACCOUNTS, `host:${host}`, env);
 }
@@ -63,7 +66,10 @@ export function connectionObject(env: AccountBindings, name: string) {
   return objectNamed(env.ACCOUNTS, `connection:${name}`, env);
 }
 
-/** Returns the Durable Object that stores which sessions of the console have ended before their time. */
+/**
+ * Returns the Durable Object that stores from which sessions of the console somebody has logged out, so that
+ * a copy of their cookies no longer works.
+ */
 export function sessionsObject(env: AccountBindings) {
   return objectNamed(env.ACCOUNTS, "sessions:", env);
 }

@@ -25,9 +25,9 @@ interface MarkerAnswer {
 const answers = new WeakMap<object, MarkerAnswer>();
 
 /**
- * Returns the configuration and the keys of the relay, after checking that `JURISDICTION` is still the one in
- * which the existing Durable Objects were created. A failure lists each invalid variable with the reason; the
- * relay then must neither write nor send anything.
+ * Returns the configuration of the relay and its keys; or, when variables are invalid, the name of each with
+ * the reason: the relay must then neither write nor send anything. `JURISDICTION` is also invalid when the
+ * existing Durable Objects were created in another jurisdiction.
  */
 export async function placedRuntimeOf(
   env: AccountBindings,

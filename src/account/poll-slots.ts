@@ -15,7 +15,10 @@ interface Waiting {
   readonly until: number;
 }
 
-/** Largest number of deferred polls that are remembered; each further one waits as if it were the last. */
+/**
+ * Largest number of deferred polls that keep their place in the queue. The task of any further one has to
+ * wait as well, but counts as a new one when it asks again.
+ */
 const MAX_WAITING = 2_000;
 /** Largest part of the polls permitted per minute that may be made all at once. */
 const BURST = 1 / 6;

@@ -122,7 +122,7 @@ function settingsOf(config: Config) {
   };
 }
 
-/** Returns the settings of operator events, for `/healthz`. */
+/** Returns the settings of operator events (messages to `OPERATOR_CALLBACK_URL`), for `/healthz`. */
 function operatorSettingsOf(config: Config) {
   const types = OPERATOR_EVENT_TYPES.filter((type) => !config.unwantedEvents.has(type));
   return {

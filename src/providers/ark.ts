@@ -35,7 +35,10 @@ export const ark: UpstreamProvider = {
   },
 };
 
-/** Reads a task of Ark, which some gateways also pass on; null when the value is none. */
+/**
+ * Reads a task object of Ark as a report on the job; null for any other value. Some gateways pass such
+ * objects on.
+ */
 export function readArkTask(body: unknown): Observation | null {
   const jobId = idAt(body, "id");
   if (jobId === null) return null;

@@ -2,7 +2,10 @@ import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from "../core/time.ts";
 import type { LinkLife, UpstreamProvider } from "./provider.ts";
 
 const NOT_DOCUMENTED = "not documented";
-/** Shortest time between two polls of a job of any provider, in milliseconds. */
+/**
+ * Time between two polls of one job, in milliseconds, that adapters state for providers which document no
+ * such limit; only a longer one is described as a limit.
+ */
 const USUAL_GAP_MS = SECOND_MS;
 
 /** The limits that a provider documents, in words. */
@@ -11,7 +14,7 @@ export interface DocumentedLimits {
   readonly linkLife: string;
   /** Time for which a job can be polled. */
   readonly jobLife: string;
-  /** Number of polls that the provider permits. */
+  /** Polls that the provider permits, e.g. "one every 5 seconds of each job". */
   readonly polls: string;
 }
 

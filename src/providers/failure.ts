@@ -12,7 +12,7 @@ export interface UpstreamError {
   readonly category?: FailureCategory;
 }
 
-/** Rule for the text in which an upstream explains a failure: how much of it clients may read. */
+/** Rule for how much clients may read of the text in which an upstream explains a failure. */
 export interface ErrorText {
   /** True when clients read a generic message in place of the upstream's own text (`ERROR_TEXT=generic`). */
   readonly isGeneric: boolean;

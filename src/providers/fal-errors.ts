@@ -29,8 +29,8 @@ export function statusError(text: string | null, code: string | null = null): Up
 }
 
 /**
- * Adds to an error the text in which an app of fal explains the failure; together with such a text fal sends
- * no list of faults. The error's former text becomes its code when it has none.
+ * Adds to an error the text in which an app of fal explains the failure; null changes nothing. An error
+ * without a code keeps its former text, e.g. `Invalid status code: 422`, as its code.
  */
 export function explained(error: UpstreamError, text: string | null): UpstreamError {
   return text === null ? error : { ...error, code: error.code ?? error.text, text };

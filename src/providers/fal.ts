@@ -129,7 +129,10 @@ function readResult({ status, body }: Answer, reported: UpstreamError | null): R
   return status === 429 ? { kind: "limited" } : UNCLEAR;
 }
 
-/** Adds to a report on a job the consumption that the status of the job states. */
+/**
+ * Adds to the report that was read from a job's result the consumption, which fal has stated in its answer
+ * about the status of the job.
+ */
 function withUsage(reading: Reading, usage: Amounts): Reading {
   if (reading.kind !== "observed") return reading;
   return { ...reading, observation: { ...reading.observation, usage } };

@@ -16,7 +16,10 @@ const FLAGS: ReadonlyMap<number, string> = new Map([
   [2, "fail"],
   [3, "fail"],
 ]);
-/** Steps that kie.ai's hooks about a music job (Suno) report before the last step. */
+/**
+ * Values of `callbackType` with which kie.ai's hooks report that a music job (Suno) has done a part of its
+ * work and goes on.
+ */
 const STEPS: readonly string[] = ["text", "first"];
 /** Paths, below `data`, under which the answers of kie.ai's APIs contain the links to the outputs. */
 const OUTPUTS: readonly (readonly string[])[] = [
@@ -76,7 +79,10 @@ export function observeHook(body: unknown): Observation | null {
   return { ...observation, state: observation.urls.length > 0 ? "success" : null };
 }
 
-/** Reads the job id, which has several names and places. */
+/**
+ * Reads the job id from an answer or a hook; null when it has none. Each of kie.ai's APIs may put it
+ * elsewhere.
+ */
 export function jobIdOf(body: unknown): string | null {
   return idAt(body, "data", "taskId") ?? idAt(body, "data", "task_id") ?? idAt(body, "taskId");
 }

@@ -17,7 +17,10 @@ import {
 import { bytesOf } from "../security/encoding.ts";
 import { macFromBase64, verifyWithText } from "../security/hmac.ts";
 
-/** Paths of the query APIs of the models that have APIs of their own, by endpoint. */
+/**
+ * Paths at which kie.ai answers about the jobs of those models that have an API of their own, by the field
+ * `endpoint` of the job.
+ */
 const QUERIES: ReadonlyMap<string, string> = new Map([
   ["suno", "generate/record-info"],
   ["veo", "veo/record-info"],

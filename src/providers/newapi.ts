@@ -55,7 +55,10 @@ function readAnswer({ body }: Answer, baseUrl: string): Reading {
   return readingOfGateway({ ...observe(body, task, baseUrl), jobId, state });
 }
 
-/** Reads a hook without its job id, which may be the id of a job at the gateway's upstream. */
+/**
+ * Reads a hook as a report on a job. The job id in it is ignored, because it may be that of a job at the
+ * gateway's upstream.
+ */
 function readHook(body: unknown): Observation | null {
   const task = taskIn(body);
   const state = textAt(task, "status") ?? textAt(body, "status") ?? textAt(body, "task_status");

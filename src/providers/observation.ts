@@ -46,7 +46,7 @@ export interface Metadata {
 
 /**
  * Latest completion time that is accepted from a provider's report, in Unix milliseconds; a report with a
- * later one counts as stating none. Events that report a result have the same limit.
+ * later one counts as stating none. The events by which upstreams report results have the same limit.
  */
 const MAX_TIME_MS = 99_999_999_999_000;
 

@@ -40,7 +40,7 @@ export type Provider = UpstreamProvider | SimulatedProvider;
 export interface UpstreamProvider {
   /** Name of the provider, as in the field `provider` and in the path of hooks, e.g. `ark`. */
   readonly name: string;
-  /** Names of the variables that configure the provider's default connection. */
+  /** Names of the variables that configure the connection with the provider's own name. */
   readonly variables: ProviderVariables;
   /**
    * Base URLs that a connection may name; the first is the default. Credentials are sent only to these hosts,
@@ -66,11 +66,11 @@ export interface UpstreamProvider {
   readonly polls: PollAdapter;
 }
 
-/** Pattern of hosts that only the provider can give out. */
+/** Pattern of hosts that only the provider can assign, so that an API key sent there reaches nobody else. */
 export interface HostPattern {
   /** Text that describes the hosts, e.g. `https://{workspace}.{region}.example.com`. */
   readonly form: string;
-  /** Pattern of the origins: `https://` and the host, nothing else. */
+  /** Pattern of a permitted host with its scheme: `https://` and the host, without a path. */
   readonly pattern: RegExp;
 }
 
@@ -82,8 +82,8 @@ export interface LinkLife {
 }
 
 /**
- * Names of the variables that configure the default connection of a provider; an absent name means that the
- * provider has no such setting.
+ * Names of the variables that configure the default connection to a provider, which has the provider's name;
+ * an absent name means that the provider has no such setting.
  */
 export interface ProviderVariables {
   readonly key: string;
@@ -111,7 +111,7 @@ export interface HookAdapter {
    * hooks. Null when `body` is no such request.
    */
   readonly preflight?: (body: unknown) => string | null;
-  /** Verifies the signature of a hook, where the connection has the secrets for the check. */
+  /** Checks the signature of a hook; without the secret for the check, the result is `unsigned`. */
   readonly authenticate: (
     hook: Hook,
     connection: Connection,
@@ -121,7 +121,7 @@ export interface HookAdapter {
   readonly read: (body: unknown, hook: Hook) => Observation | null;
 }
 
-/** A hook as it was received. */
+/** The request in which a provider sends a hook, unchanged, because a signature may cover each part of it. */
 export interface Hook {
   /** Path of the hook request, e.g. `/hooks/vidu/…`. */
   readonly path: string;
@@ -145,8 +145,8 @@ export type Authenticity =
   /** Result for a hook whose body the provider has signed. */
   | "signed"
   /**
-   * Result for a hook that does not end its task while the job can be polled, because anyone who knows its URL
-   * may have written it, or because a poll finds better links.
+   * Result for a hook that is not relied on while the job can be polled: no signature proves that the
+   * provider wrote it for this account, or a poll finds better links.
    */
   | "unsigned"
   /** Result for a hook whose signature is missing or wrong. */
@@ -156,7 +156,7 @@ export type Authenticity =
 
 /** Reader of the answers to one request of a poll. */
 export interface AnswerReader {
-  /** Reads an answer. @param baseUrl base URL of the connection, for links that are relative to it. */
+  /** Interprets an answer to a poll. @param baseUrl base URL of the connection, for relative links. */
   readonly read: (answer: Answer, job: Job, baseUrl: string) => Reading;
   /**
    * States that answers of every HTTP status are read, because any of them can be the failure of the job
@@ -182,8 +182,8 @@ export interface PollAdapter extends AnswerReader {
   /** Builds the path and query of a request about a job, relative to the base URL. */
   readonly path: (job: Job) => string;
   /**
-   * States that answers contain the input of the job, which may hold whole images: such answers are read up
-   * to 8 MiB, others up to 1 MiB.
+   * States that answers repeat the input of the job, perhaps with whole images. Up to 8 MiB are read of such
+   * an answer, of others up to 1 MiB.
    */
   readonly echoesInput?: true;
   /**
@@ -205,7 +205,7 @@ export interface Endpoint {
   readonly pattern: RegExp;
 }
 
-/** An answer of the provider to a request. */
+/** The HTTP answer of a provider to a request about a job. */
 export interface Answer {
   readonly status: number;
   /** Parsed JSON body; undefined when the body is not JSON. */

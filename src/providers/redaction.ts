@@ -4,7 +4,7 @@ interface Redaction {
   readonly redact: (text: string) => string;
 }
 
-/** Redactions in the order in which they are applied. */
+/** Kinds of secrets that are removed from the texts of upstreams, in the order of the removal. */
 export const REDACTIONS: readonly Redaction[] = [
   { what: "user name and password of a URL", redact: inWords(withoutUserinfo) },
   { what: "query and fragment of a URL", redact: inWords(withoutQuery) },
@@ -45,7 +45,8 @@ const MAX_BYTES = 1024;
 export const MAX_CHARS_READ = 8192;
 
 /**
- * Removes from an upstream's text what clients must not read, and shortens the text to 1 KB.
+ * Removes secrets from an upstream's text, such as tokens and hook URLs, so that clients may read it, and
+ * shortens it to 1 KB.
  * @param secrets credentials of the connection.
  */
 export function publicText(text: string, secrets: readonly string[]): string {
@@ -70,14 +71,17 @@ function firstBytes(text: string, max: number): string {
   return new TextDecoder().decode(bytes.subarray(0, max - 3), { stream: true }) + "…";
 }
 
-/** Returns a redaction that replaces what a pattern matches. @param pattern a global pattern. */
+/**
+ * Returns a function that replaces all matches of a pattern in a text. @param pattern a pattern with the flag
+ * `g`.
+ */
 function replacing(pattern: RegExp, replacement: string): Redaction["redact"] {
   return (text) => text.replace(pattern, replacement);
 }
 
 /**
- * Returns a redaction that calls `redactWord` for each word of a text: the parts between spaces, quotes and
- * angle brackets, each of which may be a URL.
+ * Returns a function that replaces each word of a text by the result of `redactWord`. Words are the parts
+ * between spaces, quotes and angle brackets, each of which may be a URL.
  */
 function inWords(redactWord: (word: string) => string): Redaction["redact"] {
   return (text) => text.replace(/[^\s"'<>]+/g, redactWord);

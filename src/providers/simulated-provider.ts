@@ -13,7 +13,7 @@ export interface SimulatedProvider {
 
 export interface Simulation {
   readonly limits: PollLimits;
-  /** Starts the job of a new task; the error states which values `model` may have. */
+  /** Starts the job of a new task. For an unknown model the error says which models there are. */
   readonly start: (model: string) => Result<StartedJob, string>;
   /**
    * Reports the state that a simulated job has reached.

@@ -10,7 +10,10 @@ export type Amounts = Readonly<Record<string, number | null>>;
 /** Largest size of what is kept of the usage of a job, as JSON, in bytes. */
 const MAX_USAGE_BYTES = 1_024;
 const MAX_DEPTH = 3;
-/** Pattern of the names that are kept: ASCII words with dots between them, and no sentences or links. */
+/**
+ * Pattern of the names of the amounts that are kept: ASCII words with dots between them, and no sentences or
+ * links.
+ */
 const NAME = /^[a-z][\w-]*(?:\.[a-z][\w-]*)*$/i;
 const MAX_NAME_CHARS = 64;
 
@@ -34,7 +37,8 @@ function numbersOf(value: unknown, depth: number): readonly (readonly [string, n
 
 /**
  * Returns the amounts of a job that are kept: in their order, as many as fit in 1 KB of JSON. Left out are
- * numbers that parsing may have rounded, and those whose name is not a word. No field when none is left.
+ * numbers that parsing may have rounded, and those whose name is a sentence or a link. No field when none is
+ * left.
  */
 export function usageOf(amounts: Amounts | null): { readonly usage?: Usage } {
   const kept: [string, number][] = [];

@@ -16,7 +16,10 @@ import { pageLimit } from "../http/query.ts";
 import { bodyRoute, queryRoute, route } from "../http/route.ts";
 import { NewAccount } from "./account-schemas.ts";
 
-/** Query of `GET /v1/accounts`. */
+/**
+ * Schema of the query of `GET /v1/accounts`, which lists all accounts. The cursor is the id of the last
+ * account of the previous page.
+ */
 const Page = z.strictObject({
   limit: pageLimit({ fallback: 50, max: 200 }),
   cursor: z._default(z.string().check(z.maxLength(64)), ""),

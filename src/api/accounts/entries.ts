@@ -7,12 +7,14 @@ import { callLedger } from "./account-client.ts";
 import type { LedgerRequest } from "./entry-export.ts";
 import { EntryCursor, entryView } from "./entry-view.ts";
 
-/** Default and largest number of ledger entries on one page of an export. */
+/** Largest number of ledger entries on one page of an export, which is also the default. */
 const MAX_EXPORTED = 10_000;
 const LIMITS = { fallback: 50, max: 200 };
 const LIMIT_MESSAGE = `must be a whole number from 1 to ${LIMITS.max}, or to ${MAX_EXPORTED} with format`;
 
-/** Query of `GET /v1/accounts/{account}/grants`. */
+/**
+ * Schema of the query of `GET /v1/accounts/{account}/grants`, which lists the grants of an account by pages.
+ */
 const GrantPage = z.strictObject({ limit: pageLimit(LIMITS), cursor: EntryCursor });
 
 /** Query of `GET /v1/accounts/{account}/entries`. With a format the page is an export, which may be larger. */

@@ -1,4 +1,4 @@
-/** The ledger as text. Only entries.ts imports this file, at the first export. */
+/** Exports the ledger of an account as text. Only entries.ts imports this file, at the first export. */
 import type { StoredEntry } from "../../account/entry-table.ts";
 import type { Reader } from "../../core/views/reader.ts";
 import { readerOf } from "../../task-object/caller.ts";

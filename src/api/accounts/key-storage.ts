@@ -1,7 +1,8 @@
 /**
- * Stores each API key in two places: under the hash of the key, the account that owns it (its claim); and in
- * the account's list of keys. A key is claimed first and listed last, and is removed in the same order, so
- * that a request that was interrupted between the two is completed by sending it again.
+ * Adds and removes the API keys of accounts. Each key is stored in two places: its claim, which names the
+ * account that owns it, under the hash of the key; and an entry in the account's list of keys. Adding and
+ * removing a key both change the claim first and the list last, so that a request that was interrupted
+ * between the two is completed by sending it again.
  */
 import { mapConcurrently } from "../../map-concurrently.ts";
 import {
@@ -20,7 +21,7 @@ import { Problem, unknownAccount } from "../http/problem.ts";
 
 const CONCURRENCY = 6;
 
-/** An API key to be stored. */
+/** An API key that `storeKey` is to add. Its id and its times are set when it is stored. */
 export type NewStoredKey = Pick<StoredKey, "sha256" | "prefix" | "label" | "role">;
 
 /**

@@ -5,8 +5,8 @@ import { AttemptRequest, Verdict } from "./schemas/verdict.ts";
 const SIGNER = { scheme: "v1", age: "current", generation: 1 } as const;
 
 /**
- * Descriptions of the routes by which callbacks are received over a WebSocket, the request of a past attempt
- * is read, and the reason is found why a server refuses a callback.
+ * Descriptions of the routes about the delivery of callbacks: one receives them over a WebSocket, one shows
+ * the request of a past attempt, and one finds out why a server refuses a callback.
  */
 export const DELIVERY_ROUTES = {
   listen: {

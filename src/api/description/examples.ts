@@ -1,4 +1,4 @@
-/** Values that the examples of several routes have in common. */
+/** Example values, such as a task and its callback, that the descriptions of several routes share. */
 
 export const TASK_ID = "6f9619ff-8b86-4d01-b42d-00cf4fc964ff";
 

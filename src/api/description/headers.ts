@@ -4,7 +4,9 @@ interface Header {
   readonly example: string;
 }
 
-/** Headers that only some answers have. */
+/**
+ * Headers that only some answers have, each with a description and an example for the description of the API.
+ */
 export const ANSWER_HEADERS = {
   "Access-Control-Allow-Origin": {
     description: "`*` in answers to a status token, so that pages of any site may read them.",
@@ -49,7 +51,7 @@ export const ANSWER_HEADERS = {
 
 export type AnswerHeader = keyof typeof ANSWER_HEADERS;
 
-/** Headers that every answer has. */
+/** Headers that every answer has, each with a description and an example for the description of the API. */
 export const COMMON_HEADERS = {
   "X-Request-Id": {
     description: "Id of the request, which the log lines of the relay name too.",

@@ -33,7 +33,7 @@ export const STATUS_TOKEN: Parameter = {
 
 const TIME_S = { min: 0, max: 99_999_999_999 };
 
-/** Parameters that bound a window of time. */
+/** Parameters of routes that count tasks: only the tasks created from `since` to `until` are counted. */
 export const WINDOW_PARAMETERS = {
   since: { description: "Begin of the window in Unix seconds.", integer: TIME_S },
   until: { description: "End of the window in Unix seconds.", integer: TIME_S },

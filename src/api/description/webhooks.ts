@@ -5,7 +5,7 @@ import { CANCELED_TASK, COMPLETED_CALLBACK, FAILED_CALLBACK, TASK_ID } from "./e
 import { AnyObject, Count, Id, Time } from "./schemas/fields.ts";
 import { CompletedCallback, FailedCallback, Task } from "./schemas/task.ts";
 
-/** A request that the relay sends. */
+/** Description of a request that the relay sends, e.g. a callback: a summary, and its body. */
 interface Webhook extends Content {
   readonly summary: string;
 }
@@ -33,7 +33,10 @@ const ABOUT_TASK = { task: CANCELED_TASK };
 const HOST = "client.example.com";
 const SINCE_S = 1_767_225_600;
 
-/** The member `data` of every operator event, by its type. A type without an entry does not compile. */
+/**
+ * The member `data` of every operator event (a message to the operator, e.g. about a failing host), by its
+ * type. A type without an entry does not compile.
+ */
 const EVENT_DATA: Readonly<Record<OperatorEventType, Webhook>> = {
   "callback.failed": {
     summary: "A callback has used all its attempts, or, in a digest, several to one host have",
@@ -97,7 +100,10 @@ const EVENT_DATA: Readonly<Record<OperatorEventType, Webhook>> = {
   },
 };
 
-/** The operator events, which go to `OPERATOR_CALLBACK_URL`, by their type. */
+/**
+ * The operator events, by their type: messages about the relay itself, e.g. about a failing host, which it
+ * sends to `OPERATOR_CALLBACK_URL`.
+ */
 export const OPERATOR_EVENTS: readonly (Webhook & { readonly type: OperatorEventType })[] =
   OPERATOR_EVENT_TYPES.map((type) => {
     const { summary, schema: data, example } = EVENT_DATA[type];

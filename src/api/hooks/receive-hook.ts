@@ -68,7 +68,8 @@ export const receiveHook = repeatable(hookRoute);
 
 /**
  * Checks the provider's signature of a hook.
- * @returns `unsigned` for a provider that does not sign its hooks.
+ * @returns `signed` for a hook that may end its task; `unsigned` for one whose report a poll must confirm;
+ * `refused` when the signature is missing or wrong.
  * @throws Problem `unavailable` when the provider's public keys cannot be fetched.
  */
 async function authenticityOf(

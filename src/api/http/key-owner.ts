@@ -39,10 +39,11 @@ const owners = isolateCache<KeyOwner>();
 const unknownHashes = isolateCache<true>();
 
 /**
- * Returns the owner of an API key; null when the key is unknown, malformed or revoked. A key that the relay
- * has generated, which its MAC proves, is looked up in the list of its account. For any other key, one of 16
- * objects is asked, so that made-up keys create no further object; before that, the key is counted as a failed
- * credential.
+ * Returns the owner of an API key; null when the key is unknown, malformed or revoked. A generated key names
+ * its account, and its MAC proves that the relay has made it: it is looked up in the key list of that
+ * account. Any other key is looked up in one of 16 objects for all accounts, so that guessed keys create no
+ * objects. Before that lookup it counts as a failed credential of the sender, which limits the number of
+ * guesses.
  * @param macKeys keys that make and check the MACs in generated API keys.
  * @param headers of the request, which name the address of its sender.
  * @throws Problem `rate_limited` when too many credentials from this address have failed.
@@ -70,8 +71,8 @@ export async function ownerOfKey(
 }
 
 /**
- * Returns the owner of an API key of which only the hash is known, because its holder has shown it before;
- * null when the account no longer has the key.
+ * Returns the owner of an API key of which only the hash is stored: a session of the console keeps no key
+ * after the login. Null when the account no longer has the key.
  */
 export async function ownerOfHash(
   env: Env,

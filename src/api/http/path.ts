@@ -14,8 +14,8 @@ export function honoPath(path: string): string {
 }
 
 /**
- * Returns a function that gives the parameters of a matched path a type that lists them. The function throws
- * when one is missing, which is a bug in the routing.
+ * Returns a function that checks that the parameters of a matched path are complete, and returns them with a
+ * type that names each. It throws when one is missing, which is a bug in the routing.
  */
 export function paramsReader<Path extends string>(
   path: Path,

@@ -7,7 +7,10 @@ interface ProblemHelp {
   readonly cure: string;
 }
 
-/** Cause and cure of every problem. The API does not answer with them: only pages and generators import them. */
+/**
+ * Cause and cure of every problem. The API does not answer with them: only the pages of the console and the
+ * scripts that write the documentation import them.
+ */
 export const PROBLEM_HELP: Readonly<Record<ProblemCode, ProblemHelp>> = {
   invalid_json: {
     cause: "The body is not JSON in UTF-8, or the connection ended before it was complete.",

@@ -22,7 +22,7 @@ export interface ProblemDetails {
   readonly reason?: string | null;
 }
 
-/** Largest number of issues in an answer. */
+/** Largest number of invalid fields that one answer `invalid_request` lists. */
 const MAX_ISSUES = 20;
 
 /** Error with which the API refuses a request; `app.ts` turns it into the HTTP response. */

@@ -5,7 +5,7 @@ import { invalidRequest } from "./problem.ts";
 /** Schema of the query of a route that takes no parameters. */
 export const NoQuery = z.strictObject({});
 
-/** Schema of the query of a page whose parameters are ignored. */
+/** Schema of a query of which all parameters are ignored. */
 export const AnyQuery = z.object({});
 
 /** Schema of an optional parameter that is `true` or `false`; false when it is absent. */

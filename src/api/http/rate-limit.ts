@@ -45,8 +45,9 @@ export async function countRequest(limit: AccountLimit, caller: Caller, env: Env
 }
 
 /**
- * Counts a credential that has failed, or is about to be looked up, against the limit of the sender's IP
- * address. The log names the address once a minute.
+ * Counts a failed credential against the limit of the sender's IP address. An API key without a valid MAC,
+ * the proof that the relay has made it, is counted before its lookup in a Durable Object, so that guesses
+ * beyond the limit are refused without one. The log then names the address, at most once a minute.
  * @throws Problem `rate_limited` when too many credentials from this address have failed.
  */
 export async function countFailedCredential(headers: Headers, env: Env): Promise<void> {

@@ -14,9 +14,9 @@ import { NoQuery, readQuery } from "./query.ts";
 import { AccountId, TaskId } from "./fields.ts";
 
 /**
- * A row of the table of all routes (routes.ts): a method and path, what their requests need, and their handler.
- * What only describes the route stands in api/description. Hono is only the router and the middleware, because
- * its typed handlers would state paths and bodies a second time.
+ * A route of the HTTP API: a method and path, what its requests need, and their handler. The texts for its
+ * documentation are in api/description. Hono only finds the route and runs the middleware, because handlers
+ * in Hono's own types would have to declare paths and bodies a second time.
  */
 export interface Route<Id extends string = string> {
   /** Name of the operation, by which its description (api/description) and generated clients call it. */
@@ -147,7 +147,10 @@ export function queryBodyRoute<
 
 type RawBody = () => Promise<Uint8Array<ArrayBuffer>>;
 
-/** Reader of the body of a request. */
+/**
+ * The body that the requests of a route have: its schema, or null for no body, and the function that reads
+ * it.
+ */
 interface BodyReader<Body> {
   readonly schema: z.ZodMiniType | null;
   readonly read: (rawBody: RawBody) => Promise<Body>;

@@ -4,16 +4,16 @@ import type { Found, TroubledTask } from "../../index-db/troubled-tasks.ts";
 import type { RecentCounts } from "./recent-counts.ts";
 
 /**
- * Data of the index about failing callbacks: the counts of the last day, the newest failed callbacks, and
- * the unsettled tasks that are expected to change first.
+ * What the index knows of failing callbacks: the counts of the last day, the newest callbacks that have
+ * failed for good, and the tasks that should change next, some of which repeat a failed attempt.
  */
 export interface Failures {
   readonly counts: RecentCounts;
   /** The newest tasks whose callback has failed, up to a limit. */
   readonly failed: Found;
   /**
-   * The unsettled tasks that are expected to change first (by an attempt, a refund or the deadline), up to
-   * a limit.
+   * The tasks without a result, or with a callback or a refund still under way, that should change first (by
+   * an attempt, a refund or the deadline), up to a limit.
    */
   readonly next: Found;
 }
@@ -29,7 +29,7 @@ export interface FailingHost {
   readonly isCapped: boolean;
   /** Time at which the host began to fail, in Unix milliseconds. */
   readonly since: number;
-  /** Outcome of the last failed attempt that is known. */
+  /** Outcome of the last attempt of the newest failing callback; null when the index does not have it. */
   readonly outcome: string | null;
   readonly statusCode: number | null;
 }
@@ -53,9 +53,10 @@ export function failedAt({ settledAt, createdAt }: TroubledTask): number {
 }
 
 /**
- * Finds the hosts that fail at present, those with the most failing callbacks first. A host fails when at least 3
- * callbacks to it have failed within the last hour or are being repeated after a failure, and when no more
- * callbacks were delivered, counted over the tasks created in this hour and the two before it.
+ * Finds the hosts that fail at present, those with the most failing callbacks first. A callback is failing
+ * when it has failed for good within the last hour, or is repeated after a failed attempt. A host fails when
+ * it has at least 3 of them, and at least as many as were delivered to it, counted over the tasks created in
+ * this hour and the two before it.
  * @param now current time, in Unix milliseconds.
  */
 export function failingHosts(failures: Failures, now: number): readonly FailingHost[] {
@@ -117,7 +118,10 @@ function startOfBadHours(rows: readonly HourCount[]): number | null {
   return first;
 }
 
-/** Adds up the tasks with a callback status that were created in or after the hour of a time. */
+/**
+ * Returns how many tasks have a callback of this status, of those created from the beginning of the hour of
+ * `since` on.
+ */
 export function sumOf(rows: readonly HourCount[], callback: string, since = 0): number {
   const from = since - (since % HOUR_MS);
   return rows.reduce(

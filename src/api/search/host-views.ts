@@ -41,7 +41,8 @@ export function hostViews(failures: Failures, now: number): readonly HostView[] 
 }
 
 /**
- * Returns a function that builds the view of a host.
+ * Returns a function that describes one receiver's host by its callbacks of the last 24 hours, and says
+ * whether it fails at present.
  * @param now current time, in Unix milliseconds.
  */
 export function viewer(failures: Failures, now: number): (host: string) => HostView {
@@ -87,7 +88,10 @@ function failingView({ since, failed, sending, isCapped, outcome, statusCode }: 
   return { since: toSeconds(since), ...counts, outcome, status_code: statusCode };
 }
 
-/** Returns the beginnings of the last 24 hours before a time, oldest first, in Unix milliseconds. */
+/**
+ * Returns the starts of the last 24 hours that end at the full hour `until`, oldest first, in Unix
+ * milliseconds.
+ */
 function hoursBefore(until: number): readonly number[] {
   return Array.from({ length: HOURS }, (_, n) => until - (HOURS - n) * HOUR_MS);
 }
@@ -101,8 +105,9 @@ function worstFirst(a: HostView, b: HostView): number {
 }
 
 /**
- * Returns the range of time that the counts of all hosts cover, the time of the last count, and the
- * beginnings of the last 24 hours, in Unix seconds.
+ * Returns the time range that the statistics of hosts cover, the time at which the cron trigger last found
+ * something new to count, and the starts of the 24 hours for which each host has separate counts. Times are
+ * Unix seconds.
  */
 export function windowView({ since, until, countedAt }: Failures["counts"]) {
   return {
@@ -113,7 +118,10 @@ export function windowView({ since, until, countedAt }: Failures["counts"]) {
   };
 }
 
-/** Splits the failing callbacks of one host by outcome and status code, and by account. */
+/**
+ * Describes how the callbacks to one host fail: it counts the failing ones by outcome and status code, and by
+ * account, the largest counts first.
+ */
 export function failuresOf(host: string, { failed, next }: Pick<Failures, "failed" | "next">) {
   const sending = next.tasks.filter((task) => task.host === host && isStillSending(task));
   const tasks = [...failed.tasks, ...sending];

@@ -54,7 +54,10 @@ export async function taskPage(query: z.output<typeof TaskPage>, reading: Readin
   return { data, next_cursor: nextCursor };
 }
 
-/** Counts the tasks of a list; see `taskPage`. */
+/**
+ * Answers a request for a list of tasks that asks only for their number: counts the tasks from the cursor on.
+ * `is_capped` is true when there are rows that were not read.
+ */
 async function taskCount(query: z.output<typeof TaskPage>, { env, runtime, caller }: Reading) {
   const shards = requireIndex(env, runtime);
   const filters = filtersOf(query, caller);

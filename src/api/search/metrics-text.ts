@@ -1,7 +1,7 @@
 import { BOUNDS_MS } from "../../index-db/buckets.ts";
 import type { Histogram } from "../../index-db/found-late.ts";
 
-/** One value of a metric, or one histogram. */
+/** One value of a metric, or one histogram, with the labels that tell it from the others. */
 export interface Sample<T = number | Histogram> {
   readonly labels: Readonly<Record<string, string>>;
   readonly value: T;
@@ -9,7 +9,7 @@ export interface Sample<T = number | Histogram> {
 
 /** A metric with its samples; samples with the same labels are added up. */
 export type Family = {
-  /** Name without `_total` and without `_seconds`. */
+  /** Name without the suffixes `_total` and `_seconds`, which are appended according to the type. */
   readonly name: string;
   readonly help: string;
 } & (
@@ -29,7 +29,7 @@ export const CONTENT_TYPES = {
 
 type Format = keyof typeof CONTENT_TYPES;
 
-/** Formats metrics for Prometheus and the programs that read the same formats. */
+/** Writes metrics as text, in the text format of Prometheus or as OpenMetrics. */
 export function metricsText(families: readonly Family[], format: Format): string {
   const isOpen = format === "openmetrics";
   const lines = families.flatMap((family) =>

@@ -17,9 +17,9 @@ interface Deployment {
 }
 
 /**
- * Returns the metrics of the relay. The totals are counters; all other counts are gauges, because they cover
- * the tasks created in the last 48 hours, and a redelivery or an erasure changes them too.
- * @param now time of the statistics, in Unix milliseconds.
+ * Builds the metrics that `/metrics` shows. The totals of all tasks that the index has ever counted are
+ * counters. The counts of the tasks created in the last 48 hours are gauges, because they can also fall.
+ * @param now time at which the statistics were read, in Unix milliseconds.
  */
 export function metricsOf(found: Statistics, now: number, deployment: Deployment): Family[] {
   const { histograms, backlog, overdue } = found;

@@ -15,20 +15,22 @@ import { queryIndex, requireIndex } from "./query-index.ts";
 import { type RecentCounts, recentCounts } from "./recent-counts.ts";
 
 /**
- * Largest number of tasks with a failed callback, and of unsettled tasks, that a list of hosts reads from the
- * index; D1 bills two rows for each.
+ * Largest number of tasks with a failed callback that a list of hosts reads from the index, and of tasks
+ * without a result or with a callback or refund still under way; D1 bills two rows for each.
  */
 const MAX_TASKS = 1_000;
 /**
- * Limit in place of `MAX_TASKS` for a further list of hosts from the same hourly counts, because a page that
- * stays open asks for the list again and again.
+ * Limit in place of `MAX_TASKS` when this isolate has listed the hosts from the same hourly counts before: a
+ * page that stays open asks again and again, and each row that is read costs.
  */
 const FEW_TASKS = 50;
-/** Hourly counts from which this isolate has made a list of hosts already. */
+/**
+ * Hourly counts from which this isolate has listed the hosts already; `FEW_TASKS` then limits the next list.
+ */
 const searched = new WeakSet<RecentCounts>();
 /**
- * Largest number of the newest failed callbacks, or of the newest tasks, that are searched for those of one
- * host.
+ * Number of the newest failed callbacks, of all hosts, that are searched for those of one host; and of the
+ * newest tasks that are searched for its last delivered callback.
  */
 const MAX_ENTRIES = 2_000;
 /** Name under which the counts of an hour sum up the hosts that have no count of their own. */
@@ -50,7 +52,8 @@ export async function allHosts(env: Env, shards: Shards) {
 }
 
 /**
- * Returns one host, and how its callbacks fail.
+ * Returns the statistics of one host: its callbacks of the last 24 hours, the time of its last delivered
+ * callback, and its failing callbacks by outcome and by account.
  * @throws Problem `invalid_request` for a text that is no host.
  */
 export async function oneHostView(name: string, env: Env, runtime: Runtime) {

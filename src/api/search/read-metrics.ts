@@ -18,7 +18,7 @@ const KEEP_MS = MINUTE_MS;
 
 interface Known {
   readonly found: Statistics;
-  /** Time of the computation, in Unix milliseconds. */
+  /** Time at which the statistics were read from the index, in Unix milliseconds. */
   readonly at: number;
 }
 

@@ -13,9 +13,15 @@ import { isRefunding } from "./troubles/task-rules.ts";
 import type { Facts, IndexFacts } from "./troubles/trouble.ts";
 import { troublesOf } from "./troubles/troubles.ts";
 
-/** Time in milliseconds for which the answer is kept in memory, because several pages may ask for it. */
+/**
+ * Time in milliseconds for which the problems found are kept in memory, because several open pages may ask
+ * for them.
+ */
 const KEEP_MS = 10 * SECOND_MS;
-/** Largest number of unsettled tasks that are counted for the answer, which says when there may be more. */
+/**
+ * Largest number of unsettled tasks (without a result, or with a callback or refund still under way) that are
+ * counted; the answer says when there may be more.
+ */
 const MAX_OPEN = 500;
 /**
  * Largest number of tasks with a failed callback, and of unsettled tasks, that are read from the index to
@@ -28,12 +34,16 @@ interface Known {
   readonly at: number;
 }
 
-/** Answers that were computed last, one for each `env` object of the Worker; only operators get them. */
+/**
+ * Result of the last search for problems, one for each `env` object of the Worker. All callers may get the
+ * same one, because only operators may ask.
+ */
 const cached = new WeakMap<Env, Known>();
 
 /**
- * Returns the problems of the relay at present, and how many tasks are unsettled, overdue, sending their
- * callback or waiting for their refund.
+ * Returns the present problems of the relay, e.g. a host that takes no callbacks, and the numbers of
+ * unsettled tasks (without a result, or with a callback or refund still under way), of overdue ones, which
+ * should have changed by now, of callbacks being sent and of refunds not yet confirmed.
  */
 export async function presentProblems(env: Env, config: Config) {
   const now = Date.now();
@@ -86,8 +96,9 @@ function viewOf(facts: Facts) {
 }
 
 /**
- * Returns how many tasks are unsettled, overdue, sending their callback or waiting for their refund;
- * `is_capped` says that there may be more.
+ * Returns how many tasks are unsettled (without a result, or with a callback or refund still under way), and
+ * how many of them are overdue, sending their callback or waiting for their refund. `is_capped` beside a
+ * count says that there may be more.
  */
 function nowView({ open, next }: IndexFacts, now: number) {
   const sending = next.tasks.filter(

@@ -18,18 +18,23 @@ const HOUR_S = 3600;
 const DEFAULT_STEPS = { 3600: 25, 86400: 30 } as const;
 const MAX_STEPS = 200;
 
-/** Range of time in Unix seconds, by default up to now, and the length of a step in seconds. */
+/**
+ * Time range of a series of counts, in Unix seconds, by default up to now; and the length of its steps in
+ * seconds, an hour or a day.
+ */
 interface SeriesQuery {
   readonly since?: number | undefined;
   readonly until?: number | undefined;
   readonly step: "3600" | "86400";
 }
 
-/** Time range in Unix seconds, divided into steps of equal length. */
+/**
+ * Time range in Unix seconds, divided into steps (hours or days), for each of which the tasks are counted.
+ */
 interface Steps {
   readonly since: number;
   readonly until: number;
-  /** Length of a step in seconds. */
+  /** Length of a step in seconds, an hour or a day. */
   readonly step: number;
 }
 
@@ -49,7 +54,7 @@ export async function series(env: Env, shards: Shards, query: SeriesQuery) {
   return { counted_at: at === null ? null : toSeconds(at), ...seriesOf(counts, steps) };
 }
 
-/** Extends the range of time from `since` to `until`, in Unix seconds, to whole steps. */
+/** Extends the time range from `since` to `until`, in Unix seconds, to whole hours or days. */
 function stepsOf(given: SeriesQuery, nowS: number): Steps {
   const step = given.step === "3600" ? HOUR_S : 24 * HOUR_S;
   const until = given.until ?? nowS + 1;
@@ -63,8 +68,9 @@ function stepsOf(given: SeriesQuery, nowS: number): Steps {
 }
 
 /**
- * Builds the series of a time range: for each step the tasks by status, the callbacks by status, the attempts,
- * and two latency histograms, whose buckets end at the bounds `bounds_ms`.
+ * Counts the tasks created in each step (hour or day) of a time range: by status, by the status of their
+ * callbacks and by the outcomes of attempts; with two latency histograms, whose buckets end at the bounds
+ * `bounds_ms`.
  */
 function seriesOf({ counts, latencies }: HourlyCounts, { since, until, step }: Steps) {
   const startOf = (row: { readonly hour: number }) => Math.floor(toSeconds(row.hour) / step) * step;

@@ -15,7 +15,7 @@ const HOUR_S = 3600;
 const DEFAULT_HOURS = 24;
 const TOP_HOSTS = 10;
 
-/** Schema of the query parameters of `GET /v1/stats`. */
+/** Schema of the query of `GET /v1/stats`: the time range in which the counted tasks were created. */
 const Window = z.strictObject({ since: QueryTimeS, until: QueryTimeS });
 
 export const readStats = queryRoute(

@@ -31,7 +31,10 @@ interface Known {
   readonly checkedAt: number;
 }
 
-/** Counts that were read last, one for each `env` object of the Worker; only operators get them. */
+/**
+ * Hourly counts that were last read from the index, one set for each `env` object of the Worker. All callers
+ * may get the same ones, because only operators may ask.
+ */
 const cached = new WeakMap<Env, Known>();
 
 /**

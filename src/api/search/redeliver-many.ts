@@ -39,9 +39,10 @@ export const redeliverMany = queryBodyRoute(
 );
 
 /**
- * Orders one more attempt of the callback of each task of a page of a list.
- * @param key `Idempotency-Key` of the whole run; with null nothing is ordered, and the rows of the index tell
- * what an order would do.
+ * Orders one more attempt of the callback of each task on one page of a list of tasks, and counts the
+ * effects.
+ * @param key `Idempotency-Key`, the same for all pages of a list, under which each task is redelivered once.
+ * With null nothing is ordered; the effects are those that the rows of the index let expect.
  */
 export async function redeliverPage(
   query: Omit<z.output<typeof RedeliveryPage>, "dry_run">,

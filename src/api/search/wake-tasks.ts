@@ -12,8 +12,8 @@ import { queryIndex, requireIndex } from "./query-index.ts";
 
 const MAX_IDS = 500;
 /**
- * Position before the first task of the list of unsettled tasks, at which `POST /v1/wake` begins when it gets
- * no cursor.
+ * Position before the first of the unsettled tasks (without a result, or with a callback or refund still
+ * under way), at which `POST /v1/wake` begins when it gets no cursor.
  */
 const START: UnsettledTask = {
   dueAt: 0,
@@ -22,8 +22,8 @@ const START: UnsettledTask = {
 };
 
 /**
- * Schema of the cursor of `POST /v1/wake`: due time, creation time and id of the last task of the previous
- * page.
+ * Schema of the cursor of `POST /v1/wake`, which takes the unsettled tasks in the order of the times at which
+ * they should change: that time, the creation time and the id of the last task of the previous page.
  */
 const Cursor = z.pipe(
   z.string().check(z.regex(/^\d{1,16}_\d{1,16}_[0-9a-f-]{36}$/, "is not a cursor of this route")),
@@ -103,9 +103,9 @@ function countsOf(outcomes: Outcomes) {
 }
 
 /**
- * Returns the position in the list of unsettled tasks at which the next page begins: after the last task that
- * was asked, if some tasks of this page were not asked; else after the last task of a full page; null when
- * the list has ended.
+ * Returns the position at which the next page of the tasks to be woken begins: after the last task that was
+ * asked, if some tasks of this page were not asked; else after the last task of a full page; null when no
+ * task is left.
  * @param after position at which this page began.
  */
 function endOf(

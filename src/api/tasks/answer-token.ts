@@ -23,7 +23,7 @@ type Call = Parameters<Route["handle"]>[0];
 interface Linked<Q extends z.ZodMiniObject> {
   readonly query: Q;
   readonly answer: AnswerReader<z.output<Q>>;
-  /** Answers the same request by the key that it shows. */
+  /** Handles the same request when its credential turns out to be an API key. */
   readonly byKey: Pick<Route, "handle">;
 }
 
@@ -50,8 +50,8 @@ export function preflight(): Response {
 }
 
 /**
- * Answers a request that shows a status token (the token in the status link of a task), or an API key that
- * only looks like one.
+ * Answers a request that shows a status token (the token in the status link of a task). A bearer token that
+ * begins like one may be an API key; such a request is answered by the key.
  * @throws Problem `unauthenticated` when the token is altered or has expired; `rate_limited` instead when too
  * many credentials from the sender's address have failed; `invalid_request` for a token beside a key.
  */
@@ -79,8 +79,8 @@ export async function answerToken<Q extends z.ZodMiniObject>(
 }
 
 /**
- * Returns the task that the token of a request opens, with the time of its creation; null when the bearer
- * token is a key.
+ * Checks the status token of a request, and returns the id and the creation time of its task; null when the
+ * bearer token is an API key that begins like a status token.
  */
 async function linkOf({ request: { headers }, env, url, params }: Call, runtime: Runtime) {
   const inQuery = url.searchParams.get("token");

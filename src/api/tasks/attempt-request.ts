@@ -1,4 +1,7 @@
-/** Requests of past attempts, computed again. The API imports this file at the first request that needs it. */
+/**
+ * Computes again the requests that past attempts of callbacks have sent. The API imports this file at the
+ * first request that needs it.
+ */
 import type { AttemptFacts, CallbackFacts } from "../../core/views/task-facts.ts";
 import type { Env } from "../../env.ts";
 import type { Runtime } from "../../config/runtime.ts";
@@ -22,8 +25,10 @@ export interface AttemptRequest {
 }
 
 /**
- * Computes the request of an attempt again.
- * @param signedAt time of a fresh signature, in Unix milliseconds; null to compute the request as it was sent.
+ * Computes again the HTTP request that an attempt of a callback has sent.
+ * @param signedAt time to sign with, in Unix milliseconds, for a receiver that would refuse the old
+ * signature; null signs with the time of the attempt, so that the request is the same as the one that was
+ * sent.
  */
 export async function requestOf(
   { message }: CallbackFacts,
@@ -49,8 +54,8 @@ export async function requestOf(
 }
 
 /**
- * Returns the secrets and keys that sign a callback. The names of an account's secrets (current, next or
- * previous) refer to the secret that is current now, which may have been rotated since the task was made.
+ * Returns the secrets and keys that sign a callback, each with its name. An account's secret is called
+ * `current`, `next` or `previous` by its age now: it may have been rotated since the task was made.
  */
 export async function signersOfMessage(
   { account }: Pick<CallbackFacts["message"], "account">,

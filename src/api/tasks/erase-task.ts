@@ -21,7 +21,10 @@ export const eraseTask = route(
   },
 );
 
-/** Erases a settled task and its row in the index. @throws Problem when the task is not settled. */
+/**
+ * Erases a task and its row in the index.
+ * @throws Problem when the task has no result yet, or its callback or refund is still under way.
+ */
 export async function eraseStored(
   id: string,
   caller: Caller,

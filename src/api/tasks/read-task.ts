@@ -34,7 +34,10 @@ export const readTask = readingRoute(
   },
 );
 
-/** Returns the task's ETag: its state, which all readers share, and the kind of reader. */
+/**
+ * Returns the task's ETag: its state, and the kind of reader (operator, account or status link), because each
+ * kind sees other fields.
+ */
 function etagOf(task: TaskReply, reader: TaskReader): string {
   return `"${stateOf(task)}-${reader}"`;
 }

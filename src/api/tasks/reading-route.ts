@@ -9,12 +9,15 @@ import { taskClient } from "./task-client.ts";
 /** Schema of the query parameter `token`, the status token of a task, which answer-token.ts checks. */
 export const StatusToken = z.optional(z.string());
 
-/** A request of somebody who may read the task. */
+/** A request to read one task, whose sender has shown an API key or the status token of the task. */
 export interface Reading<Query> {
   readonly request: Request;
   readonly query: Query;
   readonly reader: TaskReader;
-  /** Reads the task as this reader sees it; null when there is none. */
+  /**
+   * Reads the task, with the fields that this reader may see; null when there is no task that the reader may
+   * read.
+   */
   readonly read: () => Promise<TaskReply | null>;
 }
 

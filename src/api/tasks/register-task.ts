@@ -74,8 +74,8 @@ function registrationOf(body: Body): RegisterEvent["registration"] {
 }
 
 /**
- * Returns the job and the deadline of a new task of the simulated provider, and starts this job; null for
- * both when the provider is a real one, whose job is known only after the submit call.
+ * Returns the job of a new task of the simulated provider, which runs from now on, and the deadline that the
+ * model sets. Both are null for any other task, whose job is known only after the submit call.
  * @throws Problem `invalid_request` for a model that the simulated provider does not have.
  */
 function upstreamOf(model: string, connection: Connection | null) {

@@ -8,11 +8,14 @@ const DAY_S = toSeconds(DAY_MS);
 interface LinkedTask {
   readonly id: string;
   readonly createdAtS: number;
-  /** Deadline that the registration states; null when it states none, or when an event created the task. */
+  /**
+   * Deadline that the registration states; null when it states none, or when an event created the task: the
+   * relay's default deadline then counts.
+   */
   readonly deadlineAtS: number | null;
 }
 
-/** A status link with its end. */
+/** A status link, the URL that shows a task without an API key, with the time at which it expires. */
 export interface StatusLink {
   readonly url: string;
   /** Time in Unix seconds from which the link is refused. */

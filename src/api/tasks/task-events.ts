@@ -22,9 +22,9 @@ const RECONNECT_MS = 2 * SECOND_MS;
 const MAX_SILENCE_MS = 15 * SECOND_MS;
 
 /**
- * Answers with the present state of the task, unless the header `Last-Event-ID` names it, and with each change
- * until the task is settled. Once the reader has the state of a settled task, the answer is 204, after which
- * browsers do not connect again.
+ * Answers with a stream of events: the present state of the task, unless the header `Last-Event-ID` shows
+ * that the reader has it, and each change until the callback and the refund of the ended task are done. A
+ * reader who already has the last state gets the answer 204, after which browsers do not connect again.
  */
 export async function eventStream({ request, read }: Reading<unknown>): Promise<Response> {
   const known = request.headers.get("Last-Event-ID");
@@ -96,7 +96,7 @@ async function readAgain(
   }
 }
 
-/** The members of a task that tell whether it is settled. */
+/** The members of a task's JSON text that tell whether a callback or a refund is still under way. */
 interface Settling {
   readonly callback: { readonly status: string } | null;
   readonly credits?: { readonly state: string };

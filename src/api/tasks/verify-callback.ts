@@ -37,7 +37,8 @@ export const verifyCallback = bodyRoute(
 );
 
 /**
- * Judges a callback as a server has received it.
+ * Compares a callback as a server has received it with what the relay sent, and returns whether its signature
+ * is valid, and each fault with its cure.
  * @param now time of the receipt, in Unix milliseconds.
  */
 export async function verdictOn(

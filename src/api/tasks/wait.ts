@@ -13,7 +13,10 @@ export function pauseMs(reads: number): number {
   return PAUSES_MS[reads] ?? LATER_PAUSE_MS;
 }
 
-/** Schema of the parameter `wait`, in seconds. */
+/**
+ * Schema of the parameter `wait`: the number of seconds by which the answer may be delayed until the task has
+ * a result.
+ */
 export const Wait = z.optional(
   z.pipe(
     z.string().check(z.regex(/^\d+$/, "must be a whole number of seconds")),

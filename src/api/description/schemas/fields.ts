@@ -23,9 +23,9 @@ export const Count = z.int().check(z.minimum(0));
 export const Time = z.int();
 /** Schema of a duration in milliseconds. */
 export const DurationMs = z.number().check(z.minimum(0));
-/** Schema of an object whose members the relay does not determine. */
+/** Schema of an object with any members, e.g. the labels that a client has given to a task. */
 export const AnyObject = z.record(z.string(), z.unknown());
-/** Schema of numbers by names that the relay does not determine. */
+/** Schema of an object that has a count for each of several names, e.g. the number of tasks of each model. */
 export const Counts = z.record(z.string(), Count);
 /** Schema of the cursor of the next page of a list; null on the last page. */
 export const NextCursor = described(

@@ -162,7 +162,7 @@ export const RegisteredTask = named(
   "A registered task, with what its submit call to the provider must pass on.",
 );
 
-/** Bodies of the callbacks `task.completed` and `task.failed`. */
+/** Schema of the body of the callback `task.completed`; `FailedCallback` is that of `task.failed`. */
 export const CompletedCallback = named(
   "CompletedCallback",
   z.strictObject(COMPLETED),

@@ -93,9 +93,9 @@ function halfOf({ createdAt, dueAt }: TroubledTask): number {
 }
 
 /**
- * Builds the problem of tasks that last too long, about the oldest of them, at which an operator looks first.
- * Returns no problem when there are no such tasks.
- * @param sinceOf returns the time since when a task lasts too long, in Unix milliseconds.
+ * Builds one problem for all tasks to which a rule applies, e.g. those whose refund is delayed: it states
+ * their number, and names the oldest, at which an operator looks first. Returns none without such tasks.
+ * @param sinceOf returns the time since when the rule's problem lasts for a task, in Unix milliseconds.
  */
 function aboutOldest(
   { tasks, isCapped }: Found,
@@ -122,10 +122,11 @@ function isOpen({ status }: TroubledTask): boolean {
 }
 
 /**
- * Tells whether an unsettled task waits for its refund, as far as its row in the index shows. That is so when
- * it has failed and has no callback. With a callback, it is so when no attempt was made yet, and the next
- * step is due later than the end of the task and not more than a minute ago: the first attempt of a callback
- * would be due at the end of the task, also while the relay is paused.
+ * Tells whether a task that is still to change seems to wait for the ledger to confirm its refund, which its
+ * row in the index does not state. It has then failed, and no attempt of its callback was made. Without a
+ * callback nothing else can be under way. With one, the task's next action must be due more than a second
+ * after the end of the task, because only a repeated refund is: the first attempt is due at the end itself,
+ * also while the relay is paused. An action that is overdue by more than a minute does not count.
  */
 export function isRefunding(task: TroubledTask, now: number): boolean {
   const { status, callback, attempts, dueAt, finishedAt } = task;

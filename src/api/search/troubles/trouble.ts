@@ -25,7 +25,10 @@ export interface Facts {
   readonly isPaused: boolean;
   readonly warnings: readonly ConfigIssue[];
   readonly connections: readonly ConnectionFaults[];
-  /** Counts and tasks of the index; null when no index is bound. */
+  /**
+   * What the index shows: counts of recent tasks, failed callbacks, and tasks that should change next; null
+   * when no index is bound.
+   */
   readonly index: IndexFacts | null;
 }
 

@@ -11,7 +11,10 @@ import {
 } from "./task-rules.ts";
 import { type Facts, get, type Trouble, trouble } from "./trouble.ts";
 
-/** Lag of the index, in milliseconds, that is a problem when one row in twenty exceeds it. */
+/**
+ * Time in milliseconds from a change of a task to its row in the index. The index counts as lagging when one
+ * task in twenty of the last hours took longer.
+ */
 const LAG_MS = MINUTE_MS;
 const HEALTH = [get("inspect", "/healthz")];
 const STATS = [get("inspect", "/v1/stats")];
