@@ -18,9 +18,9 @@ export interface BaseUrlPolicy extends UrlPolicy {
 const AFTER_PATH = /[?#]/;
 
 /**
- * Finds URLs of a connection to which its credentials must not be sent. A provider with hosts of its own
- * allows only these and the extra hosts of the policy; where the connection names the host, the rules for callback URLs decide, and http leads
- * only to this machine.
+ * Finds URLs of a connection to which its credentials must not be sent. For a provider with hosts of its own,
+ * only these and the hosts of `EXTRA_BASE_HOSTS` are allowed. For a provider without one, the base URL must
+ * follow the rules for callback URLs, and may use http only for this machine.
  */
 export function urlIssues(
   draft: Draft,
@@ -80,7 +80,10 @@ function objectionTo(text: string, policy: UrlPolicy): string | null {
     : "must use https:";
 }
 
-/** Tells whether a URL stays on one of the hosts, or on this machine where `allowLocal` permits it. */
+/**
+ * Tells whether a URL stays on one of the given hosts, or leads to this machine where `allowLocal` permits
+ * it. A URL with user name, password, query or fragment does not count as staying there.
+ */
 export function isPinned(
   text: string,
   hosts: readonly string[],

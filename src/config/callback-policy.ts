@@ -7,7 +7,8 @@ import type { Config } from "./config.ts";
  * another name.
  * @param origin origin of the relay (scheme, host and port), as the caller addressed it, which counts only
  * without `PUBLIC_URL`.
- * @param hasAccount true for a task with an account, whose callbacks can go to the listeners of the account.
+ * @param hasAccount true for a task with an account: its `callback_url` can be `listen:`, which leads to the
+ * account's listeners (programs that receive callbacks over a WebSocket).
  */
 export function urlPolicyOf(config: Config, origin: string, hasAccount: boolean): UrlPolicy {
   const { allowLocalCallbacks: allowLocal, allowIpCallbacks: allowIp, publicUrl } = config;

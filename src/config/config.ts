@@ -55,7 +55,10 @@ export interface Config extends Secrets, Placement, IndexConfig, LogSettings {
    * configured.
    */
   readonly operatorCallbackUrl: string | null;
-  /** Types of operator events that are not sent, because `OPERATOR_EVENTS` does not name them. */
+  /**
+   * Types of operator events (messages to `OPERATOR_CALLBACK_URL`) that are not sent, because
+   * `OPERATOR_EVENTS` does not name them.
+   */
   readonly unwantedEvents: ReadonlySet<string>;
   /**
    * Time for which the failed callbacks to a host are gathered, in milliseconds; null when each failed
@@ -79,11 +82,14 @@ export interface Config extends Secrets, Placement, IndexConfig, LogSettings {
 
 /** Application of Cloudflare Access that protects the console. */
 export interface AccessConfig {
-  /** Origin of the team, which issues the tokens and publishes the keys that verify them. */
+  /**
+   * Origin of the operator's team at Cloudflare Access, which issues a token to each user who logs in and
+   * publishes the keys that verify the tokens.
+   */
   readonly origin: string;
-  /** AUD tag of the application, for which the tokens are made. */
+  /** AUD tag of the application in Access. A token that was made for another application is refused. */
   readonly audience: string;
-  /** Role that every user of the application has in the console. */
+  /** Role that every user whom Access admits to the application has in the console. */
   readonly role: OperatorRole;
 }
 
@@ -164,7 +170,10 @@ function accessIssues({ ACCESS_TEAM, ACCESS_AUD }: ParsedVariables): ConfigIssue
   return [{ path, message: "is required with ACCESS_TEAM or ACCESS_AUD" }];
 }
 
-/** Selects the rules for the base URLs of connections; the relay's own host is known only by `PUBLIC_URL`. */
+/**
+ * Selects the rules for the base URLs of connections. A base URL on the relay's own host is refused; this
+ * host is known here only by `PUBLIC_URL`.
+ */
 export function connectionPolicy(
   data: Pick<
     ParsedVariables,
@@ -187,7 +196,7 @@ function missingFlags(flags: Readonly<Record<string, boolean>>, isLocal: boolean
   );
 }
 
-/** Finds variables that do not fit together. */
+/** Finds variables that are valid each by itself but not together. */
 function conflicts(data: ParsedVariables): ConfigIssue[] {
   return [...uncallableUrls(data), ...accessIssues(data)];
 }

@@ -69,8 +69,9 @@ function unreadableVariables({ variables }: UpstreamProvider, vars: object): Con
 }
 
 /**
- * Reads the default connection of a provider. One whose host the connection must name has none until both its
- * base URL and its key are set, which happens one after the other.
+ * Reads the default connection of a provider. For a provider without a host of its own there is none until
+ * both the base URL and the key are set; only one of them is no fault, because they are set one after the
+ * other.
  */
 function defaultDrafts(provider: UpstreamProvider, vars: object): readonly Draft[] {
   const { key, baseUrl, webhookSecret, userId } = provider.variables;

@@ -15,15 +15,16 @@ export interface Connections {
 }
 
 /**
- * Pattern of an API key: printable ASCII, which a header can carry. The platform would print a header that
- * it rejects into its log.
+ * Pattern of an API key: printable ASCII, which a header can carry. Any other key is refused, because the
+ * platform writes a header that it cannot send into its log.
  */
 const KEY = /^[\x21-\x7e]+$/;
 
 /**
- * Parses the connections: one for each provider, named after it, from the provider's own variables, and
- * those of `CONNECTIONS`, `CONNECTIONS_2` and so on. Credentials go only to the hosts that the provider's
- * adapter names, to those of `EXTRA_BASE_HOSTS` or, where the adapter names none, to the host of the connection's own base URL.
+ * Parses the connections: one for each provider, named after it, from the provider's own variables, and those
+ * of `CONNECTIONS`, `CONNECTIONS_2` and so on. Credentials go only to the hosts that the provider's adapter
+ * names, to those of `EXTRA_BASE_HOSTS` or, where the adapter names none, to the host of the connection's own
+ * base URL.
  * @param policy rules for URLs of this deployment; it may also allow connections to this machine.
  * @param isSandboxOn true when simulated providers get a connection too.
  */

@@ -5,7 +5,10 @@ import type { Connection, UpstreamProvider } from "../providers/provider.ts";
 const FIRST_POLL_MS = 10 * SECOND_MS;
 /** Age of a job at which its hook is late, in milliseconds, where the relay can verify the body of hooks. */
 const VERIFIED_HOOK_WAIT_MS = 2 * MINUTE_MS;
-/** Age of a job at which its hook is late, in milliseconds, where only the hook's URL is secret. */
+/**
+ * Age of a job at which its hook is late, in milliseconds, where the relay cannot verify the body of hooks:
+ * they are not signed, or no secret or key to check them is known.
+ */
 const UNVERIFIED_HOOK_WAIT_MS = MINUTE_MS;
 /**
  * Life of a provider's output links below which polls do not wait for a hook: after a lost hook, the links

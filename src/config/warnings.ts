@@ -25,7 +25,10 @@ export function warnOnce(vars: object, result: Result<Config, readonly ConfigIss
   }
 }
 
-/** Finds what is wrong or doubtful about the variables, by the variable. */
+/**
+ * Returns one warning, with the name of the variable, for everything that is invalid or doubtful in the
+ * variables or looks misspelt.
+ */
 export function warningsOf(
   vars: object,
   result: Result<Config, readonly ConfigIssue[]>,

@@ -6,7 +6,7 @@ const MIN_LOOK_MS = MINUTE_MS;
  * prevents the work on a task.
  */
 export const MAX_LOOK_MS = 30 * MINUTE_MS;
-/** Largest random addition to a wait, as a fraction of the wait. */
+/** Largest random addition to the wait between two checks, as a fraction of this wait. */
 const LOOK_JITTER = 0.25;
 
 /**

@@ -30,9 +30,9 @@ export function refundableMs(retentionMs: number): number {
  */
 export interface Policy extends Settings {
   /**
-   * Time in Unix milliseconds: every write of the task's row to the index that was planned for this time or
-   * earlier has been tried. One of these that the index lacks has failed. The time is kept in memory, because
-   * storing it would add a write to the storage for each failed write to the index.
+   * Time in Unix milliseconds up to which all planned writes of the task's row to the index have been tried;
+   * if the index still lacks the present row, they have failed. The time is kept in memory, because storing it
+   * would add a write to the storage for each failed write to the index.
    */
   readonly indexTriedAt: number;
   /**
@@ -80,7 +80,10 @@ export interface Settings {
   readonly isIndexed: boolean;
   /** States that the operator has configured a URL for notices. */
   readonly isOperatorNotified: boolean;
-  /** Kinds of notices that the operator does not want (`OPERATOR_EVENTS`). */
+  /**
+   * Kinds of notices (messages to the operator about one task) that are not sent, because `OPERATOR_EVENTS`
+   * does not name them.
+   */
   readonly unwantedNotices: ReadonlySet<string>;
 }
 
@@ -105,7 +108,9 @@ export interface PollLimits {
   readonly maxAgeMs: number | null;
   /** States that the id of a job is enough to poll it: the provider requires no endpoint. */
   readonly isIdEnough: boolean;
-  /** States that the provider's answers name the task for which a job was submitted, or its hook URL. */
+  /**
+   * States that the provider's answers show to which task a job belongs: they name the task, or its hook URL.
+   */
   readonly isTaskNamed: boolean;
 }
 

@@ -18,12 +18,15 @@ export function isHttpUrl(text: string): boolean {
   return protocol === "https:" || protocol === "http:";
 }
 
-/** `callback_url` of a task whose callbacks go to the listeners of its account instead of to a server. */
+/**
+ * `callback_url` of a task whose callbacks go to the listeners of its account (programs that receive
+ * callbacks over a WebSocket) instead of to a server.
+ */
 export const LISTEN_URL = "listen:";
 
 /**
- * Returns the host of a URL in the form that `fetch` uses, with its port unless the scheme implies it, or
- * `listen` for the listeners of an account; null when the text is no URL.
+ * Returns the host of a callback's URL in the form that `fetch` uses, with its port unless the scheme implies
+ * it, or the word `listen` for `LISTEN_URL`; null when the text is no URL.
  */
 export function hostOf(url: string): string | null {
   return url === LISTEN_URL ? "listen" : (URL.parse(url)?.host ?? null);

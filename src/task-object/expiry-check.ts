@@ -27,7 +27,7 @@ export class ExpiryCheck {
   #asked = 0;
   #lost = 0;
 
-  /** Creates the check of one run of the cron trigger. */
+  /** Creates the check of one run of the cron trigger, which asks at most `maxAsked` task objects. */
   constructor(env: TaskBindings, maxAsked = MAX_ASKED) {
     this.#env = env;
     this.#maxAsked = maxAsked;

@@ -3,20 +3,23 @@ import { MINUTE_MS, SECOND_MS } from "../core/time.ts";
 
 const WINDOW_MS = 10 * SECOND_MS;
 /**
- * Number of faults of one host or connection after which they are reported at once, although their window of
- * ten seconds is not over yet.
+ * Number of faults of one receiver's host or provider's connection at which they are reported to the object
+ * that counts them, although their window of ten seconds is not over yet.
  */
 const REPORTED_EARLY = 10;
 /**
- * Time in milliseconds, from the first fault of a window of ten seconds, after which those faults of the
- * window that were not reported are dropped.
+ * Time in milliseconds after which faults that are still not reported are dropped, counted from the first
+ * fault of their window of ten seconds.
  */
 const FORGOTTEN_MS = 10 * MINUTE_MS;
 const MAX_NAMES = 1_000;
 
-/** The faults of one host or connection since the start of the present window of ten seconds. */
+/**
+ * The faults (failed attempts or refused API keys) of one receiver's host or provider's connection that are
+ * counted together: those within ten seconds from the first of them.
+ */
 interface Window {
-  /** Time of the first fault of the window, in Unix milliseconds. */
+  /** Time of the first of these faults, in Unix milliseconds. */
   readonly startedAt: number;
   readonly count: number;
   /**

@@ -73,8 +73,8 @@ export async function cachedKind(
 }
 
 /**
- * Waits for the answer that another task object of this isolate has asked for. It checks every 20 ms instead
- * of being woken, because a promise should not be resolved by the request of another Durable Object.
+ * Waits for the answer that another task object of this isolate has asked for. It checks every 20 ms, because
+ * a promise that the request of one Durable Object resolves may not wake a request of another one.
  */
 async function answered(entry: CachedKind): Promise<void> {
   const endAt = entry.askedAt + ANSWER_MS;

@@ -15,7 +15,7 @@ export interface TaskReply {
   readonly json: string;
 }
 
-/** A task as one reader may see it, with facts that its view leaves out. */
+/** A task as one reader may see it, with facts that `GET /v1/tasks/{id}` does not show. */
 export interface InspectedTask {
   readonly task: TaskReply;
   readonly facts: TaskFacts;

@@ -135,8 +135,8 @@ export class TaskObject extends DurableObject<ObjectBindings> {
   }
 
   /**
-   * Sets the alarm again, which may be lost, and starts the work that is due. A row that the index lacks is
-   * written at once.
+   * Sets the task's alarm anew, in case it was lost, and starts the work that is due. Writes the task's row
+   * to the index at once when the index lacks its present version.
    * @returns false without a task.
    */
   async wake(): Promise<boolean> {
@@ -157,8 +157,8 @@ export class TaskObject extends DurableObject<ObjectBindings> {
   }
 
   /**
-   * Returns the task as its status link shows it; null when it does not exist or was created at another time,
-   * in Unix seconds, than the task for which the link was made.
+   * Returns the task as its status link (a URL with a token) shows it; null when it does not exist or was
+   * created at another time, in Unix seconds, than the link states.
    */
   async readByLink(createdAtS: number): Promise<TaskReply | null> {
     await this.#platform.prepare(this.env);
@@ -168,7 +168,7 @@ export class TaskObject extends DurableObject<ObjectBindings> {
   }
 
   /**
-   * Returns the task as the caller may see it, with facts that the view leaves out; null as for `read`.
+   * Returns the task as `read` does, with its exact times and the data from which callback requests follow.
    */
   async inspect(caller: Caller): Promise<InspectedTask | null> {
     const task = await this.read(caller);

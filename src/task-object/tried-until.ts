@@ -1,9 +1,9 @@
 import { MINUTE_MS } from "../core/time.ts";
 
 /**
- * Time in milliseconds before the first alarm of an instance. Polls that were planned within it count as not
- * made, because an earlier instance may have deferred them to keep the provider's limit. It is longer than
- * every regular wait between two polls, so that a poll is due at the alarm however often it was deferred.
+ * Period in milliseconds that ends at the first alarm of an instance. Polls that were planned within it count
+ * as not made, because an earlier instance may have deferred them to keep the provider's limit. It is longer
+ * than every regular wait between two polls, so that a poll is due at the alarm however often it was deferred.
  */
 const DEFERRED_MS = 6 * MINUTE_MS;
 

@@ -81,7 +81,7 @@ export class WorkLoop {
     return decision;
   }
 
-  /** Starts or joins a run of the loop, which ends when nothing is due. Returns its last decision. */
+  /** Runs the loop, or joins a run, until nothing is due. Returns the effect of the last applied event. */
   async runUntilIdle(): Promise<Decision | null> {
     let last: Decision | null;
     do last = await this.#start();

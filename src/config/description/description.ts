@@ -1,6 +1,9 @@
 import type { Variables } from "../variables.ts";
 
-/** A variable or a secret; `INDEX_DB` in the schema is a binding, and `connections.ts` reads `CONNECTIONS`. */
+/**
+ * Name of a variable or secret that has a description. `INDEX_DB` has none, because it is a binding and no
+ * variable; `CONNECTIONS` is added, because it is not read by the schema.
+ */
 export type VariableName = Exclude<keyof typeof Variables.shape, "INDEX_DB"> | "CONNECTIONS";
 
 /** The whole numbers that a variable takes. */
@@ -23,13 +26,15 @@ export interface VariableDescription {
   readonly without?: string;
   /** The words or the numbers that the variable takes, or its form in words. */
   readonly values: readonly string[] | NumberRange | string;
-  /** Further names, such as those of numbered secrets. */
+  /**
+   * Further names under which the same kind of value is read, such as `CONNECTIONS_2` beside `CONNECTIONS`.
+   */
   readonly aliases?: readonly string[];
   /** Effect of the variable, in Markdown, with links as in `docs`. */
   readonly meaning: string;
 }
 
-/** Descriptions of some of the variables. */
+/** Descriptions of some of the variables, by the name of the variable. */
 export type Descriptions = Readonly<Partial<Record<VariableName, VariableDescription>>>;
 
 /** Fields that the descriptions of all variables that are `true` or `false` have in common. */

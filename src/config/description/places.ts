@@ -1,7 +1,10 @@
 import { JURISDICTIONS, LOCATION_HINTS } from "../placement.ts";
 import { type Descriptions, FLAG } from "./description.ts";
 
-/** Descriptions of the variables about addresses: those of the relay, of its data, and those that it may call. */
+/**
+ * Descriptions of the variables about places: the public URL of the relay, the region in which its data is
+ * stored, and the addresses to which it may send requests.
+ */
 export const PLACE_VARIABLES = {
   PUBLIC_URL: {
     fallback: null,

@@ -12,7 +12,7 @@ export const VARIABLE_GROUPS = {
   secrets: SECRETS,
 };
 
-/** The description of every variable, by its name. A variable without one does not compile. */
+/** The description of every variable, by its name. The type requires one for each variable. */
 export const VARIABLE_DESCRIPTIONS: Readonly<Record<VariableName, VariableDescription>> = {
   ...TASK_VARIABLES,
   ...PLACE_VARIABLES,

@@ -13,9 +13,10 @@ import type { PollStep } from "./poll.ts";
 const CLEARANCE_MS = MAX_CALLBACK_TIMEOUT_MS + SECOND_MS;
 
 /**
- * Polls the job of a task that has failed at its deadline, because its success is news for the operator
- * (events/late-results.ts); record/late-job.ts plans the times. Null when no poll is planned, or when a refund
- * or an attempt of the callback is planned before the provider would have to answer.
+ * Polls the job of a task that has failed at its deadline, because the operator is told when the job has
+ * succeeded after all (events/late-results.ts); record/late-job.ts plans the times. Null when no poll is
+ * planned, or when a refund or an attempt of the callback is planned before the provider would have to
+ * answer.
  */
 export function askLateJob(record: TaskRecord, policy: Policy): Duty<PollStep> | null {
   if (!isTerminal(record) || record.upstream?.job == null) return null;

@@ -1,7 +1,10 @@
 import { isSettled, isTerminal, type TaskRecord } from "../record/task.ts";
 import type { Duty, EventStep } from "./duty.ts";
 
-/** Erases a settled task when its retention ends. */
+/**
+ * Returns the erasure of a task at the end of its retention; null while the task is open, or an attempt of
+ * its callback or its refund is still to be made.
+ */
 export function expire(record: TaskRecord): Duty<EventStep> | null {
   if (!isTerminal(record) || !isSettled(record)) return null;
   const { expiresAt } = record;

@@ -17,11 +17,15 @@ export interface OperatorNotice {
   readonly host: string | null;
   readonly kind: NoticeKind;
   /**
-   * Version of the task's record at the event that the message is about; for an event that readers of the task
-   * do not see, the time of the event (record/notice.ts).
+   * Identifies the message together with its kind: the version of the task's record at the event that the
+   * message is about or, for an event that readers of the task do not see, the time of the event in Unix
+   * milliseconds.
    */
   readonly version: number;
-  /** Further members of the message; null when it contains only the task. */
+  /**
+   * Members that this kind of message has besides the task, e.g. the output of a late success; null when it
+   * has none.
+   */
   readonly details: JsonObject | null;
   /** JSON text of the task as the operator may read it. */
   readonly task: string;
@@ -65,9 +69,10 @@ export function notify(record: TaskRecord, policy: Policy): Duty<NotifyStep> | n
 
 /**
  * Tells whether a call for which no client waits, e.g. a notice to the operator, could last until the next
- * planned refund or attempt of the callback and so delay it. An overdue call counts as starting at `version`,
- * which is never lower than the time of the task's last change. Without this, an overdue call could start right
- * after an interrupted attempt, although the next attempt follows sooner than the call may end.
+ * planned refund or attempt of the callback and so delay it. A call that is overdue counts as starting at the
+ * task's last change or later: the record's `version` is never lower than the time of that change in Unix
+ * milliseconds. Without this, an overdue call could start right after an interrupted attempt, although the
+ * next attempt follows sooner than the call may end.
  * @param plannedAt time for which the call is planned, in Unix milliseconds.
  * @param clearanceMs longest time that the call may take, in milliseconds.
  */

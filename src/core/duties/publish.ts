@@ -12,8 +12,8 @@ export interface PublishStep {
 }
 
 /**
- * Delay in milliseconds from the creation or last change of an open task to the first write of its row in
- * the index. A task that settles sooner is written only once.
+ * Delay in milliseconds from the creation or last change of an open task to the first write of its row in the
+ * index. A task that ends sooner, its callback included, is written only once.
  */
 const FIRST_ROW_DELAY_MS = 30 * SECOND_MS;
 /**

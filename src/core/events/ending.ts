@@ -17,7 +17,7 @@ export function cancel(record: TaskRecord | null, policy: Policy, now: number): 
   return changed(finishCanceled(record, policy, now));
 }
 
-/** Erases a settled task. */
+/** Erases a task that has ended, unless an attempt of its callback or its refund is still to be made. */
 export function erase(record: TaskRecord | null): Decision {
   if (record === null || record.status === "charging") return UNKNOWN_TASK;
   if (!isTerminal(record)) return conflict("task_open", record);

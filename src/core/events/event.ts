@@ -25,7 +25,10 @@ export type TaskEvent =
   | PublishEndedEvent
   | NoticeEndedEvent;
 
-/** Fields that all events have which a request to the API sends. */
+/**
+ * Field that three events of API requests share: those that register a task, report its start or result, or
+ * attach a job.
+ */
 interface Requested {
   /** Name of the API key of the request; null when the request is signed instead. */
   readonly keyName: string | null;
@@ -51,7 +54,7 @@ export interface RegisterEvent extends Requested {
   readonly chargeId: string | null;
 }
 
-/** Event of `POST /v1/events`, which reports news of a task. */
+/** Event of `POST /v1/events`, which reports the start or the result of a task. */
 export interface ReportEvent extends Requested {
   readonly type: "report";
   readonly id: string;
@@ -161,7 +164,7 @@ export type PollAnswer =
    * null when it names none.
    */
   | { readonly kind: "limited"; readonly retryAfterMs: number | null }
-  /** Answer of a provider that refuses the key. */
+  /** Answer of a provider that refuses the API key of the connection. */
   | { readonly kind: "unauthorized" }
   /**
    * Answer that was not understood: its HTTP status, and the state of the job that it names and the relay

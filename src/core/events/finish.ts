@@ -58,9 +58,9 @@ function upstreamTimesOf({ tracking }: OpenTask, { askedAt }: Policy): UpstreamT
 }
 
 /**
- * Ends a task with the upstream's news. When the result is too large to be stored, the task fails instead.
- * Refusing the result would leave the task open, because the sender of a hook or of the answer to a poll would
- * not send a smaller one.
+ * Ends a task with the result that the upstream has reported. When the result is too large to be stored, the
+ * task fails instead. Refusing the result would leave the task open, because the sender of a hook or of the
+ * answer to a poll would not send a smaller one.
  */
 export function finishFromNews(
   task: OpenTask,
@@ -78,8 +78,8 @@ export function finishFromNews(
 }
 
 /**
- * Ends a task with the upstream's news. The submitted parameters fill in output metadata that the news
- * lacks.
+ * Ends a task with the result that the upstream has reported. The parameters that were submitted to the
+ * upstream fill in output metadata that the result lacks.
  */
 function finishAsReported(
   task: OpenTask,

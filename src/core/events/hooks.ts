@@ -102,7 +102,11 @@ function withProvenJob(
   return withHooks([...earlier, { jobId: id, news }], attached, policy, now);
 }
 
-/** Applies hooks, as unverified ones, to a task whose job has just been attached. */
+/**
+ * Applies the hooks about a job that arrived before it was attached to the task. They count as unverified: one
+ * that claims the end of the job ends the task only where its provider cannot be polled, and otherwise causes
+ * a poll.
+ */
 function withHooks(
   hooks: readonly KeptHook[],
   attached: OpenTask,
@@ -144,8 +148,8 @@ export function applyHook(
 }
 
 /**
- * Applies the news of a hook to a task. Returns the same record when the hook repeats what is known, because
- * each write to the storage costs money.
+ * Applies to a task the state of the job that a hook reports. Returns the same record when the hook repeats
+ * what is known, because each write to the storage costs money.
  */
 function withNews(
   task: OpenTask,
@@ -195,7 +199,10 @@ function withKeptHook(
   return tracking === null || isKnown ? task : { ...task, tracking };
 }
 
-/** Returns what happened to a hook, for the log; undefined when its news was recorded. */
+/**
+ * Returns the effect of a hook for the log: `kept` when it is stored until a job is attached, `nudged` when
+ * it causes a poll; undefined when it says only that the job is queued or running.
+ */
 function noteOf({ tracking }: OpenTask, { status }: UpstreamNews): Note | undefined {
   if (status === "queued" || status === "processing") return undefined;
   return tracking.poll === null ? "kept" : "nudged";

@@ -73,8 +73,8 @@ export function register(
 }
 
 /**
- * Applies news of the upstream, which may create the task. The first terminal result wins; repeating the
- * same news changes nothing.
+ * Applies a report (`POST /v1/events`) that a task was started or has ended; such a report may also create
+ * the task. The first result stays: the same one again changes nothing, and another one is rejected.
  */
 export function report(
   record: TaskRecord | null,

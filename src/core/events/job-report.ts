@@ -64,8 +64,8 @@ export function reportOf(
 }
 
 /**
- * Returns the report to the Durable Object of the connection when news of the job has ended a task; null when
- * there is nothing to report.
+ * Returns the report to the Durable Object of the connection when a hook or a poll has ended a task; null
+ * when there is nothing to report.
  */
 function jobEnd(
   task: OpenTask,
@@ -104,15 +104,18 @@ function hasHookOf({ heard, hint, hookWaitMs }: PollPlan, { type }: TaskEvent): 
 
 type End = Extract<UpstreamNews, { readonly status: "completed" | "failed" }>;
 
-/** Returns the news of a job in an event of its upstream; null when there is none. */
+/**
+ * Returns the state of the job that a hook or the answer to a poll has reported; null for other events, and
+ * for an answer that states none.
+ */
 function newsOf(event: TaskEvent): UpstreamNews | null {
   if (event.type === "hook") return event.news;
   return event.type === "poll_ended" && event.answer.kind === "news" ? event.answer.news : null;
 }
 
 /**
- * Tells whether the time at which news of a job arrives says when the job ended. The time of a success without
- * output does not, because such news ends a task only after it has been repeated for ten minutes.
+ * Tells whether the time at which the end of a job was reported says when the job ended. For a success
+ * without output it does not, because that ends a task only after it has been reported for ten minutes.
  */
 function isEnd(news: UpstreamNews): news is End {
   return news.status === "completed" || news.status === "failed";

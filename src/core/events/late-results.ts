@@ -7,8 +7,8 @@ import type { TaskRecord, TerminalTask } from "../record/task.ts";
 import { isAbout, sameJob } from "../record/upstream.ts";
 
 /**
- * Tells whether news reports the success of a task that has failed at its deadline already. The task stays
- * failed.
+ * Tells whether a reported status is the success of a job, with or without output, whose task has failed at
+ * its deadline already. The task stays failed.
  */
 export function isLateSuccess(
   record: TaskRecord | null,
@@ -42,7 +42,10 @@ export function applyLateHook(
   return isPolled ? changed(hinted, "late_result") : unchanged(record, "late_result");
 }
 
-/** Applies the answer to a poll of a task that has failed at its deadline. */
+/**
+ * Applies the answer to a poll of the job of a task that has failed at its deadline. When the job has
+ * succeeded after all, the operator gets a notice; the task stays failed.
+ */
 export function endLatePoll(
   record: TaskRecord | null,
   { job, answer }: PollEndedEvent,

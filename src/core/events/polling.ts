@@ -57,8 +57,8 @@ function planFor({ job, answer }: PollEndedEvent, { upstream, tracking }: OpenTa
 }
 
 /**
- * Tells whether news ends the task. Success without output ends it only when the upstream has reported it for
- * ten minutes, because the output may follow.
+ * Tells whether the reported state of the job ends the task. Success without output ends it only when the
+ * upstream has reported it for ten minutes, because the output may follow.
  */
 function isEnd(news: UpstreamNews, { answer }: PollPlan, askedAt: number): news is UpstreamEnd {
   switch (news.status) {

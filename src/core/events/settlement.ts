@@ -8,7 +8,10 @@ import { isTerminal, nextVersion, type TaskRecord, type TerminalTask } from "../
 import { trackingOf } from "../record/tracking.ts";
 import { MINUTE_MS } from "../time.ts";
 
-/** Time after which a refund without confirmation is reported to the operator. */
+/**
+ * Time from the end of a task after which a refund without confirmation is reported to the operator, in
+ * milliseconds.
+ */
 const REFUND_DELAYED_MS = 5 * MINUTE_MS;
 
 /**

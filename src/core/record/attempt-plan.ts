@@ -34,8 +34,9 @@ export function automaticSeries(url: string): Callback {
 }
 
 /**
- * Starts the attempts of a callback that were on hold: the first one now, or after the first wait of the
- * configured schedule. A callback that is not on hold is returned unchanged.
+ * Starts the automatic attempts of a callback in the state `held`, once no refund has to come first: the
+ * first attempt starts now, or after the first wait of the configured schedule. A callback in another state
+ * is returned unchanged.
  */
 export function release(callback: Callback, policy: Policy, now: number): Callback {
   return callback.state.kind === "held" ? begin(callback, policy, now) : callback;
@@ -59,8 +60,8 @@ export function orderedSeries(
 }
 
 /**
- * Applies a redelivery to a callback whose next attempt waits while the relay is paused: no further series
- * starts, and the attempt that waits goes to `url`. Returns the same callback when nothing changes.
+ * Applies a redelivery to a callback whose next attempt waits while the relay is paused: no further series of
+ * attempts starts, and the attempt that waits goes to `url`. Returns the same callback when nothing changes.
  */
 export function joinedOrder(callback: Callback, url: string, order: RedeliveryOrder): Callback {
   const isSame = url === callback.url && order.idempotencyKey === null;
@@ -135,7 +136,10 @@ export function closeAttempt(
   return afterFailure(ended, attempt, policy);
 }
 
-/** Returns the number of attempts of the present series of a callback. */
+/**
+ * Returns the number of attempts that the present series of a callback (the automatic ones, or those of one
+ * redelivery) may have, including those already made.
+ */
 export function totalAttempts({ series }: Callback, policy: Policy): number {
   return series.ordered ?? policy.scheduleMs.length;
 }

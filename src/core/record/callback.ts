@@ -57,7 +57,7 @@ export type CallbackState =
   | { readonly kind: "delivered" }
   | { readonly kind: "failed" };
 
-/** Times of one attempt, in Unix milliseconds. */
+/** Time for which an attempt was planned, and time at which it started, in Unix milliseconds. */
 interface AttemptTimes {
   /**
    * Time for which the attempt was planned; null when an earlier release has recorded the attempt without it.
@@ -79,15 +79,17 @@ export interface Attempt extends AttemptTimes {
   /** Code of the error that Cloudflare answered in place of the receiver, e.g. 1003; null for none. */
   readonly cloudflareError: number | null;
   /**
-   * Cause of the outcome `unreachable` for an attempt that was addressed to a listener (a program that receives
-   * callbacks over a WebSocket and passes them on); null for all other attempts.
+   * Cause of the outcome `unreachable` for an attempt that was addressed to a listener (a program that
+   * receives callbacks over a WebSocket and passes them on); null for all other attempts, also over HTTP,
+   * where `causeOf` derives the cause from the HTTP status.
    */
   readonly cause: UnreachableCause | null;
   /** Headers of the receiver's answer; null when there was no answer, or none of these headers. */
   readonly answer: AnswerHeaders | null;
   /**
-   * Digest of the headers that were sent, which tells whether headers that are computed again are the same;
-   * null when nothing was sent, when a crash cut the attempt off, or when the build did not store the digest.
+   * Digest of the headers that were sent. It tells whether a request that is computed again later, to show it
+   * to a reader, has the same headers. Null when nothing was sent, when a crash cut the attempt off, or when
+   * a release that did not store the digest made the attempt.
    */
   readonly sentDigest: string | null;
   /** Name of the API key that ordered the series of this attempt; null for an automatic attempt. */
@@ -115,8 +117,9 @@ export interface AnswerHeaders {
 }
 
 /**
- * Returns the result of an attempt that got no answer. @param cause of the outcome `unreachable`, when the
- * callback was addressed to a listener; null otherwise.
+ * Returns the result of an attempt to which no receiver answered.
+ * @param cause why a listener (a program that receives callbacks over a WebSocket) was unreachable; null for
+ * attempts over HTTP, because a failed `fetch` does not tell the reason.
  */
 export function unansweredAttempt(
   outcome: Outcome,

@@ -5,9 +5,12 @@ import { HOUR_MS, SECOND_MS } from "../time.ts";
  * jobs lose weight over time, so that the histogram adapts when an upstream becomes faster or slower.
  */
 export interface Durations {
-  /** Number of the first bin that is listed. */
+  /** Number of the bin to which the first entry of `weights` belongs. */
   readonly firstBin: number;
-  /** Weight of each bin from `firstBin` on. */
+  /**
+   * Weights of the bins from `firstBin` on: the number of jobs in each, of which older ones count less than
+   * 1.
+   */
   readonly weights: readonly number[];
 }
 
@@ -27,8 +30,8 @@ const SHORTEST_MS = SECOND_MS;
 const LONGEST_MS = 72 * HOUR_MS;
 const BIN_RATIO = 1.1;
 /**
- * Largest ratio of the longest to the shortest duration over which the weight of one job is spread. A wider
- * range is shortened at its lower end.
+ * Largest ratio of the longest to the shortest duration that a job is counted with, when its exact duration
+ * is unknown. The lower limit of a wider range is raised.
  */
 const WIDEST_RATIO = 8;
 /** Sum of the weights of all bins at which every weight is halved, so that older jobs count less. */
@@ -43,7 +46,7 @@ const FEWEST_JOBS = 10;
  */
 export const LEVELS = Array.from({ length: 10 }, (_, index) => 0.08 + (index * (0.95 - 0.08)) / 9);
 
-/** Returns the weight of all jobs in a histogram. */
+/** Returns the sum of the weights of all bins: the number of jobs, of which older ones count less than 1. */
 export function weightOf({ weights }: Durations): number {
   return weights.reduce((sum, weight) => sum + weight, 0);
 }
@@ -87,7 +90,10 @@ function quantile(durations: Durations, rank: number): number {
   return Math.round(SHORTEST_MS * BIN_RATIO ** (durations.firstBin + durations.weights.length));
 }
 
-/** Returns the bin of a duration in milliseconds; the first one for shorter durations, also negative ones. */
+/**
+ * Returns the number of the bin of the histogram that contains a duration in milliseconds; bin 0 also for
+ * durations below one second and negative ones.
+ */
 function binOf(ms: number): number {
   return Math.floor(Math.log(Math.max(ms, SHORTEST_MS) / SHORTEST_MS) / Math.log(BIN_RATIO));
 }

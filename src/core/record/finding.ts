@@ -16,7 +16,10 @@ export type FoundBy = (typeof FOUND_BY)[number];
 
 export const FOUND_BY = ["hook", "poll", "report"] as const;
 
-/** News from the upstream, or a reported event; a completion may state the time at which the job ended. */
+/**
+ * The fields of a reported result that `findingOf` reads; a completion may state the time at which the job
+ * ended.
+ */
 type Ended = { readonly status: string; readonly completedAt?: number | null };
 
 /**

@@ -4,11 +4,13 @@
  * task has had no such request, or when the request had no key.
  */
 export interface KeyNames {
-  /** Key with which the task was registered. */
+  /** Name of the key with which the task was registered. */
   readonly registeredBy: string | null;
-  /** Key with which the job of the upstream was attached. */
+  /** Name of the key with which the job of the upstream was attached. */
   readonly attachedBy: string | null;
-  /** Key with which the latest event was reported; null also for an event that is signed instead. */
+  /**
+   * Name of the key with which the latest event was reported; null also for an event that is signed instead.
+   */
   readonly reportedBy: string | null;
 }
 

@@ -4,7 +4,7 @@ import { ratioIn, resolutionIn } from "./pixels.ts";
 /** A metadata field of the callback body, and the parameters of submit calls that set it. */
 interface Field {
   readonly field: string;
-  /** Names of the parameter, in order of preference. */
+  /** Names that the parameter has in the submit calls of different providers, in order of preference. */
   readonly names: readonly string[];
   /**
    * Converts the parameter to the value of the field; null when the parameter leaves the choice to the

@@ -9,11 +9,15 @@ import { planRetry, type Retry } from "./credits.ts";
 export interface Notice extends Retry {
   readonly kind: NoticeKind;
   /**
-   * Version of the task's record at the event that the notice is about; for an event that readers of the task
-   * do not see, the time of the event in Unix milliseconds. Identifies the notice together with its kind.
+   * Identifies the notice together with its kind: the version of the task's record at the event that the
+   * notice is about or, for an event that readers of the task do not see, the time of the event in Unix
+   * milliseconds.
    */
   readonly version: number;
-  /** Further members of the message; null when it contains only the task. */
+  /**
+   * Members that this kind of message has besides the task, e.g. the output of a late success; null when it
+   * has none.
+   */
   readonly details: JsonObject | null;
 }
 

@@ -83,9 +83,12 @@ export interface UpstreamAnswer {
   readonly kind: (typeof ANSWER_KINDS)[number];
   /** Time of the first answer of this kind, in Unix milliseconds. */
   readonly since: number;
-  /** HTTP status of the first answer that was not understood; null for other kinds. */
+  /** HTTP status of the first answer of the kind `unclear` (not understood); null for other kinds. */
   readonly statusCode: number | null;
-  /** State that the first answer of this kind named and the relay does not know; null when none. */
+  /**
+   * State of the job that the first answer of the kind `unclear` names and the relay does not know; null when
+   * it names none, and for other kinds.
+   */
   readonly word: string | null;
 }
 

@@ -6,8 +6,8 @@ export interface Publication {
   /** Version of the task's record in the row that was written last; 0 when no row was written. */
   readonly version: number;
   /**
-   * Time since when the row in the index has been older than the task, in Unix milliseconds, from which the
-   * times of the next writes are computed. 0 when the index has the present version.
+   * Time at which the row in the index became older than the task, in Unix milliseconds; the times of the
+   * next writes are computed from it. 0 when the index has the present version.
    */
   readonly retryAt: number;
   /**

@@ -59,7 +59,8 @@ export function retryAfter({ publication, version }: TaskRecord, triedAt: number
 
 /**
  * Returns the time at which the row of a task is deleted from the index, in Unix milliseconds; `Infinity`
- * until the task is settled. The row of a task whose callback failed stays as long as the task itself.
+ * while the task is open or an attempt of its callback or a refund is left to make. The row of a task whose
+ * callback failed stays as long as the task itself.
  */
 export function rowExpiresAt(record: CreatedTask, { indexRetentionMs }: Policy): number {
   if (!isTerminal(record) || !isSettled(record)) return Infinity;

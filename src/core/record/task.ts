@@ -17,7 +17,7 @@ import type { Failure, Upstream, UpstreamTimes, Usage } from "./upstream.ts";
  */
 export type TaskRecord = ChargingTask | CreatedTask;
 
-/** A task that readers can see: it has no price, or the ledger has answered the charge of the price. */
+/** A task that readers can see: it has no price, or the ledger has accepted the charge of the price. */
 export type CreatedTask = OpenTask | TerminalTask;
 
 /** A task whose price is being charged. Until the ledger answers, readers do not see the task. */
@@ -72,11 +72,11 @@ export interface TerminalTask extends TaskBase {
   readonly usage: Usage | null;
   /** Notices (messages to the operator) that have not arrived yet. */
   readonly notices: readonly Notice[];
-  /** News of the job from after the task had failed at its deadline; null while there is none. */
+  /** What became known about the job after the task had failed at its deadline; null while nothing has. */
   readonly late: LateJob | null;
   /**
-   * End of the retention in Unix milliseconds, at which a settled task is erased. Every change starts the
-   * retention again.
+   * End of the retention in Unix milliseconds, at which the task is erased if no attempt of its callback and
+   * no refund is left to make. Every change of the callback or the refund starts the retention again.
    */
   readonly expiresAt: number;
 }

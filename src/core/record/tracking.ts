@@ -19,7 +19,10 @@ export interface Tracking {
   readonly keptHooks: readonly KeptHook[];
   /** States that the deadline has been extended, which happens at most once. */
   readonly isExtended: boolean;
-  /** Kinds of notices about polls that this task has caused already, because each is sent once for a task. */
+  /**
+   * Kinds of notices about the answers to polls that were made for this task already; each kind is made at
+   * most once.
+   */
   readonly told: readonly NoticeKind[];
   /** Hooks that came to a valid hook URL of the task and were refused: the first three for each reason. */
   readonly refusedHooks: readonly RefusedHook[];
@@ -52,8 +55,9 @@ const MAX_KEPT_BYTES = 8192;
 const MAX_REFUSED = 3;
 
 /**
- * Returns the tracking of a task that becomes open at `now`. No poll is planned while no job is attached. The
- * only jobs that are attached at this time are simulated ones of the sandbox, so no hook is expected.
+ * Returns the tracking (plan of polls and stored hooks) of a task that becomes open at `now`. No poll is
+ * planned while no job is attached. The only jobs that are attached at this time are simulated ones of the
+ * sandbox, so no hook is expected.
  */
 export function trackingOf(upstream: Upstream | null, policy: Policy, now: number): Tracking {
   const limits = upstream?.job == null ? undefined : policy.polls.get(upstream.connection);
@@ -74,7 +78,8 @@ export function keepHook(tracking: Tracking, hook: KeptHook): Tracking | null {
 }
 
 /**
- * Stores that a hook was refused; returns the same tracking when three with this reason are stored already.
+ * Stores that a hook was refused; changes nothing when three hooks refused for this reason are stored
+ * already.
  */
 export function noteRefusedHook(tracking: Tracking, reason: HookRefusal, now: number): Tracking {
   const { refusedHooks } = tracking;
@@ -83,8 +88,8 @@ export function noteRefusedHook(tracking: Tracking, reason: HookRefusal, now: nu
 }
 
 /**
- * Returns the ids of the jobs that the stored hooks name, each once, in the order of its oldest hook that is
- * still stored.
+ * Returns the ids of the jobs that hooks have named and that are not attached to the task, from the hooks
+ * stored with it: each id once, in the order of its oldest hook that is still stored.
  */
 export function keptJobIds({ keptHooks }: Tracking): readonly string[] {
   return [...new Set(keptHooks.flatMap(({ jobId }) => jobId ?? []))];
@@ -103,7 +108,10 @@ export function keptJobToAsk(task: OpenTask, policy: Policy): Job | null {
   return id === undefined ? null : { id, endpoint: null };
 }
 
-/** Removes the stored hooks that name a job. */
+/**
+ * Removes the stored hooks that name this job, because a poll has not confirmed that the job belongs to the
+ * task.
+ */
 export function withoutKeptJob(tracking: Tracking, { id }: Job): Tracking {
   return { ...tracking, keptHooks: tracking.keptHooks.filter(({ jobId }) => jobId !== id) };
 }

@@ -67,21 +67,24 @@ export type UpstreamResult =
  */
 export type Usage = Readonly<Record<string, number>>;
 
-/** News about a job, from a hook or a poll. */
+/**
+ * State of a job as a hook or the answer to a poll reports it (in names: news), with the result when the job
+ * has ended.
+ */
 export type UpstreamNews =
   | { readonly status: "queued" | "processing" }
-  /** News of a success without any output. */
+  /** Report of a job that has succeeded without any output. */
   | ({ readonly status: "no_output" } & Used)
   | (Extract<UpstreamResult, { readonly status: "completed" }> & Used)
   | (UpstreamFailure & Used);
 
-/** Member that news of the end of a job has in addition to the result. */
+/** Field that the report of a job's end has besides the result. */
 interface Used {
   /** Consumption or cost of the job; absent when the upstream does not state it. */
   readonly usage?: Usage;
 }
 
-/** News that can end a task. */
+/** Report of a job that has ended, which can end the task. */
 export type UpstreamEnd = Extract<
   UpstreamNews,
   { readonly status: "completed" | "failed" | "no_output" }
@@ -93,7 +96,10 @@ export interface UpstreamFailure {
   readonly failure: Failure;
 }
 
-/** The kind of a failure, as `GET` shows it. */
+/**
+ * Member `failure` of a failed task in the answer of `GET /v1/tasks/{id}`: the kind of the failure, and
+ * whether another try may succeed.
+ */
 export interface Failure {
   readonly category: FailureCategory;
   /** States that the same task may succeed if it is submitted again. */

@@ -67,9 +67,9 @@ export interface IndexRow {
    */
   readonly settledMs: number | null;
   /**
-   * Time by which the next change of the task is expected, in Unix milliseconds; null when the task is
-   * settled. The change may be due to the deadline, the next try of the refund, the next attempt of the
-   * callback, or the end of the running attempt.
+   * Time by which the next change of the task is expected, in Unix milliseconds: the deadline, the next try
+   * of the refund, the next attempt of the callback, or the end of the running attempt. Null when the task
+   * has ended and no attempt and no refund is left to make.
    */
   readonly dueAt: number | null;
   /**

@@ -1,5 +1,11 @@
-/** Kind of reader with a key. Only the operator sees the upstream and the answers of receivers. */
+/**
+ * Kind of an authenticated reader of a task. Only the operator sees the upstream and the answers of
+ * receivers; every other caller sees the task as an `account` does.
+ */
 export type Reader = "operator" | "account";
 
-/** Kind of reader of a task. Whoever has only its status link sees the result, and whether the callback was sent. */
+/**
+ * Kind of any reader of a task. `link` is a reader without a key, who has the task's status link (a URL with
+ * a token) and sees only the result and the status of the callback.
+ */
 export type TaskReader = Reader | "link";

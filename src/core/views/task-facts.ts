@@ -7,8 +7,9 @@ import type { UpstreamTimes } from "../record/upstream.ts";
 import type { Reader } from "./reader.ts";
 
 /**
- * Facts of a task that its view leaves out: times to the millisecond, and the values from which the requests
- * of the callback are computed. Times (`…At`) are Unix milliseconds, and null where nothing is stored.
+ * Facts of a task that `GET /v1/tasks/{id}` does not show: times to the millisecond, and the values from
+ * which the requests of the callback are computed. Times (`…At`) are Unix milliseconds, and null where
+ * nothing is stored.
  */
 export interface TaskFacts {
   readonly createdAt: number;
@@ -46,7 +47,7 @@ export interface CallbackFacts {
   readonly series: { readonly number: number; readonly total: number; readonly started: number };
 }
 
-/** Facts of one attempt. */
+/** One attempt of the callback: its times, and what is needed to compute its request again. */
 export interface AttemptFacts extends Pick<
   Attempt,
   "number" | "series" | "dueAt" | "startedAt" | "sentDigest"

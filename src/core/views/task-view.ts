@@ -43,7 +43,10 @@ export function taskView(
   return appendMembers(head(record), extras);
 }
 
-/** Writes the task as its status link shows it: the members of the callback body, and whether it was sent. */
+/**
+ * Writes the task as its status link (a URL with a token) shows it: the members of the callback body, and the
+ * status of the callback.
+ */
 function reducedView(record: TaskRecord, callback: { readonly status: string } | null): string {
   const shown = callback && { status: callback.status };
   return appendMembers(head(record), JSON.stringify({ callback: shown }));
