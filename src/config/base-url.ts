@@ -73,7 +73,7 @@ function objectionTo(text: string, policy: UrlPolicy): string | null {
   const verdict = checkCallbackUrl(text, policy);
   if (!verdict.ok) return verdict.error;
   if (AFTER_PATH.test(text)) return "must not contain a query or fragment";
-  // The base URL that clients of OpenAI's API use.
+  // Clients of OpenAI's API take a base URL that ends in /v1, so people enter the same one here.
   if (/\/v1\/?$/.test(verdict.value.pathname)) return "must not end in /v1, which the relay adds,";
   return verdict.value.protocol === "https:" || isLoopback(verdict.value)
     ? null

@@ -2,7 +2,8 @@ import * as z from "zod/mini";
 import type { JsonObject } from "../core/json.ts";
 import { FAILURE_CATEGORIES } from "../core/record/upstream.ts";
 
-// Schemas of the news about a job, as it is stored with a task. Objects are loose, as in record-schema.ts.
+// Schemas of the reported state of a job (news), as it is stored with a task. Objects are loose, as in
+// record-schema.ts.
 export const Json = z.custom<JsonObject>((value) => typeof value === "object" && value !== null);
 
 export const Failure = z.looseObject({

@@ -12,7 +12,7 @@ export type OutsideEvent = WithoutCaller<AttributedEvent>;
 
 type WithoutCaller<Event> = Event extends unknown ? Omit<Event, "keyName" | "orderedBy"> : never;
 
-/** An event of a request, with its caller. */
+/** An event that a request to the API causes, with its caller. */
 export type AttributedEvent = Extract<
   TaskEvent,
   { readonly type: "register" | "report" | "attach" | "redeliver" | "cancel" | "erase" }

@@ -194,8 +194,8 @@ export class WorkLoop {
 
   async #send(delivery: Delivery): Promise<Decision> {
     const { number } = delivery;
-    // An open attempt of an earlier instance may have arrived or not. The attempt counts as sent and is not
-    // repeated.
+    // An earlier instance of the object may have sent this attempt before it ended. The attempt is not sent
+    // again and gets the outcome `interrupted`.
     const isOwn = this.#ownAttempt === number;
     this.#ownAttempt = null;
     const result = isOwn ? await this.#platform.send(delivery) : unansweredAttempt("interrupted");

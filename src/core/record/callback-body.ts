@@ -9,7 +9,10 @@ export interface Identity {
   readonly createdAt: number;
 }
 
-/** Metadata fields of the wire contract, in their order. Other metadata fields follow as received. */
+/**
+ * Metadata fields that the documented format of the callback body names, in its order. Other metadata fields
+ * follow as received.
+ */
 const METADATA_FIELDS = [
   "seed",
   "ratio",
@@ -19,7 +22,7 @@ const METADATA_FIELDS = [
   "framespersecond",
 ] as const;
 
-/** Writes the callback body as JSON text: exactly the fields of the wire contract, in its order. */
+/** Writes the callback body as JSON text: exactly the fields of the documented format, in its order. */
 export function callbackBody(task: Identity, result: UpstreamResult, now: number): string {
   const head = {
     id: task.id,

@@ -59,8 +59,8 @@ export function nextPollTime(cadence: Cadence, after: number): number {
 export function previousPollTime(cadence: Cadence, askedAt: number): number {
   const { attachedAt, gapMs } = cadence;
   const longestMs = Math.max(LATE_WAIT_MS * (1 + JITTER), gapMs);
-  // From this age on, no wait is longer than `longestMs`: the first ages, which the gap may have moved, are
-  // over.
+  // From this age on, no wait is longer than `longestMs`, so the search begins only three such waits before
+  // `askedAt`. At lower ages the first polls are planned, and waits between them may be longer.
   const regularMs = HOUR_MS + 2 * (firstAges(cadence).at(-1) ?? 0) + 10 * gapMs;
   let previous = Math.max(attachedAt, Math.floor(askedAt - 3 * longestMs));
   if (previous < attachedAt + regularMs) previous = attachedAt;

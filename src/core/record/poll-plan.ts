@@ -209,7 +209,7 @@ export function hint(
   const { hint: known, notBefore } = plan;
   const isAskedSoon = known !== null && Math.max(known.at + HINT_WAIT_MS, notBefore) > now;
   if (isAskedSoon) return plan;
-  // A poll that has begun may have been answered before the job ended.
+  // A poll under way does not count, because it may have been answered before the job ended.
   return { ...plan, hint: { at: Math.max(now, polledAt + 1), status } };
 }
 
