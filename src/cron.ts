@@ -23,7 +23,7 @@ import { wakeOverdue } from "./wake-overdue.ts";
 /** Time in milliseconds from one cron trigger to the next (wrangler.toml). */
 const PERIOD_MS = 10 * MINUTE_MS;
 
-/** Input of the work that the cron trigger starts. */
+/** Values that every step of the work in one cron trigger needs. */
 interface Job {
   readonly env: Env;
   readonly shards: Shards;
@@ -47,7 +47,10 @@ interface Step {
   readonly name: string;
   /** Longest time of the step in all databases together, in milliseconds. */
   readonly maxMs: number;
-  /** Largest number of rounds of queries, e.g. deletions of a page of rows, in all databases together. */
+  /**
+   * Largest number of rounds in all databases together. A round is a group of queries that are made together,
+   * e.g. the deletion of one page of rows.
+   */
   readonly maxRounds: number;
   readonly run: (db: D1Database, job: Job, budget: TimeBudget) => Promise<Counts>;
 }

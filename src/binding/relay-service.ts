@@ -62,7 +62,10 @@ export interface RegisteredTask extends Task {
   readonly hook_url?: string;
   readonly hook_parameter?: string;
   readonly id_parameter?: string;
-  /** Status link of the task; absent while `PUBLIC_URL` is not set, because a call has no origin. */
+  /**
+   * Link to the task's status page; absent while `PUBLIC_URL` is not set, because a call over a service
+   * binding names no host from which the link could be made.
+   */
   readonly status_url?: string;
 }
 
@@ -155,10 +158,16 @@ export interface RelayService {
   read(id: string, options?: { readonly wait?: number }): Promise<Answer<{ readonly task: Task }>>;
   /** Lists tasks from the index, newest first: one page. */
   list(query?: TaskQuery): Promise<Answer<TaskList>>;
-  /** Sends a settled callback again. */
+  /**
+   * Orders new attempts of the callback of a task. Refused while the task has no result (`task_open`), and
+   * while earlier attempts or a refund are under way (`series_running`).
+   */
   redeliver(id: string, order?: Redelivery, options?: Repeatable): Promise<Changed<Task>>;
   /** Cancels an open task: it fails with the code `canceled` and is refunded. */
   cancel(id: string): Promise<Answer<{ readonly task: Task }>>;
-  /** Erases a settled task. */
+  /**
+   * Erases a task. Refused while it has no result (`task_open`), and while attempts of its callback or a
+   * refund are under way (`series_running`).
+   */
   erase(id: string): Promise<Answer<object>>;
 }

@@ -23,7 +23,10 @@ interface Arguments {
 /** Answer of a route, or the problem with which it refused the call. */
 export type Outcome = { readonly ok: true; readonly response: Response } | Refused;
 
-/** The role of another Worker of the same Cloudflare account, which could also change the relay itself. */
+/**
+ * Caller as which the routes treat another Worker of the same Cloudflare account: an operator with all
+ * permissions, because that Worker could also change the relay itself.
+ */
 const CALLER: Caller = { kind: "operator", role: "all", key: "binding" };
 
 /**
@@ -52,7 +55,10 @@ export async function runRoute(route: ProtectedRoute, args: Arguments, env: Env)
   }
 }
 
-/** Builds a request that carries the arguments. */
+/**
+ * Builds the HTTP request in which the route reads the arguments of the call. It is never sent; its path is
+ * always `/`.
+ */
 function requestOf({ query = {}, body, idempotencyKey }: Arguments, origin: string): Request {
   const url = new URL("/", origin);
   for (const [name, value] of Object.entries(query)) {

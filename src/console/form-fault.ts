@@ -24,8 +24,9 @@ interface RefusableForm {
 }
 
 /**
- * Gives an order. If the relay refuses the order with 400, 409 or 429, answers with the page of the form, which
- * keeps what was typed and shows each fault beside its field.
+ * Makes the change that a form asks for. If the relay refuses the change with 400, 409 or 429, answers with
+ * the form's page, which keeps what was typed and shows each fault beside its field.
+ * @param act makes the change and returns the answer to the browser.
  * @param show answers with the page of the form.
  * @throws Problem for every other refusal, e.g. `forbidden`, and when the page of the form cannot be shown.
  */

@@ -56,7 +56,10 @@ const SERVER_FAULT: Cause = {
   text: "The receiver's own code or its proxy fails. Its log has the error.",
 };
 
-/** Returns the likely cause of a kind of failure. */
+/**
+ * Returns the likely cause of callback attempts that failed with this outcome and HTTP status: a text for a
+ * person, with advice on where to look, and its rank.
+ */
 export function causeOf({ outcome, status_code: code }: FailureKind): Cause {
   const known = BY_OUTCOME[outcome ?? ""];
   if (known !== undefined) return known;

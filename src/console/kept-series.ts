@@ -8,24 +8,34 @@ import type { Series } from "./overview.ts";
 export interface Range {
   /** Name of the range: `24 h`. */
   readonly title: string;
-  /** Length of its steps in seconds, by the name that the API gives it. */
+  /**
+   * Length of the hours or days into which the range is divided, in seconds, as the parameter `step` of the
+   * API names it.
+   */
   readonly step: "3600" | "86400";
-  /** Number of its steps, of which the last is the present one. */
+  /** Number of hours or days in the range, of which the last is the present one. */
   readonly steps: number;
 }
 
 interface Kept {
   readonly counts: Series;
-  /** Time in Unix milliseconds of the hourly count that the series is read from; null before the first count. */
+  /**
+   * Time of the last count by the cron trigger when these counts were read, in Unix milliseconds; null before
+   * the first count.
+   */
   readonly countedAt: number | null;
 }
 
-/** Latest series of each range, kept for each `env` object of the Worker. Only operators are shown them. */
+/**
+ * Counts of each time range as last read, by hour or day, for each `env` object of the Worker. Only operators
+ * are shown them.
+ */
 const kept = new WeakMap<Env, Map<Range, Kept>>();
 
 /**
- * Reads the series of a range up to the end of the present step. The series is kept in memory, because a long
- * range may have many rows. It is read again after the cron trigger has counted, and when a new step begins.
+ * Returns the counts of a time range by hour or day, up to the end of the present hour or day. They are kept
+ * in memory, because a long range may have many rows, and are read again after the cron trigger has counted,
+ * and when a new hour or day begins.
  */
 export async function keptSeries(env: Env, shards: Shards, range: Range): Promise<Series> {
   const { countedAt } = await recentCounts(env, shards, Date.now());

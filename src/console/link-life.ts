@@ -3,7 +3,10 @@ import type { Connection } from "../providers/provider.ts";
 /** Time until which the links of a result can be opened, in Unix milliseconds. */
 export interface LinkEnd {
   readonly at: number;
-  /** States that links may live longer, because the operator can choose that at the provider. */
+  /**
+   * States that links may work longer than until `at`, because the operator can set a longer time at the
+   * provider.
+   */
   readonly isLeast: boolean;
 }
 

@@ -3,7 +3,7 @@ import type { series } from "../api/search/read-series.ts";
 import { ratio } from "../api/search/count-views.ts";
 import { BOUNDS_MS, quantile } from "../index-db/buckets.ts";
 
-/** A problem of the relay at present. */
+/** A present problem of the relay as `GET /v1/problems` lists it, e.g. a host at which callbacks fail. */
 export type PresentProblem = Awaited<ReturnType<typeof presentProblems>>["data"][number];
 /** Counts and latencies of the tasks created in each hour or day. */
 export type Series = Awaited<ReturnType<typeof series>>;
@@ -24,7 +24,7 @@ export const ANY_TASK = {
   until: null,
 } as const;
 
-/** Sums of all steps of a series. */
+/** Sums and latencies over all hours or days of a time range. */
 export interface Totals {
   readonly tasks: number;
   readonly delivered: number;
@@ -42,7 +42,7 @@ export interface Totals {
   } | null;
 }
 
-/** Adds up the steps of a series. */
+/** Adds up the counts of all hours or days of a time range. */
 export function totalsOf(steps: readonly Step[]): Totals {
   const sum = (of: (step: Step) => number) => steps.reduce((total, step) => total + of(step), 0);
   const delivered = sum(({ callbacks }) => callbacks.delivered);
@@ -84,9 +84,9 @@ export interface HeatCell {
 }
 
 /**
- * Returns the cells of the heatmap in which a task lies: one column for each step, one row for each bound, the
- * fastest first. A shade grows with the logarithm of the number of tasks, so that single slow tasks can be
- * seen.
+ * Returns the cells of the heatmap in which a task lies: one column for each hour or day, one row for each
+ * upper bound of the latency, the fastest first. A shade grows with the logarithm of the number of tasks, so
+ * that single slow tasks can be seen.
  */
 export function heatCells(steps: readonly Step[]): readonly HeatCell[] {
   const cells = steps.flatMap(({ latency }, column) =>

@@ -33,7 +33,9 @@ export interface FormVisit<P = Params> extends ViewerVisit<P> {
   readonly form: URLSearchParams;
 }
 
-/** A page of the console, or a change that its forms order. */
+/**
+ * Handler of one method and path of the console: of a page (GET) or of a form that changes something (POST).
+ */
 export interface Page {
   readonly method: "GET" | "POST";
   readonly path: string;

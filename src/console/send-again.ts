@@ -34,16 +34,19 @@ export function reasonsText(counts: Readonly<Record<string, number>>): string {
 export interface Run {
   readonly id: string;
   readonly pace: number;
-  /** Number of tasks that were counted before the run started. */
+  /** Number of tasks in the run, as counted before it started. */
   readonly total: number;
   readonly started: number;
   readonly skipped: Readonly<Record<string, number>>;
-  /** Cursor after which the run continues in the list of tasks; empty at its beginning. */
+  /**
+   * Cursor of the next page of tasks whose callbacks are to be ordered; empty before the first page and after
+   * the last.
+   */
   readonly cursor: string;
   readonly isDone: boolean;
   /**
-   * Seconds for which the run waits because its last order was refused for the moment; 0 when it does not
-   * wait.
+   * Seconds to wait before the next order, because the relay has refused the last one for the moment, e.g. by
+   * a rate limit; 0 for none.
    */
   readonly waitS: number;
 }
@@ -116,9 +119,9 @@ export function newRun(id: string, total: number): Run {
 }
 
 /**
- * Returns the state of a run (sending many callbacks again) after one of its steps. Tasks whose redelivery this
- * step had ordered already count as sent: the browser has submitted the same form before, but did not receive
- * the answer.
+ * Returns the state of a run (sending many callbacks again) after one of its steps. Callbacks that the relay
+ * reports as ordered before by this same step are added to those sent: the browser submitted the step twice,
+ * because the first answer did not reach it.
  */
 export function advanced(run: Run, page: Awaited<ReturnType<typeof redeliverPage>>): Run {
   const { already_ordered: repeated = 0, ...reasons } = page.skipped_because;

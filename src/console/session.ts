@@ -12,7 +12,7 @@ import { accessUserOf } from "./access.ts";
 import { cookieHeader, cookieOf } from "./cookie.ts";
 import { newSessionId, type Session, sessionIn, sessionText } from "./session-text.ts";
 
-/** Longest time between two requests of a session. */
+/** Time in milliseconds without a request after which a session ends. */
 const IDLE_MS = HOUR_MS;
 /** Longest time from the login to the end of a session. */
 const MAX_AGE_MS = 12 * HOUR_MS;
@@ -100,7 +100,7 @@ function isCurrent(session: Session, now: number): boolean {
   return now - session.renewedAt < IDLE_MS && now < endOf(session);
 }
 
-/** Returns the time at which a session ends in any case, in Unix milliseconds. */
+/** Returns the latest time at which a session ends, however active its user is, in Unix milliseconds. */
 function endOf({ startedAt }: Session): number {
   return startedAt + MAX_AGE_MS;
 }

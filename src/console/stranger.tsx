@@ -55,7 +55,8 @@ function isFromElsewhere(request: Request): boolean {
 }
 
 /**
- * Answers with a page that reloads itself: the second request comes from the same site and so has the cookie.
+ * Answers with a page that reloads itself: for the second request the browser regards the relay as the site
+ * that made it, and so sends the session cookie.
  */
 function bounce(request: Request, path: string): Promise<Response> {
   const page = (

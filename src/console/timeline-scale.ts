@@ -4,30 +4,43 @@ import { durationText } from "./format.ts";
 export const WIDTH = 1000;
 const LEFT = 8;
 const RIGHT = 992;
-/** Width of a break, at which the axis leaves time out: between two stretches of time or inside one. */
+/**
+ * Width of a pause of more than a second between two sections of the time axis, which is not drawn to scale.
+ * A shortened pause inside a section is wider.
+ */
 const BREAK = 74;
-/** Smallest width of an attempt, so that one of a few milliseconds can be seen. */
+/** Smallest width of an attempt in the drawing, so that one of a few milliseconds can be seen. */
 export const MIN_BAR = 7;
-/** Fraction of a stretch's time that its longest gap must take at least to be drawn shorter than it is. */
+/**
+ * Fraction of a section's time that its longest pause without an event must take to be drawn shorter than to
+ * scale.
+ */
 const LONG_GAP = 0.8;
-/** Smallest fraction of a stretch's width that a shortened gap takes. */
+/** Smallest fraction of a section's width that such a shortened pause takes. */
 const SHORTENED = 0.3;
 
 /**
- * One stretch of time on the axis of a task's timeline: the work of the upstream, or one series of attempts.
+ * One section of the time axis in the drawing of a task: the work of the upstream, or one series of attempts.
+ * Each section has a scale of its own.
  */
 export interface Stretch {
   readonly title: string;
-  /** Times at which something happens, in Unix milliseconds, ascending. */
+  /** Times of the events and attempts in this section, in Unix milliseconds, ascending. */
   readonly stations: readonly number[];
   readonly weight: number;
-  /** Shortest time that the stretch shows, in milliseconds, so that one short attempt does not fill it. */
+  /** Shortest time that the section covers, in milliseconds, so that one short attempt does not fill it. */
   readonly leastMs: number;
-  /** States that a gap which takes most of the time is compressed, with its length written on the break. */
+  /**
+   * States that a pause without events which takes most of the section is drawn shortened, with its true
+   * length as text.
+   */
   readonly isCompressed: boolean;
 }
 
-/** A stretch of time (the work of the upstream, or one series of attempts) with its place in the drawing. */
+/**
+ * A section of the time axis (the work of the upstream, or one series of attempts) with its place in the
+ * drawing.
+ */
 export interface Segment {
   readonly title: string;
   readonly from: number;
@@ -35,21 +48,25 @@ export interface Segment {
   readonly durationMs: number;
 }
 
-/** A compressed gap, with its true length. */
+/** A time without events that is drawn shortened, with a text that tells its true length. */
 export interface Break {
-  /** Place of the gap in the drawing. */
+  /** Middle of the shortened time in the drawing, in units of `WIDTH`. */
   readonly at: number;
   readonly text: string;
 }
 
-/** A stretch of time with its place in the drawing, and a function that converts its times to places. */
+/**
+ * A section of the time axis with its place in the drawing, and a function that converts its times to places.
+ */
 export interface Placed extends Segment {
   readonly xOf: (at: number) => number;
   readonly stations: readonly number[];
   readonly breaks: readonly Break[];
 }
 
-/** Divides the width of the drawing among the stretches, and places their times. */
+/**
+ * Divides the width of the drawing among the sections of the time axis, and converts their times to places.
+ */
 export function placed(stretches: readonly Stretch[]): readonly Placed[] {
   const weights = stretches.reduce((sum, { weight }) => sum + weight, 0);
   const gaps = stretches.slice(1).map((stretch, at) => gapBefore(stretches[at], stretch));
@@ -116,7 +133,9 @@ function longestGap(stations: readonly number[]) {
     }, null);
 }
 
-/** Returns the gaps of more than a second between successive stretches of the drawing, with their lengths. */
+/**
+ * Returns the times of more than a second between successive sections of the axis, which are drawn shortened.
+ */
 export function between(segments: readonly Placed[]): readonly Break[] {
   return segments.slice(1).flatMap((segment, index) => {
     const before = segments[index];

@@ -27,7 +27,7 @@ export interface Bar {
   readonly number: number;
   readonly x: number;
   readonly width: number;
-  /** Place of the planned time; null when it is not known. */
+  /** Place in the drawing of the time for which the attempt was planned; null when that is not known. */
   readonly plannedX: number | null;
   readonly outcome: string | null;
   readonly isRunning: boolean;
@@ -49,11 +49,11 @@ export interface Timeline {
   readonly marks: readonly Mark[];
   readonly bars: readonly Bar[];
   readonly waits: readonly Wait[];
-  /** Place of the next attempt; null when none is planned. */
+  /** Place in the drawing of the next attempt; null when none is planned. */
   readonly nextX: number | null;
 }
 
-/** Further facts from which the timeline of a task is drawn. */
+/** Facts for the drawing that `TaskFacts` lacks. */
 export interface TimelineDetails {
   /** Credits of the task; null when it costs nothing. */
   readonly credits: number | null;

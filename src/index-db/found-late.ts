@@ -1,12 +1,12 @@
 import { BOUNDS_MS } from "./buckets.ts";
 
 /**
- * Number of tasks whose results were found equally late, summed over the hours of a window. These tasks have
- * the same provider, the same way in which the result was found, and a lateness in the same bucket of
- * `BOUNDS_MS`.
+ * Number of tasks whose results reached the relay about equally late after the upstream had ended the job,
+ * summed over the hours of a window. The tasks have the same provider, the same source of the result (hook,
+ * poll or report), and a lateness in the same bucket of `BOUNDS_MS`.
  */
 export interface FoundRow {
-  /** Connection to the provider; empty for tasks that name none. */
+  /** Name of the configured connection to a provider; empty for tasks that name none. */
   readonly provider: string;
   readonly foundBy: string;
   readonly bucket: number;
@@ -23,7 +23,10 @@ export interface Histogram {
   readonly totalMs: number;
 }
 
-/** Lateness with which the results of a provider's tasks were found in one way (hook, poll or report). */
+/**
+ * Histogram of the time between the end of the job at a provider and the arrival of its result at the relay,
+ * for the results that came in one way (`foundBy`: hook, poll or report).
+ */
 export interface FoundLate {
   readonly provider: string;
   readonly foundBy: string;
@@ -34,7 +37,10 @@ export const FOUND_LATE_ROWS = `
   SELECT provider, found_by AS foundBy, bucket, sum(tasks) AS tasks, sum(total_ms) AS totalMs
   FROM found_late WHERE hour >= ? AND hour < ? GROUP BY 1, 2, 3`;
 
-/** Builds one histogram for each provider and way in which results were found, in their order. */
+/**
+ * Builds one histogram for each pair of provider and source of the results (hook, poll or report), sorted by
+ * both.
+ */
 export function foundLateOf(rows: readonly FoundRow[]): readonly FoundLate[] {
   const groups = Map.groupBy(rows, ({ provider, foundBy }) => JSON.stringify([provider, foundBy]));
   return [...groups]

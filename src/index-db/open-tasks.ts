@@ -6,8 +6,8 @@ import type { Shards } from "./shards.ts";
 const CONCURRENCY = 6;
 
 /**
- * Query for one task of an account that has no result yet. It reads the unsettled tasks of all accounts,
- * which are few, and not all rows of the account, which may be millions.
+ * Query for one task of an account that has no result yet. The database index `tasks_due` has only tasks that
+ * still have work to do, of all accounts: few, while the account may have millions of other rows.
  */
 const OPEN_TASK = `
   SELECT id FROM tasks INDEXED BY tasks_due
@@ -66,7 +66,7 @@ export async function unsettledTasks(
   return tasks.toSorted(earliestFirst).slice(0, limit);
 }
 
-/** Compares two unsettled tasks by due time, then creation time, then id, for sorting. */
+/** Compares two tasks by due time, then creation time, then id, for sorting. */
 function earliestFirst(a: UnsettledTask, b: UnsettledTask): number {
   if (a.dueAt !== b.dueAt) return a.dueAt - b.dueAt;
   if (a.createdAt !== b.createdAt) return a.createdAt - b.createdAt;

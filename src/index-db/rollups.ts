@@ -22,9 +22,9 @@ import {
 const RANGE_MS = 6 * HOUR_MS;
 const KEEP_MS = 400 * DAY_MS;
 /**
- * Time in milliseconds from a full hour. A run of the cron trigger within this time counts the tasks of all
- * hours whose rows have changed; any other run counts only those hours that lie in the present period
- * (`RANGE_MS`).
+ * Length in milliseconds of the time at the beginning of each hour in which a run of the cron trigger counts
+ * the tasks of all hours whose rows have changed. Any other run counts only hours that lie in the present
+ * quarter of the day (`RANGE_MS`).
  */
 const FULL_WITHIN_MS = 10 * MINUTE_MS;
 /**

@@ -20,7 +20,10 @@ export interface Count {
 export interface Statistics {
   readonly counts: readonly Count[];
   readonly histograms: Readonly<Record<Measure, Histogram>>;
-  /** Lateness with which results were found, by provider and by the way in which they were found. */
+  /**
+   * Numbers of tasks by the time between the end of the job at the provider and the arrival of its result at
+   * the relay, for each provider and source of the results (hook, poll or report).
+   */
   readonly found: readonly FoundRow[];
   /**
    * Unsettled tasks: those without a result, and those whose callback or refund is still under way;
@@ -28,8 +31,8 @@ export interface Statistics {
    */
   readonly backlog: Backlog;
   /**
-   * Unsettled tasks that should have changed by themselves more than a minute ago, according to their row;
-   * `oldestAt` is the earliest time at which one should have changed.
+   * Unsettled tasks (as in `backlog`) whose row says that they should have changed by themselves, e.g. by an
+   * attempt or a poll, more than a minute ago; `oldestAt` is the earliest time at which one should have.
    */
   readonly overdue: Backlog;
   /**

@@ -29,8 +29,9 @@ const EXPIRY_LOST = `
   SELECT coalesce(sum(tasks), 0) AS tasks FROM counters
   WHERE name = 'expiry_lost' AND hour >= ? AND hour < ?`;
 /**
- * Query that counts the unsettled tasks, and those of them that should have changed before `?1`. It reads the
- * entry of each unsettled task in the database index `tasks_due` once.
+ * Query that counts the unsettled tasks (without a result, or with a callback or refund still under way), and
+ * those of them that should have changed by themselves before `?1`. It reads the entry of each in the
+ * database index `tasks_due` once.
  */
 const UNSETTLED = `
   SELECT count(*) AS tasks, min(created_at) AS oldestAt,
@@ -41,8 +42,8 @@ const EMPTY: Unsettled = { tasks: 0, oldestAt: null, overdue: 0, overdueSince: n
 
 /**
  * Computes the statistics of one database: sums the counts that the cron trigger has stored for each hour
- * (rollups.ts), and counts the unsettled tasks. It never reads the rows of settled tasks, which may be
- * millions. The window and `now` are in Unix milliseconds.
+ * (rollups.ts), and counts the tasks that still have work to do. It never reads the rows of the other tasks,
+ * which may be millions. The window and `now` are in Unix milliseconds.
  */
 export async function statistics(
   db: D1Database,

@@ -13,9 +13,9 @@ const MAX_QUEUED_MS = 14 * DAY_MS;
 const PASS_MS = DAY_MS;
 /**
  * Length in milliseconds of the range of creation times whose rows every run reads again. The range ends at
- * the creation time of the youngest row that can have expired. A row expires one retention after its task was
- * settled, and most tasks are settled within an hour of their creation, so most rows expire while they are in
- * the range.
+ * the creation time of the youngest row that can have expired. A row expires one retention after the last
+ * change of its task, and most tasks change last within an hour of their creation, so most rows expire while
+ * they are in the range.
  */
 const SETTLING_MS = HOUR_MS;
 

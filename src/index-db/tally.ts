@@ -16,9 +16,12 @@ export type Group = {
   readonly status: string;
   /** Status of the callback; empty when the tasks have no `callback_url`. */
   readonly callback: string;
-  /** Connection to the provider; empty when the tasks name none. */
+  /** Name of the configured connection to a provider; empty when the tasks name none. */
   readonly provider: string;
-  /** Way in which the results were found; empty when it is not known. */
+  /**
+   * Source of the results: the hook of the provider, a poll of it, or a report of the operator; empty when it
+   * is not known.
+   */
   readonly foundBy: string;
   readonly tasks: number;
   readonly attempts: number;
@@ -96,8 +99,8 @@ export function countLatencies(groups: readonly Group[]): readonly CountRow[] {
 }
 
 /**
- * Adds up the tasks by provider, way in which the result was found and bucket of the time by which it was
- * found late, for the table `found_late`.
+ * Adds up the tasks by provider, source of the result (hook, poll or report), and bucket of the time from the
+ * end of the job at the provider to the arrival of the result, for the table `found_late`.
  */
 export function countFoundLate(groups: readonly Group[]): readonly CountRow[] {
   return summed(

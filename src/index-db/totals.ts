@@ -18,7 +18,10 @@ export const TOTALS = SOURCES.map(([name]) => name);
 
 export type TotalName = (typeof TOTALS)[number];
 
-/** A stored total of one database of the index. */
+/**
+ * A row of the table `totals` in one database of the index: how many tasks or attempts of one kind it has
+ * ever counted.
+ */
 export interface TotalRow {
   readonly name: TotalName;
   readonly value: number;

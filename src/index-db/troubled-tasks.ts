@@ -19,7 +19,7 @@ export interface TroubledTask {
   readonly dueAt: number | null;
 }
 
-/** Tasks that a search has found. */
+/** Result of a search for tasks with failed callbacks, or for those that should change next. */
 export interface Found {
   readonly tasks: readonly TroubledTask[];
   /** True when the search has reached its limit, so that there may be more. */
@@ -58,7 +58,10 @@ export async function failedCallbacks(shards: Shards, limit: number): Promise<Fo
   return { tasks: tasks.toSorted((a, b) => b.createdAt - a.createdAt), isCapped };
 }
 
-/** Finds the unsettled tasks that should change next. @param limit largest number of them. */
+/**
+ * Finds the tasks that should change next by themselves, e.g. by an attempt or a poll.
+ * @param limit largest number of them.
+ */
 export async function nextTasks(shards: Shards, limit: number): Promise<Found> {
   const { tasks, isCapped } = await search(shards, NEXT, limit);
   return { tasks: tasks.toSorted((a, b) => (a.dueAt ?? 0) - (b.dueAt ?? 0)), isCapped };

@@ -95,7 +95,10 @@ function checkJob(reading: FinalReading, job: Job): FinalReading {
   return isAbout(job, reading.observation.jobId) ? reading : UNCLEAR;
 }
 
-/** Converts what the adapter has read from an answer of the provider to the answer to a poll. */
+/**
+ * Converts what the adapter has read from a response of the provider to the answer of the poll, with which
+ * the task then decides.
+ */
 export function pollAnswer(
   reading: FinalReading,
   { status, retryAfter }: Pick<GetAnswer, "status" | "retryAfter">,

@@ -43,8 +43,9 @@ interface CachedKeys<Key> {
 }
 
 /**
- * Creates a reader of key sets that caches each in this isolate for a time.
- * @param keyOf reads one key of a set; null for a key of another kind.
+ * Creates a function that fetches a JWK set and caches its keys in this isolate.
+ * @param keepMs time in milliseconds after which a cached set is fetched again.
+ * @param keyOf imports one key of a set; null for a key of another type.
  */
 export function keyReader<Key>(
   keepMs: number,

@@ -4,8 +4,8 @@ import { isHookToken } from "../security/hook-token.ts";
 import type { Keyring } from "../security/keyring.ts";
 
 /**
- * Result of reading the last answer of a poll, which may take several requests: all results of an adapter
- * except that it needs one more request.
+ * What an adapter has read from the last answer of a poll. It excludes the result `next` (one more request is
+ * needed), because a poll sends its further requests before it ends.
  */
 export type FinalReading = Exclude<Reading, { readonly kind: "next" }>;
 

@@ -19,7 +19,10 @@ type SigningKeys = Pick<Keyring, "callbackSecrets" | "signingKeys">;
 const OPERATOR_TIMEOUT_MS = 5_000;
 const DIGEST_CHARS = 16;
 
-/** Sends a callback to the listeners of an account. Never throws: a failure is a result, as with `post`. */
+/**
+ * Function that sends a callback to the listeners of an account: the programs that receive its callbacks over
+ * a WebSocket. Never throws: a failure is a result, as with `post`.
+ */
 export type SendToListeners = (
   accountId: string,
   request: PostRequest,
@@ -111,7 +114,8 @@ export async function settle(
  * Sends an event to `OPERATOR_CALLBACK_URL`, signed with the operator secrets.
  * @param id `webhook-id`, the same on every try.
  * @param happenedAt time of the event, in Unix milliseconds.
- * @returns true when the event was delivered; false also when no URL is configured, or the type is not chosen.
+ * @returns true when the event was delivered; false also when the configuration has no URL, or excludes
+ * events of this type.
  */
 export async function notifyOperator(
   event: OperatorEvent,

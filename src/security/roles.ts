@@ -7,7 +7,7 @@
 export const OPERATOR_ROLES = ["read", "metrics", "operate", "all"] as const;
 export type OperatorRole = (typeof OPERATOR_ROLES)[number];
 
-/** An operator key, as configured. */
+/** An entry of `OPERATOR_KEYS`: an API key of the operator with its role and label. */
 export interface OperatorKey {
   /** The key itself, which its holder sends as bearer token. */
   readonly secret: string;

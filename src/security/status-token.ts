@@ -8,7 +8,10 @@ import { signWithNewest, verifyAny } from "./hmac.ts";
 
 /** First characters of every status token. */
 export const STATUS_TOKEN_PREFIX = "st_";
-/** Pattern of a token: both times as the MAC covers them, and the MAC. */
+/**
+ * Pattern of a token. It matches the creation time and the expiry, joined as the MAC covers them, each of the
+ * two, and the MAC.
+ */
 const TOKEN = /^st_((\d{1,11})_(\d{1,11}))_([\w-]{43})$/;
 const MAC_BYTES = 32;
 

@@ -37,8 +37,8 @@ export const IP_REFUSAL =
 export const CREDENTIALS_REFUSAL = "must not contain a user name or password";
 
 /**
- * Reason for refusing the special URL `listen:`, with which callbacks go to the listeners of an account
- * instead of to a server: the end of a message that begins with the name of a field.
+ * Reason for refusing the special URL `listen:`, with which callbacks go to programs of an account that
+ * receive them over a WebSocket (listeners): the end of a message that begins with the name of a field.
  */
 export const LISTEN_REFUSAL = "may be listen: only with LISTEN=true, for a task with an account";
 
@@ -54,8 +54,8 @@ export interface UrlPolicy {
    */
   readonly ownOrigin: string;
   /**
-   * States that the special URL `listen:` is allowed too, with which callbacks go to the listeners of an
-   * account instead of to a server; by default it is not.
+   * States that the special URL `listen:` is allowed too, with which callbacks go to programs of an account
+   * that receive them over a WebSocket (listeners); by default it is not.
    */
   readonly allowListen?: boolean;
 }

@@ -33,7 +33,7 @@ export interface Parameter {
   readonly example?: unknown;
 }
 
-/** An answer in the description of the API; one with `$ref` is a problem. */
+/** An answer in the description of the API; one with `$ref` is an error answer (problem). */
 interface Answer {
   readonly $ref?: string | undefined;
   readonly description?: string | undefined;

@@ -11,7 +11,10 @@ export interface TypePart {
 export interface Field {
   readonly name: string;
   readonly type: readonly TypePart[];
-  /** `required`, or the kinds of the object that require the member; empty when it may always be absent. */
+  /**
+   * `required`; or `required when` and the values of `status` with which the object requires the member;
+   * empty when the member may always be absent.
+   */
   readonly requirement: string;
   readonly limits: string;
   readonly description: string;
@@ -21,8 +24,8 @@ export interface Field {
 type Schemas = ApiDocument["components"]["schemas"];
 
 /**
- * Lists the members of an object. Of an object that is one of several kinds, the members of all kinds are
- * listed once, each with the kinds that require it.
+ * Lists the members of an object. For an object with several alternatives (`oneOf`, `anyOf`), lists the
+ * members of all of them once, each with the alternatives that require it.
  */
 export function fieldsOf(schema: Schema, schemas: Schemas): readonly Field[] {
   const kinds = kindsOf(schema, schemas);
@@ -41,7 +44,11 @@ export function fieldsOf(schema: Schema, schemas: Schemas): readonly Field[] {
   });
 }
 
-/** Returns the kinds of an object, with references resolved. */
+/**
+ * Returns the object schemas that a schema stands for: each alternative of `oneOf` or `anyOf`, else the
+ * schema itself, with references (`$ref`) replaced by the schemas that they name. Empty for a schema of no
+ * object.
+ */
 function kindsOf(schema: Schema, schemas: Schemas): readonly Schema[] {
   if (schema.$ref !== undefined) {
     const target = schemas[refName(schema.$ref)];

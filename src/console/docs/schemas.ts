@@ -7,27 +7,27 @@ export interface Reference {
   readonly schemas: Schemas;
   /**
    * Returns the id of the section that describes a schema: its own section, or that of the schema of which it
-   * is one kind.
+   * is an alternative (`oneOf`).
    */
   readonly anchorOf: (schema: string) => string;
 }
 
-/** Prepares the schemas and their anchors for the parts of the reference. */
+/** Returns the schemas together with a function that finds the section of the reference page for each. */
 export function referenceOf(schemas: Schemas): Reference {
   const parents = parentsOf(schemas);
   return { schemas, anchorOf: (name) => parents.get(name) ?? name };
 }
 
 /**
- * Lists the schemas that have a section of their own: all except problems and schemas that are one kind of
- * another one.
+ * Lists the schemas that have a section of their own: all except the error answer `Problem` and the
+ * alternatives (`oneOf`) of another schema.
  */
 export function visibleSchemas(schemas: Schemas): readonly (readonly [string, Schema])[] {
   const parents = parentsOf(schemas);
   return Object.entries(schemas).filter(([name]) => !parents.has(name) && name !== "Problem");
 }
 
-/** Returns for each schema that is one kind of another schema the name of that one. */
+/** Returns for each schema that is an alternative (`oneOf`) of another schema the name of that one. */
 function parentsOf(schemas: Schemas): ReadonlyMap<string, string> {
   const pairs = Object.entries(schemas).flatMap(([name, { oneOf = [] }]) =>
     oneOf.flatMap(({ $ref }) => ($ref === undefined ? [] : [[refName($ref), name] as const])),

@@ -11,7 +11,7 @@ interface HostNoticeProps {
   readonly host: Host;
   /** Number of failed callbacks that were not delivered since. */
   readonly failed: number;
-  /** Address of the page. */
+  /** Address of the page of the host, for the text to be pasted. */
   readonly link: string;
   readonly now: number;
 }

@@ -16,7 +16,7 @@ export interface Steps {
   readonly url: string;
   /** Id of a task whose failed callback is sent again as the second step; null when none is known. */
   readonly task: string | null;
-  /** Number of failed callbacks. */
+  /** Number of failed callbacks to the host. */
   readonly failed: number;
   readonly tested: Tested | null;
   readonly sent: { readonly id: string; readonly callback: SampleCallback | null } | null;

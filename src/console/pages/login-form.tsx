@@ -4,7 +4,10 @@ import { PublicLayout } from "../parts/public-layout.tsx";
 interface LoginProps {
   readonly theme: Theme;
   readonly returnTo: string;
-  /** Message about the key or address that was refused; null before the first try. */
+  /**
+   * Message that the key is wrong, or that it would be readable on its way because the address of the login
+   * page is not https; null for none.
+   */
   readonly fault: string | null;
   /** User whom Cloudflare Access has let through; null when there is none. */
   readonly accessUser: string | null;

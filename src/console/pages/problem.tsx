@@ -131,7 +131,10 @@ function Issues({ issues }: { readonly issues: readonly Issue[] }) {
   );
 }
 
-/** Advice for a person about a problem, where it differs from that for a program. */
+/**
+ * Advice to the person who reads the page of an error, by error code. Only for those codes whose advice in
+ * `PROBLEM_HELP`, which is written for programmers, does not fit.
+ */
 const ADVICE: Partial<Record<ProblemCode, string>> = {
   unauthenticated: "Log in again, then repeat what you did.",
   not_found:

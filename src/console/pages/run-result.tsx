@@ -1,10 +1,13 @@
 import { countText } from "../format.ts";
 import type { Run } from "../send-again.ts";
 
-/** Time in seconds after which the result is read again while failed callbacks are left. */
+/** Time in seconds after which the page counts the undelivered callbacks again, until there are none. */
 const REFRESH_S = 5;
 
-/** Numbers of callbacks in the list of a run that have failed or are being sent. */
+/**
+ * Numbers of callbacks that match the filters of a run (sending many callbacks again) and have failed or are
+ * being sent.
+ */
 export interface Left {
   readonly failed: number;
   readonly sending: number;
@@ -12,7 +15,9 @@ export interface Left {
 
 interface RunResultProps {
   readonly run: Run;
-  /** Callbacks that are left in the list of the run; null when they were not counted. */
+  /**
+   * Callbacks that match the filters of the run and are still not delivered; null when they were not counted.
+   */
   readonly left: Left | null;
 }
 
@@ -22,7 +27,8 @@ export function isAnyLeft(left: Left | null): boolean {
 }
 
 /**
- * Tells for a complete run how many callbacks of its list are not delivered, and that none was sent twice.
+ * Tells at the end of a run (sending many callbacks again) how many of its callbacks are still not delivered,
+ * and that none was sent twice.
  */
 export function RunResult({ run, left }: RunResultProps) {
   if (!run.isDone) return null;

@@ -80,9 +80,15 @@ export function StartForm({ filters, expected, verb, isMain = true, children }: 
 interface ProgressProps {
   readonly filters: URLSearchParams;
   readonly run: Run;
-  /** Callbacks that are left in the list of a complete run; null when they were not counted. */
+  /**
+   * Callbacks that match the filters of a run which has ended and are still not delivered; null when they
+   * were not counted.
+   */
   readonly left: Left | null;
-  /** Host to whose page the complete run leads back; null when it leads to none. */
+  /**
+   * Host to whose page the end of the run shows a link; null when the filters of the run name no host, or the
+   * viewer may not see that page.
+   */
   readonly host: string | null;
   /**
    * States that the run (sending many callbacks again in steps) was started in this browser, so that its steps

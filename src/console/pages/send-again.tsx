@@ -29,7 +29,9 @@ import { Expected, FilterText, Progress, StartForm } from "./send-again-parts.ts
 
 /** Largest number of tasks that can be selected in a list. */
 const MAX_SELECTED = 50;
-/** Largest number of callbacks of each status that are counted after a run. */
+/**
+ * Largest number of failed callbacks, and of callbacks being sent, that are counted after a run has ended.
+ */
 const MAX_LEFT = 1_000;
 /**
  * Time in milliseconds after its last step for which a run (sending many callbacks again in steps) continues
@@ -160,8 +162,9 @@ function begunName({ id }: Run): string {
 }
 
 /**
- * Counts the callbacks in the list of a complete run that have failed or are being sent; null for another run,
- * and when the count is refused.
+ * Counts, after a run over failed callbacks has ended, the callbacks of its filters that have failed or are
+ * being sent. Null while the run goes on, for a run over other callbacks, and when the count is refused, e.g.
+ * by a rate limit.
  */
 async function leftAfter(
   visit: ViewerVisit,

@@ -35,7 +35,10 @@ export interface SentTest {
   readonly sentAt: number;
 }
 
-/** Results that the page shows besides its forms. */
+/**
+ * Typed values and results that the page for test callbacks shows: of a test that was sent, and of a check of
+ * a received signature.
+ */
 interface TestState {
   readonly fields: TestFields;
   readonly fault?: FormFault;

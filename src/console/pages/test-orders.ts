@@ -84,7 +84,7 @@ async function signingAccount(
   throw invalidRequest([{ path: "/account", message: "is no account of this relay" }]);
 }
 
-/** Computes the callback of a test that was sent before again, because tests are not stored. */
+/** Computes again the callback of a test that was sent before, because tests are not stored. */
 function factsOf(
   { id, sentAt }: SentTest,
   { callback_url: url, status }: TestFields,

@@ -45,7 +45,7 @@ export function DialogButton({ opens, hotkey, label, children, ...rest }: Dialog
   );
 }
 
-/** The button of a dialog that closes it and does nothing. */
+/** A button that only closes its dialog, e.g. "Cancel". */
 export function CloseButton({ of, children }: PropsWithChildren<{ readonly of: string }>) {
   return (
     <button type="button" class="button" command="close" commandfor={of}>

@@ -1,7 +1,7 @@
 import { CloseButton, Dialog } from "./dialog.tsx";
 import { railEntries } from "./rail.tsx";
 
-/** Id of the dialog that lists the keys. */
+/** Id of the dialog that lists the keyboard shortcuts. */
 export const HELP = "help";
 
 const KEYS: readonly (readonly [string, string])[] = [

@@ -1,7 +1,8 @@
 const HOURS = 24;
 
 /**
- * Classes for the share of an hour's callbacks that failed, each with the largest share that it stands for.
+ * CSS classes for the share of an hour's callbacks that failed, each with the largest share that it stands
+ * for.
  */
 const LEVELS = [
   ["none", 0],
@@ -13,7 +14,7 @@ const LEVELS = [
 interface HourStripProps {
   /** Numbers of callbacks in each of 24 hours, oldest first. */
   readonly callbacks: readonly number[];
-  /** Numbers of these callbacks that failed. */
+  /** Number of failed callbacks in each of the same hours. */
   readonly failed: readonly number[];
 }
 
@@ -35,13 +36,15 @@ export function HourStrip({ callbacks, failed }: HourStripProps) {
   );
 }
 
-/** Returns the class of an hour; null for one without callbacks. */
+/**
+ * Returns the CSS class for the share of failed callbacks in one hour; null for an hour without callbacks.
+ */
 function levelOf(count: number, failed: number): string | null {
   if (count === 0) return null;
   return LEVELS.find(([, share]) => failed / count <= share)?.[0] ?? "most";
 }
 
-/** Explains the colours of the hours. */
+/** Legend of the drawing `HourStrip`: which colour stands for which share of failed callbacks. */
 export function HourLegend() {
   return (
     <p class="legend">

@@ -9,7 +9,7 @@ interface Entry {
   readonly title: string;
   readonly path: string;
   readonly icon: IconName;
-  /** Keys that lead to the part when they are pressed one after the other. */
+  /** Keys that open this part of the console when they are pressed one after the other, e.g. `g t`. */
   readonly hotkey: string;
 }
 

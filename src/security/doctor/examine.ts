@@ -128,8 +128,8 @@ async function closest(
 }
 
 /**
- * Returns a text that identifies the parts of a message, so that the same parts are checked only once.
- * Their body is the received or the sent one.
+ * Returns a text that is equal for equal messages, so that none is checked twice. In place of the body, which
+ * may be long, it states whether that is the sent one; otherwise it can only be the received one.
  */
 function textOf({ id, timestamp, signature, body }: Parts, sentBody: string): string {
   return JSON.stringify([id, timestamp, signature, body === sentBody]);

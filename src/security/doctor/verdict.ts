@@ -1,12 +1,15 @@
 import type { SignerName } from "../signers.ts";
 import { BODY_FAULTS } from "./body-difference.ts";
 
-/** A fault of a callback as a server has received it. */
+/**
+ * One possible reason why a server refuses a callback, e.g. a changed header or an old timestamp. It is found
+ * by comparing what the server has received with what the relay sent.
+ */
 export interface Fault {
   readonly code: FaultCode;
   /** One sentence about what is wrong. */
   readonly message: string;
-  /** Action that ends the fault. */
+  /** Advice to the operator of the receiving server on how to remove the fault. */
   readonly cure: string;
   /** Name of the missing or changed header. */
   readonly header?: string;
@@ -64,7 +67,10 @@ type Text = readonly [message: string, cure: string];
 const RAW =
   "Verify the raw bytes of the body, before any framework parses or decodes it: express.raw(), await request.text(), request.get_data(), file_get_contents('php://input').";
 
-/** Meaning and cure of each fault. `%` stands for the part that differs from case to case. */
+/**
+ * Message and advice for each possible reason why a server refuses a callback. `%` stands for the part that
+ * differs from case to case.
+ */
 const TEXTS: Readonly<Record<FaultCode, Text>> = {
   missing_header: [
     "The header % is missing.",
@@ -129,7 +135,11 @@ const TEXTS: Readonly<Record<FaultCode, Text>> = {
   body_changed: ["The body was changed after signing.", RAW],
 };
 
-/** Describes a fault. @param detail text that replaces the `%` in the meaning and the cure of the fault. */
+/**
+ * Builds the description of a fault from its code.
+ * @param detail text that replaces the `%` in message and advice.
+ * @param members further members, e.g. the name of the header.
+ */
 export function fault(
   code: FaultCode,
   detail: string,

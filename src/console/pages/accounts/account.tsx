@@ -42,7 +42,10 @@ export const accountPage = viewerPage("/accounts/{account}", "read", (visit) =>
   showAccount(visit, null),
 );
 
-/** Answers with the page of an account. @param fault of the form that was sent; null for none. */
+/**
+ * Answers with the page of an account.
+ * @param fault refusal of the form of this page that was sent; null when none was refused.
+ */
 export async function showAccount(
   visit: ViewerVisit<{ readonly account: string }>,
   fault: FormFault | null,

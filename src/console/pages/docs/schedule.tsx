@@ -1,4 +1,7 @@
-/** Attempts of the drawing, with their place on the axis in percent and the wait before each. */
+/**
+ * Automatic attempts of a callback as the drawing shows them: the place on the axis in percent, and the wait
+ * before the attempt.
+ */
 const ATTEMPTS = [
   { at: 4, title: "#1", wait: "at once" },
   { at: 30, title: "#2", wait: "3 min" },

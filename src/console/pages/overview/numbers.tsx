@@ -11,8 +11,9 @@ interface NowProps {
 }
 
 /**
- * Section with the numbers of tasks that have work to do at present: unsettled ones, callbacks being sent,
- * refunds due, overdue ones.
+ * Section with the numbers of tasks that have work to do at present: those without a result or with an
+ * unfinished callback or refund, and among them callbacks being sent, refunds due, and tasks that are
+ * overdue.
  */
 export function Now({ problems, now }: NowProps) {
   if (problems.now === null) return null;

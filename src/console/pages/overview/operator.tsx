@@ -35,7 +35,7 @@ export function rangeIn(name: string | null): RangeName {
   return name === "7d" || name === "30d" ? name : "24h";
 }
 
-/** Data of the overview of operators. */
+/** Data that the front page of operators shows: present problems, counts by hour or day, and hosts. */
 type Facts = Awaited<ReturnType<typeof readOperatorFacts>>;
 
 /** Reads the data of the operators' overview; without an index these are only the problems. */

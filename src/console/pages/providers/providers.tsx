@@ -90,7 +90,10 @@ interface ConfigurationProps {
   readonly env: Env;
 }
 
-/** The settings by the names and in the units of their variables; secrets are only counted. */
+/**
+ * The configuration of the relay: each setting by the name and in the unit of its environment variable; of
+ * secrets only the number.
+ */
 function Configuration({ values: { secrets, ...settings }, env }: ConfigurationProps) {
   const bindings = Object.entries(env).flatMap(([name, value]) =>
     typeof value === "object" ? name : [],

@@ -36,7 +36,7 @@ export const cancel = formAction(
   },
 );
 
-/** Erases a task and redirects to the first page. */
+/** Erases a task and redirects to the front page of the console. */
 export const erase = formAction("/tasks/{id}/erase", "administer", async (visit) => {
   const { env, runtime, viewer, params } = visit;
   await eraseStored(taskIdOf(params.id), viewer, runtime, env);

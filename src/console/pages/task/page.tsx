@@ -32,7 +32,10 @@ import { TrackingPanel } from "./tracking.tsx";
 /** The page of one task: what happened, what comes next, and what its client saw. */
 export const taskPage = viewerPage("/tasks/{id}", "read", (visit) => showTask(visit, null));
 
-/** Answers with the page of a task. @param fault of the form that was sent; null for none. */
+/**
+ * Answers with the page of a task.
+ * @param fault refusal of the form of this page that was sent; null when none was refused.
+ */
 export async function showTask(visit: TaskVisit, fault: FormFault | null): Promise<Response> {
   const shown = await readShownTask(visit);
   const { task } = shown;

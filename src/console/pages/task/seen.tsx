@@ -17,11 +17,17 @@ export interface Seen {
   readonly number: number;
   readonly numbers: readonly number[];
   readonly sent: AttemptRequest;
-  /** The request signed with the present time; null for viewers who may not send callbacks. */
+  /**
+   * The request signed with the present time, to be sent to a server again; null for viewers who may not make
+   * the relay send callbacks.
+   */
   readonly fresh: AttemptRequest | null;
 }
 
-/** Computes the request of the attempt that `?attempt=` names, or of the last one; null without an attempt. */
+/**
+ * Computes again, because requests are not stored, the request of the attempt that `?attempt=` names, or of
+ * the last one; null without an attempt.
+ */
 export async function seenOf(
   { url, viewer, runtime, env }: TaskVisit,
   { facts: { callback } }: ShownTask,
