@@ -29,7 +29,7 @@ export function objectNamed<T extends Rpc.DurableObjectBranded>(
 
 /**
  * Returns the stub of the Durable Object of this name outside all jurisdictions, whatever the configuration
- * says.
+ * says: for data that must still be found after `JURISDICTION` was changed.
  */
 export function unplacedObject<T extends Rpc.DurableObjectBranded>(
   namespace: Names<T>,

@@ -31,7 +31,7 @@ interface OverdueTask extends Position {
 
 /**
  * The outcome of waking one task: `gone` when the task no longer exists, `failed` when its object threw,
- * `skipped` when the minute of the run was over or the platform allowed no more calls.
+ * `skipped` when the time for waking (one minute) was over or the platform allowed no more calls.
  */
 type Outcome = "woken" | "gone" | "failed" | "skipped";
 
@@ -89,8 +89,8 @@ export async function wakeOverdue(env: Env, shards: Shards, now: number) {
 }
 
 /**
- * Returns tasks whose due time lies before `before` (Unix milliseconds), at most the same number from each
- * database of the index.
+ * Returns tasks whose due time lies before `before` (Unix milliseconds): at most `MAX_WOKEN`, of which each
+ * database of the index may contribute an equal share.
  */
 async function allOverdue({ databases }: Shards, before: number): Promise<readonly OverdueTask[]> {
   const limit = Math.ceil(MAX_WOKEN / databases.length);

@@ -28,7 +28,7 @@ export interface ViewerVisit<P = Params> extends Visit<P> {
   readonly viewer: KeyHolder;
 }
 
-/** A change that a viewer orders with a form of the console. */
+/** A request with which a logged-in viewer sends a form, with the fields of the form. */
 export interface FormVisit<P = Params> extends ViewerVisit<P> {
   readonly form: URLSearchParams;
 }

@@ -42,7 +42,7 @@ export interface Wait {
   readonly isAhead: boolean;
 }
 
-/** A drawing of a task's life on a real time axis. */
+/** Parts of the drawing that shows the events and attempts of a task on a time axis, with their places. */
 export interface Timeline {
   readonly segments: readonly Segment[];
   readonly breaks: readonly Break[];

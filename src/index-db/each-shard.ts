@@ -17,13 +17,15 @@ export function shareOf(limit: number, { databases }: Shards): number {
   return Math.ceil(limit / databases.length);
 }
 
-/** Returns the earliest time; null when there is none. */
+/**
+ * Returns the earliest of the times that several databases have answered; null when none has answered one.
+ */
 export function earliest(times: readonly (number | null)[]): number | null {
   const known = times.filter((time) => time !== null);
   return known.length === 0 ? null : Math.min(...known);
 }
 
-/** Returns the latest time; null when there is none. */
+/** Returns the latest of the times that several databases have answered; null when none has answered one. */
 export function latest(times: readonly (number | null)[]): number | null {
   const known = times.filter((time) => time !== null);
   return known.length === 0 ? null : Math.max(...known);

@@ -10,10 +10,11 @@ export interface OpenCount {
   readonly tasks: number;
   /** True when the count has reached its limit, so that there may be more tasks. */
   readonly isCapped: boolean;
-  /** Earliest creation time of these tasks, in Unix milliseconds; null when there are none. */
+  /** Earliest creation time of the unsettled tasks, in Unix milliseconds; null when there are none. */
   readonly oldestAt: number | null;
   /**
-   * Number of these tasks that should have changed by themselves, e.g. by an attempt, more than a minute ago.
+   * Number of unsettled tasks that should have changed by themselves, e.g. by an attempt, more than a minute
+   * ago.
    */
   readonly overdue: number;
   /**

@@ -9,7 +9,10 @@ export interface SignerName {
    * the relay's own secrets, the first one configured is `current` and all others are `previous`.
    */
   readonly age: "current" | "next" | "previous";
-  /** Generation of an account's secret; absent for a secret of the relay itself. */
+  /**
+   * Number of an account's secret, which grows by 1 with each rotation; absent for a secret of the relay
+   * itself.
+   */
   readonly generation?: number;
   /**
    * Position, in the list of the relay secrets, of the one from which the secret is derived. The newest has
@@ -28,7 +31,7 @@ export interface Signer {
 }
 
 /**
- * Returns the names of the secrets and keys that sign the callbacks of a task, in the order of their
+ * Returns the secrets and keys that sign the callbacks of a task, with their names, in the order of their
  * signatures in the header.
  * @param present generation of the account's secret now, which may have been rotated after the task was made.
  */

@@ -122,7 +122,7 @@ async function stepsOf(
   };
 }
 
-/** Tells whether no form of the page was sent. */
+/** Tells whether the page was opened without sending one of its forms. */
 function isUnused({ tested, sent, refusal }: Omit<Done, "url">): boolean {
   return tested === null && sent === null && refusal === null;
 }

@@ -7,11 +7,14 @@ interface Tab {
 }
 
 interface TabsProps {
-  /** Name of the group of tabs; the groups of a page have different names. */
+  /**
+   * Name of the group of tabs. On one page each group needs a name of its own, because the tabs are radio
+   * buttons.
+   */
   readonly name: string;
   /** Label of the group of tabs, for screen readers. */
   readonly label: string;
-  /** Tabs, at most five; the first is selected at first. */
+  /** Tabs, at most five; the first is selected when the page opens. */
   readonly tabs: readonly Tab[];
 }
 

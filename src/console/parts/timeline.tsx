@@ -9,8 +9,8 @@ const CHARACTER = 6.4;
 const GOOD: ReadonlySet<string | null> = new Set(["delivered"]);
 
 /**
- * The life of a task on a real time axis. The list beside it says the same, so screen readers skip the
- * drawing.
+ * Drawing of the events and attempts of a task on a time axis. The list beside it says the same, so screen
+ * readers skip the drawing.
  */
 export function TimelineDrawing({ timeline }: { readonly timeline: Timeline }) {
   const { segments, breaks, bars, waits, nextX } = timeline;

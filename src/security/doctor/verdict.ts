@@ -52,7 +52,10 @@ export interface Verdict {
    * too new. `invalid`: no library accepts it.
    */
   readonly verdict: "valid" | "stale" | "invalid";
-  /** Secrets and keys under which a signature of the header is valid, for what was received. */
+  /**
+   * Secrets and keys that made a signature in the received header which is valid for the received id,
+   * timestamp and body.
+   */
   readonly signed_by: readonly SignerName[];
   /** Number of the attempt that has this timestamp; null when none of those stored has it. */
   readonly attempt: number | null;

@@ -10,7 +10,7 @@ import type { TaskJson } from "../../task-json.ts";
 interface ResultProps {
   readonly task: TaskJson;
   readonly links: LinkEnd | null;
-  /** States that the callback URL leads to the page of its host. */
+  /** States that the callback URL is shown with a link to the page of its host. */
   readonly isHostShown: boolean;
   readonly now: number;
 }
