@@ -7,7 +7,7 @@ interface FailureKind {
   readonly status_code: number | null;
 }
 
-/** Likely cause of a failure, with advice on where to look. */
+/** Likely cause of failed callback attempts, with advice on where to look. */
 interface Cause {
   /** Rank by the effort of checking this cause; the least effort comes first. */
   readonly rank: number;

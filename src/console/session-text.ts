@@ -2,8 +2,8 @@ import { bytesOf, fromBase64, toBase64Url } from "../security/encoding.ts";
 import { signWithNewest, verifyAny } from "../security/hmac.ts";
 
 /**
- * Contents of the session cookie. They include the hash of the key of the login, but no role, because the key
- * is looked up at every request and ends the session when it is removed.
+ * Contents of the session cookie. They include the hash of the key of the login, but no role: the key is
+ * looked up at every request, so that the session ends when the key is removed.
  */
 export interface Session {
   /** Random name of the session, by which it can be ended. */

@@ -59,7 +59,7 @@ export interface TimelineDetails {
   readonly credits: number | null;
 }
 
-/** Draws the life of a task up to `now`, in Unix milliseconds. */
+/** Computes the drawing of a task up to `now`, in Unix milliseconds. */
 export function timelineOf(facts: TaskFacts, { credits }: TimelineDetails, now: number): Timeline {
   const series = seriesOf(facts, now).slice(-MAX_SERIES_DRAWN);
   const events = eventsOf(facts, credits);

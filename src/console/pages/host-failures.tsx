@@ -76,7 +76,7 @@ export function HostFailures({ failures, samples, now }: HostFailuresProps) {
   );
 }
 
-/** Shows the receiver's last answer to one task. */
+/** Shows what the receiver last answered to the callback of one task. */
 function SampleText(props: { readonly id: string | null; readonly samples: readonly Sample[] }) {
   const { id, samples } = props;
   if (id === null) return null;

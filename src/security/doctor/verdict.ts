@@ -61,7 +61,7 @@ export interface Verdict {
   readonly attempt: number | null;
   /** Age of the timestamp in seconds; null when it cannot be read. */
   readonly age_s: number | null;
-  /** Faults, gravest first; empty when there is none. */
+  /** Reasons why a server refuses the callback, gravest first; empty when there is none. */
   readonly faults: readonly Fault[];
 }
 
