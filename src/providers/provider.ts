@@ -142,7 +142,7 @@ export interface HookContext {
 }
 
 export type Authenticity =
-  /** Result for a hook whose body the provider has signed. */
+  /** Result for a hook whose body the provider has signed for this account, so that it may end its task. */
   | "signed"
   /**
    * Result for a hook that is not relied on while the job can be polled: no signature proves that the

@@ -7,7 +7,7 @@ import { at } from "./json-fields.ts";
  */
 export type Amounts = Readonly<Record<string, number | null>>;
 
-/** Largest size of what is kept of the usage of a job, as JSON, in bytes. */
+/** Largest size, in bytes of JSON, of the amounts of a job that are kept. */
 const MAX_USAGE_BYTES = 1_024;
 const MAX_DEPTH = 3;
 /**

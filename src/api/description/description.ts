@@ -11,7 +11,7 @@ export interface Content {
   readonly example: unknown;
 }
 
-/** An answer of a route other than a problem (RFC 9457). */
+/** Description of an answer of a route that is no problem (an error in the format of RFC 9457). */
 export interface Answer {
   readonly description: string;
   /** Bodies by media type; empty for an answer without a body. */
@@ -27,7 +27,7 @@ export interface Answer {
 
 type Presence = "always" | "sometimes";
 
-/** A parameter of a path or of a query. */
+/** Description of a parameter of a path or of a query. */
 export interface Parameter {
   readonly description: string;
   readonly example?: string | number | boolean;
@@ -35,11 +35,11 @@ export interface Parameter {
   readonly integer?: { readonly min: number; readonly max?: number; readonly fallback?: number };
 }
 
-/** Parameters and body of a request; the path is described elsewhere. */
+/** Description of the query, the headers and the body of a request; its path is described elsewhere. */
 interface RequestDescription {
   /** Description of each field of the body. */
   readonly fields?: Readonly<Record<string, string>>;
-  /** Example of the body. */
+  /** Example of the body, for the description of the API. */
   readonly example?: Readonly<Record<string, unknown>>;
   readonly query?: Readonly<Record<string, Parameter>>;
   readonly headers?: readonly RequestHeader[];
@@ -52,7 +52,7 @@ export interface RouteDescription {
   /** Details that the summary leaves out; absent where there are none. */
   readonly details?: string;
   readonly request?: RequestDescription;
-  /** The answers other than problems, by HTTP status. */
+  /** The answers by HTTP status, without the problems (errors in the format of RFC 9457). */
   readonly answers: Readonly<Record<number, Answer>>;
   /**
    * Codes of the problems with which this route may answer, besides those that follow from its access, its

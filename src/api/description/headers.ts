@@ -1,4 +1,4 @@
-/** A header as the description of the API shows it. */
+/** Description and example of a header, for the description of the API. */
 interface Header {
   readonly description: string;
   readonly example: string;
@@ -60,7 +60,7 @@ export const COMMON_HEADERS = {
   "Cache-Control": { description: "`no-store` unless stated otherwise.", example: "no-store" },
 } as const satisfies Readonly<Record<string, Header>>;
 
-/** Headers of requests that have a meaning for some routes, all optional. */
+/** Optional request headers that some routes read, each with a description and an example. */
 export const REQUEST_HEADERS = {
   Accept: {
     description: "`application/openmetrics-text` chooses OpenMetrics 1.0.",

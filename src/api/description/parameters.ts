@@ -1,7 +1,7 @@
 import type { Parameter } from "./description.ts";
 import { TASK_ID } from "./examples.ts";
 
-/** Parameters of paths, by name. */
+/** Descriptions of the parameters in paths, such as the task id, by name. */
 export const PATH_PARAMETERS: Readonly<Record<string, Parameter>> = {
   id: {
     description: "Id of the task, a UUID of any version; upper and lower case mean the same.",
@@ -39,7 +39,7 @@ export const WINDOW_PARAMETERS = {
   until: { description: "End of the window in Unix seconds.", integer: TIME_S },
 } as const satisfies Readonly<Record<string, Parameter>>;
 
-/** Parameters that every list of tasks takes. */
+/** Descriptions of the query parameters that every list of tasks takes: its filters and the cursor. */
 export const LIST_PARAMETERS = {
   status: { description: "Tasks of this status.", example: "failed" },
   callback: { description: "Tasks whose callback has this status.", example: "failed" },
@@ -67,7 +67,7 @@ export const LIST_PARAMETERS = {
   cursor: { description: "`next_cursor` of the page before, with the same filters." },
 } as const satisfies Readonly<Record<string, Parameter>>;
 
-/** Describes the parameter `limit` of a list. */
+/** Describes the parameter `limit` of a list, the largest number of entries on a page. */
 export function limit(max: number, fallback: number): Parameter {
   return {
     description: "Largest number of entries on the page.",

@@ -20,7 +20,7 @@ interface PageLimits {
   readonly max: number;
 }
 
-/** Schema of the parameter `limit` of a list. */
+/** Schema of the parameter `limit` of a list, the largest number of entries on a page. */
 export function pageLimit({ fallback, max }: PageLimits) {
   return z._default(wholeNumber(1, max, `must be a whole number from 1 to ${max}`), fallback);
 }

@@ -2,7 +2,7 @@ import type { Count } from "../../index-db/statistics.ts";
 
 type Counted = Omit<Count, "model" | "host">;
 
-/** Adds up tasks by status. */
+/** Returns how many tasks there are, and how many have each status. */
 export function tasksView(rows: readonly Counted[]) {
   return {
     total: rows.reduce((total, { tasks }) => total + tasks, 0),
@@ -13,7 +13,7 @@ export function tasksView(rows: readonly Counted[]) {
   };
 }
 
-/** Adds up callbacks by status, and their attempts. */
+/** Returns how many callbacks have each status, and the number of all their attempts. */
 export function callbacksView(rows: readonly Counted[]) {
   return {
     waiting: sumOf(rows, "callback", "waiting"),

@@ -25,7 +25,7 @@ export interface FailingHost {
   readonly failed: number;
   /** Number of callbacks whose last attempt has failed and that are still being sent. */
   readonly sending: number;
-  /** True when more callbacks may have failed than are counted. */
+  /** True when more callbacks may have failed than `failed` states. */
   readonly isCapped: boolean;
   /** Time at which the host began to fail, in Unix milliseconds. */
   readonly since: number;
