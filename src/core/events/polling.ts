@@ -182,7 +182,8 @@ function retryAt(answer: PollAnswer, { jitter }: Policy, now: number): number {
 }
 
 /**
- * Sets the new deadline of a task: from now, a quarter of the time from its creation to its previous deadline.
+ * Extends the deadline of a task: the new one is `now` plus a quarter of the time from the task's creation to
+ * its previous deadline.
  */
 export function extendDeadline(task: OpenTask, now: number): OpenTask {
   const deadlineAt = now + Math.round((task.deadlineAt - task.createdAt) * DEADLINE_EXTENSION);

@@ -142,7 +142,9 @@ export interface RedeliveryOrder {
   readonly keyName: string | null;
 }
 
-/** The callers that order redeliveries: the operator, with any of its keys, and the account that owns the task. */
+/**
+ * The callers that order redeliveries: the operator, with any of its keys, and the account that owns the task.
+ */
 export type Orderer = "operator" | "owner";
 
 /** Tells whether an order repeats the latest one that its orderer gave under an `Idempotency-Key`. */

@@ -76,8 +76,8 @@ export interface Hint {
 }
 
 /**
- * Kind of the upstream's answers to the latest polls. It is stored only when an answer is of another kind than the
- * one before.
+ * Kind of the upstream's answers to the latest polls. It is stored only when an answer is of another kind than
+ * the one before.
  */
 export interface UpstreamAnswer {
   readonly kind: (typeof ANSWER_KINDS)[number];
@@ -101,7 +101,7 @@ export const ANSWER_KINDS = [
   "unclear",
 ] as const;
 
-/** Shortest wait from the first hook of each state, queued or running, to the next regular poll, in milliseconds. */
+/** Shortest wait in milliseconds from the first hook of a state (queued, running) to the next regular poll. */
 const MOVE_MS = 2 * MINUTE_MS;
 /**
  * Wait in milliseconds between the additional polls after an unverified hook that claims the end of the job.

@@ -64,8 +64,8 @@ export interface TerminalTask extends TaskBase {
    */
   readonly upstreamTimes: UpstreamTimes | null;
   /**
-   * Way in which the result was found; null when the relay ended the task itself (deadline, cancellation, refused
-   * charge), or when the task ended under a release that did not store it.
+   * Way in which the result was found; null when the relay ended the task itself (deadline, cancellation), or
+   * when the task ended under a release that did not store it.
    */
   readonly found: Finding | null;
   /** Numbers that the upstream states of the consumption or cost of the job; null when it states none. */
