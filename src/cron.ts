@@ -31,8 +31,8 @@ interface Job {
   /** Time of the present cron trigger, in Unix milliseconds. */
   readonly now: number;
   /**
-   * Check that task objects have erased their tasks; one for all databases, because its limit on calls holds
-   * for the whole run.
+   * Check that the Durable Objects of tasks have erased them; one for all databases, because its limit on
+   * calls holds for the whole run.
    */
   readonly expiryCheck: ExpiryCheck;
 }
@@ -119,7 +119,7 @@ async function removeExpiredRows(db: D1Database, { runtime, now }: Job, budget: 
   return { removed: await removeExpired(db, runtime.config, now, budget) };
 }
 
-/** Checks that the objects of tasks whose rows were deleted from the index have erased the tasks. */
+/** Checks that the Durable Objects of tasks whose rows were deleted from the index have erased the tasks. */
 async function checkExpiries(db: D1Database, { now, expiryCheck }: Job, budget: TimeBudget) {
   const before = expiryCheck.counts;
   await runChecks(db, now, budget, (ids) => expiryCheck.check(ids));

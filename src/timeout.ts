@@ -28,8 +28,8 @@ export function isDeadlinePassed({ reason }: AbortSignal): boolean {
 }
 
 /**
- * Waits at most `ms` milliseconds for a call to another object or to the index, and returns `fallback` when
- * the call takes longer. The call is not cancelled, so its outcome is then unknown.
+ * Waits at most `ms` milliseconds for a call to another Durable Object or to the index, and returns
+ * `fallback` when the call takes longer. The call is not cancelled, so its outcome is then unknown.
  * @throws what the call throws in time.
  */
 export function withinTime<T>(call: () => Promise<T>, fallback: T, ms: number): Promise<T> {

@@ -16,8 +16,8 @@ const MAX_WOKEN = 5_000;
 const BUDGET_MS = MINUTE_MS;
 const CONCURRENCY = 50;
 /**
- * Pause in milliseconds after each call to a task object; it spreads the start of the work of up to 5,000
- * woken tasks over a minute.
+ * Pause in milliseconds after each call to the Durable Object of a task; it spreads the start of the work of
+ * up to 5,000 woken tasks over a minute.
  */
 const PAUSE_MS = (BUDGET_MS * CONCURRENCY) / MAX_WOKEN;
 const DATABASES_AT_ONCE = 6;
@@ -30,8 +30,8 @@ interface OverdueTask extends Position {
 }
 
 /**
- * The outcome of waking one task: `gone` when the task no longer exists, `failed` when its object threw,
- * `skipped` when the time for waking (one minute) was over or the platform allowed no more calls.
+ * The outcome of waking one task: `gone` when the task no longer exists, `failed` when its Durable Object
+ * threw, `skipped` when the time for waking (one minute) was over or the platform allowed no more calls.
  */
 type Outcome = "woken" | "gone" | "failed" | "skipped";
 

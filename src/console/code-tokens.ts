@@ -1,4 +1,4 @@
-/** A part of a JSON text, with its kind. */
+/** A part of a JSON text, e.g. a string or a number, with the kind by which it is coloured. */
 interface CodeToken {
   readonly kind: "key" | "string" | "number" | "word" | "plain";
   readonly text: string;

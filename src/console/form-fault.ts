@@ -6,9 +6,9 @@ export interface FormFault {
   /** Id of the form, or of its dialog. */
   readonly form: string;
   readonly typed: URLSearchParams;
-  /** Fault of each wrong field, by the name of the field. */
+  /** Error message of each wrong field, by the name of the field. */
   readonly issues: ReadonlyMap<string, string>;
-  /** Message about a fault that belongs to no single field; null for none. */
+  /** Error message that belongs to no single field; null for none. */
   readonly text: string | null;
 }
 
@@ -17,8 +17,8 @@ interface RefusableForm {
   readonly id: string;
   readonly typed: URLSearchParams;
   /**
-   * Names of the fields of the form. The fault of a field is shown beside it, every other fault beside the
-   * button.
+   * Names of the fields of the form. An error message about one of them is shown beside it, every other one
+   * beside the button.
    */
   readonly fields: readonly string[];
 }

@@ -13,7 +13,10 @@ export function countOf(count: number, thing: string): string {
   return `${countText(count)} ${thing}${count === 1 ? "" : "s"}`;
 }
 
-/** Writes a share of 1 as a percentage, which is 0 or 100 only when the share is exactly so. */
+/**
+ * Writes a fraction as a percentage, e.g. 0.5 as `50.0 %`. Rounding never makes it 0 or 100: these are
+ * written only for exactly 0 and 1.
+ */
 export function percentText(share: number): string {
   if (share === 0 || share === 1) return `${share * 100} %`;
   return `${Math.min(99.9, Math.max(0.1, share * 100)).toFixed(1)} %`;

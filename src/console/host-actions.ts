@@ -10,7 +10,9 @@ import { order } from "./order.ts";
 import type { ViewerVisit } from "./page.ts";
 import { MAX_COUNTED } from "./send-again.ts";
 
-/** Longest time in milliseconds for which a page waits for the attempt that it has ordered. */
+/**
+ * Longest time in milliseconds for which a page waits for the end of the attempt that its form has started.
+ */
 const WAIT_MS = 3 * SECOND_MS;
 const PAUSE_MS = 150;
 
@@ -40,7 +42,7 @@ const Sample = z.object({
   ),
 });
 
-/** The callback of a task, as its object knows it: its URL, its status and its attempts. */
+/** The callback of a task, as the task's Durable Object knows it: its URL, its status and its attempts. */
 export type SampleCallback = NonNullable<z.output<typeof Sample>["callback"]>;
 
 /** Sends a test callback to a URL, as `POST /v1/callbacks/test` does. */
@@ -49,7 +51,7 @@ export async function testUrl(visit: ViewerVisit<object>, callbackUrl: string): 
   return Tested.parse(await response.json());
 }
 
-/** Reads the callback of a task from its object; null when the task is gone or has none. */
+/** Reads the callback of a task from its Durable Object; null when the task is gone or has none. */
 export async function callbackOf(
   id: string,
   { env, viewer }: { readonly env: Env; readonly viewer: KeyHolder },
@@ -60,7 +62,7 @@ export async function callbackOf(
 
 /**
  * Orders one more attempt of the callback of a task, and waits up to 3 seconds for its end.
- * @throws Problem when the task does not take the order, e.g. `series_running`.
+ * @throws Problem when the task refuses it, e.g. `series_running` while attempts are under way.
  */
 export async function sendOnce(
   id: string,

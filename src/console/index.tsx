@@ -29,7 +29,7 @@ import { diagnose, doctorPage } from "./pages/task/doctor.tsx";
 import { statusPage } from "./pages/status.tsx";
 import { taskPage } from "./pages/task/page.tsx";
 
-/** All pages of the console, and all changes that their forms can order. */
+/** All pages of the console, and the handlers of all forms on them. */
 const PAGES: readonly Page[] = [
   overviewPage,
   runSandboxTask,
@@ -100,7 +100,7 @@ export async function answerBrowser(request: Request, env: Env): Promise<Respons
 }
 
 /**
- * Answers with the page of a problem.
+ * Answers with the page that shows an error (a problem of RFC 9457) to a person.
  * @param refused the request, and its id in the log.
  */
 export async function answerProblem(problem: Problem, refused: Refused): Promise<Response> {

@@ -3,9 +3,9 @@ import { requireIdempotencyKey } from "../api/tasks/idempotency-key.ts";
 import type { ViewerVisit } from "./page.ts";
 
 /**
- * Passes an order that somebody gives on a page of the console, e.g. to cancel a task, to a route of the API.
- * The route checks, books and logs it like a request with the key of this viewer.
- * @throws Problem when the route refuses the order.
+ * Passes a change for which somebody sends a form of the console, e.g. to cancel a task, to a route of the
+ * API. The route checks, books and logs it like a request with the key of this viewer.
+ * @throws Problem when the route refuses it.
  */
 export function order(
   { viewer, env, url: page }: ViewerVisit<unknown>,

@@ -32,7 +32,7 @@ export interface Totals {
   /** Share of the ended callbacks that were delivered; null when none has ended. */
   readonly successRate: number | null;
   readonly attemptsEach: number | null;
-  /** Numbers of the attempts that have failed, by outcome, the most frequent first. */
+  /** Number of failed attempts for each outcome, the most frequent outcome first. */
   readonly failedAttempts: readonly (readonly [outcome: string, attempts: number])[];
   /** Time from the accepted result to the start of the first attempt, in milliseconds. */
   readonly firstAttempt: {
@@ -119,13 +119,16 @@ function addUp(histograms: readonly (readonly number[])[]): readonly number[] {
   );
 }
 
-/** A link that helps with a problem. */
+/** A link to a page that helps to end a problem of the relay. */
 export interface Remedy {
   readonly title: string;
   readonly path: string;
 }
 
-/** Returns links to pages that show the cause of a problem or help to end it, the most useful first. */
+/**
+ * Returns links to pages that show the cause of a problem of the relay or help to end it, the most useful
+ * first.
+ */
 export function remediesOf({ kind, subject }: PresentProblem): readonly Remedy[] {
   const text = (name: string) => encodeURIComponent(String(subject[name] ?? ""));
   switch (kind) {

@@ -27,26 +27,26 @@ export function reasonsText(counts: Readonly<Record<string, number>>): string {
 }
 
 /**
- * A run that sends callbacks again, page by page. Its whole state is in the URL of its page, so that a reload
- * goes on with it; its id is the `Idempotency-Key` of all its orders, so that no callback is sent twice for
- * the same run.
+ * State of a run: of sending the callbacks of many tasks again, page by page. The whole state is in the URL
+ * of its page, so that a reload goes on with it; the id is the `Idempotency-Key` of all requests to send, so
+ * that no callback is sent twice by the same run.
  */
 export interface Run {
   readonly id: string;
   readonly pace: number;
-  /** Number of tasks in the run, as counted before it started. */
+  /** Number of tasks whose callbacks are to be sent again, as counted before the start. */
   readonly total: number;
   readonly started: number;
   readonly skipped: Readonly<Record<string, number>>;
   /**
-   * Cursor of the next page of tasks whose callbacks are to be ordered; empty before the first page and after
-   * the last.
+   * Cursor of the next page of tasks whose callbacks are to be sent again; empty before the first page and
+   * after the last.
    */
   readonly cursor: string;
   readonly isDone: boolean;
   /**
-   * Seconds to wait before the next order, because the relay has refused the last one for the moment, e.g. by
-   * a rate limit; 0 for none.
+   * Seconds to wait before the next callbacks are sent, because the relay has refused the last request for
+   * the moment, e.g. by a rate limit; 0 for none.
    */
   readonly waitS: number;
 }

@@ -5,7 +5,7 @@ import type { Count, Window } from "./statistics.ts";
 /** Numbers of the tasks of an account by status and callback status, and of their attempts. */
 export interface AccountCounts {
   readonly counts: readonly Omit<Count, "model" | "host">[];
-  /** True when not all tasks of the window were counted, only the newest. */
+  /** True when not all tasks of the window of time were counted, only the newest. */
   readonly isCapped: boolean;
   /** Creation time of the oldest counted task, in Unix milliseconds; null when there is none. */
   readonly oldestAt: number | null;
@@ -26,7 +26,7 @@ const COUNTS = `
   ) GROUP BY 1, 2`;
 
 /**
- * Counts the tasks of an account that were created in a window.
+ * Counts the tasks of an account that were created in a window of time.
  * @param limit largest number of tasks, of which the newest are counted.
  */
 export async function accountCounts(

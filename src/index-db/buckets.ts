@@ -20,8 +20,8 @@ export const MEASURES = [
 export type Measure = (typeof MEASURES)[number][0];
 
 /**
- * Latency histogram that is kept for each provider and for each way in which results are found: the time from
- * the end of the job, as the upstream states it, to the terminal result.
+ * Latency histogram that is kept for each provider and each source of results (hook, poll or report): the
+ * time from the end of the job, as the upstream states it, to the result of the task.
  */
 export const FOUND_LATE = ["found_late", "found_late_ms"] as const;
 

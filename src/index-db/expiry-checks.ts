@@ -23,9 +23,9 @@ interface PlannedCheck extends Record<string, unknown> {
 }
 
 /**
- * Returns the SQL statements that plan a check whether the objects of these tasks have erased them; `[]`
- * without ids. The plan is one row with the ids of thousands of tasks; it is needed because an object may
- * keep its task for weeks after the task's row has left the index.
+ * Returns the SQL statements that plan a check whether the Durable Objects of these tasks have erased them;
+ * `[]` without ids. The plan is one row with the ids of thousands of tasks; it is needed because an object
+ * may keep its task for weeks after the task's row has left the index.
  * @param endsAt latest end of the retention of these tasks, in Unix milliseconds.
  */
 export function planCheck(
@@ -38,7 +38,7 @@ export function planCheck(
 }
 
 /**
- * Checks whether the expired tasks are erased whose check is planned for `now` (Unix milliseconds) or
+ * Checks whether expired tasks are erased: those whose check is planned for `now` (Unix milliseconds) or
  * earlier.
  * @param check function that checks tasks and returns the ids of those that it could not reach; these are
  * checked again after `MARGIN_MS`.

@@ -2,8 +2,8 @@ import { BOUNDS_MS } from "./buckets.ts";
 
 /**
  * Number of tasks whose results reached the relay about equally late after the upstream had ended the job,
- * summed over the hours of a window. The tasks have the same provider, the same source of the result (hook,
- * poll or report), and a lateness in the same bucket of `BOUNDS_MS`.
+ * summed over the hours of a window of time. The tasks have the same provider, the same source of the result
+ * (hook, poll or report), and a lateness in the same bucket of `BOUNDS_MS`.
  */
 export interface FoundRow {
   /** Name of the configured connection to a provider; empty for tasks that name none. */

@@ -24,15 +24,19 @@ export interface HourLatency {
 }
 
 /**
- * Counts of the tasks created in a window, as the cron trigger has stored them. Each database of the index
- * stores counts of its own, so the same key (e.g. hour, model, host and status) may occur more than once.
+ * Counts of the tasks created in a window of time, as the cron trigger has stored them. Each database of the
+ * index stores counts of its own, so the same key (e.g. hour, model, host and status) may occur more than
+ * once.
  */
 export interface HourlyCounts extends Window {
   readonly counts: readonly HourCount[];
   readonly latencies: readonly HourLatency[];
 }
 
-/** Largest number of counts that are read for a window, so that many hosts and models cannot make it costly. */
+/**
+ * Largest number of counts that are read for a window of time, so that many hosts and models cannot make it
+ * costly.
+ */
 const MAX_COUNTS = 12_000;
 
 const OUTCOME_COLUMNS = OUTCOMES.map((outcome) => `attempts_${outcome}` as const);
@@ -44,8 +48,8 @@ const LATENCIES = `
   SELECT hour, measure, bucket, tasks FROM latencies WHERE hour >= ?1 AND hour < ?2`;
 
 /**
- * Reads the counts of a window hour by hour, each once and without grouping them, because D1 bills a row that
- * is sorted into a group twice. When there are more than 12,000 counts, the window begins later.
+ * Reads the counts of a window of time hour by hour, each once and without grouping them, because D1 bills a
+ * row that is sorted into a group twice. When there are more than 12,000 counts, the window begins later.
  */
 export async function hourlyCounts(shards: Shards, window: Window): Promise<HourlyCounts> {
   const limit = shareOf(MAX_COUNTS, shards);
@@ -68,8 +72,8 @@ export async function hourlyCounts(shards: Shards, window: Window): Promise<Hour
 }
 
 /**
- * Reads the counts of a window summed over steps of `stepMs` (hours or days), over all models and hosts;
- * `hour` is the beginning of the step.
+ * Reads the counts of a window of time summed over steps of `stepMs` (hours or days), over all models and
+ * hosts; `hour` is the beginning of the step.
  */
 export async function stepCounts(
   shards: Shards,

@@ -25,8 +25,8 @@ interface Section {
 const MAX_SECTIONS = 4;
 const CONCURRENCY = 6;
 /**
- * Time in milliseconds by which the clock of a task's object, which sets the creation time, may be ahead of
- * the clock of the Worker that lists tasks.
+ * Time in milliseconds by which the clock of a task's Durable Object, which sets the creation time, may be
+ * ahead of the clock of the Worker that lists tasks.
  */
 const CLOCK_SKEW_MS = MINUTE_MS;
 /**

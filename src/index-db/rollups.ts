@@ -47,8 +47,8 @@ const RELEASE = `${UNMARK} AND run = ?2`;
 const TIMES = [...MEASURES, FOUND_LATE];
 /**
  * Query that counts the tasks created in given hours, in groups of the same model, host, status, callback
- * status, provider, way in which the result was found, and latency buckets. D1 counts each row twice: as read
- * from the table, and as sorted into its group.
+ * status, provider, source of the result (hook, poll or report), and latency buckets. D1 counts each row
+ * twice: as read from the table, and as sorted into its group.
  */
 const GROUPS = `
   SELECT hours.value AS hour, model, coalesce(host, '') AS host, status,

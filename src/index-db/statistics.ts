@@ -36,8 +36,8 @@ export interface Statistics {
    */
   readonly overdue: Backlog;
   /**
-   * Number of tasks that their objects still held after the end of the retention, and erased only when the
-   * cron trigger asked them to.
+   * Number of tasks that their Durable Objects still held after the end of the retention, and erased only
+   * when the cron trigger asked them to.
    */
   readonly expiryLost: number;
   /** Totals of all tasks that were ever counted, which do not depend on the window. */

@@ -55,8 +55,8 @@ interface ExaminedRow extends Position, Record<string, unknown> {
 }
 
 /**
- * One search of the index for expired rows, from the oldest row to the youngest that can have expired. Its
- * position is stored, because each run of the search reads only the rows after it.
+ * One search of the index for expired rows, from the oldest row to the youngest that can have expired. It
+ * may extend over several triggers of the cron, each of which reads only rows after the stored position.
  */
 interface Pass extends Position, Record<string, unknown> {
   /** Time at which the search for expired rows began with the oldest row, in Unix milliseconds. */
@@ -72,9 +72,9 @@ export interface Retention {
 }
 
 /**
- * Deletes the expired rows of a database of the index, because the objects of tasks do not delete them when
- * they erase the tasks. Also plans, for the end of the tasks' own retention, a check that the objects have
- * erased the tasks.
+ * Deletes the expired rows of a database of the index, because the Durable Objects of tasks do not delete
+ * them when they erase the tasks. Also plans, for the end of the tasks' own retention, a check that the
+ * objects have erased the tasks.
  *
  * Rows of failed callbacks and of open tasks stay longer than others. To spare most runs from reading them
  * again, the position up to which rows were read is stored; once a day a new pass begins with the oldest row.

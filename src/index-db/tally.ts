@@ -5,8 +5,8 @@ type Counted = Measure | (typeof FOUND_LATE)[0];
 
 /**
  * Number of the tasks created in one hour that belong to the same group, with the sums of their attempts and
- * latencies. The tasks of a group have the same model, host, status, callback status, provider, way in which
- * the result was found, and latency buckets.
+ * latencies. The tasks of a group have the same model, host, status, callback status, provider, source of the
+ * result (hook, poll or report), and latency buckets.
  */
 export type Group = {
   readonly hour: number;

@@ -23,8 +23,8 @@ interface HostFailuresProps {
 }
 
 /**
- * Shows how the callbacks to a host fail: each kind of failure with its likely cause, the one that is easiest
- * to check first.
+ * Shows how the callbacks to a host fail: for each pair of outcome and HTTP status its likely cause, the one
+ * that is easiest to check first.
  */
 export function HostFailures({ failures, samples, now }: HostFailuresProps) {
   const { outcomes, accounts, is_capped: isCapped } = failures;

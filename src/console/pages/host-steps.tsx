@@ -21,7 +21,7 @@ export interface Steps {
   readonly tested: Tested | null;
   readonly sent: { readonly id: string; readonly callback: SampleCallback | null } | null;
   /**
-   * Reason why the test or redelivery that the viewer has just ordered was refused; null when none was refused.
+   * Reason why the test or redelivery for which the viewer has just sent a form was refused; null for none.
    */
   readonly refusal: string | null;
   /**

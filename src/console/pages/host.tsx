@@ -18,7 +18,10 @@ import { HostFailures, type Sample } from "./host-failures.tsx";
 import { HostNotice } from "./host-notice.tsx";
 import { HostSteps, type Steps } from "./host-steps.tsx";
 
-/** Largest number of tasks whose last attempt the page shows, one for each kind of failure. */
+/**
+ * Largest number of tasks whose last attempt the page shows as examples, one for each pair of outcome and
+ * HTTP status that occurs.
+ */
 const MAX_SAMPLES = 4;
 
 type Host = Awaited<ReturnType<typeof oneHostView>>;
@@ -41,16 +44,17 @@ export const sendOneAgain = formAction("/hosts/{host}/one", "operate", async (vi
   return showHost(visit, { ...NOTHING, sent: { id, callback: value }, refusal });
 });
 
-/** Results of the actions that the viewer has just ordered with the forms of a host's page. */
+/** Results of the test or redelivery for which the viewer has just sent a form of the page of a host. */
 interface Done extends Pick<Steps, "tested" | "sent" | "refusal"> {
-  /** URL that was entered for a test callback; null when no test was ordered. */
+  /** URL that was entered for a test callback; null when no test was sent. */
   readonly url: string | null;
 }
 
 const NOTHING: Done = { tested: null, sent: null, refusal: null, url: null };
 
 /**
- * Calls a function and returns its result, or the text of the problem that it throws, for the page to show.
+ * Calls a function and returns its result, or the text of the error (`Problem`) that it throws, for the page
+ * to show.
  */
 async function refusalOr<T>(
   act: () => Promise<T>,

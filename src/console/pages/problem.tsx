@@ -22,7 +22,10 @@ export interface Refused {
   readonly requestId: string;
 }
 
-/** Seconds after which the page of a temporary failure reloads itself, unless the problem states a time. */
+/**
+ * Seconds after which the page of a temporary failure reloads itself, unless the error has a `Retry-After`
+ * header.
+ */
 const RETRY_S = "10";
 
 const INDEX_LINES = `[[d1_databases]]
@@ -30,8 +33,8 @@ binding = "INDEX_DB"
 database_name = "task-relay-index"`;
 
 /**
- * Answers with the page of a problem, which has the status and the headers of the API's answer. The page of a
- * temporary failure reloads itself.
+ * Answers with the page that shows an error (a problem of RFC 9457) to a person. It has the status and the
+ * headers of the API's answer. The page of a temporary failure reloads itself.
  */
 export async function problemPage(problem: Problem, refused: Refused): Promise<Response> {
   const { code, details } = problem;

@@ -16,12 +16,13 @@ export interface Left {
 interface RunResultProps {
   readonly run: Run;
   /**
-   * Callbacks that match the filters of the run and are still not delivered; null when they were not counted.
+   * Callbacks that match the filters of a run (sending many callbacks again) and are still not delivered
+   * after it; null when they were not counted.
    */
   readonly left: Left | null;
 }
 
-/** Tells whether callbacks are left that are not delivered. */
+/** Tells whether callbacks that should have been sent again have failed or are still being sent. */
 export function isAnyLeft(left: Left | null): boolean {
   return left !== null && left.failed + left.sending > 0;
 }

@@ -81,13 +81,13 @@ interface ProgressProps {
   readonly filters: URLSearchParams;
   readonly run: Run;
   /**
-   * Callbacks that match the filters of a run which has ended and are still not delivered; null when they
-   * were not counted.
+   * Callbacks that match the filters of a run (sending many callbacks again) and are still not delivered
+   * after it; null when they were not counted.
    */
   readonly left: Left | null;
   /**
-   * Host to whose page the end of the run shows a link; null when the filters of the run name no host, or the
-   * viewer may not see that page.
+   * Host to whose page a run (sending many callbacks again) links at its end; null when the filters of the
+   * run name no host, or the viewer may not see that page.
    */
   readonly host: string | null;
   /**

@@ -30,7 +30,8 @@ import { Expected, FilterText, Progress, StartForm } from "./send-again-parts.ts
 /** Largest number of tasks that can be selected in a list. */
 const MAX_SELECTED = 50;
 /**
- * Largest number of failed callbacks, and of callbacks being sent, that are counted after a run has ended.
+ * Largest number of failed callbacks, and of callbacks being sent, that are counted after a run (sending many
+ * callbacks again) has ended.
  */
 const MAX_LEFT = 1_000;
 /**
@@ -162,9 +163,9 @@ function begunName({ id }: Run): string {
 }
 
 /**
- * Counts, after a run over failed callbacks has ended, the callbacks of its filters that have failed or are
- * being sent. Null while the run goes on, for a run over other callbacks, and when the count is refused, e.g.
- * by a rate limit.
+ * Counts what is left after a run that sends failed callbacks again: the callbacks of its filters that have
+ * failed or are being sent. Null while the run goes on, for a run over other callbacks, and when the count is
+ * refused, e.g. by a rate limit.
  */
 async function leftAfter(
   visit: ViewerVisit,

@@ -3,7 +3,9 @@ import { Icon, type IconName } from "./icon.tsx";
 /** Tone of a status, from good to bad, which determines its colour. */
 export type Tone = "ok" | "bad" | "warn" | "busy" | "idle";
 
-/** Icon and tone of every status of a task, of a callback, of an attempt and of the key of a connection. */
+/**
+ * Icon and tone of every status: of a task, of a callback, of an attempt, and of the API key for a provider.
+ */
 const STATUSES: Readonly<Record<string, readonly [Tone, IconName]>> = {
   pending: ["idle", "clock"],
   processing: ["busy", "sync"],

@@ -23,7 +23,7 @@ interface FieldProps extends AnyFieldProps {
   readonly hint?: Child;
 }
 
-/** A field of a form with its label and, below it, its fault and a hint on what to enter. */
+/** A field of a form with its label and, below it, its error message and a hint on what to enter. */
 export function Field({ label, name, hint, id = name, value, fault, ...rest }: FieldProps) {
   const issue = fault?.issues.get(name);
   return (
@@ -72,7 +72,10 @@ export function Select({ label, name, id = name, options, value, fault }: Select
   );
 }
 
-/** Attributes that name the hint and the fault of a field to screen readers, and mark a wrong one. */
+/**
+ * Attributes that name the hint and the error message of a field to screen readers, and mark a field with an
+ * error as invalid.
+ */
 function described(id: string, issue: string | undefined, hint: Child) {
   const ids = [
     ...(issue === undefined ? [] : [`${id}-issue`]),
@@ -93,7 +96,7 @@ function Issue({ id, issue }: { readonly id: string; readonly issue: string | un
   );
 }
 
-/** Message about a fault of a form that belongs to no single field. */
+/** Error message of a form that belongs to no single field. */
 export function FormIssue({ fault }: { readonly fault: FormFault | null | undefined }) {
   if (fault?.text == null) return null;
   return (

@@ -10,13 +10,13 @@ interface FormDialogProps {
   readonly action: string;
   /** Text of the button that sends the form. */
   readonly send: string;
-  /** States that the ordered change cannot be undone. */
+  /** States that the change which the form makes cannot be undone. */
   readonly isFinal?: boolean;
-  /** The fault of this form, which opens the dialog again. */
+  /** Reason why this form was refused when it was sent; the dialog is then open when the page is shown. */
   readonly fault?: FormFault | null;
 }
 
-/** A dialog with a form that orders a change, and that says beforehand what will happen. */
+/** A dialog with a form that changes something, and that says beforehand what will happen. */
 export function FormDialog({
   id,
   title,

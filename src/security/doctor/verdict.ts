@@ -139,7 +139,7 @@ const TEXTS: Readonly<Record<FaultCode, Text>> = {
 };
 
 /**
- * Builds the description of a fault from its code.
+ * Builds the description of one reason why a server refuses a callback.
  * @param detail text that replaces the `%` in message and advice.
  * @param members further members, e.g. the name of the header.
  */

@@ -8,7 +8,7 @@ import { ThemeButton } from "../../parts/topbar.tsx";
 export interface ContentsEntry {
   readonly id: string;
   readonly title: string;
-  /** Content before the title: the method of a route, the status of a problem. */
+  /** Content before the title: the method of a route, or the HTTP status of an error. */
   readonly badge?: string;
 }
 

@@ -12,7 +12,7 @@ export const referencePage = publicPage("/docs", async ({ request, env }) =>
   html(raw(await referenceText(linkOrigin(env, request), themeOf(request)))),
 );
 
-/** Serves the page `/docs/errors`, to which the `type` of every problem links. */
+/** Serves the page `/docs/errors`, to which the `type` of every error answer (problem) links. */
 export const errorsPage = publicPage("/docs/errors", ({ request }) =>
   html(<ErrorsPage theme={themeOf(request)} />),
 );

@@ -13,7 +13,7 @@ interface FailedAttemptsProps {
 
 type Row = Totals["failedAttempts"][number];
 
-/** The attempts of the range that have failed, by outcome, each with its likely cause. */
+/** The number of failed attempts for each outcome in a time range, each with its likely cause. */
 export function FailedAttempts({ attempts, range }: FailedAttemptsProps) {
   if (attempts.length === 0) return null;
   return (

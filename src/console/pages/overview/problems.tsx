@@ -5,8 +5,8 @@ import { Notice } from "../../parts/notice.tsx";
 import { Time } from "../../parts/time.tsx";
 
 /**
- * Colour and icon of the severities whose problems are shown one by one; those of the severity `notice` are in
- * a folded list.
+ * Colour and icon of a problem of the relay, by its severity. Problems of the severity `notice` have none,
+ * because they are in a folded list.
  */
 const LOOKS = {
   error: ["bad", "cross"],
@@ -61,7 +61,7 @@ function OneProblem({ problem }: { readonly problem: PresentProblem }) {
   );
 }
 
-/** Shows since when a problem lasts and how many tasks it affects. */
+/** Shows since when a problem of the relay lasts and how many tasks it affects. */
 function Extent({ problem: { since, tasks } }: { readonly problem: PresentProblem }) {
   if (since === null && tasks === null) return null;
   return (

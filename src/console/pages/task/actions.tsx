@@ -15,7 +15,10 @@ interface ActionsProps {
 /** Id of the dialog that sends the callback again. */
 export const SEND_AGAIN = "send-again";
 
-/** The actions that the viewer may order for a task now, each in a dialog that says what will happen. */
+/**
+ * The buttons for what the viewer may do with a task now (e.g. cancel it or send its callback again), each
+ * with a dialog that says what will happen.
+ */
 export function TaskActions({ shown, visit: { viewer }, fault }: ActionsProps) {
   const { facts } = shown;
   const isEnded = isEndedTask(shown);

@@ -68,7 +68,10 @@ function doctorAnswer(
   );
 }
 
-/** Shows whether the signature of a received callback is valid, and each fault that was found with its cure. */
+/**
+ * Shows whether the signature of a received callback is valid, and otherwise each reason that was found, with
+ * advice.
+ */
 export function VerdictView({
   verdict: { verdict, faults, signed_by, attempt, age_s },
 }: {

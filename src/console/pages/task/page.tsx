@@ -140,7 +140,7 @@ interface StateProps {
   readonly now: number;
 }
 
-/** Line with the state of the task and of its callback, and the next step. */
+/** Line with the state of the task and of its callback, and what happens next (e.g. a poll or an attempt). */
 function State({ task, next, now }: StateProps) {
   return (
     <div class={`task-state tone-${next.tone}`}>
