@@ -1,13 +1,18 @@
 import { defineConfig } from "vitest/config";
+import { textImports } from "./vitest.text-imports.ts";
 
 /**
- * The quick tests of the core, without random runs and tests of the whole work loop, which would make every
- * mutant slow, and without pages, which need JSX.
+ * The quick tests of the core, without random runs and the 28 days without an index, which would make every
+ * mutant slow.
  */
 export default defineConfig({
+  plugins: [textImports()],
+  // The sandbox of a mutation run has no tsconfig.json.
+  oxc: { jsx: { runtime: "automatic", importSource: "hono/jsx" } },
   test: {
     include: ["test/core/**/*.test.ts"],
-    exclude: ["**/*{properties,stored-records,url-policy}*.test.ts", "test/core/{console,loop}/**"],
+    exclude: ["**/*{properties,stored-records,absent-index}*.test.ts"],
+    testTimeout: 60_000,
     isolate: false,
     maxWorkers: 1,
   },
