@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import type { CreditsState } from "../../src/core/record/credits.ts";
 import { rowOf } from "../../src/core/views/index-row.ts";
 import {
   aCallback,
@@ -14,6 +15,7 @@ import {
   URL_A,
   runningSince,
 } from "./builders.ts";
+import { credits } from "./credit-builders.ts";
 
 const HOST = "client.example.com";
 
@@ -117,4 +119,10 @@ describe("the host of a row", () => {
   it("the index row has no host when the stored callback URL cannot be parsed", () => {
     expect(rowOf(anOpenTask({ callbackUrl: "client.example.com" }), POLICY)?.host).toBeNull();
   });
+});
+
+it("the index row of a finished task has 1 in the column refunded when its credits were refunded, and 0 when they were kept", () => {
+  const states: readonly CreditsState[] = [{ kind: "refunded", at: NOW }, { kind: "charged" }];
+  const rows = states.map((state) => rowOf(aFinishedTask({ credits: credits(state) }), POLICY));
+  expect(rows.map(({ refunded }) => refunded)).toEqual([1, 0]);
 });

@@ -2,10 +2,12 @@ import { describe, expect, it } from "vitest";
 import type { TaskEvent } from "../../src/core/events/event.ts";
 import { type JobReport, kindOf, reportOf } from "../../src/core/events/job-report.ts";
 import type { TaskRecord } from "../../src/core/record/task.ts";
+import type { UpstreamNews } from "../../src/core/record/upstream.ts";
 import { transition } from "../../src/core/transition.ts";
 import {
   aCompletion,
   aFinishedTask,
+  anOpenTask,
   aReport,
   CONNECTION,
   MINUTE,
@@ -20,7 +22,10 @@ import {
   aHook,
   anAttachedTask,
   anUpstreamFailure,
+  aPlan,
   aPollEnd,
+  aProvidedTask,
+  aTracking,
   newsAnswer,
   NO_OUTPUT,
   UNANSWERED,
@@ -32,9 +37,12 @@ import {
  * fifth of its age.
  */
 const chosen = anAttachedTask({ isReported: true });
+/** Age in milliseconds of the job at the first of these polls. */
+const PREVIOUS_MS = 10_257;
 const at = NOW + 14 * SECOND;
 const found = (completedAt: number | null = null) =>
   aPollEnd(newsAnswer(aCompletion({ completedAt })), { askedAt: at });
+const signedHook = (news: UpstreamNews) => aHook(news, { isSigned: true });
 
 function reported(
   before: TaskRecord,
@@ -50,7 +58,6 @@ function ended(minMs: number, maxMs: number, hasHook: boolean | null = null): Jo
   return { connection: CONNECTION, end: { kind: MODEL, range: { minMs, maxMs } }, hasHook };
 }
 
-const PREVIOUS_MS = 10_257;
 const A_HOOK_CAME: JobReport = { connection: CONNECTION, end: null, hasHook: true };
 
 describe("the report of a job that was chosen at its attachment", () => {
@@ -92,9 +99,21 @@ describe("the report of a job that was chosen at its attachment", () => {
       ended(0, 14_000, true),
     ],
     [
+      "as some time between attachment and the poll that found the result, when a hook had moved this poll past the earlier ones",
+      anAttachedTask({ isReported: true, heard: ["queued"], at }),
+      found(),
+      ended(0, 14_000, true),
+    ],
+    [
+      "as some time after the poll to whose time a hook had moved the polls, when the next poll found the result",
+      anAttachedTask({ isReported: true, heard: ["queued"], at: NOW + PREVIOUS_MS }),
+      found(),
+      ended(PREVIOUS_MS, 14_000, true),
+    ],
+    [
       "as the arrival of the signed hook that brought the result",
       anAttachedTask({ isReported: true, hookWaitMs: MINUTE }),
-      aHook(aCompletion(), { isSigned: true }),
+      signedHook(aCompletion()),
       ended(14_000, 14_000, true),
     ],
     [
@@ -119,10 +138,11 @@ describe("the report of a job that was chosen at its attachment", () => {
   it.each<[string, TaskRecord, TaskEvent]>([
     ["was not selected for such a report when it was attached", anAttachedTask(), found()],
     ["is still running", chosen, aPollEnd(newsAnswer(PROCESSING), { askedAt: at })],
+    ["is still running when an unexpected hook comes", anAttachedTask(), signedHook(PROCESSING)],
     [
-      "has reached the task's deadline without an answer to the last poll",
-      chosen,
-      aPollEnd(UNANSWERED),
+      "was not selected for such a report, and an expected hook brought its result",
+      anAttachedTask({ hookWaitMs: MINUTE }),
+      signedHook(aCompletion()),
     ],
     [
       "has ended without output",
@@ -146,10 +166,54 @@ describe("the report of a job that was chosen at its attachment", () => {
   );
 });
 
+it("the end of a job that a poll found is the time at which the poll was made, although its answer came later", () => {
+  expect(reported(chosen, found(), POLICY, at + 5 * SECOND)).toEqual(ended(PREVIOUS_MS, 14_000));
+});
+
+it.each<[string, TaskRecord | null, TaskEvent, TaskRecord | null]>([
+  ["a hook about an unknown task", null, aHook(aCompletion()), null],
+  ["an event that created and ended a task", null, aHook(aCompletion()), aFinishedTask()],
+  [
+    "a hook about a task without a provider",
+    anOpenTask(),
+    signedHook(aCompletion()),
+    aFinishedTask(),
+  ],
+  [
+    "a hook about a task without a job",
+    aProvidedTask({ tracking: aTracking({ poll: aPlan({ isReported: true }) }) }),
+    signedHook(aCompletion()),
+    aFinishedTask(),
+  ],
+  [
+    "a hook about a job without a plan of polls",
+    aProvidedTask({ upstream: UPSTREAM }),
+    signedHook(aCompletion()),
+    aFinishedTask(),
+  ],
+  [
+    "a poll without an answer, at which the task reached its deadline,",
+    chosen,
+    aPollEnd(UNANSWERED),
+    aFinishedTask(),
+  ],
+  [
+    "a late hook about a task without a provider",
+    aFinishedTask(),
+    aHook(aCompletion()),
+    aFinishedTask(),
+  ],
+])(
+  "%s is not reported to the Durable Object of a provider connection",
+  (_what, before, event, after) => {
+    expect(reportOf(before, event, after, POLICY, at)).toBeNull();
+  },
+);
+
 describe("a hook that comes where none is expected", () => {
   it.each<[string, TaskRecord, TaskEvent]>([
     ["before a poll has found the result", anAttachedTask({ heard: ["processing"] }), found()],
-    ["with the result", anAttachedTask(), aHook(aCompletion(), { isSigned: true })],
+    ["with the result", anAttachedTask(), signedHook(aCompletion())],
     ["after the end of the task", aFinishedTask({ upstream: UPSTREAM }), aHook(aCompletion())],
   ])(
     "a task reports to the Durable Object of its provider connection that a hook came %s, also when it does not report how long its job took",

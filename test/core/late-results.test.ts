@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { PollAnswer } from "../../src/core/events/event.ts";
 import type { JsonObject } from "../../src/core/json.ts";
+import { latePollAt } from "../../src/core/record/late-job.ts";
 import { noticeOf } from "../../src/core/record/notice.ts";
 import type { TerminalTask } from "../../src/core/record/task.ts";
 import { nextStep, wakeAt } from "../../src/core/step.ts";
@@ -8,15 +9,14 @@ import { transition } from "../../src/core/transition.ts";
 import {
   aCallback,
   aCompletion,
+  anOpenTask,
   aPolicy,
-  committed,
   CONNECTION,
   DAY,
   finished,
   HOUR,
   ID,
   LIMITS,
-  MINUTE,
   NOW,
   POLICY,
   PROCESSING,
@@ -29,6 +29,7 @@ import {
   anAttachedTask,
   anUpstreamFailure,
   aPollEnd,
+  aProvidedRegistration,
   aProvidedTask,
   JOB,
   newsAnswer,
@@ -46,6 +47,8 @@ const timedOut = finish(task, { type: "deadline" }, endedAt, NO_KEY);
 const later = endedAt + 2 * HOUR;
 const success = aHook(aCompletion());
 const signed = { isSigned: true };
+const output = { urls: [VIDEO], metadata: { seed: 1 } };
+const news = aCompletion(output);
 
 /**
  * Returns the times of the polls of a task that has failed, each after the one before, counted from the task's
@@ -62,7 +65,11 @@ function pollsOf(record: TerminalTask, policy = POLICY): readonly number[] {
   }
 }
 
-/** Builds the notice of a late result. */
+/** Returns the notices to the operator after a signed hook has brought the success of the task's job. */
+function noticesOf(record: TerminalTask) {
+  return finished(transition(record, aHook(news, signed), NOTIFYING, later)).notices;
+}
+
 function told(details: JsonObject) {
   return [noticeOf("task.late_result", later, later, details)];
 }
@@ -82,6 +89,7 @@ function toldOf(record: TerminalTask, at = later) {
 describe("the polls of a task that has failed at its deadline", () => {
   it("the job of a task that has failed at its deadline is polled an hour and a day after the deadline", () => {
     expect(pollsOf(timedOut)).toEqual([HOUR, DAY]);
+    expect(wakeAt(timedOut, POLICY)).toBe(endedAt + HOUR);
     const policy = aPolicy({ polledAt: endedAt });
     expect(nextStep(timedOut, policy, endedAt + HOUR)).toEqual({
       kind: "poll",
@@ -97,21 +105,23 @@ describe("the polls of a task that has failed at its deadline", () => {
   });
 
   it.each([
-    ["has completed", [], finish(task, aHook(aCompletion(), signed)), POLICY],
-    ["was canceled", [], finish(task, { type: "cancel" }), POLICY],
+    ["has completed", [], finish(task, aHook(aCompletion(), signed), endedAt), POLICY],
+    ["was canceled", [], finish(task, { type: "cancel" }, endedAt), POLICY],
     [
       "has failed because the upstream reported a timeout of its own",
       [],
       finish(
         task,
         aHook(anUpstreamFailure({ failure: { category: "timeout", retryable: true } }), signed),
+        endedAt,
       ),
       POLICY,
     ],
+    ["has no provider", [], finish(anOpenTask(SILENT), { type: "deadline" }, endedAt), POLICY],
     ["has no job", [], finish(aProvidedTask(SILENT), { type: "deadline" }, endedAt), POLICY],
     ["has a provider without an API key", [], timedOut, NO_KEY],
     ["is forgotten by its provider after a day", [HOUR], timedOut, forgetful(endedAt + DAY - NOW)],
-    ["is erased within a day", [HOUR], { ...timedOut, expiresAt: endedAt + 2 * HOUR }, POLICY],
+    ["is erased after a day", [HOUR], { ...timedOut, expiresAt: endedAt + DAY }, POLICY],
     ["has a job whose success is known by now", [], toldOf(timedOut), POLICY],
   ])(
     "a task that %s is polled after its end at these times (in milliseconds since the end; [] for never): %j",
@@ -119,6 +129,10 @@ describe("the polls of a task that has failed at its deadline", () => {
       expect(pollsOf(record, policy)).toEqual(times);
     },
   );
+
+  it("the job of a task that an earlier release ended at its deadline without storing when is not polled", () => {
+    expect(latePollAt({ ...timedOut, finishedAt: null }, aPolicy({ polledAt: -1 }))).toBeNull();
+  });
 
   it("a poll of a task that has failed at its deadline waits for the end of a pause of the relay, and for a callback attempt that is due within 25 s", () => {
     const policy = aPolicy({ polledAt: endedAt, pausedAt: endedAt + HOUR });
@@ -154,9 +168,6 @@ describe("the polls of a task that has failed at its deadline", () => {
 });
 
 describe("the success of a job after its task has failed at the deadline", () => {
-  const output = { urls: [VIDEO], metadata: { seed: 1 } };
-  const news = aCompletion(output);
-
   it.each([
     ["a poll", latePoll(newsAnswer(news)), NOTIFYING, { polls: 1, hooks: 0 }],
     ["a signed hook", aHook(news, signed), NOTIFYING, { polls: 0, hooks: 1 }],
@@ -169,7 +180,9 @@ describe("the success of a job after its task has failed at the deadline", () =>
   ])(
     "when %s brings a success after the task has failed at its deadline, the operator gets one notice with the links, and the task stays failed",
     (_what, event, policy, counts) => {
-      const record = finished(transition(timedOut, event, policy, later));
+      const decision = transition(timedOut, event, policy, later);
+      expect(decision).toMatchObject({ note: "late_result" });
+      const record = finished(decision);
       expect(record).toEqual({ ...toldOf(timedOut), counts, notices: told({ output }) });
       const again = event.type === "hook" ? ("late_result" as const) : undefined;
       expectUnchanged(record, event, later + HOUR, policy, again);
@@ -180,9 +193,27 @@ describe("the success of a job after its task has failed at the deadline", () =>
     },
   );
 
-  it("a success after the deadline of a failed task is stored, and causes no notice, when the operator has configured no URL for events", () => {
-    const record = finished(transition(timedOut, aHook(news, signed), POLICY, later));
-    expect(record).toMatchObject({ late: { resultAt: later }, notices: [] });
+  it.each([
+    ["has configured no URL for events", POLICY],
+    [
+      "has excluded task.late_result from the events",
+      aPolicy({ isOperatorNotified: true, unwantedNotices: new Set(["task.late_result"]) }),
+    ],
+  ])(
+    "a success after the deadline of a failed task is stored, and causes no notice, when the operator %s",
+    (_what, policy) => {
+      const record = finished(transition(timedOut, aHook(news, signed), policy, later));
+      expect(record).toMatchObject({ late: { resultAt: later }, notices: [] });
+    },
+  );
+
+  it("the notice of a success after the deadline has the submitted parameters where the provider states none, and those of the provider otherwise", () => {
+    const { registration } = aProvidedRegistration({ parameters: { seed: 7, duration: 5 } });
+    const submitted = { ...output, metadata: { duration: 5, seed: 1 } };
+    expect(noticesOf({ ...timedOut, registration })).toMatchObject([
+      { details: { output: submitted } },
+    ]);
+    expect(noticesOf({ ...timedOut, registration: null })).toMatchObject([{ details: { output } }]);
   });
 
   it.each([
@@ -215,32 +246,5 @@ describe("the success of a job after its task has failed at the deadline", () =>
   it("the answer to a poll of a task that has failed is ignored when the task was erased, or created again under the same id, meanwhile", () => {
     expectUnchanged(task, latePoll(newsAnswer(news)), later, NOTIFYING);
     expectUnchanged(null, latePoll(newsAnswer(news)), later, NOTIFYING);
-  });
-});
-
-describe("an unsigned hook that claims success after its task has failed at the deadline", () => {
-  const hinted = committed(transition(timedOut, success, POLICY, later));
-
-  it("an unsigned hook that claims success of a failed task causes a poll at once and another two minutes later; only a poll's answer proves the success", () => {
-    expect(hinted).toEqual({
-      ...timedOut,
-      late: { hintAt: later, resultAt: null },
-      counts: { hooks: 1, polls: 0 },
-    });
-    const step = nextStep(hinted, aPolicy({ polledAt: later - 1 }), later);
-    expect(step).toMatchObject({ poll: { purpose: "late_result", job: JOB } });
-    expect(wakeAt(hinted, aPolicy({ polledAt: later }))).toBe(later + 2 * MINUTE);
-    expect(wakeAt(hinted, aPolicy({ polledAt: later + 2 * MINUTE }))).toBe(endedAt + DAY);
-    const confirmed = finished(
-      transition(hinted, latePoll(newsAnswer(aCompletion())), NOTIFYING, later),
-    );
-    expect(confirmed.late).toEqual({ hintAt: later, resultAt: later });
-    expect(confirmed.notices).toHaveLength(1);
-  });
-
-  it("a second unsigned hook that claims success of a failed task causes polls only when it comes an hour or more after the first", () => {
-    expectUnchanged(hinted, success, later + HOUR - 1, POLICY, "late_result");
-    const again = finished(transition(hinted, success, POLICY, later + HOUR));
-    expect(again.late?.hintAt).toBe(later + HOUR);
   });
 });
