@@ -191,7 +191,7 @@ export class InvariantChecker {
         : asidePollFault(poll, withinMs, this.#shared);
     this.check("poll", fault);
     caller.polls++;
-    caller.lastPoll = { at: this.#now, job: poll.job, retryAt: 0 };
+    caller.lastPoll = { at: this.#now, job: poll.job, isOfAttachedJob: true, retryAt: 0 };
     if (this.history !== null) this.history.polledAt = this.#now;
   }
 

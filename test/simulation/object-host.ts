@@ -4,6 +4,7 @@ import { DAY } from "../core/builders.ts";
 import type { SimulatedLedger } from "./ledger.ts";
 import type { Disk } from "./disk.ts";
 import type { Parties } from "./parties.ts";
+import { lastPollAfter } from "./poll-rules.ts";
 import { reread } from "./reread.ts";
 import { policyOf, type Setting } from "./setting.ts";
 import { requireStorable } from "./storage-limit.ts";
@@ -82,6 +83,7 @@ export class ObjectHost implements Host {
     requireStorable(record);
     disk.write({ record });
     caller.commits.push(record);
+    caller.lastPoll = lastPollAfter(caller.lastPoll, before, record);
     checker.onCommit(before, record, caller);
     const opened = openAttempt(record);
     if (opened !== null && opened !== openAttempt(before)) caller.opened = opened;

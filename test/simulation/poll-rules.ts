@@ -1,5 +1,5 @@
 import type { PollAnswer } from "../../src/core/events/event.ts";
-import { isOpen } from "../../src/core/record/task.ts";
+import { isOpen, type OpenTask, type TaskRecord } from "../../src/core/record/task.ts";
 import { type Job, sameJob } from "../../src/core/record/upstream.ts";
 import { firstViolation } from "./change.ts";
 import type { Alarm } from "./disk.ts";
@@ -16,9 +16,13 @@ export interface LastPoll {
   /** Time at which the poll was sent; -Infinity when its connection has deferred it. */
   readonly at: number;
   readonly job: Job;
+  /** False once a job, which may be the same one, was attached after the poll. */
+  readonly isOfAttachedJob: boolean;
   /** Time before which the answer forbids another poll; 0 when it forbids none. */
   readonly retryAt: number;
 }
+
+const NO_POLL = { at: -Infinity, job: null, isOfAttachedJob: false, retryAt: 0 };
 
 /** Returns the last poll with its answer added. */
 export function answeredPoll(
@@ -30,6 +34,23 @@ export function answeredPoll(
   if (answer.kind === "deferred") return { ...last, at: -Infinity, retryAt: now + answer.waitMs };
   const waitMs = answer.kind === "limited" ? (answer.retryAfterMs ?? 0) : 0;
   return { ...last, retryAt: now + waitMs };
+}
+
+/** Returns the last poll of an instance that has replaced the record `before` by `after`. */
+export function lastPollAfter(
+  last: LastPoll | null,
+  before: TaskRecord | null,
+  after: TaskRecord,
+): LastPoll | null {
+  if (last === null || !isOpen(after)) return last;
+  const isSame = before !== null && isOpen(before) && attachmentOf(before) === attachmentOf(after);
+  return isSame ? last : { ...last, isOfAttachedJob: false };
+}
+
+/** Returns what an attachment determines, as a text that can be compared. */
+function attachmentOf({ upstream, tracking }: OpenTask): string {
+  const { connection, job } = upstream ?? {};
+  return JSON.stringify([connection, job?.id, job?.endpoint, tracking.poll?.attachedAt]);
 }
 
 /**
@@ -45,10 +66,9 @@ export function askFault(
   if (record === null || !isOpen(record)) return "only an open task is polled";
   const { poll: plan } = record.tracking;
   if (plan === null || limits === null || isPaused) return "a poll needs a job and a key";
-  const last = caller.lastPoll ?? { at: -Infinity, job: null, retryAt: 0 };
+  const last = caller.lastPoll ?? NO_POLL;
   // For a job that is attached again, the polls begin anew.
-  const lastAt = last.at === -Infinity ? last.retryAt - DEFERRED_MS : last.at;
-  const isSameJob = sameJob(last.job, job) && plan.attachedAt <= lastAt;
+  const isSameJob = sameJob(last.job, job) && last.isOfAttachedJob;
   const isHinted = plan.hint !== null && plan.hint.at >= last.at;
   const isLate = endTime(record) <= now;
   const isPlanned = plannedPollTime(record, plan, limits, last.at) <= now;

@@ -53,12 +53,10 @@ export function restFault(shared: SharedState, living: SimulatedObject | null): 
 /** Tells whether a poll is due that waits only because its connection has deferred it. */
 function isDeferred(record: TaskRecord, { by }: Alarm, { setting }: SharedState): boolean {
   if (by.lastPoll?.at !== -Infinity || !isOpen(record)) return false;
-  const { job, retryAt } = by.lastPoll;
-  const { poll } = record.tracking;
-  const isSame = sameJob(record.upstream?.job ?? null, job) && poll?.at === null;
+  const { job, isOfAttachedJob, retryAt } = by.lastPoll;
+  const isSame = sameJob(record.upstream?.job ?? null, job) && record.tracking.poll?.at === null;
   // The deferred poll may belong to an erased task with the same id and job.
-  const isOwn = poll !== null && poll.attachedAt <= retryAt - DEFERRED_MS;
-  return isSame && isOwn && !setting.isPaused && isPollable(record, setting, retryAt);
+  return isSame && isOfAttachedJob && !setting.isPaused && isPollable(record, setting, retryAt);
 }
 
 /**

@@ -1,8 +1,12 @@
 import { availableParallelism } from "node:os";
 import { expect, it } from "vitest";
-import type { TaskRecord } from "../../src/core/record/task.ts";
+import { NOTHING_EXPECTED, planPolls } from "../../src/core/record/poll-plan.ts";
+import type { OpenTask, TaskRecord } from "../../src/core/record/task.ts";
+import type { Job } from "../../src/core/record/upstream.ts";
+import { anOpenTask, CONNECTION, LIMITS, NOW } from "../core/builders.ts";
 import examples from "../core/stored-records/3-index.json" with { type: "json" };
 import { shapeOf } from "../core/stored-records/shape.ts";
+import { lastPollAfter } from "./poll-rules.ts";
 import { runSeed } from "./run.ts";
 import { simulate } from "./simulate.ts";
 
@@ -50,6 +54,28 @@ it(`the promises of docs/promises.md hold in ${LIVES} simulated random lives of 
   for (const what of EXPECTED_EVENTS)
     expect(observed[what] ?? 0, what).toBeGreaterThanOrEqual(OFTEN);
 });
+
+const JOB = { id: "cgt-1", endpoint: null };
+const OTHER = { id: "cgt-2", endpoint: null };
+
+/** Builds an open task whose job was attached at `NOW`. */
+function aTaskWith(job: Job, connection = CONNECTION): OpenTask {
+  const task = anOpenTask({ upstream: { connection, job } });
+  const poll = planPolls(NOTHING_EXPECTED, LIMITS, NOW);
+  return { ...task, tracking: { ...task.tracking, poll } };
+}
+
+it.each([
+  ["another job was attached, at the same time", aTaskWith(OTHER), false],
+  ["the same job was attached through another connection", aTaskWith(JOB, "ark-2"), false],
+  ["its answer was stored", { ...aTaskWith(JOB), status: "processing" } as const, true],
+])(
+  "the simulation, asked after %s whether a poll was one of the attached job, says %j",
+  (_, after, isOfAttachedJob) => {
+    const poll = { at: NOW, job: JOB, isOfAttachedJob: true, retryAt: 0 };
+    expect(lastPollAfter(poll, aTaskWith(JOB), after)).toEqual({ ...poll, isOfAttachedJob });
+  },
+);
 
 it("a second run of the simulation with the same seed takes a task through exactly the same life", async () => {
   for (let seed = SEED; seed < SEED + 20; seed++) {
