@@ -193,10 +193,8 @@ it("an account reads its ledger entries, as JSON and as CSV, without the name of
   const account = await anAccount(9);
   await aCharged(account, 4);
   const { key } = await aKey(account);
-  const read = async (query: string) => {
-    const response = await call(`/v1/accounts/${account}/entries${query}`, { key });
-    return response.text();
-  };
+  const read = async (query: string) =>
+    textOf(await call(`/v1/accounts/${account}/entries${query}`, { key }));
   expect(Page.parse(JSON.parse(await read("")))).toMatchObject({
     data: [{ amount: 4 }, { amount: 9 }],
   });
