@@ -109,3 +109,12 @@ it("an API key that another isolate has revoked connects no listener, although i
   const response = await call("/v1/listen", { key, headers: { Upgrade: "websocket" } });
   expect(await refusal(response)).toEqual(UNAUTHENTICATED);
 });
+
+it.each([
+  ["no credentials", null, "An account key is required: Authorization: Bearer <key>."],
+  ["an empty key", "", "An account key is required: Authorization: Bearer <key>."],
+  ["a key that nobody has", "k".repeat(32), "The key is unknown or revoked."],
+])("the 401 for a listener with %s says what is wrong with it", async (_, key, detail) => {
+  const response = await call("/v1/listen", { key, headers: { Upgrade: "websocket" } });
+  expect(await response.json()).toMatchObject({ ...UNAUTHENTICATED, detail });
+});

@@ -9,10 +9,6 @@ import { lineOf, missedLine, timed } from "./report.ts";
 import { type End, Session } from "./session.ts";
 import type { Settings } from "./settings.ts";
 
-/** First line that is printed. */
-export const LISTENING =
-  'Callbacks of tasks with the callback_url "listen:" will be passed on. Ctrl-C ends this.';
-
 const FIRST_PAUSE_MS = 1000;
 const LONGEST_PAUSE_MS = 30_000;
 /** Number of failed callbacks that are looked for after a connection was made. */
@@ -42,6 +38,7 @@ export class Listener {
 
   /** Listens, over one connection after the other. @returns null when stopped, else why it cannot go on. */
   async run(stop: AbortSignal): Promise<string | null> {
+    this.#print(timed(`Connecting to ${this.#settings.relay}. Ctrl-C ends this.`));
     for (let failures = 0; ; failures++) {
       const end = await this.#listen(stop);
       if (stop.aborted) return null;
@@ -62,7 +59,9 @@ export class Listener {
     const { relay, key, to } = this.#settings;
     const session = new Session(relay, key, {
       onConnected: (account) => {
-        this.#print(timed(`Connected to ${relay} as account ${account}; passing on to ${to.href}`));
+        const task = 'callbacks of its tasks with the callback_url "listen:"';
+        const line = `Connected to ${relay} as account ${account}; ${task} are passed on to ${to.href}`;
+        this.#print(timed(line));
         this.#secrets = this.#secretsOf(account);
         // A failure is printed with each callback.
         this.#secrets.catch(() => {});

@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 // Passes callbacks of a relay on to a receiver on this machine. Run by `npm run listen -- --to URL`, and by
 // `npx task-relay-client listen --to URL`.
-import { LISTENING, Listener } from "./listener.ts";
+import { Listener } from "./listener.ts";
 import { settingsOf, USAGE } from "./settings.ts";
 
 /** Runs the program until it is told to stop. @returns the reason of a failure; null when it was stopped. */
@@ -13,7 +13,6 @@ async function run(): Promise<string | null> {
   if ("fault" in settings) return `${settings.fault}\n${USAGE}`;
   const stop = new AbortController();
   for (const signal of ["SIGINT", "SIGTERM"]) process.once(signal, () => stop.abort());
-  console.log(LISTENING);
   return new Listener(settings, (line) => console.log(line)).run(stop.signal);
 }
 

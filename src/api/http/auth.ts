@@ -15,6 +15,8 @@ import { Problem } from "./problem.ts";
  */
 export type Access = Permission | "anyone";
 
+const UNKNOWN_KEY = "The key is unknown or revoked.";
+
 /** Identifies the operator by the key of a request; null when the request has no operator key. */
 export async function operatorOf(headers: Headers, runtime: Runtime): Promise<KeyHolder | null> {
   const given = bearerOf(headers);
@@ -69,7 +71,7 @@ export async function authenticate(
   const caller = key === null ? null : await holderOfKey(key, headers, runtime, env);
   if (caller === null) {
     if (headers.has("Authorization")) measureRefusal(env.METRICS);
-    throw unauthenticated(requirementOf(permission));
+    throw unauthenticated(key === null ? requirementOf(permission) : UNKNOWN_KEY);
   }
   return requirePermission(caller, permission);
 }

@@ -41,7 +41,9 @@ async function attemptsOf(account: string) {
 it("npm run listen passes a callback on with the headers and the body that the relay has signed, the answer of the receiver is the outcome of the attempt, and one line tells what happened", async () => {
   const account = await anAccount();
   await using listener = listening(OK, account.key);
-  await listener.printed(`Connected to ${relay.url} as account ${account.id}; passing on to ${OK}`);
+  await listener.printed(
+    `Connected to ${relay.url} as account ${account.id}; callbacks of its tasks with the callback_url "listen:" are passed on to ${OK}`,
+  );
   const { id, attempts } = await attemptsOf(account.id);
   expect(attempts).toMatchObject([
     { outcome: "delivered", status_code: 201, response_excerpt: "thank you" },
@@ -110,16 +112,17 @@ it("a listener connects again after the relay has restarted, says so, and receiv
 });
 
 it.each([
-  ["an unknown key", "not-a-key-of-any-account", [], /401 unauthenticated: An account key is req/],
+  ["an unknown key", "not-a-key-of-any-account", [], /401 unauthenticated: The key is unknown or/],
   ["an operator key", OPERATOR_KEY, [], /403 forbidden: .+ key of the account with the role full/],
   ["no key", "", [], /^TASK_RELAY_KEY must be the API key of an account\.$/m],
   ["Node without WebSocket", "k", ["--no-experimental-websocket"], /needs Node 22 or later/],
 ] as const)(
-  "npm run listen with %s says what is wrong and ends with the exit code 1",
+  "npm run listen with %s says what is wrong, promises no callbacks and ends with the exit code 1",
   async (_, key, flags, message) => {
     await using listener = listening(OK, key, relay.url, flags);
     await listener.ended();
     expect(listener.output).toMatch(message);
+    expect(listener.output).not.toContain("passed on");
     expect(listener.exitCode).toBe(1);
   },
 );
