@@ -1,11 +1,21 @@
-// Examines a running relay. Used as `npm run doctor -- --url https://relay.example.com [--to URL]`.
+// Examines a running relay. Used as `npm run doctor -- --url https://relay.example.com`.
 import { parseArgs } from "node:util";
 import { examine, NoRelay } from "./doctor/examine.ts";
 import { lineOf } from "./doctor/finding.ts";
-import { operatorKey } from "./doctor/operator-key.ts";
+import { keyFile, operatorKey } from "./doctor/operator-key.ts";
 import { NoAnswer, Relay } from "./doctor/relay.ts";
+import { type Environment, ENVIRONMENTS, isEnvironmentName } from "./environments.ts";
 
-const USAGE = "Usage: npm run doctor -- --url https://relay.example.com [--to https://receiver]";
+interface Options {
+  readonly url: URL;
+  /** URL of the receiver for the test callback; null when `--to` was not given. */
+  readonly to: string | null;
+  /** The deployment that `--env` names; null when it was not given. */
+  readonly environment: Environment | null;
+}
+
+const USAGE =
+  "Usage: npm run doctor -- --url https://relay.example.com [--env production|preview] [--to https://receiver]";
 const EXIT = { healthy: 0, findings: 1, unreachable: 2 };
 
 process.exitCode = await main();
@@ -16,11 +26,13 @@ async function main(): Promise<number> {
     console.error(USAGE);
     return EXIT.unreachable;
   }
-  const { url, to } = options;
+  const { url, to, environment } = options;
   const isLocal = /^(localhost|127(\.\d+){3}|\[::1\])$/.test(url.hostname);
-  const relay = new Relay(url.origin, operatorKey(isLocal));
+  const file = keyFile(environment, isLocal);
+  const relay = new Relay(url.origin, operatorKey(file));
+  const isPreview = environment?.name === "preview";
   try {
-    const findings = await examine({ relay, url, isLocal, to });
+    const findings = await examine({ relay, url, isLocal, isPreview, keyFile: file, to });
     for (const finding of findings) console.log(lineOf(finding));
     const isHealthy = findings.every(({ kind }) => kind !== "problem");
     return isHealthy ? EXIT.healthy : EXIT.findings;
@@ -32,12 +44,15 @@ async function main(): Promise<number> {
 }
 
 /** Reads the options of `npm run doctor` from the command line; null when they are wrong. */
-function optionsOf(args: string[]): { readonly url: URL; readonly to: string | null } | null {
+function optionsOf(args: string[]): Options | null {
   try {
     const text = { type: "string" } as const;
-    const { values } = parseArgs({ args, options: { url: text, to: text } });
+    const { values } = parseArgs({ args, options: { url: text, to: text, env: text } });
+    const { env = null, to = null } = values;
     const url = URL.parse(values.url ?? "");
-    return url === null || !/^https?:$/.test(url.protocol) ? null : { url, to: values.to ?? null };
+    if (url === null || !/^https?:$/.test(url.protocol)) return null;
+    if (env === null) return { url, to, environment: null };
+    return isEnvironmentName(env) ? { url, to, environment: ENVIRONMENTS[env] } : null;
   } catch {
     return null;
   }

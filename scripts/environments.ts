@@ -29,3 +29,8 @@ export const ENVIRONMENTS: Readonly<Record<EnvironmentName, Environment>> = {
 export function isEnvironmentName(name: string): name is EnvironmentName {
   return Object.hasOwn(ENVIRONMENTS, name);
 }
+
+/** Returns the option with which our commands take an environment, after a space; empty for production. */
+export function optionFor({ name, wranglerName }: Environment): string {
+  return wranglerName === "" ? "" : ` --env ${name}`;
+}

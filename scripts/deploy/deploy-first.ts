@@ -5,7 +5,7 @@ import * as z from "zod";
 import { callbackFinding } from "../doctor/callback.ts";
 import { type Finding, ok } from "../doctor/finding.ts";
 import { Relay } from "../doctor/relay.ts";
-import type { Environment } from "../environments.ts";
+import { type Environment, optionFor } from "../environments.ts";
 import { requireValid } from "./configuration.ts";
 import { isUnknownWorker, refusalOf } from "./failures.ts";
 import { waitForHealth } from "./health.ts";
@@ -84,20 +84,16 @@ async function testCallback(
   relay: Relay,
   to: string | null,
   allowsLocalCallbacks: boolean,
-  { wranglerName }: Environment,
+  environment: Environment,
 ): Promise<Finding> {
   if (to !== null) return callbackFinding(relay, to);
   if (allowsLocalCallbacks) {
-    await using receiver = await startVerifyingReceiver(relay);
+    await using receiver = await startVerifyingReceiver(relay, environment);
     return await verifiedCallback(relay, receiver, `http://127.0.0.1:${receiver.port}/`);
   }
-  const tunnelled = await tunnelledCallback(
-    relay,
-    process.env["CLOUDFLARED_PATH"] ?? "cloudflared",
-  );
-  if (tunnelled !== null) return tunnelled;
-  const env = wranglerName === "" ? "" : ` --env ${wranglerName}`;
-  return noReceiver(`npm run deploy:first --${env}`);
+  const cloudflared = process.env["CLOUDFLARED_PATH"] ?? "cloudflared";
+  const tunnelled = await tunnelledCallback(relay, cloudflared, environment);
+  return tunnelled ?? noReceiver(`npm run deploy:first --${optionFor(environment)}`);
 }
 
 /** Asks wrangler who is logged in. @throws Refusal when Cloudflare refuses the login. */

@@ -3,9 +3,10 @@ import { createServer, type IncomingMessage } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
 import { text } from "node:stream/consumers";
 import * as z from "zod";
-import { callbackFinding } from "../doctor/callback.ts";
+import { callbackFinding, type CallbackFinding } from "../doctor/callback.ts";
 import { type Finding, ok, problem, unchecked } from "../doctor/finding.ts";
 import type { Relay } from "../doctor/relay.ts";
+import { type Environment, optionFor } from "../environments.ts";
 import { verdictOn } from "../receive/verdict.ts";
 import { Refusal } from "./refusal.ts";
 import { openTunnel } from "./tunnel.ts";
@@ -28,12 +29,16 @@ const NO_CONTENT = 204;
  * Starts a receiver that verifies with the secret that the relay tells the operator.
  * @throws Refusal when the relay does not tell it.
  */
-export async function startVerifyingReceiver(relay: Relay): Promise<VerifyingReceiver> {
+export async function startVerifyingReceiver(
+  relay: Relay,
+  environment: Environment,
+): Promise<VerifyingReceiver> {
   const answer = await relay.ask("/v1/signing-secrets");
   const secret = Secrets.safeParse(answer.json).data?.callbacks[0];
   if (secret === undefined) {
     const cause = `${relay.origin}/v1/signing-secrets answered ${answer.status}`;
-    throw new Refusal(cause, `npm run doctor -- --url ${relay.origin}`);
+    const cure = `npm run doctor --${optionFor(environment)} --url ${relay.origin}`;
+    throw new Refusal(cause, cure);
   }
   const source = { secret, account: null, relay: relay.origin };
   let verified = 0;
@@ -77,11 +82,14 @@ export async function verifiedCallback(
   relay: Relay,
   receiver: VerifyingReceiver,
   url: string,
-): Promise<Finding> {
+): Promise<CallbackFinding> {
   const finding = await callbackFinding(relay, url);
-  if (finding.kind !== "ok") return finding;
-  if (receiver.verified() > 0) return ok("callback: delivered to this machine, signature valid");
-  return problem("callback: delivered, but not to this machine", "stop what answers in its place");
+  const { kind, outcome } = finding;
+  if (kind !== "ok") return finding;
+  const verified = ok("callback: delivered to this machine, signature valid");
+  if (receiver.verified() > 0) return { ...verified, outcome };
+  const elsewhere = "callback: delivered, but not to this machine";
+  return { ...problem(elsewhere, "stop what answers in its place"), outcome };
 }
 
 /**
@@ -93,14 +101,14 @@ export async function verifiedCallback(
 export async function tunnelledCallback(
   relay: Relay,
   cloudflared: string,
+  environment: Environment,
 ): Promise<Finding | null> {
-  await using receiver = await startVerifyingReceiver(relay);
+  await using receiver = await startVerifyingReceiver(relay, environment);
   await using tunnel = await openTunnel(cloudflared, receiver.port);
   if (tunnel === null) return null;
   for (let tries = 1; ; tries++) {
     const finding = await verifiedCallback(relay, receiver, tunnel.url);
-    const isUnreachable = finding.text.startsWith("callback: unreachable");
-    if (!isUnreachable || tries === MAX_TRIES) return finding;
+    if (finding.outcome !== "unreachable" || tries === MAX_TRIES) return finding;
     await sleep(TRY_EVERY_MS);
   }
 }

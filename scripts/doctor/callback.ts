@@ -23,11 +23,17 @@ const REFUSAL_CURES: Readonly<Record<string, string>> = {
   invalid_request: "give a public https URL with a host name in --to",
 };
 
+/** Result of a test callback. */
+export interface CallbackFinding extends Finding {
+  /** Outcome of the attempt, as the API names it; null when the relay has made none. */
+  readonly outcome: string | null;
+}
+
 /**
  * Has the relay send a sample callback to this URL, and returns whether it was delivered, as one of the
  * results that `npm run doctor` prints.
  */
-export async function callbackFinding(relay: Relay, url: string): Promise<Finding> {
+export async function callbackFinding(relay: Relay, url: string): Promise<CallbackFinding> {
   return callbackFindingOf(await relay.ask("/v1/callbacks/test", { callback_url: url }));
 }
 
@@ -35,16 +41,19 @@ export async function callbackFinding(relay: Relay, url: string): Promise<Findin
  * Converts the answer to `POST /v1/callbacks/test` to a result that `npm run doctor` prints: that the
  * callback was delivered, or the problem and how to solve it.
  */
-function callbackFindingOf({ status, json }: Answer): Finding {
+function callbackFindingOf({ status, json }: Answer): CallbackFinding {
   const sent = Outcome.safeParse(json).data;
-  if (sent?.outcome === "delivered") return ok("callback: delivered");
-  if (sent !== undefined) {
-    const { cloudflare_error: error } = sent;
-    const code = error === undefined ? "" : `, Cloudflare's error ${error}`;
-    const detail = sent.status_code === undefined ? "" : ` (${sent.status_code}${code})`;
-    const cure = CURES[sent.outcome] ?? "read the relay's log";
-    return problem(`callback: ${sent.outcome}${detail}`, cure);
-  }
+  if (sent === undefined) return { ...refusalFinding(status, json), outcome: null };
+  const { outcome, status_code: answered, cloudflare_error: error } = sent;
+  if (outcome === "delivered") return { ...ok("callback: delivered"), outcome };
+  const code = error === undefined ? "" : `, Cloudflare's error ${error}`;
+  const detail = answered === undefined ? "" : ` (${answered}${code})`;
+  const cure = CURES[outcome] ?? "read the relay's log";
+  return { ...problem(`callback: ${outcome}${detail}`, cure), outcome };
+}
+
+/** Converts the answer of a relay that has sent no callback. */
+function refusalFinding(status: number, json: unknown): Finding {
   const { code = "no problem code" } = Refusal.safeParse(json).data ?? {};
   if (code === "forbidden") {
     return unchecked("callback: set OPERATOR_KEY to a key with the role operate or all");

@@ -45,14 +45,25 @@ export function unconfigured({ json }: Answer): readonly Finding[] {
   );
 }
 
+/** The relay whose settings are checked. */
+interface Deployment {
+  readonly url: URL;
+  /** True when the relay runs on this machine. */
+  readonly isLocal: boolean;
+  /** True for the preview, which is paused and has no domain. */
+  readonly isPreview: boolean;
+}
+
 /**
  * Checks the settings of a running relay, e.g. that `PUBLIC_URL` is the URL under which `npm run doctor`
  * calls it.
  */
-export function configurationFindings(health: Health, url: URL, isLocal: boolean): Finding[] {
+export function configurationFindings(health: Health, deployment: Deployment): Finding[] {
+  const { url, isLocal, isPreview } = deployment;
   const problems = [
     ...(isLocal ? [] : publicProblems(health, url)),
-    ...(health.configuration.PAUSED
+    ...(isLocal || isPreview ? [] : domainProblems(health, url)),
+    ...(health.configuration.PAUSED && !isPreview
       ? [problem("configuration: PAUSED stops all callbacks and polls", "remove PAUSED and deploy")]
       : []),
   ];
@@ -69,7 +80,7 @@ export function keyFinding(hasKey: boolean, file: string): Finding {
   if (hasKey) {
     return problem(
       "operator key: the relay refuses it",
-      "set OPERATOR_KEY to one of the deployed OPERATOR_KEYS",
+      "set OPERATOR_KEY to one of the deployed OPERATOR_KEYS, or name the deployment with --env",
     );
   }
   return unchecked(`configuration, callback and index: no key in OPERATOR_KEY or ${file}`);
@@ -85,19 +96,23 @@ function publicProblems({ configuration }: Health, url: URL): Finding[] {
   if (url.protocol === "http:") {
     found.push(problem("address: http sends keys unencrypted", "use https in --url"));
   }
-  if (url.hostname.endsWith(".workers.dev")) {
-    const text = "address: workers.dev cannot be reached from mainland China and has no firewall";
-    found.push(problem(text, DOMAIN));
-  } else if (PUBLIC_URL === null) {
-    const text =
-      "configuration: PUBLIC_URL is not set, so hook URLs and the relay's own address follow the caller's Host";
-    found.push(problem(text, DOMAIN));
-  }
   if (PUBLIC_URL !== null && PUBLIC_URL !== url.origin) {
     const text = `configuration: hooks are sent to PUBLIC_URL ${PUBLIC_URL}, not to ${url.origin}`;
     found.push(problem(text, "run the doctor with that --url, or correct PUBLIC_URL"));
   }
   return found;
+}
+
+/** Checks that a relay has a domain of its own, which the preview does not need. */
+function domainProblems({ configuration }: Health, url: URL): Finding[] {
+  if (url.hostname.endsWith(".workers.dev")) {
+    const text = "address: workers.dev cannot be reached from mainland China and has no firewall";
+    return [problem(text, DOMAIN)];
+  }
+  if (configuration.PUBLIC_URL !== null) return [];
+  const text =
+    "configuration: PUBLIC_URL is not set, so hook URLs and the relay's own address follow the caller's Host";
+  return [problem(text, DOMAIN)];
 }
 
 function secretsFinding({ configuration: { secrets } }: Health): Finding {

@@ -5,7 +5,6 @@ import type { Finding } from "./finding.ts";
 import { hookFinding } from "./hooks.ts";
 import { indexFindings } from "./index-state.ts";
 import { layerOf } from "./layers.ts";
-import { keyFile } from "./operator-key.ts";
 import { startReceiver } from "./receiver.ts";
 import { type Answer, isOfRelay, NoAnswer, type Relay } from "./relay.ts";
 
@@ -18,6 +17,10 @@ export interface Examination {
   readonly url: URL;
   /** True when the relay runs on this machine. */
   readonly isLocal: boolean;
+  /** True for the preview, which is paused and has no domain. */
+  readonly isPreview: boolean;
+  /** File on this machine in which the operator key is looked for. */
+  readonly keyFile: string;
   /** URL of the receiver for the test callback; null when `--to` was not given. */
   readonly to: string | null;
 }
@@ -28,24 +31,24 @@ export interface Examination {
  * checks.
  */
 export async function examine(examination: Examination): Promise<readonly Finding[]> {
-  const { relay, url, isLocal } = examination;
-  const answer = await healthAnswer(relay, url);
+  const { relay, keyFile } = examination;
+  const answer = await healthAnswer(examination);
   const faults = unconfigured(answer);
   if (faults.length > 0) return faults;
   const hooks = await hookFinding(relay);
   const health = healthOf(answer);
   if (health === null) {
-    const key = keyFinding(relay.hasKey, keyFile(isLocal));
+    const key = keyFinding(relay.hasKey, keyFile);
     return [key, clockFinding(answer, null), hooks];
   }
   const { ALLOW_LOCAL_CALLBACKS } = health.configuration;
   const { callback, times } = await sendCallback(examination, ALLOW_LOCAL_CALLBACKS);
   const index = indexFindings(await relay.ask("/v1/stats"), await relay.ask("/metrics"));
-  const settings = configurationFindings(health, url, isLocal);
+  const settings = configurationFindings(health, examination);
   return [...settings, clockFinding(answer, times), hooks, callback, ...index];
 }
 
-async function healthAnswer(relay: Relay, url: URL): Promise<Answer> {
+async function healthAnswer({ relay, url }: Examination): Promise<Answer> {
   try {
     const answer = await relay.ask("/healthz");
     if (isOfRelay(answer)) return answer;

@@ -1,25 +1,27 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { type Environment, ENVIRONMENTS } from "../environments.ts";
 import { operatorKeyIn } from "../operator-keys.ts";
 
 const root = join(import.meta.dirname, "../..");
 
 /**
- * Returns the name of the file that contains the operator keys: `.dev.vars` for a relay on this machine,
- * `.secrets` for a deployed one.
+ * Returns the name of the file that contains the operator keys: that of the deployment that was named, else
+ * `.dev.vars` for a relay on this machine, and the file of production for any other.
  */
-export function keyFile(isLocal: boolean): string {
-  return isLocal ? ".dev.vars" : ".secrets";
+export function keyFile(environment: Environment | null, isLocal: boolean): string {
+  if (environment !== null) return environment.secretsFile;
+  return isLocal ? ".dev.vars" : ENVIRONMENTS.production.secretsFile;
 }
 
 /**
  * Returns an operator key: the environment variable `OPERATOR_KEY`, or else one in the file of secrets; null
  * when there is none.
  */
-export function operatorKey(isLocal: boolean): string | null {
+export function operatorKey(file: string): string | null {
   const given = process.env["OPERATOR_KEY"]?.trim();
   if (given !== undefined && given !== "") return given;
-  return doctorKeyIn(contentOf(join(root, keyFile(isLocal))));
+  return doctorKeyIn(contentOf(join(root, file)));
 }
 
 /**

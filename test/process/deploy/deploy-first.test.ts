@@ -142,6 +142,18 @@ it("npm run deploy:first --env preview creates a paused relay with a name, a dat
   ]);
 });
 
+it.each([
+  ["preview", "ok           configuration: valid"],
+  ["production", "PROBLEM      operator key: the relay refuses it."],
+])(
+  "npm run doctor --env %s takes the operator key from the file of secrets of that environment",
+  async (env, expected) => {
+    write(".secrets", secretsFile({ ...SECRETS, OPERATOR_KEYS: "an-operator-key-of-production" }));
+    const { stdout } = await run(["scripts/doctor.ts", "--url", relay.url, "--env", env]);
+    expect(stdout).toContain(expected);
+  },
+);
+
 it("npm run deploy, as the deploy button runs it, needs no file of secrets; with a domain it serves the relay there and not under workers.dev", async () => {
   write("wrangler.toml", edit(shipped, { domain: "relay.example.com" }));
   for (const file of [".secrets", ".secrets.preview"]) rmSync(join(clone.directory, file));

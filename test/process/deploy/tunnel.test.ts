@@ -4,14 +4,18 @@ import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
 import { tunnelledCallback } from "../../../scripts/deploy/verified-callback.ts";
 import { Relay } from "../../../scripts/doctor/relay.ts";
+import { ENVIRONMENTS } from "../../../scripts/environments.ts";
 import { LOCAL_VARS, OPERATOR_KEY } from "../harness/client.ts";
 import { forThisFile } from "../harness/for-this-file.ts";
-import { Receiver } from "../harness/receiver.ts";
+import { closedPort, Receiver } from "../harness/receiver.ts";
 import { Workerd } from "../harness/workerd.ts";
 
 const ADDRESS = "https://three-odd-words.trycloudflare.com";
 const other = await forThisFile(Receiver.start());
 const relay = await forThisFile(Workerd.start({ vars: LOCAL_VARS }));
+
+/** URLs that cannot be reached, each used once in place of the tunnel. */
+const unreached = [await closedPort()];
 
 /** The relay, whose callbacks to the address of the tunnel reach what a function names. */
 class RelayBeforeTunnel extends Relay {
@@ -36,6 +40,11 @@ it.each([
     "callback: delivered to this machine, signature valid",
   ],
   [
+    "sends the callback again when the address of the tunnel could not be reached at first",
+    (target: string) => unreached.pop() ?? target,
+    "callback: delivered to this machine, signature valid",
+  ],
+  [
     "reports a problem when something else answers in its place",
     () => other.at("/", { kind: "answer", status: 204 }),
     "callback: delivered, but not to this machine",
@@ -51,7 +60,7 @@ it.each([
     writeFileSync(cloudflared, script);
     chmodSync(cloudflared, 0o755);
     const before = new RelayBeforeTunnel(relay.url, () => targetOf(readFileSync(told, "utf8")));
-    const finding = await tunnelledCallback(before, cloudflared);
+    const finding = await tunnelledCallback(before, cloudflared, ENVIRONMENTS.production);
     expect(finding?.text).toContain(expected);
   },
 );

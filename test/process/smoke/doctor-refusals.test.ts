@@ -84,7 +84,8 @@ async function examined(health: Fake, hook: Fake): Promise<readonly string[]> {
   }).listen();
   const relay = new Relay(server.origin, OPERATOR_KEY);
   const url = new URL(server.origin);
-  return (await examine({ relay, url, isLocal: true, to: null })).map(lineOf);
+  const place = { relay, url, isLocal: true, isPreview: false, keyFile: ".dev.vars" };
+  return (await examine({ ...place, to: null })).map(lineOf);
 }
 
 const healthy: Fake = { status: 200, headers: JSON_OF_RELAY, body: '{"status":"ok"}' };
@@ -121,11 +122,16 @@ const SETTINGS = {
   secrets: { RELAY_SECRET: 1, OPERATOR_KEYS: 2 },
 };
 
-function findings(url: string, settings: object, connections: object = {}): string {
+function findings(
+  url: string,
+  settings: object,
+  { connections = {}, isPreview = false }: { connections?: object; isPreview?: boolean } = {},
+): string {
   const answer = anAnswer({ configuration: { ...SETTINGS, ...settings }, connections });
   const health = healthOf(answer);
   if (health === null) throw new Error("expected settings");
-  return configurationFindings(health, new URL(url), false).map(lineOf).join("\n");
+  const deployment = { url: new URL(url), isLocal: false, isPreview };
+  return configurationFindings(health, deployment).map(lineOf).join("\n");
 }
 
 const OWN = "https://relay.example.com";
@@ -148,9 +154,15 @@ it.each([
   },
 );
 
+it("npm run doctor reports of a preview neither that it is paused nor that it has no domain", () => {
+  const preview = { PUBLIC_URL: null, PAUSED: true };
+  const lines = findings("https://relay.me.workers.dev", preview, { isPreview: true });
+  expect(lines).not.toContain("PROBLEM");
+});
+
 it("npm run doctor reports providers that refuse the relay's API key, and those whose hooks do not come", () => {
   const connections = { ark: { key: "refused" }, fal: { key: "set", hooks: "missing" } };
-  const lines = findings(OWN, {}, connections);
+  const lines = findings(OWN, {}, { connections });
   expect(lines).toContain("PROBLEM      providers: ark refuses its API key. Cure: ");
   expect(lines).toContain("PROBLEM      providers: no hooks of fal come. Cure: ");
 });
