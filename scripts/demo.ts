@@ -1,7 +1,8 @@
 /**
  * Shows a task from its registration to its callback on this machine, with a relay, an upstream and a client
  * that the script starts: the upstream finishes the task while the client is down, and the client gets the
- * callback once it is up. Further tasks, in every state, are then seen in the console. Ends by itself, except
+ * callback once it is up. Further tasks, in every state, are then seen in the console; for some of them the
+ * script starts the relay a second time. Ends by itself, except
  * on a terminal and with `--open`, which opens the console in a browser.
  */
 import { readFileSync } from "node:fs";
@@ -10,9 +11,16 @@ import { Webhook } from "standardwebhooks";
 import { createDemoClient } from "./demo-client.ts";
 import { startDemoUpstream, submit } from "./demo-upstream.ts";
 import { openInBrowser } from "./demo/open-in-browser.ts";
-import { startReceiver } from "./demo/receivers.ts";
+import { startReceivers } from "./demo/receivers.ts";
 import { relayClient } from "./demo/relay-client.ts";
-import { ACCOUNT, finish, type Receivers, seed } from "./demo/seed.ts";
+import {
+  finishAfterRestart,
+  registerBeforeRestart,
+  SETTINGS_AFTER_RESTART,
+  SETTINGS_BEFORE_RESTART,
+} from "./demo/restarted.ts";
+import { ACCOUNT, COMPLETED, createAccount, finish, seed } from "./demo/seed.ts";
+import { statesOf } from "./demo/states.ts";
 import { startDemoRelay } from "./dev/demo-relay.ts";
 import { readDemoOptions, requireFreePort } from "./dev/port.ts";
 import { summaryOf } from "./dev/summary.ts";
@@ -32,27 +40,24 @@ const vars = {
   ALLOW_LOCAL_CALLBACKS: "true",
   SANDBOX: "true",
 };
-const relay = await startDemoRelay(vars, port);
+const receivers = await startReceivers();
+const relay = await startDemoRelay({ ...vars, ...SETTINGS_BEFORE_RESTART }, port);
 const operatorKey = operatorKeyOf(readFileSync(join(import.meta.dirname, "../.dev.vars"), "utf8"));
 const client = relayClient(relay.origin, operatorKey);
+const accountKey = await createAccount(client);
+const restarted = await registerBeforeRestart(client, receivers);
+say("Starting it again in the middle of an attempt, on the same storage …");
+await relay.restart({ ...vars, ...SETTINGS_AFTER_RESTART });
 console.log(await summaryOf(relay.origin));
 
-const receivers: Receivers = {
-  healthy: await startReceiver("healthy"),
-  flaky: await startReceiver("flaky"),
-  down: await startReceiver("down"),
-  refusing: await startReceiver("refusing"),
-  hanging: await startReceiver("hanging"),
-};
-const seeding = seed(client, receivers);
-await runDemo();
-await showConsole(await seeding);
+const seeding = Promise.all([seed(client, receivers), finishAfterRestart(client, restarted)]);
+const shown = await runDemo();
+await showConsole([shown, ...(await seeding).flat()]);
 if (process.stdout.isTTY || isOpen) {
   say("The relay keeps running until Ctrl-C, and a task ends every 20 s.");
   show("to repair the receiver that is down", `curl ${receivers.down.repairUrl}`);
   const order = { model: "seedance-1-pro", callback_url: receivers.healthy.url };
-  const result = { status: "completed", output: { urls: ["https://cdn.example.com/demo.mp4"] } };
-  setInterval(() => void finish(client, order, result).catch(() => {}), 20_000);
+  setInterval(() => void finish(client, order, COMPLETED).catch(() => {}), 20_000);
   if (isOpen) openInBrowser(`${relay.origin}/`);
 } else {
   for (const receiver of Object.values(receivers)) receiver.close();
@@ -60,7 +65,8 @@ if (process.stdout.isTTY || isOpen) {
   process.exit(0);
 }
 
-async function runDemo(): Promise<void> {
+/** Shows the life of one task. @returns its id. */
+async function runDemo(): Promise<string> {
   const receiver = await createDemoClient();
   const order = { model: "doubao-seedance-2.0", provider: "ark", callback_url: receiver.url };
   say("1. Your service registers a task and submits it with the hook URL to a local upstream.");
@@ -89,15 +95,21 @@ async function runDemo(): Promise<void> {
   show(`GET /v1/tasks/${id}`, await client.until(id, /"status":"delivered"/));
   await receiver.close();
   upstream.close();
+  return id;
 }
 
 /**
- * Prints the address of the console. Fires the cron trigger first, which makes the counts that the console
- * shows.
+ * Prints the states of the tasks and the address of the console. Fires the cron trigger first, which makes the
+ * counts that the console shows.
  */
-async function showConsole(accountKey: string): Promise<void> {
+async function showConsole(ids: readonly string[]): Promise<void> {
   await fetch(`${relay.origin}/cdn-cgi/handler/scheduled?cron=*/10+*+*+*+*`);
   say("6. The console shows this task, and others in every state, to you and to the account.");
+  say("   Its lists get open tasks half a minute after their registration.");
+  for (const [name, counts] of Object.entries(await statesOf(client, ids))) {
+    const entries: [string, number][] = Object.entries(counts);
+    show(name, entries.map(([state, count]) => `${count} ${state}`).join(", "));
+  }
   show("Console", `${relay.origin}/`);
   show("Operator key", operatorKey);
   show(`Key of the account ${ACCOUNT}`, accountKey);

@@ -1,8 +1,10 @@
 /** A client of the demo's relay with the operator's key. */
 export interface RelayClient {
   readonly text: (path: string) => Promise<string>;
+  /** Reads an answer until it matches `wanted`, for at least 20 s, and returns it. */
+  readonly textUntil: (path: string, wanted: RegExp) => Promise<string>;
   readonly post: <T>(path: string, body: object) => Promise<T>;
-  /** Reads a task until its JSON matches `wanted`, for at most 20 s, and returns it. */
+  /** Reads a task until its JSON matches `wanted`, for at least 20 s, and returns it. */
   readonly until: (id: string, wanted: RegExp) => Promise<unknown>;
 }
 
@@ -17,17 +19,19 @@ export function relayClient(origin: string, operatorKey: string): RelayClient {
     if (response.ok) return text;
     throw new Error(`${path} answered ${response.status}: ${text}`);
   };
+  const textUntil = async (path: string, wanted: RegExp): Promise<string> => {
+    for (let looks = 0; looks < MAX_LOOKS; looks++) {
+      const text = await call(path, {});
+      if (wanted.test(text)) return text;
+      await new Promise((resolve) => setTimeout(resolve, LOOK_EVERY_MS));
+    }
+    throw new Error(`${path} did not match ${wanted.source} within 20 s`);
+  };
   return {
     text: (path) => call(path, {}),
+    textUntil,
     post: async (path, body) =>
       JSON.parse(await call(path, { method: "POST", body: JSON.stringify(body) })),
-    until: async (id, wanted) => {
-      for (let looks = 0; looks < MAX_LOOKS; looks++) {
-        const task = await call(`/v1/tasks/${id}`, {});
-        if (wanted.test(task)) return JSON.parse(task);
-        await new Promise((resolve) => setTimeout(resolve, LOOK_EVERY_MS));
-      }
-      throw new Error(`task ${id} did not reach ${wanted.source} within 20 s`);
-    },
+    until: async (id, wanted) => JSON.parse(await textUntil(`/v1/tasks/${id}`, wanted)),
   };
 }

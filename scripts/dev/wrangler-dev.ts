@@ -11,7 +11,8 @@ export interface WranglerDev {
   readonly child: ChildProcess;
   /** Resolves when wrangler and the processes that it started are gone, with wrangler's exit code. */
   readonly ended: Promise<number>;
-  readonly stop: () => Promise<void>;
+  /** Ends wrangler, and deletes the directory unless it is to be kept. */
+  readonly stop: (options?: { readonly keepsDirectory: boolean }) => Promise<void>;
 }
 
 /**
@@ -42,7 +43,8 @@ export function startWrangler(
   const ended = Promise.all([once(child, "exit"), once(watchdog, "exit")]).then(([[code]]) =>
     typeof code === "number" ? code : 1,
   );
-  const stop = async () => {
+  const stop: WranglerDev["stop"] = async ({ keepsDirectory } = { keepsDirectory: false }) => {
+    if (keepsDirectory) watchdog.stdin.write("keep");
     askToEnd();
     await ended;
   };
@@ -51,17 +53,25 @@ export function startWrangler(
     process.on("uncaughtException", () => {});
     void stop().then(() => process.exit(0));
   };
-  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.on(signal, end);
-  if (process.env["npm_lifecycle_event"] !== undefined) onEndOfParent(end);
+  const forget = onEndOfThisProcess(end);
+  void ended.then(forget);
   return { child, ended, stop };
 }
 
-function onEndOfParent(end: () => void): void {
+/** Calls `end` when this process is asked to end, or npm has ended. @returns a function that stops this. */
+function onEndOfThisProcess(end: () => void): () => void {
+  const signals = ["SIGINT", "SIGTERM", "SIGHUP"];
+  for (const signal of signals) process.on(signal, end);
   const parent = process.ppid;
+  const isOfNpm = process.env["npm_lifecycle_event"] !== undefined;
   const timer = setInterval(() => {
-    if (process.ppid === parent) return;
+    if (!isOfNpm || process.ppid === parent) return;
     clearInterval(timer);
     end();
   }, LOOK_EVERY_MS);
   timer.unref();
+  return () => {
+    for (const signal of signals) process.off(signal, end);
+    clearInterval(timer);
+  };
 }

@@ -1,6 +1,6 @@
-import { startReceiver, type DemoReceiver } from "../../../scripts/demo/receivers.ts";
+import { type DemoReceiver, startReceivers } from "../../../scripts/demo/receivers.ts";
 import { relayClient } from "../../../scripts/demo/relay-client.ts";
-import { type Receivers, seed } from "../../../scripts/demo/seed.ts";
+import { createAccount, DOWN_COUNT, seed } from "../../../scripts/demo/seed.ts";
 import * as z from "zod";
 import { LOCAL_VARS, OPERATOR_KEY } from "../../process/harness/client.ts";
 import { WranglerDev } from "../../process/harness/wrangler-dev.ts";
@@ -37,18 +37,16 @@ export class SeededRelay implements AsyncDisposable, Shown {
 
   static async start(): Promise<SeededRelay> {
     const relay = await WranglerDev.start({ vars: VARS });
-    const receivers: Receivers = {
-      healthy: await startReceiver("healthy"),
-      flaky: await startReceiver("flaky"),
-      down: await startReceiver("down"),
-      refusing: await startReceiver("refusing"),
-      hanging: await startReceiver("hanging"),
-    };
+    const receivers = await startReceivers();
     const client = relayClient(relay.url, OPERATOR_KEY);
+    await createAccount(client);
     await seed(client, receivers);
-    await fetch(`${relay.url}/cdn-cgi/handler/scheduled?cron=*/10+*+*+*+*`);
     const downHost = new URL(receivers.down.url).host;
-    const listed = await client.text(`/v1/tasks?callback=failed&host=${downHost}&limit=1`);
+    const failed = `/v1/tasks?callback=failed&host=${downHost}`;
+    // The index gets the end of a callback a little later than the task itself.
+    await client.textUntil(`${failed}&count=true`, new RegExp(`"count":${DOWN_COUNT}\\b`));
+    const listed = await client.text(`${failed}&limit=1`);
+    await fetch(`${relay.url}/cdn-cgi/handler/scheduled?cron=*/10+*+*+*+*`);
     const { data } = Page.parse(JSON.parse(listed));
     const shown = { downHost, failedTask: data[0].id };
     return new SeededRelay(relay, Object.values(receivers), shown);
