@@ -681,7 +681,7 @@ export interface paths {
         };
         /**
          * Report whether the relay is configured; the operator also sees the settings
-         * @description Also says which version is deployed (null where the platform names none), and whether the relay is paused. Needs no key.
+         * @description Also says which version is deployed (null where the platform names none), and whether the relay is paused. The operator also sees what each connection to a provider needs, and the state of the index. Needs no key.
          */
         get: operations["readHealth"];
         put?: never;
@@ -1938,6 +1938,20 @@ export interface components {
                     /** @description Whether there may be more. */
                     is_capped: boolean;
                 };
+                /** @description The tasks without a result, by connection to a provider. */
+                open: {
+                    /** @description When they were counted, up to four minutes ago. */
+                    at: number;
+                    /** @description Whether there may be more, of any connection. */
+                    is_capped: boolean;
+                    /** @description Those with open tasks, the one with the most first. */
+                    connections: {
+                        /** @description Null for the tasks that name none. */
+                        connection: string | null;
+                        pending: number;
+                        processing: number;
+                    }[];
+                };
             } | null;
         };
         /** @description State of a relay that is configured. */
@@ -2009,6 +2023,32 @@ export interface components {
                     };
                 };
             };
+            /** @description The connections without an API key, and the providers without a connection, by name. Only operators see them. */
+            without_key?: {
+                [key: string]: {
+                    provider: string;
+                    /** @description Settings that it needs, e.g. `FAL_KEY`; empty for the sandbox that is switched on. */
+                    needs: string[];
+                    /** @description Whether tasks may name it; without a key their results come by hooks only. */
+                    accepts_tasks: boolean;
+                };
+            };
+            /** @description The index as it was at most 30 seconds ago; null where none is bound. Only operators see it. */
+            index?: {
+                databases: number;
+                /** @description Whether all databases answered within 2 seconds. */
+                is_reachable: boolean;
+                /** @description When the cron trigger last found something to count. */
+                counted_at: number | null;
+                /** @description How long tasks of this and the previous hour took to reach it once they were settled. */
+                lag_ms: {
+                    p50: number | null;
+                    p95: number | null;
+                    p99: number | null;
+                };
+                /** @description Size of the largest database. */
+                size_bytes: number | null;
+            } | null;
         };
         /** @description The variables that are missing or malformed. */
         NotConfigured: {
@@ -5291,10 +5331,10 @@ export interface operations {
                      *       ],
                      *       "now": {
                      *         "unsettled": {
-                     *           "count": 0,
+                     *           "count": 3,
                      *           "is_capped": false
                      *         },
-                     *         "oldest_at": null,
+                     *         "oldest_at": 1767139140,
                      *         "overdue": {
                      *           "count": 0,
                      *           "is_capped": false
@@ -5306,6 +5346,17 @@ export interface operations {
                      *         "refunding": {
                      *           "count": 0,
                      *           "is_capped": false
+                     *         },
+                     *         "open": {
+                     *           "at": 1767139200,
+                     *           "is_capped": false,
+                     *           "connections": [
+                     *             {
+                     *               "connection": "ark",
+                     *               "pending": 1,
+                     *               "processing": 2
+                     *             }
+                     *           ]
                      *         }
                      *       }
                      *     }

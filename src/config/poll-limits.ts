@@ -39,6 +39,15 @@ export function areHooksExpected({ provider, webhookSecret }: Connection): boole
 }
 
 /**
+ * Tells whether results of the tasks of a connection can arrive: from a simulation, by polls, which need an API
+ * key, or by hooks.
+ */
+export function canHaveResults(connection: Connection): boolean {
+  const { provider, key } = connection;
+  return provider.polls === null || key !== null || areHooksExpected(connection);
+}
+
+/**
  * Returns the age of a job at which its hook is late, in milliseconds; 0 when polls do not wait for it, null
  * when none is expected.
  */

@@ -57,3 +57,8 @@ export function quantile(counts: readonly number[], q: number): number | null {
   }
   return BOUNDS_MS.at(-1) ?? null;
 }
+
+/** Estimates the median and the upper quantiles that answers show of a latency histogram, in milliseconds. */
+export function quantiles(counts: readonly number[]) {
+  return { p50: quantile(counts, 0.5), p95: quantile(counts, 0.95), p99: quantile(counts, 0.99) };
+}

@@ -28,7 +28,9 @@ it.each([
     );
     expect(await row("fal")).toMatch(/\smissing\s.*signed.*\s\?fal_webhook\s.*at least 7 days/s);
     expect(await row("runway")).toContain("none, polled");
+    expect(await row("newapi")).toMatch(/NEWAPI_API_KEY and\s+NEWAPI_BASE_URL · takes no tasks/);
     const text = await page.getByRole("main").innerText();
+    expect(text).toContain("needs the index, which is not bound");
     expect(text).toContain("ALLOW_LOCAL_CALLBACKS is on: for development only");
     expect(text).toMatch(/RETENTION_DAYS\s+14\s/);
     expect(text).toMatch(/RELAY_SECRET\s+1 set/);

@@ -4,7 +4,9 @@ import { listTasks } from "../../src/index-db/list.ts";
 import { accountCounts } from "../../src/index-db/account-stats.ts";
 import { countShards } from "../../src/index-db/list-shards.ts";
 import { hourlyCounts, stepCounts } from "../../src/index-db/hourly-counts.ts";
+import { readIndexState } from "../../src/index-db/index-state.ts";
 import { countOpen } from "../../src/index-db/open-count.ts";
+import { openPerConnection } from "../../src/index-db/open-per-connection.ts";
 import {
   failedCallbacks,
   failedCallbacksOf,
@@ -135,10 +137,12 @@ const OTHERS: readonly [string, () => Promise<unknown>][] = [
       await failedCallbacksOf("h", shards, 10);
       await nextTasks(shards, 10);
       await countOpen(shards, 10, START);
+      await openPerConnection(shards, 10);
       await countShards(shards, ALL, AFTER);
       await accountCounts(shards, "a", DAY_AGO, 10);
     },
   ],
+  ["GET /healthz", () => readIndexState(new Shards([db], Infinity), START)],
   ["GET /v1/stats/series", () => stepCounts(new Shards([db], Infinity), DAY_AGO, HOUR)],
   ["removing expired rows and finding overdue tasks in a run of the cron", () => cron()],
 ];

@@ -12,6 +12,8 @@ import { CALLBACK_URL } from "./tasks.ts";
 
 useClock();
 
+const Names = z.record(z.string(), z.unknown());
+
 it("GET /healthz shows the name and the provider of each configured connection and whether its key is set, but not the key", async () => {
   const secret = { provider: "ark", key: MARK, webhook_secret: `${MARK}-2` };
   const bindings = { ...env, ...connections({ "ark-2": secret }), FAL_KEY: MARK };
@@ -23,6 +25,35 @@ it("GET /healthz shows the name and the provider of each configured connection a
     },
   });
   expect(text).not.toContain(MARK);
+});
+
+it("GET /healthz shows what each connection without an API key, and each provider without a connection, needs, so that it names every adapter", async () => {
+  const bindings = {
+    ...env,
+    FAL_KEY: "key",
+    ...connections({ "ark-2": { provider: "ark" }, "fal-2": { provider: "fal", key: "key" } }),
+  };
+  const Lists = z.object({ connections: Names, without_key: Names });
+  const listed = async (more: object) =>
+    Lists.parse(await (await callWith({ ...bindings, ...more }, "/healthz")).json());
+  const { connections: keyed, without_key: others } = await listed({});
+  expect(Object.keys(keyed)).toEqual(["fal", "fal-2"]);
+  expect(Object.keys({ ...keyed, ...others }).toSorted()).toEqual(
+    [...PROVIDERS.keys(), "ark-2", "fal-2", "sandbox"].toSorted(),
+  );
+  expect(others).toMatchObject({
+    ark: { provider: "ark", needs: ["ARK_API_KEY"], accepts_tasks: true },
+    "ark-2": { provider: "ark", needs: ["CONNECTIONS, ark-2.key"], accepts_tasks: true },
+    dashscope: { provider: "dashscope", needs: ["DASHSCOPE_API_KEY"], accepts_tasks: false },
+    newapi: {
+      provider: "newapi",
+      needs: ["NEWAPI_API_KEY", "NEWAPI_BASE_URL"],
+      accepts_tasks: false,
+    },
+    sandbox: { provider: "sandbox", needs: ["SANDBOX=true"], accepts_tasks: false },
+  });
+  const { without_key: withSandbox } = await listed({ SANDBOX: "true" });
+  expect(withSandbox).toMatchObject({ sandbox: { needs: [], accepts_tasks: true } });
 });
 
 it.each([

@@ -68,7 +68,7 @@ export const OPERATOR_ROUTES = {
     audience: "operator",
     summary: "Report whether the relay is configured; the operator also sees the settings",
     details:
-      "Also says which version is deployed (null where the platform names none), and whether the relay is paused.",
+      "Also says which version is deployed (null where the platform names none), and whether the relay is paused. The operator also sees what each connection to a provider needs, and the state of the index.",
     answers: {
       200: jsonAnswer("configured", Health, { status: "ok", version: null, paused: false }),
       503: jsonAnswer(

@@ -15,8 +15,8 @@ export const readProblems = route(
     access: "inspect",
   },
   async ({ env, runtime: { config } }) => {
-    const { presentProblems } = await import("./read-problems.ts");
-    return json(await presentProblems(env, config));
+    const { problemsView } = await import("./read-problems.ts");
+    return json(await problemsView(env, config));
   },
 );
 

@@ -6,8 +6,9 @@ import type { Env } from "../../env.ts";
 import { countOpen } from "../../index-db/open-count.ts";
 import { shardsOf } from "../../index-db/shards.ts";
 import { failedCallbacks, nextTasks } from "../../index-db/troubled-tasks.ts";
-import { connectionsOf } from "../health.ts";
+import { connectionsOf } from "../health/connections.ts";
 import { queryIndex } from "./query-index.ts";
+import { openTasks } from "./read-open.ts";
 import { recentCounts } from "./recent-counts.ts";
 import { isRefunding } from "./troubles/task-rules.ts";
 import type { Facts, IndexFacts } from "./troubles/trouble.ts";
@@ -53,6 +54,15 @@ export async function presentProblems(env: Env, config: Config) {
     cached.set(env, known);
   }
   return { at: toSeconds(known.at), ...known.view };
+}
+
+/**
+ * Returns the answer of `GET /v1/problems`: the present problems, and also how many tasks of each connection are
+ * open. The overview of the console, which is refreshed more often, leaves these counts out.
+ */
+export async function problemsView(env: Env, config: Config) {
+  const [present, open] = await Promise.all([presentProblems(env, config), openTasks(env, config)]);
+  return { ...present, now: present.now === null ? null : { ...present.now, open } };
 }
 
 async function factsOf(env: Env, config: Config, now: number): Promise<Facts> {

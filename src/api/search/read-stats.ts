@@ -1,7 +1,7 @@
 import * as z from "zod/mini";
 import { toSeconds } from "../../core/time.ts";
-import { quantile } from "../../index-db/buckets.ts";
-import { type FoundLate, foundLateOf, type Histogram } from "../../index-db/found-late.ts";
+import { quantiles } from "../../index-db/buckets.ts";
+import { type FoundLate, foundLateOf } from "../../index-db/found-late.ts";
 import type { Count, Statistics } from "../../index-db/statistics.ts";
 import { shardStatistics } from "../../index-db/stats-shards.ts";
 import { json } from "../http/answer.ts";
@@ -67,13 +67,13 @@ function viewOf({ counts, histograms, found, totals, backlog, overdue }: Statist
     },
     models: sumBy(counts, ({ model }) => model),
     latency_ms: {
-      first_attempt: quantiles(histograms.first_attempt),
-      settled: quantiles(histograms.settled),
+      first_attempt: quantiles(histograms.first_attempt.counts),
+      settled: quantiles(histograms.settled.counts),
     },
     found_late_ms: foundLateOf(found).map(foundLateView),
     top_failing_hosts: topFailing(counts),
     backlog: ageView(backlog, now),
-    index: { lag_ms: quantiles(histograms.index), overdue: ageView(overdue, now) },
+    index: { lag_ms: quantiles(histograms.index.counts), overdue: ageView(overdue, now) },
   };
 }
 
@@ -84,11 +84,7 @@ function ageView({ tasks, oldestAt }: Statistics["backlog"], now: number) {
 function foundLateView({ provider, foundBy, histogram }: FoundLate) {
   const tasks = histogram.counts.reduce((sum, count) => sum + count, 0);
   const head = { provider: provider === "" ? null : provider, found_by: foundBy, tasks };
-  return { ...head, mean: Math.round(histogram.totalMs / tasks), ...quantiles(histogram) };
-}
-
-function quantiles({ counts }: Histogram) {
-  return { p50: quantile(counts, 0.5), p95: quantile(counts, 0.95), p99: quantile(counts, 0.99) };
+  return { ...head, mean: Math.round(histogram.totalMs / tasks), ...quantiles(histogram.counts) };
 }
 
 function topFailing(counts: readonly Count[]) {

@@ -1,7 +1,7 @@
-import { areHooksExpected } from "../../config/poll-limits.ts";
 import type { Config } from "../../config/config.ts";
+import { keySettingOf, settingsNeededBy } from "../../config/needed-settings.ts";
+import { canHaveResults } from "../../config/poll-limits.ts";
 import type { Connection } from "../../providers/provider.ts";
-import { PROVIDERS, SIMULATED_PROVIDERS } from "../../providers/registry.ts";
 import { invalidRequest } from "../http/problem.ts";
 
 /**
@@ -12,27 +12,17 @@ import { invalidRequest } from "../http/problem.ts";
 export function requireConnection(name: string, { connections }: Config): Connection {
   const connection = connections.get(name);
   if (connection === undefined) {
-    const needed = neededBy(name);
-    const names = [...connections.keys()].join(", ");
+    const needed = settingsNeededBy(name);
     const message =
-      needed === null ? `must be one of ${names}` : `is not configured: it needs ${needed}`;
+      needed.length === 0
+        ? `must be one of ${[...connections.keys()].join(", ")}`
+        : `is not configured: it needs ${needed.join(" and ")}`;
     throw invalidRequest([{ path: "/provider", message }]);
   }
-  const { provider, key } = connection;
-  if (provider.polls !== null && key === null && !areHooksExpected(connection)) {
-    const where = name === provider.name ? provider.variables.key : `CONNECTIONS, ${name}.key`;
+  if (!canHaveResults(connection)) {
+    const where = keySettingOf(connection);
     const message = `needs an API key (${where}), because no hooks are expected from it`;
     throw invalidRequest([{ path: "/provider", message }]);
   }
   return connection;
-}
-
-/**
- * Returns the names of the variables that must be set before a task can use this provider; null for an
- * unknown provider.
- */
-function neededBy(name: string): string | null {
-  if (SIMULATED_PROVIDERS.some((provider) => provider.name === name)) return "SANDBOX=true";
-  const { key, baseUrl } = PROVIDERS.get(name)?.variables ?? {};
-  return key === undefined ? null : `${key} and ${baseUrl}`;
 }

@@ -5,8 +5,8 @@ import { ROOT } from "./child.ts";
 /**
  * Modules that the relay imports only when somebody looks at it: the console, the description of the API, the
  * examination of received callbacks, the requests of past attempts, the overviews of problems, hosts and series,
- * the metrics, the export of ledgers, the listeners of accounts, and what answers status tokens and streams of
- * events.
+ * the metrics, the details of its health, the export of ledgers, the listeners of accounts, and what answers
+ * status tokens and streams of events.
  */
 const LAZY = new RegExp(
   [
@@ -17,7 +17,7 @@ const LAZY = new RegExp(
     "/tasks/(?:answer-token|attempt-request|task-events)\\.ts",
     "/search/read-(?:problems|hosts|series|metrics)\\.ts",
     "/account/(?:listeners|send-to-listeners)\\.ts",
-    "/api/connect-listener\\.ts",
+    "/api/(?:connect-listener|health/details)\\.ts",
   ]
     .map((path) => `${path}$`)
     .join("|"),

@@ -2,6 +2,8 @@ import * as z from "zod/mini";
 import { RATE_LIMITS } from "../../../config/rate-limits.ts";
 import { Count, described, maybe, named, Time } from "./fields.ts";
 
+const Lag = z.nullable(z.number());
+
 const Connection = z.strictObject({
   provider: z.string(),
   key: described(z.enum(["set", "refused"]), "Whether the provider has lately refused the key."),
@@ -15,6 +17,29 @@ const Connection = z.strictObject({
     }),
     "The last answer to a poll that was not understood.",
   ),
+});
+
+const WithoutKey = z.strictObject({
+  provider: z.string(),
+  needs: described(
+    z.array(z.string()),
+    "Settings that it needs, e.g. `FAL_KEY`; empty for the sandbox that is switched on.",
+  ),
+  accepts_tasks: described(
+    z.boolean(),
+    "Whether tasks may name it; without a key their results come by hooks only.",
+  ),
+});
+
+const Index = z.strictObject({
+  databases: Count,
+  is_reachable: described(z.boolean(), "Whether all databases answered within 2 seconds."),
+  counted_at: described(z.nullable(Time), "When the cron trigger last found something to count."),
+  lag_ms: described(
+    z.strictObject({ p50: Lag, p95: Lag, p99: Lag }),
+    "How long tasks of this and the previous hour took to reach it once they were settled.",
+  ),
+  size_bytes: described(z.nullable(Count), "Size of the largest database."),
 });
 
 const Text = z.string();
@@ -60,6 +85,14 @@ export const Health = named(
     connections: maybe(
       z.record(Text, Connection),
       "The connections that have an API key. Only operators see them.",
+    ),
+    without_key: maybe(
+      z.record(Text, WithoutKey),
+      "The connections without an API key, and the providers without a connection, by name. Only operators see them.",
+    ),
+    index: maybe(
+      z.nullable(Index),
+      "The index as it was at most 30 seconds ago; null where none is bound. Only operators see it.",
     ),
   }),
   "State of a relay that is configured.",

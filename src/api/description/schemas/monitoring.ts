@@ -128,6 +128,21 @@ export const Host = named(
   "One host, and how its callbacks fail.",
 );
 
+const Open = z.strictObject({
+  at: described(Time, "When they were counted, up to four minutes ago."),
+  is_capped: described(z.boolean(), "Whether there may be more, of any connection."),
+  connections: described(
+    z.array(
+      z.strictObject({
+        connection: described(z.nullable(z.string()), "Null for the tasks that name none."),
+        pending: Count,
+        processing: Count,
+      }),
+    ),
+    "Those with open tasks, the one with the most first.",
+  ),
+});
+
 export const Troubles = named(
   "PresentProblems",
   z.strictObject({
@@ -166,6 +181,7 @@ export const Troubles = named(
           overdue: Capped,
           sending: Capped,
           refunding: Capped,
+          open: described(Open, "The tasks without a result, by connection to a provider."),
         }),
       ),
       "The work of this moment; null without an index.",

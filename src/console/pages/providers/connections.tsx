@@ -1,72 +1,91 @@
-import type { connectionsOf } from "../../../api/health.ts";
+import type { healthDetails } from "../../../api/health/details.ts";
 import { SECOND_MS } from "../../../core/time.ts";
 import { documentedLimits } from "../../../providers/documented-limits.ts";
-import type { Connection } from "../../../providers/provider.ts";
+import type { Connection, HookAdapter, Provider } from "../../../providers/provider.ts";
+import { PROVIDERS } from "../../../providers/registry.ts";
 import { Status } from "../../parts/chip.tsx";
 import { type Column, Table } from "../../parts/table.tsx";
 import { Time } from "../../parts/time.tsx";
+import { OpenCell, type OpenTasks } from "./open-tasks.tsx";
 
-type States = Awaited<ReturnType<typeof connectionsOf>>;
+type Details = Awaited<ReturnType<typeof healthDetails>>;
 
 interface Row {
-  readonly connection: Connection;
+  readonly name: string;
+  /** Undefined for a simulated provider that is not switched on. */
+  readonly provider: Provider | undefined;
+  /** Undefined for a provider that has no connection. */
+  readonly connection: Connection | undefined;
   /**
-   * What is known of a connection to a provider whose API key is configured, e.g. since when the provider
-   * refuses the key; undefined for a connection without a key.
+   * State of a connection whose API key is configured, e.g. since when the provider refuses the key; undefined
+   * for a connection without a key.
    */
-  readonly state: States[string] | undefined;
+  readonly state: Details["connections"][string] | undefined;
+  /** Settings that a connection without a key, or a provider without a connection, needs. */
+  readonly lack: Details["without_key"][string] | undefined;
 }
 
 interface ConnectionTableProps {
-  readonly connections: readonly Connection[];
-  readonly states: States;
+  readonly connections: ReadonlyMap<string, Connection>;
+  readonly details: Pick<Details, "connections" | "without_key">;
+  /** Open tasks of all connections; null when they could not be counted. */
+  readonly open: OpenTasks | null;
 }
 
 /**
- * Table of all connections to providers, those with an API key first: the state of the key, how hooks are
- * authenticated, and how long the provider's links to outputs stay valid.
+ * Table of all connections to providers, and of the providers without one; those with an API key come first.
+ * It shows the state of the key, the open tasks, how hooks are authenticated, and how long the provider's
+ * links to outputs stay valid.
  */
-export function ConnectionTable({ connections, states }: ConnectionTableProps) {
-  const rows = connections
-    .map((connection) => ({ connection, state: states[connection.name] }))
-    .toSorted((a, b) => Number(a.state === undefined) - Number(b.state === undefined));
+export function ConnectionTable({ connections, details, open }: ConnectionTableProps) {
+  const { connections: states, without_key: lacks } = details;
+  const rows = Object.keys({ ...states, ...lacks }).map((name) => {
+    const connection = connections.get(name);
+    const provider = connection?.provider ?? PROVIDERS.get(name);
+    return { name, provider, connection, state: states[name], lack: lacks[name] };
+  });
+  const columns = open === null ? COLUMNS : COLUMNS.toSpliced(2, 0, openColumn(open));
   return (
     <Table
       caption="Connections to providers"
-      columns={COLUMNS}
+      columns={columns}
       rows={rows}
-      rowId={({ connection }) => `connection-${connection.name}`}
+      rowId={({ name }) => `connection-${name}`}
     />
   );
 }
 
+function openColumn(open: OpenTasks): Column<Row> {
+  return { title: "Open tasks", cell: ({ name }) => <OpenCell name={name} open={open} /> };
+}
+
 const COLUMNS: readonly Column<Row>[] = [
-  { title: "Connection", cell: ({ connection }) => <Name {...connection} /> },
+  { title: "Connection", cell: (row) => <Name {...row} /> },
   { title: "Key", cell: (row) => <Key {...row} /> },
   { title: "Hooks", cell: (row) => <Hooks {...row} /> },
-  { title: "Hook URL goes into", cell: ({ connection }) => <Parameter {...connection} /> },
+  { title: "Hook URL goes into", cell: (row) => <Parameter {...row} /> },
   {
     title: "Links live",
-    cell: ({ connection: { provider } }) =>
-      "linkLife" in provider ? documentedLimits(provider).linkLife : "",
+    cell: ({ provider }) =>
+      provider !== undefined && "linkLife" in provider ? documentedLimits(provider).linkLife : "",
   },
 ];
 
-function Name({ name, provider, baseUrl }: Connection) {
+function Name({ name, connection }: Row) {
+  const { provider, baseUrl = "" } = connection ?? {};
   return (
     <>
-      <a href={`/tasks?provider=${encodeURIComponent(provider.name)}`}>{name}</a>
+      <a href={`/tasks?provider=${encodeURIComponent(name)}`}>{name}</a>
       <p class="muted small">
-        {name === provider.name ? "" : `${provider.name} · `}
+        {provider === undefined || name === provider.name ? "" : `${provider.name} · `}
         {baseUrl.replace("https://", "")}
       </p>
     </>
   );
 }
 
-function Key({ connection: { provider }, state }: Row) {
-  if (!("linkLife" in provider)) return <Status of="simulated" />;
-  if (state === undefined) return <Status of="missing" />;
+function Key({ state, lack }: Row) {
+  if (state === undefined) return lack === undefined ? "" : <Lack {...lack} />;
   const { unclear } = state;
   return (
     <>
@@ -85,12 +104,38 @@ function Key({ connection: { provider }, state }: Row) {
   );
 }
 
+/** Says which settings a connection needs, and what it does without them. */
+function Lack({ needs, accepts_tasks: acceptsTasks }: NonNullable<Row["lack"]>) {
+  if (needs.length === 0) return <Status of="simulated" />;
+  return (
+    <>
+      <Status of="missing" />
+      <p class="muted small">
+        {needs.map((setting, at) => (
+          <>
+            {at === 0 ? null : (
+              <>
+                {" and "}
+                <br />
+              </>
+            )}
+            <code>{setting}</code>
+          </>
+        ))}
+        {acceptsTasks ? " · hooks only" : " · takes no tasks"}
+      </p>
+    </>
+  );
+}
+
 /**
  * Describes how the hooks of a connection to a provider are authenticated: by their signature when the
  * connection has the secret or the public keys to verify it, else by their secret URL.
  */
-function Hooks({ connection: { provider, webhookSecret, jwksUrl }, state }: Row) {
-  const hooks = "linkLife" in provider ? provider.hooks : null;
+function Hooks({ connection, state }: Pick<Row, "connection" | "state">) {
+  if (connection === undefined) return "";
+  const { provider, webhookSecret, jwksUrl } = connection;
+  const hooks = hooksOf(provider);
   if (hooks === null) return "none, polled";
   const isVerified = webhookSecret !== null || jwksUrl !== null;
   const byUrl = state === undefined ? "by their URL" : "by their URL; a poll decides";
@@ -110,8 +155,8 @@ function Hooks({ connection: { provider, webhookSecret, jwksUrl }, state }: Row)
   );
 }
 
-function Parameter({ provider }: Connection) {
-  const hooks = "linkLife" in provider ? provider.hooks : null;
+function Parameter({ provider }: Pick<Row, "provider">) {
+  const hooks = hooksOf(provider);
   if (hooks === null) return "";
   return (
     <>
@@ -123,4 +168,9 @@ function Parameter({ provider }: Connection) {
       )}
     </>
   );
+}
+
+/** Returns the reader of a provider's hooks; null when the provider sends none, or is a simulated one. */
+function hooksOf(provider: Provider | undefined): HookAdapter | null {
+  return provider !== undefined && "linkLife" in provider ? provider.hooks : null;
 }

@@ -1,22 +1,22 @@
-import { configurationOf, connectionsOf } from "../../../api/health.ts";
+import { healthDetails } from "../../../api/health/details.ts";
 import { queryIndex } from "../../../api/search/query-index.ts";
-import { recentCounts } from "../../../api/search/recent-counts.ts";
+import { openTasks } from "../../../api/search/read-open.ts";
+import type { Config } from "../../../config/config.ts";
 import { configOf, versionOf } from "../../../config/runtime.ts";
 import { warningsOf } from "../../../config/warnings.ts";
-import { BOUNDS_MS, quantile } from "../../../index-db/buckets.ts";
 import { countOpen } from "../../../index-db/open-count.ts";
-import { type Shards, shardsOf } from "../../../index-db/shards.ts";
+import { shardsOf } from "../../../index-db/shards.ts";
 import type { Env } from "../../../env.ts";
 import { html } from "../../answer.ts";
-import { countText, durationText } from "../../format.ts";
 import { frameOf } from "../../frame.ts";
 import { viewerPage } from "../../page.ts";
 import { ApiDialog } from "../../parts/api-dialog.tsx";
 import { Layout } from "../../parts/layout.tsx";
 import { Notice } from "../../parts/notice.tsx";
 import { PageHead, Panel } from "../../parts/page-head.tsx";
-import { Stat } from "../../parts/stat.tsx";
 import { ConnectionTable } from "./connections.tsx";
+import { HealthPanel } from "./health.tsx";
+import { OpenNote } from "./open-tasks.tsx";
 
 /**
  * Largest number of unsettled tasks (without a result, or with an unfinished callback or refund) that are
@@ -28,12 +28,10 @@ const MAX_OPEN = 500;
 export const providersPage = viewerPage("/providers", "inspect", async (visit) => {
   const { env, url, runtime } = visit;
   const { config } = runtime;
-  const now = Date.now();
-  const shards = shardsOf(env, config);
-  const [states, index] = await Promise.all([
-    connectionsOf(config, env),
-    shards === null ? null : indexFacts(env, shards, now),
-  ]);
+  const details = await healthDetails(config, env);
+  const { configuration, connections, without_key: withoutKey, index } = details;
+  const rows = { ...connections, ...withoutKey };
+  const { open, unsettled } = index?.is_reachable === true ? await taskCounts(env, config) : NONE;
   return html(
     <Layout title="Providers" frame={frameOf(visit)} section="providers" isLive>
       <PageHead title="Providers and health" sub="Where results come from, and how the relay is">
@@ -46,47 +44,37 @@ export const providersPage = viewerPage("/providers", "inspect", async (visit) =
           ))}
         </div>
         <Panel title="Connections" aside={<a href="/docs#attachUpstream">How jobs are attached</a>}>
-          <ConnectionTable connections={[...config.connections.values()]} states={states} />
-        </Panel>
-        <Panel title="Health">
-          <div class="stats">
-            <Stat value={versionOf(env)?.slice(0, 8) ?? "not bound"} label="version" />
-            {index === null ? (
-              <Stat value="not bound" label="index" />
-            ) : (
-              <>
-                <Stat value={index.lag} label="index behind, of 24 h: median, 99 %" />
-                <Stat value={index.open} label="tasks not settled" href="/tasks" />
-                <Stat value={index.overdue} label="overdue by more than a minute" />
-              </>
-            )}
+          <div class="stack-s">
+            <ConnectionTable connections={config.connections} details={details} open={open} />
+            <OpenNote
+              open={open}
+              isIndexed={index !== null}
+              isListed={(name) => Object.hasOwn(rows, name)}
+            />
           </div>
         </Panel>
-        <Configuration values={configurationOf(config, env)} env={env} />
+        <HealthPanel version={versionOf(env)} index={index} unsettled={unsettled} />
+        <Configuration values={configuration} env={env} />
       </div>
     </Layout>,
   );
 });
 
-async function indexFacts(env: Env, shards: Shards, now: number) {
-  const [open, { latencies }] = await queryIndex(() =>
-    Promise.all([countOpen(shards, MAX_OPEN, now), recentCounts(env, shards, now)]),
-  );
-  const buckets = Array.from({ length: BOUNDS_MS.length + 1 }, () => 0);
-  for (const { measure, bucket, tasks } of latencies) {
-    if (measure === "index") buckets[bucket] = (buckets[bucket] ?? 0) + tasks;
-  }
-  const lags = [0.5, 0.99].flatMap((share) => quantile(buckets, share) ?? []);
-  const more = open.isCapped ? "+" : "";
-  return {
-    lag: lags.map(durationText).join(", ") || "–",
-    open: countText(open.tasks) + more,
-    overdue: countText(open.overdue),
-  };
+const NONE = { open: null, unsettled: null };
+
+/** Counts the open tasks of each connection, and the unsettled tasks, in the index; null without an index. */
+async function taskCounts(env: Env, config: Config) {
+  const shards = shardsOf(env, config);
+  if (shards === null) return NONE;
+  const [open, unsettled] = await Promise.all([
+    openTasks(env, config),
+    queryIndex(() => countOpen(shards, MAX_OPEN, Date.now())),
+  ]);
+  return { open, unsettled };
 }
 
 interface ConfigurationProps {
-  readonly values: ReturnType<typeof configurationOf>;
+  readonly values: Awaited<ReturnType<typeof healthDetails>>["configuration"];
   readonly env: Env;
 }
 

@@ -1,0 +1,64 @@
+import type { Config } from "../../config/config.ts";
+import { OPERATOR_EVENT_TYPES } from "../../config/operator-events.ts";
+import { RATE_LIMITS } from "../../config/rate-limits.ts";
+import { DAY_MS, HOUR_MS, MINUTE_MS } from "../../core/time.ts";
+import type { Env } from "../../env.ts";
+
+/** Returns the configuration of the relay, by the names and in the units of the variables. */
+export function configurationOf(config: Config, env: Env) {
+  return { ...settingsOf(config), ...operatorSettingsOf(config), ...rateLimitsOf(env) };
+}
+
+/** Returns for each rate limit whether its binding exists, for `/healthz`, by the name of the limit. */
+function rateLimitsOf(env: Env) {
+  return Object.fromEntries(RATE_LIMITS.map((name) => [name, env[name] !== undefined]));
+}
+
+/**
+ * Returns the settings of the relay, for `/healthz`, by the names and in the units of the variables. Of
+ * secrets only the number is shown.
+ */
+function settingsOf(config: Config) {
+  return {
+    CALLBACK_SCHEDULE_S: config.scheduleMs.map((ms) => ms / 1000).join(","),
+    CALLBACK_TIMEOUT_S: config.callbackTimeoutMs / 1000,
+    RETENTION_DAYS: config.retentionMs / DAY_MS,
+    TASK_DEADLINE_HOURS: config.taskDeadlineMs / HOUR_MS,
+    MAX_BODY_KB: config.maxBodyBytes / 1024,
+    ALLOW_LOCAL_CALLBACKS: config.allowLocalCallbacks,
+    ALLOW_IP_CALLBACKS: config.allowIpCallbacks,
+    EXTRA_BASE_HOSTS: config.extraBaseHosts.join(" "),
+    PAUSED: config.paused,
+    LOG: config.logsDetails ? "all" : "normal",
+    ERROR_TEXT: config.isErrorTextGeneric ? "generic" : "upstream",
+    INDEX_DB: config.isIndexed,
+    INDEX_RETENTION_DAYS: config.indexRetentionMs / DAY_MS,
+    INDEX_SHARD_HOURS: config.indexShardMs === null ? null : config.indexShardMs / HOUR_MS,
+    SANDBOX: config.isSandboxOn,
+    LISTEN: config.isListenOn,
+    JURISDICTION: config.jurisdiction,
+    LOCATION_HINT: config.locationHint,
+    PUBLIC_URL: config.publicUrl,
+    SETTLEMENT_URL: config.settlementUrl === null ? null : new URL(config.settlementUrl).origin,
+    secrets: {
+      RELAY_SECRET: config.relaySecrets.length,
+      OPERATOR_KEYS: config.operatorKeys.length,
+      SIGNING_SECRETS: config.signingSecrets?.length ?? 0,
+      EVENTS_SECRETS: config.eventsSecrets?.length ?? 0,
+      SIGNING_KEYS: config.signingKeys?.length ?? 0,
+    },
+  };
+}
+
+/** Returns the settings of operator events (messages to `OPERATOR_CALLBACK_URL`), for `/healthz`. */
+function operatorSettingsOf(config: Config) {
+  const types = OPERATOR_EVENT_TYPES.filter((type) => !config.unwantedEvents.has(type));
+  return {
+    OPERATOR_CALLBACK_URL:
+      config.operatorCallbackUrl === null ? null : new URL(config.operatorCallbackUrl).origin,
+    OPERATOR_EVENTS: types.join(" "),
+    OPERATOR_DIGEST_MINUTES: config.digestMs === null ? null : config.digestMs / MINUTE_MS,
+    SILENCE_MINUTES: config.silenceMs === null ? null : config.silenceMs / MINUTE_MS,
+    OPERATOR_CALLBACK_FORMAT: config.isOperatorOnSlack ? "slack" : "standard",
+  };
+}

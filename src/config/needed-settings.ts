@@ -1,0 +1,18 @@
+import type { Connection } from "../providers/provider.ts";
+import { PROVIDERS, SIMULATED_PROVIDERS } from "../providers/registry.ts";
+
+/**
+ * Returns the settings without which a provider has no connection: its variables, or `SANDBOX=true` for a
+ * simulated one; `[]` for an unknown provider.
+ */
+export function settingsNeededBy(providerName: string): readonly string[] {
+  if (SIMULATED_PROVIDERS.some(({ name }) => name === providerName)) return ["SANDBOX=true"];
+  const variables = PROVIDERS.get(providerName)?.variables;
+  return variables === undefined ? [] : [variables.key, variables.baseUrl];
+}
+
+/** Returns the setting that holds the API key of a connection; null for a simulated one, which has no key. */
+export function keySettingOf({ name, provider }: Connection): string | null {
+  if (provider.polls === null) return null;
+  return name === provider.name ? provider.variables.key : `CONNECTIONS, ${name}.key`;
+}

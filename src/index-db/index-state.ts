@@ -1,0 +1,56 @@
+import { HOUR_MS } from "../core/time.ts";
+import { latest, readEach } from "./each-shard.ts";
+import { histogramOf } from "./found-late.ts";
+import type { Shards } from "./shards.ts";
+
+/** State of the index, as few of its rows show it. */
+export interface IndexState {
+  /**
+   * Time at which a run of the cron trigger last found something new to count, in Unix milliseconds; null
+   * before the first.
+   */
+  readonly countedAt: number | null;
+  /**
+   * Number of the counted tasks whose rows arrived with a delay of each latency bucket (buckets.ts): of settled
+   * tasks that were created in the present and the previous hour.
+   */
+  readonly lags: readonly number[];
+  /** Size of the largest database, in bytes. */
+  readonly sizeBytes: number;
+}
+
+interface Row {
+  readonly at: number | null;
+  readonly bucket: number;
+  readonly tasks: number;
+  readonly totalMs: number;
+}
+
+const COUNTED_AT = "SELECT max(advanced_at) AS at FROM totals";
+const LAGS = `
+  SELECT bucket, tasks, total_ms AS totalMs FROM latencies
+  WHERE hour IN (?1, ?2) AND measure = 'index'`;
+
+/**
+ * Reads the state of the index from the stored counts; reads no row of a task.
+ * @param now current time, in Unix milliseconds.
+ */
+export async function readIndexState(shards: Shards, now: number): Promise<IndexState> {
+  const hour = now - (now % HOUR_MS);
+  const parts = await readEach(shards, async (database) => {
+    const [counted, lags] = await database.batch<Row>([
+      database.prepare(COUNTED_AT),
+      database.prepare(LAGS).bind(hour - HOUR_MS, hour),
+    ]);
+    return {
+      countedAt: counted?.results[0]?.at ?? null,
+      lags: lags?.results ?? [],
+      sizeBytes: counted?.meta.size_after ?? 0,
+    };
+  });
+  return {
+    countedAt: latest(parts.map(({ countedAt }) => countedAt)),
+    lags: histogramOf(parts.flatMap(({ lags }) => lags)).counts,
+    sizeBytes: Math.max(...parts.map(({ sizeBytes }) => sizeBytes)),
+  };
+}

@@ -1,0 +1,74 @@
+import { readEach, shareOf } from "./each-shard.ts";
+import type { Shards } from "./shards.ts";
+
+/** Numbers of the open tasks (those without a result) of a connection to a provider, by status. */
+export interface OpenOfConnection {
+  /** Name of the connection; null for the tasks that name none. */
+  readonly connection: string | null;
+  readonly pending: number;
+  readonly processing: number;
+}
+
+export interface OpenPerConnection {
+  /** Connections with open tasks, those with the most first. */
+  readonly connections: readonly OpenOfConnection[];
+  /** True when the search has reached its limit, so that there may be more open tasks. */
+  readonly isCapped: boolean;
+  /** Number of rows that the search has read, as D1 bills them. */
+  readonly rowsRead: number;
+}
+
+interface Row extends OpenOfConnection {
+  readonly searched: number;
+}
+
+/**
+ * Query that counts the open tasks by connection. It looks at the tasks that change last first, because these
+ * are the open ones, whose next change is their deadline; callbacks that are being sent change within minutes.
+ */
+const OPEN = `
+  SELECT provider AS connection, count(*) AS searched,
+    count(CASE WHEN status = 'pending' THEN 1 END) AS pending,
+    count(CASE WHEN status = 'processing' THEN 1 END) AS processing
+  FROM (
+    SELECT provider, status FROM tasks INDEXED BY tasks_due
+    WHERE due_at IS NOT NULL ORDER BY due_at DESC LIMIT ?
+  ) GROUP BY provider`;
+
+/**
+ * Counts the open tasks of each connection.
+ * @param limit largest number of unsettled tasks (without a result, or with a callback or refund still under
+ * way) that are looked at.
+ */
+export async function openPerConnection(shards: Shards, limit: number): Promise<OpenPerConnection> {
+  const share = shareOf(limit, shards);
+  const parts = await readEach(shards, async (database) => {
+    const statement = database.prepare(OPEN).bind(share);
+    const { results, meta } = await statement.all<Row & Record<string, unknown>>();
+    return { rows: results, rowsRead: meta.rows_read };
+  });
+  const groups = Map.groupBy(
+    parts.flatMap(({ rows }) => rows),
+    ({ connection }) => connection,
+  );
+  return {
+    connections: [...groups]
+      .map(([connection, rows]) => ({
+        connection,
+        pending: sumOf(rows, ({ pending }) => pending),
+        processing: sumOf(rows, ({ processing }) => processing),
+      }))
+      .filter((open) => totalOf(open) > 0)
+      .toSorted((a, b) => totalOf(b) - totalOf(a)),
+    isCapped: parts.some(({ rows }) => sumOf(rows, ({ searched }) => searched) >= share),
+    rowsRead: parts.reduce((sum, { rowsRead }) => sum + rowsRead, 0),
+  };
+}
+
+function sumOf(rows: readonly Row[], numberOf: (row: Row) => number): number {
+  return rows.reduce((sum, row) => sum + numberOf(row), 0);
+}
+
+function totalOf({ pending, processing }: OpenOfConnection): number {
+  return pending + processing;
+}
