@@ -31,7 +31,7 @@ export function pollLimits(connection: Connection): PollLimits | null {
  * Tells whether hooks are expected for the jobs of a connection. Where only some installations of a provider
  * send hooks, they are expected only if the provider signs them and the operator has set a webhook secret.
  */
-export function areHooksExpected({ provider, webhookSecret }: Connection): boolean {
+function areHooksExpected({ provider, webhookSecret }: Connection): boolean {
   const { hooks } = provider;
   if (hooks === null) return false;
   const isVerified = hooks.assurance === "body-signed" && webhookSecret !== null;
