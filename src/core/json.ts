@@ -38,6 +38,7 @@ function isList(value: JsonValue): value is readonly JsonValue[] {
   return Array.isArray(value);
 }
 
-function isObject(value: JsonValue): value is JsonObject {
+/** Tells whether a parsed JSON value is an object, and no list. */
+export function isObject(value: JsonValue | undefined): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }

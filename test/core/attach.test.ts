@@ -151,9 +151,9 @@ describe("an attachment to an open task", () => {
   );
 
   it("an attached job of a provider connection without an API key is not polled until the key is configured", () => {
-    const record = committed(attachedTo(aProvidedTask(), NO_KEY));
+    const hooked = anAttachment(JOB, CONNECTION, { isHookExpected: true });
+    const record = apply(aProvidedTask(), hooked, later, NO_KEY);
     expect(wakeAt(record, NO_KEY)).toBe(NOW + 72 * HOUR);
-    expect(nextStep(record, NO_KEY, later)).toBeNull();
     expect(nextStep(record, POLICY, later + MINUTE)).toMatchObject({ kind: "poll" });
   });
 });

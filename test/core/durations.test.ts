@@ -48,6 +48,33 @@ describe("a histogram of durations", () => {
     expect(likelyAges(slow)[3]).toBeGreaterThan(95_000);
   });
 
+  it.each<[string, readonly number[], number, Durations]>([
+    ["199 and one more job, halves the weights", [199], 1_000, { firstBin: 0, weights: [100] }],
+    ["198 and one more job, keeps the weights", [198], 1_000, { firstBin: 0, weights: [199] }],
+    [
+      "199 and one more job, removes a bin with less than 0.01 after halving",
+      [0.018, 0.02, 199],
+      1_250,
+      { firstBin: 1, weights: [0.01, 100] },
+    ],
+    [
+      "0 and one job of 72 hours, counts this longest duration",
+      [],
+      72 * HOUR,
+      { firstBin: 130, weights: [1] },
+    ],
+  ])("a histogram of durations with the weight %s", (_, weights, ms, expected) => {
+    expect(addDuration({ firstBin: 0, weights }, { minMs: ms, maxMs: ms })).toEqual(expected);
+  });
+
+  it("likelyAges expects 8 % of the jobs to end by the end of the bin up to which the histogram has exactly 8 % of its weight", () => {
+    expect(likelyAges({ firstBin: 0, weights: [1, 0, 11.5] })[0]).toBe(1_100);
+  });
+
+  it("likelyAges counts ten jobs whose rounded weights add up to only 9.5", () => {
+    expect(likelyAges({ firstBin: 0, weights: [9.5] })).toHaveLength(10);
+  });
+
   it.each<[string, number, number]>([
     ["that is NaN", NaN, NaN],
     ["of a year", 365 * DAY, 365 * DAY],

@@ -5,6 +5,7 @@ import {
   aCompletion,
   aFailure,
   anOpenTask,
+  aPolicy,
   aReport,
   HOUR,
   MINUTE,
@@ -63,5 +64,27 @@ it.each<[string, string | null, number | null, TaskEvent]>([
   (_what, foundBy, foundLateMs, event) => {
     const task = event.type === "deadline" ? anOpenTask({ deadlineAt: END }) : attached;
     expect(rowOf(finish(task, event, END), POLICY)).toMatchObject({ foundBy, foundLateMs });
+  },
+);
+
+it.each([
+  [
+    "that was polled and got an unsigned hook",
+    anAttachedTask({ hint: { at: NOW + 1, status: "completed" } }),
+    NOW + 2,
+    { attachedAt: NOW, hookAt: NOW + 1, askedAt: NOW + 2 },
+  ],
+  [
+    "without polls and hooks",
+    anAttachedTask(),
+    0,
+    { attachedAt: NOW, hookAt: null, askedAt: null },
+  ],
+  ["without a job", anOpenTask(), 0, null],
+])(
+  "a task %s stores at its end when its job was attached, when its latest unsigned hook came and when it was last polled",
+  (_what, task, askedAt, times) => {
+    const record = finish(task, aReport(), END, aPolicy({ askedAt }));
+    expect(record.upstreamTimes).toEqual(times);
   },
 );

@@ -196,7 +196,7 @@ describe("an unsigned hook of the attached job that claims its end", () => {
 });
 
 describe("a hook of the attached job that says queued or running", () => {
-  const known = { likelyAgesMs: [MINUTE, 2 * HOUR] };
+  const known = { likelyAgesMs: [MINUTE, HOUR, 2 * HOUR] };
 
   it.each([
     ["queued postpones the next poll to 2 min later", QUEUED, {}, "pending", later + 2 * MINUTE],
@@ -225,7 +225,9 @@ describe("a hook of the attached job that says queued or running", () => {
     "the first hook about the attached job that reports %s",
     (_what, said, plan, status, at) => {
       for (const isSigned of [true, false]) {
-        const record = apply(anAttachedTask(plan), aHook(said, { isSigned }), later);
+        const decision = transition(anAttachedTask(plan), aHook(said, { isSigned }), POLICY, later);
+        const record = committed(decision);
+        expect(decision).toEqual({ kind: "changed", record });
         expect(record).toMatchObject({ status, tracking: { poll: { heard: [said.status], at } } });
         expect(wakeAt(record, aPolicy({ polledAt: later - 1 }))).toBe(at);
         expectUnchanged(record, aHook(said, { isSigned }), later + MINUTE, POLICY, "ignored");

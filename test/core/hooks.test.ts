@@ -17,12 +17,14 @@ import { aChargingTask } from "./credit-builders.ts";
 import { apply, expectRefused, expectUnchanged, finish } from "./decisions.ts";
 import {
   aHook,
+  aKeptHook,
   anAttachedTask,
   anUpstreamFailure,
   HOOK_ENDS,
   HOOK_TASKS,
   JOB,
   aProvidedTask,
+  aTracking,
   NO_KEY,
   NO_OUTPUT,
   OTHER_JOB,
@@ -146,6 +148,15 @@ describe.each(HOOK_TASKS)("a signed hook to a task that %s", (state, task) => {
   it(`a signed hook that reports success without output does not end a task that can be polled and ${state}`, () => {
     const decision = transition(task, aHook(NO_OUTPUT, signed), POLICY, later);
     expect(committed(decision).status).toBe("pending");
+  });
+});
+
+it("a signed hook that attaches the job that it names makes a poll due at once when a stored hook has claimed the end of this job", () => {
+  const keptHooks = [aKeptHook(aCompletion()), aKeptHook(anUpstreamFailure(), OTHER_JOB.id)];
+  const task = aProvidedTask({ tracking: aTracking({ poll: null, keptHooks }) });
+  expect(apply(task, aHook(PROCESSING, signed), later)).toMatchObject({
+    status: "processing",
+    tracking: { poll: { hint: { at: later, status: "completed" }, heard: ["processing"] } },
   });
 });
 

@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { jsonEqual, type JsonValue } from "../../src/core/json.ts";
+import { appendMembers, jsonEqual, type JsonValue } from "../../src/core/json.ts";
 
 function parsed(text: string): JsonValue {
   return JSON.parse(text);
@@ -80,6 +80,18 @@ describe("jsonEqual", () => {
     );
   });
 });
+
+it.each([
+  ["{}", "{}", "{}"],
+  ["{}", '{"b":2}', '{"b":2}'],
+  ['{"a":1}', "{}", '{"a":1}'],
+  ['{ "a": 1.0 }', '{"b":2}', '{ "a": 1.0 ,"b":2}'],
+])(
+  "appendMembers makes of the JSON objects %s and %s one with the members of both, %s, and keeps their text",
+  (object, members, text) => {
+    expect(appendMembers(object, members)).toBe(text);
+  },
+);
 
 /** Returns the JSON text of a value with sorted keys. */
 function canonical(value: JsonValue): string {

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { askKeptJob } from "../../src/core/duties/ask-kept-job.ts";
 import type { PollAnswer } from "../../src/core/events/event.ts";
 import type { Policy } from "../../src/core/policy.ts";
 import type { OpenTask, TaskRecord } from "../../src/core/record/task.ts";
@@ -8,6 +9,8 @@ import { transition } from "../../src/core/transition.ts";
 import { taskView } from "../../src/core/views/task-view.ts";
 import {
   aCompletion,
+  aFinishedTask,
+  anOpenTask,
   aPolicy,
   CONNECTION,
   finished,
@@ -19,6 +22,7 @@ import {
   POLICY,
   PROCESSING,
 } from "./builders.ts";
+import { aChargingTask } from "./credit-builders.ts";
 import { apply, expectUnchanged } from "./decisions.ts";
 import {
   aHook,
@@ -207,12 +211,27 @@ describe("the deadline of a task to which no job was attached", () => {
     });
   });
 
-  it("the answer to a poll of a job that only a hook has named changes nothing when a job was attached to the task during the poll", () => {
-    const end = aPollEnd(newsAnswer(aCompletion()), { purpose: "kept_job" });
-    for (const job of [JOB, OTHER_JOB]) {
-      const attached = anAttachedTask({}, { upstream: { connection: CONNECTION, job } });
-      expectUnchanged(attached, end, LATE, NAMING);
-    }
+  const upstream = { connection: CONNECTION, job: null };
+
+  it.each([
+    ["the task was erased", null],
+    ["the task ended", aFinishedTask({ upstream })],
+    ["the task was created again without a provider", anOpenTask()],
+    ["this job was attached to the task", anAttachedTask()],
+    [
+      "another job was attached to the task",
+      anAttachedTask({}, { upstream: { ...upstream, job: OTHER_JOB } }),
+    ],
+  ])(
+    "the answer to a poll of a job that only a hook has named changes nothing when %s during the poll",
+    (_what, record) => {
+      const end = aPollEnd(newsAnswer(aCompletion()), { purpose: "kept_job" });
+      expectUnchanged(record, end, LATE, NAMING);
+    },
+  );
+
+  it("no job that only a hook has named is polled for a task whose price is being charged", () => {
+    expect(askKeptJob(aChargingTask({ upstream }), NAMING)).toBeNull();
   });
 });
 

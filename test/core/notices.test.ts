@@ -27,7 +27,10 @@ import { UPSTREAM } from "./upstream-builders.ts";
 
 const NOTIFYING = aPolicy({ isOperatorNotified: true, scheduleMs: [0, MINUTE] });
 const SILENT = aPolicy({ scheduleMs: [0, MINUTE] });
-const UNWANTED = { ...NOTIFYING, unwantedNotices: new Set(["callback.failed"]) };
+const UNWANTED = {
+  ...NOTIFYING,
+  unwantedNotices: new Set(["callback.failed", "refund.delayed"]),
+};
 const LIMIT = 5 * MINUTE;
 /** Time in milliseconds, longer than the operator's receiver may take to answer. */
 const CLEARANCE = 5_500;
@@ -85,6 +88,7 @@ describe("the notice callback.failed", () => {
       "a task of a relay that does not notify its operator",
       refusedToTheEnd(reported(SILENT), SILENT),
     ],
+    ["an operator who does not want this kind of notice", refusedToTheEnd(reported(), UNWANTED)],
   ])("the operator notice callback.failed is not created for %s", (_what, { notices }) => {
     expect(notices).toEqual([]);
   });
@@ -132,6 +136,7 @@ describe("the notice refund.delayed", () => {
   it.each([
     ["a refund that succeeded within 5 minutes", unrefunded(2 * MINUTE, NOTIFYING, true)],
     ["a task of a relay that does not notify its operator", unrefunded(DAY, SILENT)],
+    ["an operator who does not want this kind of notice", unrefunded(DAY, UNWANTED)],
     [
       "a task whose end an older release did not record",
       finish(aRefundingTask({ finishedAt: null }), aRefundEnd(false), NOW + HOUR, NOTIFYING),

@@ -84,6 +84,9 @@ describe("the end of a notice", () => {
   it.each([
     ["does not exist", null],
     ["was created again under the same id", anOpenTask()],
+    ["was created again under the same id and is being charged", aChargingTask()],
+    ["has only a notice of another kind", aFinishedTask({ notices: [other] })],
+    ["has only an earlier notice of the same kind", aFinishedTask({ notices: [older] })],
   ])("the result of sending an operator notice is ignored when the task %s", (_what, gone) => {
     expect(decide(gone, ended(true))).toEqual({ kind: "unchanged", record: gone });
   });

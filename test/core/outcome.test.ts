@@ -59,6 +59,7 @@ it.each([
   ["unreachable", 530, 1016, "dns"],
   ["unreachable", 530, 1033, "other"],
   ["unreachable", 403, 1003, "other"],
+  ["unreachable", 403, 1016, "other"],
   ["unreachable", null, null, "other"],
   ["rejected", 521, null, null],
 ] as const)(

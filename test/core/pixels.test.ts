@@ -13,6 +13,7 @@ it.each([
   [1536, 1024, "3:2", "1024p"],
   [1024, 1280, "4:5", "1024p"],
   [1000, 900, "1:1", "900p"],
+  [1, 1, "1:1", "1p"],
 ])(
   "from the width %j and the height %j of a video the relay computes the ratio %j and the resolution %j",
   (width, height, ...expected) => {
@@ -48,7 +49,7 @@ it.each([
   },
 );
 
-it.each(["adaptive", "auto", "12x12", "000x000", "1280x720x24", ""])(
+it.each(["adaptive", "auto", "12x12", "000x000", "1280x720x24", "x1280x720", ""])(
   "from the text %j of a parameter the relay reads neither a ratio nor a resolution",
   (text) => {
     expect([ratioIn(text), resolutionIn(text)]).toEqual([null, null]);

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { lookWaitMs } from "../../src/core/backoff.ts";
-import { waitBeforeMs } from "../../src/core/policy.ts";
-import { aPolicy, MINUTE } from "./builders.ts";
+import { refundableMs, waitBeforeMs } from "../../src/core/policy.ts";
+import { aPolicy, DAY, MINUTE } from "./builders.ts";
 
 const standard = aPolicy();
 const patient = aPolicy({ scheduleMs: [5_000, 60_000] });
@@ -26,6 +26,10 @@ describe("waitBeforeMs", () => {
       expect(waits.map((_, index) => waitBeforeMs(policy, index, ordered))).toEqual(waits);
     },
   );
+});
+
+it("the ledger keeps the reference of a charge for 456.25 days, the longest time for which a task can be open, plus the retention of finished tasks", () => {
+  expect(refundableMs(28 * DAY)).toBe((456.25 + 28) * DAY);
 });
 
 it.each([

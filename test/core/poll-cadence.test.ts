@@ -72,7 +72,7 @@ describe("the ages of a job at which it is polled", () => {
     ],
     [
       "only from the age by which nearly all earlier jobs like it had ended, when a hook is expected",
-      { hookWaitMs: 120_000, likelyAgesMs: [90_000, 600_000] },
+      { hookWaitMs: 120_000, likelyAgesMs: [60_000, 90_000, 600_000] },
       0,
       [600, 660],
     ],
@@ -95,6 +95,12 @@ describe("the ages of a job at which it is polled", () => {
       [20, 600],
     ],
     [
+      "5 minutes after the age of one hour, when it was polled at exactly that age",
+      { likelyAgesMs: [3_600_000] },
+      0,
+      [3_600, 3_900],
+    ],
+    [
       "every 5 minutes after the age of the longest earlier job like it, when this is more than an hour",
       { likelyAgesMs: [5_400_000, 7_200_000] },
       0,
@@ -104,10 +110,10 @@ describe("the ages of a job at which it is polled", () => {
     expect(agesS({ ...UNKNOWN, ...given }, expected.length, afterS)).toEqual(expected);
   });
 
-  it("two tasks poll jobs of the same kind at ages that differ by up to a tenth, by a number derived from each task's id", () => {
-    const likelyAgesMs = [100_000];
-    expect(agesS({ ...UNKNOWN, likelyAgesMs, jitter: 0 }, 1)).toEqual([95]);
-    expect(agesS({ ...UNKNOWN, likelyAgesMs, jitter: 1 }, 1)).toEqual([105]);
+  it("two tasks poll jobs of the same kind at ages and after waits that differ by up to a tenth, by a number derived from each task's id", () => {
+    const likelyAgesMs = [4_000_000];
+    expect(agesS({ ...UNKNOWN, likelyAgesMs, jitter: 0 }, 2)).toEqual([3_800, 4_085]);
+    expect(agesS({ ...UNKNOWN, likelyAgesMs, jitter: 1 }, 2)).toEqual([4_200, 4_515]);
   });
 });
 
@@ -131,10 +137,10 @@ describe("the grid of poll times", () => {
     );
   });
 
-  it("previousPollTime returns the time of the job's attachment when the first poll has just been made", () => {
-    const asked = [10, 12].map((ageS) => ATTACHED_AT + ageS * 1_000);
-    const previous = asked.map((askedAt) => previousPollTime(UNKNOWN, askedAt));
-    expect(previous).toEqual([ATTACHED_AT, ATTACHED_AT]);
+  it("previousPollTime returns the time of the job's attachment for the first poll, and that of the first poll for the second", () => {
+    const asked = [9, 10, 12, 13].map((ageS) => ATTACHED_AT + ageS * 1_000);
+    const previous = asked.map((askedAt) => previousPollTime(UNKNOWN, askedAt) - ATTACHED_AT);
+    expect(previous).toEqual([0, 0, 0, 10_000]);
   });
 
   it("nextPollTime and previousPollTime return the same times whenever they are called between two polls, so that poll times need not be stored", () => {

@@ -4,6 +4,7 @@ import { likelihoodOf } from "../../src/core/record/poll-likelihood.ts";
 import { aPolicy, HOUR, MINUTE, NOW, SECOND } from "./builders.ts";
 import { anAttachedTask, aPlan } from "./upstream-builders.ts";
 
+const HINTED: Partial<PollPlan> = { hint: { at: NOW + MINUTE, status: "completed" } };
 const AGES = Array.from({ length: 10 }, (_, index) => (60 + 5 * index) * SECOND);
 
 /** Returns the likelihood of a poll at this age when the last poll was made at the age `polledMs`. */
@@ -36,6 +37,13 @@ describe("the likelihood that a poll finds the result", () => {
       0.08,
     ],
     [
+      "0.13 halfway between the ages by which 8 % and 18 % of the earlier jobs of its kind had ended, when this is the first poll",
+      { likelyAgesMs: AGES },
+      0,
+      62_500,
+      0.13,
+    ],
+    [
       "0.66 when 66 % of the earlier jobs of its kind that still ran at the last poll had ended by the present age",
       { likelyAgesMs: AGES },
       100 * SECOND,
@@ -50,11 +58,18 @@ describe("the likelihood that a poll finds the result", () => {
       0.5,
     ],
     [
-      "0.9 after an unsigned hook that reported the end of the job",
-      { hint: { at: NOW + MINUTE, status: "completed" } },
-      MINUTE,
-      MINUTE + 15 * SECOND,
+      "0.9 two minutes after an unsigned hook that reported the job's end",
+      HINTED,
+      0,
+      3 * MINUTE,
       0.9,
+    ],
+    [
+      "0.25 more than two minutes after an unsigned hook that reported the job's end, when a quarter of the job's age has passed since the last poll",
+      HINTED,
+      3 * MINUTE,
+      4 * MINUTE,
+      0.25,
     ],
     ["1 at the deadline of the task", {}, 71 * HOUR, 72 * HOUR, 1],
   ])("the likelihood that a poll finds the result is %s", (_, plan, polledMs, ageMs, expected) => {

@@ -15,10 +15,11 @@ import {
   SECOND,
 } from "./builders.ts";
 import { aChargeEnd, aPricedRegistration } from "./credit-builders.ts";
-import { apply } from "./decisions.ts";
+import { apply, expectUnchanged } from "./decisions.ts";
 import {
   aHook,
   anAttachedTask,
+  anUpstreamFailure,
   aPollEnd,
   DEADLINE_STEP,
   aProvidedRegistration,
@@ -91,9 +92,8 @@ describe("the time of the next poll", () => {
 
   it("a poll that a hook has postponed by two minutes is made then, and the next one no later than if no hook had come", () => {
     const moved = anAttachedTask({ at: NOW + 2 * MINUTE });
-    const [, second] = pollTimes(attached, 2, NOW + 2 * MINUTE - 1);
-    expect(pollTimes(moved, 2, NOW)).toEqual([120_000, expect.any(Number)]);
-    expect(pollTimes(moved, 2, NOW)[1]).toBeLessThanOrEqual(second ?? 0);
+    const [first] = pollTimes(attached, 1, NOW + 2 * MINUTE);
+    expect(pollTimes(moved, 2, NOW)).toEqual([120_000, first]);
   });
 
   it("a hook that reports queued does not postpone the next poll when the polls of its job do not wait for hooks", () => {
@@ -106,6 +106,14 @@ describe("the time of the next poll", () => {
     const hinted = anAttachedTask({ at: NOW + HOUR, hint: { at: NOW + 7, status: "completed" } });
     const expected = [0, 15, 30, 45, 60, 75, 90, 105].map((s) => 7 + s * SECOND);
     expect(pollTimes(hinted, 9, NOW - SECOND)).toEqual([...expected, 3_600_000]);
+  });
+
+  it("an unsigned hook that claims the end of the job 15 s after another one begins the two minutes of additional polls anew", () => {
+    const hinted = anAttachedTask({ hint: { at: NOW, status: "completed" } });
+    const record = apply(hinted, aHook(anUpstreamFailure()), NOW + 15 * SECOND);
+    expect(record).toMatchObject({
+      tracking: { poll: { hint: { at: NOW + 15 * SECOND, status: "failed" } } },
+    });
   });
 
   it("a hook that claims the end of the job during a poll makes another poll due, because the answer may be older than the hook", () => {
@@ -159,6 +167,18 @@ describe("a provider that limits the rate of polls", () => {
     const record = apply(attached, aPollEnd(rateLimited(SECOND)), FIRST_POLL, polled(FIRST_POLL));
     expect(record).toMatchObject({ tracking: { poll: { notBefore: 0 } } });
     expect(wakeAt(record, polled(FIRST_POLL))).toBe(NOW + 13_257);
+    const exact = aPollEnd(rateLimited(3 * SECOND));
+    expectUnchanged(record, exact, FIRST_POLL, polled(FIRST_POLL));
+  });
+
+  it("a rate limit postpones the next poll also when the provider's API key was removed during the poll", () => {
+    const record = apply(attached, aPollEnd(rateLimited(HOUR)), THEN, NO_KEY);
+    expect(record).toMatchObject({ tracking: { poll: { notBefore: THEN + HOUR } } });
+  });
+
+  it("a poll that was not sent, because its connection was polled as often as the provider permits, does not count as an answer", () => {
+    const silent = anAttachedTask({ unansweredSince: NOW });
+    expectUnchanged(silent, aPollEnd({ kind: "deferred", waitMs: SECOND }), THEN);
   });
 
   it.each([

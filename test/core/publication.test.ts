@@ -1,7 +1,12 @@
 import { publish } from "../../src/core/duties/publish.ts";
 import { describe, expect, it } from "vitest";
 import { type Publication, UNPUBLISHED } from "../../src/core/record/publication.ts";
-import { markPublished, noteOutdatedRow, retryAfter } from "../../src/core/record/row-schedule.ts";
+import {
+  markPublished,
+  noteOutdatedRow,
+  retryAfter,
+  rowExpiresAt,
+} from "../../src/core/record/row-schedule.ts";
 import { nextStep, wakeAt } from "../../src/core/step.ts";
 import type { TaskRecord } from "../../src/core/record/task.ts";
 import {
@@ -129,7 +134,7 @@ describe("the next write of a row after a failed one", () => {
   it("a repeated index write is made at the time stored in the task's record or, if none is stored, 5 s after the task's last change", () => {
     const planned = aFinishedTask(known(0, { retryAt: NOW + HOUR, tries: 9 }));
     expect(retryAfter(planned, NOW)).toBe(NOW + HOUR);
-    expect(retryAfter(aFinishedTask(), NOW)).toBe(NOW + 5 * SECOND);
+    expect(retryAfter(aFinishedTask(known(0)), NOW)).toBe(NOW + 5 * SECOND);
   });
 
   it("no index write is planned for a time at which the index row would have expired", () => {
@@ -137,6 +142,15 @@ describe("the next write of a row after a failed one", () => {
     expect(publishAt(aFinishedTask(), NOW + last)).toBeNull();
     expect(publishAt(undelivered, NOW + last)).toBe(NOW + last + 7 * DAY);
     expect(publishAt(undelivered, NOW + 27 * DAY)).toBeNull();
+    const brief = { ...INDEXED, indexRetentionMs: 5 * SECOND, indexTriedAt: NOW };
+    expect(publish(aFinishedTask(), brief)).toBeNull();
+  });
+
+  it("the index row of a task does not expire while the task is open, its refund is pending or its callback is being sent", () => {
+    const expiries = [anOpenTask(), aRefundingTask(), inFlight, dueIn(MINUTE)].map((record) =>
+      rowExpiresAt(record, INDEXED),
+    );
+    expect(expiries).toEqual([Infinity, Infinity, Infinity, Infinity]);
   });
 
   it("no index write is planned after a successful one, unless the task changed during the write", () => {

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { CallbackState } from "../../src/core/record/callback.ts";
 import type { TaskRecord } from "../../src/core/record/task.ts";
+import { transition } from "../../src/core/transition.ts";
 import {
   aCallback,
   aCompletion,
@@ -106,6 +107,19 @@ describe("a redelivery", () => {
     expectRefused(waiting, aRedelivery(), "series_running");
   });
 
+  it.each([
+    ["with another URL", { callbackUrl: URL_B }, { url: URL_B, lastOrderKey: null }],
+    ["with an Idempotency-Key", { idempotencyKey: "a" }, { url: URL_A, lastOrderKey: "a" }],
+  ])(
+    "a redelivery %s, ordered while a pause of the relay holds an attempt back, gives it to this attempt",
+    (_what, changes, expected) => {
+      const paused = aPolicy({ pausedAt: NOW });
+      const waiting = aFinishedTask({ callback: aCallback({ state: due(0) }) });
+      const joined = callbackOf(apply(waiting, aRedelivery(changes), NOW, paused));
+      expect(joined).toMatchObject({ ...expected, state: due(0) });
+    },
+  );
+
   it.each(["rejected", "delivered"] as const)(
     "after a redelivery with the outcome %s, the record still has the time at which the callback was first delivered",
     (outcome) => {
@@ -209,6 +223,12 @@ describe("a redelivery is refused", () => {
     ["when the task does not exist", null, "unknown_task"],
   ])("a redelivery is refused %s", (_when, record, code) => {
     expectRefused(record, aRedelivery({ idempotencyKey: "new" }), code);
+  });
+
+  it("a redelivery is refused for a task without a callback URL also while the relay is paused", () => {
+    const task = aFinishedTask({ callback: null });
+    const decision = transition(task, aRedelivery(), aPolicy({ pausedAt: NOW }), NOW);
+    expect(decision).toEqual({ kind: "reject", rejection: { code: "no_callback", task } });
   });
 
   it("a redelivery is refused while a series of attempts is running, even when it names a URL", () => {

@@ -24,6 +24,7 @@ import {
   aProvidedTask,
   FIRST_POLL,
   NO_KEY,
+  UPSTREAM,
 } from "./upstream-builders.ts";
 
 const NO_HOOKS = { is_extended: false, hooks_taken: 0, hooks_kept: 0, hooks_refused: [] };
@@ -68,6 +69,18 @@ it.each([
     {},
     { answer: "no_output", ...next(NOW + 15 * SECOND, "no_output") },
   ],
+  [
+    "refuses polls by its rate limit for longer than the relay may stay paused",
+    { notBefore: NOW + 30 * MINUTE },
+    { pausedAt: NOW + MINUTE },
+    { paused: true, ...next(NOW + 30 * MINUTE, "retry_after") },
+  ],
+  [
+    "has not sent its expected hook and was polled since",
+    { hookWaitMs: 5 * MINUTE },
+    { polledAt: NOW + 6 * MINUTE },
+    { next_poll_reason: "schedule" },
+  ],
   ["is expected to send a hook", { hookWaitMs: 5 * MINUTE }, {}, { next_poll_reason: "hook_late" }],
   [
     "has said by a hook that the job is running",
@@ -106,6 +119,9 @@ it("the member tracking of a task has paused: true only while the relay is pause
     next_poll_reason: "paused",
     ...NO_HOOKS,
   });
+  const running = aPolicy({ polledAt: NOW });
+  const first = next(FIRST_POLL, "schedule");
+  expect(view(anAttachedTask(), running).tracking).toEqual({ ...first, ...NO_HOOKS });
   expect(view(aProvidedTask(), paused).tracking).toEqual(NO_HOOKS);
   expect(view(anAttachedTask(), { ...NO_KEY, pausedAt }).tracking).toEqual(NO_HOOKS);
   expect(view(anOpenTask(), paused)).not.toHaveProperty("tracking");
@@ -120,6 +136,8 @@ it("the view of a finished task shows whether its callback waits for the end of 
     const { callback } = view(waiting, aPolicy({ pausedAt: NOW }), reader);
     expect(callback).toMatchObject({ status: "sending", paused: true, next_attempt_at: NOW_S });
   }
+  const delivered = view(aFinishedTask(), aPolicy({ pausedAt: NOW }));
+  expect(delivered.callback).not.toHaveProperty("paused");
   const refunding = aRefundingTask();
   expect(view(refunding, aPolicy())).toMatchObject({
     callback: { status: "sending", waits_for: "refund" },
@@ -143,5 +161,6 @@ it("refused hooks are noted in a task's record, at most three for each reason an
     { at: NOW_S + 3600, reason: "malformed" },
   ]);
   expectUnchanged(anOpenTask(), refused("bad_signature"), NOW);
-  expectUnchanged(aFinishedTask(), refused("bad_signature"), NOW);
+  expectUnchanged(aFinishedTask({ upstream: UPSTREAM }), refused("bad_signature"), NOW);
+  expectUnchanged(null, refused("bad_signature"), NOW);
 });

@@ -4,7 +4,7 @@ import { noticeOf } from "../../src/core/record/notice.ts";
 import type { OpenTask } from "../../src/core/record/task.ts";
 import { nextStep, wakeAt } from "../../src/core/step.ts";
 import { transition } from "../../src/core/transition.ts";
-import { aCompletion, aPolicy, HOUR, MINUTE, NOW, POLICY } from "./builders.ts";
+import { aCompletion, aPolicy, HOUR, MINUTE, NOW, POLICY, PROCESSING } from "./builders.ts";
 import { apply, expectUnchanged, finish } from "./decisions.ts";
 import {
   anAnswer,
@@ -70,6 +70,12 @@ describe("a notice about the answers of an upstream", () => {
       "only one poll has found success without output",
       answered("processing"),
       newsAnswer(NO_OUTPUT),
+      MINUTE,
+    ],
+    [
+      "it reports progress after success without output",
+      answered("no_output"),
+      newsAnswer(PROCESSING),
       MINUTE,
     ],
   ] as const)(

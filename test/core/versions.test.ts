@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { TaskEvent } from "../../src/core/events/event.ts";
 import type { TaskRecord } from "../../src/core/record/task.ts";
+import { transition } from "../../src/core/transition.ts";
 import {
   aCompletion,
   aFinishedTask,
@@ -9,6 +10,7 @@ import {
   aReport,
   HOUR,
   NOW,
+  POLICY,
   PROCESSING,
 } from "./builders.ts";
 import { aChargeEnd, aChargingTask, aRefundEnd, aRefundingTask } from "./credit-builders.ts";
@@ -39,3 +41,13 @@ describe.each(changes)("the version of a task after %s", (what, record, event) =
     expect(apply(record, event, NOW + afterMs).version).toBe(version);
   });
 });
+
+it("an event of a type that only a later release knows is refused with an error that says so", () => {
+  expect(() => transition(anOpenTask(), laterEvent(), POLICY, NOW)).toThrow(
+    "an event of a later release: split",
+  );
+});
+
+function laterEvent(): TaskEvent {
+  return JSON.parse('{"type":"split"}');
+}

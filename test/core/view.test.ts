@@ -50,6 +50,10 @@ describe("the view of an open task", () => {
     },
   );
 
+  it("the view of an open task shows the progress of its job in percent, when this is known", () => {
+    expect(JSON.parse(taskView(open, "account", 40))).toMatchObject({ progress: 40 });
+  });
+
   it("the view of an open task shows its current status", () => {
     expect(JSON.parse(taskView({ ...open, status: "processing" }, "account"))).toMatchObject({
       status: "processing",
@@ -127,7 +131,8 @@ function sendingView(excerpt: object) {
 
 describe("provider and upstream job of a task", () => {
   const job = { id: "r-1", endpoint: "fal-ai/kling" };
-  const TIMES = { attachedAt: NOW, hookAt: null, askedAt: NOW + 1000 };
+  const TIMES = { attachedAt: NOW, hookAt: NOW + 2000, askedAt: NOW + 1000 };
+  const TIMES_S = { attached_at: NOW_S, hook_at: NOW_S + 2, asked_at: NOW_S + 1 };
 
   it.each([
     ["with an attached job", anAttachedTask(), { provider: "ark", upstream: { id: "cgt-1" } }],
@@ -140,7 +145,7 @@ describe("provider and upstream job of a task", () => {
     [
       "after the end of the task",
       aFinishedTask({ upstream: UPSTREAM, upstreamTimes: TIMES }),
-      { provider: "ark", upstream: { id: "cgt-1", attached_at: NOW_S, asked_at: NOW_S + 1 } },
+      { provider: "ark", upstream: { id: "cgt-1", ...TIMES_S } },
     ],
     ["when the task has no provider", anOpenTask({ registration: null }), {}],
   ])(
@@ -213,6 +218,18 @@ describe("the view of a finished task", () => {
   ])("the view of a finished task shows %s", (_what, callback, status, attempts) => {
     const view = JSON.parse(taskView(aFinishedTask({ callback }), "operator"));
     expect(view.callback).toEqual({ url: URL_A, status, attempts, delivered_at: NOW_S });
+  });
+
+  it("the view of a finished task shows the cause of an attempt and the host of a redirect, and leaves out times that an earlier release did not store", () => {
+    const answer = { contentType: null, locationHost: "b.example.com", retryAfter: null };
+    const failed = { outcome: "unreachable", statusCode: 525, cause: "tls", answer } as const;
+    const callback = aCallback({ attempts: [anAttempt({ ...failed, dueAt: null })] });
+    const view = JSON.parse(taskView(aFinishedTask({ finishedAt: null, callback }), "operator"));
+    const { late_ms: _, after_ms: __, ...times } = DELIVERED;
+    const ended = { outcome: "unreachable", cause: "tls", status_code: 525 };
+    const attempt = { ...times, ...ended, answer: { location_host: "b.example.com" } };
+    expect(view.callback.attempts).toEqual([attempt]);
+    expect(view).not.toHaveProperty("finished_at");
   });
 
   it("the view of a finished task shows at most 20 attempts, including the one in flight", () => {

@@ -11,11 +11,10 @@ import type { PollStep } from "./poll.ts";
  * polled then, and the task fails at its deadline all the same.
  */
 export function askKeptJob(record: TaskRecord, policy: Policy): Duty<PollStep> | null {
-  if (!isOpen(record) || record.upstream === null) return null;
-  const job = keptJobToAsk(record, policy);
-  const { id: taskId, createdAt, deadlineAt, upstream } = record;
-  if (job === null || startAt(deadlineAt, policy, createdAt) > deadlineAt) return null;
-  const { connection } = upstream;
-  const poll = { taskId, connection, job, createdAt, likelihood: 1, purpose: "kept_job" } as const;
+  if (!isOpen(record)) return null;
+  const asked = keptJobToAsk(record, policy);
+  const { id: taskId, createdAt, deadlineAt } = record;
+  if (asked === null || startAt(deadlineAt, policy, createdAt) > deadlineAt) return null;
+  const poll = { taskId, ...asked, createdAt, likelihood: 1, purpose: "kept_job" } as const;
   return { dueAt: deadlineAt, step: () => ({ kind: "poll", poll }) };
 }

@@ -31,15 +31,12 @@ import {
 } from "../record/task.ts";
 import { keepHook, keptJobIds, type KeptHook } from "../record/tracking.ts";
 import {
+  type AttachedJob,
   isAbout,
   type Job,
   sameJob,
-  type Upstream,
   type UpstreamNews,
 } from "../record/upstream.ts";
-
-/** The upstream of a task whose job is known. */
-type AttachedJob = Upstream & { readonly job: Job };
 
 /**
  * Expectation for a job that is attached because a hook has named it: as this hook has reached the relay, a

@@ -82,7 +82,7 @@ export function likelyAges(durations: Durations): readonly number[] {
 function quantile(durations: Durations, rank: number): number {
   let below = 0;
   for (const [bin, weight] of entriesOf(durations)) {
-    if (weight > 0 && below + weight >= rank) {
+    if (below + weight >= rank) {
       return Math.round(SHORTEST_MS * BIN_RATIO ** (bin + (rank - below) / weight));
     }
     below += weight;

@@ -1,4 +1,4 @@
-import type { JsonObject, JsonValue } from "../json.ts";
+import { isObject, type JsonObject, type JsonValue } from "../json.ts";
 import { ratioIn, resolutionIn } from "./pixels.ts";
 
 /** A metadata field of the callback body, and the parameters of submit calls that set it. */
@@ -56,13 +56,7 @@ export function metadataOf(parameters: JsonObject | null): JsonObject {
 }
 
 function member(place: JsonValue | undefined, name: string): JsonValue {
-  if (typeof place !== "object" || place === null || Array.isArray(place)) return null;
-  const value: unknown = Reflect.get(place, name);
-  return isScalar(value) ? value : null;
-}
-
-function isScalar(value: unknown): value is string | number | boolean {
-  return typeof value === "string" || typeof value === "number" || typeof value === "boolean";
+  return isObject(place) ? (place[name] ?? null) : null;
 }
 
 /**

@@ -46,7 +46,7 @@ export function outcomeOfAnswer(status: number, cloudflareError: number | null):
   if (status >= 200 && status < 300) return "delivered";
   if (status >= 300 && status < 400) return "redirected";
   if (status === ORIGIN_TIMEOUT_STATUS) return "timeout";
-  const isDead = cloudflareError !== null && DEAD_HOST_CODES.includes(cloudflareError);
+  const isDead = DEAD_HOST_CODES.some((code) => code === cloudflareError);
   return isDead || DEAD_HOST_STATUSES.includes(status) ? "unreachable" : "rejected";
 }
 

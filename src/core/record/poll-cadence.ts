@@ -57,40 +57,46 @@ export function nextPollTime(cadence: Cadence, after: number): number {
  * is the first poll of the job, the time at which the job was attached.
  */
 export function previousPollTime(cadence: Cadence, askedAt: number): number {
-  const { attachedAt, gapMs } = cadence;
-  const longestMs = Math.max(LATE_WAIT_MS * (1 + JITTER), gapMs);
-  // From this age on, no wait is longer than `longestMs`, so the search begins only three such waits before
-  // `askedAt`. At lower ages the first polls are planned, and waits between them may be longer.
-  const regularMs = HOUR_MS + 2 * (firstAges(cadence).at(-1) ?? 0) + 10 * gapMs;
-  let previous = Math.max(attachedAt, Math.floor(askedAt - 3 * longestMs));
-  if (previous < attachedAt + regularMs) previous = attachedAt;
-  let last = previous;
-  for (;;) {
-    const next = nextPollTime(cadence, last);
-    if (next > askedAt) return previous;
-    [previous, last] = [last, next];
-  }
+  return cadence.attachedAt + previousPollAge(cadence, askedAt - cadence.attachedAt);
 }
 
 function nextPollAge(cadence: Cadence, afterMs: number): number {
+  const { earlyAgesMs, lastMs, lateMs } = gridOf(cadence);
+  const lateAgeMs = lastMs + (Math.floor((afterMs - lastMs) / lateMs) + 1) * lateMs;
+  return earlyAgesMs.find((ageMs) => ageMs > afterMs) ?? lateAgeMs;
+}
+
+function previousPollAge(cadence: Cadence, askedMs: number): number {
+  const { earlyAgesMs, lastMs, lateMs } = gridOf(cadence);
+  const latePolls = Math.floor((askedMs - lastMs) / lateMs);
+  if (latePolls > 0) return lastMs + (latePolls - 1) * lateMs;
+  return earlyAgesMs[earlyAgesMs.findLastIndex((ageMs) => ageMs <= askedMs) - 1] ?? 0;
+}
+
+/**
+ * Returns the polls of a job in milliseconds: its ages at the polls before the waits become regular (about an
+ * hour, or the last likely age), the last of these ages, and the wait between all later polls.
+ */
+function gridOf(cadence: Cadence) {
   const factor = 1 + JITTER * (2 * cadence.jitter - 1);
   const shortestMs = Math.max(MIN_WAIT_MS, cadence.gapMs);
+  const earlyAgesMs: number[] = [];
   let ageMs = 0;
   for (const plannedMs of firstAges(cadence)) {
     ageMs = Math.max(Math.round(plannedMs * factor), ageMs + shortestMs);
-    if (ageMs > afterMs) return ageMs;
+    earlyAgesMs.push(ageMs);
   }
   while (ageMs < HOUR_MS) {
     const waitMs = Math.round(Math.min(ageMs * WAIT_PER_AGE, LONGEST_WAIT_MS) * factor);
     ageMs += Math.max(waitMs, shortestMs);
-    if (ageMs > afterMs) return ageMs;
+    earlyAgesMs.push(ageMs);
   }
   const lateMs = Math.max(Math.round(LATE_WAIT_MS * factor), shortestMs);
-  return ageMs + (Math.floor((afterMs - ageMs) / lateMs) + 1) * lateMs;
+  return { earlyAgesMs, lastMs: ageMs, lateMs };
 }
 
 function firstAges({ likelyAgesMs, hookWaitMs, firstMs }: Cadence): readonly number[] {
-  if (hookWaitMs !== null && hookWaitMs > 0)
-    return [Math.max(hookWaitMs, likelyAgesMs.at(-1) ?? 0)];
+  const waitMs = hookWaitMs ?? 0;
+  if (waitMs > 0) return [Math.max(waitMs, likelyAgesMs.at(-1) ?? 0)];
   return likelyAgesMs.length > 0 ? likelyAgesMs : [firstMs];
 }

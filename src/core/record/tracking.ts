@@ -3,7 +3,7 @@ import type { NoticeKind } from "./notice.ts";
 import { canPoll, NOTHING_EXPECTED, planPolls, type PollPlan } from "./poll-plan.ts";
 import { storedBytes } from "./stored-size.ts";
 import type { OpenTask } from "./task.ts";
-import type { Job, Upstream, UpstreamNews } from "./upstream.ts";
+import type { AttachedJob, Job, Upstream, UpstreamNews } from "./upstream.ts";
 
 /**
  * State of the search for the result of an open task: the plan of its polls, and the hooks that are stored
@@ -96,16 +96,17 @@ export function keptJobIds({ keptHooks }: Tracking): readonly string[] {
 }
 
 /**
- * Returns the job to poll at the deadline of a task to which no job was attached: the last of `keptJobIds`, the
- * jobs that stored hooks name. Null when there is none, or when the provider's answers do not show for which
- * task a job was submitted: whoever knows a hook URL could then name the job of another task.
+ * Returns the job to poll at the deadline of a task to which no job was attached, with its connection: the last
+ * of `keptJobIds`, the jobs that stored hooks name. Null when there is none, or when the provider's answers do
+ * not show for which task a job was submitted: whoever knows a hook URL could then name the job of another task.
  */
-export function keptJobToAsk(task: OpenTask, policy: Policy): Job | null {
-  if (task.upstream === null || task.upstream.job !== null) return null;
-  const isNamed = policy.polls.get(task.upstream.connection)?.isTaskNamed === true;
+export function keptJobToAsk(task: OpenTask, policy: Policy): AttachedJob | null {
+  if (task.upstream?.job !== null) return null;
+  const { connection } = task.upstream;
+  const isNamed = policy.polls.get(connection)?.isTaskNamed === true;
   if (!isNamed || !canPoll(task, policy, task.deadlineAt)) return null;
   const id = keptJobIds(task.tracking).at(-1);
-  return id === undefined ? null : { id, endpoint: null };
+  return id === undefined ? null : { connection, job: { id, endpoint: null } };
 }
 
 /**

@@ -8,6 +8,9 @@ export interface Upstream {
   readonly job: Job | null;
 }
 
+/** The upstream of a task whose job is known. */
+export type AttachedJob = Upstream & { readonly job: Job };
+
 /** A job: the upstream's own identifiers for its work, as its submit call returned them. */
 export interface Job {
   readonly id: string;

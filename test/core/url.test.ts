@@ -1,0 +1,16 @@
+import { expect, it } from "vitest";
+import { isHttpUrl, parseUrl } from "../../src/core/url.ts";
+
+it.each([
+  ["https://cdn.example.com/video.mp4", true],
+  ["http://cdn.example.com/video.mp4", true],
+  ["ftp://cdn.example.com/video.mp4", false],
+  ["cdn.example.com/video.mp4", false],
+])("isHttpUrl, which tells whether a text is an http(s) URL, returns for %s: %s", (text, isOne) => {
+  expect(isHttpUrl(text)).toBe(isOne);
+});
+
+it("parseUrl accepts a host name of 512 characters, and refuses one of 513 without parsing it", () => {
+  const texts = [512, 513].map((chars) => `https://${"a".repeat(chars)}/`);
+  expect(texts.map((text) => parseUrl(text)?.href ?? null)).toEqual([texts[0], null]);
+});
