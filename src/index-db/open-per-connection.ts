@@ -24,7 +24,8 @@ interface Row extends OpenOfConnection {
 
 /**
  * Query that counts the open tasks by connection. It looks at the tasks that change last first, because these
- * are the open ones, whose next change is their deadline; callbacks that are being sent change within minutes.
+ * are usually the open ones, whose next change is their deadline: callbacks that are being sent change within
+ * minutes.
  */
 const OPEN = `
   SELECT provider AS connection, count(*) AS searched,

@@ -61,7 +61,7 @@ it("the open tasks of a connection in all databases of the index are added up", 
   expect(await answerOf("/healthz", bindings)).toMatchObject({ index: { databases: 2 } });
 });
 
-it("GET /v1/problems counts the open tasks among 2,000 unsettled ones from at most 5,000 rows of the index, keeps the numbers for a minute for each 1,000 rows, and reads at most 1,000 rows meanwhile", async () => {
+it("GET /v1/problems counts the open tasks among 2,000 unsettled ones from at most 5,000 rows of the index, keeps the numbers for a minute for each 1,000 rows, and reads at most 1,000 rows meanwhile, as does a refresh of the page of providers", async () => {
   const later = Array.from({ length: 2_100 }, () => aRow({ ...OPEN, provider: "ark" }));
   const sending = { callback: "sending", settledAt: null, dueAt: START } as const;
   await insert(...later, ...Array.from({ length: 100 }, () => aRow(sending)));
@@ -77,6 +77,9 @@ it("GET /v1/problems counts the open tasks among 2,000 unsettled ones from at mo
   expect(rows.read).toBeLessThanOrEqual(5_000);
   pass(4 * 60_000 - 1);
   expect(await read()).toMatchObject({ open: { at: START_S, ...capped } });
+  expect(rows.read).toBeLessThanOrEqual(1_000);
+  rows.read = 0;
+  expect(await providersPage(bindings)).toContain("2,000+ processing");
   expect(rows.read).toBeLessThanOrEqual(1_000);
   pass(1);
   expect(await read()).toMatchObject({ open: { at: START_S + 240, ...capped } });

@@ -16,7 +16,10 @@ interface Known {
   readonly at: number;
 }
 
-/** States that were read last, one for each `env` object of the Worker; only operators get them. */
+/**
+ * States that were read last, one for each `env` object of the Worker. All callers may get the same one,
+ * because only operators may ask.
+ */
 const cached = new WeakMap<Env, Known>();
 
 /**

@@ -5,7 +5,10 @@ import { openPerConnection } from "../../index-db/open-per-connection.ts";
 import { shardsOf } from "../../index-db/shards.ts";
 import { queryIndex } from "./query-index.ts";
 
-/** Largest number of unsettled tasks that are looked at; D1 bills two rows for each. */
+/**
+ * Largest number of unsettled tasks (without a result, or with a callback or refund still under way) among
+ * which the open ones are counted; D1 bills two rows for each.
+ */
 const MAX_TASKS = 2_000;
 /**
  * Shortest time in milliseconds for which the answer is kept in memory. One that has cost more rows is kept
@@ -20,7 +23,10 @@ interface Known {
   readonly until: number;
 }
 
-/** Answers that were computed last, one for each `env` object of the Worker; only operators get them. */
+/**
+ * Numbers that were counted last, one set for each `env` object of the Worker. All callers may get the same
+ * ones, because only operators may ask.
+ */
 const cached = new WeakMap<Env, Known>();
 
 /**
