@@ -6,7 +6,7 @@ import { findBugs } from "./mutated-copy.ts";
 const { values } = parseArgs({
   options: {
     seed: { type: "string", default: "1" },
-    lives: { type: "string", default: "40000" },
+    lives: { type: "string", default: "50000" },
     only: { type: "string", default: "" },
   },
 });
