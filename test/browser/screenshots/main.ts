@@ -1,11 +1,11 @@
 /**
- * Takes a screenshot of every page, light, dark and on a phone, into `dist/screenshots`. Takes only those
- * pages whose names are given: `npm run screenshots -- task docs`. With `readme`, takes instead the two
- * pictures of the README, which needs three minutes.
+ * Takes a screenshot of every page, or of the beginning of a long one, light, dark and on a phone, into
+ * `dist/screenshots`. Takes only those pages whose names are given: `npm run screenshots -- task docs`. With
+ * `readme`, takes instead the two pictures of the README, which needs three minutes.
  */
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
-import type { BrowserContextOptions } from "playwright-core";
+import type { BrowserContextOptions, Page } from "playwright-core";
 import { ROOT } from "../../process/harness/child.ts";
 import { logIn } from "../log-in.ts";
 import { closeBrowser, Tab } from "../tab.ts";
@@ -21,6 +21,12 @@ const LOOKS: Readonly<Record<string, BrowserContextOptions>> = {
   dark: { ...WIDE, colorScheme: "dark" },
   phone: { ...NARROW, colorScheme: "light", isMobile: true, hasTouch: true },
 };
+
+/**
+ * Greatest height of a picture in pixels: Chromium repeats the beginning of a longer one
+ * (https://github.com/puppeteer/puppeteer/issues/1576), and takes minutes for it on a busy machine.
+ */
+const MAX_HEIGHT = 16_384;
 
 const names = process.argv.slice(2);
 if (names.includes("readme")) await takeReadmePictures();
@@ -54,6 +60,14 @@ async function takeScreenshot(
   await page.goto(path);
   await prepare?.(page);
   const file = join(DIRECTORY, `${name}-${look}.png`);
-  await page.screenshot({ path: file, fullPage: true });
+  await page.screenshot({ path: file, fullPage: true, clip: await clipOf(page) });
   console.log(file);
+}
+
+/** Returns the part of a page that its picture shows: the whole page, or the beginning of a long one. */
+async function clipOf(page: Page) {
+  return page.evaluate((maxHeight) => {
+    const { clientWidth: width, scrollHeight } = document.documentElement;
+    return { x: 0, y: 0, width, height: Math.min(scrollHeight, maxHeight / devicePixelRatio) };
+  }, MAX_HEIGHT);
 }
