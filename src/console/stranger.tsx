@@ -35,12 +35,14 @@ export async function strangerAnswer(request: Request): Promise<Response> {
   return new Response(null, { status: 303, headers: { Location: loginPath(path) } });
 }
 
-/** Text that a page shows when a refresh finds that the login has ended. */
+/** Text that an open page shows when a refresh, or the check before a form is sent, finds that the login has ended. */
 function Expired({ path }: { readonly path: string }) {
   return (
-    <p id="login-ended" class="banner tone-warn" role="alert">
-      Your login has ended. What you see stays, but is no longer refreshed.{" "}
-      <a href={loginPath(path)}>Log in again</a>
+    <p id="login-ended" class="strip" role="alert">
+      Your login has ended. What you see and have typed stays here.{" "}
+      <a href={loginPath(path)} target="_blank">
+        Log in again
+      </a>
     </p>
   );
 }

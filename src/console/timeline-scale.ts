@@ -2,8 +2,6 @@ import { durationText } from "./format.ts";
 
 /** Width of the drawing, in its own units. */
 export const WIDTH = 1000;
-const LEFT = 8;
-const RIGHT = 992;
 /**
  * Width of a pause of more than a second between two sections of the time axis, which is not drawn to scale.
  * A shortened pause inside a section is wider.
@@ -70,8 +68,8 @@ export interface Placed extends Segment {
 export function placed(stretches: readonly Stretch[]): readonly Placed[] {
   const weights = stretches.reduce((sum, { weight }) => sum + weight, 0);
   const gaps = stretches.slice(1).map((stretch, at) => gapBefore(stretches[at], stretch));
-  const free = RIGHT - LEFT - gaps.reduce((sum, gap) => sum + gap, 0);
-  let from = LEFT;
+  const free = WIDTH - gaps.reduce((sum, gap) => sum + gap, 0);
+  let from = 0;
   return stretches.map((stretch, at) => {
     const to = from + (free * stretch.weight) / weights;
     const segment = place(stretch, from, to);

@@ -98,8 +98,29 @@ it("an open page of the console whose login ends keeps its data and shows that t
   });
   expect(await page.getByRole("alert").textContent()).toContain("Your login has ended.");
   expect(await page.getByRole("heading", { name: "Overview" }).isVisible()).toBe(true);
-  await page.getByRole("link", { name: "Log in again" }).click();
-  await page.getByRole("heading", { name: "Log in" }).waitFor();
+});
+
+it("a form keeps what was typed when the relay does not answer or the login has ended, says so, and is sent once the reader has logged in again in another tab", async () => {
+  const expected = [/status of 401/, /ERR_INTERNET_DISCONNECTED/];
+  const page = await openPage(origin, { expected });
+  const context = page.context();
+  const send = page.getByRole("button", { name: "Send", exact: true });
+  await logIn(page);
+  await page.goto("/test");
+  await page.getByLabel("URL", { exact: true }).fill("http://127.0.0.1:9/hook");
+  await context.setOffline(true);
+  await send.click();
+  await page.getByText("The relay does not answer. The form was not sent.").waitFor();
+  await context.setOffline(false);
+  await context.clearCookies();
+  await send.click();
+  const again = page.getByRole("link", { name: "Log in again" });
+  const [other] = await Promise.all([context.waitForEvent("page"), again.click()]);
+  await other.getByLabel("Operator key or account key").fill(OPERATOR_KEY);
+  await other.getByRole("button", { name: "Log in" }).click();
+  await other.getByRole("heading", { name: "Send a test" }).waitFor();
+  await send.click();
+  await page.locator("#outcome").getByText("POST http://127.0.0.1:9/hook").waitFor();
 });
 
 it("the login page with its files is at most 30 KiB over the wire, and the front page after it at most 15 KiB", async () => {

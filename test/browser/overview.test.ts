@@ -21,7 +21,7 @@ const clock = (ms: number) => new Date(ms).toISOString().slice(11, 19);
 async function openOverview(context: TabOptions["context"]): Promise<Page> {
   const page = await openPage(relay.url, {
     ...(context && { context }),
-    expected: [/status of 501/],
+    expected: [/status of 501/, /ERR_INTERNET_DISCONNECTED/],
   });
   await page.goto("/login");
   await page.getByLabel("Operator key or account key").fill(OPERATOR_KEY);
@@ -92,4 +92,52 @@ it("the overview is refreshed in place after half a minute and keeps an open dia
     )
     .not.toBe(before);
   expect(await page.getByRole("dialog", { name: "The same from the API" }).isVisible()).toBe(true);
+});
+
+/** Makes an open page believe that its tab is hidden or visible again. */
+async function setHidden(page: Page, isHidden: boolean): Promise<void> {
+  await page.evaluate((value) => {
+    Object.defineProperty(document, "hidden", { configurable: true, value });
+    document.dispatchEvent(new Event("visibilitychange"));
+  }, isHidden);
+}
+
+it("an overview asks the relay nothing while its tab is hidden or its reader has been away for half an hour, and is refreshed when the reader is back", async () => {
+  const page = await openOverview({});
+  await page.clock.install();
+  await page.reload({ waitUntil: "networkidle" });
+  const live = page.locator("[data-live]");
+  let asked = 0;
+  page.on("request", () => (asked += 1));
+  await setHidden(page, true);
+  await page.clock.fastForward(10 * 60_000);
+  expect(asked).toBe(0);
+  await setHidden(page, false);
+  await page.clock.runFor(100);
+  await expect.poll(() => asked).toBe(1);
+  await page.clock.fastForward(31 * 60_000);
+  await page.clock.fastForward(10 * 60_000);
+  expect([asked, await live.innerText()]).toEqual([1, "Idle"]);
+  await page.keyboard.press("Shift");
+  await page.clock.runFor(100);
+  await expect.poll(() => asked).toBe(2);
+  expect(await live.innerText()).toBe("Live");
+});
+
+it("an overview whose relay is lost keeps its data, says of which time they are, and is live again by itself when the relay is back", async () => {
+  const page = await openOverview({});
+  const live = page.locator("[data-live]");
+  await page.context().setOffline(true);
+  await setHidden(page, false);
+  const lost = page.getByText(
+    /^The relay does not answer\. What you see is of \d\d:\d\d:\d\d UTC\.$/,
+  );
+  await lost.waitFor();
+  expect(await live.innerText()).toBe("No answer");
+  expect(await page.getByRole("heading", { name: "Overview" }).isVisible()).toBe(true);
+  expect(await violationsOf(page)).toEqual([]);
+  await page.context().setOffline(false);
+  await setHidden(page, false);
+  await lost.waitFor({ state: "detached" });
+  expect(await live.innerText()).toBe("Live");
 });

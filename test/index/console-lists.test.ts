@@ -43,7 +43,7 @@ it("a page of the task list on which no task matches says how far back the searc
   await insert(...rows.slice(0, -1), { ...aRow({ createdAt: START - 20_000 }), model: "rare" });
   const cookie = await logIn();
   const text = await (await visit("/tasks?model=rare", cookie)).text();
-  expect(text).toContain("None of these tasks fits");
+  expect(text).toContain("No match so far");
   const [, further = ""] = /button-main" href="([^"]+)"/.exec(text) ?? [];
   expect(await listed(further.replaceAll("&amp;", "&"), cookie)).toHaveLength(1);
 });

@@ -1,5 +1,4 @@
-// The script of every page: copies texts, writes times in the reader's zone, switches colours, listens to keys and
-// filters what is listed. Every page can be read without it.
+// The script of every page; each can be read without it.
 
 const MONTHS = "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec".split(" ");
 const root = document.documentElement;
@@ -91,9 +90,7 @@ function command(button) {
 
 document.addEventListener("click", ({ target }) => {
   if (!(target instanceof Element)) return;
-  for (const menu of document.querySelectorAll("details.menu[open]")) {
-    if (!menu.contains(target)) menu.removeAttribute("open");
-  }
+  if (target.closest("details.menu") === null) closeMenu();
   const button = target.closest("button");
   if (button === null) return;
   if (button.classList.contains("copy")) void copy(button);
@@ -104,6 +101,16 @@ document.addEventListener("click", ({ target }) => {
     keepCookie("zone", isUtc ? "utc" : "local");
     writeTimes();
   }
+});
+
+function closeMenu() {
+  const menu = document.querySelector("details.menu[open]");
+  if (menu?.contains(document.activeElement)) menu.querySelector("summary")?.focus();
+  menu?.removeAttribute("open");
+}
+
+document.addEventListener("keydown", ({ key }) => {
+  if (key === "Escape") closeMenu();
 });
 
 // Keys
@@ -161,7 +168,7 @@ document.addEventListener("keydown", (event) => {
   if (isPressed) event.preventDefault();
 });
 
-// Filters: typed words hide the entries that lack one of them, and the links to these entries
+// Filters
 
 for (const input of all("input[data-filter]")) {
   if (!(input instanceof HTMLInputElement)) continue;
@@ -191,7 +198,7 @@ for (const input of all("input[data-filter]")) {
   if (input.value !== "") filter();
 }
 
-// Contents: the entry of the section that is being read is marked
+// Contents: marks the section that is being read
 
 const contents = new Map(
   all(".contents a").map((link) => [

@@ -1,5 +1,4 @@
-// Lists: selects rows, opens the page that sends again as a dialog, keeps a run going, and leads from a task to its
-// neighbours in the list from which it was opened. Every page works without it.
+// What pages with lists do besides; every page works without it.
 
 /** @type {(selector: string, within?: ParentNode) => HTMLElement[]} */
 const all = (selector, within = document) =>
@@ -8,7 +7,7 @@ const all = (selector, within = document) =>
 // Rows that can be selected
 
 for (const form of all("[data-selection]")) {
-  const boxes = all("input[type=checkbox]", form).filter((box) => box instanceof HTMLInputElement);
+  const boxes = all("input[name=id]", form).filter((box) => box instanceof HTMLInputElement);
   const update = () => {
     const count = boxes.filter((box) => box.checked).length;
     for (const button of all("[data-selected]", form))
@@ -17,10 +16,19 @@ for (const form of all("[data-selection]")) {
       text.textContent = count === 0 ? "the selected" : String(count);
     for (const text of all("[data-selected-text]", form))
       text.textContent = `${count} of the ${boxes.length} shown are selected.`;
+    for (const box of all("[data-select-all]", form).filter(
+      (each) => each instanceof HTMLInputElement,
+    ))
+      [box.checked, box.indeterminate] = [count === boxes.length, count % boxes.length > 0];
     for (const box of boxes)
       box.closest("[data-row]")?.setAttribute("aria-selected", String(box.checked));
   };
-  form.addEventListener("change", update);
+  form.addEventListener("change", ({ target }) => {
+    if (target instanceof HTMLInputElement && "selectAll" in target.dataset) {
+      for (const box of boxes) box.checked = target.checked;
+    }
+    update();
+  });
   if (boxes.some((box) => box.checked)) update();
 }
 
@@ -30,8 +38,6 @@ const step = document.querySelector("form[data-step]");
 if (step instanceof HTMLFormElement) {
   setTimeout(() => step.requestSubmit(), 300 + 1000 * Number(step.dataset["step"]));
 }
-
-// Links to a page whose content is shown as a dialog of the present page
 
 /** Asks for a page and shows its content as a dialog. @type {(link: HTMLAnchorElement) => Promise<void>} */
 async function openAsDialog(link) {
@@ -62,7 +68,7 @@ document.addEventListener("click", (event) => {
   else dialog.close();
 });
 
-// The tasks before and after the present one, in the list that was shown last
+// The neighbours of a task in the list that was shown last
 
 const TASK = /^\/tasks\/[0-9a-f-]{36}$/;
 

@@ -1,6 +1,5 @@
-// Refreshes a page: every `data-refresh` seconds the page is asked for again, and the parts that have the attribute
-// are replaced in place. The server says in each answer how long the next wait is. A part with `data-refresh-url` is
-// replaced by what this path answers, and the page itself is not asked for.
+// Refreshes a page after the `data-refresh` seconds that its last answer names, and sends forms only while the relay
+// answers and the login is valid, so that what was typed into them is not lost.
 
 /** @type {(selector: string) => HTMLElement[]} */
 const all = (selector) =>
@@ -8,59 +7,115 @@ const all = (selector) =>
 
 const IDLE_MS = 30 * 60_000;
 const LONGEST_WAIT_MS = 5 * 60_000;
-let isLive = true;
+const LONGEST_ANSWER_MS = 30_000;
+
+/** Text of the button that stops refreshing. @type {"Live" | "No answer" | "Paused" | "Idle" | "Ended"} */
+let state = "Live";
 let faults = 0;
 let activeAt = Date.now();
+let answeredAt = Date.now();
+/** @type {AbortController | undefined} */
+let asking;
 /** @type {ReturnType<typeof setTimeout> | undefined} */
 let timer;
 
-/** @type {(isOn: boolean) => void} */
-function setLive(isOn) {
-  isLive = isOn;
+const isOn = () => state === "Live" || state === "No answer";
+
+/** @type {(next: typeof state) => void} */
+function enter(next) {
+  state = next;
   for (const button of all("[data-live]")) {
-    button.setAttribute("aria-pressed", String(isOn));
-    button.textContent = isOn ? "Live" : "Paused";
+    button.dataset["live"] = next;
+    button.textContent = next;
   }
-  plan(isOn ? 0 : undefined);
 }
 
-/** @type {(waitMs?: number) => void} */
+function resume() {
+  if (!isOn()) enter("Live");
+  plan(0);
+}
+
+/** Plans the next refresh and gives up the present one. @type {(waitMs?: number) => void} */
 function plan(waitMs) {
   clearTimeout(timer);
+  asking?.abort();
+  asking = undefined;
   const waits = all("[data-refresh]").map((each) => Number(each.dataset["refresh"]) * 1000);
-  if (waits.length === 0 || !isLive || document.hidden) return;
-  const usual = Math.max(1000, Math.min(...waits));
-  timer = setTimeout(
-    () => void refresh(),
-    waitMs ?? Math.min(usual * 2 ** faults, Math.max(usual, LONGEST_WAIT_MS)),
-  );
+  if (waits.length === 0 || !isOn() || document.hidden) return;
+  timer = setTimeout(() => void refresh(), waitMs ?? Math.max(1000, Math.min(...waits)));
 }
 
 async function refresh() {
-  if (Date.now() - activeAt > IDLE_MS) return setLive(false);
-  const version = all("[data-version]")[0]?.dataset["version"] ?? "none";
-  const headers = { Accept: "text/html", "X-Refresh": version };
-  const path = all("[data-refresh-url]")[0]?.dataset["refreshUrl"] ?? location.href;
-  const answer = await fetch(path, { headers }).catch(() => null);
-  if (answer?.status === 401) {
-    showEnded(await answer.text());
-    return setLive(false);
+  if (Date.now() - activeAt > IDLE_MS) return enter("Idle");
+  const own = new AbortController();
+  asking = own;
+  const version = all("[data-version]")[0]?.dataset["version"];
+  const path = all("[data-refresh-url]")[0]?.dataset["refreshUrl"];
+  const { status, html } = await ask(path ?? location.href, version, own);
+  if (asking !== own) return;
+  if (status === 200) {
+    faults = 0;
+    answeredAt = Date.now();
+    hideStrip();
+    enter("Live");
+    replaceParts(html);
+    return plan();
   }
-  faults = answer?.ok === true ? 0 : faults + 1;
-  if (answer?.ok === true) replaceParts(await answer.text());
-  plan();
+  if ([401, 403, 404].includes(status)) return showEnd(html);
+  faults += 1;
+  // One failure alone is not shown: a deployment interrupts a request.
+  if (faults === 2) {
+    enter("No answer");
+    const clock = new Date(answeredAt).toISOString().slice(11, 19);
+    showStrip(`The relay does not answer. What you see is of ${clock} UTC.`);
+  }
+  plan(Math.min(1000 * 2 ** faults, LONGEST_WAIT_MS));
 }
 
-/** Shows above the data of the page, which stay, that the login has ended. @type {(html: string) => void} */
-function showEnded(html) {
-  const notice = new DOMParser().parseFromString(html, "text/html").getElementById("login-ended");
-  const shown = document.getElementById("login-ended");
-  if (notice !== null && shown === null) document.querySelector("main")?.prepend(notice);
+/** Asks for a path; the status is 0 without an answer. @param {string} path */
+async function ask(path, version = "none", end = new AbortController()) {
+  const timeout = setTimeout(() => end.abort(), LONGEST_ANSWER_MS);
+  try {
+    const headers = { Accept: "text/html", "X-Refresh": version };
+    const answer = await fetch(path, { headers, signal: end.signal });
+    return { status: answer.status, html: await answer.text() };
+  } catch {
+    return { status: 0, html: "" };
+  } finally {
+    clearTimeout(timeout);
+  }
 }
+
+/** Shows that the login has ended or the page is gone; its data stay. @type {(html: string) => void} */
+function showEnd(html) {
+  enter("Ended");
+  const page = parsed(html);
+  const here = encodeURIComponent(location.pathname + location.search);
+  const notice = page.getElementById("login-ended");
+  notice?.querySelector("a")?.setAttribute("href", `/login?return_to=${here}`);
+  const title = page.querySelector("h1")?.textContent;
+  showStrip(...(notice?.childNodes ?? [`${title}. What you see is no longer refreshed.`]));
+}
+
+/** @type {(html: string) => Document} */
+const parsed = (html) => new DOMParser().parseFromString(html, "text/html");
+
+/** Shows a line over the page, without moving it. @type {(...content: (Node | string)[]) => void} */
+function showStrip(...content) {
+  hideStrip();
+  const strip = document.createElement("p");
+  strip.className = "strip";
+  strip.role = "alert";
+  strip.append(...content);
+  // What is outside an open dialog can be neither clicked nor read.
+  (document.querySelector("dialog:modal") ?? document.body).append(strip);
+}
+
+const hideStrip = () => document.querySelector(".strip")?.remove();
 
 /** @type {(html: string) => void} */
 function replaceParts(html) {
-  const page = new DOMParser().parseFromString(html, "text/html");
+  const page = parsed(html);
   for (const part of all("[data-refresh]")) {
     const fresh = page.getElementById(part.id);
     if (fresh === null) continue;
@@ -72,12 +127,51 @@ function replaceParts(html) {
   document.dispatchEvent(new Event("refreshed"));
 }
 
-for (const type of ["pointerdown", "keydown", "scroll"]) {
-  document.addEventListener(type, () => (activeAt = Date.now()), { passive: true });
+/** The form that is sent next. @type {EventTarget | null} */
+let checked = null;
+
+document.addEventListener("submit", (event) => {
+  const { target: form, submitter } = event;
+  if (!(form instanceof HTMLFormElement) || form.method !== "post" || form === checked) return;
+  if (form.getAttribute("action") === "/login" || form.closest("main, dialog") === null) return;
+  event.preventDefault();
+  if (form.ariaBusy !== "true") void send(form, submitter);
+});
+
+/** @type {(form: HTMLFormElement, submitter: HTMLElement | null) => Promise<void>} */
+async function send(form, submitter) {
+  form.ariaBusy = "true";
+  const { status, html } = await ask("/test");
+  if (status === 0 || status === 401) {
+    form.ariaBusy = null;
+    if (status === 401) return showEnd(html);
+    return showStrip("The relay does not answer. The form was not sent.");
+  }
+  checked = form;
+  form.requestSubmit(submitter);
+  checked = null;
+  setTimeout(() => (form.ariaBusy = null), LONGEST_ANSWER_MS);
 }
-document.addEventListener("visibilitychange", () => plan(document.hidden ? undefined : 0));
+
+for (const type of ["pointerdown", "keydown", "scroll"]) {
+  document.addEventListener(type, wake, { passive: true });
+}
+document.addEventListener("visibilitychange", wake);
+
+/** @type {(event: Event) => void} */
+function wake({ target, type }) {
+  activeAt = Date.now();
+  const isShown = type === "visibilitychange" && state !== "Paused";
+  if (isShown || (state === "Idle" && !isSwitch(target))) resume();
+}
+
+/** @type {(target: EventTarget | null) => boolean} */
+const isSwitch = (target) => target instanceof Element && target.matches("[data-live]");
 
 document.addEventListener("click", ({ target }) => {
-  if (target instanceof Element && target.closest("[data-live]") !== null) setLive(!isLive);
+  if (!isSwitch(target)) return;
+  if (!isOn()) return resume();
+  enter("Paused");
+  plan();
 });
 plan();

@@ -1,3 +1,4 @@
+import type { PropsWithChildren } from "hono/jsx";
 import type { redeliverPage } from "../../api/search/redeliver-many.ts";
 import { countText, durationText } from "../format.ts";
 import type { SampleCallback, Tested } from "../host-actions.ts";
@@ -36,15 +37,14 @@ export interface Steps {
  * again. The button of the next step is highlighted.
  */
 export function HostSteps(steps: Steps) {
-  const { tested, sent } = steps;
+  const { tested, sent, task, refusal } = steps;
   const isTested = tested?.outcome === "delivered" || sent !== null;
   const isSent = sent?.callback?.status === "delivered";
   const path = `/hosts/${encodeURIComponent(steps.host)}`;
   return (
     <Panel title="Deliver again">
       <ol class="steps">
-        <li class="step">
-          <h3>Send a test</h3>
+        <Step title="Send a test" text="One callback of a sample task: does the receiver take it?">
           <form method="post" action={`${path}/test`} class="step-form">
             <input
               type="url"
@@ -56,31 +56,39 @@ export function HostSteps(steps: Steps) {
             <StepButton label="Send a test" isNext={!isTested} />
           </form>
           {tested === null ? null : <TestResult {...tested} />}
-        </li>
-        <li class="step">
-          <h3>Send one again</h3>
+        </Step>
+        <Step title="Send one again" text="One failed callback, as it was: does it arrive?">
           <form method="post" action={`${path}/one`} class="step-form">
-            <input type="hidden" name="task" value={steps.task ?? ""} />
+            <input type="hidden" name="task" value={task ?? ""} />
             <input type="hidden" name="run" value={crypto.randomUUID()} />
             <StepButton
               label="Send one again"
               isNext={isTested && !isSent}
-              isDisabled={steps.task === null}
+              isDisabled={task === null}
             />
           </form>
           {sent === null ? null : <SentResult {...sent} />}
-        </li>
-        <li class="step">
-          <h3>Send all again</h3>
+        </Step>
+        <Step title="Send all again" text="Counted first. A reload sends nothing twice.">
           <AllAgain {...steps} isNext={isSent} />
-        </li>
+        </Step>
       </ol>
-      {steps.refusal === null ? null : (
+      {refusal === null ? null : (
         <p class="field-error" role="alert">
-          {steps.refusal}
+          {refusal}
         </p>
       )}
     </Panel>
+  );
+}
+
+function Step(props: PropsWithChildren<{ readonly title: string; readonly text: string }>) {
+  return (
+    <li class="step">
+      <h3>{props.title}</h3>
+      <p class="muted small">{props.text}</p>
+      {props.children}
+    </li>
   );
 }
 

@@ -11,7 +11,7 @@ import { HourLegend, HourStrip } from "../parts/hour-strip.tsx";
 import { Layout } from "../parts/layout.tsx";
 import { PageHead } from "../parts/page-head.tsx";
 import { type Column, Table } from "../parts/table.tsx";
-import { Ago } from "../parts/time.tsx";
+import { Ago, Time } from "../parts/time.tsx";
 
 /** Largest number of hosts on the page. */
 const MAX_HOSTS = 200;
@@ -67,7 +67,7 @@ function columns(now: number): readonly Column<HostView>[] {
   return [
     {
       title: "Host",
-      cell: (host) => <HostName host={host} now={now} />,
+      cell: (host) => <HostName host={host} />,
     },
     {
       title: "24 hours",
@@ -106,7 +106,7 @@ function columns(now: number): readonly Column<HostView>[] {
   ];
 }
 
-function HostName({ host: view, now }: { readonly host: HostView; readonly now: number }) {
+function HostName({ host: view }: { readonly host: HostView }) {
   const { host, failing } = view;
   return (
     <div class="host-name">
@@ -114,7 +114,7 @@ function HostName({ host: view, now }: { readonly host: HostView; readonly now: 
       {failing === null ? null : (
         <span class="small tone-bad host-fails">
           {failing.status_code ?? failing.outcome ?? "fails"} since{" "}
-          <Ago at={failing.since * 1000} now={now} />
+          <Time at={failing.since * 1000} />
         </span>
       )}
     </div>

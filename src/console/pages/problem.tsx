@@ -93,6 +93,11 @@ function Content({ problem, request, env, requestId }: Refused & { readonly prob
           <Code text={INDEX_LINES} what="the lines" title="wrangler.toml" />
         )}
         <p class="buttons">
+          {code === "unauthenticated" && !isStatusPage(request) && (
+            <a class="button button-main" href="/login">
+              Log in
+            </a>
+          )}
           {status >= 500 && request.method === "GET" && (
             <a class="button button-main" href={pathOf(url)}>
               Try again

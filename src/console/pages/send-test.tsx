@@ -90,7 +90,7 @@ export function showTest(
           )}
         </div>
         <Panel title="Why does my server refuse it?">
-          <div class="stack-s doctor">
+          <div class="stack-s">
             {verdict === undefined ? null : <VerdictView verdict={verdict} />}
             <DoctorForm
               action="/test/verify"

@@ -1,4 +1,6 @@
 import { OUTCOMES } from "../../core/record/outcome.ts";
+import { SECOND_MS } from "../../core/time.ts";
+import { Time } from "../parts/time.tsx";
 import { FILTER_NAMES, pathWith, RANGES, without } from "../task-parameters.ts";
 
 /** Statuses of callbacks for which the list has a chip (a link that filters by this status). */
@@ -68,14 +70,18 @@ export function FilterForm({ search, issues, isOperator }: FilterFormProps) {
     <details class="details" open={isSet || search.has("range") || issues.size > 0}>
       <summary>Filters</summary>
       <form method="get" action="/tasks" class="filters">
-        {fields.map(([name, title]) => (
-          <Field
-            name={name}
-            title={title}
-            value={search.get(name) ?? ""}
-            issue={issues.get(name)}
-          />
-        ))}
+        {fields.map(([name, title]) =>
+          name === "range" && (search.has("since") || search.has("until")) ? (
+            <Period search={search} issues={issues} />
+          ) : (
+            <Field
+              name={name}
+              title={title}
+              value={search.get(name) ?? ""}
+              issue={issues.get(name)}
+            />
+          ),
+        )}
         <div class="buttons">
           <button type="submit" class="button button-main">
             Filter
@@ -86,6 +92,27 @@ export function FilterForm({ search, issues, isOperator }: FilterFormProps) {
         </div>
       </form>
     </details>
+  );
+}
+
+/** The period of creation that the address names, e.g. that of a bar of a chart; a wrong bound is shown as it is. */
+function Period({ search, issues }: Pick<FilterFormProps, "search" | "issues">) {
+  return (
+    <div class="field">
+      <span>Created</span>
+      <p class="state">
+        {["since", "until"].map((name) => {
+          const value = search.get(name);
+          return value === null ? null : (
+            <span>
+              {name} {issues.has(name) ? value : <Time at={Number(value) * SECOND_MS} />}
+              <input type="hidden" name={name} value={value} />
+            </span>
+          );
+        })}
+        <a href={pathWith("/tasks", without(search, "since", "until", "cursor"))}>Any time</a>
+      </p>
+    </div>
   );
 }
 

@@ -1,5 +1,6 @@
 import type { TaskSummary } from "../../api/search/list-tasks.ts";
 import { Status } from "../parts/chip.tsx";
+import { Copy } from "../parts/copy.tsx";
 import { Hostile } from "../parts/hostile.tsx";
 import { type Column, Table } from "../parts/table.tsx";
 import { Ago, Time } from "../parts/time.tsx";
@@ -37,9 +38,10 @@ export function TaskTable({ tasks, again, now }: TaskTableProps) {
         <a class="button" href={again} data-key="r" data-dialog="">
           Send all that match again…
         </a>
-        <span class="muted small" data-selected-text="">
-          Select tasks of this page, or send all that match.
-        </span>
+        <label class="select-all small needs-script">
+          <input type="checkbox" data-select-all="" /> Select all shown
+        </label>
+        <span class="muted small" data-selected-text="" />
       </div>
       {table}
     </form>
@@ -57,6 +59,7 @@ function columns(now: number, isSelectable: boolean): readonly Column<TaskSummar
         <a class="mono" href={`/tasks/${id}`} title={id}>
           {id.slice(0, SHORT_ID)}
         </a>
+        <Copy text={id} what="the id" />
       </span>
     ),
   };
@@ -64,24 +67,53 @@ function columns(now: number, isSelectable: boolean): readonly Column<TaskSummar
     task,
     { title: "Status", cell: ({ status }) => <Status of={status} /> },
     { title: "Callback", cell: ({ callback }) => <CallbackCell callback={callback} /> },
-    {
-      title: "Host",
-      cell: ({ callback }) =>
-        callback?.host == null ? (
-          ""
-        ) : (
-          <a href={`/hosts/${encodeURIComponent(callback.host)}`}>{callback.host}</a>
-        ),
-    },
-    { title: "Model", cell: ({ model }) => <Hostile text={model} /> },
-    { title: "Account", cell: ({ account }) => account ?? "" },
+    ...NAMES,
     { title: "Created", cell: ({ created_at: at }) => <Time at={at * 1000} /> },
     {
       title: "Age",
       isNumber: true,
+      isSpare: true,
       cell: ({ created_at: at }) => <Ago at={at * 1000} now={now} />,
     },
   ];
+}
+
+/** Columns with names that somebody else has chosen, of any length. */
+const NAMES: readonly Column<TaskSummary>[] = [
+  {
+    title: "Host",
+    isCut: true,
+    cell: ({ callback }) => (callback?.host == null ? "" : <HostLink host={callback.host} />),
+  },
+  {
+    title: "Model",
+    isCut: true,
+    cell: ({ model }) => (
+      <span title={model}>
+        <Hostile text={model} />
+      </span>
+    ),
+  },
+  {
+    title: "Account",
+    isCut: true,
+    cell: ({ account }) =>
+      account === undefined ? (
+        ""
+      ) : (
+        <a href={`/accounts/${account}`} title={account}>
+          {account}
+        </a>
+      ),
+  },
+];
+
+function HostLink({ host }: { readonly host: string }) {
+  return (
+    <a href={`/hosts/${encodeURIComponent(host)}`} title={host}>
+      {host}
+    </a>
+  );
 }
 
 /** Status of the callback, with the outcome and code of its last attempt unless it was delivered. */

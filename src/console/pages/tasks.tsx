@@ -21,6 +21,9 @@ const PAGE_SIZE = 50;
 /** Time in seconds after which an open list checks for newer tasks. */
 const REFRESH_S = 30;
 
+/** Parameters that have no field of their own in the form. */
+const HIDDEN: readonly string[] = ["since", "until", "cursor"];
+
 type Page = Awaited<ReturnType<typeof taskPage>>;
 type Listed =
   | { readonly kind: "page"; readonly page: Page }
@@ -38,7 +41,7 @@ export const tasksPage = viewerPage(PATH, "read", async (visit) => {
   const issues = listed.kind === "invalid" ? listed.issues : new Map<string, string>();
   return html(
     <Layout title="Tasks" frame={frameOf(visit)} section="tasks" isLive>
-      <PageHead title="Tasks" sub="Newest first, from the index, which is a few seconds behind.">
+      <PageHead title="Tasks" sub="Newest first. A new task appears after some seconds.">
         <ApiDialog origin={visit.url.origin} paths={[pathWith("/v1/tasks", asked)]} />
       </PageHead>
       <div class="stack-s">
@@ -46,7 +49,10 @@ export const tasksPage = viewerPage(PATH, "read", async (visit) => {
         <FilterForm search={search} issues={issues} isOperator={visit.viewer.kind === "operator"} />
         {listed.kind === "invalid" ? (
           <p class="field-error" role="alert">
-            A filter is not valid, so nothing was looked for.
+            A filter is not valid, so nothing was searched.
+            {[...issues]
+              .filter(([name]) => HIDDEN.includes(name))
+              .map(([name, issue]) => ` ${name} ${issue}.`)}
           </p>
         ) : (
           <List page={listed.page} asked={asked} visit={visit} now={now} />
@@ -84,7 +90,7 @@ async function list(asked: URLSearchParams, limit: number, visit: ViewerVisit): 
 
 interface NewerProps {
   readonly search: URLSearchParams;
-  /** Id of the task at the top of the list. */
+  /** Id of the task at the top of the list; empty for an empty list. */
   readonly top: string;
   readonly count: number;
 }
@@ -119,11 +125,11 @@ function List({ page, asked, visit, now }: ListProps) {
   const { searchParams: search } = visit.url;
   const next = page.next_cursor;
   const mayRedeliver = may(visit.viewer, "redeliver");
-  const first = page.data[0];
+  const top = page.data[0]?.id ?? "";
   return (
     <>
-      {asked.has("cursor") || first === undefined ? null : (
-        <Newer search={search} top={first.id} count={0} />
+      {asked.has("cursor") || (top === "" && asked.size > 0) ? null : (
+        <Newer search={search} top={top} count={0} />
       )}
       {page.data.length === 0 ? (
         <NoTasks asked={asked} next={next} />
@@ -168,12 +174,12 @@ function NoTasks({ asked, next }: NoTasksProps) {
   if (next !== null) {
     const until = Number(next.split("_")[0]);
     return (
-      <Empty icon="search" title="None of these tasks fits">
+      <Empty icon="search" title="No match so far">
         <p>
-          All rows back to <Time at={until} /> were looked at. Older ones may fit.
+          All tasks back to <Time at={until} /> were searched. Older ones may match.
         </p>
         <a class="button button-main" href={nextPath(asked, next)}>
-          Look further
+          Search older tasks
         </a>
       </Empty>
     );
@@ -181,10 +187,7 @@ function NoTasks({ asked, next }: NoTasksProps) {
   if (asked.size === 0) {
     return (
       <Empty icon="tasks" title="No task yet">
-        <p>
-          A task appears here about 30 seconds after its registration, or when it ends. The index
-          keeps it for some days.
-        </p>
+        <p>A task appears here about 30 seconds after its registration, or as soon as it ends.</p>
         <a class="button" href="/docs#registerTask">
           How a task is registered
         </a>
@@ -192,8 +195,8 @@ function NoTasks({ asked, next }: NoTasksProps) {
     );
   }
   return (
-    <Empty icon="search" title="No task fits">
-      <p>All rows of the index were looked at, back to the oldest.</p>
+    <Empty icon="search" title="No task matches these filters">
+      <p>All tasks were searched, back to the oldest that the index has.</p>
       <a class="button" href={PATH}>
         Show all tasks
       </a>

@@ -1,14 +1,14 @@
 const HOURS = 24;
 
 /**
- * CSS classes for the share of an hour's callbacks that failed, each with the largest share that it stands
- * for.
+ * CSS classes for the share of an hour's callbacks that failed, each with the largest share that it stands for
+ * and the height of its mark, so that the classes differ not by their colour alone.
  */
 const LEVELS = [
-  ["none", 0],
-  ["few", 0.05],
-  ["some", 0.5],
-  ["most", 1],
+  ["none", 0, 0],
+  ["few", 0.05, 0.35],
+  ["some", 0.5, 0.7],
+  ["most", 1, 1],
 ] as const;
 
 interface HourStripProps {
@@ -19,18 +19,19 @@ interface HourStripProps {
 }
 
 /**
- * Draws 24 hours as cells, coloured by the share of callbacks that failed, one path for each colour. The
+ * Draws 24 hours as cells, each with a mark for the share of callbacks that failed, one path for each class. The
  * numbers beside the drawing have the same content.
  */
 export function HourStrip({ callbacks, failed }: HourStripProps) {
   const levels = callbacks.map((count, at) => levelOf(count, failed[at] ?? 0));
-  const cells = (level: string | null) =>
-    levels.map((each, at) => (each === level ? `M${at} 0h.86v1h-.86z` : "")).join("");
+  const cells = (isDrawn: (level: string | null) => boolean, height: number) =>
+    levels.map((each, at) => (isDrawn(each) ? `M${at} 1h.86v-${height}h-.86z` : "")).join("");
   return (
     <svg class="hours" viewBox={`0 0 ${HOURS} 1`} preserveAspectRatio="none" aria-hidden="true">
-      <path class="hour" d={cells(null)} />
-      {LEVELS.map(([level]) => (
-        <path class={`hour hour-${level}`} d={cells(level)} />
+      <path class="hour" d={cells((each) => each === null, 1)} />
+      <path class="hour hour-none" d={cells((each) => each !== null, 1)} />
+      {LEVELS.slice(1).map(([level, , height]) => (
+        <path class={`hour hour-${level}`} d={cells((each) => each === level, height)} />
       ))}
     </svg>
   );

@@ -84,9 +84,13 @@ export function Layout({
         <Topbar who={frame.who} isLive={isLive} />
         <Rail account={frame.account} section={section} />
         <main id="main" class="main" tabindex={-1}>
-          {frame.warnings.map((warning) => (
-            <p class="banner tone-warn">{warning}</p>
-          ))}
+          {frame.warnings.length === 0 ? null : (
+            <ul class="banner tone-warn">
+              {frame.warnings.map((warning) => (
+                <li>{warning}</li>
+              ))}
+            </ul>
+          )}
           {children}
         </main>
       </div>

@@ -5,6 +5,10 @@ export interface Column<Row> {
   readonly title: string;
   /** States that the cells of the column are numbers, which are aligned at the right. */
   readonly isNumber?: boolean;
+  /** States that the texts of the column may be long and are cut to one line; their `title` has the whole text. */
+  readonly isCut?: boolean;
+  /** States that the column is left out where the page has no room for it, because another one tells the same. */
+  readonly isSpare?: boolean;
   readonly cell: (row: Row) => Child;
 }
 
@@ -24,9 +28,9 @@ export function Table<Row>({ caption, columns, rows, rowId }: TableProps<Row>) {
       <caption class="visually-hidden">{caption}</caption>
       <thead>
         <tr>
-          {columns.map(({ title, isNumber }) => (
-            <th scope="col" class={isNumber ? "number" : undefined}>
-              {title}
+          {columns.map((column) => (
+            <th scope="col" class={classOf(column)}>
+              {column.title}
             </th>
           ))}
         </tr>
@@ -34,9 +38,9 @@ export function Table<Row>({ caption, columns, rows, rowId }: TableProps<Row>) {
       <tbody>
         {rows.map((row) => (
           <tr id={rowId(row)} data-row="">
-            {columns.map(({ title, isNumber, cell }) => (
-              <td data-label={title} class={isNumber ? "number" : undefined}>
-                {cell(row)}
+            {columns.map((column) => (
+              <td data-label={column.title} class={classOf(column)}>
+                {column.cell(row)}
               </td>
             ))}
           </tr>
@@ -44,4 +48,9 @@ export function Table<Row>({ caption, columns, rows, rowId }: TableProps<Row>) {
       </tbody>
     </table>
   );
+}
+
+function classOf<Row>({ isNumber, isCut, isSpare }: Column<Row>): string | undefined {
+  const names = [isNumber && "number", isCut && "cut", isSpare && "spare"].filter(Boolean);
+  return names.length === 0 ? undefined : names.join(" ");
 }

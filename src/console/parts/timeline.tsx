@@ -1,11 +1,13 @@
 import type { Bar, Timeline } from "../timeline.ts";
 import { WIDTH } from "../timeline-scale.ts";
 
-const AXIS = 74;
-const TALLEST = 188;
-/** Width that a label needs, in units of the drawing. */
-const LABEL = 118;
-const CHARACTER = 6.4;
+const AXIS = 78;
+/** Distance between two lines of text. */
+const LINE = 16;
+/** Height of a drawing whose attempts have their labels in one row, and what a second row adds. */
+const [HEIGHT, ROW] = [AXIS + 74, 50];
+/** Width of a character in the largest size of text, which narrow pages have. */
+const CHARACTER = 7.8;
 const GOOD: ReadonlySet<string | null> = new Set(["delivered"]);
 
 /**
@@ -13,9 +15,11 @@ const GOOD: ReadonlySet<string | null> = new Set(["delivered"]);
  * readers skip the drawing.
  */
 export function TimelineDrawing({ timeline }: { readonly timeline: Timeline }) {
-  const { segments, breaks, bars, waits, nextX } = timeline;
+  const { segments, bars, waits, nextX } = timeline;
+  const labels = placedLabels(bars);
+  const height = HEIGHT + (labels.some(({ row }) => row > 0) ? ROW : 0);
   return (
-    <svg class="timeline" viewBox={`0 0 ${WIDTH} ${TALLEST}`} aria-hidden="true">
+    <svg class="timeline" viewBox={`0 0 ${WIDTH} ${height}`} aria-hidden="true">
       {segments.map(({ title, from, to }, at) => (
         <g>
           <text class="timeline-title" x={round(from)} y={14}>
@@ -40,17 +44,9 @@ export function TimelineDrawing({ timeline }: { readonly timeline: Timeline }) {
           )}
         </g>
       ))}
-      {breaks.map(({ at, text }) => (
-        <g>
-          <path class="break" d={`M${round(at - 2)} ${AXIS + 6}l5-12`} />
-          <path class="break" d={`M${round(at - 5)} ${AXIS + 6}l5-12m1 12l5-12`} />
-          <text class="break-text" x={round(at)} y={AXIS + 22}>
-            {text}
-          </text>
-        </g>
-      ))}
+      <Breaks timeline={timeline} />
       <Marks timeline={timeline} />
-      {placedLabels(bars).map(({ bar, row }) => (
+      {labels.map(({ bar, row }) => (
         <Attempt bar={bar} row={row} />
       ))}
       {nextX === null ? null : (
@@ -60,6 +56,22 @@ export function TimelineDrawing({ timeline }: { readonly timeline: Timeline }) {
         </g>
       )}
     </svg>
+  );
+}
+
+function Breaks({ timeline: { breaks } }: { readonly timeline: Timeline }) {
+  return (
+    <>
+      {breaks.map(({ at, text }) => (
+        <g>
+          <path class="break" d={`M${round(at - 2)} ${AXIS + 6}l5-12`} />
+          <path class="break" d={`M${round(at - 5)} ${AXIS + 6}l5-12m1 12l5-12`} />
+          <text class="break-text" x={round(at)} y={AXIS + 22}>
+            {text}
+          </text>
+        </g>
+      ))}
+    </>
   );
 }
 
@@ -78,7 +90,7 @@ function Marks({ timeline: { marks } }: { readonly timeline: Timeline }) {
           ends.findIndex((end, each) => each >= lowest && end <= from),
         );
         ends = ends.map((end, each) => (each === row ? from + width + 8 : end));
-        const y = AXIS - 14 - row * 14;
+        const y = AXIS - 14 - row * LINE;
         return (
           <g class={`mark mark-${kind}`}>
             <path d={`M${round(x)} ${AXIS}V${y + 3}`} />
@@ -94,21 +106,21 @@ function Marks({ timeline: { marks } }: { readonly timeline: Timeline }) {
 }
 
 function Attempt({ bar, row }: { readonly bar: Bar; readonly row: number }) {
-  const { number, x, width, plannedX, outcome, isRunning, texts } = bar;
+  const { x, width, plannedX, outcome, isRunning, texts } = bar;
   const tone = isRunning ? "busy" : GOOD.has(outcome) ? "ok" : "bad";
-  const isAtEnd = x + LABEL > WIDTH;
+  const isAtEnd = x + labelWidth(bar) > WIDTH;
   const at = round(isAtEnd ? x + width : x);
-  const y = AXIS + 30 + row * 44;
+  const y = AXIS + 30 + row * ROW;
   return (
     <g class={`attempt tone-${tone}${isAtEnd ? " attempt-end" : ""}`}>
       <rect x={round(x)} y={AXIS - 12} width={round(width)} height={24} rx={2} />
       {row === 0 ? null : <path class="leader" d={`M${round(x + 1)} ${AXIS + 12}V${y - 9}`} />}
       {plannedX === null ? null : <path class="planned" d={planned(plannedX)} />}
       <text class="attempt-name" x={at} y={y}>
-        {`#${number} ${isRunning ? "running" : (outcome ?? "")}`}
+        {nameOf(bar)}
       </text>
       {texts.map((text, line) => (
-        <text x={at} y={y + 14 * (line + 1)}>
+        <text x={at} y={y + LINE * (line + 1)}>
           {text}
         </text>
       ))}
@@ -121,14 +133,23 @@ function planned(x: number): string {
   return `M${round(x - 4.5)} ${AXIS - 24}h9l-4.5 8z`;
 }
 
+function nameOf({ number, isRunning, outcome }: Bar): string {
+  return `#${number} ${isRunning ? "running" : (outcome ?? "")}`;
+}
+
+function labelWidth(bar: Bar): number {
+  return Math.max(...[nameOf(bar), ...bar.texts].map(({ length }) => length)) * CHARACTER;
+}
+
 /** Moves the labels of attempts that are close together below one another. */
 function placedLabels(bars: readonly Bar[]) {
   let ends: readonly number[] = [0, 0];
   return bars.map((bar) => {
-    const from = bar.x + LABEL > WIDTH ? bar.x + bar.width - LABEL : bar.x;
+    const width = labelWidth(bar);
+    const from = bar.x + width > WIDTH ? bar.x + bar.width - width : bar.x;
     const free = ends.findIndex((end) => end <= from);
     const row = free === -1 ? 1 : free;
-    ends = ends.map((end, at) => (at === row ? from + LABEL + 6 : end));
+    ends = ends.map((end, at) => (at === row ? from + width + 6 : end));
     return { bar, row };
   });
 }

@@ -82,9 +82,8 @@ function LiveButton() {
     <button
       type="button"
       class="button button-plain live needs-script"
-      data-live=""
+      data-live="Live"
       data-key="l"
-      aria-pressed="true"
       title="Stop and start refreshing"
     >
       Live
@@ -92,6 +91,7 @@ function LiveButton() {
   );
 }
 
+/** The menu of the reader. On narrow pages it also has the links that stand at the foot of the rail on wide ones. */
 function ReaderMenu({ who }: { readonly who: string }) {
   return (
     <details class="menu">
@@ -105,6 +105,12 @@ function ReaderMenu({ who }: { readonly who: string }) {
           <strong>{who}</strong>
         </p>
         <ZoneButton class="" />
+        <a class="button narrow-only" href="/test">
+          Send a test
+        </a>
+        <a class="button narrow-only" href="/docs">
+          API reference
+        </a>
         <form method="post" action="/logout">
           <button class="button" type="submit">
             Log out

@@ -44,7 +44,7 @@ export async function showTask(visit: TaskVisit, fault: FormFault | null): Promi
   return html(
     <Layout title={`Task ${task.id.slice(0, 8)}`} frame={frameOf(visit)} section="tasks" isLive>
       <Head shown={shown} visit={visit} fault={fault} link={link} />
-      <div class="task-page">
+      <div class="task-page task-columns">
         <Life shown={shown} visit={visit} />
         {seen === null ? null : <SeenPanel seen={seen} taskId={task.id} />}
       </div>
@@ -111,8 +111,9 @@ function Life({ shown, visit }: Shown) {
   return (
     <div
       id="life"
-      class="task-page"
+      class="task-page life"
       data-refresh={String(next.refreshS)}
+      {...(visit.request.method === "POST" && { "data-refresh-url": `/tasks/${task.id}` })}
       data-version={String(version)}
     >
       <State task={task} next={next} now={now} />

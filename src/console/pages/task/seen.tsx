@@ -105,7 +105,7 @@ function exactText({ exact }: AttemptRequest): string {
     : "computed again; a secret or the public URL has changed since";
 }
 
-/** Describes a secret or key in words, e.g. `generation 2, the current one`. */
+/** Describes a secret or key in words, e.g. `secret no. 2 (current)`. */
 export function signerText({
   scheme,
   age,
@@ -117,5 +117,5 @@ export function signerText({
   const old = place === undefined ? "" : ` of relay secret ${place}`;
   return generation === undefined
     ? `the relay's ${age} secret`
-    : `generation ${generation}${old}, the ${age} one`;
+    : `secret no. ${generation}${old} (${age})`;
 }

@@ -42,10 +42,12 @@ function stepsOf({ task, facts }: ShownTask, now: number): readonly Step[] {
   const attempts = (callback?.attempts ?? []).flatMap((attempt, at, all): readonly Step[] => {
     const shown = task.callback?.attempts.find(({ number }) => number === attempt.number);
     const wait = waitBefore(attempt, all[at - 1]);
+    const isUrlNew = attempt.url !== all[at - 1]?.url;
     const content = (
       <AttemptStep
         attempt={attempt}
         shown={shown}
+        isUrlNew={isUrlNew}
         lateness={latenessText(attempt, facts)}
         now={now}
       />
@@ -101,11 +103,13 @@ function nextSteps(callback: ShownTask["facts"]["callback"], now: number): reado
 interface AttemptStepProps {
   readonly attempt: AttemptFacts;
   readonly shown: AttemptJson | undefined;
+  /** States that the attempt before this one had another URL. */
+  readonly isUrlNew: boolean;
   readonly lateness: string;
   readonly now: number;
 }
 
-function AttemptStep({ attempt, shown, lateness, now }: AttemptStepProps) {
+function AttemptStep({ attempt, shown, isUrlNew, lateness, now }: AttemptStepProps) {
   const { number, durationMs, startedAt, url } = attempt;
   const took =
     durationMs === null ? `running for ${durationText(now - startedAt)}` : durationText(durationMs);
@@ -129,9 +133,11 @@ function AttemptStep({ attempt, shown, lateness, now }: AttemptStepProps) {
           <Hostile text={shown.response_excerpt} />
         </pre>
       )}
-      <p class="muted small">
-        <Hostile text={url} />
-      </p>
+      {isUrlNew ? (
+        <p class="muted small">
+          <Hostile text={url} />
+        </p>
+      ) : null}
     </>
   );
 }
@@ -139,7 +145,7 @@ function AttemptStep({ attempt, shown, lateness, now }: AttemptStepProps) {
 function notesOf(shown: AttemptJson | undefined): readonly string[] {
   const { cause, cloudflare_error: error, ordered_by: key } = shown ?? {};
   return [
-    ...(cause === undefined ? [] : [cause]),
+    ...(cause === undefined || cause === "other" ? [] : [cause.replaceAll("_", " ")]),
     ...(error === undefined ? [] : [`Cloudflare error ${error}`]),
     ...(key === undefined ? [] : [`ordered by ${key}`]),
   ];
