@@ -4,6 +4,7 @@ import type { PollAnswer, PollEndedEvent } from "./event.ts";
 import { finishAtDeadline, finishFromNews } from "./finish.ts";
 import { DEADLINE_EXTENSION, type Policy } from "../policy.ts";
 import {
+  ANSWER_KINDS,
   isHintedSince,
   lastNoOutputPollAt,
   lastPollAt,
@@ -16,6 +17,8 @@ import { sameJob, type UpstreamEnd, type UpstreamNews } from "../record/upstream
 
 /** Largest random addition to the wait that a provider names, as a fraction of the wait. */
 const RETRY_JITTER = 0.2;
+/** Members of a stored answer to a poll that was understood. */
+const UNWORDED = { statusCode: null, word: null };
 
 /**
  * Applies the answer to a poll: ends the task, or, at the deadline, extends the deadline once for an upstream
@@ -61,16 +64,9 @@ function planFor({ job, answer }: PollEndedEvent, { upstream, tracking }: OpenTa
  * upstream has reported it for ten minutes, because the output may follow.
  */
 function isEnd(news: UpstreamNews, { answer }: PollPlan, askedAt: number): news is UpstreamEnd {
-  switch (news.status) {
-    case "completed":
-    case "failed":
-      return true;
-    case "no_output":
-      return answer?.kind === "no_output" && askedAt >= lastNoOutputPollAt(answer);
-    case "queued":
-    case "processing":
-      return false;
-  }
+  if (news.status === "no_output")
+    return answer?.kind === "no_output" && askedAt >= lastNoOutputPollAt(answer);
+  return news.status === "completed" || news.status === "failed";
 }
 
 /**
@@ -155,21 +151,11 @@ function isNoOutputKept({ answer: last }: PollPlan, { kind }: PollAnswer, now: n
  * when the provider did not answer, or when the answer ends the task: the stored answer then stays.
  */
 function answerOf(answer: PollAnswer, since: number): UpstreamAnswer | null {
-  const unworded = { since, statusCode: null, word: null };
-  switch (answer.kind) {
-    case "news": {
-      const { status } = answer.news;
-      return status === "completed" || status === "failed" ? null : { kind: status, ...unworded };
-    }
-    case "limited":
-    case "unauthorized":
-      return { kind: answer.kind, ...unworded };
-    case "unclear":
-      return { ...answer, since };
-    case "unanswered":
-    case "deferred":
-      return null;
-  }
+  const name = answer.kind === "news" ? answer.news.status : answer.kind;
+  const kind = ANSWER_KINDS.find((each) => each === name);
+  if (kind === undefined) return null;
+  const { statusCode, word } = answer.kind === "unclear" ? answer : UNWORDED;
+  return { kind, since, statusCode, word };
 }
 
 /**
