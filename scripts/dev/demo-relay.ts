@@ -22,13 +22,16 @@ export interface DemoRelay {
  */
 export async function startDemoRelay(vars: Vars, port: number): Promise<DemoRelay> {
   const directory = mkdtempSync(join(tmpdir(), "task-relay-"));
-  process.once("exit", () => rmSync(directory, { recursive: true, force: true }));
+  const erase = () => rmSync(directory, { recursive: true, force: true });
   const origin = `http://127.0.0.1:${port}`;
   let wrangler = await started(vars, port, { directory, origin });
   return {
     origin,
     restart: async (changed) => {
+      // Nothing else deletes the storage when this process is told to end now.
+      process.once("exit", erase);
       await wrangler.stop({ keepsDirectory: true });
+      process.off("exit", erase);
       wrangler = await started(changed, port, { directory, origin });
     },
     stop: () => wrangler.stop(),

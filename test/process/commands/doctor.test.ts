@@ -144,8 +144,13 @@ it("npm run doctor exits with status 2 and a one-line error when no relay listen
   );
 });
 
-it.each([[[]], [["--url", "relay.example.com"]], [["--relay", "x"]]])(
-  "npm run doctor exits with status 2 and prints its usage when called with the arguments %j, which lack a valid --url",
+it.each([
+  [[]],
+  [["--url", "relay.example.com"]],
+  [["--relay", "x"]],
+  [["--url", "https://relay.example.com", "--env", "staging"]],
+])(
+  "npm run doctor exits with status 2 and prints its usage when called with the arguments %j, which are not valid",
   async (args) => {
     const { status, stderr } = await doctor(args);
     expect(status).toBe(2);
