@@ -59,9 +59,9 @@ export class Listener {
     const { relay, key, to } = this.#settings;
     const session = new Session(relay, key, {
       onConnected: (account) => {
-        const task = 'callbacks of its tasks with the callback_url "listen:"';
-        const line = `Connected to ${relay} as account ${account}; ${task} are passed on to ${to.href}`;
-        this.#print(timed(line));
+        const callbacks = 'callbacks of its tasks with the callback_url "listen:"';
+        const effect = `${callbacks} are passed on to ${to.href}`;
+        this.#print(timed(`Connected to ${relay} as account ${account}; ${effect}`));
         this.#secrets = this.#secretsOf(account);
         // A failure is printed with each callback.
         this.#secrets.catch(() => {});
