@@ -133,6 +133,11 @@ describe("a poll that reports no end", () => {
     });
   });
 
+  it("an unanswered poll does not replace the stored kind of the latest answer", () => {
+    const silent = anAttachedTask({ answer: anAnswer("queued", NOW), unansweredSince: NOW });
+    expectUnchanged(silent, aPollEnd(UNANSWERED), THEN);
+  });
+
   it("a poll that finds the job of a processing task back in the queue leaves the status of the task at processing", () => {
     const queued = after(newsAnswer(QUEUED), processing);
     expectUnchanged(queued, aPollEnd(newsAnswer(QUEUED)), THEN + SECOND);
