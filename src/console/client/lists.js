@@ -4,8 +4,6 @@
 const all = (selector, within = document) =>
   [...within.querySelectorAll(selector)].filter((each) => each instanceof HTMLElement);
 
-// Rows that can be selected
-
 for (const form of all("[data-selection]")) {
   const boxes = all("input[name=id]", form).filter((box) => box instanceof HTMLInputElement);
   const update = () => {
@@ -31,8 +29,6 @@ for (const form of all("[data-selection]")) {
   });
   if (boxes.some((box) => box.checked)) update();
 }
-
-// A run that goes on by itself
 
 const step = document.querySelector("form[data-step]");
 if (step instanceof HTMLFormElement) {
@@ -67,8 +63,6 @@ document.addEventListener("click", (event) => {
   if (dialog === null) void openAsDialog(link);
   else dialog.close();
 });
-
-// The neighbours of a task in the list that was shown last
 
 const TASK = /^\/tasks\/[0-9a-f-]{36}$/;
 

@@ -74,8 +74,8 @@ export const sendAgainPage = viewerPage(SEND_AGAIN, "redeliver", async (visit) =
             </a>
           </StartForm>
           <p class="muted small">
-            Each is sent with its own id, so that a receiver that had it can tell. A run that is
-            interrupted goes on where it was and sends nothing twice.
+            Each keeps its <code>webhook-id</code>, so that a receiver can tell what it has handled.
+            An interrupted run continues where it stopped and sends nothing twice.
           </p>
         </div>
       </div>

@@ -97,6 +97,7 @@ const NAMES: readonly Column<TaskSummary>[] = [
   {
     title: "Account",
     isCut: true,
+    isSpare: true,
     cell: ({ account }) =>
       account === undefined ? (
         ""

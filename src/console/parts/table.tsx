@@ -7,7 +7,7 @@ export interface Column<Row> {
   readonly isNumber?: boolean;
   /** States that the texts of the column may be long and are cut to one line; their `title` has the whole text. */
   readonly isCut?: boolean;
-  /** States that the column is left out where the page has no room for it, because another one tells the same. */
+  /** States that a table of medium width leaves the column out, to keep each row on one line. */
   readonly isSpare?: boolean;
   readonly cell: (row: Row) => Child;
 }

@@ -4,8 +4,8 @@ import { WIDTH } from "../timeline-scale.ts";
 const AXIS = 78;
 /** Distance between two lines of text. */
 const LINE = 16;
-/** Height of a drawing whose attempts have their labels in one row, and what a second row adds. */
-const [HEIGHT, ROW] = [AXIS + 74, 50];
+/** Height of a drawing without labels of attempts, and the height of a row of such labels. */
+const [HEIGHT, ROW] = [AXIS + 30, 50];
 /** Width of a character in the largest size of text, which narrow pages have. */
 const CHARACTER = 7.8;
 const GOOD: ReadonlySet<string | null> = new Set(["delivered"]);
@@ -17,7 +17,7 @@ const GOOD: ReadonlySet<string | null> = new Set(["delivered"]);
 export function TimelineDrawing({ timeline }: { readonly timeline: Timeline }) {
   const { segments, bars, waits, nextX } = timeline;
   const labels = placedLabels(bars);
-  const height = HEIGHT + (labels.some(({ row }) => row > 0) ? ROW : 0);
+  const height = HEIGHT + ROW * Math.max(0, ...labels.map(({ row }) => row + 1));
   return (
     <svg class="timeline" viewBox={`0 0 ${WIDTH} ${height}`} aria-hidden="true">
       {segments.map(({ title, from, to }, at) => (
