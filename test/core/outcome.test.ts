@@ -74,7 +74,7 @@ it("a callback attempt with the outcome unreachable has the cause that was recor
   expect(causeOf({ outcome: "unreachable", ...told })).toBe("no_listener");
 });
 
-it("OUTCOMES are exactly the documented words for the outcome of an attempt", () => {
+it("the list OUTCOMES has exactly the documented words for the outcome of a callback attempt", () => {
   expect(OUTCOMES).toEqual([
     "delivered",
     "rejected",

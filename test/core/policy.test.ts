@@ -28,7 +28,7 @@ describe("waitBeforeMs", () => {
   );
 });
 
-it("the ledger keeps the reference of a charge for 456.25 days, the longest time for which a task can be open, plus the retention of finished tasks", () => {
+it("the ledger of an account's credits keeps each charge, for a refund, for 456.25 days (the longest that a task can be open) plus the retention of finished tasks", () => {
   expect(refundableMs(28 * DAY)).toBe((456.25 + 28) * DAY);
 });
 

@@ -83,13 +83,13 @@ describe("the ages of a job at which it is polled", () => {
       [120, 144],
     ],
     [
-      "as if no hook could come, when a hook is expected but not waited for",
+      "as if no hook could come, when a hook is expected but polling is set not to wait for it",
       { hookWaitMs: 0 },
       0,
       [10, 13, 16],
     ],
     [
-      "at the ages at which earlier jobs like it ended, when a hook is expected but not waited for",
+      "at the ages at which earlier jobs like it ended, when a hook is expected but polling is set not to wait for it",
       { hookWaitMs: 0, likelyAgesMs: [20_000, 600_000] },
       0,
       [20, 600],

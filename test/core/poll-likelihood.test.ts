@@ -76,7 +76,7 @@ describe("the likelihood that a poll finds the result", () => {
     expect(likelihood(plan, polledMs, ageMs)).toBe(expected);
   });
 
-  it("the likelihood that a poll finds the result rises while the poll is deferred", () => {
+  it("the likelihood that a poll finds the result rises with the age of the job while no poll is made", () => {
     const all = [80, 85, 90, 100].map((ageS) =>
       likelihood({ likelyAgesMs: AGES }, 75 * SECOND, ageS * SECOND),
     );

@@ -16,17 +16,20 @@ it.each([
     60_000,
   ],
   [
-    "1 min, when all customers of the provider share its signing keys",
+    "1 min, when all customers of the provider share its signing keys, so that its hooks prove little",
     { provider: "atlascloud" },
     60_000,
   ],
   ["0 s, when the provider's output links live only for minutes", { provider: "bfl" }, 0],
   [
-    "2 min, when the provider is a gateway with a webhook secret",
+    "2 min, when the provider is a gateway and the secret of its hooks is configured",
     { ...GATEWAY, webhook_secret: "text" },
     120_000,
   ],
-])("an expected hook counts as late at a job age of %s", (_, entry, hookWaitMs) => {
-  const result = configuredWith(connections({ a: { key: "test-only-key", ...entry } }));
-  expect(result.ok && result.value.polls.get("a")?.hookWaitMs).toBe(hookWaitMs);
-});
+])(
+  "the polls of a job wait for its expected hook until the job has the age of %s",
+  (_, entry, hookWaitMs) => {
+    const result = configuredWith(connections({ a: { key: "test-only-key", ...entry } }));
+    expect(result.ok && result.value.polls.get("a")?.hookWaitMs).toBe(hookWaitMs);
+  },
+);

@@ -34,7 +34,7 @@ describe("the slots of a limit per minute", () => {
     expect(again).toEqual([0, 0, 0]);
   });
 
-  it("a poll that is likelier to find a result is permitted before deferred polls that have waited longer", () => {
+  it("a poll that is likelier to find a result is permitted before less likely ones that a limit per minute has deferred for longer", () => {
     const slots = used();
     waits(slots, [FIRST, SECOND_TASK]);
     expect(slots.take(THIRD, 0.9, 60, NOW)).toBe(1_200);
@@ -42,7 +42,7 @@ describe("the slots of a limit per minute", () => {
     expect(slots.take(THIRD, 0.9, 60, NOW + 1_200)).toBe(0);
   });
 
-  it("a deferred poll that does not ask again loses its turn, and a poll with the likelihood 1 is never deferred", () => {
+  it("a poll deferred by a limit per minute loses its turn if it does not ask again, and a poll with the likelihood 1 of finding a result is never deferred", () => {
     const slots = used();
     slots.take(FIRST, 0.9, 60, NOW);
     expect(slots.take(SECOND_TASK, LIKELY, 60, NOW + 7 * SECOND)).toBe(0);
@@ -61,7 +61,7 @@ describe("the slots of a limit per minute", () => {
     expect(most).toBeGreaterThan(50);
   });
 
-  it("a poll is deferred for at most a minute, even after the clock has stepped back by a day", () => {
+  it("a limit per minute defers a poll for at most a minute, even after the clock has stepped back by a day", () => {
     const slots = used();
     slots.take(FIRST, 0.9, 60, NOW);
     const at = NOW - 24 * 60 * MINUTE;

@@ -49,7 +49,7 @@ function pollTimes(task: TaskRecord, count: number, from: number): readonly numb
 }
 
 describe("a poll", () => {
-  it("the poll of a task is due exactly at its planned time, with the task id, the provider connection, the job and the likelihood of a result", () => {
+  it("the poll of a task is due exactly at its planned time, and names the task id, the provider connection, the job and the likelihood of a result", () => {
     expect(wakeAt(attached, POLICY)).toBe(FIRST_POLL);
     expect(nextStep(attached, POLICY, FIRST_POLL - 1)).toBeNull();
     expect(nextStep(attached, POLICY, FIRST_POLL)).toEqual({
@@ -136,7 +136,7 @@ describe("the time of the next poll", () => {
       NOW + HOUR,
     ],
     [
-      "the next check whether a pause of the relay is over",
+      "the next check whether the pause is over, while the relay is paused",
       {},
       aPolicy({ pausedAt: NOW + 30 * SECOND }),
       NOW + 90 * SECOND,
@@ -147,7 +147,7 @@ describe("the time of the next poll", () => {
     expect(nextStep(task, policy, at - 1)).toBeNull();
   });
 
-  it("the waits between the checks whether a pause is over grow with the age of the job", () => {
+  it("while the relay is paused, the older the job of a task is, the longer the task waits between its checks whether the pause is over", () => {
     const policy = aPolicy({ pausedAt: NOW + HOUR, polledAt: NOW + HOUR - 1 });
     expect(wakeAt(attached, policy)).toBe(NOW + HOUR + 15 * MINUTE);
   });

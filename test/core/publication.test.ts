@@ -65,7 +65,11 @@ describe("a change is written to the index", () => {
   it.each<readonly [what: string, record: TaskRecord, at: number | null]>([
     ["30 s after the task was created", anOpenTask(), NOW + 30 * SECOND],
     ["30 s after its price was charged", aChargedTask(), NOW + 30 * SECOND],
-    ["45 s after a later change", anOpenTask(known(NOW - HOUR)), NOW + 45 * SECOND],
+    [
+      "45 s after it was changed, when an earlier version is in the index",
+      anOpenTask(known(NOW - HOUR)),
+      NOW + 45 * SECOND,
+    ],
     ["5 s after its result while a callback attempt is in flight", inFlight, NOW + 5 * SECOND],
     ["5 s after its result while a callback attempt is planned", dueIn(MINUTE), NOW + 5 * SECOND],
     ["5 s after its failure while its refund is pending", aRefundingTask(), NOW + 5 * SECOND],

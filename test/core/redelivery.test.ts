@@ -67,7 +67,7 @@ describe("a redelivery", () => {
     expect(state).toEqual(runningSince(NOW, 4));
   });
 
-  it("each redelivery has the next series number", () => {
+  it("each redelivery starts a series of callback attempts with the next series number", () => {
     const second: TimedEvent[] = [order, [HOUR, anEnd(2)]];
     const third: TimedEvent[] = [
       [2 * HOUR, aRedelivery()],
@@ -108,10 +108,10 @@ describe("a redelivery", () => {
   });
 
   it.each([
-    ["with another URL", { callbackUrl: URL_B }, { url: URL_B, lastOrderKey: null }],
-    ["with an Idempotency-Key", { idempotencyKey: "a" }, { url: URL_A, lastOrderKey: "a" }],
+    ["URL", { callbackUrl: URL_B }, { url: URL_B, lastOrderKey: null }],
+    ["Idempotency-Key", { idempotencyKey: "a" }, { url: URL_A, lastOrderKey: "a" }],
   ])(
-    "a redelivery %s, ordered while a pause of the relay holds an attempt back, gives it to this attempt",
+    "a redelivery ordered while a pause of the relay holds a callback attempt back gives its %s to this attempt",
     (_what, changes, expected) => {
       const paused = aPolicy({ pausedAt: NOW });
       const waiting = aFinishedTask({ callback: aCallback({ state: due(0) }) });
@@ -155,7 +155,7 @@ describe("a redelivery to another URL", () => {
     expect(callbackAfter(...repaired, [2 * HOUR, aRedelivery()]).url).toBe(URL_B);
   });
 
-  it("a redelivery to a URL adds a callback to a task that had none, and its first attempt belongs to series 2", () => {
+  it("a redelivery to a URL adds a callback to a task that had none, and starts its series of callback attempts with number 2", () => {
     const task = aFinishedTask({ callback: null });
     expect(callbackOf(apply(task, aRedelivery({ callbackUrl: URL_B })))).toEqual({
       url: URL_B,
@@ -176,11 +176,11 @@ describe("the Idempotency-Key of a redelivery", () => {
   const running = finish(failed, keyed);
   const settled = finish(running, anEnd(4));
 
-  it("a redelivery repeated with the same Idempotency-Key starts no second series, neither while the first one runs nor after it", () => {
+  it("a redelivery repeated with the same Idempotency-Key starts no second series of attempts, neither while the first one runs nor after it", () => {
     for (const record of [running, settled]) expectUnchanged(record, keyed, NOW + HOUR);
   });
 
-  it("a redelivery with an Idempotency-Key other than the last one starts another series", () => {
+  it("a redelivery with an Idempotency-Key other than the last one starts another series of attempts", () => {
     const callback = callbackOf(apply(settled, aRedelivery({ idempotencyKey: "k2" })));
     expect(callback).toMatchObject({ lastOrderKey: "k2", series: { number: 3 } });
   });
@@ -189,7 +189,7 @@ describe("the Idempotency-Key of a redelivery", () => {
     ["operator", "owner", { lastOrderKey: "k1", lastOwnerOrderKey: "k2" }],
     ["owner", "operator", { lastOrderKey: "k2", lastOwnerOrderKey: "k1" }],
   ] as const)(
-    "the Idempotency-Key of a redelivery by the %s may be used again by the %s for another redelivery; the last key of the operator and that of the owner are both stored",
+    "the Idempotency-Key of a redelivery by the %s may be used again by the %s for another redelivery; the last key of the operator and that of the account that owns the task are both stored",
     (orderedBy, other, keys) => {
       const once = finish(finish(failed, { ...keyed, orderedBy }), anEnd(4));
       const sameKey = finish(finish(once, { ...keyed, orderedBy: other }), anEnd(5));

@@ -214,8 +214,8 @@ describe("a task whose refund is pending", () => {
 
   it.each<[string, TaskEvent]>([
     ["the same failure again", aReport(aFailure())],
-    ["the deadline event", { type: "deadline" }],
-    ["the event that starts a callback attempt", { type: "attempt_started" }],
+    ["the passing of its deadline", { type: "deadline" }],
+    ["the start of a callback attempt", { type: "attempt_started" }],
     ["the end of a callback attempt", anEndAs(1, "delivered")],
   ])("a task whose refund is pending is not changed by %s", (_what, event) => {
     for (const record of tasks) {

@@ -141,7 +141,7 @@ describe("the same registration again", () => {
     expectUnchanged(record, elsewhere, later);
   });
 
-  it("a repeated registration after a rotation of the account's secret is recognised and keeps the secret's generation", () => {
+  it("a registration that is repeated after the account's secret was rotated is recognised, and the task keeps the number of the earlier secret", () => {
     const rotated = { ...full, account: { id: "acme", generation: 4 } };
     expectUnchanged(record, rotated, later);
   });

@@ -26,9 +26,9 @@ const DELIVERED = {
 };
 
 it.each<[string, Partial<TerminalTask>, SettledSummary]>([
-  ["is null where nothing applies to the task", {}, DELIVERED],
+  ["has null in the fields that do not apply to the task", {}, DELIVERED],
   [
-    "has the account, the connection, the category of the failure, the counts, the refunded credits and both durations",
+    "has the account, the connection, the failure category, the counts, the refunded credits, the time until its end and the time from then on",
     {
       account: ACCOUNT,
       upstream: UPSTREAM,
@@ -60,14 +60,18 @@ it.each<[string, Partial<TerminalTask>, SettledSummary]>([
       settling_ms: 2 * MINUTE,
     },
   ],
-  ["counts credits that were kept as not refunded", { credits: credits() }, DELIVERED],
+  [
+    "has no refunded credits when the credits of the task are charged and not refunded",
+    { credits: credits() },
+    DELIVERED,
+  ],
   [
     "has no attempts when the task has no callback URL",
     { callback: null },
     { ...DELIVERED, callback: null, attempts: 0, series: 0 },
   ],
   [
-    "has no durations when an earlier release ended the task without storing when",
+    "has no durations when an earlier release ended the task without storing the time of its end",
     { finishedAt: null },
     { ...DELIVERED, open_ms: null, settling_ms: null },
   ],
@@ -81,6 +85,9 @@ it.each<[string, Partial<TerminalTask>, SettledSummary]>([
     { finishedAt: NOW + 2 * MINUTE },
     { ...DELIVERED, open_ms: 2 * MINUTE, settling_ms: 0 },
   ],
-])("the summary of a settled task for the log %s", (_what, changes, summary) => {
-  expect(settledSummary(aFinishedTask(changes), NOW + MINUTE)).toEqual(summary);
-});
+])(
+  "the summary that the relay logs when nothing is left to do for a finished task %s",
+  (_what, changes, summary) => {
+    expect(settledSummary(aFinishedTask(changes), NOW + MINUTE)).toEqual(summary);
+  },
+);

@@ -5,7 +5,7 @@ import { ID, NOW } from "./builders.ts";
 
 const key = await hmacKey(new Uint8Array(32).fill(7));
 
-it("the signature check of a received body that is far longer than the sent one verifies each signature once with each secret, whatever else is wrong", async () => {
+it("when a received callback is examined whose body is far longer than the one that was sent, each signature is verified only once with each secret", async () => {
   const verify = vi.spyOn(crypto.subtle, "verify");
   const signatures = [1, 2, 3].map((n) => `v1,${Buffer.alloc(32, n).toString("base64")}`);
   const headers = {

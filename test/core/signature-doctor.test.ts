@@ -70,7 +70,7 @@ type Broken = readonly [receiver: string, received: Partial<Received>, ...faults
 
 const BROKEN: readonly Broken[] = [
   [
-    "writes the JSON of the body again",
+    "parses the body and writes it as JSON again",
     { body: JSON.stringify(JSON.parse(BODY)) },
     { code: "body_reserialised", byte: 140, sent: ".0}}}", received: "}}}" },
   ],
@@ -99,7 +99,7 @@ const BROKEN: readonly Broken[] = [
     { code: "body_cut", byte: 100 },
   ],
   ["appends to the body", { body: `${BODY}{}` }, { code: "body_extended" }],
-  ["passes on an empty body", { body: "" }, { code: "body_empty", byte: 0 }],
+  ["hands an empty body to the check", { body: "" }, { code: "body_empty", byte: 0 }],
   [
     "changes a value of the body",
     { body: BODY.replace("completed", "failed") },
@@ -121,7 +121,7 @@ const BROKEN: readonly Broken[] = [
     { code: "changed_id", expected: `msg_${ID}` },
   ],
   [
-    "passes the timestamp on in milliseconds",
+    "hands the timestamp to the check in milliseconds",
     { headers: { ...HEADERS, "webhook-timestamp": `${NOW_S}000` } },
     { code: "timestamp_in_ms", expected: String(NOW_S) },
   ],
@@ -131,24 +131,24 @@ const BROKEN: readonly Broken[] = [
     { code: "changed_timestamp", expected: String(NOW_S) },
   ],
   [
-    "passes the timestamp on as a date",
+    "hands the timestamp to the check as a date",
     { headers: { ...HEADERS, "webhook-timestamp": "2026-10-20T12:00:00Z" } },
     { code: "malformed_header", header: "webhook-timestamp" },
   ],
   [
-    "passes on none of the headers",
+    "hands none of the webhook headers to the check",
     { headers: "Host: client.example.com\nContent-Type: application/json" },
     { code: "missing_header", header: "webhook-id" },
     { code: "missing_header", header: "webhook-timestamp" },
     { code: "missing_header", header: "webhook-signature" },
   ],
   [
-    "passes on no timestamp",
+    "hands no timestamp to the check",
     { headers: { ...HEADERS, "webhook-timestamp": undefined } },
     { code: "missing_header", header: "webhook-timestamp" },
   ],
   [
-    "passes on the signature without its version (v1,)",
+    "hands the signature to the check without its version (v1,)",
     { headers: { ...HEADERS, "webhook-signature": V1.slice(3) } },
     { code: "malformed_header", header: "webhook-signature" },
   ],
@@ -193,7 +193,7 @@ const BROKEN: readonly Broken[] = [
 ];
 
 it.each(BROKEN.map(([receiver, received, ...faults]) => [receiver, received, faults] as const))(
-  "the signature doctor, which examines a callback as it was received, names the fault of a receiver that %s",
+  "the signature doctor, which tells why a received callback fails the signature check, names the fault when the receiver %s",
   async (_, received, faults) => {
     const verdict = await verdictOn(received);
     expect(verdict).toMatchObject({ verdict: "invalid", signed_by: [], faults });
@@ -226,9 +226,9 @@ it.each([
 
 it.each([
   ["the previous secret of the account", ALL.callbackSecrets.slice(2), [SECRETS[2]], []],
-  ["the Ed25519 key alone", [], [KEY], [{ code: "only_v1a" }]],
+  ["the Ed25519 key", [], [KEY], [{ code: "only_v1a" }]],
 ])(
-  "the signature doctor names the signer of a callback that is signed with %s",
+  "the signature doctor calls a callback valid that is signed only with %s, and names this as what signed it",
   async (_, secrets, signed_by, faults) => {
     const signingKeys = secrets.length === 0 ? ALL.signingKeys : [];
     const headers = await signed({ keys: { callbackSecrets: secrets, signingKeys } });

@@ -146,7 +146,7 @@ it("the view of a finished task shows whether its callback waits for the end of 
   expect(view(refunding, aPolicy(), "account").credits).not.toHaveProperty("retry_at");
 });
 
-it("refused hooks are noted in a task's record, at most three for each reason and without a new version, if the task is open and of the hook's connection", () => {
+it("refused hooks are noted in a task's record, at most three for each reason and without a new version, if the task is open and its job belongs to the provider connection of the hook", () => {
   const times = [1, 2, 3].map((minutes) => NOW + minutes * MINUTE);
   const task = anAttachedTask();
   const signed = times.reduce<TaskRecord>(

@@ -152,11 +152,11 @@ describe("checkCallbackUrl", () => {
   });
 
   accepts(production, "", {
-    "a plain host": "https://example.com",
+    "a host name alone": "https://example.com",
     "a path and a query": "https://example.com/callbacks/1?token=abc&x=%20",
     "a port": "https://example.com:8443/callback",
     "a fragment": "https://example.com/callback#part",
-    "a fully qualified name with its dot": "https://example.com./callback",
+    "a final dot after the host name": "https://example.com./callback",
     "an upper-case scheme and host": "HTTPS://Example.COM/Callback",
     "an @ in the path": "https://example.com/@user/callback",
     "an @ in the query": "https://example.com?notify=user@example.net",
@@ -164,11 +164,11 @@ describe("checkCallbackUrl", () => {
     "an @ after a backslash, which begins the path": "https://example.com\\@evil.example.net/",
     "a host name under the relay's host name": "https://receiver.relay.example.com/",
     "a host name that ends like the relay's": "https://otherrelay.example.com/",
-    "a name that only begins with localhost": "https://localhost.example.com/",
+    "a host name that only begins with localhost": "https://localhost.example.com/",
     "a host name (.notlocal) that only ends in the letters local": "https://example.notlocal/",
-    "a name that contains an address": "https://127.0.0.1.example.com/",
-    "an underscore in a name": "https://my_app.example.com/",
-    "an international name": "https://例え.jp/コールバック",
+    "a host name that contains an IP address": "https://127.0.0.1.example.com/",
+    "an underscore in the host name": "https://my_app.example.com/",
+    "an international host name": "https://例え.jp/コールバック",
     "exactly 2048 characters": pathOf("https://example.com/", 2048),
   });
 });

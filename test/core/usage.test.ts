@@ -59,7 +59,7 @@ it.each<[string, object | null, TaskEvent, typeof attached | typeof kept]>([
   ],
   ["an event of the operator", null, aReport(), attached],
 ])(
-  "the record of a task that has ended by %s, but not its callback body, has the usage of its job: %j",
+  "when a task ends by %s, its record has the usage of the job as %j, and its callback body names no usage",
   (_what, usage, event, task) => {
     const policy = event.type === "hook" || event.type === "attach" ? NO_KEY : aPolicy();
     const record = finish(task, event, NOW, policy);

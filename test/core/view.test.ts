@@ -135,21 +135,25 @@ describe("provider and upstream job of a task", () => {
   const TIMES_S = { attached_at: NOW_S, hook_at: NOW_S + 2, asked_at: NOW_S + 1 };
 
   it.each([
-    ["with an attached job", anAttachedTask(), { provider: "ark", upstream: { id: "cgt-1" } }],
     [
-      "with an attached job that has an endpoint of the provider (fal-ai/kling)",
+      "a task with an attached job",
+      anAttachedTask(),
+      { provider: "ark", upstream: { id: "cgt-1" } },
+    ],
+    [
+      "a task with an attached job that has an endpoint of the provider (fal-ai/kling)",
       anAttachedTask({}, { upstream: { connection: "fal", job } }),
       { provider: "fal", upstream: job },
     ],
-    ["before a job is attached", aProvidedTask(), { provider: "ark" }],
+    ["a task to which no job is attached yet", aProvidedTask(), { provider: "ark" }],
     [
-      "after the end of the task",
+      "a finished task",
       aFinishedTask({ upstream: UPSTREAM, upstreamTimes: TIMES }),
       { provider: "ark", upstream: { id: "cgt-1", ...TIMES_S } },
     ],
-    ["when the task has no provider", anOpenTask({ registration: null }), {}],
+    ["a task without a provider", anOpenTask({ registration: null }), {}],
   ])(
-    "only the operator, and no account, sees the provider and the upstream job of a task %s",
+    "the operator sees the provider and the upstream job as far as the task has them, and an account sees neither: %s",
     (_what, record, place) => {
       const { provider, upstream } = JSON.parse(taskView(record, "operator"));
       expect({ provider, upstream }).toEqual(place);

@@ -28,7 +28,7 @@ const BILLS = Object.entries(LIVES).map(([name, meters]) => {
 });
 
 it.each(BILLS)(
-  "docs/cost.md has a row with counts and one with prices for the kind of task that it calls: %s",
+  'docs/cost.md has a row with counts of operations and a row with prices for the kind of task that it calls "%s"',
   (name, meters, bill) => {
     const columns = COLUMNS.map((column) =>
       bill.lines.reduce(
@@ -99,10 +99,14 @@ it.each<readonly [string, readonly number[], Job]>([
   ["with one poll", [23.75, 20.39, 4.26, 22.04], { ...JOB, polls: 1 }],
   ["with six polls", [38.28, 20.69, 6.71, 73.84], { ...JOB, polls: 6 }],
   ["whose attempts all fail", [41.9, 22.25, 5.75, 33.48], { ...JOB, retryRate: 1 }],
-  ["through the queue", [23.33, 20.33, 2.97, 11.68], { ...JOB, isQueued: true }],
+  [
+    "whose index writes go through the queue",
+    [23.33, 20.33, 2.97, 11.68],
+    { ...JOB, isQueued: true },
+  ],
   ["whose receivers hang", [36.45, 20.33, 2.97, 11.68], { ...JOB, receiverMs: 10_000 }],
 ])(
-  "the price in dollars of a million tasks %s on the relay, Workflows, Queues and QStash is %j",
+  "a million tasks %s cost, in dollars, with the relay, Cloudflare Workflows, Cloudflare Queues and QStash: %j",
   (_, prices, job) => {
     const bills = Object.values(CONTENDERS).map((usage) => billOf(usage(job), MILLION).dollars);
     expect(bills.map((dollars) => Number(dollars.toFixed(2)))).toEqual(prices);
@@ -128,18 +132,18 @@ it("the bill for usage beyond the paid plan leaves out, for each kind of operati
 });
 
 it.each<readonly [string, string, Partial<Order>]>([
-  ["no options", "", {}],
+  ["without options", "", {}],
   [
-    "a number of tasks and a rate of retries",
+    "with a number of tasks and a rate of retries",
     "--tasks 1.5M --retry-rate 0.25",
     { tasks: 1_500_000, retryRate: 0.25 },
   ],
   [
-    "four options, one of them without a value (--queue)",
+    "with four options, one of them without a value (--queue)",
     "--tasks 2k --receiver-ms 25000 --polls 3 --queue",
     { tasks: 2_000, receiverMs: 25_000, polls: 3, isQueued: true },
   ],
-])("`npm run cost` understands %s", (_what, options, order) => {
+])("`npm run cost` can be called %s", (_what, options, order) => {
   expect(orderOf(...given(options))).toEqual({ ...JOB, tasks: MILLION, ...order });
 });
 

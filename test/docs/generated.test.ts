@@ -17,7 +17,7 @@ import { workerdConfig } from "../../scripts/self-host/workerd-config.ts";
 const DOCUMENTS = [
   [
     "README.md",
-    "the member repository of package.json",
+    "the repository that package.json names",
     README,
     (page: string) => readmeDoc(page, manifest),
   ],
@@ -38,7 +38,7 @@ const DOCUMENTS = [
 ] as const;
 
 it.each(DOCUMENTS)(
-  "%s is what `npm run docs` generates from %s",
+  "%s is up to date: `npm run docs` would not change what it generates there from %s",
   (_path, _source, page, generate) => {
     expect(generate(page)).toBe(page);
   },

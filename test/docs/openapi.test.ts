@@ -18,7 +18,7 @@ it("openapi.json is a valid OpenAPI 3.1 document for a validator that is not our
   expect(await new Validator().validate(structuredClone(document))).toEqual({ valid: true });
 });
 
-it("each description belongs to a route, and each route has an id of its own", () => {
+it("each route of the API has exactly one description, which is stored under its id, and no two routes have the same id", () => {
   expect(Object.keys(DESCRIPTIONS).toSorted()).toEqual(ROUTES.map(({ id }) => id).toSorted());
 });
 
@@ -41,7 +41,7 @@ it.each(
     ),
   ),
 )(
-  "the limits that the description of $id states for the parameter $name are those that the route checks",
+  'the limits and the default that the description of $id states for its parameter "$name" are those that the route applies',
   ({ name, query, integer: { min, max, fallback } }) => {
     // The largest page of a list that can be exported is that of an export.
     const others = "format" in query.shape ? { format: "csv" } : {};

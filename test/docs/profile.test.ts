@@ -22,7 +22,7 @@ const PROFILE = {
   timeDeltas: [1, 2, 4, 8, 16, 32, 64],
 };
 
-it("a CPU profile is added up by source file, and a call of the platform counts for the file that made it", () => {
+it("a CPU profile is added up by source file, and a call of a platform function counts for the file that made it", () => {
   expect(timeByFile(PROFILE, SCRIPT)).toEqual(
     new Map([
       ["node_modules/hono/dist/compose.js", 2],
@@ -33,7 +33,7 @@ it("a CPU profile is added up by source file, and a call of the platform counts 
   );
 });
 
-it("CPU times are added up by package and by folder of src, the longest first", () => {
+it("the CPU times of source files are added up by npm package and by folder of src, and listed with the longest first", () => {
   const times = new Map([
     ["src/core/step.ts", 1],
     ["node_modules/@scope/name/a.js", 4],

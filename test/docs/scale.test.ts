@@ -85,12 +85,16 @@ it.each([
   ["80", "D1 works on one query at a time", INDEX_TIMEOUT_MS / 1_000 / (HOUR_S * COUNT_S)],
   [
     "167 on one connection",
-    "its object, where `polls_per_minute` is set and each job is polled six times",
+    "the object of the connection, where `polls_per_minute` is set and each job is polled six times",
     PLATFORM.objectPerS / 6,
   ],
   ["420", "deletion of expired rows from the index", removedPerS(420)],
-  ["1,200", "the count of an hour takes 30 s", 30 / (HOUR_S * COUNT_S)],
-  ["2,500", "one queue, at two index writes per task", PLATFORM.messagesPerS / indexWrites],
+  ["1,200", "the count of the index rows of an hour takes 30 s", 30 / (HOUR_S * COUNT_S)],
+  [
+    "2,500",
+    "the messages of one queue, at two index writes per task",
+    PLATFORM.messagesPerS / indexWrites,
+  ],
   ["4,600", "1 TB of D1 in one account", PLATFORM.accountBytes / (DAY_S * ROW_BYTE_DAYS)],
   ["5,260", "5 billion log lines a day", PLATFORM.logLinesPerDay / DAY_S / 11],
 ])(
@@ -107,7 +111,7 @@ it("docs/scale.md states the largest size of a stored task", () => {
 });
 
 it.each([1, 16, 64, 256])(
-  "docs/scale.md states the price of storage and the number of tasks in memory for payloads of %i KB",
+  "docs/scale.md states what a million tasks cost in storage and how many tasks fit into the memory of one isolate, for payloads of %i KB",
   (kb) => {
     const bytes = kb * 1_024;
     const stored = gbMonths(ASSUMED.objectBytes + bytes, ASSUMED.objectDays) * MILLION;

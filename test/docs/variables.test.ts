@@ -17,7 +17,7 @@ const described: readonly (readonly [string, VariableDescription])[] =
 
 const isTaken = (name: string, value: string) => shape.get(name)?.safeParse(value).success;
 
-it("every variable of the schema stands in exactly one table of docs/configuration.md", () => {
+it("every variable that the configuration reads stands in exactly one table of docs/configuration.md", () => {
   const listed = Object.values(VARIABLE_GROUPS).flatMap((group) => Object.keys(group));
   const read = [...shape.keys(), "CONNECTIONS"].filter((name) => name !== "INDEX_DB");
   expect(listed.toSorted()).toEqual(read.toSorted());
@@ -51,7 +51,7 @@ const ranges = described.flatMap(([name, { values }]) =>
 );
 
 it.each(ranges)(
-  "%s takes both ends of its documented range, and no number beyond",
+  "the variable %s accepts both ends of its documented range, and no number beyond",
   (name, range) => {
     const { inside, beyond } = samples(range);
     expect(inside.filter((value) => isTaken(name, value) !== true)).toEqual([]);
@@ -63,7 +63,7 @@ const words = described.flatMap(([name, { values }]) =>
   typeof values === "object" && !("unit" in values) ? [[name, values] as const] : [],
 );
 
-it.each(words)("%s takes each documented word, and no other", (name, documented) => {
+it.each(words)("the variable %s accepts each documented word, and no other", (name, documented) => {
   expect(documented.filter((word) => isTaken(name, word) !== true)).toEqual([]);
   expect(isTaken(name, "otherwise")).toBe(false);
 });

@@ -56,7 +56,7 @@ describe.each(FIXTURES)("the adapter of $provider", (fixtures) => {
     ["polls", fixtures.polls],
     ["hooks", fixtures.hooks],
   ])(
-    `among the example %s of ${name}, one named after a meaning, e.g. success, is read with it; if there is none, a reason is stated`,
+    `each of the example %s of ${name} that is named after a meaning, such as success, has this meaning; for a meaning without an example, a reason is stated`,
     (_, reports) => {
       const { others: _others, ...named } = reports ?? { others: [] };
       const kinds = Object.entries(named).map(([kind, example]) => [
@@ -171,6 +171,8 @@ function meaningOfPoll({ polls }: UpstreamProvider, fixture: PollFixture): unkno
 /** Describes the meaning of a fixture in words, for a title. */
 function wordsFor(means: HookFixture["means"] | PollFixture["means"]): string {
   const kind = kindOf(means);
+  const word = /^unclear: (.+)$/.exec(kind)?.[1];
+  if (word !== undefined) return `an answer that is not understood, with the word ${word}`;
   return MEANINGS.get(kind) ?? kind;
 }
 

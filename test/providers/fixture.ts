@@ -107,4 +107,6 @@ export const MEANINGS: ReadonlyMap<string, string> = new Map([
   ["unknownState", "an unknown state"],
   ["unreadable", "nothing that the relay can use"],
   ["unclear", "an answer that the relay does not understand"],
+  ["unauthorized", "a refusal of the API key"],
+  ["limited", "a refusal by a rate limit"],
 ]);

@@ -48,10 +48,13 @@ it("every redaction rule has examples in the redaction tests, and every example 
 });
 
 describe.each(REDACTIONS)("redaction of the $what", ({ what, redact }) => {
-  it.each(EXAMPLES[what] ?? [])(`redaction of the ${what} turns %j into %j`, (text, shown) => {
-    expect(redact(text)).toBe(shown);
-    expect(publicText(text, [])).toBe(shown);
-  });
+  it.each(EXAMPLES[what] ?? [])(
+    `redaction of the ${what} shows the text %j as %j`,
+    (text, shown) => {
+      expect(redact(text)).toBe(shown);
+      expect(publicText(text, [])).toBe(shown);
+    },
+  );
 });
 
 it.each([

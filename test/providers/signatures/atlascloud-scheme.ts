@@ -23,14 +23,18 @@ export const ATLASCLOUD: Scheme = {
   otherTimes: OTHER_SECONDS,
   unicodeBody: '{"session_id":"früher 🦊"}',
   refused: {
-    "cut short": { [NAME]: SIGNATURE.slice(0, -2) },
-    "too long": { [NAME]: `${SIGNATURE}AA` },
-    "with padding": { [NAME]: `${SIGNATURE}==` },
-    "in the standard alphabet": { [NAME]: SIGNATURE.replaceAll("_", "/").replaceAll("-", "+") },
-    "another spelling of the same bytes": { [NAME]: `${SIGNATURE.slice(0, -1)}B` },
-    "of other bytes": { [NAME]: `5${SIGNATURE.slice(1)}` },
-    "made for a timestamp one second earlier": { "X-AtlasCloud-Webhook-Timestamp": `${NOW_S + 1}` },
-    "an HMAC in hex, in the header for those": {
+    "is cut short": { [NAME]: SIGNATURE.slice(0, -2) },
+    "is too long": { [NAME]: `${SIGNATURE}AA` },
+    "has base64 padding": { [NAME]: `${SIGNATURE}==` },
+    "is in the standard base64 alphabet, not the URL-safe one": {
+      [NAME]: SIGNATURE.replaceAll("_", "/").replaceAll("-", "+"),
+    },
+    "has the right bytes, but in another base64 spelling": { [NAME]: `${SIGNATURE.slice(0, -1)}B` },
+    "has wrong bytes": { [NAME]: `5${SIGNATURE.slice(1)}` },
+    "was made for a timestamp one second earlier": {
+      "X-AtlasCloud-Webhook-Timestamp": `${NOW_S + 1}`,
+    },
+    "is not of Ed25519, but an HMAC in hex, in the header for HMACs": {
       [NAME]: undefined,
       "X-AtlasCloud-Webhook-Signature": "0".repeat(64),
     },

@@ -75,7 +75,7 @@ describe.each(SCHEMES)("a hook of $provider.name", (scheme) => {
   );
 
   it.each(Object.entries(scheme.refused))(
-    `a hook of ${name} is refused when its signature is faulty: %s`,
+    `a hook of ${name} whose signature %s is refused`,
     async (_, changed) => {
       expect(await authenticity(scheme, { headers: changed })).toBe("refused");
     },

@@ -42,13 +42,15 @@ export const FAL: Scheme = {
   otherTimes: OTHER_SECONDS,
   unicodeBody: '{"request_id":"früher 🦊"}',
   refused: {
-    "cut short": { "X-Fal-Webhook-Signature": FAL_SIGNATURE.slice(0, -2) },
-    "shorter by one hex digit": { "X-Fal-Webhook-Signature": FAL_SIGNATURE.slice(0, -1) },
-    "not hex": { "X-Fal-Webhook-Signature": `${FAL_SIGNATURE.slice(0, -1)}g` },
-    "changed in the last byte": { "X-Fal-Webhook-Signature": `${FAL_SIGNATURE.slice(0, -2)}00` },
-    "too long": { "X-Fal-Webhook-Signature": `${FAL_SIGNATURE}00` },
-    "made for another request id": { "X-Fal-Webhook-Request-Id": "req-0002" },
-    "made for a timestamp one second earlier": { "X-Fal-Webhook-Timestamp": `${NOW_S + 1}` },
+    "is cut short": { "X-Fal-Webhook-Signature": FAL_SIGNATURE.slice(0, -2) },
+    "is shorter by one hex digit": { "X-Fal-Webhook-Signature": FAL_SIGNATURE.slice(0, -1) },
+    "ends with a letter that is not hex": {
+      "X-Fal-Webhook-Signature": `${FAL_SIGNATURE.slice(0, -1)}g`,
+    },
+    "is changed in the last byte": { "X-Fal-Webhook-Signature": `${FAL_SIGNATURE.slice(0, -2)}00` },
+    "is too long": { "X-Fal-Webhook-Signature": `${FAL_SIGNATURE}00` },
+    "was made for another request id": { "X-Fal-Webhook-Request-Id": "req-0002" },
+    "was made for a timestamp one second earlier": { "X-Fal-Webhook-Timestamp": `${NOW_S + 1}` },
   },
   rotated: null,
 };

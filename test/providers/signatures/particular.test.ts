@@ -41,12 +41,12 @@ it.each([
 it.each([
   [
     "unsigned",
-    "completed, but has no member urls, the list of links that open without a key",
+    "completed, but has no list of links that open without an API key (urls), so that a poll must fetch them",
     { status: "completed" },
   ],
   [
     "unsigned",
-    "completed, but has an empty list of links that open without a key (urls)",
+    "completed, but has an empty list of links that open without an API key (urls), so that a poll must fetch them",
     { status: "completed", urls: [] },
   ],
   ["signed", "failed", { status: "failed" }],

@@ -28,11 +28,13 @@ export const KIE: Scheme = {
   otherTimes: OTHER_SECONDS,
   unicodeBody: '{"data":{"taskId":"früher 🦊"}}',
   refused: {
-    "cut short": { "X-Webhook-Signature": KIE_SIGNATURE.slice(0, -4) },
-    "without padding": { "X-Webhook-Signature": KIE_SIGNATURE.slice(0, -1) },
-    "in the URL-safe alphabet": { "X-Webhook-Signature": KIE_SIGNATURE.replaceAll("+", "-") },
-    "in hex": { "X-Webhook-Signature": "0".repeat(64) },
-    "of another key": { "X-Webhook-Signature": `A${KIE_SIGNATURE.slice(1)}` },
+    "is cut short": { "X-Webhook-Signature": KIE_SIGNATURE.slice(0, -4) },
+    "lacks the base64 padding": { "X-Webhook-Signature": KIE_SIGNATURE.slice(0, -1) },
+    "is in the URL-safe base64 alphabet": {
+      "X-Webhook-Signature": KIE_SIGNATURE.replaceAll("+", "-"),
+    },
+    "is in hex, not base64": { "X-Webhook-Signature": "0".repeat(64) },
+    "has a wrong first byte": { "X-Webhook-Signature": `A${KIE_SIGNATURE.slice(1)}` },
   },
   rotated: null,
 };
@@ -53,16 +55,20 @@ export const OPENROUTER: Scheme = {
   otherTimes: OTHER_SECONDS,
   unicodeBody: '{"data":{"id":"früher 🦊"}}',
   refused: {
-    "without a timestamp": openrouterHeader(`v1=${OPENROUTER_HEX}`),
-    "without a signature": openrouterHeader(`t=${NOW_S}`),
-    "made for a timestamp one second earlier": openrouterHeader(
+    "is sent without a timestamp": openrouterHeader(`v1=${OPENROUTER_HEX}`),
+    "is missing beside the timestamp": openrouterHeader(`t=${NOW_S}`),
+    "was made for a timestamp one second earlier": openrouterHeader(
       `t=${NOW_S + 1},v1=${OPENROUTER_HEX}`,
     ),
-    "cut short": openrouterHeader(`t=${NOW_S},v1=${OPENROUTER_HEX.slice(0, -2)}`),
-    "shorter by one hex digit": openrouterHeader(`t=${NOW_S},v1=${OPENROUTER_HEX.slice(0, -1)}`),
-    "not hex": openrouterHeader(`t=${NOW_S},v1=${OPENROUTER_HEX.slice(0, -1)}g`),
-    "marked with another version": openrouterHeader(`t=${NOW_S},v2=${OPENROUTER_HEX}`),
-    "without the names of its parts": openrouterHeader(`${NOW_S},${OPENROUTER_HEX}`),
+    "is cut short": openrouterHeader(`t=${NOW_S},v1=${OPENROUTER_HEX.slice(0, -2)}`),
+    "is shorter by one hex digit": openrouterHeader(`t=${NOW_S},v1=${OPENROUTER_HEX.slice(0, -1)}`),
+    "ends with a letter that is not hex": openrouterHeader(
+      `t=${NOW_S},v1=${OPENROUTER_HEX.slice(0, -1)}g`,
+    ),
+    "is marked with another version": openrouterHeader(`t=${NOW_S},v2=${OPENROUTER_HEX}`),
+    "is sent without the names (t, v1) of the header's parts": openrouterHeader(
+      `${NOW_S},${OPENROUTER_HEX}`,
+    ),
   },
   // The documented reader removes spaces around the parts.
   rotated: openrouterHeader(`t=${NOW_S}, v1=${"0".repeat(64)} , v1=${OPENROUTER_HEX}`),
@@ -98,13 +104,13 @@ export const REPLICATE: Scheme = {
   otherTimes: OTHER_SECONDS,
   unicodeBody: '{"id":"pred-0001","logs":"früher 🦊"}',
   refused: {
-    "made for another webhook-id": { "webhook-id": "msg_0003" },
-    "cut short": { "webhook-signature": REPLICATE_SIGNATURE.slice(0, -4) },
-    "without padding": { "webhook-signature": REPLICATE_SIGNATURE.slice(0, -1) },
-    "marked with another version": {
+    "was made for another webhook-id": { "webhook-id": "msg_0003" },
+    "is cut short": { "webhook-signature": REPLICATE_SIGNATURE.slice(0, -4) },
+    "lacks the base64 padding": { "webhook-signature": REPLICATE_SIGNATURE.slice(0, -1) },
+    "is marked with another version": {
       "webhook-signature": REPLICATE_SIGNATURE.replace("v1,", "v1a,"),
     },
-    "without a version": { "webhook-signature": REPLICATE_SIGNATURE.replace("v1,", "") },
+    "is sent without a version": { "webhook-signature": REPLICATE_SIGNATURE.replace("v1,", "") },
   },
   rotated: { "webhook-signature": `v1,${"A".repeat(43)}= ${REPLICATE_SIGNATURE}` },
 };
@@ -134,9 +140,9 @@ const OPENAI_VIDEOS: Scheme = {
     };
   },
   refused: {
-    "made for another webhook-id": { "webhook-id": "evt_0002" },
-    "cut short": { "webhook-signature": OPENAI_VIDEOS_SIGNATURE.slice(0, -4) },
-    "marked with another version": {
+    "was made for another webhook-id": { "webhook-id": "evt_0002" },
+    "is cut short": { "webhook-signature": OPENAI_VIDEOS_SIGNATURE.slice(0, -4) },
+    "is marked with another version": {
       "webhook-signature": OPENAI_VIDEOS_SIGNATURE.replace("v1,", "v1a,"),
     },
   },
@@ -173,13 +179,13 @@ export const VIDU: Scheme = {
   otherTimes: ["2026-01-01T00:00:00Z", `${NOW_S}`, DATE.slice(0, -4), "today GMT"],
   unicodeBody: '{"payload":"früher 🦊"}',
   refused: {
-    "of another date": { Date: "Thu, 01 Jan 2026 00:00:01 GMT" },
-    "of another nonce": { "x-request-nonce": `${NONCE}0` },
-    "with header names that no header can have": {
+    "was made for another Date header": { Date: "Thu, 01 Jan 2026 00:00:01 GMT" },
+    "was made for another nonce": { "x-request-nonce": `${NONCE}0` },
+    "is said to cover headers with impossible names": {
       "X-HMAC-SIGNED-HEADERS": "Date;x-request-nonce;;a b",
     },
-    "of another algorithm": { "X-HMAC-ALGORITHM": "hmac-sha1" },
-    "cut short": { "X-HMAC-SIGNATURE": "9o4I3fiJy0RVKXv0vjOOwA==" },
+    "is marked with another algorithm": { "X-HMAC-ALGORITHM": "hmac-sha1" },
+    "is cut short": { "X-HMAC-SIGNATURE": "9o4I3fiJy0RVKXv0vjOOwA==" },
   },
   rotated: null,
 };
@@ -209,16 +215,20 @@ export const WAVESPEED: Scheme = {
   otherTimes: OTHER_SECONDS,
   unicodeBody: '{"id":"ws-0001","prompt":"früher 🦊"}',
   refused: {
-    "made for another webhook-id": { "webhook-id": "ws-0002" },
-    "cut short": { "webhook-signature": WAVESPEED_SIGNATURE.slice(0, -2) },
-    "shorter by one hex digit": { "webhook-signature": WAVESPEED_SIGNATURE.slice(0, -1) },
-    "not hex": { "webhook-signature": `${WAVESPEED_SIGNATURE.slice(0, -1)}g` },
-    "not hex in the middle": { "webhook-signature": WAVESPEED_SIGNATURE.replace("8701", "871g") },
-    "too long": { "webhook-signature": `${WAVESPEED_SIGNATURE}00` },
-    "marked with another version": {
+    "was made for another webhook-id": { "webhook-id": "ws-0002" },
+    "is cut short": { "webhook-signature": WAVESPEED_SIGNATURE.slice(0, -2) },
+    "is shorter by one hex digit": { "webhook-signature": WAVESPEED_SIGNATURE.slice(0, -1) },
+    "ends with a letter that is not hex": {
+      "webhook-signature": `${WAVESPEED_SIGNATURE.slice(0, -1)}g`,
+    },
+    "has a letter in the middle that is not hex": {
+      "webhook-signature": WAVESPEED_SIGNATURE.replace("8701", "871g"),
+    },
+    "is too long": { "webhook-signature": `${WAVESPEED_SIGNATURE}00` },
+    "is marked with another version": {
       "webhook-signature": WAVESPEED_SIGNATURE.replace("v3,", "v1,"),
     },
-    "without a version": { "webhook-signature": WAVESPEED_SIGNATURE.replace("v3,", "") },
+    "is sent without a version": { "webhook-signature": WAVESPEED_SIGNATURE.replace("v3,", "") },
   },
   rotated: { "webhook-signature": `v3,${"0".repeat(64)} ${WAVESPEED_SIGNATURE}` },
 };
