@@ -47,12 +47,12 @@ it("the files in the folder conformance are what `npm run docs` generates", asyn
 
 it.each<[string, z.infer<typeof Vectors>, (request: Sent) => Promise<unknown>]>([
   [
-    "standardwebhooks",
+    "the package standardwebhooks",
     symmetric,
     async ({ body, headers }) => new Standard(symmetric.secret).verify(body, headers),
   ],
   [
-    "svix",
+    "the package svix",
     symmetric,
     async ({ body, headers }) => new Svix(symmetric.secret).verify(body, headers),
   ],
@@ -64,15 +64,19 @@ it.each<[string, z.infer<typeof Vectors>, (request: Sent) => Promise<unknown>]>(
         throw new Error();
     },
   ],
-  ["Node's Ed25519", asymmetric, verifyAsymmetric],
-  ["task-relay-client", symmetric, async (request) => verifyByClient(request, symmetric.secret)],
+  ["the Ed25519 of Node.js", asymmetric, verifyAsymmetric],
   [
-    "task-relay-client with a public key",
+    "the package task-relay-client",
+    symmetric,
+    async (request) => verifyByClient(request, symmetric.secret),
+  ],
+  [
+    "the package task-relay-client with a public key",
     asymmetric,
     async (request) => verifyByClient(request, asymmetric.public_key ?? ""),
   ],
 ])(
-  "%s accepts the genuine requests of the conformance vectors and no other",
+  "%s accepts exactly those test requests of the folder conformance whose signature and timestamp are valid",
   async (_, file, verified) => {
     for (const { name, requests } of file.vectors) {
       for (const request of requests) {

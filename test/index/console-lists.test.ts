@@ -14,7 +14,7 @@ async function listed(path: string, cookie: string): Promise<readonly string[]> 
   return Array.from(text.matchAll(/href="\/tasks\/([0-9a-f-]{36})"/g), ([, id = ""]) => id);
 }
 
-it("the list of tasks shows an account its own tasks only, in pages of 50, and the pages of hosts are refused to the account", async () => {
+it("the console's list of tasks shows an account its own tasks only, in pages of 50, and the pages of hosts are refused to the account", async () => {
   const [own, other] = [await anAccount(), await anAccount()];
   const cookie = await logIn((await aKey(own)).key);
   const mine = Array.from({ length: 51 }, (_, n) => aRow({ account: own, createdAt: START - n }));
@@ -30,7 +30,7 @@ it("the list of tasks shows an account its own tasks only, in pages of 50, and t
   expect((await submit("/hosts/client.example.net/one", { task: "x" }, cookie)).status).toBe(403);
 });
 
-it("a list of tasks with an invalid filter shows the form again, with the reason beside the filter", async () => {
+it("the console's list of tasks with an invalid filter shows the form again, with the reason beside the filter", async () => {
   const response = await visit("/tasks?status_code=9&host=a.example", await logIn());
   expect(response.status).toBe(400);
   const text = await response.text();
@@ -38,7 +38,7 @@ it("a list of tasks with an invalid filter shows the form again, with the reason
   expect(text).toContain("must be a status code from 100 to 599");
 });
 
-it("a page of the task list on which no task matches says how far back the search has reached, and leads to older tasks", async () => {
+it("a page of the console's task list on which no task matches says how far back the search has reached, and leads to older tasks", async () => {
   const rows = Array.from({ length: 10_001 }, (_, n) => aRow({ createdAt: START - n }));
   await insert(...rows.slice(0, -1), { ...aRow({ createdAt: START - 20_000 }), model: "rare" });
   const cookie = await logIn();

@@ -26,7 +26,7 @@ async function mainOf(response: Response): Promise<string> {
   return main.replaceAll(/<[^>]+>/g, " ").replaceAll(/\s+/g, " ");
 }
 
-it("the overview of an operator shows a failing host first, then the numbers and the hosts, once the cron has counted the tasks", async () => {
+it("the console's overview for an operator shows a failing host first, then the numbers and the hosts, once the cron has counted the tasks", async () => {
   const failures = [1, 2, 3].map((minutes) =>
     aRow({ ...FAILED, createdAt: START - minutes * 60_000 }),
   );
@@ -51,7 +51,7 @@ it.each([
   ["7d", "7 d"],
   ["30d", "30 d"],
 ] as const)(
-  "the overview of an operator says All quiet when nothing is wrong, and shows the range %s that was asked for",
+  "the console's overview for an operator says All quiet when nothing is wrong, and shows the range %s that was asked for",
   async (range, title) => {
     const attempts = { attempts: 2, outcomes: { timeout: 1, delivered: 1 } };
     const createdAt = START - 6 * 24 * HOUR;
@@ -63,7 +63,7 @@ it.each([
   },
 );
 
-it("the overview of an operator shows how to register a first task when there is none, and says when tasks are not yet counted", async () => {
+it("the console's overview for an operator shows how to register a first task while there is none, and how often the cron counts while it has not counted the tasks yet", async () => {
   const cookie = await logIn();
   expect(await mainOf(await visit("/", cookie, {}, fresh()))).toContain("Your first task");
   await insert(aRow());
@@ -72,7 +72,7 @@ it("the overview of an operator shows how to register a first task when there is
   );
 });
 
-it("the overview of an account shows its balance and its own tasks only", async () => {
+it("the console's overview for an account shows its balance and its own tasks only", async () => {
   const account = await anAccount();
   const cookie = await logIn((await aKey(account)).key);
   expect(await mainOf(await visit("/", cookie, {}, fresh()))).toContain("No tasks yet");
@@ -82,7 +82,7 @@ it("the overview of an account shows its balance and its own tasks only", async 
   expect(text).not.toContain("foreign");
 });
 
-it("the button of the empty overview registers a task of the sandbox and leads to it", async () => {
+it("the button that the console's overview has while there are no tasks registers a task with the provider sandbox and leads to its page", async () => {
   const cookie = await logIn();
   const bindings = { ...fresh(), SANDBOX: "true" };
   expect(await mainOf(await visit("/", cookie, {}, bindings))).toContain("Run a sandbox task");
@@ -90,7 +90,7 @@ it("the button of the empty overview registers a task of the sandbox and leads t
   expect([status, location]).toEqual([303, expect.stringMatching(/^\/tasks\/[0-9a-f-]{36}$/)]);
 });
 
-it("the search box leads to a task, to an account that exists, and else to the tasks of a model", async () => {
+it("a search in the console leads to the task with this id, to the account with this id if it exists, and else to the tasks of the model with this name", async () => {
   const account = await anAccount();
   const cookie = await logIn();
   const searches = [`msg_${ID}`, account, "no-such-account", " "].map(async (text) =>

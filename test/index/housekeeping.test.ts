@@ -83,7 +83,7 @@ it.each([
     2,
   ],
   [
-    "erases no expired task that lost its alarm when none of these tasks is in the sample of expired tasks that it checks",
+    "does not find the expired tasks that lost their alarms, and erases none, when none of them is in the sample of expired tasks that it checks",
     false,
     { alarm: null },
     0,

@@ -61,7 +61,7 @@ it("the open tasks of a connection in all databases of the index are added up", 
   expect(await answerOf("/healthz", bindings)).toMatchObject({ index: { databases: 2 } });
 });
 
-it("GET /v1/problems counts the open tasks among 2,000 unsettled ones from at most 5,000 rows of the index, keeps the numbers for a minute for each 1,000 rows, and reads at most 1,000 rows meanwhile, as does a refresh of the page of providers", async () => {
+it("GET /v1/problems counts at most 2,000 open tasks from at most 5,000 index rows, and keeps the numbers for 4 min, in which it and the console's page of providers read at most 1,000 rows each", async () => {
   const later = Array.from({ length: 2_100 }, () => aRow({ ...OPEN, provider: "ark" }));
   const sending = { callback: "sending", settledAt: null, dueAt: START } as const;
   await insert(...later, ...Array.from({ length: 100 }, () => aRow(sending)));
@@ -128,7 +128,7 @@ const FAULTS = [
 ] as const;
 
 it.each(FAULTS)(
-  "GET /healthz says that the index is not reachable, and the page of providers that open tasks were not counted, when the index %s",
+  "GET /healthz says that the index is not reachable, and the console's page of providers that open tasks were not counted, when the index %s",
   async (_, gateOf) => {
     const gate = gateOf();
     const bindings = { ...env, INDEX_DB: gated(db, gate) };
@@ -150,7 +150,7 @@ async function providersPage(bindings: object = { ...env }): Promise<string> {
   return main.replaceAll(/<[^>]+>/g, " ").replaceAll(/\s+/g, " ");
 }
 
-it("the page of providers shows the open tasks of each connection with links to their lists, and those of connections that are not configured", async () => {
+it("the console's page of providers shows the open tasks of each connection with links to their lists, and those of connections that are not configured", async () => {
   await openRows();
   const bindings = { ...env };
   const response = await visit("/providers", await logIn(), {}, bindings);
@@ -163,7 +163,7 @@ it("the page of providers shows the open tasks of each connection with links to 
   expect(text).toContain("1 open task of gone, which is not configured.");
 });
 
-it("the page of providers says without an index that the number of open tasks needs it", async () => {
+it("the console's page of providers says without an index that the number of open tasks needs it", async () => {
   const text = await providersPage({ ...env, INDEX_DB: undefined });
   expect(text).toContain("open tasks of each connection needs the index, which is not bound");
   expect(text).not.toContain("Open tasks");

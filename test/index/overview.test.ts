@@ -48,7 +48,7 @@ async function anOutage(): Promise<void> {
 }
 
 it.each(["before", "after"])(
-  "GET /v1/hosts and /v1/hosts/{host} show an outage %s the cron has counted it",
+  "GET /v1/hosts and /v1/hosts/{host} show the outage of a host %s the cron has counted the host's tasks",
   async (when) => {
     await anOutage();
     if (when === "after") await cron();
@@ -90,7 +90,7 @@ it("GET /v1/hosts/{host} answers with zeros for a host without callbacks, and re
   expect(await refusal(await callWith({}, "/v1/hosts/a%20b"))).toEqual(invalid("/host"));
 });
 
-it("GET /v1/problems lists a failing host, a provider that refuses its API key, and a pause, and counts the tasks with work that is outstanding", async () => {
+it("GET /v1/problems lists a failing host, a provider that refuses its API key, and a paused relay, and counts the tasks that are overdue, send a callback or wait for a refund", async () => {
   await anOutage();
   await connectionObject(env, "vidu").noteRefusedKey();
   const answer = await answerOf("/v1/problems", { VIDU_API_KEY: "k", PAUSED: "true" });
@@ -112,7 +112,7 @@ it("GET /v1/problems lists a failing host, a provider that refuses its API key, 
   });
 });
 
-it("GET /v1/problems works without an index", async () => {
+it("GET /v1/problems without an index lists the problems of the configuration, and has null in place of the numbers of tasks", async () => {
   const answer = await answerOf("/v1/problems", { INDEX_DB: undefined });
   expect(answer).toMatchObject({ now: null, data: [{ kind: "configuration" }] });
 });
@@ -193,7 +193,7 @@ it.each([
   ["24h", 20_000],
   ["7d", 40_000],
 ])(
-  "the first overview of the last %s of a relay with a million tasks reads at most %i rows of the index, and a refresh at most 1,000",
+  "the console's first overview of the last %s of a relay with a million tasks reads at most %i rows of the index, and a refresh at most 1,000",
   async (range, most) => {
     await aMillionTasks();
     const { rows, INDEX_DB } = metered(db);

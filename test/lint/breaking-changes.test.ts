@@ -57,11 +57,16 @@ const errors = errorsOfEdits();
 it.each(
   EDITS.map(
     ([title, error], n) =>
-      [title, error?.replace(/^: /, "") ?? "nothing to refuse", n, error] as const,
+      [
+        error === null ? "no error" : `the error "${error.replace(/^: /, "")}"`,
+        title,
+        n,
+        error,
+      ] as const,
   ),
 )(
-  "npm run types compares openapi.json with the API that clients know, and reports when %s: %s",
-  (_, _found, n, error) => {
+  "npm run types, which compares openapi.json with the API that clients know, reports %s when %s",
+  (_found, _, n, error) => {
     const own = errors.filter((line) => line.startsWith(`${n}/`)).join("\n");
     if (error === null) expect(own).toBe("");
     else expect(own).toContain(error);

@@ -44,7 +44,7 @@ it("the deploy button describes each secret that it asks for and each binding of
   }
 });
 
-it("the deploy button creates what wrangler.toml names, and every database has a name and no id of an account", () => {
+it("wrangler.toml names the index database without an id, so that the deploy button can create it in any Cloudflare account, and declares no queue", () => {
   const { d1_databases, queues } = readConfig({ config: join(ROOT, "wrangler.toml") });
   expect(d1_databases).toEqual([{ binding: "INDEX_DB", database_name: "task-relay-index" }]);
   expect(queues).toEqual({ producers: [], consumers: [] });

@@ -66,12 +66,17 @@ function aTaskWith(job: Job, connection = CONNECTION): OpenTask {
 }
 
 it.each([
-  ["another job was attached, at the same time", aTaskWith(OTHER), false],
-  ["the same job was attached through another connection", aTaskWith(JOB, "ark-2"), false],
-  ["its answer was stored", { ...aTaskWith(JOB), status: "processing" } as const, true],
+  ["no longer", "another job was attached at the same time", aTaskWith(OTHER), false],
+  [
+    "no longer",
+    "the same job was attached through another connection",
+    aTaskWith(JOB, "ark-2"),
+    false,
+  ],
+  ["still", "its answer was stored", { ...aTaskWith(JOB), status: "processing" } as const, true],
 ])(
-  "the simulation, asked after %s whether a poll was one of the attached job, says %j",
-  (_, after, isOfAttachedJob) => {
+  "the simulation of tasks %s counts a poll as one of the attached job after %s",
+  (_counts, _what, after, isOfAttachedJob) => {
     const poll = { at: NOW, job: JOB, isOfAttachedJob: true, retryAt: 0 };
     expect(lastPollAfter(poll, aTaskWith(JOB), after)).toEqual({ ...poll, isOfAttachedJob });
   },

@@ -113,7 +113,7 @@ it("a test callback verifies with the account's secret when the account orders i
   expect(received.map((request) => verifies(request, secret))).toEqual([true, false]);
 });
 
-it("after a rotation, a callback of a task with an account verifies with both the old and the new secret, whether the task was created before or after it", async () => {
+it("after a rotation of an account's signing secret, callbacks of the account's tasks verify with both the old and the new secret, whether a task was created before or after the rotation", async () => {
   const account = await anAccount();
   const old = await newest(account);
   const [first, second] = [await register({ account }), await register({ account })];
@@ -129,7 +129,7 @@ it("after a rotation, a callback of a task with an account verifies with both th
   }
 });
 
-it("a callback of a task with an account does not verify with a secret that was replaced twice before the task was created", async () => {
+it("a callback of a task with an account does not verify with a signing secret of the account that two rotations had replaced before the task was created", async () => {
   const account = await anAccount(10);
   const old = await newest(account);
   await rotate(account);

@@ -85,8 +85,8 @@ it.each<readonly [string, Claims, Claims]>([
   ["that never expires", { exp: undefined }, {}],
   ["that is not valid yet", { nbf: START_S + 60 }, {}],
   ["of another team", { iss: "https://other.cloudflareaccess.com" }, {}],
-  ["with an unknown key", {}, { kid: "key-2" }],
-  ["without a key", {}, { kid: undefined }],
+  ["that names an unknown signing key", {}, { kid: "key-2" }],
+  ["that names no signing key", {}, { kid: undefined }],
   ["without a signature", {}, { alg: "none" }],
   ["that says it is signed with a shared secret", {}, { alg: "HS256" }],
 ])("a token of Cloudflare Access %s is no login", async (_, claims, header) => {

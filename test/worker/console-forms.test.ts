@@ -31,7 +31,7 @@ it.each([
   },
 );
 
-it("a refused redelivery of the console shows the task with the open dialog, and the fault beside the URL", async () => {
+it("when a redelivery ordered in the console is refused, the page of the task is shown with the dialog open and the fault beside the URL", async () => {
   aReceiver(status(200));
   const id = await completed({ callback_url: CALLBACK_URL });
   await untilIdle(id);
@@ -44,7 +44,7 @@ it("a refused redelivery of the console shows the task with the open dialog, and
   expect(page).toMatch(/id="callback_url-issue" class="field-error">must use https:/);
 });
 
-it("the console tells whether the pasted headers and body of a received test callback have a valid signature, and shows the headers again when they name no task", async () => {
+it("the console says whether headers and body of a received callback, pasted into it, have a valid signature, and that headers without the header of the task id name no task", async () => {
   const received = aReceiver(status(200));
   const cookie = await logIn();
   const test = { callback_url: CALLBACK_URL, status: "failed", account: await anAccount() };

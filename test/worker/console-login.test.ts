@@ -181,7 +181,7 @@ function stored(): Promise<number> {
   );
 }
 
-it("a session that was ended by logging out is forgotten when it would have ended anyway", async () => {
+it("the relay stores that a session was ended by logging out, and removes this entry once the session would have ended anyway", async () => {
   const before = await stored();
   for (let logins = 0; logins < 2; logins++) await submit("/logout", {}, await logIn());
   expect(await stored()).toBe(before + 2);

@@ -16,7 +16,7 @@ function pageOf(code: ProblemCode, more: Partial<ProblemDetails> = {}, path = "/
 }
 
 it.each(CODES)(
-  "the page of the problem %s has the status, title and text of the problem, and the id of the request",
+  "the error page of the console for the problem %s has the status, title and text of the problem, and the id of the request",
   async (code) => {
     const response = await pageOf(code);
     expect(response.status).toBe(PROBLEMS[code].status);
@@ -55,24 +55,30 @@ it.each<readonly [ProblemCode, string, Partial<ProblemDetails>, readonly string[
     { detail: "<script>\u202e" },
     ["&lt;script&gt;", "U+202E"],
   ],
-])("the page of the problem %s %s tells the reader what to do", async (code, _, more, texts) => {
-  const page = await (await pageOf(code, more)).text();
-  for (const text of texts) expect(page).toContain(text);
-  expect(page).not.toContain("<script>");
-});
+])(
+  "the error page of the console for the problem %s %s tells the reader what to do",
+  async (code, _, more, texts) => {
+    const page = await (await pageOf(code, more)).text();
+    for (const text of texts) expect(page).toContain(text);
+    expect(page).not.toContain("<script>");
+  },
+);
 
 it.each<readonly [ProblemCode, string, string, Readonly<Record<string, string>>, string | null]>([
   ["unavailable", "with Retry-After 3", "reloads itself after 3 s", { "Retry-After": "3" }, "3"],
   ["not_configured", "without Retry-After", "reloads itself after 10 s", {}, "10"],
   ["internal_error", "without Retry-After", "does not reload itself", {}, null],
   ["rate_limited", "with Retry-After 60", "does not reload itself", { "Retry-After": "60" }, null],
-])("the page of the problem %s %s %s", async (code, _with, _does, headers, after) => {
-  const response = await pageOf(code, { headers });
-  expect(response.headers.get("Refresh")).toBe(after);
-  expect(response.headers.get("Retry-After")).toBe(headers["Retry-After"] ?? null);
-});
+])(
+  "the error page of the console for the problem %s %s %s",
+  async (code, _with, _does, headers, after) => {
+    const response = await pageOf(code, { headers });
+    expect(response.headers.get("Refresh")).toBe(after);
+    expect(response.headers.get("Retry-After")).toBe(headers["Retry-After"] ?? null);
+  },
+);
 
-it("the page of a problem shows the frame of the console, with Log out, to logged-in users and to nobody else", async () => {
+it("an error page of the console has the frame of its other pages, with Log out, for logged-in users and for nobody else", async () => {
   const frame = "Log out";
   expect(await (await visit("/nowhere", await logIn())).text()).toContain(frame);
   expect(await (await visit("/nowhere")).text()).not.toContain(frame);

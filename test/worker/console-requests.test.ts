@@ -91,7 +91,7 @@ it("the error page for a path with two slashes, such as //evil.example/, has no 
   expect(page).not.toContain('"//evil');
 });
 
-it("when the login has ended, the request with which an open page of the console refreshes its data gets 401 and a notice with a link to the login", async () => {
+it("when the session has ended, the request with which an open page of the console refreshes its data gets 401 and a notice with a link to the login", async () => {
   const response = await visit("/?a=1", null, { "X-Refresh": "1" });
   expect(response.status).toBe(401);
   const text = await response.text();

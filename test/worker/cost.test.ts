@@ -112,7 +112,7 @@ describe("a task with a price that ends, calls back once, is read and expires", 
     { name: "completes", event: aCompletion, rows: 8, maxLedgerRows: 3, calls: 1 },
     { name: "fails", event: aFailure, rows: 9, maxLedgerRows: 6, calls: 2 },
   ])(
-    "a task with a price that $name writes $rows rows to its object, and in $calls call(s) of the account's ledger at most $maxLedgerRows rows there",
+    "a task with a price that $name writes $rows rows to its Durable Object and at most $maxLedgerRows to its account's ledger; number of calls of the ledger: $calls",
     async ({ event, rows, maxLedgerRows, calls }) => {
       aReceiver();
       const account = await anAccount(10);
@@ -166,7 +166,7 @@ describe("the object of an account", () => {
     { made: "generated", times: "once", making: aKey, calls: 1, rows: [0, 1, 0] },
     { made: "imported", times: "twice", making: anImportedKey, calls: 2, rows: [0, 1, 1] },
   ])(
-    "requests with a $made key never call the ledger of its account; they call other Durable Objects of accounts $times in the first minute of a day, then once a minute",
+    "requests with a $made key never call the ledger of its account; they call other Durable Objects of accounts $times in the key's first minute of use on a day, and once in a later minute",
     async ({ making, calls: first, rows }) => {
       const account = await anAccount();
       const { key } = await making(account);

@@ -111,10 +111,10 @@ it("an API key that another isolate has revoked connects no listener, although i
 });
 
 it.each([
-  ["no credentials", null, "An account key is required: Authorization: Bearer <key>."],
-  ["an empty key", "", "An account key is required: Authorization: Bearer <key>."],
-  ["a key that nobody has", "k".repeat(32), "The key is unknown or revoked."],
-])("the 401 for a listener with %s says what is wrong with it", async (_, key, detail) => {
+  ["without a key", "An account key is required: Authorization: Bearer <key>.", null],
+  ["with an empty key", "An account key is required: Authorization: Bearer <key>.", ""],
+  ["with an unknown key", "The key is unknown or revoked.", "k".repeat(32)],
+])("GET /v1/listen %s is answered with 401 and the text: %s", async (_, detail, key) => {
   const response = await call("/v1/listen", { key, headers: { Upgrade: "websocket" } });
   expect(await response.json()).toMatchObject({ ...UNAUTHENTICATED, detail });
 });

@@ -77,22 +77,22 @@ it("without LOG=all the log has one line for each failed callback attempt, and t
 });
 
 it.each([
-  ["no line for a path that does not exist", "/wp-login.php", { key: null }, 0],
+  ["no line for a request for a path that does not exist", "/wp-login.php", { key: null }, 0],
   ["no line for a request without a key", "/v1/tasks", { key: null, body: {} }, 0],
   [
-    "no line for a method that the path does not support",
+    "no line for a request with a method that the path does not support",
     "/v1/tasks",
     { key: null, method: "PUT" },
     0,
   ],
   [
-    "no line for a hook URL that the relay did not make",
+    "no line for a request for a hook URL that the relay did not make",
     "/hooks/ark/x/y",
     { key: null, body: {} },
     0,
   ],
-  ["one line for an invalid body that the operator sends", "/v1/tasks", { body: {} }, 1],
-  ["one line for the operator's request for an unknown task", "/v1/tasks/x", {}, 1],
+  ["one line for a request of the operator with an invalid body", "/v1/tasks", { body: {} }, 1],
+  ["one line for a request of the operator for an unknown task", "/v1/tasks/x", {}, 1],
 ])("the log of a relay without LOG=all has %s: %s", async (_what, path, message, count) => {
   expect(await loggedBy(() => callWith(NORMAL, path, message))).toHaveLength(count);
 });

@@ -186,7 +186,7 @@ it("the log consists of one JSON object per line, each with one of the expected 
 });
 
 it.each(Object.entries(LEVELS))(
-  "the log writes the event %s with no other console method than %s",
+  "the relay writes the log event %s by the console method %s and by no other",
   (event, levels) => {
     const written = lines.filter(({ text }) => Line.parse(JSON.parse(text)).event === event);
     expect(new Set(written.map(({ level }) => level))).toEqual(new Set(levels.split(" or ")));

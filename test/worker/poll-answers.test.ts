@@ -62,7 +62,7 @@ describe.each(FIXTURES)("answers of $provider to polls", ({ provider, polls, for
     },
   );
 
-  it(`the success of another job of ${provider} ${foreignJob === undefined ? "is not understood" : "cannot be told from that of the job"}`, async () => {
+  it(`an answer of ${provider} to a poll, with the success of another job than the one asked about, ${foreignJob === undefined ? "leaves the state of the job unknown" : "is read as the success of that job, because it contains no job id"}`, async () => {
     const other = { ...success, jobId: "another-job" };
     expect(await asked(provider, other)).toMatchObject(
       foreignJob === undefined ? UNCLEAR : { news: success.means },

@@ -168,7 +168,7 @@ it("a relay with SETTLEMENT_URL refunds a task in the ledger that charged it bef
   expect(await booksOf(account)).toEqual(["grant 10", "charge 4", "refund 4"]);
 });
 
-it("a relay with SETTLEMENT_URL answers 404 to an unknown account and stores nothing", async () => {
+it("with SETTLEMENT_URL, a registration with a price for an account that does not exist gets 404 and stores nothing", async () => {
   const body = priced(crypto.randomUUID(), 4);
   const response = await callWith(BILLING, "/v1/tasks", { body });
   expect(response.status).toBe(404);

@@ -76,11 +76,23 @@ it("a registration of which more than 1 MB would be stored gets 413 and creates 
 });
 
 it.each([
-  ["a poll that finds 10,000 links", LINKS, { REPLICATE_API_TOKEN: "test-only-token" }],
-  ["a poll that finds 7 MB of links", LONG_LINKS, { REPLICATE_API_TOKEN: "test-only-token" }],
-  ["a hook with 10,000 links of a provider without a key", LINKS, {}],
+  [
+    "a poll that finds a result with 10,000 links",
+    LINKS,
+    { REPLICATE_API_TOKEN: "test-only-token" },
+  ],
+  [
+    "a poll that finds a result with 7 MB of links",
+    LONG_LINKS,
+    { REPLICATE_API_TOKEN: "test-only-token" },
+  ],
+  [
+    "a hook that reports a result with 10,000 links, while no API key of its provider is configured,",
+    LINKS,
+    {},
+  ],
 ])(
-  "%s ends the task as failed with upstream_error, because the result is too large, and the callback says so",
+  "%s ends the task as failed with upstream_error, because so large a result is not stored, and the callback says so",
   async (source, output, keys) => {
     const outside = anOutside();
     const job = { id: "job-1", status: "succeeded", output };

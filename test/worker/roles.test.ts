@@ -47,14 +47,20 @@ async function send(request: string, role: string, query = ""): Promise<Response
   return callWith(BINDINGS, `${filled}${query}`, { method, key: keys[role] ?? null, body });
 }
 
+/** Names a key with this role for a title. */
+function nameOf(role: string): string {
+  const own = role.replace("account ", "");
+  return `an ${own === role ? "operator" : "account"} key with the role ${own}`;
+}
+
 /** Lists the roles that the text of a refusal names, in the order of the text. */
 function rolesIn(detail: string): readonly string[] {
   return detail.match(/\b(?:read|metrics|operate|all|full)\b/g) ?? [];
 }
 
-it.each(Object.keys(PERMITTED))(
-  "a key with the role %s may send exactly the requests that this test lists for the role, and each refusal names the roles that may send the request",
-  async (role) => {
+it.each(Object.keys(PERMITTED).map((role) => [nameOf(role), role] as const))(
+  "%s may send exactly the requests that this test lists for the role, and each refusal names the roles that may send the request",
+  async (_, role) => {
     const refused: string[] = [];
     for (const request of REQUESTS) {
       const response = await send(request, role);
@@ -71,15 +77,16 @@ it.each(Object.keys(PERMITTED))(
 );
 
 it.each([
-  ["read", "permits", "POST /v1/redeliveries", "?dry_run=true", 400],
-  ["account read", "permits", "POST /v1/redeliveries", "?dry_run=true", 400],
-  ["metrics", "forbids", "POST /v1/redeliveries", "?dry_run=true", 403],
-  ["read", "forbids", "POST /v1/redeliveries", "?dry_run=false", 403],
-  ["read", "forbids", "POST /v1/redeliveries", "?dry_run=false&dry_run=true", 403],
-  ["read", "forbids", "POST /v1/tasks/{id}/redeliver", "?dry_run=true", 403],
+  ["operator", "read", "may", "POST /v1/redeliveries", "?dry_run=true", 400],
+  ["account", "read", "may", "POST /v1/redeliveries", "?dry_run=true", 400],
+  ["operator", "metrics", "may not", "POST /v1/redeliveries", "?dry_run=true", 403],
+  ["operator", "read", "may not", "POST /v1/redeliveries", "?dry_run=false", 403],
+  ["operator", "read", "may not", "POST /v1/redeliveries", "?dry_run=false&dry_run=true", 403],
+  ["operator", "read", "may not", "POST /v1/tasks/{id}/redeliver", "?dry_run=true", 403],
 ])(
-  "the role %s %s a key to send %s%s, so that an invalid body is answered with status %i",
-  async (role, _verb, request, query, status) => {
+  "an %s key with the role %s %s send %s%s, and gets status %i for an invalid body",
+  async (owner, own, _verb, request, query, status) => {
+    const role = owner === "account" ? `account ${own}` : own;
     expect((await send(request, role, query)).status).toBe(status);
   },
 );

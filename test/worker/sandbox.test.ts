@@ -80,7 +80,7 @@ it.each([
   ["sandbox/slow", 45_000, null],
   ["sandbox/late", 9_000, 0],
 ])(
-  "the progress in percent that the provider sandbox reports of a job of the model %s at the age of %i ms is %j; null means unknown",
+  "the provider sandbox, asked about a job of the model %s %i ms after its start, reports the progress in percent as %j; null means unknown",
   (id, ageMs, progress) => {
     const observation = sandbox.simulation.observe({ id, endpoint: null }, ageMs);
     expect(observation.progress).toBe(progress);
@@ -88,7 +88,7 @@ it.each([
 );
 
 it.each(MODELS)(
-  "the provider sandbox ends a task of the model %s with the result and after the time of that model, without a call to a provider",
+  "the provider sandbox, which simulates jobs, ends a task of the model %s with the result and at the time listed for the model in this test, and calls no provider",
   async (model, end, from, to) => {
     const outside = callbacksAnswered();
     const id = crypto.randomUUID();

@@ -37,7 +37,7 @@ it("status_url begins with PUBLIC_URL, and without PUBLIC_URL with the origin of
   }
 });
 
-it("a registration that is repeated after the status link of the task has expired returns a link that works for at least another day, and the same one until the day is over", async () => {
+it("a registration that is repeated after its status link has expired returns a new link that works for at least a day, and during this day each further repeat returns that link", async () => {
   const body = { id: crypto.randomUUID(), model: "m", deadline_at: START_S + 60 };
   const register = async () => linkedOf(await post("/v1/tasks", body));
   const first = await register();

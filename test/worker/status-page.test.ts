@@ -62,7 +62,7 @@ it("a browser that opens a status link that is altered, has expired, or whose ta
   ]);
 });
 
-it("the page of a task offers the status link of its registration to the operator and to every key of the account that owns it", async () => {
+it("the console's page of a task offers the status link of its registration to the operator and to every key of the account that owns it", async () => {
   const account = await anAccount();
   const keys = [OPERATOR_KEY, (await aKey(account)).key, (await aKey(account, "read")).key];
   for (const fields of [{}, { deadline_at: START_S + 60 }]) {
@@ -75,7 +75,7 @@ it("the page of a task offers the status link of its registration to the operato
   }
 });
 
-it("the page of a task that an event created long after its stated time offers a status link that works", async () => {
+it("the console's page of a task that an event created with a created_at 90 days ago offers a status link that is not expired", async () => {
   const id = crypto.randomUUID();
   await report({ id, status: "processing", model: "m", created_at: START_S - 90 * 86_400 });
   const page = await visit(`/tasks/${id}`, await logIn());

@@ -83,7 +83,7 @@ it("GET /v1/tasks/{id}/events sends the present state and each change with its v
   expect(etag).toBe(`"${events.at(-1)?.id}-link"`);
 });
 
-it("GET /v1/tasks/{id}/events sends the operator what GET /v1/tasks/{id} shows, and the owning account its task without the provider, until its credits are refunded", async () => {
+it("GET /v1/tasks/{id}/events sends the operator what GET /v1/tasks/{id} shows, and the owning account its task without the provider, at the end with the credits refunded", async () => {
   aReceiver(status(204));
   const account = await anAccount(5);
   const { id } = await aLinkedTask({ account, credits: 5, provider: "ark" });
@@ -100,7 +100,7 @@ it("GET /v1/tasks/{id}/events sends the operator what GET /v1/tasks/{id} shows, 
   expect(JSON.stringify(events)).not.toContain("upstream");
 });
 
-it("the event stream of a task without changes sends a comment at least every 15 s of silence, and ends after 40 reads and about three minutes", async () => {
+it("the event stream of a task without changes sends a comment at least every 15 s, reads the task 40 times, and ends after about three minutes", async () => {
   const reads = vi.spyOn(TaskObject.prototype, "readByLink");
   const { link } = await aLinkedTask();
   const { events, comments } = await streamOf(await follow(link));

@@ -9,7 +9,7 @@ const others =
   "API_BASE_URL AWS_API_KEY AI_API_KEY XI_API_KEY SITE_BASE_URL STRIPE_WEBHOOK_SECRET".split(" ");
 const odd = { CALLBACK_SCHEDULE_SECONDS: "0", RELAY_SECRETS: "x", GREETING: "hello" };
 
-it.each([
+const CASES: readonly (readonly [string, readonly string[], object])[] = [
   [
     "a valid configuration with misspelt names, without PUBLIC_URL, and with PAUSED and local callbacks",
     ["PAUSED", "ALLOW_LOCAL_CALLBACKS", "PUBLIC_URL", "CALLBACK_SCHEDULE_SECONDS", "RELAY_SECRETS"],
@@ -27,11 +27,16 @@ it.each([
     { PUBLIC_URL, CONNECTION: "{}", CONECTIONS_2: "{}", ARK_APIKEY: "x", MINMAX_BASE_URL: "x" },
   ],
   ["an invalid configuration", ["MAX_BODY_KB"], { MAX_BODY_KB: "large", PAUSED: "true" }],
-])("for %s the relay warns about exactly these variables: %j", (_what, expected, changes) => {
-  const vars = { ...env, ...changes };
-  const found = warningsOf(vars, parseConfig(vars, Cloudflare.compatibilityFlags));
-  expect(found.map(({ path }) => path)).toEqual(expected);
-});
+];
+
+it.each(CASES.map(([what, ...row]) => [what, row[0].join(", ") || "none", ...row] as const))(
+  "for %s the relay warns about exactly these variables: %s",
+  (_what, _names, expected, changes) => {
+    const vars = { ...env, ...changes };
+    const found = warningsOf(vars, parseConfig(vars, Cloudflare.compatibilityFlags));
+    expect(found.map(({ path }) => path)).toEqual(expected);
+  },
+);
 
 it("the relay logs a warning about a variable once per isolate", async () => {
   const warned = vi.spyOn(console, "warn").mockImplementation(() => undefined);

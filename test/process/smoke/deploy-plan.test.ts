@@ -25,11 +25,11 @@ const SETTINGS = { name: "task-relay", vars: {}, databases: ["INDEX_DB"], accoun
 
 it.each([
   ["an unknown environment", "--env staging"],
-  ["a receiver that is no URL", "--to hook"],
-  ["an address without http", "--url relay.example.com"],
-  ["a wait that is no number", "--wait soon"],
+  ["a callback receiver that is no URL", "--to hook"],
+  ["a relay's address without http", "--url relay.example.com"],
+  ["a time to wait that is no number", "--wait soon"],
   ["an unknown option", "--force"],
-])("npm run deploy:first refuses %s", (_, args) => {
+])("npm run deploy:first refuses %s: %s", (_, args) => {
   expect(optionsOf(args.split(" "))).toBeNull();
 });
 

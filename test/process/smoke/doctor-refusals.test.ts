@@ -148,7 +148,7 @@ it.each([
   [OWN, { PAUSED: true }, "PAUSED stops all callbacks"],
   ["http://relay.example.com", { PUBLIC_URL: "http://relay.example.com" }, "unencrypted"],
 ])(
-  "npm run doctor reports a problem with a public relay at %s with the settings %j",
+  "npm run doctor, for a public relay at %s with the settings %j, reports a problem whose text contains: %s",
   (url, settings, expected) => {
     expect(findings(url, settings)).toMatch(new RegExp(`PROBLEM .*${expected}.*Cure: `));
   },
