@@ -112,7 +112,8 @@ it("a new API key is shown once, and works as a login to its own account until i
   const create = await opened(page, "Create a key");
   await create.getByLabel("Label").fill("production");
   await create.getByRole("button", { name: "Create" }).click();
-  const key = (await page.locator("dialog pre").textContent()) ?? "";
+  const made = page.getByRole("dialog", { name: "New API key of other" });
+  const key = (await made.locator("pre").textContent()) ?? "";
   expect(key).toMatch(/^trk_/);
   expect(await violationsOf(page)).toEqual([]);
   await page.keyboard.press("Escape");
