@@ -94,7 +94,7 @@ it("a request whose connection breaks within its body gets 400 invalid_json", as
 });
 
 it.each([...new Set(ROUTES.map(({ path }) => path))])(
-  "%s answers 405 to methods without a route, with its own methods in Allow",
+  "%s answers 405 to a method that it does not support, with those that it supports in the header Allow",
   async (path) => {
     const own = ROUTES.filter((route: Route) => route.path === path);
     const allowed = own.flatMap(({ method, takesStatusToken }: Route): string[] => [
