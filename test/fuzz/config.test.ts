@@ -171,7 +171,7 @@ fuzz(
 );
 
 fuzz(
-  "any value of CONNECTIONS is accepted only if each base_url leads to a host of its provider or, where it has none, to a public host, else the error names CONNECTIONS",
+  "any value of CONNECTIONS is accepted only if each base_url leads to a host of its provider, or to a public host if the provider has no host of its own; else the error names CONNECTIONS",
   {
     inputs: connections,
     check: (vars) => {

@@ -51,7 +51,7 @@ it.each([
   ["7d", "7 d"],
   ["30d", "30 d"],
 ] as const)(
-  "the console's overview for an operator says All quiet when nothing is wrong, and shows the range %s that was asked for",
+  "the console's overview for an operator says 'All quiet' when nothing is wrong, and shows the range %s that was asked for",
   async (range, title) => {
     const attempts = { attempts: 2, outcomes: { timeout: 1, delivered: 1 } };
     const createdAt = START - 6 * 24 * HOUR;

@@ -163,7 +163,7 @@ it("the console's page of providers shows the open tasks of each connection with
   expect(text).toContain("1 open task of gone, which is not configured.");
 });
 
-it("the console's page of providers says without an index that the number of open tasks needs it", async () => {
+it("on a relay without an index, the console's page of providers says that counting the open tasks needs one", async () => {
   const text = await providersPage({ ...env, INDEX_DB: undefined });
   expect(text).toContain("open tasks of each connection needs the index, which is not bound");
   expect(text).not.toContain("Open tasks");

@@ -155,7 +155,7 @@ it("the operator event index.full is sent when the cron finds that the index dat
   expect(outside.sentTo(OPERATOR_URL)).toHaveLength(3);
 });
 
-it("the operator event events.silent is sent when no task has ended for SILENCE_MINUTES, at most once an hour; the cron waits with it while ended tasks are yet to be counted, not while only open ones are", async () => {
+it("the operator event events.silent is sent, at most once an hour, when no task has ended for SILENCE_MINUTES, but not while ended tasks are yet to be counted; uncounted open tasks do not delay it", async () => {
   const outside = receivers(200);
   await allowIndexAlert();
   const bindings = { ...OPERATOR_BINDINGS, SILENCE_MINUTES: "90" };

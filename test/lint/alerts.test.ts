@@ -29,7 +29,7 @@ it.each(alerts.map((alert) => [nameOf(alert), alert]))(
   },
 );
 
-it("the alert TaskRelayIndexAlmostFull fires from the size on from which the relay sends index.full", () => {
+it("the alert TaskRelayIndexAlmostFull fires from the same size of the index database on as the operator event index.full is sent", () => {
   const alert = alerts.find((text) => nameOf(text) === "TaskRelayIndexAlmostFull") ?? "";
   expect(Number(/index_bytes >= (\S+)/.exec(alert)?.[1])).toBe(ALMOST_FULL_BYTES);
 });
@@ -42,7 +42,7 @@ it.each([
   ["ResultsLate", "> 600", "above 10 minutes"],
   ["IndexAlmostFull", ">= 8e9", "8 GB"],
 ])(
-  "the alert TaskRelay%s fires at the number from which docs/operate.md asks to act",
+  "the alert TaskRelay%s fires at the threshold from which docs/operate.md tells the operator to act",
   (name, condition, text) => {
     const alert = alerts.find((rule) => nameOf(rule) === `TaskRelay${name}`) ?? "";
     const [, anchor = ""] = /operate\.md(#[\w-]+)/.exec(alert) ?? [];

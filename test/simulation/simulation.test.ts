@@ -66,17 +66,12 @@ function aTaskWith(job: Job, connection = CONNECTION): OpenTask {
 }
 
 it.each([
-  ["no longer", "another job was attached at the same time", aTaskWith(OTHER), false],
-  [
-    "no longer",
-    "the same job was attached through another connection",
-    aTaskWith(JOB, "ark-2"),
-    false,
-  ],
-  ["still", "its answer was stored", { ...aTaskWith(JOB), status: "processing" } as const, true],
+  ["another job was attached in the same millisecond", "no longer", aTaskWith(OTHER), false],
+  ["the job was attached through another connection", "no longer", aTaskWith(JOB, "ark-2"), false],
+  ["its answer was stored", "still", { ...aTaskWith(JOB), status: "processing" } as const, true],
 ])(
-  "the simulation of tasks %s counts a poll as one of the attached job after %s",
-  (_counts, _what, after, isOfAttachedJob) => {
+  "after a poll was sent and %s, the simulation of tasks %s counts the poll as one of the attached job",
+  (_event, _whether, after, isOfAttachedJob) => {
     const poll = { at: NOW, job: JOB, isOfAttachedJob: true, retryAt: 0 };
     expect(lastPollAfter(poll, aTaskWith(JOB), after)).toEqual({ ...poll, isOfAttachedJob });
   },

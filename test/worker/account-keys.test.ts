@@ -139,19 +139,19 @@ it.each(
   MAKERS.flatMap(([name, making]) => [
     [
       name,
-      "just before the removal of the entry for the hash of the key",
+      "just before it removes the entry for the hash of the key",
       making,
       "releaseKeyHash",
     ] as const,
     [
       name,
-      "just before the removal of the key from the list of the account",
+      "just before it removes the key from the list of the account",
       making,
       "removeKey",
     ] as const,
   ]),
 )(
-  "DELETE /v1/accounts/{account}/keys/{key} of %s key is completed by a repeated request after a failure %s",
+  "when DELETE /v1/accounts/{account}/keys/{key} of %s key fails %s, a repeated request completes it",
   async (_, __, making, method) => {
     const account = await anAccount();
     const { id, key } = await making(account);

@@ -85,11 +85,11 @@ cycle.self = cycle;
 
 /** Calls that must be refused, by the fault in them, with the expected problem. */
 const REFUSED: Readonly<Record<string, [(id: string) => Promise<unknown>, object]>> = {
-  "register of a model that is no text": [
+  "register with a model that is no text": [
     () => callWith("register", { model: 7 }),
     { status: 400, code: "invalid_request", issues: [{ path: "/model" }] },
   ],
-  "register of an object that contains itself": [
+  "register with an object that contains itself": [
     () => callWith("register", cycle),
     { status: 400, code: "invalid_json" },
   ],
@@ -101,7 +101,7 @@ const REFUSED: Readonly<Record<string, [(id: string) => Promise<unknown>, object
     () => relay.register(registration, { idempotencyKey: "clé\n" }),
     { status: 400, code: "invalid_request", issues: [{ path: "/Idempotency-Key" }] },
   ],
-  "register of a task larger than MAX_BODY_KB": [
+  "register with a task larger than MAX_BODY_KB": [
     () => relay.register({ ...registration, parameters: { prompt: "x".repeat(2 ** 20) } }),
     { status: 413, code: "payload_too_large" },
   ],
@@ -113,11 +113,11 @@ const REFUSED: Readonly<Record<string, [(id: string) => Promise<unknown>, object
     (id) => relay.attach(id, { provider: "ark", id: "cgt-1" }),
     { status: 503, code: "not_configured", detail: expect.stringContaining("PUBLIC_URL") },
   ],
-  "read of an unknown task": [
+  "read with the id of an unknown task": [
     () => relay.read(crypto.randomUUID()),
     { status: 404, code: "unknown_task" },
   ],
-  "read of an id that is no text": [
+  "read with an id that is no text": [
     () => callWith("read", {}),
     { status: 404, code: "unknown_task" },
   ],

@@ -168,7 +168,7 @@ it("after a thousand later refusals the ledger no longer remembers a refused cha
   expect(await ledger.charge(ORDER, TASK, VALID_UNTIL)).toMatchObject({ kind: "charged" });
 });
 
-it("a charge that reaches the ledger after the end of its validity is not booked, and is answered with: unknown", async () => {
+it("a charge that reaches the ledger after the end of its validity is not booked, and the answer says that its outcome is unknown", async () => {
   const account = await anAccount(100);
   const late = await accountStub(account).charge(ORDER, TASK, START - 1);
   expect(late).toMatchObject({ kind: "unknown" });

@@ -103,7 +103,7 @@ function requests(id: string): readonly (readonly [string, Parameters<typeof cal
 }
 
 it.each(CASES)(
-  "a relay whose $name is $fault names that variable, but not the value, in its 503 answers and at /healthz",
+  "a relay whose $name is $fault names that variable, and shows neither an invalid value nor a secret, in its 503 answers and at /healthz",
   async ({ name, value }) => {
     const bindings = { ...env, [name]: value };
     const received = aReceiver();

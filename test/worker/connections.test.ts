@@ -27,7 +27,7 @@ it("GET /healthz shows the name and the provider of each configured connection a
   expect(text).not.toContain(MARK);
 });
 
-it("GET /healthz shows what each connection without an API key, and each provider without a connection, needs, so that it names every adapter", async () => {
+it("GET /healthz lists every provider and connection: those with an API key, and apart from them the others with the variables that they still need", async () => {
   const bindings = {
     ...env,
     FAL_KEY: "key",
@@ -61,7 +61,7 @@ it.each([
   ["sandbox", "is not configured: it needs SANDBOX=true"],
   ["nobody", "must be one of ark, replicate"],
 ])(
-  "a task with the provider %s, which has no connection, is refused because it %s",
+  "a registration with the provider %s, for which no connection is configured, gets 400 with the words: %s",
   async (provider, reason) => {
     const response = await callWith(env, "/v1/tasks", { body: { model: "m", provider } });
     expect(await response.json()).toMatchObject({
@@ -108,9 +108,9 @@ it("a poll goes to the base URL of its connection with the API key of this conne
 });
 
 it.each([
-  ["bfl, whose result links live for 10 min,", "10 s, before its hook", "bfl", 10],
-  ["ark, whose result links live for 24 h,", "1 min, when its hook is late", "ark", 60],
-])("a job of %s is polled first at the age of about %s", async (_, _age, provider, ageS) => {
+  ["bfl, whose result links live for 10 min,", "10 s, without waiting for its hook", "bfl", 10],
+  ["ark, whose result links live for 24 h,", "1 min, if its hook has not come by then", "ark", 60],
+])("a job of %s is first polled at the age of about %s", async (_, _age, provider, ageS) => {
   const bindings = { ...env, ARK_API_KEY: "test-only-ark-key", BFL_API_KEY: "test-only-bfl-key" };
   const task = await hooked({ provider, bindings });
   await attach(task, "job-1");
@@ -118,7 +118,7 @@ it.each([
   expect(Math.abs(ageMs / (ageS * 1_000) - 1)).toBeLessThan(0.06);
 });
 
-it("registrations for a connection without a key to Luma Agents, which sends no hooks, or to a gateway, which may send none, get 400; with a key only the gateway's tasks get a hook URL", async () => {
+it("a registration through a connection without an API key to Luma Agents or to a gateway gets 400, because no hook may come; with a key, a task gets a hook URL only for the gateway", async () => {
   const entry = { provider: "luma", base_url: "https://agents.lumalabs.ai/v1" };
   const gateway = { provider: "newapi", base_url: "https://gateway.example.com" };
   const bindings = {

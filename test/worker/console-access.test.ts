@@ -87,16 +87,16 @@ it.each<readonly [string, Claims, Claims]>([
   ["of another team", { iss: "https://other.cloudflareaccess.com" }, {}],
   ["that names an unknown signing key", {}, { kid: "key-2" }],
   ["that names no signing key", {}, { kid: undefined }],
-  ["without a signature", {}, { alg: "none" }],
-  ["that says it is signed with a shared secret", {}, { alg: "HS256" }],
-])("a token of Cloudflare Access %s is no login", async (_, claims, header) => {
+  ["whose header says that it is unsigned (alg: none)", {}, { alg: "none" }],
+  ["whose header says that it is signed with a shared secret (alg: HS256)", {}, { alg: "HS256" }],
+])("a token of Cloudflare Access %s logs nobody in", async (_, claims, header) => {
   const team = await aTeam();
   publish(anOutside(), team);
   const token = await team.tokenOf(claims, header);
   expect(outcome(await visitWith(token, team.bindings))).toEqual(TO_LOGIN);
 });
 
-it("a token of Cloudflare Access that is malformed or signed by another key of the same id is no login", async () => {
+it("a token of Cloudflare Access that is malformed or signed by another key with the same id logs nobody in", async () => {
   const [team, other] = [await aTeam(), await aTeam()];
   publish(anOutside(), team);
   const token = await other.tokenOf({ iss: new URL(team.certs).origin });
@@ -105,7 +105,7 @@ it("a token of Cloudflare Access that is malformed or signed by another key of t
   }
 });
 
-it("a token of Cloudflare Access is no login where Access is not configured, and never for the API", async () => {
+it("a valid token of Cloudflare Access logs nobody in where Access is not configured, and never replaces a key for the API", async () => {
   const team = await aTeam();
   publish(anOutside(), team);
   const headers = { ...HTML, "Cf-Access-Jwt-Assertion": await team.tokenOf() };
@@ -115,7 +115,7 @@ it("a token of Cloudflare Access is no login where Access is not configured, and
   expect((await call("/v1/accounts", message)).status).toBe(401);
 });
 
-it("while the keys of the Cloudflare Access team cannot be fetched, users with a token of an unknown key are led to the login, and keys fetched before still verify tokens", async () => {
+it("while the keys of the Cloudflare Access team cannot be fetched, users whose token is signed with an unknown key are redirected to the login, and keys fetched before still verify tokens", async () => {
   const team = await aTeam();
   const outside = anOutside();
   const token = await team.tokenOf();

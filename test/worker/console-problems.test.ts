@@ -16,7 +16,7 @@ function pageOf(code: ProblemCode, more: Partial<ProblemDetails> = {}, path = "/
 }
 
 it.each(CODES)(
-  "the error page of the console for the problem %s has the status, title and text of the problem, and the id of the request",
+  "the console's error page for the problem code %s has the code's status and title, the text of the error and the id of the request",
   async (code) => {
     const response = await pageOf(code);
     expect(response.status).toBe(PROBLEMS[code].status);
@@ -56,7 +56,7 @@ it.each<readonly [ProblemCode, string, Partial<ProblemDetails>, readonly string[
     ["&lt;script&gt;", "U+202E"],
   ],
 ])(
-  "the error page of the console for the problem %s %s tells the reader what to do",
+  "the console's error page for the problem code %s %s tells the reader what to do",
   async (code, _, more, texts) => {
     const page = await (await pageOf(code, more)).text();
     for (const text of texts) expect(page).toContain(text);
@@ -70,7 +70,7 @@ it.each<readonly [ProblemCode, string, string, Readonly<Record<string, string>>,
   ["internal_error", "without Retry-After", "does not reload itself", {}, null],
   ["rate_limited", "with Retry-After 60", "does not reload itself", { "Retry-After": "60" }, null],
 ])(
-  "the error page of the console for the problem %s %s %s",
+  "the console's error page for the problem code %s %s %s",
   async (code, _with, _does, headers, after) => {
     const response = await pageOf(code, { headers });
     expect(response.headers.get("Refresh")).toBe(after);
@@ -84,7 +84,7 @@ it("an error page of the console has the frame of its other pages, with Log out,
   expect(await (await visit("/nowhere")).text()).not.toContain(frame);
 });
 
-it("a relay that is not configured answers a browser with a page that names the variable", async () => {
+it("a relay that is not configured answers a browser with a page that names the variable at fault", async () => {
   const response = await visit("/", null, {}, { ...env, RELAY_SECRET: "" });
   expect([response.status, response.headers.get("Retry-After")]).toEqual([503, "60"]);
   expect(await response.text()).toContain("RELAY_SECRET");

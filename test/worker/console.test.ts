@@ -34,7 +34,7 @@ it("every page forbids scripts and styles that are inline or of another origin, 
   expect(page).not.toMatch(/<style| style=| on\w+=|<script(?![^>]* src="\/)[^>]*>/);
 });
 
-it("the files that a page loads may be cached for ever under their own path, and not at all under the path of another version", async () => {
+it("the styles and scripts that a page loads may be cached for ever under the path with their version, and not at all under a path with another version", async () => {
   const page = await (await visit("/nowhere")).text();
   const paths = Array.from(page.matchAll(/"(\/assets\/[^"]+)"/g), ([, path = ""]) => path);
   const kept = "public, max-age=31536000, immutable";

@@ -69,9 +69,9 @@ const created = { model: "m", callback_url: CALLBACK_URL };
 
 describe("a task without an account that ends, calls back once, is read and expires", () => {
   it.each<[number, string, boolean, (id: string) => { readonly id: string }]>([
-    [4, "was created by an event", false, (id) => aCompletion(id, created)],
-    [6, "was registered and completes", true, aCompletion],
-    [6, "was registered and fails", true, aFailure],
+    [4, "is created by an event", false, (id) => aCompletion(id, created)],
+    [6, "is registered and completes", true, aCompletion],
+    [6, "is registered and fails", true, aFailure],
   ])(
     "a task without an account writes %i rows to its Durable Object from creation to expiry, and calls no object of an account, when it %s",
     async (rows, _, isRegistered, event) => {
@@ -109,10 +109,10 @@ describe("a task without an account that ends, calls back once, is read and expi
 
 describe("a task with a price that ends, calls back once, is read and expires", () => {
   it.each([
-    { name: "completes", event: aCompletion, rows: 8, maxLedgerRows: 3, calls: 1 },
-    { name: "fails", event: aFailure, rows: 9, maxLedgerRows: 6, calls: 2 },
+    { name: "completes", event: aCompletion, rows: 8, maxLedgerRows: 3, times: "once", calls: 1 },
+    { name: "fails", event: aFailure, rows: 9, maxLedgerRows: 6, times: "twice", calls: 2 },
   ])(
-    "a task with a price that $name writes $rows rows to its Durable Object and at most $maxLedgerRows to its account's ledger; number of calls of the ledger: $calls",
+    "a task with a price that $name writes $rows rows to its Durable Object, and calls the ledger of its account $times, which writes at most $maxLedgerRows rows",
     async ({ event, rows, maxLedgerRows, calls }) => {
       aReceiver();
       const account = await anAccount(10);
@@ -163,10 +163,10 @@ describe("the object of an account", () => {
   });
 
   it.each([
-    { made: "generated", times: "once", making: aKey, calls: 1, rows: [0, 1, 0] },
-    { made: "imported", times: "twice", making: anImportedKey, calls: 2, rows: [0, 1, 1] },
+    { made: "a generated", times: "once", making: aKey, calls: 1, rows: [0, 1, 0] },
+    { made: "an imported", times: "twice", making: anImportedKey, calls: 2, rows: [0, 1, 1] },
   ])(
-    "requests with a $made key never call the ledger of its account; they call other Durable Objects of accounts $times in the key's first minute of use on a day, and once in a later minute",
+    "requests with $made key, however many, never call the ledger of its account, and call other Durable Objects of accounts $times in the key's first minute of use on a day, and once in a later minute",
     async ({ making, calls: first, rows }) => {
       const account = await anAccount();
       const { key } = await making(account);

@@ -168,10 +168,10 @@ it("a hook is answered with 404 when its URL names a connection with which the t
 const challenged = (challenge: unknown) => JSON.stringify({ challenge });
 
 it.each([
-  ["without a MiniMax key", env],
-  ["with a MiniMax key", { ...env, MINIMAX_API_KEY: "test-only-minimax-key" }],
+  ["without MINIMAX_API_KEY", env],
+  ["with MINIMAX_API_KEY", { ...env, MINIMAX_API_KEY: "test-only-minimax-key" }],
 ])(
-  "a challenge in a hook of MiniMax is echoed before a job is attached to the task and changes nothing, %s",
+  "%s configured, a challenge in a hook of MiniMax that comes before a job is attached to the task is echoed and changes nothing",
   async (_, bindings) => {
     const task = await hooked({ provider: "minimax", bindings });
     await expectUnchanged(task.id, async () => {
@@ -207,7 +207,7 @@ it.each([
 });
 
 it.each(SENDERS.filter(({ provider }) => provider !== "minimax"))(
-  "a challenge in a hook of $provider, which has no handshake, is not echoed",
+  "a challenge in a hook of $provider, which does not check hook URLs with challenges, is not echoed",
   async ({ provider, keyVars, sign }) => {
     anOutside().on("https://", answering({}, 500));
     const task = await hooked({ provider, bindings: { ...env, ...keyVars } });

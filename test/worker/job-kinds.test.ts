@@ -47,7 +47,7 @@ describe("the durations of earlier jobs of a model", () => {
     expect(waitMs).toBeLessThan(5.3 * MINUTE);
   });
 
-  it("the durations of earlier jobs change when a job of the same model and the same connection to a provider is first polled, and no others", async () => {
+  it("long durations of earlier jobs delay the first poll of a job of the same model and connection to a provider, but not of a job of another model or connection", async () => {
     aFinishedArk();
     const connection = aConnection();
     await reportTo(connection, tenTimes(10 * MINUTE));

@@ -69,7 +69,7 @@ describe.each(FIXTURES)("answers of $provider to polls", ({ provider, polls, for
     );
   });
 
-  it(`a success of ${provider} whose links begin with ftp:// ends no task`, async () => {
+  it(`an answer of ${provider} to a poll that reports a success whose links begin with ftp:// is read as a success without output`, async () => {
     const changed = JSON.stringify(success.exchanges).replaceAll(/https?:\/\//g, "ftp://");
     const answer = await asked(provider, { ...success, exchanges: JSON.parse(changed) });
     expect(answer).toMatchObject({ kind: "news", news: { status: "no_output" } });

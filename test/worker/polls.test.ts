@@ -104,8 +104,8 @@ it.each<[string, number, string, string, object]>([
   ["completed with an error", 504, "fails the task", "failed", TIMED_OUT],
   ["completed with an error", 403, "fails the task", "failed", TIMED_OUT],
   ["completed with an error", 429, "fails the task", "failed", TIMED_OUT],
-  ["completed without an error", 503, "leaves the task open (no answer)", "unanswered", {}],
-  ["completed without an error", 403, "leaves the task open (answer not clear)", "unclear", {}],
+  ["completed without an error", 503, "counts as unanswered", "unanswered", {}],
+  ["completed without an error", 403, "counts as not understood", "unclear", {}],
 ])(
   "when fal states that a job is %s, and answers the request for its result with HTTP %i, the poll %s",
   async (_, httpStatus, _does, expected, error) => {
@@ -144,14 +144,14 @@ it("a poll that hangs is aborted when an event ends the task, and does not delay
 });
 
 it.each([
-  ["90", "90 to 108 s", 90, 108],
-  ["86400", "an hour to 72 min", 3_600, 4_320],
-  ["1", "the usual wait", 10, 14],
-  ["soon", "the usual wait", 10, 14],
-  [null, "the usual wait", 10, 14],
+  ["has Retry-After: 90", "90 to 108 s", "90", 90, 108],
+  ["has Retry-After: 86400", "an hour to 72 min", "86400", 3_600, 4_320],
+  ["has Retry-After: 1", "the usual wait", "1", 10, 14],
+  ["has Retry-After: soon", "the usual wait", "soon", 10, 14],
+  ["has no Retry-After", "the usual wait", null, 10, 14],
 ])(
-  "a poll of a provider that is answered with 429 and the header Retry-After %j (null means none) is repeated after %s",
-  async (value, _wait, leastS, mostS) => {
+  "a poll of a provider whose answer is 429 and %s is repeated after %s",
+  async (_header, _wait, value, leastS, mostS) => {
     const headers: Record<string, string> = value === null ? {} : { "Retry-After": value };
     anArk(answering({}, 429, headers));
     const { id } = await pollable();

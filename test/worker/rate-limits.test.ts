@@ -58,7 +58,7 @@ it("once LIMIT_LISTS is reached, the console's front page and its forms that sen
   expect(await statusesOf(await logIn())).toEqual([200, 404, 404]);
 });
 
-it("a bulk redelivery that an account runs in the console waits for a minute while LIMIT_LISTS is reached, and is to go on from where it was", async () => {
+it("a bulk redelivery that an account runs in the console and that LIMIT_LISTS stops waits for a minute, to go on from the task at which it stopped", async () => {
   const bindings = { ...env, LIMIT_LISTS: aRateLimit(0) };
   const run = { run: crypto.randomUUID(), pace: "10", total: "30", started: "10" };
   const cookie = await logIn((await aKey(await anAccount())).key);

@@ -76,12 +76,12 @@ it("the provider sandbox, which simulates jobs, offers exactly the models in the
 });
 
 it.each([
-  ["sandbox/slow", 9_000, 20],
-  ["sandbox/slow", 45_000, null],
-  ["sandbox/late", 9_000, 0],
+  ["sandbox/slow", 9_000, "20 %", 20],
+  ["sandbox/slow", 45_000, "unknown", null],
+  ["sandbox/late", 9_000, "0 %", 0],
 ])(
-  "the provider sandbox, asked about a job of the model %s %i ms after its start, reports the progress in percent as %j; null means unknown",
-  (id, ageMs, progress) => {
+  "the provider sandbox reports the progress of a job of the model %s, %i ms after its start, as %s",
+  (id, ageMs, _, progress) => {
     const observation = sandbox.simulation.observe({ id, endpoint: null }, ageMs);
     expect(observation.progress).toBe(progress);
   },

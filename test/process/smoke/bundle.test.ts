@@ -15,7 +15,7 @@ it("the deployed bundle, gzipped, is smaller than 225 KiB, and smaller than 100 
 
 const BUNDLES = [
   ["the deployed bundle", async () => (await bundleOf()).script],
-  ["a bundle whose console fails when it is evaluated", bundleWithoutConsole],
+  ["a bundle in which the module of the console throws as it is loaded", bundleWithoutConsole],
 ] as const;
 
 it.each(BUNDLES)(
@@ -54,7 +54,7 @@ it.each(BUNDLES)(
   },
 );
 
-it("the console is evaluated when a browser first asks for a page, and not before", async () => {
+it("the module of the console is loaded when a browser first asks for a page, and not before", async () => {
   await using relay = await Workerd.start({
     vars: LOCAL_VARS,
     script: await bundleWithoutConsole(),

@@ -37,7 +37,11 @@ it.each([
   ["is missing", null, "There is no file .secrets. Cure: npm run setup, then run this"],
   ["has no RELAY_SECRET", FILE.replace(/.*\n/, ""), ".secrets has no RELAY_SECRET. Cure: "],
   ["has no value of OPERATOR_KEYS", FILE.replace(/deploy-test-op.*"/, '"'), "no OPERATOR_KEYS"],
-  ["has only an operator key that reads", FILE.replace('S="', 'S="read:'), "with the role all"],
+  [
+    "has only an operator key with the role read",
+    FILE.replace('S="', 'S="read:'),
+    "with the role all",
+  ],
 ])(
   "npm run deploy:first stops before any request when the file of secrets %s",
   (_, content, said) => {
@@ -50,7 +54,7 @@ const ACCOUNTS = [
   { id: "b2", name: "Two" },
 ];
 
-it("npm run deploy:first takes the only account of a login, and of several the one that CLOUDFLARE_ACCOUNT_ID names, without which it lists them and stops", () => {
+it("npm run deploy:first uses the only Cloudflare account of a login; of several it uses the one in CLOUDFLARE_ACCOUNT_ID, or lists them and stops without it", () => {
   const login = { loggedIn: true, accounts: ACCOUNTS };
   expect(requireAccount({ ...login, accounts: ACCOUNTS.slice(0, 1) }, null)).toBe("One (a1)");
   expect(requireAccount(login, "b2")).toBe("b2");
@@ -157,7 +161,7 @@ it.each([
   await expect(failed).rejects.toThrow(/^http:\S+ .+\. Cure: .+$/);
 });
 
-it("npm run deploy:first opens a tunnel with cloudflared and ends it, and does without when it is not installed or gets no address", async () => {
+it("npm run deploy:first opens a tunnel with cloudflared and ends it, and goes on without a tunnel when cloudflared is not installed or prints no address", async () => {
   const directory = mkdtempSync(join(tmpdir(), "task-relay-tunnel-"));
   onTestFinished(() => rmSync(directory, { recursive: true, force: true }));
   const cloudflared = join(directory, "cloudflared");

@@ -135,28 +135,35 @@ function findings(
 }
 
 const OWN = "https://relay.example.com";
+const HTTP = "http://relay.example.com";
+const WORKERS_DEV = "https://relay.me.workers.dev";
 
 it("npm run doctor reports no problem with a correctly configured public relay on a domain other than workers.dev", () => {
   expect(findings(OWN, {})).not.toContain("PROBLEM");
 });
 
 it.each([
-  [OWN, { PUBLIC_URL: null }, "PUBLIC_URL is not set"],
-  [OWN, { PUBLIC_URL: "https://b.example.com" }, "sent to PUBLIC_URL"],
-  ["https://relay.me.workers.dev", { PUBLIC_URL: null }, "workers.dev cannot be reached"],
-  [OWN, { ALLOW_LOCAL_CALLBACKS: true }, "ALLOW_LOCAL_CALLBACKS"],
-  [OWN, { PAUSED: true }, "PAUSED stops all callbacks"],
-  ["http://relay.example.com", { PUBLIC_URL: "http://relay.example.com" }, "unencrypted"],
+  ["without PUBLIC_URL", OWN, { PUBLIC_URL: null }, "PUBLIC_URL is not set"],
+  ["with another PUBLIC_URL", OWN, { PUBLIC_URL: "https://b.example.com" }, "sent to PUBLIC_URL"],
+  [
+    "at an address of workers.dev without PUBLIC_URL",
+    WORKERS_DEV,
+    { PUBLIC_URL: null },
+    "workers.dev cannot be reached",
+  ],
+  ["with ALLOW_LOCAL_CALLBACKS", OWN, { ALLOW_LOCAL_CALLBACKS: true }, "ALLOW_LOCAL_CALLBACKS"],
+  ["with PAUSED", OWN, { PAUSED: true }, "PAUSED stops all callbacks"],
+  ["at an http:// address", HTTP, { PUBLIC_URL: HTTP }, "unencrypted"],
 ])(
-  "npm run doctor, for a public relay at %s with the settings %j, reports a problem whose text contains: %s",
-  (url, settings, expected) => {
+  "npm run doctor reports a problem and its cure for a public relay %s",
+  (_, url, settings, expected) => {
     expect(findings(url, settings)).toMatch(new RegExp(`PROBLEM .*${expected}.*Cure: `));
   },
 );
 
-it("npm run doctor reports of a preview neither that it is paused nor that it has no domain", () => {
+it("npm run doctor does not report a preview for being paused or for having no domain of its own", () => {
   const preview = { PUBLIC_URL: null, PAUSED: true };
-  const lines = findings("https://relay.me.workers.dev", preview, { isPreview: true });
+  const lines = findings(WORKERS_DEV, preview, { isPreview: true });
   expect(lines).not.toContain("PROBLEM");
 });
 
