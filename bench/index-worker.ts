@@ -155,6 +155,7 @@ function rowOf(n: number, isSettled: boolean, now: number): IndexRow {
     provider: "ark",
     job: null,
     status: "processing",
+    category: null,
     callback: "waiting",
     attempts: 0,
     outcomes: {},

@@ -1485,6 +1485,11 @@ export interface components {
             finished_at?: number;
             /** @description When the last attempt of the callback ended. */
             settled_at?: number;
+            /** @description Kind of the failure of a failed task, where it is known. */
+            failure?: {
+                /** @enum {string} */
+                category: "moderation" | "invalid_input" | "rate_limited" | "timeout" | "canceled" | "provider";
+            };
             account?: string;
             /** @description The connection. Only operators see it. */
             provider?: string;
@@ -1626,6 +1631,10 @@ export interface components {
                 processing: number;
                 completed: number;
                 failed: number;
+                /** @description Failed tasks by category of the failure, as `failure` of a task has it; `unknown`: without one. Others are 0. */
+                failures: {
+                    [key: string]: number;
+                };
             };
             callbacks: {
                 waiting: number;
@@ -1786,6 +1795,10 @@ export interface components {
                     processing: number;
                     completed: number;
                     failed: number;
+                    /** @description Failed tasks by category of the failure, as `failure` of a task has it; `unknown`: without one. Others are 0. */
+                    failures: {
+                        [key: string]: number;
+                    };
                 };
                 callbacks: {
                     waiting: number;
@@ -2561,6 +2574,11 @@ export interface operations {
                  * @example failed
                  */
                 status?: "pending" | "processing" | "completed" | "failed";
+                /**
+                 * @description Failed tasks with this category of the failure; `unknown`: with none.
+                 * @example moderation
+                 */
+                category?: "moderation" | "invalid_input" | "rate_limited" | "timeout" | "canceled" | "provider" | "unknown";
                 /**
                  * @description Tasks whose callback has this status.
                  * @example failed
@@ -4142,7 +4160,10 @@ export interface operations {
                      *         "pending": 0,
                      *         "processing": 1,
                      *         "completed": 10,
-                     *         "failed": 1
+                     *         "failed": 1,
+                     *         "failures": {
+                     *           "moderation": 1
+                     *         }
                      *       },
                      *       "callbacks": {
                      *         "waiting": 1,
@@ -4977,11 +4998,14 @@ export interface operations {
                      *         {
                      *           "at": 1767139200,
                      *           "tasks": {
-                     *             "total": 5,
+                     *             "total": 6,
                      *             "pending": 0,
                      *             "processing": 1,
                      *             "completed": 4,
-                     *             "failed": 0
+                     *             "failed": 1,
+                     *             "failures": {
+                     *               "moderation": 1
+                     *             }
                      *           },
                      *           "callbacks": {
                      *             "waiting": 1,
@@ -5432,6 +5456,11 @@ export interface operations {
                  * @example failed
                  */
                 status?: "pending" | "processing" | "completed" | "failed";
+                /**
+                 * @description Failed tasks with this category of the failure; `unknown`: with none.
+                 * @example moderation
+                 */
+                category?: "moderation" | "invalid_input" | "rate_limited" | "timeout" | "canceled" | "provider" | "unknown";
                 /**
                  * @description Tasks whose callback has this status.
                  * @example failed

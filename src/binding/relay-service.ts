@@ -118,6 +118,7 @@ export type TaskEvent = {
 /** Filters of a list of tasks and the page of it, with the names of the query parameters. */
 export interface TaskQuery {
   readonly status?: "pending" | "processing" | "completed" | "failed";
+  readonly category?: string;
   readonly callback?: "waiting" | "sending" | "delivered" | "failed";
   readonly model?: string;
   readonly provider?: string;

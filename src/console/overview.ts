@@ -1,17 +1,17 @@
 import type { presentProblems } from "../api/search/read-problems.ts";
 import type { series } from "../api/search/read-series.ts";
-import { ratio } from "../api/search/count-views.ts";
-import { BOUNDS_MS, quantile } from "../index-db/buckets.ts";
+import { BOUNDS_MS } from "../index-db/buckets.ts";
 
 /** A present problem of the relay as `GET /v1/problems` lists it, e.g. a host at which callbacks fail. */
 export type PresentProblem = Awaited<ReturnType<typeof presentProblems>>["data"][number];
 /** Counts and latencies of the tasks created in each hour or day. */
 export type Series = Awaited<ReturnType<typeof series>>;
-type Step = Series["steps"][number];
+export type Step = Series["steps"][number];
 
 /** Filters of a list that match every task. */
 export const ANY_TASK = {
   status: null,
+  category: null,
   callback: null,
   model: null,
   provider: null,
@@ -23,53 +23,6 @@ export const ANY_TASK = {
   since: null,
   until: null,
 } as const;
-
-/** Sums and latencies over all hours or days of a time range. */
-export interface Totals {
-  readonly tasks: number;
-  readonly delivered: number;
-  readonly failed: number;
-  /** Share of the ended callbacks that were delivered; null when none has ended. */
-  readonly successRate: number | null;
-  readonly attemptsEach: number | null;
-  /** Number of failed attempts for each outcome, the most frequent outcome first. */
-  readonly failedAttempts: readonly (readonly [outcome: string, attempts: number])[];
-  /** Time from the accepted result to the start of the first attempt, in milliseconds. */
-  readonly firstAttempt: {
-    readonly p50: number;
-    readonly p95: number;
-    readonly p99: number;
-  } | null;
-}
-
-/** Adds up the counts of all hours or days of a time range. */
-export function totalsOf(steps: readonly Step[]): Totals {
-  const sum = (of: (step: Step) => number) => steps.reduce((total, step) => total + of(step), 0);
-  const delivered = sum(({ callbacks }) => callbacks.delivered);
-  const failed = sum(({ callbacks }) => callbacks.failed);
-  const attempts = sum(({ callbacks }) => callbacks.attempts);
-  const ended = sum(({ callbacks }) => callbacks.delivered + callbacks.failed + callbacks.sending);
-  const histogram = addUp(steps.map(({ latency }) => latency.first_attempt));
-  const [p50, p95, p99] = [0.5, 0.95, 0.99].map((q) => quantile(histogram, q));
-  return {
-    tasks: sum(({ tasks }) => tasks.total),
-    delivered,
-    failed,
-    successRate: ratio(delivered, delivered + failed),
-    attemptsEach: ended === 0 ? null : attempts / ended,
-    failedAttempts: failedAttempts(steps),
-    firstAttempt: p50 == null || p95 == null || p99 == null ? null : { p50, p95, p99 },
-  };
-}
-
-function failedAttempts(steps: readonly Step[]): Totals["failedAttempts"] {
-  const all = steps.flatMap(({ callbacks }) => Object.entries(callbacks.outcomes));
-  const groups = Map.groupBy(all, ([outcome]) => outcome);
-  groups.delete("delivered");
-  return [...groups]
-    .map(([outcome, group]) => [outcome, group.reduce((sum, [, each]) => sum + each, 0)] as const)
-    .toSorted(([, a], [, b]) => b - a);
-}
 
 /** Upper bounds of the rows of the heatmap, in milliseconds; one more row shows the tasks that took longer. */
 export const HEAT_BOUNDS_MS = [10, 50, 250, 1_000, 5_000, 30_000, 180_000] as const;
@@ -112,12 +65,6 @@ const HEAT_ROWS = [...HEAT_BOUNDS_MS, Infinity].map((bound, row) => {
     return upper > above && upper <= bound;
   };
 });
-
-function addUp(histograms: readonly (readonly number[])[]): readonly number[] {
-  return BOUNDS_MS.concat(Infinity).map((_, bucket) =>
-    histograms.reduce((sum, histogram) => sum + (histogram[bucket] ?? 0), 0),
-  );
-}
 
 /** A link to a page that helps to end a problem of the relay. */
 export interface Remedy {

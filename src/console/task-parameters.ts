@@ -17,6 +17,7 @@ const JOB_RANGE_MS = 28 * DAY_MS;
 export const FILTER_NAMES = [
   "callback",
   "status",
+  "category",
   "host",
   "model",
   "provider",

@@ -2,28 +2,34 @@ import { earliest, readEach, shareOf } from "./each-shard.ts";
 import type { Shards } from "./shards.ts";
 import type { Count, Window } from "./statistics.ts";
 
-/** Numbers of the tasks of an account by status and callback status, and of their attempts. */
+interface AccountCount extends Omit<Count, "model" | "host"> {
+  /** Category of the failure; empty when the tasks have not failed, and when it is not known. */
+  readonly category: string;
+}
+
+/**
+ * Numbers of the tasks of an account by status, category of the failure and callback status, and of their
+ * attempts.
+ */
 export interface AccountCounts {
-  readonly counts: readonly Omit<Count, "model" | "host">[];
+  readonly counts: readonly AccountCount[];
   /** True when not all tasks of the window of time were counted, only the newest. */
   readonly isCapped: boolean;
   /** Creation time of the oldest counted task, in Unix milliseconds; null when there is none. */
   readonly oldestAt: number | null;
 }
 
-type Row = AccountCounts["counts"][number] & { readonly oldestAt: number } & Record<
-    string,
-    unknown
-  >;
+type Row = AccountCount & { readonly oldestAt: number } & Record<string, unknown>;
 
 const COUNTS = `
-  SELECT status, callback, count(*) AS tasks, sum(attempts) AS attempts, min(created_at) AS oldestAt
+  SELECT status, category, callback, count(*) AS tasks, sum(attempts) AS attempts, min(created_at) AS oldestAt
   FROM (
-    SELECT status, coalesce(callback, '') AS callback, attempts, created_at
+    SELECT status, coalesce(category, '') AS category, coalesce(callback, '') AS callback,
+      attempts, created_at
     FROM tasks INDEXED BY tasks_of_account
     WHERE account = ?1 AND created_at >= ?2 AND created_at < ?3
     ORDER BY created_at DESC, id DESC LIMIT ?4
-  ) GROUP BY 1, 2`;
+  ) GROUP BY 1, 2, 3`;
 
 /**
  * Counts the tasks of an account that were created in a window of time.

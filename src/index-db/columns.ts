@@ -1,6 +1,7 @@
 import * as z from "zod/mini";
 import { FOUND_BY } from "../core/record/finding.ts";
 import { OUTCOMES } from "../core/record/outcome.ts";
+import { FAILURE_CATEGORIES } from "../core/record/upstream.ts";
 import type { IndexRow } from "../core/views/index-row.ts";
 
 const Int = z.int();
@@ -19,6 +20,7 @@ export const RowSchema = z.object({
   provider: z.nullable(Text),
   job: z._default(z.nullable(Text), null),
   status: z.enum(["pending", "processing", "completed", "failed"]),
+  category: z._default(z.nullable(z.enum(FAILURE_CATEGORIES)), null),
   callback: z.nullable(z.enum(["waiting", "sending", "delivered", "failed"])),
   attempts: Int,
   outcomes: z._default(z.partialRecord(z.enum(OUTCOMES), Int), {}),

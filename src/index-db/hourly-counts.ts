@@ -1,117 +1,119 @@
-import { type Outcome, OUTCOMES } from "../core/record/outcome.ts";
+import type { Outcome } from "../core/record/outcome.ts";
+import type { FailureCategory } from "../core/record/upstream.ts";
 import { HOUR_MS } from "../core/time.ts";
 import type { Measure } from "./buckets.ts";
-import { latest, readEach, shareOf } from "./each-shard.ts";
+import { latest, readEach } from "./each-shard.ts";
 import type { Shards } from "./shards.ts";
 import type { Count, Window } from "./statistics.ts";
+import { hoursSummed } from "./summaries.ts";
 
 /** Numbers of the attempts that have ended with each outcome. */
 type EndedAttempts = Readonly<Record<`attempts_${Outcome}`, number>>;
 
-/** Number of the tasks created in one hour that have the same model, host, status and callback status. */
-export interface HourCount extends Count, EndedAttempts {
-  /** Beginning of the hour, in Unix milliseconds. */
+interface OfStep {
+  /** Beginning of the hour, or of the day where whole days are counted, in Unix milliseconds. */
   readonly hour: number;
 }
 
-/** Number of the tasks created in one hour whose latency falls into the same bucket of a histogram. */
-export interface HourLatency {
-  /** Beginning of the hour, in Unix milliseconds. */
-  readonly hour: number;
+/** Number of the tasks created in one hour or day that have the same status and callback status. */
+export interface StepCount extends OfStep, EndedAttempts, Omit<Count, "model" | "host"> {}
+
+/** Number of the tasks created in one hour whose callbacks go to the same host and have the same status. */
+export interface HostCount extends OfStep, Omit<Count, "model" | "status"> {}
+
+/** Number of the tasks created in one hour or day whose latency falls into the same bucket of a histogram. */
+interface StepLatency extends OfStep {
   readonly measure: Measure;
   readonly bucket: number;
   readonly tasks: number;
 }
 
+/** Number of the failed tasks created in one hour or day whose failures have the same category. */
+export interface StepFailure extends OfStep {
+  readonly category: FailureCategory;
+  readonly tasks: number;
+}
+
 /**
- * Counts of the tasks created in a window of time, as the cron trigger has stored them. Each database of the
- * index stores counts of its own, so the same key (e.g. hour, model, host and status) may occur more than
+ * Counts of the tasks created in each hour or day of a window of time, as the cron trigger has stored them. Each
+ * database of the index stores counts of its own, so the same key (e.g. hour and status) may occur more than
  * once.
  */
-export interface HourlyCounts extends Window {
-  readonly counts: readonly HourCount[];
-  readonly latencies: readonly HourLatency[];
+export interface StepCounts extends Window {
+  readonly counts: readonly StepCount[];
+  readonly latencies: readonly StepLatency[];
+  readonly failures: readonly StepFailure[];
 }
 
-/**
- * Largest number of counts that are read for a window of time, so that many hosts and models cannot make it
- * costly.
- */
-const MAX_COUNTS = 12_000;
+/** Counts of the tasks created in each hour of a window of time, also by host. */
+export interface HourlyCounts extends StepCounts {
+  readonly hosts: readonly HostCount[];
+}
 
-const OUTCOME_COLUMNS = OUTCOMES.map((outcome) => `attempts_${outcome}` as const);
+interface Summary {
+  readonly hour: number;
+  /** JSON list of the counts by status, as the other lists without the hour. */
+  readonly counts: string;
+  readonly latencies: string;
+  readonly failures: string;
+  readonly hosts: string;
+}
 
-const COUNTS = `
-  SELECT hour, model, host, status, callback, tasks, attempts, ${OUTCOME_COLUMNS.join(", ")}
-  FROM rollups WHERE hour >= ?1 AND hour < ?2 ORDER BY hour DESC LIMIT ?3`;
-const LATENCIES = `
-  SELECT hour, measure, bucket, tasks FROM latencies WHERE hour >= ?1 AND hour < ?2`;
+/** Reads the counts of a window of time hour by hour. */
+export function hourlyCounts(shards: Shards, window: Window): Promise<HourlyCounts> {
+  return readSummaries(shards, window, HOUR_MS, "hosts");
+}
 
-/**
- * Reads the counts of a window of time hour by hour, each once and without grouping them, because D1 bills a
- * row that is sorted into a group twice. When there are more than 12,000 counts, the window begins later.
- */
-export async function hourlyCounts(shards: Shards, window: Window): Promise<HourlyCounts> {
-  const limit = shareOf(MAX_COUNTS, shards);
-  const values = [window.since, window.until];
-  const parts = await readCounts(shards, [
-    [COUNTS, [...values, limit]],
-    [LATENCIES, values],
-  ]);
-  const cut = parts.flatMap(({ counts }) => {
-    const oldest = counts.length < limit ? undefined : counts.at(-1);
-    return oldest === undefined ? [] : [oldest.hour + HOUR_MS];
+/** Reads the counts of a window of time summed over steps of `stepMs` (an hour or a day), without those by host. */
+export function stepCounts(shards: Shards, window: Window, stepMs: number): Promise<StepCounts> {
+  return readSummaries(shards, window, stepMs, "'[]' AS hosts");
+}
+
+/** Reads the summaries of a window of time. A single row has all counts of a step, because D1 bills each row read. */
+async function readSummaries(
+  shards: Shards,
+  { since, until }: Window,
+  stepMs: number,
+  hosts: string,
+): Promise<HourlyCounts> {
+  const sql = `SELECT at AS hour, counts, latencies, failures, ${hosts} FROM (${summariesOf(stepMs)})`;
+  const parts = await readEach(shards, async (database) => {
+    const statement = database.prepare(sql).bind(since, until);
+    return (await statement.all<Summary & Record<string, unknown>>()).results;
   });
-  const since = Math.max(window.since, ...cut);
+  const rows = parts.flat();
   return {
     since,
-    until: window.until,
-    counts: parts.flatMap(({ counts }) => counts).filter(({ hour }) => hour >= since),
-    latencies: parts.flatMap(({ latencies }) => latencies).filter(({ hour }) => hour >= since),
+    until,
+    counts: rows.flatMap(({ hour, counts }) => entriesIn<StepCount>(hour, counts)),
+    latencies: rows.flatMap(({ hour, latencies }) => entriesIn<StepLatency>(hour, latencies)),
+    failures: rows.flatMap(({ hour, failures }) => entriesIn<StepFailure>(hour, failures)),
+    hosts: rows.flatMap((row) => entriesIn<HostCount>(row.hour, row.hosts)),
   };
+}
+
+function entriesIn<T>(hour: number, list: string): readonly (Omit<T, "hour"> & OfStep)[] {
+  const entries: readonly Omit<T, "hour">[] = JSON.parse(list);
+  return entries.map((entry) => ({ ...entry, hour }));
 }
 
 /**
- * Reads the counts of a window of time summed over steps of `stepMs` (hours or days), over all models and
- * hosts; `hour` is the beginning of the step.
+ * Builds the query for the summaries from the time `?1` to `?2`. Of an hour whose summary lacks its latest
+ * counts, the summary is computed; the day that such an hour belongs to is read hour by hour.
  */
-export async function stepCounts(
-  shards: Shards,
-  window: Window,
-  stepMs: number,
-): Promise<HourlyCounts> {
-  const step = `hour - hour % ${stepMs}`;
-  const within = "WHERE hour >= ?1 AND hour < ?2";
-  const values = [window.since, window.until];
-  const parts = await readCounts(shards, [
-    [
-      `SELECT ${step} AS hour, '' AS model, '' AS host, status, callback,
-         ${["tasks", "attempts", ...OUTCOME_COLUMNS].map((sum) => `sum(${sum}) AS ${sum}`).join(", ")}
-       FROM rollups ${within} GROUP BY 1, 4, 5`,
-      values,
-    ],
-    [
-      `SELECT ${step} AS hour, measure, bucket, sum(tasks) AS tasks
-       FROM latencies ${within} GROUP BY 1, 2, 3`,
-      values,
-    ],
-  ]);
-  return {
-    ...window,
-    counts: parts.flatMap(({ counts }) => counts),
-    latencies: parts.flatMap(({ latencies }) => latencies),
-  };
-}
-
-type Statement = readonly [sql: string, values: readonly number[]];
-
-function readCounts(shards: Shards, statements: readonly Statement[]) {
-  return readEach(shards, async (database) => {
-    const [counts, latencies] = await database.batch<HourCount & HourLatency>(
-      statements.map(([sql, values]) => database.prepare(sql).bind(...values)),
-    );
-    return { counts: counts?.results ?? [], latencies: latencies?.results ?? [] };
-  });
+function summariesOf(stepMs: number): string {
+  const staleHours = "SELECT hour AS value FROM stale_hours WHERE hour >= ?1 AND hour < ?2";
+  const staleSteps = `SELECT DISTINCT value - value % ${stepMs} AS at FROM (${staleHours})`;
+  return `
+    SELECT * FROM summaries
+    WHERE step_ms = ${stepMs} AND at >= ?1 AND at < ?2 AND at NOT IN (${staleSteps})
+    UNION ALL
+    SELECT hours.* FROM (${staleSteps}) AS steps
+    CROSS JOIN summaries AS hours ON hours.step_ms = ${HOUR_MS}
+      AND hours.at >= steps.at AND hours.at < steps.at + ${stepMs}
+    WHERE NOT EXISTS (SELECT 1 FROM stale_hours WHERE hour = hours.at)
+    UNION ALL
+    ${hoursSummed(`(${staleHours})`)}`;
 }
 
 /**

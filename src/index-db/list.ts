@@ -8,6 +8,8 @@ import { nearest, onSchema } from "./database.ts";
  */
 export interface Filters {
   readonly status: string | null;
+  /** Category of the failure of failed tasks, or `unknown`. */
+  readonly category: string | null;
   readonly callback: string | null;
   readonly model: string | null;
   readonly provider: string | null;
@@ -41,6 +43,7 @@ const LISTED = [
   "provider",
   "job",
   "status",
+  "category",
   "callback",
   "attempts",
   "lastOutcome",
@@ -73,9 +76,10 @@ const MAX_SCANNED = 10_000;
 
 const COLUMNS = [...LISTED.map(columnOf), "expires_at"].join(", ");
 const SHOWN = LISTED.map((field) => `${columnOf(field)} AS ${field}`).join(", ");
-/** Filters that compare a column with a value, and their columns. */
+/** Filters that compare a column, or an expression, with a value. */
 const EQUALS = [
   ["status", "status"],
+  ["category", "coalesce(category, iif(status = 'failed', 'unknown', NULL))"],
   ["callback", "callback"],
   ["model", "model"],
   ["provider", "provider"],

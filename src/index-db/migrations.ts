@@ -17,6 +17,25 @@ const MARK_RECENT_HOURS = `
   WITH RECURSIVE past (hours) AS (SELECT 0 UNION ALL SELECT hours + 1 FROM past WHERE hours < 96)
   SELECT (unixepoch() / 3600 - hours) * ${HOUR_MS}, '' FROM past WHERE EXISTS (SELECT 1 FROM tasks)`;
 
+const STALE_TRIGGERS = ["rollups", "latencies", "failures"].flatMap((table) =>
+  ["INSERT", "UPDATE", "DELETE"].map((change) => {
+    const hour = change === "DELETE" ? "OLD.hour" : "NEW.hour";
+    return `CREATE TRIGGER IF NOT EXISTS ${table}_stale_on_${change} AFTER ${change} ON ${table}
+      WHEN NOT EXISTS (SELECT 1 FROM stale_hours WHERE hour = ${hour})
+      BEGIN INSERT INTO stale_hours (hour) VALUES (${hour}); END`;
+  }),
+);
+/** Statement that lists all hours that an earlier release has counted. */
+const LIST_COUNTED_HOURS = `
+  INSERT OR IGNORE INTO stale_hours (hour)
+  WITH RECURSIVE counted (hour) AS (
+    SELECT max(hour) FROM rollups
+    UNION ALL
+    SELECT (SELECT max(hour) FROM rollups WHERE rollups.hour < counted.hour) FROM counted
+    WHERE counted.hour IS NOT NULL
+  )
+  SELECT hour FROM counted WHERE hour IS NOT NULL`;
+
 /**
  * Migrations of the database schema of the index, oldest first; a released one is never changed. Two
  * isolates may apply a migration at the same time (database.ts). Triggers mark the
@@ -29,6 +48,10 @@ const MARK_RECENT_HOURS = `
  * `outcomes` of a row of `tasks` has the numbers of the ended attempts of its callback, by outcome, as JSON,
  * e.g. `{"delivered":1,"timeout":2}`. `attempts_delivered`, `attempts_timeout` … of a row of `rollups` are the
  * sums of these numbers; `attempts` also counts attempts that are still running.
+ *
+ * A row of `summaries` sums up the counts of one hour or day as JSON (summaries.ts), so that few rows show a
+ * long time. Triggers list the hours whose counts have changed since, in `stale_hours`; so counts that an
+ * older release writes list their hours too.
  */
 export const MIGRATIONS: readonly (readonly string[])[] = [
   [
@@ -148,4 +171,25 @@ export const MIGRATIONS: readonly (readonly string[])[] = [
     ),
   ],
   ["ALTER TABLE tasks ADD COLUMN job TEXT"],
+  ["ALTER TABLE tasks ADD COLUMN category TEXT"],
+  [
+    `CREATE TABLE IF NOT EXISTS failures (
+      hour INTEGER NOT NULL,
+      category TEXT NOT NULL,
+      tasks INTEGER NOT NULL,
+      PRIMARY KEY (hour, category)
+    ) STRICT, WITHOUT ROWID`,
+    `CREATE TABLE IF NOT EXISTS summaries (
+      step_ms INTEGER NOT NULL,
+      at INTEGER NOT NULL,
+      counts TEXT NOT NULL,
+      hosts TEXT NOT NULL,
+      latencies TEXT NOT NULL,
+      failures TEXT NOT NULL,
+      PRIMARY KEY (step_ms, at)
+    ) STRICT, WITHOUT ROWID`,
+    "CREATE TABLE IF NOT EXISTS stale_hours (hour INTEGER NOT NULL PRIMARY KEY) STRICT",
+    ...STALE_TRIGGERS,
+    LIST_COUNTED_HOURS,
+  ],
 ];

@@ -3,8 +3,10 @@ import { HOUR_MS, DAY_MS, MINUTE_MS } from "../core/time.ts";
 import type { TimeBudget } from "../time-budget.ts";
 import { bucketOf, FOUND_LATE, MEASURES } from "./buckets.ts";
 import { ready } from "./database.ts";
+import { removalOfSummaries, summaryWrites, writeStaleSummaries } from "./summaries.ts";
 import { ADVANCE, advances } from "./totals.ts";
 import {
+  countFailures,
   countFoundLate,
   countLatencies,
   countTasks,
@@ -21,6 +23,15 @@ import {
  */
 const RANGE_MS = 6 * HOUR_MS;
 const KEEP_MS = 400 * DAY_MS;
+/** Tables with rows for each hour that are kept that long. */
+const HOURLY_TABLES = [
+  "rollups",
+  "latencies",
+  "found_late",
+  "failures",
+  "counters",
+  "stale_hours",
+] as const;
 /**
  * Length in milliseconds of the time at the beginning of each hour in which a run of the cron trigger counts
  * the tasks of all hours whose rows have changed. Any other run counts only hours that lie in the present
@@ -47,20 +58,21 @@ const RELEASE = `${UNMARK} AND run = ?2`;
 const TIMES = [...MEASURES, FOUND_LATE];
 /**
  * Query that counts the tasks created in given hours, in groups of the same model, host, status, callback
- * status, provider, source of the result (hook, poll or report), and latency buckets. D1 counts each row
- * twice: as read from the table, and as sorted into its group.
+ * status, provider, source of the result (hook, poll or report), category of the failure, and latency
+ * buckets. D1 counts each row twice: as read from the table, and as sorted into its group.
  */
 const GROUPS = `
   SELECT hours.value AS hour, model, coalesce(host, '') AS host, status,
     coalesce(callback, '') AS callback,
     coalesce(provider, '') AS provider, coalesce(found_by, '') AS foundBy,
+    coalesce(category, '') AS category,
     ${TIMES.map(([measure, value]) => `${bucketOf(value)} AS ${measure}_bucket`).join(", ")},
     count(*) AS tasks, sum(attempts) AS attempts, sum(refunded) AS refunds,
     ${OUTCOMES.map((outcome) => `total(outcomes ->> '${outcome}') AS attempts_${outcome}`).join(", ")},
     ${TIMES.map(([measure, value]) => `sum(${value}) AS ${measure}_ms`).join(", ")}
   FROM json_each(?1) AS hours
   CROSS JOIN tasks ON created_at >= hours.value AND created_at < hours.value + ${HOUR_MS}
-  GROUP BY 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11`;
+  GROUP BY 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12`;
 
 const ROLLUPS = countTable("rollups", ["hour", "model", "host", "status", "callback"], TASK_SUMS);
 const LATENCIES = countTable("latencies", ["hour", "measure", "bucket"], ["tasks", "total_ms"]);
@@ -69,6 +81,7 @@ const FOUND = countTable(
   ["hour", "provider", "found_by", "bucket"],
   ["tasks", "total_ms"],
 );
+const FAILURES = countTable("failures", ["hour", "category"], ["tasks"]);
 
 /**
  * Counts again the tasks of the hours that are marked in `dirty_hours`, because rows of tasks created in them
@@ -88,9 +101,10 @@ export async function rollUp(
   const database = await ready(db);
   await database.batch([
     database.prepare("DELETE FROM dirty_hours WHERE hour <= ?").bind(now - retentionMs),
-    ...["rollups", "latencies", "found_late", "counters"].map((table) =>
+    ...HOURLY_TABLES.map((table) =>
       database.prepare(`DELETE FROM ${table} WHERE hour < ?`).bind(now - KEEP_MS),
     ),
+    removalOfSummaries(database, now - KEEP_MS),
   ]);
   const isFull = now % HOUR_MS < FULL_WITHIN_MS;
   const hours = await dirtyHours(database, isFull ? 0 : now - (now % RANGE_MS));
@@ -101,6 +115,7 @@ export async function rollUp(
     counted += batch.length;
     size = rowsRead > FEW_ROWS ? 1 : Math.min(size * 2, MAX_HOURS_AT_ONCE);
   }
+  await writeStaleSummaries(database, budget);
   return counted;
 }
 
@@ -120,7 +135,7 @@ async function dirtyHours(database: D1Database, since: number): Promise<readonly
  * hours in it are replaced by entries with an id of this run; the transaction that writes the counts deletes
  * those. So after a crash the hours are still in the list, and a row that arrives during the count puts its
  * hour in the list again. If another run has put its own id there in the meantime, this run writes nothing.
- * The same transaction raises the totals (totals.ts).
+ * The same transaction raises the totals (totals.ts) and sums up the counts (summaries.ts).
  * @returns the number of rows read.
  */
 async function recount(
@@ -129,10 +144,12 @@ async function recount(
   now: number,
 ): Promise<number> {
   const claim = [JSON.stringify(hours), crypto.randomUUID()] as const;
-  const [, , groups, rollups, latencies, late] = await database.batch<Group & StoredCount>([
+  const [, , groups, rollups, latencies, late, failures] = await database.batch<
+    Group & StoredCount
+  >([
     database.prepare(UNMARK).bind(claim[0]),
     database.prepare(CLAIM).bind(...claim),
-    ...[GROUPS, ROLLUPS.select, LATENCIES.select, FOUND.select].map((sql) =>
+    ...[GROUPS, ROLLUPS.select, LATENCIES.select, FOUND.select, FAILURES.select].map((sql) =>
       database.prepare(sql).bind(claim[0]),
     ),
   ]);
@@ -144,6 +161,8 @@ async function recount(
     ...writes(database, ROLLUPS, storedIn(ROLLUPS, rollups), counted, claim[1]),
     ...writes(database, LATENCIES, storedIn(LATENCIES, latencies), countLatencies(found), claim[1]),
     ...writes(database, FOUND, storedIn(FOUND, late), countFoundLate(found), claim[1]),
+    ...writes(database, FAILURES, storedIn(FAILURES, failures), countFailures(found), claim[1]),
+    ...summaryWrites(database, claim[0]),
     database.prepare(RELEASE).bind(...claim),
   ]);
   return groups?.meta.rows_read ?? 0;

@@ -6,7 +6,7 @@ type Counted = Measure | (typeof FOUND_LATE)[0];
 /**
  * Number of the tasks created in one hour that belong to the same group, with the sums of their attempts and
  * latencies. The tasks of a group have the same model, host, status, callback status, provider, source of the
- * result (hook, poll or report), and latency buckets.
+ * result (hook, poll or report), category of the failure, and latency buckets.
  */
 export type Group = {
   readonly hour: number;
@@ -23,6 +23,8 @@ export type Group = {
    * is not known.
    */
   readonly foundBy: string;
+  /** Category of the failure; empty when the tasks have not failed, and when it is not known. */
+  readonly category: string;
   readonly tasks: number;
   readonly attempts: number;
   readonly refunds: number;
@@ -49,7 +51,7 @@ export type Group = {
  * Row of a table with counts for each hour: its key, which begins with the hour, and its sums. In the table
  * `rollups` the sums are the numbers of tasks, of their attempts, of their refunds and of their attempts with
  * each outcome (`TASK_SUMS`). In the tables `latencies` and `found_late` they are the number of tasks and the
- * sum of their latencies.
+ * sum of their latencies, in `failures` the number of tasks.
  */
 export interface CountRow {
   readonly key: readonly (string | number)[];
@@ -109,6 +111,14 @@ export function countFoundLate(groups: readonly Group[]): readonly CountRow[] {
       if (bucket === null) return [];
       return [{ key: [hour, provider, foundBy, bucket], sums: [tasks, group.found_late_ms ?? 0] }];
     }),
+  );
+}
+
+/** Adds up the failed tasks by hour and category of the failure, where it is known, for the table `failures`. */
+export function countFailures(groups: readonly Group[]): readonly CountRow[] {
+  const known = groups.filter(({ category }) => category !== "");
+  return summed(
+    known.map(({ hour, category, tasks }) => ({ key: [hour, category], sums: [tasks] })),
   );
 }
 

@@ -38,6 +38,7 @@ const OPEN: IndexRow = {
   provider: null,
   job: null,
   status: "pending",
+  category: null,
   callback: "waiting",
   attempts: 0,
   outcomes: {},
@@ -77,6 +78,7 @@ const DELIVERED: IndexRow = {
 const UNSETTLED = { settledAt: null, settledMs: null, expiresAt: null } as const;
 const UNCALLED = { callback: null, host: null } as const;
 const UNTRIED = { attempts: 0, outcomes: {}, lastOutcome: null, lastStatusCode: null } as const;
+const HELD = { ...UNSETTLED, ...UNTRIED, callback: "sending", firstAttemptMs: null } as const;
 
 const IN_FLIGHT = { kind: "in_flight", number: 1, dueAt: NOW, startedAt: NOW + 40 } as const;
 const refused = anAttempt({ outcome: "rejected", statusCode: 503 });
@@ -184,22 +186,23 @@ describe("the row of a finished task", () => {
       },
     ],
     [
-      "that failed upstream has no completion time",
-      aFinishedTask({ status: "failed", body: failedBody("content_policy", "Refused.") }),
-      { ...DELIVERED, status: "failed", completedAt: null },
+      "that failed upstream has the category of the failure and no completion time",
+      aFinishedTask({
+        status: "failed",
+        body: failedBody("content_policy", "Refused."),
+        failure: { category: "moderation", retryable: false },
+      }),
+      { ...DELIVERED, status: "failed", category: "moderation", completedAt: null },
     ],
     [
       "whose refund is pending has the next try of the refund in the column dueAt",
       aRefundingTask({ credits: credits(refunding(NOW + 7_000, 1)) }),
       {
         ...DELIVERED,
-        ...UNSETTLED,
-        ...UNTRIED,
+        ...HELD,
         account: ACCOUNT.id,
         status: "failed",
         completedAt: null,
-        callback: "sending",
-        firstAttemptMs: null,
         dueAt: NOW + 7_000,
       },
     ],
@@ -221,14 +224,7 @@ describe("the row of a finished task", () => {
     [
       "whose callback still waits although no refund is pending has the present time in the column dueAt",
       aFinishedTask({ callback: aHeldCallback() }),
-      {
-        ...DELIVERED,
-        ...UNSETTLED,
-        ...UNTRIED,
-        callback: "sending",
-        firstAttemptMs: null,
-        dueAt: NOW,
-      },
+      { ...DELIVERED, ...HELD, dueAt: NOW },
     ],
     [
       "that an earlier release ended without storing when has no durations since the end of the task",

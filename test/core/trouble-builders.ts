@@ -1,4 +1,4 @@
-import type { HourCount } from "../../src/index-db/hourly-counts.ts";
+import type { HostCount } from "../../src/index-db/hourly-counts.ts";
 import type { OpenCount } from "../../src/index-db/open-count.ts";
 import type { TroubledTask } from "../../src/index-db/troubled-tasks.ts";
 import type { IndexFacts } from "../../src/api/search/troubles/trouble.ts";
@@ -45,36 +45,23 @@ export function aFailure(age: number, fields: Partial<TroubledTask> = {}): Troub
 export const aRepeat = (age: number, fields: Partial<TroubledTask> = {}) =>
   aFailure(age, { callback: "sending", attempts: 1, settledAt: null, dueAt: NOW, ...fields });
 
-const NO_OUTCOMES = {
-  attempts_delivered: 0,
-  attempts_rejected: 0,
-  attempts_redirected: 0,
-  attempts_timeout: 0,
-  attempts_unreachable: 0,
-  attempts_blocked: 0,
-  attempts_interrupted: 0,
-};
-
 export const aCount = (
   hoursAgo: number,
   callback: string,
   tasks: number,
   host = HOST,
-): HourCount => ({
+): HostCount => ({
   hour: THIS_HOUR - hoursAgo * HOUR,
-  model: "m",
   host,
-  status: "completed",
   callback,
   tasks,
   attempts: tasks * (callback === "failed" ? 3 : 1),
-  ...NO_OUTCOMES,
 });
 
 interface Known {
   readonly failed?: readonly TroubledTask[];
   readonly next?: readonly TroubledTask[];
-  readonly counts?: readonly HourCount[];
+  readonly counts?: readonly HostCount[];
   readonly open?: Partial<OpenCount>;
   readonly lags?: readonly (readonly [hoursAgo: number, bucket: number])[];
   readonly isCapped?: boolean;
@@ -90,7 +77,7 @@ export function indexOf(known: Known): IndexFacts {
   }));
   const window = { since: THIS_HOUR - 24 * HOUR, until: THIS_HOUR + HOUR };
   return {
-    counts: { ...window, counts, latencies, countedAt: NOW },
+    counts: { ...window, hosts: counts, counts: [], latencies, failures: [], countedAt: NOW },
     failed: { tasks: failed, isCapped },
     next: { tasks: next, isCapped },
     open: { ...OPEN, ...open },

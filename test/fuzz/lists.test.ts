@@ -22,6 +22,7 @@ const NONE: Filters = {
   outcome: null,
   statusCode: null,
   job: null,
+  category: null,
   since: null,
   until: null,
 };

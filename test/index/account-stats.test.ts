@@ -17,7 +17,7 @@ it("GET /v1/accounts/{account}/stats counts the tasks of the account of the last
   await insert(
     aRow({ account }),
     aRow({ account, createdAt: START - 60_000, callback: "failed", attempts: 3 }),
-    aRow({ account, status: "failed", callback: null, attempts: 0 }),
+    aRow({ account, status: "failed", category: "timeout", callback: null, attempts: 0 }),
     aRow({ account, createdAt: START - 8 * DAY }),
     aRow({ account: "other" }),
   );
@@ -26,7 +26,14 @@ it("GET /v1/accounts/{account}/stats counts the tasks of the account of the last
     until: START_S + 1,
     oldest_at: START_S - 60,
     is_capped: false,
-    tasks: { total: 3, pending: 0, processing: 0, completed: 2, failed: 1 },
+    tasks: {
+      total: 3,
+      pending: 0,
+      processing: 0,
+      completed: 2,
+      failed: 1,
+      failures: { timeout: 1 },
+    },
     callbacks: { waiting: 0, sending: 0, delivered: 1, failed: 1, attempts: 4, success_rate: 0.5 },
   };
   const path = `/v1/accounts/${account}/stats`;

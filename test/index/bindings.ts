@@ -35,10 +35,14 @@ export async function restartWith(id: string, bindings: object): Promise<void> {
 
 const WithMeta = z.object({ meta: z.object({ rows_read: z.int(), rows_written: z.int() }) });
 
-/** Returns a database that counts the rows that its statements read and write, as D1 bills them. */
-export function metered(real: D1Database) {
+/**
+ * Returns a database that counts the rows that its statements read and write, as D1 bills them.
+ * @param isCounted tells of each statement whether its rows are counted.
+ */
+export function metered(real: D1Database, isCounted: (sql: string) => boolean = () => true) {
   const rows = { read: 0, written: 0 };
-  const see = (answer: unknown) => {
+  const see = (answer: unknown, sql: string) => {
+    if (!isCounted(sql)) return;
     const { data } = WithMeta.safeParse(answer);
     rows.read += data?.meta.rows_read ?? 0;
     rows.written += data?.meta.rows_written ?? 0;
@@ -48,19 +52,24 @@ export function metered(real: D1Database) {
 
 /**
  * Returns a database each of whose answers waits for the gate, which gets the SQL.
- * @param see function that is called with the answer to each statement.
+ * @param see function that is called with the answer to each statement and its SQL.
  */
 export function gated(
   real: D1Database,
   gate: (sql: string) => Promise<unknown>,
-  see: (answer: unknown) => void = () => undefined,
+  see: (answer: unknown, sql: string) => void = () => undefined,
 ): D1Database {
   const originals = new WeakMap<object, { sql: string; statement: D1PreparedStatement }>();
   const wrap = (sql: string, statement: D1PreparedStatement): D1PreparedStatement => {
     const wrapped = new Proxy(statement, {
       get: (target, name) => {
         if (name === "bind") return (...values: unknown[]) => wrap(sql, target.bind(...values));
-        return behind(() => gate(sql), target, name, see);
+        return behind(
+          () => gate(sql),
+          target,
+          name,
+          (answer) => see(answer, sql),
+        );
       },
     });
     originals.set(wrapped, { sql, statement });
@@ -70,12 +79,18 @@ export function gated(
     get: (target, name) => {
       if (name === "withSession") return () => proxy;
       if (name === "prepare") return (sql: string) => wrap(sql, target.prepare(sql));
-      if (name !== "batch") return behind(() => gate(""), target, name, see);
+      if (name !== "batch")
+        return behind(
+          () => gate(""),
+          target,
+          name,
+          (answer) => see(answer, ""),
+        );
       return async (statements: readonly D1PreparedStatement[]) => {
         const known = statements.flatMap((each) => originals.get(each) ?? []);
         await gate(known.map(({ sql }) => sql).join(";"));
         const answers = await target.batch(known.map(({ statement }) => statement));
-        for (const answer of answers) see(answer);
+        for (const [index, answer] of answers.entries()) see(answer, known[index]?.sql ?? "");
         return answers;
       };
     },
@@ -108,3 +123,13 @@ export function aQueue(gate: () => Promise<unknown> = async () => undefined) {
   };
   return { sent, queue: { send } };
 }
+
+/** Handler of a proxy that hides a database from what an isolate remembers of it, and passes on every call. */
+export const BOUND: ProxyHandler<D1Database> = {
+  get: (target, name) => {
+    const method: unknown = Reflect.get(target, name);
+    return typeof method === "function"
+      ? (...args: readonly unknown[]): unknown => Reflect.apply(method, target, args)
+      : method;
+  },
+};

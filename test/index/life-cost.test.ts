@@ -153,10 +153,13 @@ function after(ms: number, body: () => object): Site {
   };
 }
 
-/** Counts the hour again in which the task was created, and returns the rows that this reads. */
+/**
+ * Counts the hour again in which the task was created, and returns the rows that this reads, without those of
+ * the summaries, whose number does not depend on the number of tasks.
+ */
 async function countHour(other: IndexRow): Promise<number> {
   await insert(other);
-  const { rows, INDEX_DB } = metered(db);
+  const { rows, INDEX_DB } = metered(db, (sql) => !/summaries|stale_hours/.test(sql));
   await rollUp(INDEX_DB, 7 * DAY, Date.now(), new TimeBudget(DAY));
   return rows.read;
 }
@@ -165,6 +168,12 @@ async function countHour(other: IndexRow): Promise<number> {
 function raising(totals: number): number {
   return 3 * totals - 1;
 }
+
+/**
+ * Number of rows that are read to list the hour as one whose counts have changed, once for all tasks that a run
+ * of the cron trigger counts.
+ */
+const LISTING = 9;
 
 async function count({ hasIndex, live, receiver, totals = 3, endAt = END }: Life): Promise<Meters> {
   const outside = anOutside();
@@ -185,7 +194,10 @@ async function count({ hasIndex, live, receiver, totals = 3, endAt = END }: Life
   await life.liveUntil(Date.now() + 900 * SECOND);
   await life.send(`/v1/tasks/${life.id}`);
   const counted = hasIndex
-    ? (await countHour({ ...other, version: other.version + 3 })) - before - raising(totals)
+    ? (await countHour({ ...other, version: other.version + 3 })) -
+      before -
+      raising(totals) -
+      LISTING
     : 0;
   await life.liveUntil(Date.now() + 28 * DAY);
   expect(await life.isErased()).toBe(true);

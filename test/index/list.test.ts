@@ -99,6 +99,8 @@ const FILTERS: readonly [string, Parameters<typeof aRow>[0]][] = [
   ["outcome=timeout", { lastOutcome: "timeout" }],
   ["status_code=503", { lastStatusCode: 503 }],
   ["job=cgt-1&since=1", { job: "cgt-1" }],
+  ["category=moderation", { category: "moderation" }],
+  ["category=unknown", { status: "failed", category: null }],
   ["account=b&callback=failed", { account: "b", callback: "failed" }],
   [
     "model=kling%202&provider=kling&account=b&host=b.example.net&status=failed&callback=failed",
@@ -128,6 +130,7 @@ const OTHER: Readonly<Record<string, string | number>> = {
   lastOutcome: "rejected",
   lastStatusCode: 500,
   job: "cgt-2",
+  category: "timeout",
 };
 
 it("GET /v1/tasks lists the tasks created at or after ?since and before ?until", async () => {
@@ -147,6 +150,7 @@ it.each([
   ["model=", "/model"],
   ["account=a%2Fb", "/account"],
   ["outcome=late", "/outcome"],
+  ["category=none", "/category"],
   ["status_code=99", "/status_code"],
   ["job=cgt-1", "/since"],
   ["count=yes", "/count"],

@@ -33,6 +33,7 @@ const ALL: Filters = {
   outcome: null,
   statusCode: null,
   job: null,
+  category: null,
   since: null,
   until: null,
 };

@@ -10,7 +10,7 @@ import { attach, hooked } from "../worker/hooked.ts";
 import { untilIdle, stored } from "../worker/objects.ts";
 import { aReceiver, status } from "../worker/receiver.ts";
 import { completed, register } from "../worker/tasks.ts";
-import { gated } from "./bindings.ts";
+import { BOUND, gated } from "./bindings.ts";
 import { allRows, aRow, DAY, db, indexed, useIndex, wake } from "./support.ts";
 
 useIndex();
@@ -53,15 +53,6 @@ async function dropSchema(): Promise<void> {
   await db.batch(tables.map((name) => db.prepare(`DROP TABLE ${name}`)));
 }
 
-const BOUND: ProxyHandler<D1Database> = {
-  get: (target, name) => {
-    const method: unknown = Reflect.get(target, name);
-    return typeof method === "function"
-      ? (...args: readonly unknown[]): unknown => Reflect.apply(method, target, args)
-      : method;
-  },
-};
-
 async function expectRow(id: string, row: object): Promise<void> {
   const { version, indexed_at, ...rest } = await indexed(id);
   expect({ ...rest, id }).toEqual({ ...row, id });
@@ -76,6 +67,7 @@ describe("the row of a task", () => {
     provider: null,
     job: null,
     status: "pending",
+    category: null,
     callback: "waiting",
     attempts: 0,
     outcomes: "{}",

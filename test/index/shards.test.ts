@@ -142,7 +142,7 @@ describe("an index of three databases", () => {
     const many = new Shards([...DATABASES, ...DATABASES], SPAN);
     const row = await write({ createdAt: BORDER - 5 * SPAN });
     const none = { status: null, callback: null, model: null, provider: null, account: null };
-    const further = { host: null, outcome: null, statusCode: null, job: null };
+    const further = { host: null, outcome: null, statusCode: null, job: null, category: null };
     const filters = { ...none, ...further, since: null, until: null };
     const first = await listShards(many, filters, null, 5, START);
     expect(first).toMatchObject({ tasks: [], next: { createdAt: BORDER - 3 * SPAN } });

@@ -35,7 +35,7 @@ export const readAccountStats = queryRoute(
       until,
       oldest_at: oldestAt === null ? null : toSeconds(oldestAt),
       is_capped: isCapped,
-      tasks: tasksView(counts),
+      tasks: tasksView(counts, counts),
       callbacks: {
         ...callbacks,
         success_rate: ratio(callbacks.delivered, callbacks.delivered + callbacks.failed),

@@ -58,7 +58,14 @@ export const ACCOUNT_ROUTES = {
         until: ACCOUNT.created_at + 604_800,
         oldest_at: ACCOUNT.created_at + 60,
         is_capped: false,
-        tasks: { total: 12, pending: 0, processing: 1, completed: 10, failed: 1 },
+        tasks: {
+          total: 12,
+          pending: 0,
+          processing: 1,
+          completed: 10,
+          failed: 1,
+          failures: { moderation: 1 },
+        },
         callbacks: {
           waiting: 1,
           sending: 0,

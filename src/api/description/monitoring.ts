@@ -48,7 +48,14 @@ export const MONITORING_ROUTES = {
         steps: [
           {
             at: SINCE_S,
-            tasks: { total: 5, pending: 0, processing: 1, completed: 4, failed: 0 },
+            tasks: {
+              total: 6,
+              pending: 0,
+              processing: 1,
+              completed: 4,
+              failed: 1,
+              failures: { moderation: 1 },
+            },
             callbacks: {
               waiting: 1,
               sending: 0,

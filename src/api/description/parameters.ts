@@ -42,6 +42,10 @@ export const WINDOW_PARAMETERS = {
 /** Descriptions of the query parameters that every list of tasks takes: its filters and the cursor. */
 export const LIST_PARAMETERS = {
   status: { description: "Tasks of this status.", example: "failed" },
+  category: {
+    description: "Failed tasks with this category of the failure; `unknown`: with none.",
+    example: "moderation",
+  },
   callback: { description: "Tasks whose callback has this status.", example: "failed" },
   model: { description: "Tasks of this model.", example: "seedance-1-pro" },
   provider: { description: "Tasks of this connection. Only operators may ask.", example: "fal" },

@@ -2,15 +2,36 @@ import type { Count } from "../../index-db/statistics.ts";
 
 type Counted = Omit<Count, "model" | "host">;
 
-/** Returns how many tasks there are, and how many have each status. */
-export function tasksView(rows: readonly Counted[]) {
+/** Number of failed tasks whose failures have the same category; an empty one means that it is not known. */
+interface FailureCount {
+  readonly category: string;
+  readonly tasks: number;
+}
+
+/** Returns how many tasks there are, how many have each status, and how many failed with each category. */
+export function tasksView(rows: readonly Counted[], failures: readonly FailureCount[]) {
+  const failed = sumOf(rows, "status", "failed");
   return {
     total: rows.reduce((total, { tasks }) => total + tasks, 0),
     pending: sumOf(rows, "status", "pending"),
     processing: sumOf(rows, "status", "processing"),
     completed: sumOf(rows, "status", "completed"),
-    failed: sumOf(rows, "status", "failed"),
+    failed,
+    failures: failuresView(failed, failures),
   };
+}
+
+/**
+ * Returns how many failed tasks have each category; those of which none is known, as in the rows of earlier
+ * releases, are `unknown`.
+ */
+function failuresView(failed: number, counts: readonly FailureCount[]) {
+  const known = counts.filter(({ category }) => category !== "");
+  const sums = [...Map.groupBy(known, ({ category }) => category)].map(
+    ([category, group]) => [category, group.reduce((sum, { tasks }) => sum + tasks, 0)] as const,
+  );
+  const unknown = failed - sums.reduce((sum, [, tasks]) => sum + tasks, 0);
+  return Object.fromEntries(unknown > 0 ? [...sums, ["unknown", unknown] as const] : sums);
 }
 
 /** Returns how many callbacks have each status, and the number of all their attempts. */

@@ -42,10 +42,11 @@ export async function positionOf(
 
 function contentOf(position: string, filters: Filters): Bytes {
   const { status, callback, model, provider, account, host, since, until } = filters;
-  const { outcome, statusCode, job } = filters;
+  const { outcome, statusCode, job, category } = filters;
   const narrowed = [status, callback, model, provider, account, host, since, until];
-  const further = [outcome, statusCode, job];
-  // Without these filters a cursor is the same as before they existed, so that lists go on through an upgrade.
-  const all = further.some((value) => value !== null) ? [...narrowed, ...further] : narrowed;
+  // Without later filters a cursor is the same as before they existed, so that lists go on through an upgrade.
+  const later = [[outcome, statusCode, job], [category]];
+  const used = later.findLastIndex((added) => added.some((value) => value !== null));
+  const all = [...narrowed, ...later.slice(0, used + 1).flat()];
   return bytesOf(JSON.stringify([position, ...all]));
 }

@@ -1,5 +1,5 @@
 import { HOUR_MS } from "../../core/time.ts";
-import type { HourCount } from "../../index-db/hourly-counts.ts";
+import type { HostCount } from "../../index-db/hourly-counts.ts";
 import type { Found, TroubledTask } from "../../index-db/troubled-tasks.ts";
 import type { RecentCounts } from "./recent-counts.ts";
 
@@ -65,7 +65,7 @@ export function failingHosts(failures: Failures, now: number): readonly FailingH
   const sending = next.tasks.filter(isStillSending);
   const ofHost = Map.groupBy([...recent, ...sending], ({ host }) => host ?? "");
   ofHost.delete("");
-  const countsOf = Map.groupBy(counts.counts, ({ host }) => host);
+  const countsOf = Map.groupBy(counts.hosts, ({ host }) => host);
   return [...ofHost]
     .flatMap(([host, tasks]) => {
       const rows = countsOf.get(host) ?? [];
@@ -79,7 +79,7 @@ export function failingHosts(failures: Failures, now: number): readonly FailingH
 function failingHost(
   host: string,
   tasks: readonly TroubledTask[],
-  rows: readonly HourCount[],
+  rows: readonly HostCount[],
   failed: Found,
 ): FailingHost {
   const run = startOfBadHours(rows);
@@ -105,7 +105,7 @@ function failingHost(
  * Returns the beginning of the last run of hours in which at least as many callbacks failed as were delivered,
  * in Unix milliseconds; null when the last counted hour does not belong to such a run.
  */
-function startOfBadHours(rows: readonly HourCount[]): number | null {
+function startOfBadHours(rows: readonly HostCount[]): number | null {
   const hours = [...Map.groupBy(rows, ({ hour }) => hour)].toSorted(([a], [b]) => b - a);
   let first: number | null = null;
   for (const [hour, ofHour] of hours) {
@@ -122,7 +122,7 @@ function startOfBadHours(rows: readonly HourCount[]): number | null {
  * Returns how many tasks have a callback of this status, of those created from the beginning of the hour of
  * `since` on.
  */
-export function sumOf(rows: readonly HourCount[], callback: string, since = 0): number {
+export function sumOf(rows: readonly HostCount[], callback: string, since = 0): number {
   const from = since - (since % HOUR_MS);
   return rows.reduce(
     (sum, row) => sum + (row.callback === callback && row.hour >= from ? row.tasks : 0),

@@ -1,6 +1,7 @@
 import * as z from "zod/mini";
 import type { Filters } from "../../index-db/list.ts";
 import { OUTCOMES } from "../../core/record/outcome.ts";
+import { FAILURE_CATEGORIES } from "../../core/record/upstream.ts";
 import { hostOf } from "../../core/url.ts";
 import { accountOf, type Caller } from "../../task-object/caller.ts";
 import { jsonPointer } from "../http/body.ts";
@@ -19,6 +20,7 @@ export const QueryTimeS = z.optional(
 /** Schemas of the parameters that every list of tasks takes: its filters, and the cursor of a page. */
 const ListParameters = {
   status: z.optional(z.enum(["pending", "processing", "completed", "failed"])),
+  category: z.optional(z.enum([...FAILURE_CATEGORIES, "unknown"])),
   callback: z.optional(z.enum(["waiting", "sending", "delivered", "failed"])),
   model: z.optional(z.string().check(z.minLength(1), z.maxLength(256))),
   provider: z.optional(z.string().check(z.minLength(1), z.maxLength(64))),
@@ -70,6 +72,7 @@ export function filtersOf(query: ListQuery, caller: Caller): Filters {
   checkFilters(query, own !== null);
   return {
     status: query.status ?? null,
+    category: query.category ?? null,
     callback: query.callback ?? null,
     model: query.model ?? null,
     host: query.host ?? null,

@@ -1,5 +1,5 @@
 import { HOUR_MS, toSeconds } from "../../core/time.ts";
-import type { HourCount } from "../../index-db/hourly-counts.ts";
+import type { HostCount } from "../../index-db/hourly-counts.ts";
 import type { TroubledTask } from "../../index-db/troubled-tasks.ts";
 import { ratio } from "./count-views.ts";
 import {
@@ -30,7 +30,7 @@ export type HostView = ReturnType<typeof hostView>;
 export function hostViews(failures: Failures, now: number): readonly HostView[] {
   const { counts, failed, next } = failures;
   const hosts = new Set([
-    ...counts.counts.map(({ host }) => host),
+    ...counts.hosts.map(({ host }) => host),
     ...failed.tasks.filter(({ createdAt }) => createdAt >= counts.since).map(({ host }) => host),
     ...next.tasks.filter(isStillSending).map(({ host }) => host),
   ]);
@@ -47,7 +47,7 @@ export function hostViews(failures: Failures, now: number): readonly HostView[] 
  */
 export function viewer(failures: Failures, now: number): (host: string) => HostView {
   const { counts, failed } = failures;
-  const rowsOf = Map.groupBy(counts.counts, ({ host }) => host);
+  const rowsOf = Map.groupBy(counts.hosts, ({ host }) => host);
   const failedOf = Map.groupBy(failed.tasks, ({ host }) => host);
   const failing = new Map(failingHosts(failures, now).map((each) => [each.host, each]));
   return (host) => {
@@ -58,7 +58,7 @@ export function viewer(failures: Failures, now: number): (host: string) => HostV
 
 function hostView(
   host: string,
-  rows: readonly HourCount[],
+  rows: readonly HostCount[],
   failing: FailingHost | undefined,
   lastFailed: number | null,
   { until }: Failures["counts"],
@@ -160,6 +160,6 @@ function timeOf(times: readonly number[], choose: (...times: number[]) => number
   return times.length === 0 ? null : toSeconds(choose(...times));
 }
 
-function total(rows: readonly HourCount[]): number {
+function total(rows: readonly HostCount[]): number {
   return rows.reduce((sum, { callback, tasks }) => sum + (callback === "" ? 0 : tasks), 0);
 }

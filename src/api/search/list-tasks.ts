@@ -76,7 +76,7 @@ function linkTo(url: URL, cursor: string): string {
 export type TaskSummary = ReturnType<typeof summaryOf>;
 
 function summaryOf(task: ListedTask, reader: Reader) {
-  const { id, status, model, account, provider, job } = task;
+  const { id, status, category, model, account, provider, job } = task;
   return {
     id,
     status,
@@ -85,6 +85,7 @@ function summaryOf(task: ListedTask, reader: Reader) {
     ...(task.completedAt !== null && { completed_at: toSeconds(task.completedAt) }),
     ...(task.finishedAt !== null && { finished_at: toSeconds(task.finishedAt) }),
     ...(task.settledAt !== null && { settled_at: toSeconds(task.settledAt) }),
+    ...(category !== null && { failure: { category } }),
     ...(account !== null && { account }),
     ...(reader === "operator" && provider !== null && { provider }),
     ...(reader === "operator" && job !== null && { upstream: { id: job } }),

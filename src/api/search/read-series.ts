@@ -3,8 +3,8 @@ import { toSeconds } from "../../core/time.ts";
 import { BOUNDS_MS, type Measure } from "../../index-db/buckets.ts";
 import {
   countedAt,
-  type HourCount,
-  type HourlyCounts,
+  type StepCount,
+  type StepCounts,
   stepCounts,
 } from "../../index-db/hourly-counts.ts";
 import type { Env } from "../../env.ts";
@@ -68,14 +68,15 @@ function stepsOf(given: SeriesQuery, nowS: number): Steps {
 }
 
 /**
- * Counts the tasks created in each step (hour or day) of a time range: by status, by the status of their
- * callbacks and by the outcomes of attempts; with two latency histograms, whose buckets end at the bounds
- * `bounds_ms`.
+ * Counts the tasks created in each step (hour or day) of a time range: by status, the failed ones by category,
+ * by the status of their callbacks and by the outcomes of attempts; with two latency histograms, whose buckets
+ * end at the bounds `bounds_ms`.
  */
-function seriesOf({ counts, latencies }: HourlyCounts, { since, until, step }: Steps) {
+function seriesOf({ counts, latencies, failures }: StepCounts, { since, until, step }: Steps) {
   const startOf = (row: { readonly hour: number }) => Math.floor(toSeconds(row.hour) / step) * step;
   const counted = Map.groupBy(counts, startOf);
   const measured = Map.groupBy(latencies, startOf);
+  const failed = Map.groupBy(failures, startOf);
   const starts = Array.from({ length: (until - since) / step }, (_, n) => since + n * step);
   const steps = starts.map((at) => {
     const rows = counted.get(at) ?? [];
@@ -88,7 +89,7 @@ function seriesOf({ counts, latencies }: HourlyCounts, { since, until, step }: S
     };
     return {
       at,
-      tasks: tasksView(rows),
+      tasks: tasksView(rows, failed.get(at) ?? []),
       callbacks: { ...callbacksView(rows), outcomes: outcomesView(rows) },
       latency: { first_attempt: histogram("first_attempt"), settled: histogram("settled") },
     };
@@ -97,7 +98,7 @@ function seriesOf({ counts, latencies }: HourlyCounts, { since, until, step }: S
 }
 
 /** Counts the attempts that have ended with each outcome; leaves out an outcome without attempts. */
-function outcomesView(rows: readonly HourCount[]): Readonly<Record<string, number>> {
+function outcomesView(rows: readonly StepCount[]): Readonly<Record<string, number>> {
   const sums = OUTCOMES.map((outcome) => {
     const attempts = rows.reduce((total, row) => total + row[`attempts_${outcome}`], 0);
     return [outcome, attempts] as const;

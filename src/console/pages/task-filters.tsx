@@ -1,4 +1,5 @@
 import { OUTCOMES } from "../../core/record/outcome.ts";
+import { FAILURE_CATEGORIES } from "../../core/record/upstream.ts";
 import { SECOND_MS } from "../../core/time.ts";
 import { Time } from "../parts/time.tsx";
 import { FILTER_NAMES, pathWith, RANGES, without } from "../task-parameters.ts";
@@ -9,6 +10,7 @@ const CHIPS = ["failed", "sending", "waiting"] as const;
 const CHOICES: Readonly<Record<string, readonly string[]>> = {
   callback: ["failed", "sending", "waiting", "delivered"],
   status: ["pending", "processing", "completed", "failed"],
+  category: [...FAILURE_CATEGORIES, "unknown"],
   outcome: OUTCOMES,
   range: Object.keys(RANGES),
 };
@@ -17,6 +19,7 @@ const CHOICES: Readonly<Record<string, readonly string[]>> = {
 const FIELDS: readonly (readonly [name: string, title: string])[] = [
   ["callback", "Callback"],
   ["status", "Status"],
+  ["category", "Failure"],
   ["outcome", "Last outcome"],
   ["status_code", "Status code"],
   ["host", "Host"],

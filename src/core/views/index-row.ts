@@ -3,6 +3,7 @@ import { type Attempt, type Callback, callbackStatus } from "../record/callback.
 import { type OutcomeCounts, outcomesOf } from "../record/outcome-counts.ts";
 import { completedAtOf } from "../record/callback-body.ts";
 import type { FoundBy } from "../record/finding.ts";
+import type { FailureCategory } from "../record/upstream.ts";
 import { rowExpiresAt } from "../record/row-schedule.ts";
 import {
   type CreatedTask,
@@ -28,6 +29,8 @@ export interface IndexRow {
   /** The provider's id of the job; null while none is attached. */
   readonly job: string | null;
   readonly status: "pending" | "processing" | "completed" | "failed";
+  /** Category of the failure; null unless the task has failed, and when the category is not known. */
+  readonly category: FailureCategory | null;
   /** Status of the callback; null when the task has no `callback_url`. */
   readonly callback: "waiting" | "sending" | "delivered" | "failed" | null;
   /** Number of attempts of the callback that have started. */
@@ -90,13 +93,14 @@ export function rowOf(record: CreatedTask, policy: Policy): IndexRow {
   const provider = record.upstream?.connection ?? null;
   const job = record.upstream?.job?.id ?? null;
   const head = { id, version, account: record.account?.id ?? null, model, provider, job, status };
+  const category = isTerminal(record) ? (record.failure?.category ?? null) : null;
   const columns = isTerminal(record) ? terminalColumns(record, policy) : openColumns(record);
-  return { ...head, createdAt, ...columns };
+  return { ...head, category, createdAt, ...columns };
 }
 
 type StatusColumns = Omit<
   IndexRow,
-  "id" | "version" | "account" | "model" | "provider" | "job" | "status" | "createdAt"
+  "id" | "version" | "account" | "model" | "provider" | "job" | "status" | "category" | "createdAt"
 >;
 
 function openColumns({ callbackUrl, deadlineAt }: OpenTask): StatusColumns {

@@ -5,8 +5,8 @@ import {
   type PresentProblem,
   remediesOf,
   type Series,
-  totalsOf,
 } from "../../../src/console/overview.ts";
+import { totalsOf } from "../../../src/console/totals.ts";
 import { BOUNDS_MS } from "../../../src/index-db/buckets.ts";
 
 type Step = Series["steps"][number];
@@ -17,11 +17,15 @@ const NOTHING = BOUNDS_MS.map(() => 0).concat(0);
  * Builds a step with callbacks, and with tasks in the histogram buckets that end at these bounds, in
  * milliseconds.
  */
-function aStep(callbacks: Partial<Step["callbacks"]>, buckets: Record<number, number> = {}): Step {
+function aStep(
+  callbacks: Partial<Step["callbacks"]>,
+  buckets: Record<number, number> = {},
+  failures: Record<string, number> = {},
+): Step {
   const histogram = NOTHING.map((_, at) => buckets[BOUNDS_MS[at] ?? Infinity] ?? 0);
   return {
     at: 0,
-    tasks: { total: 10, pending: 0, processing: 0, completed: 10, failed: 0 },
+    tasks: { total: 10, pending: 0, processing: 0, completed: 10, failed: 0, failures },
     callbacks: {
       waiting: 0,
       sending: 0,
@@ -40,10 +44,12 @@ it("the overview's totals of a time range are the sums over its hours, and its s
     aStep(
       { delivered: 6, failed: 1, attempts: 9, outcomes: { delivered: 6, timeout: 2, rejected: 1 } },
       { 5: 6 },
+      { timeout: 1 },
     ),
     aStep(
       { delivered: 3, sending: 2, attempts: 6, outcomes: { delivered: 3, rejected: 3 } },
       { 1000: 2 },
+      { moderation: 2, timeout: 2 },
     ),
   ];
   expect(totalsOf(steps)).toEqual({
@@ -56,9 +62,13 @@ it("the overview's totals of a time range are the sums over its hours, and its s
       ["rejected", 4],
       ["timeout", 2],
     ],
+    failures: [
+      ["timeout", 3],
+      ["moderation", 2],
+    ],
     firstAttempt: { p50: 3, p95: 900, p99: 980 },
   });
-  const nothing = { tasks: 0, delivered: 0, failed: 0, failedAttempts: [] };
+  const nothing = { tasks: 0, delivered: 0, failed: 0, failedAttempts: [], failures: [] };
   const unknown = { successRate: null, attemptsEach: null, firstAttempt: null };
   expect(totalsOf([])).toEqual({ ...nothing, ...unknown });
 });

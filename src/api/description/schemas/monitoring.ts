@@ -17,6 +17,10 @@ const TaskCounts = z.strictObject({
   processing: Count,
   completed: Count,
   failed: Count,
+  failures: described(
+    z.record(z.string(), Count),
+    "Failed tasks by category of the failure, as `failure` of a task has it; `unknown`: without one. Others are 0.",
+  ),
 });
 const CALLBACK_COUNTS = {
   waiting: Count,

@@ -192,6 +192,10 @@ export const ListedTask = named(
     completed_at: z.optional(Time),
     finished_at: z.optional(Time),
     settled_at: maybe(Time, "When the last attempt of the callback ended."),
+    failure: maybe(
+      z.strictObject({ category: z.enum(FAILURE_CATEGORIES) }),
+      "Kind of the failure of a failed task, where it is known.",
+    ),
     account: z.optional(z.string()),
     provider: maybe(z.string(), "The connection. Only operators see it."),
     upstream: maybe(z.strictObject({ id: z.string() }), "The attached job. Only operators see it."),

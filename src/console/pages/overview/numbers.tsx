@@ -1,9 +1,10 @@
 import type { presentProblems } from "../../../api/search/read-problems.ts";
 import { countText, durationText, percentText } from "../../format.ts";
-import type { Series, Totals } from "../../overview.ts";
+import type { Series } from "../../overview.ts";
 import { Panel } from "../../parts/page-head.tsx";
 import { Stat } from "../../parts/stat.tsx";
 import { Time } from "../../parts/time.tsx";
+import type { Totals } from "../../totals.ts";
 
 interface NowProps {
   readonly problems: Awaited<ReturnType<typeof presentProblems>>;

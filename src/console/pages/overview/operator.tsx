@@ -8,14 +8,16 @@ import { type Shards, shardsOf } from "../../../index-db/shards.ts";
 import { isLoopback } from "../../../security/url-policy.ts";
 import { countOf } from "../../format.ts";
 import { keptSeries, type Range } from "../../kept-series.ts";
-import { ANY_TASK, type Series, type Totals, totalsOf } from "../../overview.ts";
+import { ANY_TASK, type Series } from "../../overview.ts";
 import { ApiDialog } from "../../parts/api-dialog.tsx";
 import { Chip } from "../../parts/chip.tsx";
 import { Code } from "../../parts/code.tsx";
 import { PageHead, Panel } from "../../parts/page-head.tsx";
 import { Time } from "../../parts/time.tsx";
+import { type Totals, totalsOf } from "../../totals.ts";
 import { FailedAttempts } from "./failed-attempts.tsx";
 import { CallbacksChart, LatencyChart } from "./charts.tsx";
+import { Failures } from "./failures.tsx";
 import { FirstTask } from "./first-task.tsx";
 import { HostsTable } from "./hosts-table.tsx";
 import { NoIndex } from "./no-index.tsx";
@@ -38,14 +40,22 @@ export function rangeIn(name: string | null): RangeName {
 /** Data that the front page of operators shows: present problems, counts by hour or day, and hosts. */
 type Facts = Awaited<ReturnType<typeof readOperatorFacts>>;
 
-/** Reads the data of the operators' overview; without an index these are only the problems. */
-export async function readOperatorFacts(env: Env, config: Config, range: RangeName) {
+/**
+ * Reads the data of the operators' overview; without an index these are only the problems.
+ * @param isRefresh states that an open page asks again, which does not replace its list of hosts.
+ */
+export async function readOperatorFacts(
+  env: Env,
+  config: Config,
+  range: RangeName,
+  isRefresh: boolean,
+) {
   const shards = shardsOf(env, config);
   // The search for problems reads the counts of the last day, which the other queries then find in memory.
   const problems = await presentProblems(env, config);
   const [counts, hosts] = await Promise.all([
     shards === null ? null : keptSeries(env, shards, RANGES[range]),
-    shards === null ? null : allHosts(env, shards),
+    shards === null || isRefresh ? null : allHosts(env, shards),
   ]);
   const isCounted = counts !== null && counts.steps.some(({ tasks }) => tasks.total > 0);
   const hasTasks = isCounted || (shards !== null && (await hasAnyTask(shards)));
@@ -130,6 +140,11 @@ function Tasks({ facts, counts, totals, origin }: TasksProps) {
         <NotCounted origin={origin} />
       )}
       <HostsTable hosts={hosts} now={now} />
+      <Failures
+        failures={totals.failures}
+        since={counts.since}
+        aside={`of the tasks of the last ${RANGES[range].title}`}
+      />
       <FailedAttempts attempts={totals.failedAttempts} range={RANGES[range].title} />
     </div>
   );

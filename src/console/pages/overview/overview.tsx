@@ -22,15 +22,21 @@ export const overviewPage = viewerPage("/", "read", async (visit) => {
 
 async function ofAccount({ request, env, runtime, viewer }: ViewerVisit, account: string) {
   await countRequest("LIMIT_LISTS", viewer, env);
-  const facts = await readAccountFacts(env, shardsOf(env, runtime.config), account);
+  const shards = shardsOf(env, runtime.config);
+  const facts = await readAccountFacts(env, shards, account, isRefresh(request));
   return <AccountOverview facts={facts} account={account} origin={linkOrigin(env, request)} />;
 }
 
 async function ofAll({ request, env, runtime, url }: ViewerVisit) {
   const range = rangeIn(url.searchParams.get("range"));
-  const facts = await readOperatorFacts(env, runtime.config, range);
+  const facts = await readOperatorFacts(env, runtime.config, range, isRefresh(request));
   const { isSandboxOn } = runtime.config;
   return (
     <OperatorOverview facts={facts} origin={linkOrigin(env, request)} isSandboxOn={isSandboxOn} />
   );
+}
+
+/** Tells whether an open page asks for its parts that are replaced in place (client/refresh.js). */
+function isRefresh({ headers }: Request): boolean {
+  return headers.has("X-Refresh");
 }

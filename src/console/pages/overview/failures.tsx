@@ -1,0 +1,49 @@
+import { countText } from "../../format.ts";
+import { Panel } from "../../parts/page-head.tsx";
+import { type Column, Table } from "../../parts/table.tsx";
+import type { CountOf } from "../../totals.ts";
+
+const SHOWN = 5;
+
+/** Meaning of each category of failures, for readers of the console. */
+const MEANINGS: Readonly<Record<string, string>> = {
+  moderation: "The provider's content policy stopped the job.",
+  invalid_input: "The provider refused the input or the parameters.",
+  rate_limited: "The provider refused the job because there were too many.",
+  timeout: "There was no result before the deadline.",
+  canceled: "The job was canceled, here or at the provider.",
+  provider: "The provider failed, or could not return a result.",
+  unknown: "The failure was reported without a category, or to an earlier release.",
+};
+
+interface FailuresProps {
+  /** Numbers of the failed tasks, by category of the failure, the most frequent first. */
+  readonly failures: readonly CountOf[];
+  /** Start of the time in which the tasks were created, in Unix seconds. */
+  readonly since: number;
+  /** Text about which tasks are counted. */
+  readonly aside: string;
+}
+
+/** The most frequent categories of the failures of tasks, each with a link to its failed tasks. */
+export function Failures({ failures, since, aside }: FailuresProps) {
+  if (failures.length === 0) return null;
+  const columns: readonly Column<CountOf>[] = [
+    {
+      title: "Failure",
+      cell: ([category]) => <a href={`/tasks?category=${category}&since=${since}`}>{category}</a>,
+    },
+    { title: "Tasks", isNumber: true, cell: ([, tasks]) => countText(tasks) },
+    { title: "Meaning", cell: ([category]) => MEANINGS[category] ?? "" },
+  ];
+  return (
+    <Panel title="Failures by category" aside={aside}>
+      <Table
+        caption="Failed tasks by category of the failure"
+        columns={columns}
+        rows={failures.slice(0, SHOWN)}
+        rowId={([category]) => `failure-${category}`}
+      />
+    </Panel>
+  );
+}
