@@ -135,7 +135,7 @@ describe("a repeated request", () => {
     );
   });
 
-  it("a repeated redelivery of the client has the Idempotency-Key of the first request", async () => {
+  it("the client library sends the Idempotency-Key of the first request again when it repeats a request for a redelivery", async () => {
     const { relay, http } = connect("lost", answer(202, ENDED));
     await outcomeOf(relay.redeliver(ID, { attempts: 2 }));
     const [first, second] = http.requests.map(({ headers }) => headers.get("Idempotency-Key"));

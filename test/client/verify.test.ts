@@ -160,9 +160,9 @@ locked.body?.getReader();
 it.each<[string, { headers: Headers | Record<string, string>; body: unknown }]>([
   ["a Request whose body was read before", read],
   ["a Request whose body is locked by another reader", locked],
-  ["a body that was parsed before", { headers: signed(BODY), body: TASK }],
+  ["a body that is an object already parsed from JSON", { headers: signed(BODY), body: TASK }],
   ["a body that is not there", { headers: signed(BODY), body: undefined }],
-])("verify refuses %s with the failure body_already_read", async (_, request) => {
+])("verify rejects with the failure body_already_read for %s", async (_, request) => {
   const verified: unknown = Reflect.apply(verify, null, [request, SECRET]);
   await expect(verified).rejects.toMatchObject({ failure: "body_already_read" });
 });

@@ -139,7 +139,7 @@ describe("an attachment to an open task", () => {
   it.each([
     ["10 s when the durations of earlier jobs like it are unknown", false, [], 10_257],
     ["a minute when the fastest jobs like it took a minute", false, [MINUTE, HOUR], 61_543],
-    ["a minute when an expected hook is overdue after that", true, [], 61_543],
+    ["a minute when a hook is expected and earlier durations are unknown", true, [], 61_543],
     ["an hour when a hook is expected and most jobs took less", true, [MINUTE, HOUR], 3_692_565],
   ])(
     "after it is attached, a job is polled for the first time after %s (plus jitter derived from the task id)",

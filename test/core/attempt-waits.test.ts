@@ -36,7 +36,7 @@ const SERIES: [when: string, scheduleS: readonly number[], readonly Outcome[], w
   ];
 
 it.each(SERIES)(
-  "when %s, the automatic attempts of a callback under the schedule %j (seconds), whose outcomes are %j, follow these waits: %j",
+  "when %s, the automatic attempts of a callback under the schedule %j (seconds), whose outcomes are %j, follow the waits %j: 5 s after the first interrupted attempt, else those of the schedule",
   (_when, scheduleS, outcomes, waitsS) => {
     expect(play(null, report, scheduleS, outcomes)).toMatchObject({
       waitsS,
@@ -46,7 +46,7 @@ it.each(SERIES)(
 );
 
 it.each(SERIES)(
-  "when %s, a redelivery of three attempts under the schedule %j (seconds), whose outcomes are %j, starts at once and then has the same waits as automatic attempts: %j",
+  "when %s, a redelivery of three attempts under the schedule %j (seconds), whose outcomes are %j, starts at once; the waits after that are those of the automatic attempts, whose waits are %j",
   (_when, scheduleS, outcomes, [, ...waitsS]) => {
     const failed = play(null, report, DEFAULT_S, [i, i, i]).task;
     const series = play(failed, aRedelivery({ attempts: 3 }), scheduleS, outcomes);
@@ -72,7 +72,7 @@ it.each<[readonly Outcome[], number[]]>([
     [0, 1, 5, 2, 3],
   ],
 ])(
-  "callback attempts under the schedule [0,1,2,3,4] (seconds) that end as %j follow the waits %j: only the first interrupted attempt takes no wait from the schedule",
+  "callback attempts under the schedule [0,1,2,3,4] (seconds) that end as %j follow the waits %j: 5 s after the first interrupted attempt, which uses up no wait of the schedule, else those of the schedule",
   (outcomes, waitsS) => {
     expect(play(null, report, [0, 1, 2, 3, 4], outcomes)).toMatchObject({ waitsS, last: "failed" });
   },

@@ -117,9 +117,18 @@ describe("a task whose price is being charged", () => {
   it.each<[string, TaskEvent]>([
     ["the deadline", { type: "deadline" }],
     ["the end of a refund", aRefundEnd(true)],
-    ["the successful charge of an earlier task", aChargeEnd(undefined, "charge-0")],
-    ["the refused charge of an earlier task", aChargeEnd({ kind: "unknown_account" }, "charge-0")],
-    ["the unanswered charge of an earlier task", aChargeEnd(UNKNOWN, "charge-0")],
+    [
+      "that the charge of an earlier task with the same id succeeded",
+      aChargeEnd(undefined, "charge-0"),
+    ],
+    [
+      "that the charge of an earlier task with the same id was refused",
+      aChargeEnd({ kind: "unknown_account" }, "charge-0"),
+    ],
+    [
+      "that the charge of an earlier task with the same id got no answer",
+      aChargeEnd(UNKNOWN, "charge-0"),
+    ],
   ])("a task whose price is being charged ignores %s", (_what, event) => {
     const record = aChargingTask({ deadlineAt: NOW });
     expectUnchanged(record, event, later);

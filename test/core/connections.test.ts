@@ -59,9 +59,9 @@ it.each([
   ["http://127.0.0.1:9000", "accepted"],
   ["http://localhost:9000/a/b", "accepted"],
   ["http://[::1]:9000", "accepted"],
-  ["http://10.0.0.1", "rejected"],
-  ["http://192.168.1.1", "rejected"],
-  ["https://nas.local", "rejected"],
+  ["http://10.0.0.1", "rejected, too, because only hosts of this machine are then accepted"],
+  ["http://192.168.1.1", "rejected, too, because only hosts of this machine are then accepted"],
+  ["https://nas.local", "rejected, too, because only hosts of this machine are then accepted"],
 ])(
   "a provider connection with the local base URL %s is rejected by default, and with ALLOW_LOCAL_CALLBACKS=true it is %s",
   (base_url, verdict) => {
@@ -75,17 +75,25 @@ it.each([
 );
 
 it.each([
-  ["accepts", "https://llm-1.cn-beijing.maas.aliyuncs.com"],
-  ["accepts", "https://ws-1.ap-southeast-1.maas.aliyuncs.com/"],
-  ["refuses", "http://llm-1.cn-beijing.maas.aliyuncs.com"],
-  ["refuses", "https://cn-beijing.maas.aliyuncs.com"],
-  ["refuses", "https://a.llm-1.cn-beijing.maas.aliyuncs.com"],
-  ["refuses", "https://llm-1.beijing.maas.aliyuncs.com"],
-  ["refuses", "https://llm-1.cn-beijing.maas.aliyuncs.com.example"],
-  ["refuses", "https://example.net/llm-1.cn-beijing.maas.aliyuncs.com"],
-  ["refuses", "https://llm-1.cn-beijing.maas.aliyuncs.com:8443"],
+  ["accepts", "https://llm-1.cn-beijing.maas.aliyuncs.com", "this is the host of a workspace"],
+  ["accepts", "https://ws-1.ap-southeast-1.maas.aliyuncs.com/", "this is the host of a workspace"],
+  ["refuses", "http://llm-1.cn-beijing.maas.aliyuncs.com", "only https: is accepted"],
+  ["refuses", "https://cn-beijing.maas.aliyuncs.com", "the host names no workspace"],
+  ["refuses", "https://a.llm-1.cn-beijing.maas.aliyuncs.com", "the host has one part too many"],
+  ["refuses", "https://llm-1.beijing.maas.aliyuncs.com", "beijing is not the name of a region"],
+  [
+    "refuses",
+    "https://llm-1.cn-beijing.maas.aliyuncs.com.example",
+    "the host does not end in maas.aliyuncs.com",
+  ],
+  [
+    "refuses",
+    "https://example.net/llm-1.cn-beijing.maas.aliyuncs.com",
+    "the host does not end in maas.aliyuncs.com",
+  ],
+  ["refuses", "https://llm-1.cn-beijing.maas.aliyuncs.com:8443", "no other port is accepted"],
 ])(
-  "the configuration %s the base URL %s for a connection to dashscope, where each workspace has a host of its own",
+  "the configuration %s the base URL %s for a connection to dashscope, because %s",
   (verb, base_url) => {
     const isAccepted = verb === "accepts";
     const vars = connections({ a: { ...KEY, provider: "dashscope", base_url } });

@@ -114,10 +114,13 @@ describe("an order to erase", () => {
   const inFlight = runningSince(NOW);
 
   it.each([
-    ["was delivered", aFinishedTask()],
-    ["failed for good", aFinishedTask({ callback: aCallback({ state: { kind: "failed" } }) })],
-    ["does not exist", aFinishedTask({ callback: null })],
-  ])("an order to erase removes a finished task whose callback %s", (_what, record) => {
+    ["whose callback was delivered", aFinishedTask()],
+    [
+      "whose callback failed for good",
+      aFinishedTask({ callback: aCallback({ state: { kind: "failed" } }) }),
+    ],
+    ["that has no callback", aFinishedTask({ callback: null })],
+  ])("an order to erase removes a finished task %s", (_what, record) => {
     const decision = { kind: "erase", record, because: "settled" };
     expect(transition(record, erase, POLICY, NOW)).toEqual(decision);
   });

@@ -29,7 +29,7 @@ describe("a histogram of durations", () => {
     expect(ages.map(({ length }) => length)).toEqual([0, 10]);
   });
 
-  it("the likely ages of a kind of jobs are the quantiles from 8 % to 95 % of the durations in its histogram, to the width of a bin", () => {
+  it("likelyAges returns the ages by which 8 % to 95 % of the jobs in a histogram of durations had ended, exact to 10 %, the width of a bin", () => {
     const ages = likelyAges(histogram(evenly(180, 100 * SECOND, 200 * SECOND)));
     const exact = Array.from({ length: 10 }, (_, i) => 100_000 * (1.08 + (i * 0.87) / 9));
     const off = ages.map((age, index) => Math.abs(Math.log(age / (exact[index] ?? NaN))));
@@ -43,35 +43,40 @@ describe("a histogram of durations", () => {
     expect(ages[4]).toBeLessThan(60 * SECOND);
   });
 
-  it("when 400 jobs of at least 100 s follow 400 of at most 30 s, the fourth of the ten ages by which likelyAges expects a job's end is above 95 s", () => {
+  it("likelyAges counts older jobs less: when 400 jobs of at least 100 s follow 400 of at most 30 s, the age by which it expects 37 % of the jobs to end is above 95 s", () => {
     const slow = histogram([...evenly(400, 25_000, 30_000), ...evenly(400, 100_000, 120_000)]);
     expect(likelyAges(slow)[3]).toBeGreaterThan(95_000);
   });
 
   it.each<[string, readonly number[], number, Durations]>([
-    ["199 and one more job, halves the weights", [199], 1_000, { firstBin: 0, weights: [100] }],
-    ["198 and one more job, keeps the weights", [198], 1_000, { firstBin: 0, weights: [199] }],
     [
-      "199 and one more job, removes a bin with less than 0.01 after halving",
+      "whose weights add up to 199 halves all weights",
+      [199],
+      1_000,
+      { firstBin: 0, weights: [100] },
+    ],
+    ["whose weights add up to 198 halves no weight", [198], 1_000, { firstBin: 0, weights: [199] }],
+    [
+      "whose weights add up to 199 halves them, and removes a bin that then has less than 0.01",
       [0.018, 0.02, 199],
       1_250,
       { firstBin: 1, weights: [0.01, 100] },
     ],
     [
-      "0 and one job of 72 hours, counts this longest duration",
+      "that is empty counts a job of 72 hours, the longest duration that is not taken for a fault of a clock",
       [],
       72 * HOUR,
       { firstBin: 130, weights: [1] },
     ],
-  ])("a histogram of durations with the weight %s", (_, weights, ms, expected) => {
+  ])("adding a job to a histogram of durations %s", (_, weights, ms, expected) => {
     expect(addDuration({ firstBin: 0, weights }, { minMs: ms, maxMs: ms })).toEqual(expected);
   });
 
-  it("likelyAges expects 8 % of the jobs to end by the end of the bin up to which the histogram has exactly 8 % of its weight", () => {
+  it("the age by which likelyAges expects 8 % of the jobs to end is the end of a bin when the bins up to it have exactly 8 % of the histogram's weight", () => {
     expect(likelyAges({ firstBin: 0, weights: [1, 0, 11.5] })[0]).toBe(1_100);
   });
 
-  it("likelyAges counts ten jobs whose rounded weights add up to only 9.5", () => {
+  it("likelyAges returns ages for ten jobs even when rounding makes their weights in the histogram add up to only 9.5", () => {
     expect(likelyAges({ firstBin: 0, weights: [9.5] })).toHaveLength(10);
   });
 

@@ -69,22 +69,19 @@ it.each<[string, string | null, number | null, TaskEvent]>([
 
 it.each([
   [
-    "that was polled and got an unsigned hook",
+    "that was polled and got an unsigned hook stores at its end when its job was attached, when the latest such hook came and when it was last polled",
     anAttachedTask({ hint: { at: NOW + 1, status: "completed" } }),
     NOW + 2,
     { attachedAt: NOW, hookAt: NOW + 1, askedAt: NOW + 2 },
   ],
   [
-    "without polls and hooks",
+    "whose attached job had neither a poll nor a hook stores at its end when the job was attached, and null for the times of hook and poll",
     anAttachedTask(),
     0,
     { attachedAt: NOW, hookAt: null, askedAt: null },
   ],
-  ["without a job", anOpenTask(), 0, null],
-])(
-  "a task %s stores at its end when its job was attached, when its latest unsigned hook came and when it was last polled",
-  (_what, task, askedAt, times) => {
-    const record = finish(task, aReport(), END, aPolicy({ askedAt }));
-    expect(record.upstreamTimes).toEqual(times);
-  },
-);
+  ["without a job stores at its end no times of attachment, hook and poll", anOpenTask(), 0, null],
+])("a task %s", (_what, task, askedAt, times) => {
+  const record = finish(task, aReport(), END, aPolicy({ askedAt }));
+  expect(record.upstreamTimes).toEqual(times);
+});

@@ -201,7 +201,7 @@ describe("a hook of the attached job that says queued or running", () => {
   it.each([
     ["queued postpones the next poll to 2 min later", QUEUED, {}, "pending", later + 2 * MINUTE],
     [
-      "queued postpones the next poll until the job is two hours old, when most jobs like it have ended",
+      "queued postpones the next poll until the job reaches two hours, the age by which most jobs like it have ended",
       QUEUED,
       known,
       "pending",
@@ -215,7 +215,7 @@ describe("a hook of the attached job that says queued or running", () => {
       later + 2 * MINUTE,
     ],
     [
-      "running makes the task processing and postpones its next poll until the job is two hours old, when most jobs like it have ended",
+      "running makes the task processing and postpones its next poll until the job reaches two hours, the age by which most jobs like it have ended",
       PROCESSING,
       known,
       "processing",

@@ -138,7 +138,7 @@ describe.each(HOOK_TASKS)("a signed hook to a task that %s", (state, task) => {
     expect(finish(task, hook, later).status).toBe("completed");
   });
 
-  it(`a signed hook that reports processing sets a pending task that ${state} to processing, and the same hook again changes nothing`, () => {
+  it(`a signed hook that reports processing about a pending task that ${state} sets its status to processing; the same hook again changes nothing`, () => {
     const hook = aHook(PROCESSING, signed);
     const record = apply(task, hook, later);
     expect(record).toMatchObject({ version: later, status: "processing", counts: ONE_HOOK });

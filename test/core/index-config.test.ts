@@ -56,7 +56,7 @@ it.each<[fault: string, name: string, bindings: object]>([
 it.each<[what: string, bindings: object, config: object]>([
   ["no index database", {}, { isIndexed: false, indexDatabases: [], indexRetentionMs: 7 * DAY }],
   [
-    "RETENTION_DAYS below 7, which also limits the retention of index rows,",
+    "RETENTION_DAYS=3, which shortens the retention of index rows from 7 days to 3, too,",
     { INDEX_DB: DATABASE, RETENTION_DAYS: 3 },
     { isIndexed: true, indexDatabases: ["INDEX_DB"], indexRetentionMs: 3 * DAY },
   ],

@@ -227,7 +227,7 @@ describe("the row of a finished task", () => {
       { ...DELIVERED, ...HELD, dueAt: NOW },
     ],
     [
-      "that an earlier release ended without storing when has no durations since the end of the task",
+      "that ended in an earlier release, which did not store the time, has no durations since the end of the task",
       aFinishedTask({ finishedAt: null }),
       { ...DELIVERED, finishedAt: null, firstAttemptMs: null, settledMs: null },
     ],

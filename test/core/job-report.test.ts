@@ -93,19 +93,19 @@ describe("the report of a job that was chosen at its attachment", () => {
       ended(12_500, 12_500, true),
     ],
     [
-      "as some time between attachment and first poll, when a hook had postponed this poll and it found the result",
+      "as some time between attachment and first poll, when an expected hook had postponed this poll, which found the result",
       anAttachedTask({ isReported: true, hookWaitMs: MINUTE, heard: ["queued"], at }),
       found(),
       ended(0, 14_000, true),
     ],
     [
-      "as some time between attachment and the poll that found the result, when a hook had moved this poll past the earlier ones",
+      "as some time between attachment and the poll that found the result, when a hook had postponed this poll",
       anAttachedTask({ isReported: true, heard: ["queued"], at }),
       found(),
       ended(0, 14_000, true),
     ],
     [
-      "as some time after the poll to whose time a hook had moved the polls, when the next poll found the result",
+      "as some time between the last two polls, when a hook had postponed the first of them and the second found the result",
       anAttachedTask({ isReported: true, heard: ["queued"], at: NOW + PREVIOUS_MS }),
       found(),
       ended(PREVIOUS_MS, 14_000, true),
@@ -117,7 +117,7 @@ describe("the report of a job that was chosen at its attachment", () => {
       ended(14_000, 14_000, true),
     ],
     [
-      "as some time between attachment and first poll, and adds that no hook came although one was expected",
+      "as some time between attachment and first poll when this finds the result, and adds that the expected hook did not come",
       anAttachedTask({ isReported: true, hookWaitMs: MINUTE }),
       found(),
       ended(0, 14_000, false),
@@ -138,7 +138,11 @@ describe("the report of a job that was chosen at its attachment", () => {
   it.each<[string, TaskRecord, TaskEvent]>([
     ["was not selected for such a report when it was attached", anAttachedTask(), found()],
     ["is still running", chosen, aPollEnd(newsAnswer(PROCESSING), { askedAt: at })],
-    ["is still running when an unexpected hook comes", anAttachedTask(), signedHook(PROCESSING)],
+    [
+      "is still running when a hook comes although none was expected",
+      anAttachedTask(),
+      signedHook(PROCESSING),
+    ],
     [
       "was not selected for such a report, and an expected hook brought its result",
       anAttachedTask({ hookWaitMs: MINUTE }),

@@ -133,11 +133,11 @@ describe("the deadline of a task to which no job was attached", () => {
   });
 
   it.each([
-    ["the provider's answers do not name the task", success, POLICY],
-    ["the provider cannot be polled", success, NO_KEY],
-    ["the relay is paused", success, paused],
+    ["a hook has named a job, but the provider's answers do not tell whose it is", success, POLICY],
+    ["a hook has named a job, but its provider cannot be polled", success, NO_KEY],
+    ["a hook has named a job, but the relay is paused", success, paused],
     [
-      "the provider has forgotten the job",
+      "a hook has named a job, but it is so old that the provider has forgotten it",
       success,
       withLimits({ isTaskNamed: true, maxAgeMs: HOUR }),
     ],

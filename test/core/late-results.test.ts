@@ -120,8 +120,8 @@ describe("the polls of a task that has failed at its deadline", () => {
     ["has no provider", [], finish(anOpenTask(SILENT), { type: "deadline" }, endedAt), POLICY],
     ["has no job", [], finish(aProvidedTask(SILENT), { type: "deadline" }, endedAt), POLICY],
     ["has a provider without an API key", [], timedOut, NO_KEY],
-    ["is forgotten by its provider after a day", [HOUR], timedOut, forgetful(endedAt + DAY - NOW)],
-    ["is erased after a day", [HOUR], { ...timedOut, expiresAt: endedAt + DAY }, POLICY],
+    ["ends a day before its provider forgets it", [HOUR], timedOut, forgetful(endedAt + DAY - NOW)],
+    ["is erased a day after its end", [HOUR], { ...timedOut, expiresAt: endedAt + DAY }, POLICY],
     ["has a job whose success is known by now", [], toldOf(timedOut), POLICY],
   ])(
     "a task that %s is polled after its end at these times (in milliseconds since the end; [] for never): %j",
@@ -130,7 +130,7 @@ describe("the polls of a task that has failed at its deadline", () => {
     },
   );
 
-  it("the job of a task that an earlier release ended at its deadline without storing when is not polled", () => {
+  it("the job of a task that failed at its deadline in an earlier release, which did not store the time of the end, is not polled", () => {
     expect(latePollAt({ ...timedOut, finishedAt: null }, aPolicy({ polledAt: -1 }))).toBeNull();
   });
 

@@ -5,15 +5,21 @@ import { checkCallbackUrl, LISTEN_REFUSAL } from "../../src/security/url-policy.
 
 const POLICY = { allowLocal: true, allowIp: true, ownOrigin: "https://relay.example.com" };
 const REFUSED = "refused even with LISTEN=true for a task with an account";
+const OTHER = `${REFUSED}, because it is not exactly listen:`;
 
 it.each([
   ["listen:", "accepted with LISTEN=true for a task with an account", true, null],
   ["listen:", "refused without LISTEN=true", false, LISTEN_REFUSAL],
-  ["LISTEN:", REFUSED, true, "must use https: or http:"],
-  ["listen:3000", REFUSED, true, "must use https: or http:"],
-  ["listen://example.com", REFUSED, true, "must use https: or http:"],
-  ["listen:#", REFUSED, true, "must use https: or http:"],
-  ["https://listen/", REFUSED, true, "must use a fully qualified host name"],
+  ["LISTEN:", OTHER, true, "must use https: or http:"],
+  ["listen:3000", OTHER, true, "must use https: or http:"],
+  ["listen://example.com", OTHER, true, "must use https: or http:"],
+  ["listen:#", OTHER, true, "must use https: or http:"],
+  [
+    "https://listen/",
+    `${REFUSED}, because its host name has no dot`,
+    true,
+    "must use a fully qualified host name",
+  ],
 ])("the callback URL %s is %s", (text, _, allowListen, error) => {
   const verdict = checkCallbackUrl(text, { ...POLICY, allowListen });
   expect(verdict.ok ? null : verdict.error).toBe(error);

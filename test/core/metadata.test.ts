@@ -64,7 +64,7 @@ const submits: readonly (readonly [string, JsonObject, JsonObject])[] = [
   ],
   ["with a duration in hundredths of a second", { duration: "5.04s" }, { duration: 5 }],
   ["under the name that OpenAI uses (seconds)", { seconds: "8" }, { duration: 8 }],
-  ["with a boolean value (generate_audio)", { generate_audio: false }, { generate_audio: false }],
+  ["that are booleans (generate_audio)", { generate_audio: false }, { generate_audio: false }],
   [
     "nested in a member named parameters",
     { parameters: { duration: 5, resolution: "480P" } },

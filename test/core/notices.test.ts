@@ -138,7 +138,7 @@ describe("the notice refund.delayed", () => {
     ["a task of a relay that does not notify its operator", unrefunded(DAY, SILENT)],
     ["an operator who does not want this kind of notice", unrefunded(DAY, UNWANTED)],
     [
-      "a task whose end an older release did not record",
+      "a task that failed in an older release, which did not record the time",
       finish(aRefundingTask({ finishedAt: null }), aRefundEnd(false), NOW + HOUR, NOTIFYING),
     ],
   ])("the operator notice refund.delayed is not created for %s", (_what, { notices }) => {
@@ -178,10 +178,10 @@ function dueAt(ms: number) {
   return { kind: "due", nextAttemptAt: NOW + ms } as const;
 }
 
-describe("a notification of the operator", () => {
+describe("a notification to the operator", () => {
   const task = aFinishedTask({ upstream: UPSTREAM, notices: [FAILED] });
 
-  it("a notification of the operator contains the kind and version of the notice, and the id, callback host and operator's view of the task", () => {
+  it("a notification to the operator contains the kind and version of the notice, and the task's id, its callback host and its JSON as the operator may read it", () => {
     expect(nextStep(task, NOTIFYING, NOW)).toEqual({
       kind: "notify",
       notice: {
@@ -196,7 +196,7 @@ describe("a notification of the operator", () => {
     });
   });
 
-  it("the alarm of a task is planned for the time when a notification of the operator is due", () => {
+  it("the alarm of a task is planned for the time when a notification to the operator is due", () => {
     const later = aFinishedTask({ notices: [{ ...FAILED, retryAt: NOW + HOUR }] });
     expect(wakeAt(later, NOTIFYING)).toBe(NOW + HOUR);
     expect(nextStep(later, NOTIFYING, NOW + HOUR - 1)).toBeNull();
@@ -206,12 +206,12 @@ describe("a notification of the operator", () => {
     ["no operator notice is stored in the task", aFinishedTask(), NOTIFYING],
     ["the relay does not notify its operator any more", task, SILENT],
     ["the operator does not want notices of its kind any more", task, UNWANTED],
-  ])("a notification of the operator is not sent when %s", (_what, record, policy) => {
+  ])("a notification to the operator is not sent when %s", (_what, record, policy) => {
     expect(nextStep(record, policy, NOW)).toBeNull();
     expect(wakeAt(record, policy)).toBe(record.expiresAt);
   });
 
-  it("when several steps of a task are due at once, its callback attempt, index write and erasure come before the notification of the operator", () => {
+  it("when several steps of a task are due at once, its callback attempt, index write and erasure come before the notification to the operator", () => {
     const policy = aPolicy({ isOperatorNotified: true, isIndexed: true });
     expect(nextStep(task, policy, NOW)?.kind).toBe("publish");
     const again = finish(task, aRedelivery(), NOW, policy);

@@ -112,7 +112,7 @@ describe("an order to write the row again", () => {
     },
   );
 
-  it("an order to restore lost index rows plans a new write for a task whose row was written before, but leaves a write that is planned already at its time", () => {
+  it("an order to restore lost index rows plans a new write for a task whose row was written before; a write that is planned already keeps its time", () => {
     const repair = { ...order, isAlwaysDue: false };
     const record = aFinishedTask({ publication: missing });
     expect(decide(record, repair)).toEqual({ kind: "unchanged", record });

@@ -95,7 +95,7 @@ it.each([
   ["deadline_near", { task_id: "7" }, ["/tasks/7"]],
   ["index_full", { bytes: 9 }, []],
 ])(
-  "the overview page of the console links the problem %s, which is about %j, to the pages %j",
+  "the overview page of the console links the problem %s, which is about %j, to these pages ([] for none): %j",
   (kind, subject, paths) => {
     const head = { severity: "error", detail: "", since: null, tasks: null, actions: [] } as const;
     const problem: PresentProblem = { ...head, kind, subject };

@@ -72,7 +72,7 @@ describe("the timeline of a task", () => {
     expect((to - from) / (Number(nextX) - from)).toBeCloseTo(3 / 13, 2);
   });
 
-  it("the timeline names the credits that are charged, and refunded before the first attempt", () => {
+  it("the timeline of a refunded task marks its registration with the credits charged and, before the first callback attempt, the refund with the credits refunded", () => {
     const refunded = credits({ kind: "refunded", at: NOW + 2 });
     const { marks, bars } = drawn(
       failing({ state: { kind: "failed" } }, { credits: refunded }),
@@ -87,7 +87,7 @@ describe("the timeline of a task", () => {
     expect(marks.at(-1)?.x).toBeLessThanOrEqual(bars[0]?.x ?? 0);
   });
 
-  it("the timeline of a task with a job shows its attachment, hook and poll, and compresses the long gap with its length", () => {
+  it("the timeline of a task with a job marks the job's attachment, a hook and a poll, and draws a long gap shortened, with its duration as text", () => {
     const upstreamTimes = { attachedAt: REGISTERED + 400, hookAt: NOW - 300, askedAt: NOW - 200 };
     const { marks, breaks } = drawn(
       failing({ state: { kind: "failed" } }, { upstreamTimes }),
@@ -235,9 +235,13 @@ describe("the next step of a task", () => {
   );
 
   it.each([
-    ["waits for a result, before its deadline", MINUTE, "Waits for the result. Fails without one"],
-    ["fails now, after its deadline", 80 * HOUR, "The deadline has passed: the task fails now."],
-  ])("the console says that an open task %s", (_, afterMs, text) => {
+    [
+      "before its deadline that it waits for the result and fails without one at a stated time",
+      MINUTE,
+      "Waits for the result. Fails without one",
+    ],
+    ["after its deadline that it fails", 80 * HOUR, "The deadline has passed: the task fails now."],
+  ])("of an open task, the console says %s", (_, afterMs, text) => {
     const task = anOpenTask({ callbackUrl: URL_A });
     const view: TaskJson = JSON.parse(taskView(task, "operator", null, POLICY));
     expect(nextStepOf(view, taskFacts(task, "operator", POLICY), NOW + afterMs).text).toBe(text);
