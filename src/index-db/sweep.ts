@@ -1,6 +1,6 @@
 import { DAY_MS, HOUR_MS } from "../core/time.ts";
 import type { TimeBudget } from "../time-budget.ts";
-import { ready } from "./database.ts";
+import { onSchema } from "./database.ts";
 import { planCheck } from "./expiry-checks.ts";
 import type { Position } from "./list.ts";
 
@@ -81,6 +81,9 @@ export interface Retention {
  * The function also deletes old entries of the table `erased`. An entry keeps a late message of the queue
  * from writing the row of an erased task again; it is no longer needed once the queue has dropped all
  * messages of its time.
+ *
+ * Migrations that are missing are not applied first: a full database can only be migrated after rows have been
+ * deleted.
  * @param now current time, in Unix milliseconds.
  * @returns the number of deleted rows.
  */
@@ -90,7 +93,15 @@ export async function removeExpired(
   now: number,
   budget: TimeBudget,
 ): Promise<number> {
-  const database = await ready(db);
+  return onSchema(db, (database) => removeRows(database, retention, now, budget));
+}
+
+async function removeRows(
+  database: D1Database,
+  retention: Retention,
+  now: number,
+  budget: TimeBudget,
+): Promise<number> {
   const current = await database
     .prepare(CURRENT_PASS)
     .bind(now - PASS_MS)
@@ -188,10 +199,11 @@ export async function overdueTasks(
   before: number,
   limit: number,
 ): Promise<readonly Position[]> {
-  const database = await ready(db);
-  const { results } = await database
-    .prepare(OVERDUE)
-    .bind(before, limit)
-    .all<Position & Record<string, unknown>>();
-  return results;
+  return onSchema(db, async (database) => {
+    const { results } = await database
+      .prepare(OVERDUE)
+      .bind(before, limit)
+      .all<Position & Record<string, unknown>>();
+    return results;
+  });
 }

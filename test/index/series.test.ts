@@ -1,14 +1,17 @@
 import { expect, it } from "vitest";
 import { BOUNDS_MS } from "../../src/index-db/buckets.ts";
 import { ready } from "../../src/index-db/database.ts";
+import { overdueTasks, removeExpired } from "../../src/index-db/sweep.ts";
+import { TimeBudget } from "../../src/time-budget.ts";
 import { invalid, refusal } from "../worker/client.ts";
 import { START, START_S } from "../worker/clock.ts";
-import { BOUND } from "./bindings.ts";
+import { BOUND, gated } from "./bindings.ts";
 import {
   answerOf,
   aRow,
   callWith,
   cron,
+  DAY,
   db,
   HOUR,
   insert,
@@ -129,6 +132,22 @@ it("the series and the hosts show the counts that an earlier release has stored,
   await cron();
   expect(JSON.stringify(await answers())).toBe(changed);
   expect(await db.prepare("SELECT count(*) AS hours FROM stale_hours").first("hours")).toBe(0);
+});
+
+it("the cron removes expired rows and finds overdue tasks in a full database of the index, whose missing migrations fail until rows are removed", async () => {
+  await insert(aRow({ createdAt: START - DAY, settledAt: START - DAY, expiresAt: START + 1 }));
+  await insert(aRow({ createdAt: START - DAY, dueAt: START }));
+  await downgrade();
+  const isMigration = (sql: string) => /^(?:CREATE|ALTER) TABLE (?!.*relay_schema)/.test(sql);
+  const full = gated(db, async (sql) => {
+    if (isMigration(sql)) throw new Error("D1_ERROR: database or disk is full: SQLITE_FULL");
+  });
+  const retention = { retentionMs: 28 * DAY, indexRetentionMs: DAY / 2 };
+  expect(await removeExpired(full, retention, START + 2, new TimeBudget(DAY, 10))).toBe(1);
+  expect(await overdueTasks(full, START + 2, 10)).toHaveLength(1);
+  await expect(ready(full)).rejects.toThrow("is full");
+  // The proxy hides the database from the isolate's memory, which does not migrate it twice.
+  await ready(new Proxy(db, BOUND));
 });
 
 it.each([
