@@ -134,13 +134,15 @@ it("the series and the hosts show the counts that an earlier release has stored,
   expect(await db.prepare("SELECT count(*) AS hours FROM stale_hours").first("hours")).toBe(0);
 });
 
+/** Pattern of the statements of migrations that need a free page of the database. */
+const MIGRATION = /^(?:CREATE|ALTER) TABLE (?!.*relay_schema)/;
+
 it("the cron removes expired rows and finds overdue tasks in a full database of the index, whose missing migrations fail until rows are removed", async () => {
   await insert(aRow({ createdAt: START - DAY, settledAt: START - DAY, expiresAt: START + 1 }));
   await insert(aRow({ createdAt: START - DAY, dueAt: START }));
   await downgrade();
-  const isMigration = (sql: string) => /^(?:CREATE|ALTER) TABLE (?!.*relay_schema)/.test(sql);
   const full = gated(db, async (sql) => {
-    if (isMigration(sql)) throw new Error("D1_ERROR: database or disk is full: SQLITE_FULL");
+    if (MIGRATION.test(sql)) throw new Error("D1_ERROR: database or disk is full: SQLITE_FULL");
   });
   const retention = { retentionMs: 28 * DAY, indexRetentionMs: DAY / 2 };
   expect(await removeExpired(full, retention, START + 2, new TimeBudget(DAY, 10))).toBe(1);

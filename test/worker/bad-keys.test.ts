@@ -84,10 +84,11 @@ it.each(JUNK)(
 );
 
 it("an account key is accepted only as a whole Bearer token, not in another scheme, with quotes or with text after it", async () => {
-  const expected = await challenge(null);
-  for (const authorization of [good, `Basic ${good}`, `Bearer ${good} x`, `Bearer "${good}"`]) {
-    expect(await challenge(null, authorization)).toEqual(expected);
+  const [noKey, wrongKey] = [await challenge(null), await challenge("a-wrong-operator-key")];
+  for (const authorization of [good, `Basic ${good}`, `Bearer ${good} x`]) {
+    expect(await challenge(null, authorization)).toEqual(noKey);
   }
+  expect(await challenge(null, `Bearer "${good}"`)).toEqual(wrongKey);
   expect(await challenge(null, `bearer ${good}`)).toMatchObject({ status: 200 });
 });
 
