@@ -153,7 +153,7 @@ export interface RelayService {
   register(task: TaskRegistration, options?: Repeatable): Promise<Changed<RegisteredTask>>;
   /** Attaches the upstream job that the submit call returned. Requires that `PUBLIC_URL` is configured. */
   attach(id: string, job: UpstreamJob): Promise<Answer<{ readonly task: Task }>>;
-  /** Reports a task's progress or result. */
+  /** Tells the relay the progress or the result of a task, as `POST /v1/events` does. */
   report(event: TaskEvent): Promise<Changed<Task>>;
   /** Reads a task. `wait` seconds, at most 60, delay the answer until the task is terminal. */
   read(id: string, options?: { readonly wait?: number }): Promise<Answer<{ readonly task: Task }>>;

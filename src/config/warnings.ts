@@ -64,9 +64,11 @@ function misspelt(vars: object): ConfigIssue[] {
 }
 
 /**
- * Returns in how many letters a name may differ from that of a known variable to count as misspelt: a quarter
- * of its letters, not counting an end such as `_API_KEY` that several providers share; at least one letter,
- * unless both names have the same such end.
+ * Returns in how many letters a variable may differ from a known one and still count as a misspelling of it: a
+ * quarter of its letters, and at least one. When both end with a part that several providers share, such as
+ * `_API_KEY`, only the letters before it count, and short names such as `AI` and `XAI` are different variables.
+ * @param path name of the variable that is set.
+ * @param name name of the known variable.
  */
 function maxDistance(path: string, name: string): number {
   const ending = SHARED.exec(name)?.[0] ?? "";

@@ -27,8 +27,8 @@ interface Kept {
 }
 
 /**
- * Counts of each time range as last read, by hour or day, for each `env` object of the Worker. Only operators
- * are shown them.
+ * Counts of tasks and callbacks by hour or day that the overview has last read for each time range, kept for
+ * each `env` object of the Worker. They include the tasks of all accounts, so only operators are shown them.
  */
 const kept = new WeakMap<Env, Map<Range, Kept>>();
 

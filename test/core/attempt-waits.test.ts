@@ -36,7 +36,7 @@ const SERIES: [when: string, scheduleS: readonly number[], readonly Outcome[], w
   ];
 
 it.each(SERIES)(
-  "when %s, the automatic attempts of a callback under the schedule %j (seconds), whose outcomes are %j, follow the waits %j: 5 s after the first interrupted attempt, else those of the schedule",
+  "when %s, the automatic attempts of a callback under the schedule %j (seconds), whose outcomes are %j, start after the waits %j: 5 s if the attempt before was the first interrupted one, otherwise the next wait of the schedule",
   (_when, scheduleS, outcomes, waitsS) => {
     expect(play(null, report, scheduleS, outcomes)).toMatchObject({
       waitsS,
@@ -72,7 +72,7 @@ it.each<[readonly Outcome[], number[]]>([
     [0, 1, 5, 2, 3],
   ],
 ])(
-  "callback attempts under the schedule [0,1,2,3,4] (seconds) that end as %j follow the waits %j: 5 s after the first interrupted attempt, which uses up no wait of the schedule, else those of the schedule",
+  "callback attempts under the schedule [0,1,2,3,4] (seconds) that end as %j start after the waits %j: 5 s if the attempt before was the first interrupted one, otherwise the next unused wait of the schedule",
   (outcomes, waitsS) => {
     expect(play(null, report, [0, 1, 2, 3, 4], outcomes)).toMatchObject({ waitsS, last: "failed" });
   },

@@ -102,7 +102,7 @@ it.each([
   ],
   ["is next polled at the deadline", {}, { polledAt: DEADLINE - 1 }, next(DEADLINE, "deadline")],
 ] as const)(
-  "the view of a task shows the operator, in its member tracking, the latest answer, the next poll and its reason, when the upstream %s",
+  "the view of a task shows the operator, in its member tracking, the latest answer of the upstream (if there is one), the time of the next poll and the reason for that time, when the upstream %s",
   (_what, plan, policy, expected) => {
     const task = anAttachedTask(plan, { deadlineAt: DEADLINE });
     const { tracking } = view(task, aPolicy({ polledAt: NOW, ...policy }));

@@ -133,7 +133,7 @@ it.each(UNCOUNTED)(
   },
 );
 
-it("the first request with an imported API key counts towards LIMIT_REFUSALS and gets 429 when the limit is reached; requests soon after an accepted one are neither counted nor refused", async () => {
+it("with a LIMIT_REFUSALS of 1, the first request with one valid account key is accepted, the first with another from the same address gets 429, and further requests with the first key are accepted", async () => {
   const bindings = { ...env, LIMIT_REFUSALS: aRateLimit(1) };
   const account = await anAccount();
   const [first, second] = [await anImportedKey(account), await anImportedKey(account)];

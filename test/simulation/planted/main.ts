@@ -5,8 +5,8 @@ import { findBugs } from "./mutated-copy.ts";
 
 const { values } = parseArgs({
   options: {
-    seed: { type: "string", default: "1" },
-    lives: { type: "string", default: "50000" },
+    seed: { type: "string", default: "43000" },
+    lives: { type: "string", default: "40000" },
     only: { type: "string", default: "" },
   },
 });

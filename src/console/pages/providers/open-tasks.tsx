@@ -36,7 +36,7 @@ interface OpenNoteProps {
   /** Null when they could not be counted. */
   readonly open: OpenTasks | null;
   readonly isIndexed: boolean;
-  /** Tells whether the table has a row for the connection of this name. */
+  /** Tells whether the table of connections to providers has a row for the connection that is named. */
   readonly isListed: (name: string) => boolean;
 }
 
