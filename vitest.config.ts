@@ -82,6 +82,8 @@ export default defineConfig({
         exclude: [...WAITING_TESTS, ...SMOKE_TESTS],
         isolate: false,
         testTimeout: 600_000,
+        // More than the cores, because the tests wait for processes most of the time.
+        maxWorkers: 3,
         sequence: { groupOrder: 4 },
       }),
       node("waiting", WAITING_TESTS, {
