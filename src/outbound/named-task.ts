@@ -4,7 +4,7 @@ import { isHookToken } from "../security/hook-token.ts";
 import type { Keyring } from "../security/keyring.ts";
 
 /**
- * What an adapter has read from the last answer of a poll. It excludes the result `next` (one more request is
+ * Result that an adapter has read from the last answer of a poll. It is never `next` (one more request is
  * needed), because a poll sends its further requests before it ends.
  */
 export type FinalReading = Exclude<Reading, { readonly kind: "next" }>;

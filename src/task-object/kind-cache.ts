@@ -5,8 +5,8 @@ import { MINUTE_MS } from "../core/time.ts";
 import { withTimeout } from "../timeout.ts";
 
 /**
- * What this isolate knows about the jobs of one kind, those of the same endpoint and model of a provider. It
- * learns this from the Durable Object of the connection to the provider.
+ * Durations of the jobs of one kind (the same endpoint and model of a provider) as this isolate has last got
+ * them from the Durable Object of the connection to the provider.
  */
 export interface CachedKind {
   /**

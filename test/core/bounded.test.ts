@@ -1,6 +1,7 @@
 import { expect, it, vi } from "vitest";
 import { mapConcurrently } from "../../src/map-concurrently.ts";
 import { RecentMap } from "../../src/recent-map.ts";
+import { RecentValue } from "../../src/recent-value.ts";
 
 it("mapConcurrently has at most the permitted number of calls open, and returns their results in the order of the items", async () => {
   const open = new Map<string, () => void>();
@@ -43,5 +44,22 @@ it("a RecentMap that is full forgets the entry that was used longest ago, and an
   expect(map.get("a")).toBe(1);
   clock.mockReturnValue(1_000);
   expect(map.get("a")).toBeUndefined();
+  clock.mockRestore();
+});
+
+const read = (value: number) => async () => value;
+
+it("a RecentValue reads its value once for each env object and again after the time that the value states, and keeps no failure", async () => {
+  const clock = vi.spyOn(Date, "now").mockReturnValue(0);
+  const recent = new RecentValue<number>((value) => 1_000 * value);
+  const [env, other] = [{}, {}];
+  await expect(recent.get(env, () => Promise.reject(new Error("failed")))).rejects.toThrow(
+    "failed",
+  );
+  expect(await recent.get(env, read(2))).toBe(2);
+  clock.mockReturnValue(1_999);
+  expect([await recent.get(env, read(3)), await recent.get(other, read(4))]).toEqual([2, 4]);
+  clock.mockReturnValue(2_000);
+  expect(await recent.get(env, async (now) => now)).toBe(2_000);
   clock.mockRestore();
 });

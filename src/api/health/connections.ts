@@ -50,7 +50,7 @@ function unclearOf({ unclear }: Pick<ConnectionState, "unclear">) {
   return { unclear: { at: toSeconds(at), status_code: statusCode, word } };
 }
 
-/** What `/healthz` says of a connection without an API key, or of a provider without a connection. */
+/** Entry of `/healthz` for a connection without an API key, or for a provider without a connection. */
 interface WithoutKey {
   readonly provider: string;
   /** Settings that it needs, e.g. `FAL_KEY`; `[]` for a simulated provider that is switched on. */

@@ -5,22 +5,14 @@ import { quantiles } from "../../index-db/buckets.ts";
 import { INDEX_TIMEOUT_MS } from "../../index-db/database.ts";
 import { readIndexState } from "../../index-db/index-state.ts";
 import { type Shards, shardsOf } from "../../index-db/shards.ts";
+import { RecentValue } from "../../recent-value.ts";
 import { withTimeout } from "../../timeout.ts";
 
 /** Time in milliseconds for which the state is kept in memory, because monitors ask for it every few seconds. */
 const KEEP_MS = 30 * SECOND_MS;
 
-interface Known {
-  readonly view: Awaited<ReturnType<typeof viewOf>>;
-  /** Time of the answer of the index, in Unix milliseconds. */
-  readonly at: number;
-}
-
-/**
- * States that were read last, one for each `env` object of the Worker. All callers may get the same one,
- * because only operators may ask.
- */
-const cached = new WeakMap<Env, Known>();
+/** State that was read last. Only operators may ask for it. */
+const recent = new RecentValue<Awaited<ReturnType<typeof viewOf>>>(() => KEEP_MS);
 
 /**
  * Returns the state of the index, for `/healthz`: whether its databases answer, when their tasks were last
@@ -30,12 +22,7 @@ const cached = new WeakMap<Env, Known>();
 export async function indexStateOf(config: Config, env: Env) {
   const shards = shardsOf(env, config);
   if (shards === null) return null;
-  const now = Date.now();
-  const known = cached.get(env);
-  if (known !== undefined && now < known.at + KEEP_MS) return known.view;
-  const view = await viewOf(shards, now);
-  cached.set(env, { view, at: now });
-  return view;
+  return recent.get(env, (now) => viewOf(shards, now));
 }
 
 async function viewOf(shards: Shards, now: number) {

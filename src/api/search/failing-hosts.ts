@@ -4,8 +4,9 @@ import type { Found, TroubledTask } from "../../index-db/troubled-tasks.ts";
 import type { RecentCounts } from "./recent-counts.ts";
 
 /**
- * What the index knows of failing callbacks: the counts of the last day, the newest callbacks that have
- * failed for good, and the tasks that should change next, some of which repeat a failed attempt.
+ * Rows and counts of the index from which failing hosts are found: the counts of the last day, the newest
+ * callbacks that have failed for good, and the tasks that should change next, some of which repeat a failed
+ * attempt.
  */
 export interface Failures {
   readonly counts: RecentCounts;

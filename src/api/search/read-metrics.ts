@@ -1,9 +1,9 @@
 import { DAY_MS, MINUTE_MS } from "../../core/time.ts";
-import type { Env } from "../../env.ts";
 import { versionOf } from "../../config/runtime.ts";
 import type { Shards } from "../../index-db/shards.ts";
 import type { Statistics } from "../../index-db/statistics.ts";
 import { shardStatistics } from "../../index-db/stats-shards.ts";
+import { RecentValue } from "../../recent-value.ts";
 import type { AuthenticatedRequest } from "../http/route.ts";
 import { metricsOf } from "./metrics.ts";
 import { CONTENT_TYPES, metricsText } from "./metrics-text.ts";
@@ -16,17 +16,15 @@ const WINDOW_MS = 2 * DAY_MS;
  */
 const KEEP_MS = MINUTE_MS;
 
+/** Statistics of the index, as they were at one time. */
 interface Known {
   readonly found: Statistics;
   /** Time at which the statistics were read from the index, in Unix milliseconds. */
   readonly at: number;
 }
 
-/**
- * Statistics that were computed last, one for each `env` object of the Worker. All callers get the same
- * answer, because only operators may read it.
- */
-const cached = new WeakMap<Env, Known>();
+/** Statistics that were read last. Only operators may ask for the metrics. */
+const recent = new RecentValue<Known>(() => KEEP_MS);
 
 /** Answers with the metrics of the relay, in the format that the header `Accept` asks for. */
 export async function presentMetrics({
@@ -35,21 +33,17 @@ export async function presentMetrics({
   request,
 }: Pick<AuthenticatedRequest<unknown>, "env" | "runtime" | "request">): Promise<Response> {
   const shards = requireIndex(env, runtime);
-  const now = Date.now();
-  let known = cached.get(env);
-  if (known === undefined || now >= known.at + KEEP_MS) known = await compute(shards, env, now);
+  const { found, at } = await recent.get(env, (now) => readStatistics(shards, now));
   const accepted = request.headers.get("Accept") ?? "";
   const format = accepted.includes("application/openmetrics-text") ? "openmetrics" : "text";
   const { paused: isPaused } = runtime.config;
-  const families = metricsOf(known.found, known.at, { version: versionOf(env), isPaused });
+  const families = metricsOf(found, at, { version: versionOf(env), isPaused });
   return new Response(metricsText(families, format), {
     headers: { "Content-Type": CONTENT_TYPES[format], Vary: "Accept" },
   });
 }
 
-async function compute(shards: Shards, env: Env, at: number): Promise<Known> {
+async function readStatistics(shards: Shards, at: number): Promise<Known> {
   const window = { since: at - WINDOW_MS, until: at + 1 };
-  const known = { found: await queryIndex(() => shardStatistics(shards, window, at)), at };
-  cached.set(env, known);
-  return known;
+  return { found: await queryIndex(() => shardStatistics(shards, window, at)), at };
 }

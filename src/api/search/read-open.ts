@@ -1,8 +1,9 @@
 import type { Config } from "../../config/config.ts";
 import { MINUTE_MS, SECOND_MS, toSeconds } from "../../core/time.ts";
 import type { Env } from "../../env.ts";
-import { openPerConnection } from "../../index-db/open-per-connection.ts";
+import { type OpenPerConnection, openPerConnection } from "../../index-db/open-per-connection.ts";
 import { shardsOf } from "../../index-db/shards.ts";
+import { RecentValue } from "../../recent-value.ts";
 import { queryIndex } from "./query-index.ts";
 
 /**
@@ -17,17 +18,15 @@ const MAX_TASKS = 2_000;
 const LEAST_KEEP_MS = 10 * SECOND_MS;
 const KEEP_MS_PER_ROW = MINUTE_MS / 1_000;
 
-interface Known {
-  readonly view: ReturnType<typeof viewOf>;
-  /** Time until which the answer is kept, in Unix milliseconds. */
-  readonly until: number;
-}
+/** Numbers that were counted last. Only operators may ask for them. */
+const recent = new RecentValue<Counted>(({ rowsRead }) =>
+  Math.max(LEAST_KEEP_MS, rowsRead * KEEP_MS_PER_ROW),
+);
 
-/**
- * Numbers that were counted last, one set for each `env` object of the Worker. All callers may get the same
- * ones, because only operators may ask.
- */
-const cached = new WeakMap<Env, Known>();
+/** Numbers of open tasks with the time at which they were counted, in Unix milliseconds. */
+interface Counted extends OpenPerConnection {
+  readonly at: number;
+}
 
 /**
  * Returns how many tasks of each connection to a provider are open (have no result), and when they were
@@ -36,19 +35,9 @@ const cached = new WeakMap<Env, Known>();
 export async function openTasks(env: Env, config: Config) {
   const shards = shardsOf(env, config);
   if (shards === null) return null;
-  const now = Date.now();
-  const known = cached.get(env);
-  if (known !== undefined && now < known.until) return known.view;
-  const found = await queryIndex(() => openPerConnection(shards, MAX_TASKS));
-  const view = viewOf(found, now);
-  const keptMs = Math.max(LEAST_KEEP_MS, found.rowsRead * KEEP_MS_PER_ROW);
-  cached.set(env, { view, until: now + keptMs });
-  return view;
-}
-
-function viewOf(
-  { connections, isCapped }: Awaited<ReturnType<typeof openPerConnection>>,
-  now: number,
-) {
-  return { at: toSeconds(now), is_capped: isCapped, connections };
+  const { at, isCapped, connections } = await recent.get(env, async (now) => {
+    const found = await queryIndex(() => openPerConnection(shards, MAX_TASKS));
+    return { ...found, at: now };
+  });
+  return { at: toSeconds(at), is_capped: isCapped, connections };
 }

@@ -6,6 +6,7 @@ import type { Env } from "../../env.ts";
 import { countOpen } from "../../index-db/open-count.ts";
 import { shardsOf } from "../../index-db/shards.ts";
 import { failedCallbacks, nextTasks } from "../../index-db/troubled-tasks.ts";
+import { RecentValue } from "../../recent-value.ts";
 import { connectionsOf } from "../health/connections.ts";
 import { queryIndex } from "./query-index.ts";
 import { openTasks } from "./read-open.ts";
@@ -30,16 +31,8 @@ const MAX_OPEN = 500;
  */
 const MAX_TASKS = 110;
 
-interface Known {
-  readonly view: ReturnType<typeof viewOf>;
-  readonly at: number;
-}
-
-/**
- * Result of the last search for problems, one for each `env` object of the Worker. All callers may get the
- * same one, because only operators may ask.
- */
-const cached = new WeakMap<Env, Known>();
+/** Result of the last search for problems. Only operators may ask for it. */
+const recent = new RecentValue<ReturnType<typeof viewOf>>(() => KEEP_MS);
 
 /**
  * Returns the present problems of the relay, e.g. a host that takes no callbacks, and the numbers of
@@ -47,13 +40,7 @@ const cached = new WeakMap<Env, Known>();
  * should have changed by now, of callbacks being sent and of refunds not yet confirmed.
  */
 export async function presentProblems(env: Env, config: Config) {
-  const now = Date.now();
-  let known = cached.get(env);
-  if (known === undefined || now >= known.at + KEEP_MS) {
-    known = { view: viewOf(await factsOf(env, config, now)), at: now };
-    cached.set(env, known);
-  }
-  return { at: toSeconds(known.at), ...known.view };
+  return recent.get(env, async (now) => viewOf(await factsOf(env, config, now)));
 }
 
 /**
@@ -100,6 +87,7 @@ async function indexFacts(env: Env, config: Config, now: number): Promise<IndexF
 
 function viewOf(facts: Facts) {
   return {
+    at: toSeconds(facts.now),
     data: troublesOf(facts),
     now: facts.index === null ? null : nowView(facts.index, facts.now),
   };

@@ -9,10 +9,7 @@ import { isStorable } from "./stored-size.ts";
 import { isTerminal, nextVersion, type TaskRecord, type TerminalTask } from "./task.ts";
 import { areUrlsInBounds, type UpstreamNews } from "./upstream.ts";
 
-/**
- * What became known about the job of a task after the task had failed at its deadline. Times are Unix
- * milliseconds.
- */
+/** News of the job of a task from after the task had failed at its deadline. Times are Unix milliseconds. */
 export interface LateJob {
   /** Time of the last unverified hook that claimed success and caused a poll; null when there was none. */
   readonly hintAt: number | null;

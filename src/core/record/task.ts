@@ -72,7 +72,7 @@ export interface TerminalTask extends TaskBase {
   readonly usage: Usage | null;
   /** Notices (messages to the operator) that have not arrived yet. */
   readonly notices: readonly Notice[];
-  /** What became known about the job after the task had failed at its deadline; null while nothing has. */
+  /** News of the job from after the task had failed at its deadline; null while there is none. */
   readonly late: LateJob | null;
   /**
    * End of the retention in Unix milliseconds, at which the task is erased if no attempt of its callback and

@@ -26,8 +26,8 @@ export interface Facts {
   readonly warnings: readonly ConfigIssue[];
   readonly connections: readonly ConnectionFaults[];
   /**
-   * What the index shows: counts of recent tasks, failed callbacks, and tasks that should change next; null
-   * when no index is bound.
+   * Rows and counts of the index: counts of recent tasks, failed callbacks, and tasks that should change next;
+   * null when no index is bound.
    */
   readonly index: IndexFacts | null;
 }

@@ -11,7 +11,7 @@ type IndexState = NonNullable<Awaited<ReturnType<typeof indexStateOf>>>;
 interface HealthPanelProps {
   /** Id of the deployed version; null where the platform names none. */
   readonly version: string | null;
-  /** Null when no index is bound. */
+  /** State of the index; null when none is bound. */
   readonly index: IndexState | null;
   /** Number of the unsettled tasks; null when they could not be counted. */
   readonly unsettled: OpenCount | null;

@@ -33,7 +33,7 @@ export function OpenCell({ name, open: { connections, is_capped: isCapped } }: O
 }
 
 interface OpenNoteProps {
-  /** Null when they could not be counted. */
+  /** Numbers of open tasks of each connection; null when they could not be counted. */
   readonly open: OpenTasks | null;
   readonly isIndexed: boolean;
   /** Tells whether the table of connections to providers has a row for the connection that is named. */
