@@ -82,7 +82,7 @@ function Marks({ timeline: { marks } }: { readonly timeline: Timeline }) {
       {marks.map(({ x, name, kind }) => {
         const width = name.length * CHARACTER;
         const isAtEnd = kind === "result" || x + width > WIDTH;
-        const from = isAtEnd ? x - width : x;
+        const from = isAtEnd ? Math.max(0, x - width) : x;
         // A refund is drawn in the second row or above, over the planned time of the first attempt.
         const lowest = kind === "money" ? 1 : 0;
         const row = Math.max(
