@@ -227,6 +227,13 @@ describe("a task whose upstream cannot be polled at the deadline", () => {
     expect(finish(old, hook, NOW + HOUR, forgetful).status).toBe("completed");
   });
 
+  it("a task that waits for its turn among the polls of its connection is polled then, also if the upstream keeps the job no longer", () => {
+    const due = anAttachedTask({ at: NOW + HOUR - 1 }, { deadlineAt: NOW + HOUR - 1 });
+    const deferred = { ...forgetful, pollDeferredTo: NOW + HOUR + 7 * SECOND };
+    expect(wakeAt(due, deferred)).toBe(NOW + HOUR + 7 * SECOND);
+    expect(nextStep(due, deferred, NOW + HOUR + 7 * SECOND)).toMatchObject({ kind: "poll" });
+  });
+
   it("a task is polled at any age when the upstream keeps jobs for ever", () => {
     const mindful = aPolicy({ polls: new Map([[CONNECTION, { ...LIMITS, maxAgeMs: null }]]) });
     const old = anAttachedTask({ at: NOW + 300 * DAY }, { deadlineAt: NOW + 365 * DAY });

@@ -52,9 +52,11 @@ export function nextPoll(task: OpenTask, policy: Policy): NextPoll | null {
   const plannedAt = Math.min(plannedPollAt(task, plan, policy), lastAt);
   const wantedAt = startAt(plannedAt, policy, Math.min(plannedAt, plan.attachedAt));
   if (wantedAt > lastAt) return null;
-  const dueAt = Math.max(wantedAt, allowedPollAt(task, plan, policy));
-  const job = pollableJob(task, policy, dueAt);
+  // The relay's own limits put a poll off, perhaps past the time at which the provider forgets the job, but
+  // they do not cancel it: a task must not fail at its deadline without its last poll because of them.
+  const job = pollableJob(task, policy, wantedAt);
   if (job === null) return null;
+  const dueAt = Math.max(wantedAt, allowedPollAt(task, plan, policy));
   const isHeld = wantedAt > plannedAt && dueAt === wantedAt;
   return { job, dueAt, reason: isHeld ? "paused" : reasonOf(task, plan, policy, dueAt) };
 }
