@@ -96,6 +96,13 @@ describe("the time of the next poll", () => {
     expect(pollTimes(moved, 2, NOW)).toEqual([120_000, first]);
   });
 
+  it("a hook that postpones the next poll does so too when the ten minutes after a success without output are over", () => {
+    const answer = { kind: "no_output", since: NOW, statusCode: null, word: null } as const;
+    const hourLater = NOW + HOUR;
+    const moved = anAttachedTask({ answer, at: hourLater + 2 * MINUTE });
+    expect(wakeAt(moved, polled(hourLater))).toBe(hourLater + 2 * MINUTE);
+  });
+
   it("a hook that reports queued does not postpone the next poll when the polls of its job do not wait for hooks", () => {
     const record = apply(anAttachedTask({ hookWaitMs: 0 }), aHook(QUEUED), NOW + 1);
     expect(record).toMatchObject({ tracking: { poll: { heard: ["queued"], at: null } } });

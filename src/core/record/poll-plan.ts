@@ -219,11 +219,10 @@ export function isHintedSince({ hint: known }: PollPlan, time: number): boolean 
 }
 
 function plannedAfter({ at, answer }: PollPlan, cadence: Cadence, time: number): number {
-  if (answer?.kind === "no_output") {
-    const times = NO_OUTPUT_WAITS_MS.map((waitMs) => answer.since + waitMs);
-    return times.find((each) => each > time) ?? nextPollTime(cadence, time);
-  }
-  return at !== null && at > time ? at : nextPollTime(cadence, time);
+  const since = answer?.kind === "no_output" ? answer.since : -Infinity;
+  const times = NO_OUTPUT_WAITS_MS.map((waitMs) => since + waitMs);
+  const regularAt = at !== null && at > time ? at : nextPollTime(cadence, time);
+  return times.find((each) => each > time) ?? regularAt;
 }
 
 /** Returns the time of the first poll after `time` that an unverified hook causes; Infinity for none. */
