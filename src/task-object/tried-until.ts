@@ -1,12 +1,3 @@
-import { MINUTE_MS } from "../core/time.ts";
-
-/**
- * Period in milliseconds that ends at the first alarm of an instance. Polls that were planned within it count
- * as not made, because an earlier instance may have deferred them to keep the provider's limit. It is longer
- * than every regular wait between two polls, so that a poll is due at the alarm however often it was deferred.
- */
-const DEFERRED_MS = 6 * MINUTE_MS;
-
 /**
  * Times up to which an instance of a task's object has tried all planned work (index writes and polls of the
  * job), in Unix milliseconds.
@@ -26,8 +17,9 @@ export interface TriedTimes {
  * Remembers up to which time one instance of a task's object has tried its planned work: writes to the index,
  * and polls. This is kept in memory only, because a failed write or a poll without news stores nothing. A new
  * instance that a request or hook wakes assumes that all work planned for earlier times has been tried. One
- * that an alarm wakes assumes that the work planned for the time of the alarm or later is still to be tried,
- * and so are the polls that were planned for the minutes before the alarm.
+ * that an alarm wakes assumes that the index writes planned for the time of the alarm or later are still to be
+ * tried, and that no poll has been made: the alarm may belong to a poll that an earlier instance has begun or
+ * deferred, however long ago it was planned. At worst one poll is made more than planned.
  */
 export class TriedUntil {
   #indexTriedAt: number | null = null;
@@ -41,16 +33,12 @@ export class TriedUntil {
   #beforePoll: readonly [polledAt: number | null, askedAt: number] = [null, 0];
 
   /**
-   * Takes note that an alarm has fired.
-   * @param scheduledAt time for which the alarm was set, in Unix milliseconds: the time of the next planned
-   * work, or, when work was due already as the alarm was set, a time up to `watchdogMs` later.
+   * Takes note that an alarm has fired. @param scheduledAt time for which the alarm was set, in Unix
+   * milliseconds.
    */
-  noteAlarm(scheduledAt: number, watchdogMs: number): void {
+  noteAlarm(scheduledAt: number): void {
     this.#indexTriedAt = scheduledAt - 1;
-    if (this.#askedAt > 0) return;
-    // The alarm may belong to a poll that an earlier instance of the object has begun or deferred.
-    const untriedSince = Math.max(0, scheduledAt - Math.max(watchdogMs, DEFERRED_MS) - 1);
-    this.#polledAt = Math.min(this.#polledAt ?? Infinity, untriedSince);
+    if (this.#askedAt === 0) this.#polledAt = 0;
   }
 
   /**

@@ -125,7 +125,7 @@ export class WorkLoop {
     this.#isAlarmRunning = this.#armedFor === null || this.#armedFor <= scheduledTime;
     this.#alarmTime = scheduledTime;
     this.#armedFor = null;
-    this.#tried.noteAlarm(scheduledTime, this.#platform.watchdogMs);
+    this.#tried.noteAlarm(scheduledTime);
     try {
       await this.runUntilIdle();
     } catch (error) {

@@ -1,8 +1,14 @@
 import { expect, it } from "vitest";
 import type { PollAnswer } from "../../../src/core/events/event.ts";
 import { runMicrotasks } from "../../simulation/microtasks.ts";
-import { DAY, MINUTE, NOW, SECOND } from "../builders.ts";
-import { aProvidedRegistration, FIRST_POLL, JOB, UNANSWERED } from "../upstream-builders.ts";
+import { CONNECTION, DAY, HOUR, MINUTE, NOW, SECOND } from "../builders.ts";
+import {
+  anAttachment,
+  aProvidedRegistration,
+  FIRST_POLL,
+  JOB,
+  UNANSWERED,
+} from "../upstream-builders.ts";
 import { MemoryHost } from "./memory-host.ts";
 
 function answerPolls({ outside }: MemoryHost, answer: () => PollAnswer): void {
@@ -57,5 +63,23 @@ it("a poll deferred to keep a provider's limit is made, after a crash of the tas
   await host.ring();
   expect(host.clock).toBeLessThanOrEqual(NOW + 13 * SECOND);
   expect(host.alarm).toBeGreaterThan(host.clock);
+  host.expectNoFailure();
+});
+
+it("a poll that was deferred after its alarm came an hour late is made at the next alarm, although the instance that deferred it is gone", async () => {
+  const host = new MemoryHost();
+  const polledAt: number[] = [];
+  answerPolls(host, () => {
+    polledAt.push(host.clock);
+    return { kind: "deferred", waitMs: SECOND };
+  });
+  host.loop.apply(aProvidedRegistration());
+  host.loop.apply(anAttachment(JOB, CONNECTION, { likelyAgesMs: [HOUR, 3 * HOUR] }));
+  await runMicrotasks();
+  await host.ring(HOUR);
+  const late = host.clock;
+  host.crash();
+  await host.ring();
+  expect(polledAt).toEqual([late, late + SECOND]);
   host.expectNoFailure();
 });
