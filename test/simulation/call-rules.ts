@@ -4,6 +4,7 @@ import type { Delivery } from "../../src/core/duties/deliver.ts";
 import type { OperatorNotice } from "../../src/core/duties/notify.ts";
 import type { Refund } from "../../src/core/duties/refund.ts";
 import { isTerminal, type TaskRecord, type TerminalTask } from "../../src/core/record/task.ts";
+import { rowExpiresAt } from "./due-time.ts";
 import type { SimulatedLedger } from "./ledger.ts";
 import { firstViolation } from "./change.ts";
 import type { SharedState } from "./object-host.ts";
@@ -62,7 +63,7 @@ export function refundFault(
  */
 export function eraseFault(
   record: TaskRecord,
-  { chargeId, triedVersion }: TaskHistory,
+  { chargeId, triedVersion, alarmedBeforeAt }: TaskHistory,
   isOrdered: boolean,
   { ledger, now, hadFault, hadIndexOff }: SharedState,
 ): string | null {
@@ -72,8 +73,10 @@ export function eraseFault(
   }
   const isExpired = isTerminal(record) && now >= record.expiresAt;
   const { publication, version } = record;
-  // A row that has expired by the time of the change is not sent to the index.
-  const isRowGone = isTerminal(record) && version >= record.expiresAt;
+  // A row that has expired by the time of the change is not sent to the index, and neither is one that has
+  // expired before the first alarm after the change.
+  const isUnwoken = alarmedBeforeAt <= version && now >= rowExpiresAt(record);
+  const isRowGone = isTerminal(record) && (version >= record.expiresAt || isUnwoken);
   const isRowTried = isRowGone || publication.version === version || triedVersion === version;
   return firstViolation({
     "a task stays for its retention": isOrdered || isExpired,

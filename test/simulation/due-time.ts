@@ -62,13 +62,16 @@ function publicationDueTime(
   const { publication, version } = record;
   if (!setting.isIndexed || publication.version === version) return Infinity;
   if (isTerminal(record) && record.callback?.state.kind === "due") return Infinity;
-  const missingMs = now - (publication.retryAt || version);
-  const waitMs = Math.min(Math.max(3 * missingMs, 5 * SECOND), 7 * DAY);
-  const at = Math.max(version + PUBLISHED_WITHIN_MS, now + waitMs);
+  const since = publication.retryAt || version;
+  // An alarm that was set before the row became outdated may serve for its writes too.
+  const from = Math.max(now, since);
+  const waitMs = Math.min(Math.max(3 * (from - since), 5 * SECOND), 7 * DAY);
+  const at = Math.max(version + PUBLISHED_WITHIN_MS, from + waitMs);
   return at < rowExpiresAt(record) ? at : Infinity;
 }
 
-function rowExpiresAt(record: OpenTask | TerminalTask): number {
+/** Returns the time at which the row of a task expires in the index, in Unix milliseconds. */
+export function rowExpiresAt(record: OpenTask | TerminalTask): number {
   if (!isTerminal(record)) return Infinity;
   return record.callback?.state.kind === "failed" ? record.expiresAt : record.version + 7 * DAY;
 }

@@ -1,5 +1,10 @@
 import type { AttachEvent, HookEvent, PollAnswer } from "../../src/core/events/event.ts";
-import type { OpenTask, TaskRecord, TerminalTask } from "../../src/core/record/task.ts";
+import {
+  isOpen,
+  type OpenTask,
+  type TaskRecord,
+  type TerminalTask,
+} from "../../src/core/record/task.ts";
 import type { UpstreamNews, UpstreamResult } from "../../src/core/record/upstream.ts";
 import { CONNECTION, DAY, MINUTE } from "../core/builders.ts";
 import { type Change, firstViolation, isEqual, recentResult } from "./change.ts";
@@ -153,6 +158,9 @@ export function finishFault(change: Change<TaskRecord | null, TerminalTask>): st
     "work in progress extends the deadline once":
       !isTimeout ||
       pollResult === null ||
+      before === null ||
+      !isOpen(before) ||
+      pollResult.askedAt < endTime(before) ||
       !isResponsive(pollResult.answer) ||
       tracking?.isExtended === true,
     "success without output ends a task after ten minutes of it":

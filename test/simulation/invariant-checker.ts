@@ -126,12 +126,16 @@ export class InvariantChecker {
     history.possibleEnds.push(...possibleEnds(event, record, setting, this.#now));
   }
 
-  /** Checks the answer to the caller of a charge whose task no longer exists, unless there is a newer task. */
+  /**
+   * Checks the answer to the caller of a charge that was refused, unless there is a newer task. A task that was
+   * charged may be gone too by then: an operator can erase it as soon as it has ended.
+   */
   onChargeEnd(chargeId: string, last: Decision | null): void {
     const isGone = this.history === null && this.pastHistories.at(-1)?.chargeId === chargeId;
+    const isRefused = isGone && this.#shared.ledger.count("charge", chargeId) === 0;
     const isHeard = last?.kind === "erase" && last.record.credits?.chargeId === chargeId;
     this.require("answer", {
-      "a registration is answered with the result of its charge": !isGone || isHeard,
+      "a registration is answered with the result of its charge": !isRefused || isHeard,
     });
   }
 

@@ -1,11 +1,13 @@
 import { availableParallelism } from "node:os";
 import { parseArgs } from "node:util";
+import { keepLife } from "./kept-lives.ts";
 import { simulate } from "./simulate.ts";
 
 const { values } = parseArgs({
   options: {
     seed: { type: "string", default: String(Math.floor(Math.random() * 1e9)) },
     lives: { type: "string", default: "100000" },
+    keep: { type: "boolean", default: false },
     threads: { type: "string", default: String(availableParallelism()) },
   },
 });
@@ -24,5 +26,7 @@ for (const [what, count] of Object.entries(observed).toSorted(([, a], [, b]) => 
 console.log(`${lives} lives in ${seconds.toFixed(1)} s`);
 if (broken !== null) {
   console.error(`\nBROKEN: npm run sim -- --seed ${broken.seed} --lives 1\n${broken.report}`);
+  if (values.keep) keepLife(broken.life);
+  console.error("\nWith --keep this life is added to test/simulation/kept-lives.json.");
   process.exitCode = 1;
 }

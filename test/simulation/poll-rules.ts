@@ -97,8 +97,10 @@ export function isForPoll(
   // A new instance does not know of earlier planned polls when a hook has moved the next one.
   if (by.isDead && (record.tracking.poll.at ?? 0) > now) return false;
   const isPublished = !setting.isIndexed || record.publication.version === record.version;
+  const isForNotice =
+    setting.isOperatorNotified && record.notices.some(({ retryAt }) => retryAt === at);
   const isAhead = at > armedAt + 1 && at !== armedAt + 15_000;
   const isIdle = outside.openCalls.length === 0 && under === setting;
   const mayPoll = isPollable(record, setting, now) && !setting.isPaused;
-  return isPublished && isAhead && isIdle && mayPoll && !hadFault;
+  return isPublished && !isForNotice && isAhead && isIdle && mayPoll && !hadFault;
 }

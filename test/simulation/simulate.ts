@@ -11,8 +11,11 @@ export interface Simulation {
 
 type Share = Omit<Simulation, "threads">;
 
-/** Seed and violation of a simulated task for which a promise was broken. */
-const Broken = z.object({ seed: z.number(), report: z.string() });
+/**
+ * Seed and violation of a simulated task for which a promise was broken; `life` is its shortest form as JSON
+ * text (kept-lives.ts).
+ */
+const Broken = z.object({ seed: z.number(), report: z.string(), life: z.string() });
 /** Result of a part of the simulated tasks; `observed` counts the tasks in which each event occurred. */
 const Part = z.object({
   lives: z.number(),

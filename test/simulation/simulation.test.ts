@@ -6,8 +6,12 @@ import type { Job } from "../../src/core/record/upstream.ts";
 import { anOpenTask, CONNECTION, LIMITS, NOW } from "../core/builders.ts";
 import examples from "../core/stored-records/3-index.json" with { type: "json" };
 import { shapeOf } from "../core/stored-records/shape.ts";
+import { aHook } from "../core/upstream-builders.ts";
 import { lastPollAfter } from "./poll-rules.ts";
-import { runSeed } from "./run.ts";
+import { keptText, parseKeptLives, readKeptLives } from "./kept-lives.ts";
+import type { Move } from "./moves.ts";
+import { OVERSIZED } from "./oversized.ts";
+import { replay, runSeed } from "./run.ts";
 import { simulate } from "./simulate.ts";
 
 const LIVES = Number(process.env["SIM_LIVES"] ?? 3_000);
@@ -53,6 +57,22 @@ it(`the promises of docs/promises.md hold in ${LIVES} simulated random lives of 
   expect(lives).toBe(LIVES);
   for (const what of EXPECTED_EVENTS)
     expect(observed[what] ?? 0, what).toBeGreaterThanOrEqual(OFTEN);
+});
+
+it.each(readKeptLives().map((life, index) => ({ ...life, number: index + 1 })))(
+  "the kept life $number, which once broke the rule '$promise', breaks none",
+  async ({ beginning, moves }) => {
+    const { violation } = await replay(beginning, moves);
+    expect(violation).toBeNull();
+  },
+);
+
+it("a life is kept without the bytes of a result that is too large to be stored, and is read with them", async () => {
+  const { beginning } = await runSeed(SEED);
+  const moves = OVERSIZED.map((news): Move => ({ kind: "event", event: aHook(news) }));
+  const text = keptText({ promise: "a", detail: "b (1 ms)" }, beginning, moves);
+  expect(text.length).toBeLessThan(2_000);
+  expect(parseKeptLives(`[${text}]`)).toEqual([{ promise: "a: b", beginning, moves }]);
 });
 
 const JOB = { id: "cgt-1", endpoint: null };

@@ -79,6 +79,9 @@ export class TaskHistory {
   readonly posts: Post[] = [];
   /** Version of the task in the row that was sent to the index last; 0 when none was sent. */
   triedVersion = 0;
+  /** Times of the latest alarm and of the one before it, in Unix milliseconds; 0 for none. */
+  alarmedAt = 0;
+  alarmedBeforeAt = 0;
   /** States that the operator has erased the task together with its pending notices. */
   isErased = false;
   /** Versions in the notices that the operator has received. */
@@ -87,6 +90,11 @@ export class TaskHistory {
   constructor(chargeId: string | null, amount: number | null) {
     this.chargeId = chargeId;
     this.amount = amount;
+  }
+
+  recordAlarm(now: number): void {
+    this.alarmedBeforeAt = this.alarmedAt;
+    this.alarmedAt = now;
   }
 
   recordOutcome(number: number, outcome: Outcome): void {

@@ -1,5 +1,6 @@
 import { parentPort, workerData } from "node:worker_threads";
 import * as z from "zod";
+import { keptText } from "./kept-lives.ts";
 import { runSeed } from "./run.ts";
 import { shrink } from "./shrink.ts";
 import type { Part } from "./simulate.ts";
@@ -20,7 +21,7 @@ for (; lived < lives && broken === null; lived++) {
   const trace = world.checker.trace?.join("\n") ?? "";
   const summary = `${violation?.promise}: ${violation?.detail}`;
   const report = `${summary}\n${moves.length} of ${life.moves.length} moves, from ${JSON.stringify(beginning)}\n${trace}`;
-  broken = { seed, report };
+  broken = { seed, report, life: keptText(violation ?? life.violation, beginning, moves) };
 }
 const part: Part = { lives: lived, observed, broken };
 // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a port of a thread has none

@@ -189,7 +189,9 @@ export class World implements SharedState {
     const { alarm } = this.disk.durable;
     if (alarm === null || this.#runningAlarm !== null) return;
     await this.#pass(Math.max(0, alarm.at + lateMs - this.clock), isSlow);
-    // Calls that have ended meanwhile may have set another alarm.
+    // Calls that have ended meanwhile may have set another alarm; an alarm whose time has changed does not
+    // fire, also before the change is durable.
+    this.flush();
     const due = this.disk.durable.alarm;
     if (due === null || due.at > this.clock) return;
     this.disk.write({ alarm: null });
@@ -202,6 +204,7 @@ export class World implements SharedState {
     const mustPoll = alarm !== this.#lastAlarm && isForPoll(this, alarm);
     this.#runningAlarm = alarm;
     this.#lastAlarm = alarm;
+    this.checker.history?.recordAlarm(this.now);
     const { instance, loop } = this.#start();
     const { polls } = instance;
     // The handler has ended only when its writes are durable.
