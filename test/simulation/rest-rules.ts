@@ -71,12 +71,14 @@ export function isSuperseded({ record, alarm }: Stored, living: SimulatedObject 
  * Returns the latest time of the watchdog alarm for running work, in Unix milliseconds. An alarm that was set
  * before may serve as one, up to a minute later where no client waits.
  */
-function watchdogLimit(record: TaskRecord, { armedAt }: Alarm, shared: SharedState): number {
+function watchdogLimit(record: TaskRecord, { armedAt, by }: Alarm, shared: SharedState): number {
   const isClientWaiting = isTerminal(record) ? !isSettled(record) : !isOpen(record);
   const watchdogMs = shared.hadFault ? MINUTE + 1 : 15_000;
-  // The clock may have been put back since the last change.
+  // The clock may have been put back since the last change, and since the instance judged the alarm.
   return (
-    Math.max(armedAt, shared.now, record.version) + watchdogMs + (isClientWaiting ? 0 : MINUTE)
+    Math.max(armedAt, by.latest, shared.now, record.version) +
+    watchdogMs +
+    (isClientWaiting ? 0 : MINUTE)
   );
 }
 
