@@ -13,8 +13,8 @@ import { withinTime } from "../timeout.ts";
 export type ListenerCallback = Pick<PostRequest, "headers" | "body">;
 
 /**
- * Largest number of connected listeners of an account. One more displaces the one that the platform lists
- * last.
+ * Largest number of connected listeners of an account. One more displaces those beyond it that the platform
+ * lists last.
  */
 const MAX_LISTENERS = 10;
 /**
@@ -75,9 +75,8 @@ export class Listeners {
    * @param key name of the API key with which the listener connects.
    */
   accept(key: string): Response {
-    const others = this.#state.getWebSockets();
-    if (others.length >= MAX_LISTENERS) {
-      others.at(-1)?.close(POLICY_VIOLATION, `An account has at most ${MAX_LISTENERS} listeners.`);
+    for (const displaced of this.#connected().slice(MAX_LISTENERS - 1)) {
+      displaced.close(POLICY_VIOLATION, `An account has at most ${MAX_LISTENERS} listeners.`);
     }
     const { 0: client, 1: server } = new WebSocketPair();
     this.#state.setWebSocketAutoResponse(new WebSocketRequestResponsePair("ping", "pong"));
@@ -95,7 +94,7 @@ export class Listeners {
   async send(callback: ListenerCallback, timeoutMs: number): Promise<AttemptResult> {
     const id = crypto.randomUUID();
     const text = JSON.stringify({ id, timeout_ms: timeoutMs, ...callback });
-    const sockets = this.#state.getWebSockets().filter((socket) => isSent(socket, text));
+    const sockets = this.#connected().filter((socket) => isSent(socket, text));
     if (sockets.length === 0) return unansweredAttempt("unreachable", "no_listener");
     const { promise, resolve } = Promise.withResolvers<AttemptResult>();
     this.#waiting.set(id, { sockets: new Set(sockets), resolve });
@@ -128,6 +127,16 @@ export class Listeners {
    */
   lose(socket: WebSocket): void {
     for (const waiting of this.#waiting.values()) lose(waiting, socket, "other");
+  }
+
+  /**
+   * Returns the WebSockets that are open. The platform also lists one that this object has closed, until the
+   * listener has answered the close.
+   */
+  #connected(): WebSocket[] {
+    return this.#state
+      .getWebSockets()
+      .filter(({ readyState }) => readyState === WebSocket.READY_STATE_OPEN);
   }
 
   /**

@@ -200,6 +200,20 @@ it("when an eleventh listener of an account opens a WebSocket, the WebSocket of 
   expect(listeners.at(-1)?.closed).toEqual([]);
 });
 
+it("of 40 listeners of an account that connect at the same time, 10 stay connected, and only these receive a callback", async () => {
+  const { account, key } = await listening();
+  const all = await Promise.all(Array.from({ length: 40 }, () => aListener(key, answers(200))));
+  const connected = () => all.filter(({ closed }) => closed.length === 0);
+  await until(() => connected().length <= 10);
+  expect(await attemptsOf(account)).toMatchObject([{ outcome: "delivered" }]);
+  await until(() => connected().every(({ received }) => received.length === 1));
+  expect(connected()).toHaveLength(10);
+  const displaced = all.filter(({ closed }) => closed.length > 0);
+  for (const { received, closed } of displaced) {
+    expect([received, closed]).toMatchObject([[], [{ code: 1008 }]]);
+  }
+});
+
 it("GET /v1/listen without the header Upgrade is refused with 400", async () => {
   const { key } = await listening();
   expect(await refusal(await call("/v1/listen", { key }))).toEqual(invalid("/Upgrade"));
