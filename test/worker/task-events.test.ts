@@ -1,9 +1,12 @@
-import { exports } from "cloudflare:workers";
+import { env, exports } from "cloudflare:workers";
 import { beforeEach, expect, it, vi } from "vitest";
 import { TaskObject } from "../../src/task-object/task-object.ts";
-import { aKey, anAccount } from "./accounts.ts";
+import { AccountObject } from "../../src/account/account-object.ts";
+import { claimObject } from "../../src/account/object-names.ts";
+import { sha256Hex } from "../../src/security/encoding.ts";
+import { aKey, anAccount, anImportedKey, profileStub } from "./accounts.ts";
 import { aRequest, call, refusal, UNAUTHENTICATED, UNKNOWN_TASK } from "./client.ts";
-import { pass, useClock } from "./clock.ts";
+import { DAY_MS, pass, START_S, useClock } from "./clock.ts";
 import { aLinkedTask } from "./links.ts";
 import { untilIdle, wake } from "./objects.ts";
 import { aReceiver, status } from "./receiver.ts";
@@ -182,4 +185,105 @@ it("GET /v1/tasks/{id}/events answers 401 without a key, and 404 to a key for an
   expect(await refusal(await call(path, { key }))).toEqual(UNKNOWN_TASK);
   const unknown = `/v1/tasks/${crypto.randomUUID()}/events`;
   expect(await refusal(await call(unknown))).toEqual(UNKNOWN_TASK);
+});
+
+/** Removes an API key as another isolate does, so that this one still has its owner in memory. */
+async function revokeElsewhere(account: string, { id, key }: { id: string; key: string }) {
+  const hash = await sha256Hex(key);
+  await claimObject(env, hash).releaseKeyHash(hash, account);
+  await profileStub(account).removeKey(id);
+}
+
+/** Returns the time that all waits of the Worker have taken, in milliseconds. */
+const waitedMs = () => pauses.reduce((sum, ms) => sum + ms, 0);
+
+it.each([
+  ["a generated", aKey],
+  ["an imported", anImportedKey],
+])(
+  "an event stream that %s API key has opened ends within a minute of the revocation of the key, and shows no later change",
+  async (_, keyOf) => {
+    const account = await anAccount();
+    const key = await keyOf(account);
+    const { id } = await aLinkedTask({ account, callback_url: null });
+    between = async (pause) => {
+      if (pause === 1) await revokeElsewhere(account, key);
+      if (waitedMs() >= 61_000) await report(aFailure(id));
+    };
+    const response = await call(`/v1/tasks/${id}/events`, { key: key.key });
+    const { events } = await streamOf(response);
+    expect(stagesOf(events)).toEqual([["pending", null]]);
+    expect(waitedMs()).toBeLessThanOrEqual(65_000);
+    const again = await call(`/v1/tasks/${id}/events`, { key: key.key });
+    expect(await refusal(again)).toEqual(UNAUTHENTICATED);
+  },
+);
+
+it("an event stream that an API key has opened ends at the next read when this isolate has revoked the key", async () => {
+  const account = await anAccount();
+  const { id: keyId, key } = await aKey(account);
+  const { id } = await aLinkedTask({ account, callback_url: null });
+  between = async () => {
+    await call(`/v1/accounts/${account}/keys/${keyId}`, { method: "DELETE" });
+    await report(aFailure(id));
+  };
+  const { events } = await streamOf(await call(`/v1/tasks/${id}/events`, { key }));
+  expect(stagesOf(events)).toEqual([["pending", null]]);
+});
+
+it("an event stream whose API key stays valid lasts three minutes, looks the key up once a minute, and makes less than 50 calls to objects", async () => {
+  const account = await anAccount();
+  const { key } = await aKey(account);
+  const { id } = await aLinkedTask({ account });
+  const lookUps = vi.spyOn(AccountObject.prototype, "useListedKey");
+  const reads = vi.spyOn(TaskObject.prototype, "read");
+  await streamOf(await call(`/v1/tasks/${id}/events`, { key }));
+  expect([waitedMs(), reads.mock.calls.length]).toEqual([179_000, 40]);
+  expect(lookUps.mock.calls.length).toBeLessThanOrEqual(4);
+  expect(lookUps.mock.calls.length).toBeGreaterThanOrEqual(3);
+});
+
+it("an event stream goes on when the owner of its API key cannot be looked up by a fault of the platform", async () => {
+  const account = await anAccount();
+  const { key } = await aKey(account);
+  const { id } = await aLinkedTask({ account, callback_url: null });
+  const lost = Object.assign(new Error("Network connection lost."), { retryable: true });
+  // From here on this isolate has the owner of the key in memory.
+  await call(`/v1/tasks/${id}`, { key });
+  const lookUp = vi.spyOn(AccountObject.prototype, "useListedKey").mockRejectedValueOnce(lost);
+  between = async () => {
+    if (waitedMs() >= 120_000) await report(aFailure(id));
+  };
+  const { events } = await streamOf(await call(`/v1/tasks/${id}/events`, { key }));
+  expect(lookUp.mock.settledResults[0]?.type).toBe("rejected");
+  expect(stagesOf(events)).toEqual([
+    ["pending", null],
+    ["failed", null],
+  ]);
+});
+
+it("GET /v1/tasks/{id}?wait=60 is refused with 401 when the API key was revoked a minute before the end of the wait", async () => {
+  const account = await anAccount();
+  const key = await aKey(account);
+  const { id } = await aLinkedTask({ account, callback_url: null });
+  expect((await call(`/v1/tasks/${id}`, { key: key.key })).status).toBe(200);
+  await revokeElsewhere(account, key);
+  pass(59_000);
+  between = () => report(aFailure(id));
+  const answer = await refusal(await call(`/v1/tasks/${id}?wait=60`, { key: key.key }));
+  expect(answer).toEqual(UNAUTHENTICATED);
+});
+
+it("an event stream and a wait that a status token has begun end when the token expires, and show no later change", async () => {
+  const task = { deadline_at: START_S + 60, callback_url: null };
+  const { id, link } = await aLinkedTask(task);
+  const { link: other } = await aLinkedTask(task);
+  pass(60_000 + DAY_MS - 3000);
+  between = (pause) => (pause > 3 ? report(aFailure(id)) : Promise.resolve());
+  const { events } = await streamOf(await follow(link));
+  expect(stagesOf(events)).toEqual([["pending", null]]);
+  expect(pauses).toEqual([1000, 1000, 2000]);
+  pass(-4000);
+  const waited = await call(`${other}&wait=60`, { key: null });
+  expect(await refusal(waited)).toEqual(UNAUTHENTICATED);
 });

@@ -1,11 +1,12 @@
 import { verify } from "../../security/signature.ts";
+import { sha256Hex } from "../../security/encoding.ts";
 import { findKey, keyName } from "../../security/operator-keys.ts";
 import { describeHolders, isForAccounts, type Permission } from "../../security/roles.ts";
 import type { Env } from "../../env.ts";
 import { type Caller, type KeyHolder, may } from "../../task-object/caller.ts";
 import { measureRefusal } from "../../task-object/measure.ts";
 import type { Runtime } from "../../config/runtime.ts";
-import { ownerOfKey } from "./key-owner.ts";
+import { ownerOfHash, ownerOfKey } from "./key-owner.ts";
 import { countFailedCredential } from "./rate-limit.ts";
 import { Problem } from "./problem.ts";
 
@@ -74,6 +75,19 @@ export async function authenticate(
     throw unauthenticated(key === null ? requirementOf(permission) : UNKNOWN_KEY);
   }
   return requirePermission(caller, permission);
+}
+
+/**
+ * Checks that the API key of a request is still a key of the account that calls, for an answer that takes so
+ * long that the key may be revoked meanwhile. The key is looked up at most once a minute in an isolate.
+ * Operator keys cannot change while an isolate runs and are not checked.
+ * @throws Problem `unauthenticated` when the account no longer has the key.
+ */
+export async function requireValidKey(caller: Caller, headers: Headers, env: Env): Promise<void> {
+  const key = bearerOf(headers);
+  if (caller.kind !== "account" || key === null) return;
+  const owner = await ownerOfHash(env, caller.id, await sha256Hex(key));
+  if (owner === null) throw unauthenticated(UNKNOWN_KEY);
 }
 
 /**

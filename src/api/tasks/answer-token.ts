@@ -5,6 +5,7 @@
 import type * as z from "zod/mini";
 import { SECOND_MS } from "../../core/time.ts";
 import type { Runtime } from "../../config/runtime.ts";
+import type { Env } from "../../env.ts";
 import { timesOfStatusToken } from "../../security/status-token.ts";
 import { measureRefusal } from "../../task-object/measure.ts";
 import { bearerOf, holderOfKey, unauthenticated } from "../http/auth.ts";
@@ -62,13 +63,16 @@ export async function answerToken<Q extends z.ZodMiniObject>(
   const runtime = await requireRuntime(call.env);
   const link = await linkOf(call, runtime);
   if (link === null) return byKey.handle(call);
-  const { id, createdAtS } = link;
+  const { id, createdAtS, expiresAtS } = link;
   try {
     const response = await answer({
       request: call.request,
       query: readQuery(query, call.url.searchParams),
       reader: "link",
-      read: () => taskClient(call.env, id).readByLink(createdAtS),
+      read: async () => {
+        requireCurrent(expiresAtS, call.env);
+        return taskClient(call.env, id).readByLink(createdAtS);
+      },
     });
     for (const [name, value] of Object.entries(CROSS_ORIGIN)) response.headers.set(name, value);
     return response;
@@ -79,8 +83,8 @@ export async function answerToken<Q extends z.ZodMiniObject>(
 }
 
 /**
- * Checks the status token of a request, and returns the id and the creation time of its task; null when the
- * bearer token is an API key that begins like a status token.
+ * Checks the status token of a request, and returns the id and the creation time of its task and the time at
+ * which the token expires; null when the bearer token is an API key that begins like a status token.
  */
 async function linkOf({ request: { headers }, env, url, params }: Call, runtime: Runtime) {
   const inQuery = url.searchParams.get("token");
@@ -97,7 +101,16 @@ async function linkOf({ request: { headers }, env, url, params }: Call, runtime:
     );
   }
   const { createdAtS, expiresAtS } = times;
-  if (Date.now() < expiresAtS * SECOND_MS) return { id, createdAtS };
+  requireCurrent(expiresAtS, env);
+  return { id, createdAtS, expiresAtS };
+}
+
+/**
+ * Checks that a status token has not expired.
+ * @throws Problem `unauthenticated` when it has.
+ */
+function requireCurrent(expiresAtS: number, env: Env): void {
+  if (Date.now() < expiresAtS * SECOND_MS) return;
   measureRefusal(env.METRICS);
   const end = new Date(expiresAtS * SECOND_MS).toISOString();
   throw unauthenticated(`The status token expired at ${end}.`);

@@ -3,6 +3,7 @@ import type { TaskReader } from "../../core/views/reader.ts";
 import { STATUS_TOKEN_PREFIX } from "../../security/status-token.ts";
 import { readerOf } from "../../task-object/caller.ts";
 import type { TaskReply } from "../../task-object/reply.ts";
+import { requireValidKey } from "../http/auth.ts";
 import { type ProtectedRoute, queryRoute, type RouteRequest } from "../http/route.ts";
 import { taskClient } from "./task-client.ts";
 
@@ -16,7 +17,9 @@ export interface Reading<Query> {
   readonly reader: TaskReader;
   /**
    * Reads the task, with the fields that this reader may see; null when there is no task that the reader may
-   * read.
+   * read. It may be called for as long as the answer takes: each call checks that the credential is still
+   * valid.
+   * @throws Problem `unauthenticated` when the API key was revoked, or the status token has expired.
    */
   readonly read: () => Promise<TaskReply | null>;
 }
@@ -33,7 +36,13 @@ export function readingRoute<Id extends string, Q extends z.ZodMiniObject>(
     { ...info, method: "GET", access: "read" },
     query,
     async ({ request, query: asked, env, params: { id }, caller }) => {
-      const read = () => taskClient(env, id).read(caller);
+      let isFirst = true;
+      const read = async () => {
+        // The key was looked up just before the first read.
+        if (!isFirst) await requireValidKey(caller, request.headers, env);
+        isFirst = false;
+        return taskClient(env, id).read(caller);
+      };
       return answer({ request, query: asked, reader: readerOf(caller), read });
     },
   );

@@ -81,8 +81,10 @@ async function* eventsOf(
 }
 
 /**
- * Reads the task again; returns `known`, the state that was read before, while the task cannot be read. If
- * the stream broke off instead, browsers would connect again, get an answer 503 and give up.
+ * Reads the task again; returns `known`, the state that was read before, while the task or the owner of the
+ * API key cannot be read. If the stream broke off instead, browsers would connect again, get an answer 503
+ * and give up. Null means that the stream must end: the task is gone, the API key was revoked, or the status
+ * token has expired.
  */
 async function readAgain(
   read: Reading<unknown>["read"],
@@ -92,6 +94,7 @@ async function readAgain(
     return await read();
   } catch (error) {
     if (error instanceof Problem && error.code === "unavailable") return known;
+    if (error instanceof Problem && error.code === "unauthenticated") return null;
     throw error;
   }
 }
