@@ -292,7 +292,7 @@ export interface paths {
         post?: never;
         /**
          * Delete an account: its keys end and nothing can be registered for it
-         * @description Refused with `task_open` while the index knows open tasks of it, unless `force` is true, which also needs no index. Permitted to operator keys with the role `all`.
+         * @description Refused with `task_open` while the index knows open tasks of it, while a task that was charged in the last ten minutes is open, or when more than 20 were charged then, unless `force` is true, which also needs no index. The index knows open tasks from about 30 seconds after their creation. Permitted to operator keys with the role `all`.
          */
         delete: operations["deleteAccount"];
         options?: never;

@@ -20,6 +20,7 @@ const REPEATABLE = [
   "charge",
   "refund",
   "profile",
+  "recentlyCharged",
   "describe",
   "useListedKey",
   "connectionState",
@@ -112,6 +113,14 @@ export class AccountObject extends KeyMethods {
   /** Returns a page of ledger entries; see `LedgerBook.page`. Null when there is no such account. */
   entries(kind: "grant" | null, before: number, limit: number): StoredEntry[] | null {
     return this.storedProfile.exists() ? this.#ledger.page(kind, before, limit) : null;
+  }
+
+  /**
+   * Returns the tasks of charges that were booked after `time` and are not refunded; see
+   * `EntryTable.recentlyCharged`. Null when there is no such account.
+   */
+  recentlyCharged(time: number, limit: number): string[] | null {
+    return this.storedProfile.exists() ? this.#ledger.recentlyCharged(time, limit) : null;
   }
 
   /**

@@ -65,6 +65,19 @@ const FIND = "SELECT * FROM entries WHERE kind = ? AND reference = ?";
 const PAGE = "SELECT * FROM entries WHERE seq < ? ORDER BY seq DESC LIMIT ?";
 const GRANTS = "SELECT * FROM entries WHERE seq < ? AND kind = 'grant' ORDER BY seq DESC LIMIT ?";
 /**
+ * Query for the tasks of at most `?2` charges that were booked after the time `?1` and are not refunded, newest
+ * first. It goes back from the newest entry to the first older one and reads no others.
+ */
+const RECENTLY_CHARGED = `
+  SELECT task_id AS taskId FROM entries AS charges NOT INDEXED
+  WHERE seq > coalesce((SELECT seq FROM entries WHERE created_at <= ?1 ORDER BY seq DESC LIMIT 1), 0)
+    AND kind = 'charge' AND task_id IS NOT NULL
+    AND NOT EXISTS (
+      SELECT 1 FROM entries AS refunds
+      WHERE refunds.kind = 'refund' AND refunds.reference = charges.reference
+    )
+  ORDER BY seq DESC LIMIT ?2`;
+/**
  * Query for the last entry booked before the time `?1`, searched only among the oldest `?2` entries, to limit
  * the work of one call.
  */
@@ -128,6 +141,15 @@ export class EntryTable {
    */
   page(kind: "grant" | null, before: number, limit: number): StoredEntry[] {
     return this.#read(kind === null ? PAGE : GRANTS, before, limit);
+  }
+
+  /**
+   * Returns the ids of the tasks of charges that were booked after `time` and are not refunded, newest first.
+   * @param time in Unix milliseconds.
+   */
+  recentlyCharged(time: number, limit: number): string[] {
+    const rows = this.#sql.exec<{ taskId: string }>(RECENTLY_CHARGED, time, limit);
+    return Array.from(rows, ({ taskId }) => taskId);
   }
 
   /**

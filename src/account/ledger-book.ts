@@ -120,6 +120,11 @@ export class LedgerBook {
     return this.#entries.page(kind, before, limit);
   }
 
+  /** Returns the tasks of charges after `time` without a refund; see `EntryTable.recentlyCharged`. */
+  recentlyCharged(time: number, limit: number): string[] {
+    return this.#entries.recentlyCharged(time, limit);
+  }
+
   /**
    * Stores the time from which `compact` replaces all ledger entries of a deleted account by one entry with
    * their total. Until then the single charges remain, so that each can still be refunded, once.

@@ -4,7 +4,7 @@ import { expire } from "../core/duties/expire.ts";
 import type { Decision } from "../core/events/decision.ts";
 import type { HookEvent, HookRefusedEvent } from "../core/events/event.ts";
 import { isLateSuccess } from "../core/events/late-results.ts";
-import type { CreatedTask, TaskRecord } from "../core/record/task.ts";
+import { type CreatedTask, isTerminal, type TaskRecord } from "../core/record/task.ts";
 import { toSeconds } from "../core/time.ts";
 import { taskFacts } from "../core/views/task-facts.ts";
 import { errorText, log } from "../log.ts";
@@ -42,7 +42,15 @@ export class TaskObject extends DurableObject<ObjectBindings> {
   static {
     // Repeating these methods changes nothing, so the platform may do it after a lost connection. `apply` is
     // not among them: a redelivery without a key would be ordered twice.
-    for (const name of ["hook", "inspect", "read", "readByLink", "republish", "wake"] as const) {
+    for (const name of [
+      "hook",
+      "inspect",
+      "isOpen",
+      "read",
+      "readByLink",
+      "republish",
+      "wake",
+    ] as const) {
       retryable(this.prototype[name]);
     }
   }
@@ -175,6 +183,16 @@ export class TaskObject extends DurableObject<ObjectBindings> {
     const record = this.#platform.load();
     if (task === null || record === null) return null;
     return { task, facts: taskFacts(record, readerOf(caller), this.#loop.policy()) };
+  }
+
+  /**
+   * Tells whether the task has no result yet. A task counts as open also before the ledger's answer to its
+   * charge has arrived, when no reader sees it yet.
+   */
+  async isOpen(): Promise<boolean> {
+    await this.#platform.prepare(this.env);
+    const record = this.#platform.load();
+    return record !== null && !isTerminal(record);
   }
 
   override async alarm(info?: AlarmInvocationInfo): Promise<void> {

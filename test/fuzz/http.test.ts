@@ -183,8 +183,8 @@ it("the platform may repeat, after a lost connection, only calls of those method
       .toSorted(),
   );
   expect(marked).toEqual([
-    ["hook", "inspect", "read", "readByLink", "republish", "wake"],
-    "charge connectionState describe endSession isSessionEnded knownKind profile refund useListedKey".split(
+    ["hook", "inspect", "isOpen", "read", "readByLink", "republish", "wake"],
+    "charge connectionState describe endSession isSessionEnded knownKind profile recentlyCharged refund useListedKey".split(
       " ",
     ),
   ]);

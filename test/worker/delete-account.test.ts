@@ -158,6 +158,24 @@ function never(): never {
   throw new Error("planted failure");
 }
 
+it("the ledger finds the charges of the last minutes without a refund, newest first, and reads no older entries", async () => {
+  const account = await anAccount(100);
+  await runInDurableObject(accountStub(account), (object, { storage }) => {
+    const charge = (name: string) =>
+      object.charge({ reference: name, amount: 1 }, `task ${name}`, Date.now());
+    for (let count = 0; count < 50; count++) charge(`old ${count}`);
+    pass(1000);
+    for (const name of ["a", "b", "c"]) charge(name);
+    object.refund("b", "task b");
+    const exec = vi.spyOn(storage.sql, "exec");
+    expect(object.recentlyCharged(Date.now() - 1, 9)).toEqual(["task c", "task a"]);
+    expect(object.recentlyCharged(Date.now() - 1, 1)).toEqual(["task c"]);
+    const [first] = exec.mock.results;
+    expect(first?.type === "return" && first.value.rowsRead).toBeLessThan(15);
+    expect(object.recentlyCharged(0, 99)).toHaveLength(52);
+  });
+});
+
 it("the ledger of a deleted account still refunds the charges of its open tasks once, and their callbacks are sent", async () => {
   const received = aReceiver();
   const account = await anAccount(10);

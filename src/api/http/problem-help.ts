@@ -57,7 +57,7 @@ export const PROBLEM_HELP: Readonly<Record<ProblemCode, ProblemHelp>> = {
   },
   task_open: {
     cause:
-      "The task is pending or processing, and the request needs a finished one; or the account to be deleted has such a task.",
+      "The task is pending or processing, and the request needs a finished one; or the account to be deleted has such a task, or too many that were just charged to ask each.",
     cure: "Wait until the task is completed or failed, or cancel it. An account can be deleted all the same with ?force=true.",
   },
   task_settled: {
