@@ -174,6 +174,29 @@ it("GET /v1/accounts/{account}/entries?format=csv has a header line, quotes as R
   expect(headers.has("Next-Cursor")).toBe(false);
 });
 
+it.each(["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1", "\n=1", "＝1", "＋1", "－1", "＠SUM(A1)"])(
+  "the CSV export puts ' before the text %j, which a spreadsheet takes for a formula, and keeps numbers; JSON lines have it as it is",
+  async (text) => {
+    const account = await anAccount();
+    await runInDurableObject(accountStub(account), (object) => {
+      object.adjust({ reference: text, amount: -8, reason: text }, text);
+    });
+    const csv = await textOf(await download(account, "format=csv"));
+    const cell = /[\r\n]/.test(text) ? `"'${text}"` : `'${text}`;
+    expect(csv).toBe(`${HEADER}adjustment,-8,-8,${cell},,${cell},${START_S},${cell}\r\n`);
+    const line: unknown = JSON.parse(await textOf(await download(account, "format=jsonl")));
+    expect(line).toMatchObject({ amount: -8, reference: text, reason: text, booked_by: text });
+  },
+);
+
+it("the CSV export leaves a text with = + - @ elsewhere than at its beginning, and one that begins with ', as it is", async () => {
+  const account = await anAccount();
+  const order = { reference: "a=b+c-d@e", amount: 1, reason: "'=1" };
+  await post(`/v1/accounts/${account}/adjustments`, order);
+  const csv = await textOf(await download(account, "format=csv"));
+  expect(csv).toContain(`adjustment,1,1,a=b+c-d@e,,'=1,${START_S},`);
+});
+
 it("GET /v1/accounts/{account}/entries?format=jsonl has the entries of the list, one on each line", async () => {
   const account = await filled(3);
   const response = await download(account, "format=jsonl");

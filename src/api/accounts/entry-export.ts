@@ -98,7 +98,17 @@ function csvHeader(reader: Reader): string {
 
 function csvLine(entry: StoredEntry, reader: Reader): string {
   const view: Readonly<Record<string, string | number>> = entryView(entry, reader);
-  return csvRow(COLUMNS[reader].map((name) => String(view[name] ?? "")));
+  return csvRow(COLUMNS[reader].map((name) => csvValue(view[name] ?? "")));
+}
+
+/**
+ * Returns the text of a CSV field. `'` is put before a text that a spreadsheet would take for a formula
+ * (https://owasp.org/www-community/attacks/CSV_Injection), because references and reasons may come from
+ * others; a number stays as it is.
+ */
+function csvValue(value: string | number): string {
+  if (typeof value === "number") return String(value);
+  return /^[=+\-@\t\r\n＝＋－＠]/.test(value) ? `'${value}` : value;
 }
 
 /** Formats the fields of one CSV row as RFC 4180 demands. */
