@@ -4,8 +4,10 @@ interface CodeToken {
   readonly text: string;
 }
 
+// A string without its closing quotation mark reaches to the end. If it were none, every quotation mark in it
+// would be searched for its end.
 const TOKEN =
-  /(?<key>"(?:[^"\\]|\\.)*"(?=\s*:))|(?<string>"(?:[^"\\]|\\.)*")|(?<number>-?\d+(?:\.\d+)?(?:e[+-]?\d+)?)|(?<word>true|false|null)/gi;
+  /(?<key>"(?:[^"\\]|\\[^])*"(?=\s*:))|(?<string>"(?:[^"\\]|\\[^])*"?)|(?<number>-?\d+(?:\.\d+)?(?:e[+-]?\d+)?)|(?<word>true|false|null)/gi;
 
 /** Divides a JSON text into tokens, to be coloured by kind; joined, the tokens are the same text. */
 export function codeTokens(text: string): readonly CodeToken[] {

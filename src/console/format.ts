@@ -5,7 +5,7 @@ const MONTHS = "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec".split(" ");
 /** Writes a count with a comma between thousands. */
 export function countText(count: number): string {
   // `toLocaleString` takes far longer, and a page has hundreds of counts.
-  return String(Math.round(count)).replaceAll(/\B(?=(?:\d{3})+$)/g, ",");
+  return String(Math.round(count)).replaceAll(/\B(?=(?:\d{3}){1,7}$)/g, ",");
 }
 
 /** Writes how many there are of something: `1 task`, `1,284 tasks`. */

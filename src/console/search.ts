@@ -1,13 +1,12 @@
 import { hostOf } from "../core/url.ts";
 
-const UUID = "[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}";
 /** Patterns of texts that contain a task id, the most certain first. */
 const TASK_PLACES = [
-  `^(?:msg_)?(${UUID})$`,
-  `/hooks/[^/\\s]+/(${UUID})(?![0-9a-f-])`,
-  `/tasks/(${UUID})(?![0-9a-f-])`,
-  `\\b(?:webhook-id|x-task-id)\\b["']?\\s*(?:[:=,]\\s*)?["']?(?:msg_)?(${UUID})(?![0-9a-f-])`,
-].map((pattern) => new RegExp(pattern, "i"));
+  /^(?:msg_)?([\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12})$/i,
+  /\/hooks\/[^/\s]+\/([\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12})(?![\da-f-])/i,
+  /\/tasks\/([\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12})(?![\da-f-])/i,
+  /\b(?:webhook-id|x-task-id)\b["']?\s*(?:[:=,]\s*)?["']?(?:msg_)?([\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12})(?![\da-f-])/i,
+];
 /**
  * Pattern of a host: a name with a dot whose last part is no number, or an address, each perhaps with a port.
  */

@@ -52,6 +52,10 @@ export interface Run {
 }
 
 const UUID = /^[0-9a-f-]{36}$/;
+/** Pattern of the number of tasks that were skipped for one reason, e.g. `task_open:1`. */
+const SKIPPED = /^(\w{1,32}):(\d{1,9})$/;
+/** Largest number of characters that are read of the reasons for which tasks were skipped. */
+const MAX_SKIPPED = 512;
 
 /**
  * Reads the state of a run (sending many callbacks again) from the URL of its page or from its form; null when
@@ -61,19 +65,27 @@ export function readRun(search: URLSearchParams): Run | null {
   const id = search.get("run") ?? "";
   if (!UUID.test(id)) return null;
   const pace = numberOf(search.get("pace"));
-  const skipped = (search.get("skipped") ?? "").matchAll(/(\w+):(\d{1,9})/g);
   return {
     id,
     pace: PACES.find((each) => each === pace) ?? PACES[0],
     total: numberOf(search.get("total")),
     started: numberOf(search.get("started")),
-    skipped: Object.fromEntries(
-      [...skipped].map(([, reason, count]) => [reason ?? "", Number(count)]),
-    ),
+    skipped: skippedIn(search.get("skipped") ?? ""),
     cursor: search.get("cursor") ?? "",
     isDone: search.has("done"),
     waitS: numberOf(search.get("wait")),
   };
+}
+
+/** Reads how many tasks were skipped for which reasons, e.g. from `series_running:3,task_open:1`. */
+function skippedIn(text: string): Readonly<Record<string, number>> {
+  const counts = text.slice(0, MAX_SKIPPED).split(",");
+  return Object.fromEntries(
+    counts.flatMap((each) => {
+      const [, reason, count] = SKIPPED.exec(each) ?? [];
+      return reason === undefined ? [] : [[reason, Number(count)]];
+    }),
+  );
 }
 
 function numberOf(text: string | null): number {

@@ -75,6 +75,7 @@ function textOf(parts: readonly string[], radix: number, bits: number): string {
 }
 
 function partsOf(bits: string, length: number): readonly number[] {
-  const parts = bits.match(new RegExp(`.{${length}}`, "g")) ?? [];
-  return parts.map((part) => Number.parseInt(part, 2));
+  return Array.from({ length: bits.length / length }, (_, at) =>
+    Number.parseInt(bits.slice(at * length, (at + 1) * length), 2),
+  );
 }

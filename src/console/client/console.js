@@ -8,7 +8,11 @@ const all = (selector, within = document) =>
   [...within.querySelectorAll(selector)].filter((each) => each instanceof HTMLElement);
 
 /** @type {(name: string) => string} */
-const cookie = (name) => new RegExp(`(?:^|; )${name}=(\\w+)`).exec(document.cookie)?.[1] ?? "";
+const cookie = (name) =>
+  document.cookie
+    .split("; ")
+    .find((each) => each.startsWith(`${name}=`))
+    ?.slice(name.length + 1) ?? "";
 
 /** @type {(name: string, value: string) => void} */
 const keepCookie = (name, value) => {

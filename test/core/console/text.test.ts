@@ -64,3 +64,12 @@ it("codeTokens divides a JSON text into tokens for highlighting, which together 
     { kind: "word", text: "null" },
   ]);
 });
+
+it("codeTokens takes a string without its closing quotation mark for a string that reaches to the end", () => {
+  expect(codeTokens('["a", "b \\" c\n')).toEqual([
+    { kind: "plain", text: "[" },
+    { kind: "string", text: '"a"' },
+    { kind: "plain", text: ", " },
+    { kind: "string", text: '"b \\" c\n' },
+  ]);
+});

@@ -104,5 +104,6 @@ export function examplesOf(endpoint: Endpoint, origin: string) {
 }
 
 function shortName(mediaType: string): string {
-  return mediaType.replace(/;.*$/, "").replace(/^\w+\//, "");
+  const [name = ""] = mediaType.split(";");
+  return name.replace(/^\w+\//, "");
 }
