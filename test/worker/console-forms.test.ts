@@ -1,12 +1,17 @@
 import { expect, it } from "vitest";
-import { anAccount } from "./accounts.ts";
-import { logIn, submit } from "./browser.ts";
+import { anAccount, balanceOf } from "./accounts.ts";
+import { logIn, outcome, submit } from "./browser.ts";
 import { useClock } from "./clock.ts";
 import { untilIdle } from "./objects.ts";
 import { aReceiver, requestAt, status } from "./receiver.ts";
 import { CALLBACK_URL, completed } from "./tasks.ts";
 
 useClock();
+
+/** Sends a form of the console as the operator, and returns the status and the address of the redirect. */
+async function outcomeOf(path: string, fields: Readonly<Record<string, string>>) {
+  return outcome(await submit(path, fields, await logIn()));
+}
 
 it.each([
   ["/accounts/{account}/grant", { amount: "0", reference: "r<1" }, ['value="r&lt;1"', "must be"]],
@@ -30,6 +35,58 @@ it.each([
     for (const text of texts) expect(page).toContain(text);
   },
 );
+
+it.each(["0x10", "1e3", "0b11", "0o7", "1.0", "+5", "-5", " 5", "Infinity", ""])(
+  "a grant of %j credits in the console is refused beside its field and books nothing, because numbers are decimal digits",
+  async (amount) => {
+    const account = await anAccount(20);
+    const fields = { amount, reference: "order" };
+    const response = await submit(`/accounts/${account}/grant`, fields, await logIn());
+    expect(response.status).toBe(400);
+    expect(await response.text()).toContain('id="amount-issue" class="field-error">must be');
+    expect(await balanceOf(account)).toBe(20);
+  },
+);
+
+it("a grant of 16 credits in the console is booked", async () => {
+  const account = await anAccount(20);
+  const fields = { amount: "16", reference: "order" };
+  expect(await outcomeOf(`/accounts/${account}/grant`, fields)).toEqual([
+    303,
+    `/accounts/${account}?done=granted`,
+  ]);
+  expect(await balanceOf(account)).toBe(36);
+});
+
+it("the console refuses a rotation of the callback secret and a redelivery whose number is not in decimal digits", async () => {
+  aReceiver(status(200));
+  const id = await completed({ callback_url: CALLBACK_URL });
+  await untilIdle(id);
+  const account = await anAccount();
+  for (const text of ["0x1", "1e0", "1.0", ""]) {
+    const rotated = await outcomeOf(`/accounts/${account}/rotate`, { generation: text });
+    const sent = await outcomeOf(`/tasks/${id}/redeliver`, { attempts: text });
+    expect([rotated, sent]).toEqual([
+      [400, null],
+      [400, null],
+    ]);
+  }
+});
+
+it("the search field of the console takes 4,096 characters, and refuses one more with a message that names the field", async () => {
+  const cookie = await logIn();
+  const longest = await submit("/search", { q: "ä".repeat(4_096) }, cookie);
+  expect(longest.status).toBe(303);
+  for (const length of [4_097, 150_000]) {
+    const refused = await submit("/search", { q: `a${" ".repeat(length - 2)}b` }, cookie);
+    expect(refused.status).toBe(400);
+    const page = await refused.text();
+    const shown = page.replaceAll(/<[^>]*>/g, "");
+    expect(shown).toContain(
+      `The search has ${length} characters.q must have at most 4096 characters`,
+    );
+  }
+});
 
 it("when a redelivery ordered in the console is refused, the page of the task is shown with the dialog open and the fault beside the URL", async () => {
   aReceiver(status(200));

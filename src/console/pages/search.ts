@@ -1,7 +1,11 @@
 import { findAccount } from "../../api/accounts/account-client.ts";
+import { Problem } from "../../api/http/problem.ts";
 import { seeOther } from "../order.ts";
 import { formAction } from "../page.ts";
 import { searchPath, searchTarget } from "../search.ts";
+
+/** Largest number of characters that can be searched. Long ones would make a URL that servers refuse. */
+const MAX_CHARACTERS = 4_096;
 
 /**
  * Redirects from the search box to the page of what was searched. A single word that an operator searches leads
@@ -9,7 +13,13 @@ import { searchPath, searchTarget } from "../search.ts";
  * POST, because a pasted hook URL is a secret, which must not stay in the browser's history.
  */
 export const searchPage = formAction("/search", "read", async ({ env, form, viewer }) => {
-  const target = searchTarget(form.get("q") ?? "");
+  const text = form.get("q") ?? "";
+  if (text.length > MAX_CHARACTERS) {
+    const message = `must have at most ${MAX_CHARACTERS} characters`;
+    const detail = `The search has ${text.length} characters.`;
+    throw new Problem("invalid_request", { detail, issues: [{ path: "/q", message }] });
+  }
+  const target = searchTarget(text);
   if (target === null) return seeOther("/");
   const isWord = target.kind === "word" && viewer.kind === "operator";
   const isAccount = isWord && (await findAccount(env, target.name)) !== null;

@@ -9,6 +9,7 @@ import type { Account } from "../../core/record/task.ts";
 import { SECOND_MS } from "../../core/time.ts";
 import type { CallbackFacts } from "../../core/views/task-facts.ts";
 import { accountOf } from "../../task-object/caller.ts";
+import { numberIn } from "../form-number.ts";
 import { withFaultsIn } from "../form-fault.ts";
 import { formAction, type FormVisit } from "../page.ts";
 import { searchTarget } from "../search.ts";
@@ -67,8 +68,8 @@ function fieldsIn(form: URLSearchParams): TestFields {
 /** Reads from the form that checks a signature which test callback was sent before; null for none. */
 function sentIn(form: URLSearchParams): SentTest | null {
   const id = TaskId.safeParse(form.get("sample"));
-  const sentAt = Number(form.get("sent_at"));
-  return id.success && Number.isSafeInteger(sentAt) ? { id: id.data, sentAt } : null;
+  const sentAt = numberIn(form, "sent_at");
+  return id.success && typeof sentAt === "number" ? { id: id.data, sentAt } : null;
 }
 
 /** Finds the account whose secret signs a test: that of the viewer, or the one that an operator has chosen. */

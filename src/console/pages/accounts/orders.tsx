@@ -5,6 +5,7 @@ import { grantCredits } from "../../../api/accounts/credits.ts";
 import { html } from "../../answer.ts";
 import { withFaultsIn } from "../../form-fault.ts";
 import { frameOf } from "../../frame.ts";
+import { numberIn } from "../../form-number.ts";
 import { order, seeOther } from "../../order.ts";
 import { formAction, type FormVisit } from "../../page.ts";
 import { Code } from "../../parts/code.tsx";
@@ -20,7 +21,7 @@ const Made = z.object({ key: z.optional(z.string()) });
 /** Grants credits to an account; the same grant sent again with the same reference changes nothing. */
 export const grant = formAction("/accounts/{account}/grant", "administer", async (visit) => {
   const { form, params } = visit;
-  const body = { reference: form.get("reference") ?? "", amount: Number(form.get("amount")) };
+  const body = { reference: form.get("reference") ?? "", amount: numberIn(form, "amount") };
   return withFaultsIn(
     { id: GRANT, typed: form, fields: ["reference", "amount"] },
     async () => {
@@ -98,7 +99,7 @@ export const endKey = formAction(
 /** Creates a new callback secret, unless one was created since the page was shown. */
 export const rotate = formAction("/accounts/{account}/rotate", "administer", async (visit) => {
   const { form, params } = visit;
-  const generation = Number(form.get("generation"));
+  const generation = numberIn(form, "generation");
   await order(visit, rotateAccountSecrets, params, { generation });
   return seeOther(`/accounts/${params.account}?done=rotated`);
 });

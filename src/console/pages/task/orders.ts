@@ -2,6 +2,7 @@ import { eraseStored } from "../../../api/tasks/erase-task.ts";
 import { redeliverTask } from "../../../api/tasks/redeliver-task.ts";
 import { accepted, taskClient } from "../../../api/tasks/task-client.ts";
 import { withFaultsIn } from "../../form-fault.ts";
+import { numberIn } from "../../form-number.ts";
 import { order, seeOther } from "../../order.ts";
 import { formAction } from "../../page.ts";
 import { SEND_AGAIN } from "./actions.tsx";
@@ -12,7 +13,7 @@ import { showTask } from "./page.tsx";
 export const sendAgain = formAction("/tasks/{id}/redeliver", "redeliver", async (visit) => {
   const { form, params } = visit;
   const body = {
-    attempts: Number(form.get("attempts") ?? 1),
+    attempts: form.has("attempts") ? numberIn(form, "attempts") : 1,
     callback_url: form.get("callback_url") || null,
   };
   return withFaultsIn(

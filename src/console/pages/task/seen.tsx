@@ -1,5 +1,6 @@
 import { type AttemptRequest, requestOf } from "../../../api/tasks/attempt-request.ts";
 import { may } from "../../../task-object/caller.ts";
+import { numberIn } from "../../form-number.ts";
 import { Code } from "../../parts/code.tsx";
 import { HostileCode } from "../../parts/hostile-code.tsx";
 import { Panel } from "../../parts/page-head.tsx";
@@ -33,7 +34,7 @@ export async function seenOf(
   { facts: { callback } }: ShownTask,
 ): Promise<Seen | null> {
   if (callback === null) return null;
-  const wanted = Number(url.searchParams.get("attempt"));
+  const wanted = numberIn(url.searchParams, "attempt");
   const { attempts } = callback;
   const attempt = attempts.find(({ number }) => number === wanted) ?? attempts.at(-1);
   if (attempt === undefined) return null;
