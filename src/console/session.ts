@@ -4,6 +4,7 @@ import { sessionsObject } from "../account/object-names.ts";
 import { isolateCache } from "../api/http/isolate-cache.ts";
 import { callObject } from "../api/http/object-call.ts";
 import { ownerOfHash } from "../api/http/key-owner.ts";
+import { isLogoutPermitted } from "../api/http/rate-limit.ts";
 import type { Env } from "../env.ts";
 import { sha256Hex, toHex } from "../security/encoding.ts";
 import { keyName } from "../security/operator-keys.ts";
@@ -45,16 +46,23 @@ export async function startSession(
 }
 
 /**
- * Ends the session of a browser everywhere: at once in this isolate, in others within a minute.
+ * Ends the session of a browser everywhere: at once in this isolate, in others within a minute. When the account
+ * has logged out too often within a minute, nothing is stored: only this browser then loses the session, and a
+ * copy of the cookie stays valid.
  * @returns the `Set-Cookie` header that removes the cookie.
  */
 export async function endSession(request: Request, runtime: Runtime, env: Env): Promise<string> {
   const session = await read(request, runtime);
-  if (session !== null) {
+  if (session !== null && !(await isEnded(session, env)) && (await mayStoreEnd(session, env))) {
     live.delete(session.id);
     await callObject(async () => sessionsObject(env).endSession(session.id, endOf(session)));
   }
   return cookieHeader(request, NAME, "", 0);
+}
+
+/** Counts a logout of an account, so that one key cannot fill the storage with the ends of its sessions. */
+async function mayStoreEnd({ accountId }: Session, env: Env): Promise<boolean> {
+  return accountId === null || isLogoutPermitted(accountId, env);
 }
 
 /** Tells whether a browser has sent a session, valid or not. */

@@ -190,6 +190,36 @@ it("the relay stores that a session was ended by logging out, and removes this e
   expect(await stored()).toBe(1);
 });
 
+it("logouts of an account beyond LIMIT_LISTS remove the cookie as ever but store nothing, and those of an operator are not counted", async () => {
+  const bindings = { ...env, LIMIT_LISTS: aRateLimit(2) };
+  const { key } = await aKey(await anAccount());
+  const before = await stored();
+  for (let logouts = 0; logouts < 5; logouts++) {
+    const response = await submit("/logout", {}, await logIn(key), {}, bindings);
+    expect(outcome(response)).toEqual(TO_LOGIN);
+    expect(response.headers.get("Set-Cookie")).toMatch(/=; .*Max-Age=0;/);
+  }
+  expect(await stored()).toBe(before + 2);
+  for (let logouts = 0; logouts < 3; logouts++) {
+    await submit("/logout", {}, await logIn(), {}, bindings);
+  }
+  expect(await stored()).toBe(before + 5);
+});
+
+it("neither other requests of an account nor further logouts with an ended session keep a session from being ended by logging out", async () => {
+  const bindings = { ...env, LIMIT_LISTS: aRateLimit(2) };
+  const { key } = await aKey(await anAccount());
+  const [copied, ended] = [await logIn(key), await logIn(key)];
+  const answers = [];
+  for (let visits = 0; visits < 3; visits++) {
+    answers.push((await visit("/", copied, {}, bindings)).status);
+    await submit("/logout", {}, ended, {}, bindings);
+  }
+  expect(answers).toEqual([200, 200, 429]);
+  await submit("/logout", {}, copied, {}, bindings);
+  expect(outcome(await visit("/", copied))).toEqual(TO_LOGIN);
+});
+
 it("the console answers 503 while the object that stores the ended sessions cannot be reached", async () => {
   const cookie = await logIn();
   vi.spyOn(AccountObject.prototype, "isSessionEnded").mockImplementation(() => {

@@ -39,9 +39,30 @@ const recentLines = isolateCache<true>();
  */
 export async function countRequest(limit: AccountLimit, caller: Caller, env: Env): Promise<void> {
   const account = accountOf(caller);
-  if (account === null || (await isWithin(limit, account, env))) return;
-  logOnceAMinute(`${limit} ${account}`, { event: "limit.reached", limit, account });
+  if (account === null || (await isPermitted(limit, account, account, env))) return;
   throw rateLimited(`The account has sent too many requests of this kind (${limit}).`);
+}
+
+/**
+ * Counts a logout of an account, and tells whether `LIMIT_LISTS` still permits it. Logouts are counted apart from
+ * all other requests, so that somebody with a copied session cookie cannot use up the limit to keep the session
+ * from being ended.
+ */
+export function isLogoutPermitted(account: string, env: Env): Promise<boolean> {
+  // An account id contains no slash.
+  return isPermitted("LIMIT_LISTS", account, `${account}/logout`, env);
+}
+
+/** Counts a request of an account under a key of the limit; one that it refuses is logged. */
+async function isPermitted(
+  limit: AccountLimit,
+  account: string,
+  key: string,
+  env: Env,
+): Promise<boolean> {
+  if (await isWithin(limit, key, env)) return true;
+  logOnceAMinute(`${limit} ${account}`, { event: "limit.reached", limit, account });
+  return false;
 }
 
 /**
