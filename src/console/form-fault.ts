@@ -24,8 +24,8 @@ interface RefusableForm {
 }
 
 /**
- * Makes the change that a form asks for. If the relay refuses the change with 400, 409 or 429, answers with
- * the form's page, which keeps what was typed and shows each fault beside its field.
+ * Makes the change that a form asks for. If the relay refuses the change with 400 or 409, answers with the
+ * form's page, which keeps what was typed and shows each fault beside its field.
  * @param act makes the change and returns the answer to the browser.
  * @param show answers with the page of the form.
  * @throws Problem for every other refusal, e.g. `forbidden`, and when the page of the form cannot be shown.
@@ -40,7 +40,7 @@ export async function withFaultsIn(
   } catch (error) {
     if (!(error instanceof Problem)) throw error;
     const { status } = PROBLEMS[error.code];
-    if (status !== 400 && status !== 409 && status !== 429) throw error;
+    if (status !== 400 && status !== 409) throw error;
     const { issues = [], detail } = error.details;
     const named = issues.map(({ path, message }) => [path.slice(1), message] as const);
     const own = named.filter(([name]) => fields.includes(name));

@@ -7,7 +7,7 @@ import { SECOND_MS } from "../core/time.ts";
 import type { Env } from "../env.ts";
 import type { KeyHolder } from "../task-object/caller.ts";
 import { order } from "./order.ts";
-import type { ViewerVisit } from "./page.ts";
+import type { FormVisit, ViewerVisit } from "./page.ts";
 import { MAX_COUNTED } from "./send-again.ts";
 
 /**
@@ -46,7 +46,7 @@ const Sample = z.object({
 export type SampleCallback = NonNullable<z.output<typeof Sample>["callback"]>;
 
 /** Sends a test callback to a URL, as `POST /v1/callbacks/test` does. */
-export async function testUrl(visit: ViewerVisit<object>, callbackUrl: string): Promise<Tested> {
+export async function testUrl(visit: FormVisit<object>, callbackUrl: string): Promise<Tested> {
   const response = await order(visit, testCallback, {}, { callback_url: callbackUrl });
   return Tested.parse(await response.json());
 }
@@ -66,7 +66,7 @@ export async function callbackOf(
  */
 export async function sendOnce(
   id: string,
-  visit: ViewerVisit<object>,
+  visit: FormVisit<object>,
   idempotencyKey: string,
 ): Promise<SampleCallback | null> {
   await order(visit, redeliverTask, { id }, { attempts: 1 }, idempotencyKey);

@@ -30,7 +30,7 @@ import { statusPage } from "./pages/status.tsx";
 import { taskPage } from "./pages/task/page.tsx";
 
 /** All pages of the console, and the handlers of all forms on them. */
-const PAGES: readonly Page[] = [
+export const PAGES: readonly Page[] = [
   overviewPage,
   runSandboxTask,
   searchPage,

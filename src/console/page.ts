@@ -2,6 +2,7 @@ import type { PathParams } from "../api/http/path.ts";
 import { paramsReader } from "../api/http/path.ts";
 import { readBody } from "../api/http/body.ts";
 import { Problem } from "../api/http/problem.ts";
+import { type AccountLimit, countRequest } from "../api/http/rate-limit.ts";
 import { requireRuntime } from "../api/http/route.ts";
 import type { Runtime } from "../config/runtime.ts";
 import type { Env } from "../env.ts";
@@ -31,6 +32,16 @@ export interface ViewerVisit<P = Params> extends Visit<P> {
 /** A request with which a logged-in viewer sends a form, with the fields of the form. */
 export interface FormVisit<P = Params> extends ViewerVisit<P> {
   readonly form: URLSearchParams;
+  /** Rate limit that has counted the form. */
+  readonly counted: AccountLimit;
+}
+
+/** What a rate limit does to a form. */
+interface FormLimit<P> {
+  /** Limit that counts the form; `LIMIT_LISTS` when absent. */
+  readonly rateLimit?: AccountLimit;
+  /** Answers in place of the form's handler when the limit is reached. Absent, the answer is 429. */
+  readonly onLimit?: (visit: ViewerVisit<P>, problem: Problem) => Response;
 }
 
 /**
@@ -75,12 +86,13 @@ export function viewerPage<Path extends string>(
 
 /**
  * Declares the handler of a form by which viewers with this permission change something. A form that was sent
- * from another site is refused before its fields are read.
+ * from another site, or that exceeds the rate limit of an account, is refused before its fields are read.
  */
 export function formAction<Path extends string>(
   path: Path,
   access: Permission,
   answer: (visit: FormVisit<PathParams<Path>>) => Promise<Response>,
+  { rateLimit: counted = "LIMIT_LISTS", onLimit }: FormLimit<PathParams<Path>> = {},
 ): Page {
   const readParams = paramsReader(path);
   return {
@@ -89,9 +101,16 @@ export function formAction<Path extends string>(
     access,
     answer: async (visit) => {
       requireOwnForm(visit.request, visit.env);
-      return asViewer(visit, access, async (seen) => {
+      return asViewer(visit, access, async (viewed) => {
+        const seen = { ...viewed, params: readParams(visit.params) };
+        try {
+          await countRequest(counted, seen.viewer, seen.env);
+        } catch (error) {
+          if (onLimit === undefined || !(error instanceof Problem)) throw error;
+          return onLimit(seen, error);
+        }
         const form = await readForm(visit.request, seen.runtime);
-        return answer({ ...seen, params: readParams(visit.params), form });
+        return answer({ ...seen, form, counted });
       });
     },
   };

@@ -1,9 +1,11 @@
 import { env } from "cloudflare:workers";
-import { expect, it } from "vitest";
+import { expect, it, vi } from "vitest";
 import { ROUTES } from "../../src/api/routes.ts";
+import { PAGES } from "../../src/console/index.tsx";
+import { isForAccounts } from "../../src/security/roles.ts";
 import { aKey, anAccount } from "./accounts.ts";
 import { logIn, submit, visit } from "./browser.ts";
-import { callWith, type Message, refusal } from "./client.ts";
+import { answerTo, aRequest, callWith, type Message, refusal } from "./client.ts";
 import { pass, useClock } from "./clock.ts";
 import { loggedBy } from "./logged.ts";
 import { aRateLimit, LIMITED, sendFrom } from "./rate-limits.ts";
@@ -62,9 +64,46 @@ it("a bulk redelivery that an account runs in the console and that LIMIT_LISTS s
   const bindings = { ...env, LIMIT_LISTS: aRateLimit(0) };
   const run = { run: crypto.randomUUID(), pace: "10", total: "30", started: "10" };
   const cookie = await logIn((await aKey(await anAccount())).key);
-  const answer = await submit("/redeliveries", run, cookie, {}, bindings);
+  const step = `/redeliveries?${new URLSearchParams(run).toString()}`;
+  const answer = await submit(step, {}, cookie, {}, bindings);
   const held = new URL(answer.headers.get("Location") ?? "", "https://relay.example.com");
   expect(Object.fromEntries(held.searchParams)).toEqual({ ...run, wait: "60" });
+  expect((await submit(`${step}&done=1`, {}, cookie, {}, bindings)).status).toBe(429);
+  const ended = { ...run, done: "1" };
+  expect((await submit("/redeliveries", ended, cookie, {}, bindings)).status).toBe(429);
+});
+
+const forms = PAGES.filter(({ method, access }) => method === "POST" && access !== "anyone");
+
+it.each(forms)(
+  "the form $path of the console is not read while every rate limit of the account is reached, and is read when an operator sends it",
+  async ({ path, access }) => {
+    const none = aRateLimit(0);
+    const bindings = { ...env, LIMIT_TESTS: none, LIMIT_BULK: none, LIMIT_LISTS: none };
+    const sent = async (cookie: string) => {
+      const headers = { Cookie: cookie, "Sec-Fetch-Site": "same-origin", Accept: "text/html" };
+      const named = path
+        .replace(/\{(?:id|key)\}/g, crypto.randomUUID())
+        .replace(/\{\w+\}/g, "a.example");
+      const request = aRequest(named, { key: null, headers, body: "a=b" });
+      const { status } = await answerTo(request, bindings);
+      return { status, isRead: request.bodyUsed };
+    };
+    const account = await logIn((await aKey(await anAccount())).key);
+    const isAllowed = access !== "anyone" && isForAccounts(access);
+    expect(await sent(account)).toEqual({ status: isAllowed ? 429 : 403, isRead: false });
+    expect(await sent(await logIn())).toMatchObject({ isRead: true });
+  },
+);
+
+it("a callback that an account sends again in the console counts once under LIMIT_LISTS", async () => {
+  const limit = vi.fn(async () => ({ success: true }));
+  const cookie = await logIn((await aKey(await anAccount())).key);
+  const form = `/tasks/${crypto.randomUUID()}/redeliver`;
+  const fields = { idempotency_key: crypto.randomUUID() };
+  const answer = await submit(form, fields, cookie, {}, { ...env, LIMIT_LISTS: { limit } });
+  expect(answer.status).toBe(404);
+  expect(limit).toHaveBeenCalledTimes(1);
 });
 
 it("while LIMIT_REFUSALS refuses requests from an address, the log has one line a minute for the address, and none for each refused request", async () => {

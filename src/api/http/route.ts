@@ -49,8 +49,13 @@ export interface ProtectedRoute<Id extends string = string> extends Route<Id> {
   /**
    * Handles a request from a caller who has been authenticated in another way than by the headers of the
    * request, e.g. by a service binding. Permission, path, query and body are checked as by `handle`.
+   * @param counted rate limit that has already counted this request, and does not count it again.
    */
-  readonly handleFrom: (caller: Caller, call: RouteRequest<Params>) => Promise<Response>;
+  readonly handleFrom: (
+    caller: Caller,
+    call: RouteRequest<Params>,
+    counted?: AccountLimit,
+  ) => Promise<Response>;
 }
 
 /** Parameters of a path, as the text that was received, not yet checked. */
@@ -177,7 +182,11 @@ function guarded<Id extends string, Path extends string, Q extends z.ZodMiniObje
 ): ProtectedRoute<Id> {
   const { access, dryRunAccess, rateLimit } = info;
   const readParams = paramsReader(info.path);
-  const handleBy = async (identify: Identify, call: RouteRequest<Params>) => {
+  const handleBy = async (
+    identify: Identify,
+    call: RouteRequest<Params>,
+    counted?: AccountLimit,
+  ) => {
     const { request, env, url } = call;
     const runtime = await requireRuntime(env);
     let read: ReturnType<RawBody> | null = null;
@@ -185,7 +194,9 @@ function guarded<Id extends string, Path extends string, Q extends z.ZodMiniObje
     const isDryRun = url.searchParams.get("dry_run") === "true";
     const permission = isDryRun ? (dryRunAccess ?? access) : access;
     const caller = await identify(permission, request.headers, rawBody, runtime, env);
-    if (rateLimit !== undefined) await countRequest(rateLimit, caller, env);
+    if (rateLimit !== undefined && rateLimit !== counted) {
+      await countRequest(rateLimit, caller, env);
+    }
     const params = readParams(checkedParams(call.params, caller));
     const query = readQuery(querySchema, url.searchParams);
     const body = await bodyReader.read(rawBody);
@@ -196,8 +207,8 @@ function guarded<Id extends string, Path extends string, Q extends z.ZodMiniObje
     query: querySchema,
     body: bodyReader.schema,
     handle: (call) => handleBy(authenticate, call),
-    handleFrom: (caller, call) =>
-      handleBy(async (permission) => requirePermission(caller, permission), call),
+    handleFrom: (caller, call, counted) =>
+      handleBy(async (permission) => requirePermission(caller, permission), call, counted),
   };
 }
 

@@ -51,7 +51,9 @@ export function StartForm({ filters, expected, verb, isMain = true, children }: 
   const count = expected.matched - expected.skipped;
   return (
     <form method="post" action={SEND_AGAIN} class="buttons">
-      <Hidden values={filters} />
+      {[...filters].map(([name, value]) => (
+        <input type="hidden" name={name} value={value} />
+      ))}
       <input type="hidden" name="run" value={crypto.randomUUID()} />
       <input type="hidden" name="total" value={String(expected.matched)} />
       <label class="pace">
@@ -147,12 +149,19 @@ export function Progress({ filters, run, left, host, isBegun }: ProgressProps) {
 
 type GoOnProps = Pick<ProgressProps, "filters" | "run" | "isBegun"> & { readonly list: string };
 
+/**
+ * The form of the next step of a run (sending many callbacks again). The state is in its URL and not in its
+ * fields, so that a step that a rate limit refuses, whose fields are not read, can be held and continued.
+ */
 function GoOn(props: GoOnProps) {
   const { filters, run, isBegun, list } = props;
   return (
     <>
-      <form method="post" action={SEND_AGAIN} {...(isBegun && { "data-step": String(run.waitS) })}>
-        <Hidden values={runParameters(filters, run)} />
+      <form
+        method="post"
+        action={pathWith(SEND_AGAIN, runParameters(filters, run))}
+        {...(isBegun && { "data-step": String(run.waitS) })}
+      >
         <button type="submit" class="button button-main">
           Go on
         </button>
@@ -160,16 +169,6 @@ function GoOn(props: GoOnProps) {
       <a class="button" href={list}>
         Stop
       </a>
-    </>
-  );
-}
-
-function Hidden({ values }: { readonly values: URLSearchParams }) {
-  return (
-    <>
-      {[...values].map(([name, value]) => (
-        <input type="hidden" name={name} value={value} />
-      ))}
     </>
   );
 }

@@ -10,7 +10,7 @@ import { html } from "../answer.ts";
 import { cookieHeader, cookieOf } from "../cookie.ts";
 import { frameOf } from "../frame.ts";
 import { seeOther } from "../order.ts";
-import { formAction, type FormVisit, viewerPage, type ViewerVisit } from "../page.ts";
+import { formAction, viewerPage, type ViewerVisit } from "../page.ts";
 import { Layout } from "../parts/layout.tsx";
 import { PageHead } from "../parts/page-head.tsx";
 import {
@@ -52,7 +52,7 @@ export const sendAgainPage = viewerPage(SEND_AGAIN, "redeliver", async (visit) =
   // Tasks that are created from now on are left out, because they are not counted here.
   if (!filters.has("until")) filters.set("until", String(Math.floor(now / 1000) + 1));
   await countRequest("LIMIT_BULK", visit.viewer, visit.env);
-  const expected = await order(visit, filters, MAX_COUNTED, null);
+  const expected = await counted(visit, filters, MAX_COUNTED);
   const back = pathWith("/tasks", filters, { until: null });
   return html(
     <Layout title="Send again" frame={frameOf(visit)} section="tasks">
@@ -88,70 +88,101 @@ export const sendAgainPage = viewerPage(SEND_AGAIN, "redeliver", async (visit) =
  * progress. A cookie marks the browser in which the run was started: somebody who only follows a link to that
  * page lacks the cookie, and for them the run does not continue without a click.
  */
-export const sendNextPage = formAction(SEND_AGAIN, "redeliver", async (visit) => {
-  const run = readRun(visit.form);
-  if (run === null) throw invalidRequest([{ path: "/run", message: "is required" }]);
-  const filters = filtersIn(visit.form);
-  const after = run.isDone ? run : await orderedOrHeld(visit, filters, run);
+export const sendNextPage = formAction(
+  SEND_AGAIN,
+  "redeliver",
+  async (visit) => {
+    const { form, url } = visit;
+    // The form that starts a run has the state in its fields, every further one in its URL.
+    const state = url.searchParams.has("run") ? url.searchParams : form;
+    const run = readRun(state);
+    if (run === null) throw invalidRequest([{ path: "/run", message: "is required" }]);
+    const filters = filtersIn(state);
+    return stepAnswer(visit, filters, await orderedOrHeld(visit, filters, run));
+  },
+  {
+    // A page of a run is a tenth of the tasks that one request to the API may name, so a step counts under the
+    // higher limit.
+    rateLimit: "LIMIT_LISTS",
+    onLimit: (visit, problem) => {
+      const { searchParams: state } = visit.url;
+      const run = readRun(state);
+      if (run === null || run.isDone) throw problem;
+      return stepAnswer(visit, filtersIn(state), held(run, problem));
+    },
+  },
+);
+
+/** Redirects to the page that shows the progress of a run after a step. */
+function stepAnswer({ request }: ViewerVisit, filters: URLSearchParams, after: Run): Response {
   const location = pathWith(SEND_AGAIN, runParameters(filters, after));
   const keptMs = after.isDone ? 0 : BEGUN_MS;
-  const cookie = cookieHeader(visit.request, begunName(run), "1", keptMs);
+  const cookie = cookieHeader(request, begunName(after), "1", keptMs);
   return seeOther(location, { "Set-Cookie": cookie });
-});
+}
 
 /**
  * Sends the callbacks of the tasks that were selected in a list again, and redirects to a page that shows the
  * result.
  */
-export const sendSelected = formAction("/redeliveries/selected", "redeliver", async (visit) => {
-  const { form, viewer, env } = visit;
-  await countRequest("LIMIT_BULK", viewer, env);
-  const id = readRun(form)?.id;
-  const ids = form.getAll("id").filter((each) => TaskId.safeParse(each).success);
-  if (id === undefined) throw invalidRequest([{ path: "/run", message: "is required" }]);
-  const effects = countedEffects(
-    await redeliverTasks(ids.slice(0, MAX_SELECTED), id, env, viewer),
-    true,
-  );
-  const run = advanced(newRun(id, effects.matched), { ...effects, next_cursor: null });
-  const location = pathWith(SEND_AGAIN, runParameters(new URLSearchParams(), run));
-  return seeOther(location);
-});
+export const sendSelected = formAction(
+  "/redeliveries/selected",
+  "redeliver",
+  async ({ form, viewer, env }) => {
+    const id = readRun(form)?.id;
+    const ids = form.getAll("id").filter((each) => TaskId.safeParse(each).success);
+    if (id === undefined) throw invalidRequest([{ path: "/run", message: "is required" }]);
+    const effects = countedEffects(
+      await redeliverTasks(ids.slice(0, MAX_SELECTED), id, env, viewer),
+      true,
+    );
+    const run = advanced(newRun(id, effects.matched), { ...effects, next_cursor: null });
+    const location = pathWith(SEND_AGAIN, runParameters(new URLSearchParams(), run));
+    return seeOther(location);
+  },
+  { rateLimit: "LIMIT_BULK" },
+);
 
 /**
- * Orders the redeliveries of the next step of a run (sending many callbacks again). When the order is refused
- * only for the moment, e.g. by a rate limit, returns the run with the time after which it continues.
+ * Orders the redeliveries of the next step of a run (sending many callbacks again), and returns the state after
+ * it. When the order is refused only for the moment, e.g. because the index does not answer, returns the run
+ * with the time after which it continues. A run that has ended stays as it is.
  */
-async function orderedOrHeld(visit: FormVisit, filters: URLSearchParams, run: Run): Promise<Run> {
+async function orderedOrHeld(visit: ViewerVisit, filters: URLSearchParams, run: Run): Promise<Run> {
   const asked = new URLSearchParams(filters);
   if (run.cursor !== "") asked.set("cursor", run.cursor);
+  const query = pageQuery(asked, run.pace);
+  if (run.isDone) return run;
   try {
-    // A page of a run is a tenth of the tasks that one request to the API may name, so the order counts under
-    // the higher limit.
-    await countRequest("LIMIT_LISTS", visit.viewer, visit.env);
-    return advanced(run, await order(visit, asked, run.pace, run.id));
+    return advanced(run, await redeliverPage(query, run.id, { ...visit, caller: visit.viewer }));
   } catch (error) {
-    const waitS = error instanceof Problem ? Number(error.details.headers?.["Retry-After"]) : 0;
-    if (!(waitS > 0)) throw error;
-    return { ...run, waitS };
+    if (!(error instanceof Problem)) throw error;
+    return held(run, error);
   }
 }
 
 /**
- * Orders redeliveries of the callbacks of one page of a list of tasks.
- * @param key `Idempotency-Key` of the order; with null the callbacks are only counted.
+ * Returns a run (sending many callbacks again) with the time after which it continues, because its step was
+ * refused for the moment.
+ * @throws Problem the refusal itself when it names no time.
  */
-async function order(
-  visit: ViewerVisit,
-  asked: URLSearchParams,
-  limit: number,
-  key: string | null,
-) {
-  const query = readQuery(
-    RedeliveryPage,
-    new URLSearchParams([...asked, ["limit", String(limit)]]),
-  );
-  return redeliverPage(query, key, { ...visit, caller: visit.viewer });
+function held(run: Run, refusal: Problem): Run {
+  const waitS = Number(refusal.details.headers?.["Retry-After"]);
+  if (!(waitS > 0)) throw refusal;
+  return { ...run, waitS };
+}
+
+/**
+ * Reads the filters and the cursor of one page of a list of tasks whose callbacks are sent again or counted.
+ * @throws Problem `invalid_request` when one of them is not valid.
+ */
+function pageQuery(asked: URLSearchParams, limit: number) {
+  return readQuery(RedeliveryPage, new URLSearchParams([...asked, ["limit", String(limit)]]));
+}
+
+/** Counts the callbacks of one page of a list of tasks that would be sent again. */
+async function counted(visit: ViewerVisit, asked: URLSearchParams, limit: number) {
+  return redeliverPage(pageQuery(asked, limit), null, { ...visit, caller: visit.viewer });
 }
 
 /**
@@ -178,7 +209,7 @@ async function leftAfter(
   try {
     await countRequest("LIMIT_LISTS", visit.viewer, visit.env);
     const [ofFailed, ofSending] = await Promise.all(
-      [filters, sending].map((asked) => order(visit, asked, MAX_LEFT, null)),
+      [filters, sending].map((asked) => counted(visit, asked, MAX_LEFT)),
     );
     return { failed: ofFailed?.matched ?? 0, sending: ofSending?.matched ?? 0 };
   } catch (error) {

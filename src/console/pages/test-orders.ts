@@ -2,15 +2,14 @@ import { findAccount } from "../../api/accounts/account-client.ts";
 import { validate } from "../../api/http/body.ts";
 import { AccountId, TaskId } from "../../api/http/fields.ts";
 import { invalidRequest } from "../../api/http/problem.ts";
-import { countRequest } from "../../api/http/rate-limit.ts";
 import { verdictOn } from "../../api/tasks/verify-callback.ts";
 import { sampleMessage, sendTest, TestOrder } from "../../api/test-callback.ts";
 import type { Account } from "../../core/record/task.ts";
 import { SECOND_MS } from "../../core/time.ts";
 import type { CallbackFacts } from "../../core/views/task-facts.ts";
 import { accountOf } from "../../task-object/caller.ts";
-import { numberIn } from "../form-number.ts";
 import { withFaultsIn } from "../form-fault.ts";
+import { numberIn } from "../form-number.ts";
 import { formAction, type FormVisit } from "../page.ts";
 import { searchTarget } from "../search.ts";
 import { type SentTest, showTest, type TestFields } from "./send-test.tsx";
@@ -18,7 +17,9 @@ import { callbackOf, readShownTask } from "./task/data.ts";
 import { receivedIn } from "./task/doctor.tsx";
 
 /** Sends a test callback, and shows what was sent and what the server answered. */
-export const runTest = formAction("/test", "redeliver", async (visit) => {
+export const runTest = formAction("/test", "redeliver", sendSample, { rateLimit: "LIMIT_TESTS" });
+
+async function sendSample(visit: FormVisit<object>): Promise<Response> {
   const { form, viewer: caller, env, runtime, url } = visit;
   const fields = fieldsIn(form);
   return withFaultsIn(
@@ -26,7 +27,6 @@ export const runTest = formAction("/test", "redeliver", async (visit) => {
     async () => {
       const { callback_url, status } = fields;
       const body = validate(TestOrder, { callback_url, status });
-      await countRequest("LIMIT_TESTS", caller, env);
       const account = await signingAccount(visit, fields);
       const result = await sendTest({ env, runtime, caller, origin: url.origin, body }, account);
       const { "X-Task-Id": id = "", "X-Timestamp": sentAt } = result.request.headers;
@@ -34,15 +34,14 @@ export const runTest = formAction("/test", "redeliver", async (visit) => {
     },
     (fault) => showTest(visit, { fields, fault }),
   );
-});
+}
 
 /**
  * Checks the signature of what a server has received: for the test callback that was sent before or, if none
  * was, for the task that the received headers name.
  */
 export const diagnoseTest = formAction("/test/verify", "redeliver", async (visit) => {
-  const { form, viewer, runtime, env } = visit;
-  await countRequest("LIMIT_LISTS", viewer, env);
+  const { form, runtime, env } = visit;
   const fields = fieldsIn(form);
   const [sent, received] = [sentIn(form), receivedIn(form)];
   const named = searchTarget(received.headers);

@@ -1,4 +1,3 @@
-import { countRequest } from "../../../api/http/rate-limit.ts";
 import { verdictOn } from "../../../api/tasks/verify-callback.ts";
 import type { Fault, Verdict } from "../../../security/doctor/verdict.ts";
 import { html } from "../../answer.ts";
@@ -27,8 +26,7 @@ export const doctorPage = viewerPage(PATH, "read", async (visit) => {
  * nothing.
  */
 export const diagnose = formAction(PATH, "read", async (visit) => {
-  const { form, viewer, env } = visit;
-  await countRequest("LIMIT_LISTS", viewer, env);
+  const { form, env } = visit;
   const callback = callbackOf(await readShownTask(visit));
   const received = receivedIn(form);
   const verdict = await verdictOn(received, callback, Date.now(), visit.runtime, env);
