@@ -143,7 +143,7 @@ export interface paths {
         put?: never;
         /**
          * Send a settled callback again, optionally to a corrected URL
-         * @description While the relay is paused, an order for a callback whose next attempt waits starts no further series: that attempt is sent after the pause, to the new URL if one is given; `callback.paused` says so. Permitted to operator keys with the role `operate` or `all`, and to account keys with the role `full`.
+         * @description While the relay is paused, an order for a callback whose next attempt waits starts no further series: that attempt is sent after the pause, to the new URL if one is given; `callback.paused` says so. A task remembers the last eight keys of the operator and of its owner: under one of them nothing is sent again, and another `callback_url` than that of its order is refused with 422. Permitted to operator keys with the role `operate` or `all`, and to account keys with the role `full`.
          */
         post: operations["redeliverTask"];
         delete?: never;
@@ -3434,6 +3434,7 @@ export interface operations {
             404: components["responses"]["problem.unknown_task"];
             409: components["responses"]["problem.task_open.series_running.no_callback"];
             413: components["responses"]["problem.payload_too_large"];
+            422: components["responses"]["problem.idempotency_key_reused"];
             429: components["responses"]["problem.rate_limited"];
             500: components["responses"]["problem.internal_error"];
             503: components["responses"]["problem.not_configured.unavailable"];
@@ -5552,7 +5553,7 @@ export interface operations {
                         matched: number;
                         started: number;
                         skipped: number;
-                        /** @description Number of skipped tasks by reason: `task_open`, `series_running`, `no_callback`, `already_ordered`, `unknown_task`, `unreachable`. */
+                        /** @description Number of skipped tasks by reason: `task_open`, `series_running`, `no_callback`, `already_ordered`, `idempotency_key_reused` (with a `callback_url`), `unknown_task`, `unreachable`. */
                         skipped_because: {
                             [key: string]: number;
                         };

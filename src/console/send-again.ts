@@ -15,6 +15,7 @@ const REASONS: Readonly<Record<string, string>> = {
   task_open: "have no result yet",
   series_running: "are being sent",
   no_callback: "have no callback URL",
+  idempotency_key_reused: "were sent to another URL under the same key",
   unknown_task: "are erased",
   unreachable: "could not be reached; a further run reaches them",
 };

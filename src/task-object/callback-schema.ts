@@ -1,5 +1,6 @@
 import * as z from "zod/mini";
 import { CAUSES, OUTCOMES } from "../core/record/outcome.ts";
+import { MAX_KEYED_ORDERS } from "../core/record/keyed-orders.ts";
 import { Int, IntOrNull, LaterTime, TextOrNull, Time, TimeOrNull } from "./schema-types.ts";
 
 const AnswerHeaders = z.looseObject({
@@ -25,6 +26,13 @@ const Attempt = z.looseObject({
   keyName: z._default(TextOrNull, null),
 });
 
+const KeyedOrder = z.looseObject({ key: z.string(), callbackUrl: z.optional(TextOrNull) });
+
+const KeyedOrders = z.looseObject({
+  operator: z.array(KeyedOrder),
+  owner: z.array(KeyedOrder),
+});
+
 const StoredCallback = z.looseObject({
   url: z.string(),
   attempts: z.array(Attempt),
@@ -46,17 +54,34 @@ const StoredCallback = z.looseObject({
   deliveredAt: TimeOrNull,
   lastOrderKey: TextOrNull,
   lastOwnerOrderKey: z.optional(TextOrNull),
+  keyedOrders: z._default(KeyedOrders, { operator: [], owner: [] }),
 });
 
 /**
- * The callback of a task. It keeps the Idempotency-Key of the last redelivery that the operator ordered, and
- * that of the owner's last one. Records of earlier builds have a single one; it is then used for both, so
- * that neither of them starts a redelivery twice by repeating a request.
+ * The callback of a task. Records of early builds have one key for the last order of whoever it was; it is then
+ * used for the operator and the owner, so that neither of them starts a redelivery twice by repeating a request.
  */
 export const Callback = z.pipe(
   StoredCallback,
-  z.transform(({ lastOwnerOrderKey, ...callback }: z.output<typeof StoredCallback>) => ({
-    ...callback,
-    lastOwnerOrderKey: lastOwnerOrderKey === undefined ? callback.lastOrderKey : lastOwnerOrderKey,
-  })),
+  z.transform(({ lastOwnerOrderKey, ...callback }: z.output<typeof StoredCallback>) => {
+    const { lastOrderKey } = callback;
+    const ownerKey = lastOwnerOrderKey === undefined ? lastOrderKey : lastOwnerOrderKey;
+    const keyedOrders = {
+      operator: withLatest(callback.keyedOrders.operator, lastOrderKey),
+      owner: withLatest(callback.keyedOrders.owner, ownerKey),
+    };
+    return { ...callback, lastOwnerOrderKey: ownerKey, keyedOrders };
+  }),
 );
+
+/**
+ * Returns the remembered orders of a caller including the one with the latest key, which is missing among them
+ * when a release that stores only the latest key has accepted that order.
+ */
+function withLatest(
+  orders: z.output<typeof KeyedOrders>["owner"],
+  latest: string | null,
+): z.output<typeof KeyedOrders>["owner"] {
+  if (latest === null || orders.some(({ key }) => key === latest)) return orders;
+  return [...orders, { key: latest }].slice(-MAX_KEYED_ORDERS);
+}

@@ -10,6 +10,7 @@ import type {
 } from "../../src/core/events/event.ts";
 import type { Outcome } from "../../src/core/record/outcome.ts";
 import { NO_KEY_NAMES } from "../../src/core/record/key-names.ts";
+import { NO_ORDERS } from "../../src/core/record/keyed-orders.ts";
 import { NO_COUNTS } from "../../src/core/record/counts.ts";
 import { UNPUBLISHED } from "../../src/core/record/publication.ts";
 import type { UpstreamResult } from "../../src/core/record/upstream.ts";
@@ -190,8 +191,7 @@ export function aCallback(changes: Partial<Callback> = {}): Callback {
     series: { number: 1, started: 1, ordered: null, keyName: null },
     state: { kind: "delivered" },
     deliveredAt: NOW + 250,
-    lastOrderKey: null,
-    lastOwnerOrderKey: null,
+    ...NO_ORDERS,
     ...changes,
   };
 }

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { CallbackState } from "../../src/core/record/callback.ts";
+import { NO_ORDERS } from "../../src/core/record/keyed-orders.ts";
 import type { TaskRecord } from "../../src/core/record/task.ts";
 import { transition } from "../../src/core/transition.ts";
 import {
@@ -101,7 +102,8 @@ describe("a redelivery", () => {
     const keyed = aRedelivery({ callbackUrl: URL_B, idempotencyKey: "a" });
     const joined = apply(waiting, keyed, NOW + HOUR, paused);
     const attempts = [anAttempt({ url: URL_A })];
-    const callback = { ...waiting.callback, url: URL_B, attempts, lastOrderKey: "a" };
+    const keyedOrders = { operator: [{ key: "a", callbackUrl: URL_B }], owner: [] };
+    const callback = { ...waiting.callback, url: URL_B, attempts, keyedOrders, lastOrderKey: "a" };
     expect(joined).toMatchObject({ version: NOW + HOUR, callback });
     expectUnchanged(joined, keyed, NOW + 2 * HOUR);
     expectRefused(waiting, aRedelivery(), "series_running");
@@ -165,51 +167,13 @@ describe("a redelivery to another URL", () => {
       series: { number: 2, started: 1, ordered: 1, keyName: null },
       state: runningSince(NOW),
       deliveredAt: null,
-      lastOrderKey: null,
-      lastOwnerOrderKey: null,
+      ...NO_ORDERS,
     });
   });
 });
 
-describe("the Idempotency-Key of a redelivery", () => {
-  const keyed = aRedelivery({ idempotencyKey: "k1" });
-  const running = finish(failed, keyed);
-  const settled = finish(running, anEnd(4));
-
-  it("a redelivery repeated with the same Idempotency-Key starts no second series of attempts, neither while the first one runs nor after it", () => {
-    for (const record of [running, settled]) expectUnchanged(record, keyed, NOW + HOUR);
-  });
-
-  it("a redelivery with an Idempotency-Key other than the last one starts another series of attempts", () => {
-    const callback = callbackOf(apply(settled, aRedelivery({ idempotencyKey: "k2" })));
-    expect(callback).toMatchObject({ lastOrderKey: "k2", series: { number: 3 } });
-  });
-
-  it.each([
-    ["operator", "owner", { lastOrderKey: "k1", lastOwnerOrderKey: "k2" }],
-    ["owner", "operator", { lastOrderKey: "k2", lastOwnerOrderKey: "k1" }],
-  ] as const)(
-    "the Idempotency-Key of a redelivery by the %s may be used again by the %s for another redelivery; the last key of the operator and that of the account that owns the task are both stored",
-    (orderedBy, other, keys) => {
-      const once = finish(finish(failed, { ...keyed, orderedBy }), anEnd(4));
-      const sameKey = finish(finish(once, { ...keyed, orderedBy: other }), anEnd(5));
-      expect(callbackOf(sameKey).series).toMatchObject({ number: 3 });
-      const second = aRedelivery({ idempotencyKey: "k2", orderedBy: other });
-      const record = finish(finish(sameKey, second), anEnd(6));
-      expect(callbackOf(record)).toMatchObject({ ...keys, series: { number: 4 } });
-      expectUnchanged(record, { ...keyed, orderedBy });
-      expectUnchanged(record, second);
-    },
-  );
-
-  it("a second redelivery without an Idempotency-Key is not a repetition of the first", () => {
-    expect(failed.callback?.lastOrderKey).toBeNull();
-    expect(apply(failed, aRedelivery()).version).toBeGreaterThan(failed.version);
-  });
-});
-
 function unsettled(state: CallbackState): TaskRecord {
-  return aFinishedTask({ callback: aCallback({ state, lastOrderKey: "earlier" }) });
+  return aFinishedTask({ callback: aCallback({ state }) });
 }
 
 describe("a redelivery is refused", () => {

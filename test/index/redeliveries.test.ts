@@ -87,6 +87,32 @@ it("a bulk redelivery sends no callback twice when it is interrupted and repeate
   expect(await timesSent(received, ids)).toEqual([3, 3, 3, 3, 3]);
 });
 
+it("a bulk redelivery that is repeated with its Idempotency-Key sends no callback twice, also after single orders for some of its tasks in between", async () => {
+  const received = aReceiver(status(200));
+  const ids = await settledTasks(6);
+  expect(await redelivered("", "run-1")).toEqual(onePage(6, 6));
+  await timesSent(received, ids);
+  const single = { method: "POST", headers: { "Idempotency-Key": "single" } };
+  for (const id of ids.slice(0, 5)) {
+    expect((await call(`/v1/tasks/${id}/redeliver`, single)).status).toBe(202);
+  }
+  expect(await timesSent(received, ids)).toEqual([3, 3, 3, 3, 3, 2]);
+  expect(await redelivered("", "run-1")).toEqual(onePage(6, 0, { already_ordered: 6 }));
+  expect(await timesSent(received, ids)).toEqual([3, 3, 3, 3, 3, 2]);
+});
+
+it("a bulk redelivery skips a task that was redelivered to another URL under the same Idempotency-Key, and names the reason", async () => {
+  const received = aReceiver(status(200));
+  const ids = await settledTasks(2);
+  const headers = { "Idempotency-Key": "run" };
+  const body = { callback_url: "https://repaired.example.net/hook" };
+  const single = await call(`/v1/tasks/${ids[0]}/redeliver`, { body, headers });
+  expect(single.status).toBe(202);
+  expect(await timesSent(received, ids)).toEqual([2, 1]);
+  expect(await redelivered("", "run")).toEqual(onePage(2, 1, { idempotency_key_reused: 1 }));
+  expect(await timesSent(received, ids)).toEqual([2, 2]);
+});
+
 it("two simultaneous orders of a bulk redelivery with the same Idempotency-Key send each callback once between them", async () => {
   const received = aReceiver(status(200));
   const ids = await settledTasks(3);

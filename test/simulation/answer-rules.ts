@@ -1,5 +1,6 @@
 import type { Decision } from "../../src/core/events/decision.ts";
 import type { Callback } from "../../src/core/record/callback.ts";
+import type { KeyedOrders } from "../../src/core/record/keyed-orders.ts";
 import {
   isOpen,
   isTerminal,
@@ -11,6 +12,9 @@ import { type Answer, isEqual, firstViolation } from "./change.ts";
 import { endResultOf, mayHookEnd, isSameResult, storedResult } from "./end-rules.ts";
 import type { OutsideEvent } from "./moves.ts";
 import { trackedFault } from "./tracking-rules.ts";
+
+/** Number of orders with an Idempotency-Key that a task must remember of each caller. */
+const ORDERS_KEPT = 8;
 
 /** Checks promises 1, 3 and 7: accepted is written, refused changes nothing, and the first end wins. */
 export function answerFault(answer: Answer): string | null {
@@ -78,23 +82,38 @@ function settledFault({ event, decision, setting }: Answer, before: TerminalTask
   if (event.type === "report") return repeatFault(event, before, decision);
   if (event.type !== "redeliver") return null;
   const { attempts, callbackUrl, idempotencyKey: key, orderedBy } = event;
-  const known = keysOf(before);
-  const isRepeat = key !== null && key === known[orderedBy];
-  if (setting.isPaused && before.callback?.state.kind === "due") {
-    return isRepeat ? null : joinedFault(event, before.callback, decision);
+  const known = ordersOf(before);
+  const earlier = known[orderedBy].find((order) => order.key === key);
+  if (earlier !== undefined) {
+    const isSame = earlier.callbackUrl === callbackUrl;
+    return firstViolation({
+      "a repeated order starts nothing": !isSame || decision.kind === "unchanged",
+      "the key of an order is good for no other URL": isSame || isReused(decision),
+    });
   }
+  const isJoined = setting.isPaused && before.callback?.state.kind === "due";
+  const fault = isJoined ? joinedFault(event, before.callback, decision) : null;
+  if (fault !== null) return fault;
   if (decision.kind !== "changed" || !isEnded(decision.record)) {
-    const isKept = isRepeat === (decision.kind === "unchanged");
-    return firstViolation({ "a repeated order, and no other, starts nothing": isKept });
+    const isRefused = isJoined ? key === null : decision.kind === "reject" && !isReused(decision);
+    return firstViolation({ "only a repeated order starts nothing": isRefused });
   }
   const { callback } = decision.record;
-  const keys = { ...known, ...(key !== null && { [orderedBy]: key }) };
+  const own = key === null ? known[orderedBy] : [...known[orderedBy], { key, callbackUrl }];
+  const orders = { ...known, [orderedBy]: own.slice(-ORDERS_KEPT) };
   return firstViolation({
     "a redelivery uses the ordered URL": callback?.url === (callbackUrl ?? before.callback?.url),
-    "a redelivery has the ordered number of attempts": callback?.series.ordered === attempts,
-    "a repeated order starts nothing": !isRepeat,
-    "the last key of each orderer is kept": isEqual(keysOf(decision.record), keys),
+    "a redelivery has the ordered number of attempts":
+      isJoined || callback?.series.ordered === attempts,
+    "the last eight keyed orders of each orderer are kept": isEqual(
+      ordersOf(decision.record),
+      orders,
+    ),
   });
+}
+
+function isReused(decision: Decision): boolean {
+  return decision.kind === "reject" && decision.rejection.code === "idempotency_key_reused";
 }
 
 /** Checks an order for a callback whose next attempt waits while the relay is paused. */
@@ -111,9 +130,8 @@ function joinedFault(
   });
 }
 
-function keysOf({ callback }: TerminalTask) {
-  const { lastOrderKey = null, lastOwnerOrderKey = null } = callback ?? {};
-  return { operator: lastOrderKey, owner: lastOwnerOrderKey };
+function ordersOf({ callback }: TerminalTask): KeyedOrders {
+  return callback?.keyedOrders ?? { operator: [], owner: [] };
 }
 
 /** Checks that the same end again changes nothing, and that another end is a conflict. */

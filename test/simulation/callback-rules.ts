@@ -1,4 +1,5 @@
 import type { Attempt, Callback, CallbackState } from "../../src/core/record/callback.ts";
+import { NO_ORDERS } from "../../src/core/record/keyed-orders.ts";
 import type { TerminalTask } from "../../src/core/record/task.ts";
 import { type Change, isEqual, firstViolation } from "./change.ts";
 import { waitAfterLastMs } from "./wait-rules.ts";
@@ -44,7 +45,7 @@ function stayFault(from: Callback, after: Callback, mayChange: boolean): string 
   return firstViolation({
     "a callback once delivered stays so": isDeliveredStill,
     "the URL stays": mayChange || after.url === from.url,
-    "the keys of the last orders stay": mayChange || keysOf(from) === keysOf(after),
+    "the keyed orders stay": mayChange || isEqual(from.keyedOrders, after.keyedOrders),
   });
 }
 
@@ -143,10 +144,6 @@ function isOver({ state }: Callback): boolean {
   return state.kind === "delivered" || state.kind === "failed";
 }
 
-function keysOf({ lastOrderKey, lastOwnerOrderKey }: Callback): string {
-  return JSON.stringify([lastOrderKey, lastOwnerOrderKey]);
-}
-
 function unsent(url: string): Callback {
   return {
     url,
@@ -156,7 +153,6 @@ function unsent(url: string): Callback {
     series: { number: 1, started: 0, ordered: null, keyName: null },
     state: { kind: "held" },
     deliveredAt: null,
-    lastOrderKey: null,
-    lastOwnerOrderKey: null,
+    ...NO_ORDERS,
   };
 }

@@ -1,5 +1,10 @@
 import type { RegisterEvent, ReportEvent } from "../../src/core/events/event.ts";
-import { type ChargingTask, isOpen, type TaskRecord } from "../../src/core/record/task.ts";
+import {
+  type ChargingTask,
+  isOpen,
+  isTerminal,
+  type TaskRecord,
+} from "../../src/core/record/task.ts";
 import type { UpstreamNews, UpstreamResult } from "../../src/core/record/upstream.ts";
 import * as build from "../core/builders.ts";
 import { aPricedRegistration, aSettledRegistration, PRICE } from "../core/credit-builders.ts";
@@ -33,6 +38,8 @@ const NEWS: readonly UpstreamNews[] = [
   NO_OUTPUT,
   { ...anUpstreamFailure(), usage: { total_tokens: 0 } },
 ];
+/** Keys of orders to send again: more than a task remembers, each of which may return after others. */
+const ORDER_KEYS = [null, null, ..."k1 k1 k2 k3 k4 k5 k6 k7 k8 k9 k10".split(" ")];
 /** Share of the hooks that report a result which is too large to be stored. */
 const OVERSIZED_SHARE = 0.02;
 /**
@@ -52,7 +59,7 @@ export function nextMove(random: Random, world: World): Move {
   const { openCalls } = world.outside;
   const { alarm } = world.disk.durable;
   const kind = random.weighted<Move["kind"]>([
-    [3, "event"],
+    [isHeldBack(world) ? 20 : 3, "event"],
     [openCalls.length === 0 ? 0 : 7, "end"],
     [alarm === null || world.runningAlarmAt !== null ? 0 : 4, "ring"],
     [0.4, "read"],
@@ -145,7 +152,7 @@ function eventFor(record: TaskRecord | null, random: Random): OutsideEvent {
     : random.weighted<OutsideEvent["type"]>([
         [2, "report"],
         [1, "hook"],
-        [4, "redeliver"],
+        [isDue(record) ? 12 : 4, "redeliver"],
         [0.7, "erase"],
         [0.3, "cancel"],
         [0.3, "attach"],
@@ -175,11 +182,11 @@ function eventOf(type: OutsideEvent["type"], random: Random): OutsideEvent {
       });
     case "redeliver": {
       const attempts = 1 + random.below(3);
-      const idempotencyKey = random.pick([null, "k1", "k2"]);
+      const idempotencyKey = random.pick(ORDER_KEYS);
       return build.aRedelivery({
         attempts,
         idempotencyKey,
-        orderedBy: random.pick(["operator", "owner"]),
+        orderedBy: random.pick(["operator", "operator", "owner"]),
         callbackUrl: random.pick([null, null, URL_B]),
       });
     }
@@ -197,6 +204,18 @@ function isJobUnknown(record: TaskRecord): boolean {
 
 function hasKept(record: TaskRecord | null): boolean {
   return record !== null && isOpen(record) && record.tracking.keptHooks.length > 0;
+}
+
+function isDue(record: TaskRecord | null): boolean {
+  return record !== null && isTerminal(record) && record.callback?.state.kind === "due";
+}
+
+/**
+ * Tells whether a pause holds an attempt back. Orders then only join it, so that a life can have more of them
+ * than a task remembers.
+ */
+function isHeldBack({ disk, setting }: World): boolean {
+  return setting.isPaused && isDue(disk.written.record);
 }
 
 /** Returns the same registration again, for a caller who got no answer. */

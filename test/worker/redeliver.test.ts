@@ -82,6 +82,34 @@ it("POST /v1/tasks/{id}/redeliver starts one series of attempts for each Idempot
   expect(received).toHaveLength(3);
 });
 
+it("POST /v1/tasks/{id}/redeliver sends nothing twice under Idempotency-Key K1 when it is ordered as K1, K2 and K1 again", async () => {
+  const received = aReceiver();
+  const id = await completed();
+  for (const [key, replayed] of [
+    ["K1", null],
+    ["K2", null],
+    ["K1", "true"],
+  ] as const) {
+    const response = await redeliverWith(key, id);
+    expect([response.status, response.headers.get("Idempotent-Replayed")]).toEqual([202, replayed]);
+    await untilIdle(id);
+  }
+  expect(received).toHaveLength(3);
+});
+
+it("POST /v1/tasks/{id}/redeliver answers 422 idempotency_key_reused with the task, and changes nothing, for a key that was used with another callback_url", async () => {
+  const received = aReceiver();
+  const id = await completed();
+  expect((await redeliverWith("K1", id)).status).toBe(202);
+  await untilIdle(id);
+  await expectUnchanged(id, async () => {
+    const response = await redeliverWith("K1", id, { callback_url: REPAIRED });
+    const problem = { code: "idempotency_key_reused", task: await read(id) };
+    expect([response.status, await response.json()]).toMatchObject([422, problem]);
+  });
+  expect(received).toHaveLength(2);
+});
+
 it.each([
   ["series_running", "the automatic attempts still run", completed],
   ["task_open", "the task is open", register],

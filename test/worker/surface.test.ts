@@ -12,7 +12,7 @@ const SURFACE = [
   "GET /v1/tasks/{id}/events | read | 200 204 | unknown_task",
   "GET /v1/tasks/{id}/attempts/{number}/request | read | 200 | no_callback not_found task_open unknown_task",
   "POST /v1/tasks/{id}/verify | read | 200 | no_callback task_open unknown_task",
-  "POST /v1/tasks/{id}/redeliver | redeliver | 202 | no_callback series_running task_open unknown_task",
+  "POST /v1/tasks/{id}/redeliver | redeliver | 202 | idempotency_key_reused no_callback series_running task_open unknown_task",
   "POST /v1/tasks/{id}/cancel | operate | 200 | task_settled unknown_task",
   "DELETE /v1/tasks/{id} | administer | 204 | series_running task_open unknown_task",
   "POST /v1/events | report | 200 202 | conflicting_result not_found unknown_task",

@@ -94,7 +94,7 @@ export const SEARCH_ROUTES = {
           skipped: Count,
           skipped_because: described(
             z.record(z.string(), Count),
-            "Number of skipped tasks by reason: `task_open`, `series_running`, `no_callback`, `already_ordered`, `unknown_task`, `unreachable`.",
+            "Number of skipped tasks by reason: `task_open`, `series_running`, `no_callback`, `already_ordered`, `idempotency_key_reused` (with a `callback_url`), `unknown_task`, `unreachable`.",
           ),
           next_cursor: NextCursor,
         }),

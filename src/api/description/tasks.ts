@@ -155,7 +155,7 @@ export const TASK_ROUTES = {
     audience: "client",
     summary: "Send a settled callback again, optionally to a corrected URL",
     details:
-      "While the relay is paused, an order for a callback whose next attempt waits starts no further series: that attempt is sent after the pause, to the new URL if one is given; `callback.paused` says so.",
+      "While the relay is paused, an order for a callback whose next attempt waits starts no further series: that attempt is sent after the pause, to the new URL if one is given; `callback.paused` says so. A task remembers the last eight keys of the operator and of its owner: under one of them nothing is sent again, and another `callback_url` than that of its order is refused with 422.",
     request: {
       headers: ["Idempotency-Key"],
       example: { attempts: 3, callback_url: "https://client.example.com/new-hook" },
@@ -172,7 +172,13 @@ export const TASK_ROUTES = {
         { "Idempotent-Replayed": "sometimes" },
       ),
     },
-    problems: ["unknown_task", "task_open", "series_running", "no_callback"],
+    problems: [
+      "unknown_task",
+      "task_open",
+      "series_running",
+      "no_callback",
+      "idempotency_key_reused",
+    ],
   },
   cancelTask: {
     audience: "client",

@@ -88,8 +88,8 @@ export const PROBLEM_HELP: Readonly<Record<ProblemCode, ProblemHelp>> = {
   },
   idempotency_key_reused: {
     cause:
-      "A task was registered under this Idempotency-Key with another body. The member task is that task.",
-    cure: "Use a new key for a new task. To repeat a registration, send exactly the same body.",
+      "A task was registered under this Idempotency-Key with another body, or the task has had an order for a redelivery with another callback_url under it. The member task is that task.",
+    cure: "Use a new key for a new task or order. To repeat a request, send exactly the same body.",
   },
   rate_limited: {
     cause:

@@ -54,6 +54,11 @@ function problemOf(refusal: Refusal): Problem {
       });
     case "charging":
       return unavailable("The charge for this task is still in progress.");
+    case "idempotency_key_reused": {
+      const detail =
+        "An order for a redelivery with another callback_url was given under this key.";
+      return new Problem(refusal.code, { detail, taskJson: refusal.task.json });
+    }
     case "insufficient_credits": {
       const { code, balance, price } = refusal;
       const detail = `The task costs ${price} credits and the account has ${balance}.`;

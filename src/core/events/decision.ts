@@ -42,6 +42,7 @@ export type ConflictCode =
   | "task_open"
   | "task_settled"
   | "series_running"
+  | "idempotency_key_reused"
   | "no_callback";
 
 export const UNKNOWN_TASK: Decision = { kind: "reject", rejection: { code: "unknown_task" } };

@@ -1,7 +1,8 @@
 import { changed, conflict, type Decision, unchanged, UNKNOWN_TASK } from "./decision.ts";
 import type { AttemptEndedEvent, RedeliverEvent } from "./event.ts";
 import type { Policy } from "../policy.ts";
-import { type Callback, isRepeatedOrder } from "../record/callback.ts";
+import type { Callback } from "../record/callback.ts";
+import { type KeyedOrder, rememberedOrder } from "../record/keyed-orders.ts";
 import { isNotified, noticeOf, withNotice } from "../record/notice.ts";
 import {
   closeAttempt,
@@ -46,8 +47,9 @@ export function endAttempt(
 }
 
 /**
- * Handles the order to send the callback of a finished task again, optionally to another URL. The order is
- * rejected while the task is open, its refund is not confirmed, or an earlier attempt is running or planned.
+ * Handles the order to send the callback of a finished task again, optionally to another URL. An order under
+ * a remembered `Idempotency-Key` starts nothing, and is rejected when it names another URL than the first
+ * order under that key, so that nobody believes it was sent there. An order is also rejected while the task is open, its refund is not confirmed, or an earlier attempt is running or planned.
  * Exception: an attempt that waits because the relay is paused takes over the order, so that it goes to the
  * ordered URL and no further series of attempts starts.
  */
@@ -60,7 +62,8 @@ export function redeliver(
   if (record === null || record.status === "charging") return UNKNOWN_TASK;
   if (!isTerminal(record)) return conflict("task_open", record);
   const { callback } = record;
-  if (callback !== null && isRepeatedOrder(callback, event)) return unchanged(record);
+  const earlier = callback === null ? null : rememberedOrder(callback, event);
+  if (earlier !== null) return repeatedOrder(record, event, earlier);
   const joined = joinPaused(record, event, policy, now);
   if (joined !== null) return joined;
   if (!isSettled(record)) return conflict("series_running", record);
@@ -68,6 +71,15 @@ export function redeliver(
   if (url === null) return conflict("no_callback", record);
   const next = orderedSeries(callback, url, event, policy, now);
   return changed(withCallback(record, next, policy, now));
+}
+
+function repeatedOrder(
+  record: TerminalTask,
+  { callbackUrl }: RedeliverEvent,
+  { callbackUrl: earlierUrl }: KeyedOrder,
+): Decision {
+  const isSame = earlierUrl === undefined || earlierUrl === callbackUrl;
+  return isSame ? unchanged(record) : conflict("idempotency_key_reused", record);
 }
 
 /**

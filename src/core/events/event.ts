@@ -111,8 +111,6 @@ export interface HookRefusedEvent {
 /** Event of `POST /v1/tasks/{id}/redeliver` and `POST /v1/redeliveries`, which order 1 to 3 attempts. */
 export interface RedeliverEvent extends RedeliveryOrder {
   readonly type: "redeliver";
-  /** URL that replaces the task's `callback_url` from now on; null keeps the task's own. */
-  readonly callbackUrl: string | null;
 }
 
 export interface AttemptEndedEvent extends AttemptResult {

@@ -7,6 +7,7 @@ import {
   dueAt,
   type RedeliveryOrder,
 } from "./callback.ts";
+import { NO_ORDERS, withOrder } from "./keyed-orders.ts";
 import { withAttempt } from "./outcome-counts.ts";
 
 /**
@@ -28,8 +29,7 @@ export function automaticSeries(url: string): Callback {
     series: { number: 1, started: 0, ordered: null, keyName: null },
     state: { kind: "held" },
     deliveredAt: null,
-    lastOrderKey: null,
-    lastOwnerOrderKey: null,
+    ...NO_ORDERS,
   };
 }
 
@@ -56,7 +56,7 @@ export function orderedSeries(
   const callback = withPastUrls(previous ?? automaticSeries(url), url);
   const { attempts: ordered, keyName } = order;
   const series = { number: callback.series.number + 1, started: 0, ordered, keyName };
-  return begin({ ...callback, url, series, ...lastKeys(callback, order) }, policy, now);
+  return begin({ ...withOrder(callback, order), url, series }, policy, now);
 }
 
 /**
@@ -65,7 +65,7 @@ export function orderedSeries(
  */
 export function joinedOrder(callback: Callback, url: string, order: RedeliveryOrder): Callback {
   const isSame = url === callback.url && order.idempotencyKey === null;
-  return isSame ? callback : { ...withPastUrls(callback, url), url, ...lastKeys(callback, order) };
+  return isSame ? callback : { ...withOrder(withPastUrls(callback, url), order), url };
 }
 
 /** Stores with each past attempt the URL to which it went, before the URL of the callback changes to `url`. */
@@ -76,19 +76,6 @@ function withPastUrls(callback: Callback, url: string): Callback {
     ...callback,
     attempts: attempts.map((attempt) => ({ ...attempt, url: attempt.url ?? previous })),
   };
-}
-
-/**
- * Returns the latest `Idempotency-Key` of the operator's redeliveries and of the owner's, after an order by
- * one of them: the order's key, if it has one, replaces the previous key of that caller.
- */
-function lastKeys(
-  { lastOrderKey, lastOwnerOrderKey }: Callback,
-  { orderedBy, idempotencyKey }: RedeliveryOrder,
-): Pick<Callback, "lastOrderKey" | "lastOwnerOrderKey"> {
-  return orderedBy === "operator"
-    ? { lastOrderKey: idempotencyKey ?? lastOrderKey, lastOwnerOrderKey }
-    : { lastOrderKey, lastOwnerOrderKey: idempotencyKey ?? lastOwnerOrderKey };
 }
 
 /** Marks the attempt that is due as running; returns null when no attempt is due. */

@@ -1,12 +1,13 @@
 import { type Policy, startAt } from "../policy.ts";
 import type { Outcome, UnreachableCause } from "./outcome.ts";
+import type { Orderer, OrderMemory } from "./keyed-orders.ts";
 import type { OutcomeCounts } from "./outcome-counts.ts";
 
 /** Number of attempts kept in the record. Older ones are dropped; their numbers are not used again. */
 export const MAX_ATTEMPTS_KEPT = 20;
 
 /** The callback of a terminal task: the attempts so far, and the plan of the next one. */
-export interface Callback {
+export interface Callback extends OrderMemory {
   readonly url: string;
   /** Attempts that have ended, oldest first. */
   readonly attempts: readonly Attempt[];
@@ -20,16 +21,6 @@ export interface Callback {
    * none has.
    */
   readonly deliveredAt: number | null;
-  /**
-   * `Idempotency-Key` of the latest redelivery that the operator has ordered with such a key; null when there
-   * was none.
-   */
-  readonly lastOrderKey: string | null;
-  /**
-   * `Idempotency-Key` of the latest redelivery that the account of the task has ordered with such a key; null
-   * when there was none.
-   */
-  readonly lastOwnerOrderKey: string | null;
 }
 
 /**
@@ -132,6 +123,8 @@ export function unansweredAttempt(
 /** An order for a redelivery, which starts another series of attempts. */
 export interface RedeliveryOrder {
   readonly attempts: number;
+  /** URL that replaces the URL of the callback from now on; null keeps it. */
+  readonly callbackUrl: string | null;
   readonly orderedBy: Orderer;
   /**
    * `Idempotency-Key`, under which one caller orders a redelivery only once; another caller may use the same
@@ -140,21 +133,6 @@ export interface RedeliveryOrder {
   readonly idempotencyKey: string | null;
   /** Name of the API key that orders the redelivery. */
   readonly keyName: string | null;
-}
-
-/**
- * The callers that order redeliveries: the operator, with any of its keys, and the account that owns the task.
- */
-export type Orderer = "operator" | "owner";
-
-/** Tells whether an order repeats the latest one that its orderer gave under an `Idempotency-Key`. */
-export function isRepeatedOrder(
-  callback: Callback,
-  { orderedBy, idempotencyKey }: Pick<RedeliveryOrder, "orderedBy" | "idempotencyKey">,
-): boolean {
-  if (idempotencyKey === null) return false;
-  const { lastOrderKey, lastOwnerOrderKey } = callback;
-  return idempotencyKey === (orderedBy === "operator" ? lastOrderKey : lastOwnerOrderKey);
 }
 
 export function isCallbackSettled({ state }: Callback): boolean {

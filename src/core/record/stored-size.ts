@@ -4,9 +4,10 @@ import { isTerminal, type TaskRecord } from "./task.ts";
 const PLATFORM_LIMIT_BYTES = 2_000_000;
 /**
  * Part of the platform's limit that is kept free when a task ends, for later data that is stored without being
- * measured. This data takes at most about 150 KB: 20 attempts with excerpts of 1 KiB in two-byte characters
- * (46 KB), headers of the answers (6 KB), earlier callback URLs (80 KB), another callback URL (4 KB),
- * idempotency keys, notices and the usage of a late success. The rest is for fields of later releases.
+ * measured. This data takes at most about 220 KB: 20 attempts with excerpts of 1 KiB in two-byte characters
+ * (46 KB), headers of the answers (6 KB), earlier callback URLs (80 KB), another callback URL (4 KB), 16 keyed
+ * orders with their callback URLs (70 KB), notices and the usage of a late success. The rest is for fields of
+ * later releases.
  */
 const RESERVE_BYTES = 250_000;
 /** Largest size of the record of a task that ends, in bytes. */
