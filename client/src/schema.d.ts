@@ -2775,7 +2775,7 @@ export interface operations {
                      *       "provider": "fal",
                      *       "hook_url": "https://relay.example.com/hooks/fal/6f9619ff-8b86-4d01-b42d-00cf4fc964ff/3q2-7w",
                      *       "hook_parameter": "fal_webhook",
-                     *       "status_url": "https://relay.example.com/v1/tasks/6f9619ff-8b86-4d01-b42d-00cf4fc964ff?token=st_1767225600_1767398400_3q2-7w"
+                     *       "status_url": "https://relay.example.com/v1/tasks/6f9619ff-8b86-4d01-b42d-00cf4fc964ff?token=st_1767225600_1767398400_1767225600012_3q2-7w"
                      *     }
                      */
                     "application/json": components["schemas"]["RegisteredTask"];
@@ -2817,7 +2817,7 @@ export interface operations {
                      *       "provider": "fal",
                      *       "hook_url": "https://relay.example.com/hooks/fal/6f9619ff-8b86-4d01-b42d-00cf4fc964ff/3q2-7w",
                      *       "hook_parameter": "fal_webhook",
-                     *       "status_url": "https://relay.example.com/v1/tasks/6f9619ff-8b86-4d01-b42d-00cf4fc964ff?token=st_1767225600_1767398400_3q2-7w"
+                     *       "status_url": "https://relay.example.com/v1/tasks/6f9619ff-8b86-4d01-b42d-00cf4fc964ff?token=st_1767225600_1767398400_1767225600012_3q2-7w"
                      *     }
                      */
                     "application/json": components["schemas"]["RegisteredTask"];
@@ -2920,7 +2920,7 @@ export interface operations {
                 wait?: number;
                 /**
                  * @description Status token of the task, from `status_url`. Not together with the header `Authorization`.
-                 * @example st_1767225600_1767398400_3q2-7w
+                 * @example st_1767225600_1767398400_1767225600012_3q2-7w
                  */
                 token?: string;
             };
@@ -3101,7 +3101,7 @@ export interface operations {
             query?: {
                 /**
                  * @description Status token of the task, from `status_url`. Not together with the header `Authorization`.
-                 * @example st_1767225600_1767398400_3q2-7w
+                 * @example st_1767225600_1767398400_1767225600012_3q2-7w
                  */
                 token?: string;
             };

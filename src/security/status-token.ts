@@ -1,7 +1,8 @@
 /**
- * Tokens of status links, with which a browser reads one task without a key: `st_<created>_<expires>_<MAC>`,
- * in which the MAC is an HMAC over the id of the task and both times, in Unix seconds. So a token opens one
- * task until it expires, and no later task under the same id.
+ * Tokens of status links, with which a browser reads one task without a key:
+ * `st_<created>_<expires>_<recorded>_<MAC>`, in which the MAC is an HMAC over the id of the task and the three
+ * times. So a token opens one task until it expires, and no later task under the same id. Tokens of tasks that
+ * an earlier release has created lack `<recorded>`.
  */
 import { type Bytes, bytesOf, fromBase64Url, toBase64Url } from "./encoding.ts";
 import { signWithNewest, verifyAny } from "./hmac.ts";
@@ -9,27 +10,31 @@ import { signWithNewest, verifyAny } from "./hmac.ts";
 /** First characters of every status token. */
 export const STATUS_TOKEN_PREFIX = "st_";
 /**
- * Pattern of a token. It matches the creation time and the expiry, joined as the MAC covers them, each of the
- * two, and the MAC.
+ * Pattern of a token. It matches the times, joined as the MAC covers them, each of them, and the MAC.
  */
-const TOKEN = /^st_((\d{1,11})_(\d{1,11}))_([\w-]{43})$/;
+const TOKEN = /^st_((\d{1,11})_(\d{1,11})(?:_(\d{1,15}))?)_([\w-]{43})$/;
 const MAC_BYTES = 32;
 
-/** Times of a status token, in Unix seconds. */
+/** Times of a status token. */
 export interface StatusTimes {
-  /** Time at which the task was created. */
+  /** Time at which the task was created, in Unix seconds. */
   readonly createdAtS: number;
-  /** Time from which the token is refused. */
+  /** Time from which the token is refused, in Unix seconds. */
   readonly expiresAtS: number;
+  /**
+   * Time at which the record of the task was created, in Unix milliseconds; null when an earlier release
+   * created it.
+   */
+  readonly recordedAt: number | null;
 }
 
 /** Makes the status token of a task. */
 export async function statusToken(
   taskId: string,
-  { createdAtS, expiresAtS }: StatusTimes,
+  { createdAtS, expiresAtS, recordedAt }: StatusTimes,
   keys: readonly CryptoKey[],
 ): Promise<string> {
-  const times = `${createdAtS}_${expiresAtS}`;
+  const times = `${createdAtS}_${expiresAtS}${recordedAt === null ? "" : `_${recordedAt}`}`;
   const mac = await signWithNewest(keys, contentOf(taskId, times));
   return `${STATUS_TOKEN_PREFIX}${times}_${toBase64Url(mac)}`;
 }
@@ -43,10 +48,12 @@ export async function timesOfStatusToken(
   taskId: string,
   keys: readonly CryptoKey[],
 ): Promise<StatusTimes | null> {
-  const [, times = "", createdAtS, expiresAtS, text = null] = TOKEN.exec(token) ?? [];
+  const [, times = "", createdAtS, expiresAtS, recorded = null, text = null] =
+    TOKEN.exec(token) ?? [];
   const mac = fromBase64Url(text, MAC_BYTES);
   if (mac === null || !(await verifyAny(keys, mac, contentOf(taskId, times)))) return null;
-  return { createdAtS: Number(createdAtS), expiresAtS: Number(expiresAtS) };
+  const recordedAt = recorded === null ? null : Number(recorded);
+  return { createdAtS: Number(createdAtS), expiresAtS: Number(expiresAtS), recordedAt };
 }
 
 function contentOf(taskId: string, times: string): Bytes {

@@ -114,6 +114,7 @@ const base = {
   account: z.nullable(Account),
   upstream: z._default(z.nullable(Upstream), null),
   createdAt: Time,
+  recordedAt: LaterTime,
   publication: z._default(Publication, { ...UNPUBLISHED }),
   counts: z._default(Counts, { ...NO_COUNTS }),
   keyNames: z._default(KeyNames, { ...NO_KEY_NAMES }),

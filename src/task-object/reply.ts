@@ -9,6 +9,11 @@ import { taskView } from "../core/views/task-view.ts";
 export interface TaskReply {
   readonly version: number;
   readonly isTerminal: boolean;
+  /**
+   * Time at which the task's record was created, in Unix milliseconds; null when an earlier release created it,
+   * absent in an answer of a task object that still runs one. No reader sees it, but status links contain it.
+   */
+  readonly recordedAt?: number | null;
   /** Progress of the job of an open task in percent, for its ETag; absent when it is not known. */
   readonly progress?: number;
   /** JSON text of the task with the parts that this reader may see. */
@@ -73,6 +78,7 @@ export function replyOf(
   return {
     version: record.version,
     isTerminal: isTerminal(record),
+    recordedAt: record.recordedAt,
     ...(progress !== null && { progress }),
     json: taskView(record, reader, progress, policy),
   };

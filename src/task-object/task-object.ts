@@ -165,13 +165,17 @@ export class TaskObject extends DurableObject<ObjectBindings> {
   }
 
   /**
-   * Returns the task as its status link (a URL with a token) shows it; null when it does not exist or was
-   * created at another time, in Unix seconds, than the link states.
+   * Returns the task as its status link (a URL with a token) shows it; null when it does not exist or is
+   * another task under the same id than the one that the link was made for.
+   * @param createdAtS creation time of the task that the link states, in Unix seconds.
+   * @param recordedAt creation time of its record that the link states, in Unix milliseconds; null in a link to
+   * a task that an earlier release has created.
    */
-  async readByLink(createdAtS: number): Promise<TaskReply | null> {
+  async readByLink(createdAtS: number, recordedAt: number | null): Promise<TaskReply | null> {
     await this.#platform.prepare(this.env);
     const record = this.#readable();
     if (record === null || toSeconds(record.createdAt) !== createdAtS) return null;
+    if (record.recordedAt !== recordedAt) return null;
     return replyOf(record, "link", this.#loop.policy());
   }
 

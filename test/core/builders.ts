@@ -140,6 +140,7 @@ const BASE = {
   account: null,
   upstream: null,
   createdAt: NOW,
+  recordedAt: NOW,
   publication: { ...UNPUBLISHED, retryAt: NOW },
   counts: NO_COUNTS,
   keyNames: NO_KEY_NAMES,

@@ -59,13 +59,15 @@ export function refunding(retryAt = NOW, tries = 0): CreditsState {
 }
 
 export function aChargingTask(changes: Partial<ChargingTask> = {}): ChargingTask {
-  const { callbackUrl, deadlineAt, v, version, id, model, createdAt, origin } = anOpenTask();
+  const { callbackUrl, deadlineAt, v, version, id, model, createdAt, recordedAt, origin } =
+    anOpenTask();
   return {
     v,
     version,
     id,
     model,
     createdAt,
+    recordedAt,
     origin,
     callbackUrl,
     deadlineAt,

@@ -48,6 +48,7 @@ describe("register", () => {
         counts: { hooks: 0, polls: 0 },
         keyNames: { registeredBy: "alice", attachedBy: null, reportedBy: null },
         createdAt: NOW,
+        recordedAt: NOW,
         origin: ORIGIN,
         registration,
         credits: null,

@@ -87,8 +87,8 @@ function identityFault(before: TaskRecord, after: TaskRecord): string | null {
   });
 }
 
-function fixed({ id, model, createdAt, origin, registration }: TaskRecord) {
-  return { id, model, createdAt, origin, registration };
+function fixed({ id, model, createdAt, recordedAt, origin, registration }: TaskRecord) {
+  return { id, model, createdAt, recordedAt, origin, registration };
 }
 
 function price({ credits }: TaskRecord) {

@@ -3,7 +3,7 @@ import { expect, it, vi } from "vitest";
 import { aKey, anAccount } from "./accounts.ts";
 import { call, callWith, invalid, OPERATOR_KEY, ORIGIN, post, refusal } from "./client.ts";
 import { UNKNOWN_TASK } from "./client.ts";
-import { DAY_MS, pass, START_S, useClock } from "./clock.ts";
+import { DAY_MS, pass, START, START_S, useClock } from "./clock.ts";
 import { aLinkedTask, linkedOf, open, WAYS } from "./links.ts";
 import { aReceiver, status } from "./receiver.ts";
 import { aCompletion, aFailure, erase, finish, report, VIDEO } from "./tasks.ts";
@@ -17,7 +17,7 @@ it("POST /v1/tasks returns a status_url that ends 24 hours after the deadline, a
   const body = { id: crypto.randomUUID(), model: "m" };
   const first = await linkedOf(await post("/v1/tasks", body));
   expect(first.token).toMatch(
-    new RegExp(`^st_${START_S}_${START_S + 72 * 3600 + DAY_S}_[\\w-]{43}$`),
+    new RegExp(`^st_${START_S}_${START_S + 72 * 3600 + DAY_S}_${START}_[\\w-]{43}$`),
   );
   expect(await linkedOf(await post("/v1/tasks", body))).toEqual(first);
   pass(DAY_MS);

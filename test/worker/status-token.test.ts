@@ -1,14 +1,16 @@
+import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { expect, it, vi } from "vitest";
+import * as z from "zod";
 import { ROUTES } from "../../src/api/routes.ts";
 import { anAccount, anImportedKey } from "./accounts.ts";
 import { call, callWith, invalid, OPERATOR_KEY, post, ProblemBody, refusal } from "./client.ts";
 import { UNAUTHENTICATED, UNKNOWN_TASK } from "./client.ts";
 import { DAY_MS, pass, START, START_S, useClock } from "./clock.ts";
 import { aLinkedTask, linkedOf, open, WAYS } from "./links.ts";
-import { stored } from "./objects.ts";
+import { evict, stored, stubOf } from "./objects.ts";
 import { aRateLimit, sendFrom } from "./rate-limits.ts";
-import { aFailure, erase, report } from "./tasks.ts";
+import { aFailure, cancel, erase, report } from "./tasks.ts";
 
 useClock();
 
@@ -16,6 +18,8 @@ const DAY_S = DAY_MS / 1000;
 const OTHER_SECRET = "another-relay-secret-0123456789abcdef";
 const ALTERED =
   "The status token was altered or cut off, or belongs to another task or another relay.";
+
+const AnyRecord = z.looseObject({ recordedAt: z.int() });
 
 const withSecret = (RELAY_SECRET: string) => ({ ...env, RELAY_SECRET });
 
@@ -30,16 +34,18 @@ async function detailOf(response: Response): Promise<string> {
 it("a status token that was altered, cut off or made for another task is refused with 401 and a sentence that says so", async () => {
   const { id, token } = await aLinkedTask();
   const other = await aLinkedTask();
-  const [, created, expires, mac = ""] = token.split("_");
+  const [, created, expires, recorded, mac] = /^st_(\d+)_(\d+)_(\d+)_(.{43})$/.exec(token) ?? [];
   const tokens = [
     "",
     "st_",
     token.slice(0, -1),
     `${token}A`,
     token.replace(/^st_/, "ST_"),
-    `st_${created}_${Number(expires) + 1}_${mac}`,
-    `st_${Number(created) + 1}_${expires}_${mac}`,
-    `st_${created}_0${expires}_${mac}`,
+    `st_${created}_${Number(expires) + 1}_${recorded}_${mac}`,
+    `st_${Number(created) + 1}_${expires}_${recorded}_${mac}`,
+    `st_${created}_0${expires}_${recorded}_${mac}`,
+    `st_${created}_${expires}_${Number(recorded) + 1}_${mac}`,
+    `st_${created}_${expires}_${mac}`,
     other.token,
   ];
   for (const path of [`/v1/tasks/${id}`, `/v1/tasks/${id}/events`]) {
@@ -87,6 +93,47 @@ it("a status token does not open a later task under the id of the task that it w
   const second = await aLinkedTask({ id: first.id });
   expect(await refusal(await open(first.link))).toEqual(UNKNOWN_TASK);
   expect((await open(second.link)).status).toBe(200);
+});
+
+it("the status link of a task does not open a later task under the same id, registered in the same second; the links of each answer for the later one do", async () => {
+  const fields = { callback_url: null };
+  const first = await aLinkedTask(fields);
+  expect((await cancel(first.id)).status).toBe(200);
+  expect((await erase(first.id)).status).toBe(204);
+  const second = await aLinkedTask({ ...fields, id: first.id });
+  const again = await aLinkedTask({ ...fields, id: first.id });
+  expect(again.link).toBe(second.link);
+  for (const [, readBy] of WAYS) {
+    expect(await refusal(await readBy(first))).toEqual(UNKNOWN_TASK);
+    expect((await readBy(second)).status).toBe(200);
+  }
+});
+
+it("the status link of a task does not open a later task under the same id for which an event states the same created_at", async () => {
+  const first = await aLinkedTask({ callback_url: null });
+  await cancel(first.id);
+  await erase(first.id);
+  pass(DAY_MS / 2);
+  const event = { ...aFailure(first.id), model: "m", created_at: START_S };
+  expect((await report(event)).status).toBe(202);
+  expect(await refusal(await open(first.link))).toEqual(UNKNOWN_TASK);
+});
+
+it("a task that an earlier release has created keeps the status link of that release, also in the answer to a repeated registration", async () => {
+  const fields = { callback_url: null };
+  const { id } = await aLinkedTask(fields);
+  await runInDurableObject(stubOf(id), (_, { storage }) => {
+    const { recordedAt: _at, ...record } = AnyRecord.parse(storage.kv.get("task"));
+    storage.kv.put("task", record);
+  });
+  await evict(id);
+  const { link, token } = await aLinkedTask({ ...fields, id });
+  expect(token).toMatch(/^st_\d+_\d+_[\w-]{43}$/);
+  expect((await open(link)).status).toBe(200);
+  await cancel(id);
+  await erase(id);
+  await aLinkedTask({ ...fields, id });
+  expect(await refusal(await open(link))).toEqual(UNKNOWN_TASK);
 });
 
 it("a request that shows a status token as parameter and also has the header Authorization is refused with 400", async () => {

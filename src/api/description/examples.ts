@@ -61,7 +61,7 @@ export const REGISTERED_TASK = {
   provider: "fal",
   hook_url: `https://relay.example.com/hooks/fal/${TASK_ID}/3q2-7w`,
   hook_parameter: "fal_webhook",
-  status_url: `https://relay.example.com/v1/tasks/${TASK_ID}?token=st_${STARTED_AT}_${STARTED_AT + 172_800}_3q2-7w`,
+  status_url: `https://relay.example.com/v1/tasks/${TASK_ID}?token=st_${STARTED_AT}_${STARTED_AT + 172_800}_${STARTED_AT}012_3q2-7w`,
 };
 
 export const TASK_STATUS = { ...COMPLETED_CALLBACK, callback: { status: "delivered" as const } };

@@ -28,7 +28,7 @@ export const PATH_PARAMETERS: Readonly<Record<string, Parameter>> = {
 export const STATUS_TOKEN: Parameter = {
   description:
     "Status token of the task, from `status_url`. Not together with the header `Authorization`.",
-  example: "st_1767225600_1767398400_3q2-7w",
+  example: "st_1767225600_1767398400_1767225600012_3q2-7w",
 };
 
 const TIME_S = { min: 0, max: 99_999_999_999 };

@@ -63,7 +63,7 @@ export async function answerToken<Q extends z.ZodMiniObject>(
   const runtime = await requireRuntime(call.env);
   const link = await linkOf(call, runtime);
   if (link === null) return byKey.handle(call);
-  const { id, createdAtS, expiresAtS } = link;
+  const { id, createdAtS, expiresAtS, recordedAt } = link;
   try {
     const response = await answer({
       request: call.request,
@@ -71,7 +71,7 @@ export async function answerToken<Q extends z.ZodMiniObject>(
       reader: "link",
       read: async () => {
         requireCurrent(expiresAtS, call.env);
-        return taskClient(call.env, id).readByLink(createdAtS);
+        return taskClient(call.env, id).readByLink(createdAtS, recordedAt);
       },
     });
     for (const [name, value] of Object.entries(CROSS_ORIGIN)) response.headers.set(name, value);
@@ -83,7 +83,7 @@ export async function answerToken<Q extends z.ZodMiniObject>(
 }
 
 /**
- * Checks the status token of a request, and returns the id and the creation time of its task and the time at
+ * Checks the status token of a request, and returns the id and the creation times of its task and the time at
  * which the token expires; null when the bearer token is an API key that begins like a status token.
  */
 async function linkOf({ request: { headers }, env, url, params }: Call, runtime: Runtime) {
@@ -100,9 +100,8 @@ async function linkOf({ request: { headers }, env, url, params }: Call, runtime:
       "The status token was altered or cut off, or belongs to another task or another relay.",
     );
   }
-  const { createdAtS, expiresAtS } = times;
-  requireCurrent(expiresAtS, env);
-  return { id, createdAtS, expiresAtS };
+  requireCurrent(times.expiresAtS, env);
+  return { id, ...times };
 }
 
 /**

@@ -50,7 +50,8 @@ export const registerTask = bodyRoute(
     const { isNew, task } = accepted(applied);
     const fields = connection === null ? {} : await hookFields(connection, id, runtime, origin);
     const { created_at: createdAtS }: { readonly created_at: number } = JSON.parse(task.json);
-    const linked = { id, createdAtS, deadlineAtS: body.deadline_at };
+    const { recordedAt = null } = task;
+    const linked = { id, createdAtS, recordedAt, deadlineAtS: body.deadline_at };
     const { url: status_url } = await statusLinkOf(linked, runtime, origin);
     const members = JSON.stringify({ ...fields, status_url });
     const answer = { ...task, json: appendMembers(task.json, members) };

@@ -4,12 +4,15 @@ import type { Runtime } from "../../config/runtime.ts";
 
 const DAY_S = toSeconds(DAY_MS);
 
-/** The task that a status link is made for. Times are Unix seconds. */
+/** The task that a status link is made for. */
 interface LinkedTask {
   readonly id: string;
+  /** Creation of the task in Unix seconds. */
   readonly createdAtS: number;
+  /** Creation of the task's record in Unix milliseconds; null when an earlier release created it. */
+  readonly recordedAt: number | null;
   /**
-   * Deadline that the registration states; null when it states none, or when an event created the task: the
+   * Deadline that the registration states, in Unix seconds; null when it states none, or when an event created the task: the
    * relay's default deadline then counts.
    */
   readonly deadlineAtS: number | null;
@@ -27,13 +30,14 @@ export interface StatusLink {
  * deadline of the task; from then on, each day has a link that works for at least another day.
  */
 export async function statusLinkOf(
-  { id, createdAtS, deadlineAtS }: LinkedTask,
+  { id, createdAtS, recordedAt, deadlineAtS }: LinkedTask,
   { config, keyring }: Runtime,
   origin: string,
 ): Promise<StatusLink> {
   const firstDeadlineS = deadlineAtS ?? createdAtS + toSeconds(config.taskDeadlineMs);
   const daysOver = Math.floor((toSeconds(Date.now()) - firstDeadlineS) / DAY_S);
   const expiresAtS = firstDeadlineS + DAY_S * (daysOver < 1 ? 1 : daysOver + 2);
-  const token = await statusToken(id, { createdAtS, expiresAtS }, keyring.statusKeys);
+  const times = { createdAtS, expiresAtS, recordedAt };
+  const token = await statusToken(id, times, keyring.statusKeys);
   return { url: `${config.publicUrl ?? origin}/v1/tasks/${id}?token=${token}`, expiresAtS };
 }

@@ -15,8 +15,8 @@ export function taskClient(env: Env, id: string) {
   const stub = () => taskObject(env, id);
   return {
     read: (caller: Caller) => callObject<TaskReply | null>(() => stub().read(caller)),
-    readByLink: (createdAtS: number) =>
-      callObject<TaskReply | null>(() => stub().readByLink(createdAtS)),
+    readByLink: (createdAtS: number, recordedAt: number | null) =>
+      callObject<TaskReply | null>(() => stub().readByLink(createdAtS, recordedAt)),
     inspect: (caller: Caller) => callObject<InspectedTask | null>(() => stub().inspect(caller)),
     apply: (event: OutsideEvent, caller: Caller) =>
       callObject<Applied>(() => stub().apply(event, caller)),

@@ -50,9 +50,10 @@ export function register(
   }
   const { callbackUrl, provider, accountId, credits: amount } = registration;
   const version = nextVersion(null, now);
-  const head = { v: 1, version, id, model, createdAt: now, origin, registration } as const;
+  const head = { v: 1, version, id, model, origin, registration } as const;
   const keyNames = { ...NO_KEY_NAMES, registeredBy: event.keyName };
-  const base = { ...head, publication: UNPUBLISHED, counts: NO_COUNTS, keyNames };
+  const times = { createdAt: now, recordedAt: now };
+  const base = { ...head, ...times, publication: UNPUBLISHED, counts: NO_COUNTS, keyNames };
   const upstream = provider === null ? null : { connection: provider, job: event.job };
   const task = { ...base, upstream, callbackUrl, deadlineAt };
   const tracking = trackingOf(upstream, policy, now);
@@ -135,6 +136,7 @@ function createFromEvent(
     counts: NO_COUNTS,
     keyNames: NO_KEY_NAMES,
     createdAt: creation.createdAt ?? Math.min(now, completedAt ?? now),
+    recordedAt: now,
     origin: creation.origin,
     registration: null,
     status: "pending",

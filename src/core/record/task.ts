@@ -94,6 +94,12 @@ export interface TaskBase {
   /** Connection and job of the task; null when the task names no provider and its results come as events. */
   readonly upstream: Upstream | null;
   readonly createdAt: number;
+  /**
+   * Time at which the record was created, by the clock of the task's object, whatever `createdAt` a report has
+   * stated. It differs from that of every earlier task under the same id, and tells them apart in status links.
+   * Null when a release that did not store it created the record.
+   */
+  readonly recordedAt: number | null;
   readonly publication: Publication;
   readonly counts: Counts;
   readonly keyNames: KeyNames;

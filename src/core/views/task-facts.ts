@@ -14,6 +14,11 @@ import type { Reader } from "./reader.ts";
 export interface TaskFacts {
   readonly createdAt: number;
   /**
+   * Time at which the task's record was created; null when an earlier release created it. Absent in an answer
+   * of a task object that still runs an earlier release.
+   */
+  readonly recordedAt?: number | null;
+  /**
    * Deadline that the registration of the task states; null when it states none. Absent in an answer of a
    * task object that still runs an earlier release.
    */
@@ -59,10 +64,10 @@ export interface AttemptFacts extends Pick<
 }
 
 export function taskFacts(record: TaskRecord, reader: Reader, policy: Policy): TaskFacts {
-  const { createdAt, credits } = record;
+  const { createdAt, recordedAt, credits } = record;
   const refundedAt = credits?.state.kind === "refunded" ? credits.state.at : null;
   const statedDeadlineAt = record.registration?.deadlineAt ?? null;
-  const known = { createdAt, statedDeadlineAt, refundedAt };
+  const known = { createdAt, recordedAt, statedDeadlineAt, refundedAt };
   if (!isTerminal(record)) {
     return { ...known, finishedAt: null, upstreamTimes: null, callback: null };
   }

@@ -14,9 +14,9 @@ export function shareLinkOf(
   { task: { id, created_at: createdAtS }, facts }: ShownTask,
   { runtime, env, request }: TaskVisit,
 ): Promise<StatusLink> {
-  const { statedDeadlineAt = null } = facts;
+  const { statedDeadlineAt = null, recordedAt = null } = facts;
   const deadlineAtS = statedDeadlineAt === null ? null : toSeconds(statedDeadlineAt);
-  const linked = { id, createdAtS, deadlineAtS };
+  const linked = { id, createdAtS, recordedAt, deadlineAtS };
   return statusLinkOf(linked, runtime, linkOrigin(env, request));
 }
 
