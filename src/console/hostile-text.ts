@@ -2,6 +2,10 @@ import { countText } from "./format.ts";
 
 /** Largest number of characters that a page shows of a text that someone else has written. */
 const SHOWN_CHARACTERS = 2000;
+/**
+ * Largest number of invisible characters of a text that a page names; each takes some 35 bytes of the page.
+ */
+const NAMED_CHARACTERS = 100;
 
 /**
  * A part of a text: either shown as it is, or the name of a character that is invisible or changes the order
@@ -22,29 +26,45 @@ const LAYOUT = new Set(["\t", "\n"]);
 
 /**
  * Divides a text that a receiver, an upstream or a client has written into parts: characters that cannot be
- * seen are named (`U+202E`), and what is beyond 2,000 characters is counted.
+ * seen are named (`U+202E`), and what is beyond 2,000 characters, or beyond 100 named ones, is counted. Takes
+ * little memory also for a text of megabytes.
  */
 export function textParts(text: string): readonly TextPart[] {
-  const characters = Array.from(text);
-  const shown = characters.slice(0, SHOWN_CHARACTERS);
   const parts: TextPart[] = [];
   let plain = "";
+  let shown = 0;
+  let named = 0;
+  let end = 0;
   const endPlain = () => {
     if (plain !== "") parts.push({ kind: "text", text: plain });
     plain = "";
   };
-  for (const character of shown) {
-    if (HIDDEN.test(character) && !LAYOUT.has(character)) {
+  // A character has at most two UTF-16 units.
+  for (const character of text.slice(0, 2 * SHOWN_CHARACTERS)) {
+    const isHidden = HIDDEN.test(character) && !LAYOUT.has(character);
+    if (shown === SHOWN_CHARACTERS || (isHidden && named === NAMED_CHARACTERS)) break;
+    if (isHidden) {
       endPlain();
       parts.push({ kind: "hidden", text: nameOf(character) });
+      named++;
     } else {
       plain += character;
     }
+    shown++;
+    end += character.length;
   }
   endPlain();
-  const rest = characters.length - shown.length;
+  const rest = charactersFrom(text, end);
   if (rest > 0) parts.push({ kind: "rest", text: `… ${countText(rest)} more characters` });
   return parts;
+}
+
+/** Counts the characters of a text from a position on; a pair of surrogates is one character. */
+function charactersFrom(text: string, start: number): number {
+  let count = 0;
+  for (let at = start; at < text.length; count++)
+    at += (text.codePointAt(at) ?? 0) > 0xffff ? 2 : 1;
+  return count;
 }
 
 function nameOf(character: string): string {

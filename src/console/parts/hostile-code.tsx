@@ -10,19 +10,29 @@ interface HostileCodeProps {
 }
 
 /**
+ * Largest number of characters of a text that a button copies. The page then has the text a second time, in
+ * an attribute, where a quotation mark takes six bytes.
+ */
+const COPIED_CHARACTERS = 8_192;
+
+/**
  * Code block with text that someone else has written: invisible characters are replaced by their names, but
- * the button copies the original text.
+ * the button copies the original text. A long text is shown without the button.
  */
 export function HostileCode({ text, what, title }: HostileCodeProps) {
+  const isCopied = text.length <= COPIED_CHARACTERS;
   return (
     <div class="code">
       {title === undefined ? null : <div class="code-head">{title}</div>}
-      <Copy text={text} what={what} />
+      {isCopied ? <Copy text={text} what={what} /> : null}
       <pre>
         <code>
           <Hostile text={text} />
         </code>
       </pre>
+      {isCopied ? null : (
+        <p class="small muted">This is only the beginning; the API returns all of it.</p>
+      )}
     </div>
   );
 }

@@ -51,6 +51,14 @@ it("the console divides untrusted text at invisible characters, which it names (
   ]);
 });
 
+it("the console names at most 100 invisible characters of an untrusted text, because each takes much space in a page, and counts what follows", () => {
+  const parts = textParts(`a${"\u202E".repeat(150)}b`);
+  expect(parts).toHaveLength(102);
+  expect(parts.filter(({ kind }) => kind === "hidden")).toHaveLength(100);
+  expect(parts.at(-1)).toEqual({ kind: "rest", text: "… 51 more characters" });
+  expect(textParts("\u202E".repeat(100)).map(({ kind }) => kind)).not.toContain("rest");
+});
+
 it("codeTokens divides a JSON text into tokens for highlighting, which together are the same text and have kinds such as key, string and number", () => {
   const text = '{"a": "b \\" c", "n": [-1.5e3, true, null]}';
   const tokens = codeTokens(text);

@@ -1,4 +1,5 @@
 import { hostOf } from "../../../core/url.ts";
+import { indentedJson } from "../../indented.ts";
 import { HostileCode } from "../../parts/hostile-code.tsx";
 import { Hostile } from "../../parts/hostile.tsx";
 import { Panel } from "../../parts/page-head.tsx";
@@ -6,6 +7,11 @@ import { Ago, Time } from "../../parts/time.tsx";
 import { SECOND_MS } from "../../../core/time.ts";
 import type { LinkEnd } from "../../link-life.ts";
 import type { TaskJson } from "../../task-json.ts";
+
+/** Largest number of links of a result that a page shows. */
+const MAX_LINKS = 20;
+/** Largest number of characters of all links that a page shows; each stands in it twice. */
+const MAX_LINK_CHARACTERS = 24_000;
 
 interface ResultProps {
   readonly task: TaskJson;
@@ -94,6 +100,8 @@ function Links({
   links,
   now,
 }: { urls: readonly string[] } & Pick<ResultProps, "links" | "now">) {
+  const shown = shownLinks(urls);
+  const rest = urls.length - shown.length;
   return (
     <>
       <dt>Links</dt>
@@ -105,7 +113,7 @@ function Links({
           </p>
         )}
         <ul class="links">
-          {urls.slice(0, 20).map((url) => (
+          {shown.map((url) => (
             <li>
               {/^https?:\/\//i.test(url) ? (
                 <a href={url} rel="noreferrer noopener">
@@ -117,13 +125,22 @@ function Links({
             </li>
           ))}
         </ul>
-        {urls.length > 20 ? <p class="small muted">and {urls.length - 20} more</p> : null}
+        {rest > 0 ? <p class="small muted">and {rest} more, which the API returns</p> : null}
       </dd>
     </>
   );
 }
 
+/** Returns the first links, as many as fit into a page. */
+function shownLinks(urls: readonly string[]): readonly string[] {
+  let characters = 0;
+  return urls.slice(0, MAX_LINKS).filter((url) => {
+    characters += url.length;
+    return characters <= MAX_LINK_CHARACTERS;
+  });
+}
+
 function Json({ title, value }: { readonly title: string; readonly value: object | undefined }) {
   if (value === undefined || Object.keys(value).length === 0) return null;
-  return <HostileCode title={title} what={title} text={JSON.stringify(value, null, 2)} />;
+  return <HostileCode title={title} what={title} text={indentedJson(value)} />;
 }

@@ -1,6 +1,7 @@
 import { type AttemptRequest, requestOf } from "../../../api/tasks/attempt-request.ts";
 import { may } from "../../../task-object/caller.ts";
 import { numberIn } from "../../form-number.ts";
+import { indentedJson } from "../../indented.ts";
 import { Code } from "../../parts/code.tsx";
 import { HostileCode } from "../../parts/hostile-code.tsx";
 import { Panel } from "../../parts/page-head.tsx";
@@ -87,7 +88,7 @@ export function SeenPanel({ seen, taskId }: { readonly seen: Seen; readonly task
 }
 
 function requestTabs(sent: AttemptRequest, fresh: AttemptRequest | null) {
-  const json = JSON.stringify(JSON.parse(sent.body), null, 2);
+  const json = indentedJson(JSON.parse(sent.body));
   const tabs = [
     { title: "Request", content: <HostileCode what="the request" text={wireOf(sent)} /> },
     { title: "Body, indented", content: <HostileCode what="the body" text={json} /> },
