@@ -65,13 +65,13 @@ timeout ${READY_WITHIN_S} bash -c 'until ${isReady}; do sleep 0.1; done'`;
 }
 
 /**
- * Replaces addresses, and what would install, deploy or start a second relay. `npm run demo`, which starts
- * its own, has a test of its own (demo.test.ts).
+ * Replaces addresses, and what would install, deploy, start a second relay or run the tests within a test.
+ * `npm run demo`, which starts its own relay, has a test of its own (demo.test.ts).
  */
 function runnable(code: string, { relay, ownReceiver, receiver }: Addresses): string {
   return code
     .replaceAll("npm ci && ", "")
-    .replace(/^npm (?:start|run demo)\b.*/gm, "true")
+    .replace(/^npm (?:start|test|run demo)\b.*/gm, "true")
     .replaceAll("https://relay.example.com", "http://localhost:8787")
     .replaceAll("localhost:8787", `localhost:${relay}`)
     .replaceAll("localhost:3000", `localhost:${ownReceiver}`)
