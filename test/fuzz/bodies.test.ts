@@ -7,6 +7,7 @@ import {
   Rotation,
 } from "../../src/api/accounts/account-schemas.ts";
 import { readJson, validate } from "../../src/api/http/body.ts";
+import { invalidRequest } from "../../src/api/http/problem.ts";
 import { NoFields } from "../../src/api/http/fields.ts";
 import { TaskFinishEvent } from "../../src/api/tasks/event-schema.ts";
 import { Attachment, RedeliverOrder, Registration } from "../../src/api/tasks/task-schemas.ts";
@@ -69,18 +70,41 @@ interface Body<T> {
   /** Tells whether the contract allows the parsed JSON. */
   readonly isValid: (value: unknown) => boolean;
   readonly requireSound?: (value: T, given: unknown) => void;
+  /** Further defects of the parser, as changes of what it reads. */
+  readonly defects?: Readonly<Record<string, (value: T) => T>>;
   readonly cases?: number;
 }
 
 function fuzzBody<T>(name: string, body: Body<T>): void {
-  const { schema, valid, isValid, requireSound, cases = 12_500 } = body;
+  const { schema, valid, isValid, requireSound, defects = {}, cases = 12_500 } = body;
+  const read = (bytes: Uint8Array<ArrayBuffer>): T => validate(schema, readJson(bytes));
+  const further = Object.entries(defects).map(([defect, change]): [string, typeof read] => [
+    defect,
+    (bytes) => change(read(bytes)),
+  ]);
   fuzz(
     `any JSON body of ${name} is accepted if it is valid, else refused with a list of its faults`,
     {
       cases,
       inputs: jsonBytes(mutated(valid)),
-      check: (bytes) => {
-        const parsed = parsedBy(() => validate(schema, readJson(bytes)));
+      subject: read,
+      defects: {
+        "accepts every body": () => validate(schema, valid[0]),
+        "refuses every body": () => validate(schema, null),
+        "refuses without naming a fault": (bytes) => {
+          const parsed = parsedBy(() => read(bytes));
+          if (parsed.isAccepted) return parsed.value;
+          throw invalidRequest([]);
+        },
+        "throws an error that is not a refusal": (bytes) => {
+          const parsed = parsedBy(() => read(bytes));
+          if (parsed.isAccepted) return parsed.value;
+          throw new TypeError("planted");
+        },
+        ...Object.fromEntries(further),
+      },
+      check: (bytes, subject) => {
+        const parsed = parsedBy(() => subject(bytes));
         const given = jsonOf(bytes);
         const isWanted = given.isJson && isShallow(given.value) && isValid(given.value);
         if (parsed.isAccepted !== isWanted)
@@ -121,6 +145,13 @@ fuzzBody("a task event", {
   valid: EVENTS,
   isValid: isEvent,
   requireSound: requireMetadataKept,
+  defects: {
+    "loses the metadata": (event) =>
+      event.status === "completed"
+        ? { ...event, output: { ...event.output, metadata: {} } }
+        : event,
+    "keeps capital letters in the id": (event) => ({ ...event, id: event.id.toUpperCase() }),
+  },
   cases: 100_000,
 });
 fuzzBody("the registration of a task", {

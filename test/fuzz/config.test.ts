@@ -2,6 +2,7 @@ import { type Config, parseConfig } from "../../src/config/config.ts";
 import * as fc from "fast-check";
 import { parseConnections } from "../../src/config/connections.ts";
 import type { ConfigIssue } from "../../src/config/issue.ts";
+import { failure, type Result, success } from "../../src/core/result.ts";
 import { checkCallbackUrl } from "../../src/security/url-policy.ts";
 import { PROVIDERS } from "../../src/providers/registry.ts";
 import type { Connection, UpstreamProvider } from "../../src/providers/provider.ts";
@@ -157,12 +158,53 @@ function requireSoundConnection({ name, provider, baseUrl, key }: Connection): v
     throw new Error(`${name} has a key that no header can carry`);
 }
 
+type Parser<A extends unknown[], T> = (...given: A) => Result<T, readonly ConfigIssue[]>;
+
+/** Returns a parser whose refusals have other issues. */
+function withIssues<A extends unknown[], T>(
+  parse: Parser<A, T>,
+  change: (issues: readonly ConfigIssue[]) => readonly ConfigIssue[],
+): Parser<A, T> {
+  return (...given) => {
+    const result = parse(...given);
+    return result.ok ? result : failure(change(result.error));
+  };
+}
+
+function quoting(issues: readonly ConfigIssue[]): readonly ConfigIssue[] {
+  return issues.map(({ path, message }) => ({ path, message: `${message}, not ${PLANTED}` }));
+}
+
+/** Returns a parser of connections that has the same base URL for all of them. */
+function atBaseUrl(baseUrl: string): typeof parseConnections {
+  return (...given) => {
+    const result = parseConnections(...given);
+    if (!result.ok) return result;
+    const entries = [...result.value.connections];
+    const moved = new Map(entries.map(([name, each]) => [name, { ...each, baseUrl }]));
+    return success({ ...result.value, connections: moved });
+  };
+}
+
 fuzz(
   "any configuration is accepted if it is valid, else the error names the invalid variable without its value",
   {
     inputs: environment,
-    check: (vars) => {
-      const result = parseConfig(vars, FLAGS);
+    subject: parseConfig,
+    defects: {
+      "names no variable in a refusal": withIssues(parseConfig, () => []),
+      "shows the value of a variable in a refusal": withIssues(parseConfig, quoting),
+      "accepts a first attempt before its time": (vars, flags) => {
+        const result = parseConfig(vars, flags);
+        return result.ok ? success({ ...result.value, scheduleMs: [-1] }) : result;
+      },
+      "accepts a configuration without operator keys": (vars, flags) => {
+        const result = parseConfig(vars, flags);
+        return result.ok ? success({ ...result.value, operatorKeys: [] }) : result;
+      },
+    },
+    check: (vars, parse) => {
+      const result = parse(vars, FLAGS);
       if (result.ok) requireSound(result.value);
       else requireNamed(result.error);
       return result.ok;
@@ -174,8 +216,15 @@ fuzz(
   "any value of CONNECTIONS is accepted only if each base_url leads to a host of its provider, or to a public host if the provider has no host of its own; else the error names CONNECTIONS",
   {
     inputs: connections,
-    check: (vars) => {
-      const result = parseConnections(vars, PUBLIC, false);
+    subject: parseConnections,
+    defects: {
+      "names no variable in a refusal": withIssues(parseConnections, () => []),
+      "shows the value of a variable in a refusal": withIssues(parseConnections, quoting),
+      "accepts any host": atBaseUrl("https://evil.example"),
+      "accepts a URL without TLS": atBaseUrl("http://ark.ap-southeast.bytepluses.com"),
+    },
+    check: (vars, parse) => {
+      const result = parse(vars, PUBLIC, false);
       if (result.ok) result.value.connections.forEach(requireSoundConnection);
       else requireNamed(result.error);
       return result.ok;

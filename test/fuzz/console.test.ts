@@ -19,8 +19,13 @@ fuzz(
   {
     inputs: changedText(fc.constantFrom(...PAGES, "https://evil.example/a", "/\\evil.example")),
     cases: 20_000,
-    check: (text) => {
-      const path = safeReturnTo(text, ORIGIN);
+    subject: safeReturnTo,
+    defects: {
+      "returns whatever it was given": (text) => text,
+      "looks only at the first character": (text) => (text.startsWith("/") ? text : "/"),
+    },
+    check: (text, subject) => {
+      const path = subject(text, ORIGIN);
       if (!/^\/(?![/\\])[\x21-\x7e]*$/.test(path)) throw new Error(`leads to ${path}`);
       if (new URL(path, ORIGIN).origin !== ORIGIN) throw new Error(`leads away: ${path}`);
       return path !== "/";
@@ -41,8 +46,16 @@ const TEXT = await sessionText(session, KEYS);
 fuzz("a session cookie of the console that was changed in any place is not accepted", {
   inputs: changedText(TEXT, 2),
   cases: 20_000,
-  check: async (text) => {
-    const read = await sessionIn(text, KEYS);
+  subject: sessionIn,
+  defects: {
+    "accepts any cookie": async () => session,
+    "reads another account": async (text, keys) => {
+      const read = await sessionIn(text, keys);
+      return read === null ? null : { ...read, accountId: "globex" };
+    },
+  },
+  check: async (text, subject) => {
+    const read = await subject(text, KEYS);
     // The last of 43 characters of base64 has two bits that are ignored.
     const isSame = text.slice(0, -1) === TEXT.slice(0, -1) && text.length === TEXT.length;
     if (read !== null && !isSame) throw new Error("a changed cookie was accepted");

@@ -1,6 +1,7 @@
 import * as fc from "fast-check";
 import { parseJson } from "../../src/core/json.ts";
 import { PROVIDERS } from "../../src/providers/registry.ts";
+import type { Observation } from "../../src/providers/observation.ts";
 import type { Hook, HookAdapter } from "../../src/providers/provider.ts";
 import { examplesIn, type Fixtures } from "../providers/fixture.ts";
 import { FIXTURES } from "../providers/fixtures/index.ts";
@@ -39,6 +40,17 @@ function requireHandshake(answer: string): void {
   if (!isEcho) throw new Error(`the answer to the handshake is ${answer}`);
 }
 
+/** Returns an adapter that reads every hook it understands with other members. */
+function withObservation(adapter: HookAdapter, changes: Partial<Observation>): HookAdapter {
+  return {
+    ...adapter,
+    read: (json, hook) => {
+      const observation = adapter.read(json, hook);
+      return observation === null ? null : { ...observation, ...changes };
+    },
+  };
+}
+
 for (const fixtures of FIXTURES) {
   const adapter = PROVIDERS.get(fixtures.provider)?.hooks ?? null;
   if (adapter === null) continue;
@@ -46,7 +58,28 @@ for (const fixtures of FIXTURES) {
     `reading any hook of the provider ${fixtures.provider}, even one with altered fields, never throws, and returns either null or a valid state of the job`,
     {
       inputs: hooksOf(fixtures),
-      check: ({ json, hook }) => understands(adapter, json, hook),
+      subject: adapter,
+      defects: {
+        "throws for a body that it does not know": {
+          ...adapter,
+          read: (json, hook) => {
+            const observation = adapter.read(json, hook);
+            if (observation === null) throw new TypeError("planted");
+            return observation;
+          },
+        },
+        "reads an empty id of the job": withObservation(adapter, { jobId: "" }),
+        "reads a result without links": withObservation(adapter, {
+          state: "completed",
+          urls: ["ftp://cdn.example.com/a.mp4"],
+        }),
+        "reads numbers that are none": withObservation(adapter, {
+          state: "completed",
+          urls: ["https://cdn.example.com/a.mp4"],
+          metadata: { seed: NaN },
+        }),
+      },
+      check: ({ json, hook }, subject) => understands(subject, json, hook),
     },
   );
 }

@@ -2,20 +2,22 @@ import { expect, it, vi } from "vitest";
 import { AccountObject } from "../../src/account/account-object.ts";
 import { TaskObject } from "../../src/task-object/task-object.ts";
 import { app } from "../../src/app.ts";
-import { isForBrowser } from "../../src/browser-request.ts";
-import { PROBLEMS } from "../../src/api/http/problem-list.ts";
 import { ROUTES } from "../../src/api/routes.ts";
 import { runtimeOf } from "../../src/config/runtime.ts";
 import { hookToken } from "../../src/security/hook-token.ts";
 import { sign, signedHeaders } from "../../src/security/signature.ts";
 import { NOW, NOW_S } from "../core/builders.ts";
-import { isPublicHost } from "./addresses.ts";
-import { requireConforming } from "../description/conforms.ts";
+import { defectsOf, type Relay } from "./broken-relays.ts";
+import {
+  ORIGIN,
+  requireGuarded,
+  requirePublic,
+  requireSound,
+  requireUnchanged,
+} from "./contract.ts";
 import { fuzz } from "./fuzz.ts";
-import { requireIssues } from "./refusal.ts";
 import { type HookToken, requestsTo, type SentRequest } from "./requests.ts";
-import { ENVS, newWorld, RECORDS, type World } from "./world.ts";
-import { memberOf } from "./wire.ts";
+import { ENVS, newWorld, RECORDS } from "./world.ts";
 
 // Node lacks the base class of Durable Objects; the classes of the objects are the relay's own.
 vi.mock("cloudflare:workers", () => ({
@@ -35,16 +37,7 @@ vi.mock("cloudflare:durable-objects", () => ({
   retryable: (method: unknown) => marks.add(method),
 }));
 
-const ORIGIN = "https://relay.example.com";
 const HOOKED = ["ark", "fal", "kie", "kling", "luma", "minimax", "openrouter", "replicate", "vidu"];
-/** Codes of problems that may disappear at a later attempt. */
-const TEMPORARY: readonly string[] = ["unavailable", "index_disabled"];
-const WITH_TASK = new Set(
-  "task_exists task_open task_settled conflicting_result series_running no_callback idempotency_key_reused".split(
-    " ",
-  ),
-);
-
 vi.useFakeTimers({ toFake: ["Date"], now: NOW });
 for (const method of ["log", "warn", "error"] as const)
   vi.spyOn(console, method).mockImplementation(() => {});
@@ -69,9 +62,9 @@ Reflect.set(globalThis, "fetch", async (url: string | URL | Request) => {
   return Response.json({ id: "cgt-1", status: "running" });
 });
 
-const relay = await runtimeOf(ENVS[0] ?? {});
-if (!relay.ok) throw new Error("the configuration of the test is not valid");
-const { keyring } = relay.value;
+const runtime = await runtimeOf(ENVS[0] ?? {});
+if (!runtime.ok) throw new Error("the configuration of the test is not valid");
+const { keyring } = runtime.value;
 const tokens: readonly HookToken[] = await Promise.all(
   HOOKED.flatMap((provider) =>
     [...RECORDS.keys()].map(async (id) => {
@@ -84,11 +77,18 @@ const tokens: readonly HookToken[] = await Promise.all(
 // The first request of an isolate stores the jurisdiction, whatever its answer is.
 for (const env of ENVS) await app.fetch(new Request(`${ORIGIN}/healthz`), env);
 
-async function requireContract(request: SentRequest): Promise<boolean> {
+const untouched: Relay = async (request, env) => {
+  const response: unknown = await Reflect.apply(app.fetch, app, [request, env]);
+  if (response instanceof Response) return response;
+  throw new Error("the relay did not answer");
+};
+const defects = defectsOf(untouched);
+
+async function requireContract(request: SentRequest, relayed: Relay): Promise<boolean> {
   vi.setSystemTime(NOW);
   sentTo.length = 0;
   const world = newWorld();
-  const response = await answer(request);
+  const response = await answer(request, relayed);
   await requireSound(request, response);
   await world.settle();
   if (response.status >= 400) requireUnchanged(world);
@@ -97,7 +97,7 @@ async function requireContract(request: SentRequest): Promise<boolean> {
   return response.status < 400;
 }
 
-async function answer(request: SentRequest): Promise<Response> {
+async function answer(request: SentRequest, relayed: Relay): Promise<Response> {
   const { method, path, sender, body, isIndexed } = request;
   const headers = new Headers(request.headers);
   if (sender === "signed") {
@@ -107,73 +107,7 @@ async function answer(request: SentRequest): Promise<Response> {
     for (const [name, value] of Object.entries(signed)) headers.set(name, value);
   }
   const sent = new Request(ORIGIN + path, { method, headers, body });
-  const response: unknown = await Reflect.apply(app.fetch, app, [sent, ENVS[Number(isIndexed)]]);
-  if (response instanceof Response) return response;
-  throw new Error("the relay did not answer");
-}
-
-/** Returns the request without the parts that authenticate its sender. */
-function askedBy({ method, path, headers }: SentRequest): Request {
-  return new Request(ORIGIN + path, { method, headers });
-}
-
-async function requireSound(request: SentRequest, response: Response): Promise<void> {
-  const { method } = request;
-  const { status, headers } = response;
-  const text = await response.text();
-  const asked = askedBy(request);
-  requireConforming(asked, { status, headers, text: method === "HEAD" ? null : text });
-  if (status < 400 || isForBrowser(asked)) return;
-  const isProblem = headers.get("Content-Type") === "application/problem+json";
-  if (!isProblem) throw new Error(`${status}: ${text}`);
-  if (method !== "HEAD") requireProblem(JSON.parse(text), response);
-}
-
-function requireProblem(problem: unknown, { status, headers }: Response): void {
-  const code = String(memberOf(problem, "code"));
-  const isKnown = memberOf(memberOf(PROBLEMS, code), "status") === status;
-  const isTemporary = status < 500 || TEMPORARY.includes(code);
-  if (!isKnown || memberOf(problem, "status") !== status || !isTemporary) {
-    throw new Error(`${status}: ${JSON.stringify(problem)}`);
-  }
-  if (status === 400) requireIssues(memberOf(problem, "issues"));
-  const needed = { 401: "WWW-Authenticate", 405: "Allow", 503: "Retry-After" }[status];
-  if (needed !== undefined && !headers.has(needed)) throw new Error(`${code} without ${needed}`);
-  const hasTask = memberOf(problem, "task") !== undefined;
-  if (WITH_TASK.has(code) !== hasTask)
-    throw new Error(`${code} ${hasTask ? "has" : "lacks"} the task`);
-}
-
-function requireUnchanged(world: World): void {
-  const { changed } = world;
-  if (changed.length > 0) throw new Error(`a refused request changed ${changed.join(", ")}`);
-}
-
-/** Paths that a status link opens, so that browsers may ask which requests to them pages of other sites may send. */
-const LINKED_PATH = /^\/v1\/tasks\/[^/?#]+(\/events)?([?#]|$)/;
-
-/**
- * Requires that a request without a right key is refused, unless it is answered with a page of the console or is
- * a browser's `OPTIONS` for a status link, and reaches no object but those that know keys.
- */
-function requireGuarded(request: SentRequest, { status }: Response, world: World): void {
-  const { sender, isOpen, method, path } = request;
-  const isStranger = sender === "wrong" || sender === "nobody";
-  if (isOpen || !isStranger) return;
-  const isPreflight = method === "OPTIONS" && status === 204 && LINKED_PATH.test(path);
-  if (status < 400 && !isPreflight && !isForBrowser(askedBy(request))) {
-    throw new Error(`a stranger was answered ${status}`);
-  }
-  const reached = world.reached.filter((name) => !name.startsWith("account keys:"));
-  if (reached.length > 0) throw new Error(`a stranger reached ${reached.join(", ")}`);
-}
-
-function requirePublic(urls: readonly string[]): void {
-  for (const text of urls) {
-    const url = new URL(text);
-    if (url.protocol === "https:" && isPublicHost(url.hostname)) continue;
-    throw new Error(`a request went to ${text} `);
-  }
+  return relayed(sent, ENVS[Number(isIndexed)] ?? {});
 }
 
 it("the platform may repeat, after a lost connection, only calls of those methods of task and account objects that change nothing when repeated", () => {
@@ -206,6 +140,8 @@ fuzz(
       ROUTES.filter(({ path }) => isTaskPath(path)),
       tokens,
     ),
+    subject: untouched,
+    defects,
     check: requireContract,
     cases: 30_000,
     leastShare: 0.02,
@@ -219,6 +155,8 @@ fuzz(
       ROUTES.filter(({ path }) => !isTaskPath(path)),
       tokens,
     ),
+    subject: untouched,
+    defects,
     check: requireContract,
     cases: 20_000,
     leastShare: 0.02,

@@ -1,5 +1,6 @@
 import * as fc from "fast-check";
 import { cursorOf, positionOf } from "../../src/api/search/cursor.ts";
+import { invalidRequest } from "../../src/api/http/problem.ts";
 import { readQuery } from "../../src/api/http/query.ts";
 import { filtersOf, TaskPage } from "../../src/api/search/filters.ts";
 import { hmacKey } from "../../src/security/hmac.ts";
@@ -98,9 +99,25 @@ const cursor = fc.oneof(
 
 fuzz("a list of tasks is continued only from a cursor that the relay made for the same filters", {
   inputs: cursor,
-  check: async ({ made, cursor: given, filters }) => {
+  subject: positionOf,
+  defects: {
+    "accepts any cursor": async () => PLACE,
+    "accepts the cursor of another list": async (given, _filters, keys) => {
+      const places = LISTS.map((filters) => positionOf(given, filters, keys));
+      return Promise.any(places).catch(() => {
+        throw invalidRequest([{ path: "/cursor", message: "is not a cursor of this list" }]);
+      });
+    },
+    "accepts only cursors of the newest key": async (given, filters, keys) =>
+      positionOf(given, filters, keys.slice(0, 1)),
+    "continues at another place": async (...its) => {
+      const place = await positionOf(...its);
+      return place && { ...place, createdAt: place.createdAt + 1 };
+    },
+  },
+  check: async ({ made, cursor: given, filters }, subject) => {
     const isOwn = made.isOurs && filters === made.filters && isSame(given, made.cursor);
-    const place = await positionOf(given, filters, KEYS).catch((error: unknown) => {
+    const place = await subject(given, filters, KEYS).catch((error: unknown) => {
       requireRefusal(error);
       return null;
     });
@@ -116,16 +133,29 @@ fuzz(
   "a query for a list of tasks is accepted only with valid filters, and lists for an account key only tasks of its account",
   {
     inputs: fc.record({ query, accountId: fc.constantFrom(null, "acme") }),
-    check: ({ query: text, accountId }) => {
+    subject: readList,
+    defects: {
+      "lists the tasks of all accounts": (given, caller) => {
+        const { limit, filters } = readList(given, caller);
+        return { limit, filters: { ...filters, account: null } };
+      },
+      "ignores unknown parameters": (given, caller) => {
+        const known = [...given].filter(([key]) => Object.hasOwn(VALID, key));
+        return readList(new URLSearchParams(known), caller);
+      },
+      "takes any limit": (given, caller) => ({ ...readList(given, caller), limit: 1_000 }),
+      "reads an impossible time": (given, caller) => {
+        const { limit, filters } = readList(given, caller);
+        return { limit, filters: { ...filters, since: 0.5 } };
+      },
+    },
+    check: ({ query: text, accountId }, subject) => {
       const given = new URLSearchParams(text);
       const caller: Caller =
         accountId === null
           ? { kind: "operator", role: "all", key: "test" }
           : { kind: "account", id: accountId, role: "full", key: "test" };
-      const parsed = parsedBy(() => {
-        const { limit, ...page } = readQuery(TaskPage, given);
-        return { limit, filters: filtersOf(page, caller) };
-      });
+      const parsed = parsedBy(() => subject(given, caller));
       if (!parsed.isAccepted) return false;
       if (isForbidden(given, accountId)) throw new Error("a forbidden query was accepted");
       const { filters, limit } = parsed.value;
@@ -137,6 +167,11 @@ fuzz(
     },
   },
 );
+
+function readList(given: URLSearchParams, caller: Caller) {
+  const { limit, ...page } = readQuery(TaskPage, given);
+  return { limit, filters: filtersOf(page, caller) };
+}
 
 /** Returns whether a parameter is repeated, unknown, or not allowed for an account. */
 function isForbidden(given: URLSearchParams, accountId: string | null): boolean {

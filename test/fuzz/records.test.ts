@@ -92,13 +92,26 @@ fuzz(
   "any damaged task record in storage is either refused with the documented error or read completely, so that its task can continue",
   {
     inputs: mutated(valid, 2),
-    check: (value) => {
+    subject: parseRecord,
+    defects: {
+      "refuses with another error": (value) => {
+        if (parsed(parseRecord, value) === null) throw new TypeError("planted");
+        return parseRecord(value);
+      },
+      "changes its input": (value) => {
+        const record = parseRecord(value);
+        Reflect.set(Object(value), "planted", true);
+        return record;
+      },
+      "reads a time that is none": (value) => ({ ...parseRecord(value), createdAt: NaN }),
+    },
+    check: (value, parse) => {
       const before = JSON.stringify(value);
-      const record = parsed(value);
+      const record = parsed(parse, value);
       if (JSON.stringify(value) !== before) throw new Error("the parser changed its input");
       if (record === null) return false;
       const stored = JSON.stringify(record);
-      const again = JSON.stringify(parseRecord(structuredClone(record)));
+      const again = JSON.stringify(parse(structuredClone(record)));
       if (stored !== again) throw new Error(`the record is read again as ${again}`);
       requireUsable(record);
       return true;
@@ -107,9 +120,9 @@ fuzz(
 );
 
 /** Parses a stored record; null when it is refused with the documented error. @throws any other error. */
-function parsed(value: unknown): TaskRecord | null {
+function parsed(parse: typeof parseRecord, value: unknown): TaskRecord | null {
   try {
-    return parseRecord(value);
+    return parse(value);
   } catch (error) {
     const isDocumented =
       error instanceof Error &&

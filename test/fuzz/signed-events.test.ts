@@ -114,9 +114,25 @@ fuzz(
   "any signed event is accepted exactly when its timestamp is within 300 s of the relay's clock and a current secret has signed its bytes",
   {
     inputs: changed(messages, damages, 2),
-    check: async (sent) => {
+    subject: verify,
+    defects: {
+      "accepts any message": async () => true,
+      "accepts any time": async (headers, body, secrets) =>
+        verify(headers, body, secrets, Number(headers.get("webhook-timestamp")) * 1000),
+      "accepts only the newest secret": async (headers, body, secrets, now) =>
+        verify(headers, body, secrets.slice(0, 1), now),
+      "compares only the first signature": async (headers, body, secrets, now) => {
+        const [first = ""] = (headers.get("webhook-signature") ?? "").split(" ");
+        const changes = new Headers(headers);
+        changes.set("webhook-signature", first);
+        return verify(changes, body, secrets, now);
+      },
+      "does not sign the body": async (headers, _body, secrets, now) =>
+        verify(headers, BODY, secrets, now),
+    },
+    check: async (sent, subject) => {
       const secrets = [SECRET, OLDER].filter((secret) => secret !== undefined);
-      const isAccepted = await verify(new Headers(sent.headers), sent.body, secrets, NOW);
+      const isAccepted = await subject(new Headers(sent.headers), sent.body, secrets, NOW);
       // The header may also contain the signature of another message with the same content.
       const isWanted = MADE.some((signed) => isGenuine({ ...sent, signed }));
       if (isAccepted !== isWanted)

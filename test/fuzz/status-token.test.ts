@@ -43,8 +43,21 @@ fuzz(
   "a status token, with which a browser reads one task, is accepted for this task unaltered, and never altered, for another task or under another secret",
   {
     inputs: fc.tuple(fc.oneof(respelled, changed), fc.constantFrom(...IDS)),
-    check: async ([{ made, text }, asked]) => {
-      const times = await timesOfStatusToken(text, asked, KEYS);
+    subject: timesOfStatusToken,
+    defects: {
+      "accepts the token of another task": async (text, _asked, keys) => {
+        const times = await Promise.all(IDS.map((id) => timesOfStatusToken(text, id, keys)));
+        return times.find((each) => each !== null) ?? null;
+      },
+      "accepts the token of another secret": async (text, asked, keys) =>
+        timesOfStatusToken(text, asked, [...keys, ...(WRONG === undefined ? [] : [WRONG])]),
+      "reads another end": async (text, asked, keys) => {
+        const times = await timesOfStatusToken(text, asked, keys);
+        return times === null ? null : { ...times, expiresAtS: times.expiresAtS + 1 };
+      },
+    },
+    check: async ([{ made, text }, asked], subject) => {
+      const times = await subject(text, asked, KEYS);
       const isRight = text === made.token && asked === made.id && made.isOurs;
       if ((times !== null) !== isRight) throw new Error(`${text} for ${asked}`);
       if (times === null) return false;

@@ -1,4 +1,5 @@
 import * as fc from "fast-check";
+import { failure } from "../../src/core/result.ts";
 import { checkCallbackUrl } from "../../src/security/url-policy.ts";
 import { CARRYING_V4, isPublicHost, SPECIAL_V4, SPECIAL_V6 } from "./addresses.ts";
 import { fuzz } from "./fuzz.ts";
@@ -93,8 +94,22 @@ fuzz(
   "any callback_url is accepted exactly when it is an https URL of a public host other than the relay; its normalised form is accepted too",
   {
     inputs: changedText(callbackUrl, 2),
-    check: (text) => {
-      const verdict = checkCallbackUrl(text, POLICY);
+    subject: checkCallbackUrl,
+    defects: {
+      "accepts local hosts": (text, policy) =>
+        checkCallbackUrl(text, { ...policy, allowLocal: true }),
+      "accepts the relay itself": (text, policy) =>
+        checkCallbackUrl(text, { ...policy, ownOrigin: "https://other.example.com" }),
+      "accepts addresses without allowIp": (text, policy) =>
+        checkCallbackUrl(text, { ...policy, allowIp: true }),
+      "refuses every URL": () => failure("is refused"),
+      "quotes the URL in a refusal": (text, policy) => {
+        const verdict = checkCallbackUrl(text, policy);
+        return verdict.ok ? verdict : failure(`${text} ${verdict.error}`);
+      },
+    },
+    check: (text, subject) => {
+      const verdict = subject(text, POLICY);
       if (verdict.ok !== isAdmitted(text))
         throw new Error(verdict.ok ? "the URL was accepted" : "the URL was refused");
       if (!verdict.ok) {
@@ -103,9 +118,9 @@ fuzz(
         return false;
       }
       const isIp = /^(?:\[.*\]|(?:\d+\.){3}\d+\.?)$/.test(verdict.value.hostname);
-      if (checkCallbackUrl(text, { ...POLICY, allowIp: false }).ok === isIp)
+      if (subject(text, { ...POLICY, allowIp: false }).ok === isIp)
         throw new Error("an address was accepted, or a name refused, without allowIp");
-      const again = checkCallbackUrl(verdict.value.href, POLICY);
+      const again = subject(verdict.value.href, POLICY);
       if (!again.ok || again.value.href !== verdict.value.href)
         throw new Error("the normal form of the URL is judged otherwise");
       return true;

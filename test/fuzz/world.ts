@@ -85,6 +85,12 @@ export class World {
     );
   }
 
+  /** Changes what the object of the known account stores, as a defect of the relay would. */
+  damage(env: object): void {
+    this.account(ACCOUNT.id, env);
+    this.#storages.get(`account ${ACCOUNT.id}`)?.kv.put("planted", true);
+  }
+
   /** Waits until the work that continues after an answer has ended. */
   async settle(): Promise<void> {
     while (this.#background.length > 0) await Promise.all(this.#background.splice(0));
@@ -146,6 +152,10 @@ export const ENVS: readonly object[] = [{}, { INDEX_DB: EMPTY_DATABASE }].map((i
 
 export function newWorld(): World {
   world = new World();
+  return world;
+}
+
+export function currentWorld(): World {
   return world;
 }
 
