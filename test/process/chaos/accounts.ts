@@ -2,7 +2,7 @@ import * as z from "zod";
 import type { Client } from "../harness/client.ts";
 import type { Caller } from "./caller.ts";
 import { ACCOUNTS } from "./plan.ts";
-import type { TaskHistory } from "./task-history.ts";
+import type { RecordedTask } from "./task-history.ts";
 
 export type Entry = z.infer<typeof Entry>;
 const Entry = z.object({
@@ -40,7 +40,7 @@ export async function readLedger(client: Client, accountId: string): Promise<Led
 /** Finds entries of an account that contradict each other, its balance or what was requested. */
 export function ledgerFaults(
   { accountId, balance, entries }: Ledger,
-  histories: readonly TaskHistory[],
+  histories: readonly RecordedTask[],
 ): string[] {
   const faults: string[] = [];
   const booked = new Set<string>();
@@ -63,7 +63,7 @@ export function ledgerFaults(
   return faults;
 }
 
-function grantsOf(accountId: string, histories: readonly TaskHistory[]): string[] {
+function grantsOf(accountId: string, histories: readonly RecordedTask[]): string[] {
   const opening = ACCOUNTS.find(({ id }) => id === accountId)?.grant ?? 0;
   const own = histories.filter(({ plan }) => plan.accountId === accountId && plan.grant > 0);
   return [`opening ${opening}`, ...own.map(({ plan }) => `${plan.path} ${plan.grant}`)];

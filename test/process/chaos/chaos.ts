@@ -1,6 +1,7 @@
 import { bundleOf } from "../harness/workerd.ts";
 import { Counters } from "./counters.ts";
 import { killAtRandom, SHORT_WATCHDOG } from "./kills.ts";
+import { unnoticedFaults } from "./planted-faults.ts";
 import { planOf } from "./plan.ts";
 import { runRound } from "./round.ts";
 
@@ -47,6 +48,7 @@ export interface ChaosOptions {
 
 /**
  * Runs rounds of load and kills, each with storage of its own, up to the first one with faults.
+ * After a round without faults, each of `PLANTED_FAULTS` must be noticed in what the round has recorded.
  * @returns the faults, or the figures that are too low to prove anything.
  */
 export async function chaos({ minutes, seed, print }: ChaosOptions): Promise<readonly string[]> {
@@ -57,7 +59,7 @@ export async function chaos({ minutes, seed, print }: ChaosOptions): Promise<rea
   const loadMs = Math.max(5, (minutes * 60) / rounds - TAIL_S) * 1000;
   const total = new Counters();
   for (let nth = 0; nth < rounds; nth++) {
-    const { counters, faults } = await runRound({
+    const { counters, recording, faults } = await runRound({
       seed: seed + nth,
       isEnough: (_, elapsedMs) => elapsedMs > loadMs,
       parallel: PARALLEL,
@@ -68,6 +70,8 @@ export async function chaos({ minutes, seed, print }: ChaosOptions): Promise<rea
     const figures = `${counters.of("tasks")} tasks, ${counters.of("kills")} kills`;
     print(`seed ${seed + nth}: ${figures}, ${faults.length} faults`);
     if (faults.length > 0) return faults;
+    const unnoticed = unnoticedFaults(recording);
+    if (unnoticed.length > 0) return unnoticed;
   }
   print(total.toString());
   const share = Math.min(1, minutes / 2);

@@ -5,7 +5,7 @@ import { seeded } from "../../simulation/random.ts";
 import { isRefundStored } from "../harness/stored-ledger.ts";
 import { Workerd } from "../harness/workerd.ts";
 import { FakeUpstream } from "../upstreams/fake-upstream.ts";
-import { ledgerFaults, openAccounts, readLedger } from "./accounts.ts";
+import { openAccounts, readLedger } from "./accounts.ts";
 import { SCHEDULE_S } from "./callback-faults.ts";
 import { CallbackVerifier } from "./callback-verifier.ts";
 import { Caller } from "./caller.ts";
@@ -13,14 +13,13 @@ import { Counters } from "./counters.ts";
 import type { Load } from "./kills.ts";
 import { ACCOUNTS, type TaskPlan } from "./plan.ts";
 import { quiescence } from "./quiescence.ts";
-import { type Evidence, faultsOf, ReadTask } from "./task-faults.ts";
+import { faultsIn, type Recording } from "./recording.ts";
+import { type Evidence, ReadTask } from "./task-faults.ts";
 import type { TaskHistory, World } from "./task-history.ts";
 import { runTask } from "./task-run.ts";
 
 const VARS = { ...LOCAL_VARS, CALLBACK_SCHEDULE_S: SCHEDULE_S, CALLBACK_TIMEOUT_S: "2" };
 const READS_AT_ONCE = 12;
-/** Pattern of log lines about failures that no crash explains. */
-const TROUBLE = /^.*(?:alarm\.failed|loop\.failed|internal.error).*$/gim;
 
 export interface RoundOptions {
   readonly seed: number;
@@ -36,7 +35,7 @@ export interface RoundOptions {
 
 export interface RoundReport {
   readonly counters: Counters;
-  readonly evidence: readonly Evidence[];
+  readonly recording: Recording;
   readonly faults: readonly string[];
 }
 
@@ -103,14 +102,15 @@ export async function runRound(options: RoundOptions): Promise<RoundReport> {
   counters.add("requests repeated", caller.repeats);
   counters.add("polls answered", upstream.polls);
   for (const [status, count] of caller.statuses) counters.add(`answers ${status}`, count);
-  const faults = [
-    ...evidence.flatMap((each) => faultsOf(each, verifier.genuine)),
-    ...ledgers.flatMap((ledger) => ledgerFaults(ledger, histories)),
-    ...tooEarly,
-    ...[...posts.keys()].filter((path) => !plans.has(path)).map((path) => `a POST to ${path}`),
-    ...(relay.output.match(TROUBLE) ?? []),
-  ];
-  return { counters, evidence, faults };
+  const recording = {
+    evidence,
+    ledgers,
+    tooEarly,
+    genuine: verifier.genuine,
+    strangePaths: [...posts.keys()].filter((path) => !plans.has(path)),
+    log: relay.output,
+  };
+  return { counters, recording, faults: faultsIn(recording) };
 }
 
 /** Runs tasks one after another on parallel lanes until the round closes. */

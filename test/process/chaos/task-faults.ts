@@ -4,7 +4,7 @@ import type { Post } from "../harness/receiver.ts";
 import type { Entry } from "./accounts.ts";
 import { callbackFaults } from "./callback-faults.ts";
 import { resultOf } from "./caller.ts";
-import type { TaskHistory } from "./task-history.ts";
+import type { RecordedTask } from "./task-history.ts";
 
 export type ReadTask = z.infer<typeof ReadTask>;
 export const ReadTask = Task.extend({
@@ -15,7 +15,7 @@ export const ReadTask = Task.extend({
 
 /** The final state of a task, as its operator, the relay, the ledger and the receiver have recorded it. */
 export interface Evidence {
-  readonly history: TaskHistory;
+  readonly history: RecordedTask;
   /** Body of `GET /v1/tasks/{id}`; null when the task is unknown. */
   readonly text: string | null;
   readonly task: ReadTask | null;
@@ -51,7 +51,7 @@ export function faultsOf(evidence: Evidence, genuine: ReadonlySet<Post>): string
 }
 
 /** Checks that the first accepted ending stays, and that no other one was ever shown. */
-function resultFaults({ plan, accepted, refused, shown }: TaskHistory, task: ReadTask): Finding[] {
+function resultFaults({ plan, accepted, refused, shown }: RecordedTask, task: ReadTask): Finding[] {
   const result = resultOf(task);
   const { ending, rival } = plan;
   const possible = [ending?.result, rival?.ending.result];

@@ -16,6 +16,21 @@ export interface World {
   readonly underCurrent: <T>(work: () => Promise<T>) => Promise<T>;
 }
 
+/** What a history has recorded, without the means to ask. */
+export type RecordedTask = Pick<
+  TaskHistory,
+  | "plan"
+  | "id"
+  | "state"
+  | "createdAt"
+  | "endedAt"
+  | "accepted"
+  | "refused"
+  | "shown"
+  | "orders"
+  | "faults"
+>;
+
 type TaskCall = Omit<Call, "method" | "path"> & { readonly repeated?: readonly number[] };
 
 /** The operator's record of a task. */

@@ -27,7 +27,7 @@ const LEAST = {
 it("the promises of docs/promises.md hold for 1,000 tasks while an earlier release and the current build replace each other", async () => {
   console.log(`seed ${SEED}`);
   const releases = new AlternatingReleases();
-  const { counters, faults, evidence } = await runRound({
+  const { counters, faults, recording } = await runRound({
     seed: SEED,
     isEnough: (tasks) => tasks === TASKS,
     parallel: PARALLEL,
@@ -35,7 +35,7 @@ it("the promises of docs/promises.md hold for 1,000 tasks while an earlier relea
     disturb: (load) => releases.disturb(load),
     underCurrent: (work) => releases.underCurrent(work),
   });
-  counters.addAll(crossings(evidence, (time) => releases.wasCurrentAt(time)));
+  counters.addAll(crossings(recording.evidence, (time) => releases.wasCurrentAt(time)));
   console.log(counters.toString());
   expect(faults).toEqual([]);
   expect(counters.tooLow(LEAST)).toEqual([]);

@@ -1,0 +1,191 @@
+import type { Post } from "../harness/receiver.ts";
+import { faultsIn, type Recording } from "./recording.ts";
+import type { Evidence, ReadTask } from "./task-faults.ts";
+
+type Attempt = NonNullable<ReadTask["callback"]>["attempts"][number];
+
+/** A fault that is planted into a recording. */
+export interface PlantedFault {
+  readonly what: string;
+  /** Text that the faults must contain then. */
+  readonly fault: string;
+  /** Returns the recording with the fault; null when it has nothing in which the fault can be planted. */
+  readonly plant: (recording: Recording) => Recording | null;
+}
+
+/** Changes the first task of a recording for which `change` returns other evidence. */
+const inOneTask =
+  (change: (evidence: Evidence) => Evidence | null): PlantedFault["plant"] =>
+  (recording) => {
+    for (const [i, each] of recording.evidence.entries()) {
+      const changed = change(each);
+      if (changed !== null) return { ...recording, evidence: recording.evidence.with(i, changed) };
+    }
+    return null;
+  };
+
+/** Changes the attempts of the first task that has a matching attempt. */
+const inAttempts = (
+  isMeant: (attempt: Attempt, task: Evidence) => boolean,
+  change: (attempts: readonly Attempt[], at: number) => readonly Attempt[],
+) =>
+  inOneTask((evidence) => {
+    const callback = evidence.task?.callback ?? null;
+    if (evidence.task === null || callback === null) return null;
+    const at = callback.attempts.findIndex((attempt) => isMeant(attempt, evidence));
+    if (at === -1) return null;
+    const attempts = [...change(callback.attempts, at)];
+    return { ...evidence, task: { ...evidence.task, callback: { ...callback, attempts } } };
+  });
+
+/** Replaces a post in the evidence; what replaces it counts as signed, so that only the other checks can notice. */
+const inPosts =
+  (change: (posts: readonly Post[]) => readonly Post[]): PlantedFault["plant"] =>
+  (recording) => {
+    const changed = inOneTask((evidence) =>
+      evidence.task?.callback?.attempts.some(({ outcome, status_code }) => {
+        return outcome === "delivered" && status_code === 200;
+      })
+        ? { ...evidence, posts: change(evidence.posts) }
+        : null,
+    )(recording);
+    if (changed === null) return null;
+    const posts = changed.evidence.flatMap((evidence) => evidence.posts);
+    return { ...changed, genuine: new Set([...changed.genuine, ...posts]) };
+  };
+
+function openOf(attempt: Attempt): Attempt {
+  const { outcome: _, ...open } = attempt;
+  return open;
+}
+
+const isOpen = ({ history, task }: Evidence) => history.accepted.size === 0 || task === null;
+
+export const PLANTED_FAULTS: readonly PlantedFault[] = [
+  {
+    what: "an accepted task that is gone",
+    fault: "accepted, and gone",
+    plant: inOneTask((each) => (isOpen(each) ? null : { ...each, task: null, text: null })),
+  },
+  {
+    what: "a task that ended in another way than was accepted",
+    fault: "another result than the accepted one",
+    plant: inOneTask((each) => {
+      if (each.task === null || isOpen(each)) return null;
+      const { output: _, ...task } = each.task;
+      return { ...each, task: { ...task, status: "failed", error: { code: "planted" } } };
+    }),
+  },
+  {
+    what: "a POST that never arrived, whose attempt counts as delivered",
+    fault: "a false delivered",
+    plant: inPosts((posts) => posts.filter(({ answeredStatus }) => answeredStatus !== 200)),
+  },
+  {
+    what: "a POST that arrived twice",
+    fault: "a number sent twice",
+    plant: inPosts((posts) => [...posts, ...posts]),
+  },
+  {
+    what: "a POST with another body",
+    fault: "another body",
+    plant: inPosts((posts) =>
+      posts.map((post) => ({ ...post, body: post.body.replace('"model"', '"Model"') })),
+    ),
+  },
+  {
+    what: "a POST whose signature is not valid",
+    fault: "a callback that does not verify",
+    plant: ({ genuine, ...recording }) =>
+      genuine.size === 0 ? null : { ...recording, genuine: new Set([...genuine].slice(1)) },
+  },
+  {
+    what: "a POST to an address that no task has",
+    fault: "a POST to /planted",
+    plant: (recording) => ({ ...recording, strangePaths: ["/planted"] }),
+  },
+  {
+    what: "an attempt that nobody sees end",
+    fault: "an attempt left open",
+    plant: inAttempts(
+      ({ outcome }) => outcome === "delivered",
+      (attempts, at) => attempts.map((attempt, i) => (i === at ? openOf(attempt) : attempt)),
+    ),
+  },
+  {
+    what: "a further attempt before its time",
+    fault: "an attempt before its time",
+    plant: inAttempts(
+      ({ series, number }) => series === 1 && number === 2,
+      (attempts, at) =>
+        attempts.map((attempt, i) => (i === at ? { ...attempt, started_at: 0 } : attempt)),
+    ),
+  },
+  {
+    what: "a callback given up after its second attempt",
+    fault: "gave up too early",
+    plant: inAttempts(
+      ({ number }, { task, history }) =>
+        number === 3 && task?.callback?.status === "failed" && history.orders.length === 0,
+      (attempts, at) => attempts.toSpliced(at, 1),
+    ),
+  },
+  {
+    what: "a charge that was booked twice",
+    fault: "not charged exactly once",
+    plant: inOneTask((each) => {
+      const charges = each.entries.filter(({ kind }) => kind === "charge");
+      return charges.length === 0 ? null : { ...each, entries: [...each.entries, ...charges] };
+    }),
+  },
+  {
+    what: "a refund that was not booked",
+    fault: "wrong number of refunds",
+    plant: inOneTask((each) => {
+      const others = each.entries.filter(({ kind }) => kind !== "refund");
+      return others.length === each.entries.length ? null : { ...each, entries: others };
+    }),
+  },
+  {
+    what: "a failure that was announced before its refund",
+    fault: "task.failed before its refund",
+    plant: (recording) => ({ ...recording, tooEarly: ["planted: task.failed before its refund"] }),
+  },
+  {
+    what: "a ledger with an entry that is booked twice",
+    fault: "booked {",
+    plant: ({ ledgers, ...recording }) => ({
+      ...recording,
+      ledgers: ledgers.map((each) => ({
+        ...each,
+        entries: [...each.entries, ...each.entries.slice(-1)],
+      })),
+    }),
+  },
+  {
+    what: "an account with another balance than its entries have",
+    fault: " shown",
+    plant: ({ ledgers, ...recording }) => ({
+      ...recording,
+      ledgers: ledgers.map((each) => ({ ...each, balance: each.balance + 1 })),
+    }),
+  },
+  {
+    what: "a failure of the loop in the log",
+    fault: "loop.failed",
+    plant: (recording) => ({ ...recording, log: `${recording.log}\n{"event":"loop.failed"}\n` }),
+  },
+];
+
+/**
+ * Plants each fault into a copy of a recording without faults. @returns the faults that the checks do not
+ * notice, or for which the recording has no place.
+ */
+export function unnoticedFaults(recording: Recording): readonly string[] {
+  return PLANTED_FAULTS.flatMap(({ what, fault, plant }) => {
+    const changed = plant(recording);
+    if (changed === null) return [`nothing was recorded to plant: ${what}`];
+    const isNoticed = faultsIn(changed).some((text) => text.includes(fault));
+    return isNoticed ? [] : [`the checks do not notice: ${what}`];
+  });
+}
