@@ -1,9 +1,8 @@
 import { execFile } from "node:child_process";
 import { expect, it } from "vitest";
-import { schemeOf } from "../../scripts/conformance/keys.ts";
-import { runConformance } from "../../scripts/conformance/run.ts";
 import { ROOT } from "../process/harness/child.ts";
 import { closedPort } from "../process/harness/receiver.ts";
+import { played, playedBesideCorrect } from "./played.ts";
 import {
   CORRECT,
   hmac,
@@ -14,18 +13,6 @@ import {
   type Receiver,
   SECRET,
 } from "./receiver.ts";
-
-/** Returns the names of the cases that went wrong, and the sentences after the list of requests. */
-async function played(url: string, secret = SECRET, timeoutS = 10) {
-  const lines: string[] = [];
-  const scheme = await schemeOf(secret);
-  if (scheme === null) throw new Error("no secret");
-  const target = { url: new URL(url), scheme, timeoutS };
-  const isRight = await runConformance(target, (line) => void lines.push(line));
-  const wrong = lines.flatMap((line) => /^WRONG +(\S+)/.exec(line)?.[1] ?? []);
-  const summary = lines.findIndex((line) => line.endsWith(" answered wrongly"));
-  return { isRight, wrong: [...new Set(wrong)].join(" "), sentences: lines.slice(summary + 1) };
-}
 
 const GENUINE =
   "completed failed unicode exact-bytes rotated-secret two-schemes slow-clock fast-clock repeated later-attempt after-forgery";
@@ -181,9 +168,9 @@ const BROKEN: readonly [string, Partial<Receiver>, string, (string | RegExp)[]][
 ];
 
 it.each(BROKEN)(
-  "npm run conformance names the fault of a receiver that %s",
+  "npm run conformance names the fault of a receiver that %s, and finds none in a correct receiver with the same requests",
   async (_, parts, wrong, sentences) => {
-    expect(await played(await listen(parts))).toEqual({
+    expect(await playedBesideCorrect(parts)).toEqual({
       isRight: false,
       wrong,
       sentences: sentences.map((text) =>
@@ -206,7 +193,8 @@ it("npm run conformance gives up on a receiver that never answers", async () => 
 });
 
 it("npm run conformance names the fault of a receiver of v1a (Ed25519) signatures that accepts an HMAC made with its public key as the secret", async () => {
-  expect(await played(await listen({ isSigned: isConfused }), PRIVATE_KEY)).toMatchObject({
+  const control = { isSigned: isAsymmetric };
+  expect(await playedBesideCorrect({ isSigned: isConfused }, control)).toMatchObject({
     wrong: "public-key-as-secret",
     sentences: [expect.stringMatching(/it lets the request choose the scheme\.$/)],
   });
