@@ -82,19 +82,30 @@ it("the operator event host.failing is sent at most once an hour, and not for fe
   expect(await fail(240, 5000)).toBe(1);
 });
 
+/** Registers a task with a job, and has the job polled once. */
+async function polledTask(outside: ReturnType<typeof receivers>): Promise<void> {
+  const bindings = { ...env, ...OPERATOR_BINDINGS, ARK_API_KEY: "test-only-ark-key" };
+  const task: Hooked = { id: crypto.randomUUID(), provider: "ark", bindings, hookUrl: "" };
+  await restartWith(task.id, bindings);
+  const body = { id: task.id, model: "m", provider: "ark" };
+  expect((await callWith(bindings, "/v1/tasks", { body })).status).toBe(201);
+  await attach(task, "cgt-1");
+  const polls = outside.sentTo("https://ark.").length;
+  while (outside.sentTo("https://ark.").length === polls) await wake(task.id);
+}
+
+it("the operator event provider.unauthorized is not sent while the provider accepts the relay's key", async () => {
+  const outside = receivers(200);
+  outside.on("https://ark.", answering({ id: "cgt-1", status: "running" }));
+  await polledTask(outside);
+  await polledTask(outside);
+  expect(outside.sentTo(OPERATOR_URL)).toEqual([]);
+});
+
 it("the operator event provider.unauthorized is sent when a provider refuses the relay's key, at most once an hour for each key", async () => {
   const outside = receivers(200);
   outside.on("https://ark.", answering({ error: "no" }, 401));
-  const bindings = { ...env, ...OPERATOR_BINDINGS, ARK_API_KEY: "test-only-ark-key" };
-  const refusedPoll = async () => {
-    const task: Hooked = { id: crypto.randomUUID(), provider: "ark", bindings, hookUrl: "" };
-    await restartWith(task.id, bindings);
-    const body = { id: task.id, model: "m", provider: "ark" };
-    expect((await callWith(bindings, "/v1/tasks", { body })).status).toBe(201);
-    await attach(task, "cgt-1");
-    const polls = outside.sentTo("https://ark.").length;
-    while (outside.sentTo("https://ark.").length === polls) await wake(task.id);
-  };
+  const refusedPoll = async () => polledTask(outside);
   await refusedPoll();
   await until(() => outside.sentTo(OPERATOR_URL).length === 1);
   await refusedPoll();
