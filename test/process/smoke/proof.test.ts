@@ -1,0 +1,75 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, it } from "vitest";
+import { minutesOf, partsOf } from "../../../scripts/proof/parts.ts";
+import { isProved, reportOf } from "../../../scripts/proof/report.ts";
+import { ROOT } from "../harness/child.ts";
+
+const seeds = (first: number) => () => first++;
+
+it.each([
+  [10, 300_000, 0.5, 1],
+  [1, 30_000, 0.05, 1],
+  [60, 1_800_000, 3, 6],
+])(
+  "npm run proof for %i minutes runs simulation, planted bugs, fuzz and chaos, each with a seed of its own",
+  (minutes, lives, scale, chaos) => {
+    expect(partsOf(minutes, seeds(7)).map(({ command }) => command)).toEqual([
+      `npm run sim -- --seed 7 --lives ${lives}`,
+      "npm run sim:planted -- --seed 8",
+      `FUZZ_SEED=9 FUZZ_SCALE=${scale} npm run fuzz`,
+      `npm run chaos -- --minutes ${chaos} --seed 10`,
+    ]);
+  },
+);
+
+it("npm run proof draws other seeds at every run, and runs only npm scripts that exist", () => {
+  const [first, second] = [partsOf(10), partsOf(10)];
+  expect(first.filter((part, i) => part.command === second[i]?.command)).toEqual([]);
+  const { scripts }: { scripts: object } = JSON.parse(
+    readFileSync(join(ROOT, "package.json"), "utf8"),
+  );
+  const names = first.map(({ command }) => /npm run ([\w:]+)/.exec(command)?.[1]);
+  expect(names.filter((name = "") => !Object.hasOwn(scripts, name))).toEqual([]);
+});
+
+it.each([
+  ["without options", [], 10],
+  ["with --minutes 2.5", ["--minutes", "2.5"], 2.5],
+  ["with --minutes 0", ["--minutes", "0"], null],
+  ["with --minutes x", ["--minutes", "x"], null],
+  ["with an unknown option", ["--seed", "1"], null],
+])(
+  "npm run proof %s runs for the minutes that were asked, or says how it is used",
+  (_, args, minutes) => {
+    expect(minutesOf(args)).toBe(minutes);
+  },
+);
+
+const SIMULATION = { name: "simulation", command: "npm run sim -- --seed 7 --lives 300000" };
+const HELD = { ...SIMULATION, isHeld: true, output: "", seconds: 61.2, log: "a.log" };
+
+it.each([
+  ["that held", HELD, "held    simulation, in 61 s: npm run sim -- --seed 7 --lives 300000"],
+  [
+    "that broke",
+    { ...HELD, isHeld: false },
+    "BROKEN  simulation: npm run sim -- --seed 7 --lives 300000 (output: a.log)",
+  ],
+  [
+    "that broke and has printed the one life that is broken",
+    { ...HELD, isHeld: false, output: "seed 7\n\nBROKEN: npm run sim -- --seed 99 --lives 1\nx" },
+    "BROKEN  simulation: npm run sim -- --seed 99 --lives 1 (output: a.log)",
+  ],
+])(
+  "npm run proof prints one line for a part %s, with the line that repeats it",
+  (_, outcome, line) => {
+    expect(reportOf(outcome)).toBe(line);
+  },
+);
+
+it("npm run proof succeeds only if every part held", () => {
+  expect(isProved([HELD, HELD])).toBe(true);
+  expect(isProved([HELD, { ...HELD, isHeld: false }])).toBe(false);
+  expect(isProved([])).toBe(false);
+});
