@@ -12,8 +12,8 @@ export interface Part {
 
 /** Minutes to which the figures below belong. */
 const DEFAULT_MINUTES = 10;
-const SIMULATED_LIVES = 300_000;
-const FUZZ_SCALE = 0.5;
+const SIMULATED_LIVES = 600_000;
+const FUZZ_SCALE = 1;
 const MAX_SEED = 1_000_000_000;
 
 /** Reads the options of the command. @returns the minutes; null when an option is wrong. */

@@ -8,9 +8,9 @@ import { ROOT } from "../harness/child.ts";
 const seeds = (first: number) => () => first++;
 
 it.each([
-  [10, 300_000, 0.5, 1],
-  [1, 30_000, 0.05, 1],
-  [60, 1_800_000, 3, 6],
+  [10, 600_000, 1, 1],
+  [1, 60_000, 0.1, 1],
+  [60, 3_600_000, 6, 6],
 ])(
   "npm run proof for %i minutes runs simulation, planted bugs, fuzz and chaos, each with a seed of its own",
   (minutes, lives, scale, chaos) => {
