@@ -4,8 +4,10 @@ import { join } from "node:path";
 import { vectorFiles } from "./conformance/vectors.ts";
 import { apiDoc } from "./docs/api.ts";
 import { configurationDoc } from "./docs/configuration.ts";
+import { coreHash } from "./docs/core-hash.ts";
 import { readmeDoc } from "./docs/deploy-button.ts";
 import { errorsDoc } from "./docs/errors.ts";
+import { Builds, promisesDoc, readmeBuilds } from "./docs/measured.ts";
 import { openApiText } from "./openapi/document.ts";
 import { workerdConfig } from "./self-host/workerd-config.ts";
 
@@ -18,7 +20,10 @@ const rewrite = (path: string, doc: (page: string) => string) =>
 write("docs/errors.md", errorsDoc());
 rewrite("docs/configuration.md", configurationDoc);
 const manifest: object = JSON.parse(readFileSync(inTree("package.json"), "utf8"));
-rewrite("README.md", (page) => readmeDoc(page, manifest));
+const builds = Builds.parse(JSON.parse(readFileSync(inTree("docs/measured.json"), "utf8")));
+const hash = coreHash(inTree("."));
+rewrite("README.md", (page) => readmeDoc(page, manifest, readmeBuilds(builds, hash)));
+rewrite("docs/promises.md", (page) => promisesDoc(page, builds, hash));
 const openApi = openApiText();
 write("openapi.json", openApi);
 rewrite("docs/api.md", (page) => apiDoc(page, JSON.parse(openApi)));

@@ -31,8 +31,11 @@ function buttonOf(repository: string | null): string {
   return `[![Deploy to Cloudflare](${image})](https://deploy.workers.cloudflare.com/?url=${repository})`;
 }
 
-/** Returns `README.md` with the button of the repository that `package.json` names. */
-export function readmeDoc(readme: string, manifest: object): string {
+/**
+ * Returns `README.md` with the button of the repository that `package.json` names.
+ * @param measured what the page says about the builds of its figures.
+ */
+export function readmeDoc(readme: string, manifest: object, measured: string): string {
   const { repository } = Manifest.parse(manifest);
-  return fillRegions(readme, { "deploy-button": buttonOf(repositoryUrl(repository)) });
+  return fillRegions(readme, { "deploy-button": buttonOf(repositoryUrl(repository)), measured });
 }

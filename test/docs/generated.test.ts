@@ -6,7 +6,6 @@ import WORKERD_CONFIG from "../../ops/workerd.capnp?raw";
 import WRANGLER_CONFIG from "../../wrangler.toml?raw";
 import README from "../../README.md?raw";
 import openApi from "../../openapi.json" with { type: "json" };
-import manifest from "../../package.json" with { type: "json" };
 import { apiDoc } from "../../scripts/docs/api.ts";
 import { configurationDoc } from "../../scripts/docs/configuration.ts";
 import { readmeDoc } from "../../scripts/docs/deploy-button.ts";
@@ -15,12 +14,6 @@ import { fillRegions } from "../../scripts/docs/regions.ts";
 import { workerdConfig } from "../../scripts/self-host/workerd-config.ts";
 
 const DOCUMENTS = [
-  [
-    "README.md",
-    "the repository that package.json names",
-    README,
-    (page: string) => readmeDoc(page, manifest),
-  ],
   [
     "docs/api.md",
     "the description of the API in openapi.json",
@@ -66,7 +59,7 @@ it.each([
 ])(
   "when package.json names the repository %j, the part of README.md about the deploy button is generated with the text: %s",
   (named, expected) => {
-    expect(readmeDoc(README, { repository: named })).toContain(expected);
+    expect(readmeDoc(README, { repository: named }, "")).toContain(expected);
   },
 );
 

@@ -1,0 +1,31 @@
+// Records that figures were measured at the present commit: `npm run measured -- simulation chaos`.
+import { execFileSync } from "node:child_process";
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { coreHash, lifeFiles } from "./docs/core-hash.ts";
+import { Builds } from "./docs/measured.ts";
+
+const ROOT = join(import.meta.dirname, "..");
+const FILE = join(ROOT, "docs/measured.json");
+const git = (...args: string[]) =>
+  execFileSync("git", args, { cwd: ROOT, encoding: "utf8" }).trim();
+
+const builds = Builds.parse(JSON.parse(readFileSync(FILE, "utf8")));
+const names = process.argv.slice(2);
+const known = Object.keys(builds);
+if (names.length === 0 || names.some((name) => !known.includes(name))) {
+  console.error(`usage: npm run measured -- NAME…\nNames: ${known.join(", ")}`);
+  process.exit(2);
+}
+if (git("status", "--porcelain", "--", ...lifeFiles(ROOT)) !== "") {
+  console.error(
+    "Core, loop or simulation have changes that no commit has: commit them and measure.",
+  );
+  process.exit(1);
+}
+const build = { commit: git("rev-parse", "HEAD"), hash: coreHash(ROOT) };
+const recorded = { ...builds, ...Object.fromEntries(names.map((name) => [name, build])) };
+writeFileSync(FILE, `${JSON.stringify(recorded, null, 2)}\n`);
+console.log(
+  `Recorded ${build.commit}. Write the figures into docs/promises.md and README.md, then: npm run docs`,
+);

@@ -1,0 +1,66 @@
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { afterAll, expect, it } from "vitest";
+import { coreHash, lifeFiles } from "../../scripts/docs/core-hash.ts";
+import { readmeDoc } from "../../scripts/docs/deploy-button.ts";
+import { Builds, IN_README, promisesDoc, readmeBuilds } from "../../scripts/docs/measured.ts";
+import { ROOT } from "../process/harness/child.ts";
+
+const read = (path: string) => readFileSync(join(ROOT, path), "utf8");
+const builds = Builds.parse(JSON.parse(read("docs/measured.json")));
+const present = coreHash(ROOT);
+const pages = {
+  "README.md": (hash: string) =>
+    readmeDoc(read("README.md"), JSON.parse(read("package.json")), readmeBuilds(builds, hash)),
+  "docs/promises.md": (hash: string) => promisesDoc(read("docs/promises.md"), builds, hash),
+};
+const SENTENCE = "; the core has changed since.";
+
+it.each(Object.entries(pages))(
+  "%s names the builds of its figures, and says that the core has changed since exactly where it has: `npm run docs` would not change it",
+  (path, generated) => {
+    expect(generated(present)).toBe(read(path));
+  },
+);
+
+it.each(Object.entries(pages))(
+  "the generated part of %s says beside each figure that the core has changed since, unless its hash is the present one",
+  (path, generated) => {
+    for (const [name, { commit, hash }] of Object.entries(builds)) {
+      const lineIn = (page: string) =>
+        page.match(/Figures of [^:]+: [^.]+\./g)?.find((line) => line.includes(name));
+      if (path === "README.md" && !IN_README.includes(name)) continue;
+      const measured = `: measured at ${commit.slice(0, 7)}`;
+      expect(lineIn(generated("0"))).toContain(measured + SENTENCE);
+      expect(lineIn(generated(hash))).toContain(`${measured}, with the present core.`);
+    }
+  },
+);
+
+it("every figure of docs/measured.json is in the table of figures of docs/promises.md", () => {
+  const [, figures = ""] = read("docs/promises.md").split("\n## Figures\n");
+  const rows = figures.match(/^\| .* \| .* \| .* \|$/gm) ?? [];
+  expect(Object.keys(builds).filter((name) => !rows.join("\n").includes(name))).toEqual([]);
+});
+
+const copy = mkdtempSync(join(tmpdir(), "task-relay-core-"));
+afterAll(() => rmSync(copy, { recursive: true }));
+
+it("the hash of core, loop and simulation changes with any file that decides a simulated life, and with no test and no planted bug", () => {
+  const files = lifeFiles(ROOT);
+  for (const path of files) {
+    mkdirSync(dirname(join(copy, path)), { recursive: true });
+    cpSync(join(ROOT, path), join(copy, path));
+  }
+  expect(coreHash(copy)).toBe(present);
+  const changing = ["src/core/transition.ts", "src/task-object/work-loop.ts"];
+  for (const path of [...changing, "test/simulation/generator.ts", "test/simulation/worker.ts"]) {
+    expect(files).toContain(path);
+    const text = readFileSync(join(copy, path), "utf8");
+    writeFileSync(join(copy, path), `${text}\n`);
+    expect(coreHash(copy), path).not.toBe(present);
+    writeFileSync(join(copy, path), text);
+  }
+  expect(files.filter((path) => /planted|\.test\.ts$/.test(path))).toEqual([]);
+});
