@@ -175,7 +175,11 @@ const SMALL: readonly [string, z.ZodMiniType, object[], (value: unknown) => bool
   [
     "an adjustment of a balance",
     Adjustment,
-    [{ reference: "ticket-1", amount: -15, reason: "r".repeat(500) }],
+    ["r", "🎬"].map((letter) => ({
+      reference: "ticket-1",
+      amount: -15,
+      reason: letter.repeat(500),
+    })),
     SMALL_BODIES.adjustment,
   ],
   ["a rotation of callback secrets", Rotation, [{}, { generation: 3 }], SMALL_BODIES.rotation],

@@ -10,10 +10,14 @@ const ACCOUNT = /^[\w-]{1,64}$/;
 const MAX_DEPTH = 64;
 
 const isText: Test = (value) => typeof value === "string";
+/** Counts characters, as the limits of a schema do in OpenAPI: one outside the BMP is one, and not two units. */
 const isTextOf =
   (min: number, max: number): Test =>
-  (value) =>
-    typeof value === "string" && value.length >= min && value.length <= max;
+  (value) => {
+    if (typeof value !== "string") return false;
+    const { length } = Array.from(value);
+    return length >= min && length <= max;
+  };
 const isNameOf =
   (min: number, max: number): Test =>
   (value) =>
