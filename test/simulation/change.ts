@@ -60,7 +60,18 @@ export function firstViolation(rules: Rules): string | null {
   return null;
 }
 
-/** Returns whether two values of a record are equal. */
+/**
+ * Returns whether two values of a record are equal. The members of objects may have any order: a record that
+ * was read again has them in that of its schema. A member that is undefined is another than a missing one.
+ */
 export function isEqual(a: unknown, b: unknown): boolean {
-  return a === b || JSON.stringify(a) === JSON.stringify(b);
+  if (a === b) return true;
+  if (!isObject(a) || !isObject(b) || Array.isArray(a) !== Array.isArray(b)) return false;
+  const names = Object.keys(a);
+  if (names.length !== Object.keys(b).length) return false;
+  return names.every((name) => Object.hasOwn(b, name) && isEqual(a[name], b[name]));
+}
+
+function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === "object" && value !== null;
 }

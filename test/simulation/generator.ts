@@ -1,10 +1,5 @@
 import type { RegisterEvent, ReportEvent } from "../../src/core/events/event.ts";
-import {
-  type ChargingTask,
-  isOpen,
-  isTerminal,
-  type TaskRecord,
-} from "../../src/core/record/task.ts";
+import { type ChargingTask, isOpen, type TaskRecord } from "../../src/core/record/task.ts";
 import type { UpstreamNews, UpstreamResult } from "../../src/core/record/upstream.ts";
 import * as build from "../core/builders.ts";
 import { aPricedRegistration, aSettledRegistration, PRICE } from "../core/credit-builders.ts";
@@ -59,7 +54,7 @@ export function nextMove(random: Random, world: World): Move {
   const { openCalls } = world.outside;
   const { alarm } = world.disk.durable;
   const kind = random.weighted<Move["kind"]>([
-    [isHeldBack(world) ? 20 : 3, "event"],
+    [3, "event"],
     [openCalls.length === 0 ? 0 : 7, "end"],
     [alarm === null || world.runningAlarmAt !== null ? 0 : 4, "ring"],
     [0.4, "read"],
@@ -152,7 +147,7 @@ function eventFor(record: TaskRecord | null, random: Random): OutsideEvent {
     : random.weighted<OutsideEvent["type"]>([
         [2, "report"],
         [1, "hook"],
-        [isDue(record) ? 12 : 4, "redeliver"],
+        [4, "redeliver"],
         [0.7, "erase"],
         [0.3, "cancel"],
         [0.3, "attach"],
@@ -204,18 +199,6 @@ function isJobUnknown(record: TaskRecord): boolean {
 
 function hasKept(record: TaskRecord | null): boolean {
   return record !== null && isOpen(record) && record.tracking.keptHooks.length > 0;
-}
-
-function isDue(record: TaskRecord | null): boolean {
-  return record !== null && isTerminal(record) && record.callback?.state.kind === "due";
-}
-
-/**
- * Tells whether a pause holds an attempt back. Orders then only join it, so that a life can have more of them
- * than a task remembers.
- */
-function isHeldBack({ disk, setting }: World): boolean {
-  return setting.isPaused && isDue(disk.written.record);
 }
 
 /** Returns the same registration again, for a caller who got no answer. */

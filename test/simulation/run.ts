@@ -4,6 +4,7 @@ import { PRICE } from "../core/credit-builders.ts";
 import { nextMove, registration } from "./generator.ts";
 import type { Move } from "./moves.ts";
 import { Random } from "./random.ts";
+import { directedMoves } from "./scenarios.ts";
 import { type InitialState, settingFrom } from "./setting.ts";
 import { endsFault } from "./settled-rules.ts";
 import type { Violation } from "./task-history.ts";
@@ -17,6 +18,11 @@ export interface RunResult {
   readonly world: World;
 }
 
+/** Part of the lives that begin with a scenario, and part of a scenario's moves that a random one precedes. */
+const DIRECTED = 0.2;
+const NOISE = 0.04;
+/** Largest number of random moves after a scenario. */
+const MOVES_AFTER = 6;
 const MIN_MOVES = 6;
 const MORE_MOVES = 26;
 const MAX_DRAIN = 400;
@@ -35,16 +41,27 @@ export async function runSeed(seed: number): Promise<RunResult> {
   };
   const world = new World(beginning, false);
   const moves: Move[] = [];
-  const length = MIN_MOVES + random.below(MORE_MOVES);
-  for (let i = 0; i < length && world.checker.violation === null; i++) {
-    const move: Move =
-      i === 0 && random.isLucky(0.6)
-        ? { kind: "event", event: registration(random) }
-        : nextMove(random, world);
+  for (const move of movesOf(random, world)) {
     moves.push(move);
     await world.do(move);
+    if (world.checker.violation !== null) break;
   }
   return ended(world, beginning, moves);
+}
+
+/** Returns the moves of a life; each is chosen when those before it have had their effect. */
+function* movesOf(random: Random, world: World): Iterable<Move> {
+  const isDirected = random.isLucky(DIRECTED);
+  for (const move of isDirected ? directedMoves(world, random) : []) {
+    if (random.isLucky(NOISE)) yield nextMove(random, world);
+    yield move;
+  }
+  const isRegistered = !isDirected && random.isLucky(0.6);
+  if (isRegistered) yield { kind: "event", event: registration(random) };
+  const others = isDirected
+    ? random.below(MOVES_AFTER)
+    : MIN_MOVES + random.below(MORE_MOVES) - (isRegistered ? 1 : 0);
+  for (let i = 0; i < others; i++) yield nextMove(random, world);
 }
 
 /** Repeats the moves of a run, or some of them. */

@@ -26,7 +26,8 @@ export interface InitialState {
   readonly isOperatorDown: boolean;
 }
 
-const FORGETFUL: PollLimits = {
+/** Limits of a provider that forgets jobs after two hours. */
+export const FORGETFUL: PollLimits = {
   firstMs: SECOND,
   hookWaitMs: null,
   gapMs: 0,

@@ -1,24 +1,43 @@
-import { availableParallelism } from "node:os";
 import { parseArgs } from "node:util";
 import { BUGS } from "./bugs.ts";
-import { findBugs } from "./mutated-copy.ts";
+import { FIXED } from "./fixed-seeds.ts";
+import { findBugs, type Hunted, isFound, requireControl } from "./mutated-copy.ts";
 
 const { values } = parseArgs({
   options: {
-    seed: { type: "string", default: "43000" },
-    lives: { type: "string", default: "40000" },
+    seed: { type: "string", multiple: true, default: FIXED.seeds.map(String) },
+    random: { type: "string", default: "0" },
+    lives: { type: "string", default: String(FIXED.lives) },
     only: { type: "string", default: "" },
   },
 });
+const drawn = Array.from({ length: Number(values.random) }, () => Math.floor(Math.random() * 1e9));
+const seeds = drawn.length > 0 ? drawn : values.seed.map(Number);
+const hunt = { seeds, lives: Number(values.lives) };
 const bugs = BUGS.filter(({ what }) => what.includes(values.only));
-const simulation = {
-  seed: Number(values.seed),
-  lives: Number(values.lives),
-  threads: availableParallelism(),
-};
-const found = await findBugs(bugs, simulation, ({ what }, promise) => {
-  console.log(promise === null ? `SURVIVES  ${what}` : `caught    ${what}\n          ${promise}`);
+const command = `npm run sim:planted -- ${seeds.map((seed) => `--seed ${seed}`).join(" ")}`;
+console.log(command);
+try {
+  await requireControl(hunt);
+} catch (error) {
+  console.error(`BROKEN: ${command}`);
+  throw error;
+}
+console.log(`the unchanged program holds: ${hunt.lives} lives from each of ${seeds.length} seeds`);
+console.log("median and largest number of lives until a bug is found");
+const found = await findBugs(bugs, hunt, ({ what }, results) => {
+  const counts = results.map(({ lives }) => lives).toSorted((a, b) => a - b);
+  const median = counts[counts.length >> 1] ?? NaN;
+  const figures = `${String(median).padStart(6)} ${String(counts.at(-1)).padStart(6)}`;
+  console.log(`${figures}  ${isFound(results) ? "" : "SURVIVES  "}${what}: ${ruleOf(results)}`);
 });
-const survivors = [...found.values()].filter((promise) => promise === null).length;
-console.log(`${bugs.length} bugs, ${survivors} not caught`);
-process.exitCode = survivors === 0 ? 0 : 1;
+const survivors = [...found.values()].filter((results) => !isFound(results)).length;
+console.log(`${bugs.length} bugs, ${survivors} not found from every seed`);
+if (survivors > 0) {
+  console.error(`BROKEN: ${command}`);
+  process.exitCode = 1;
+}
+
+function ruleOf(results: readonly Hunted[]): string {
+  return results.find(({ rule }) => rule !== null)?.rule ?? "no promise broken";
+}

@@ -1,11 +1,32 @@
 import { execFile } from "node:child_process";
 import { cp, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { availableParallelism, tmpdir } from "node:os";
 import { join } from "node:path";
-import type { Simulation } from "../simulate.ts";
+import { promisify } from "node:util";
+import pMap from "p-map";
+import * as z from "zod";
 import type { Bug } from "./bugs.ts";
 
 const ROOT = join(import.meta.dirname, "../../..");
+
+/** The first life from a seed on that breaks a promise. */
+const Hunted = z.object({
+  seed: z.number(),
+  /** Number of lives up to this one; all of them when none breaks a promise. */
+  lives: z.number(),
+  /** Rule that the life breaks; null when all lives hold. */
+  rule: z.string().nullable(),
+});
+export type Hunted = z.infer<typeof Hunted>;
+
+/** Lives to simulate: from each of the seeds on, up to a number of lives. */
+export interface Hunt {
+  readonly seeds: readonly number[];
+  readonly lives: number;
+}
+
+/** The relay as it is, as a bug without changes: the control of all others. */
+const UNCHANGED: Bug = { what: "the unchanged program", changes: [] };
 
 /** A copy of the relay in which bugs are planted, one at a time. */
 class MutatedCopy implements AsyncDisposable {
@@ -24,17 +45,15 @@ class MutatedCopy implements AsyncDisposable {
     return new MutatedCopy(home);
   }
 
-  /** Returns the broken promise and the number of lives until then; null when none is broken. */
-  async simulate(bug: Bug, seed: number, lives: number): Promise<string | null> {
+  async hunt(bug: Bug, { seeds, lives }: Hunt): Promise<readonly Hunted[]> {
     await this.#plant(bug);
     try {
-      const args = [`--seed=${seed}`, `--lives=${lives}`, "--threads=1"];
-      const { code, output } = await run(join(this.#home, "test/simulation/main.ts"), args);
-      if (code === 0) return null;
-      const [, life, promise] = /^BROKEN: .* --seed (\d+) .*\n(.*)$/m.exec(output) ?? [];
-      if (life === undefined)
-        throw new Error(`${bug.what}: the simulation itself fails\n${output}`);
-      return `${promise} (life ${life})`;
+      const script = join(this.#home, "test/simulation/planted/hunt.ts");
+      const args = [script, `--seeds=${seeds.join(",")}`, `--lives=${lives}`];
+      const { stdout } = await promisify(execFile)(process.execPath, args);
+      return z.array(Hunted).parse(JSON.parse(stdout));
+    } catch (error) {
+      throw new Error(`${bug.what}: the simulation itself fails`, { cause: error });
     } finally {
       await this.#restore(bug);
     }
@@ -65,36 +84,49 @@ class MutatedCopy implements AsyncDisposable {
   }
 }
 
-/** Returns the broken promise for each bug; null for a bug that was not found. */
+/**
+ * Runs the control over exactly the lives in which the bugs are hunted then. A life that breaks a promise
+ * without a bug would count as found for every bug.
+ * @param program relay without a bug. @throws when a life of it breaks a promise.
+ */
+export async function requireControl(hunt: Hunt, program = UNCHANGED): Promise<void> {
+  const perSeed = hunt.seeds.map((seed) => ({ ...hunt, seeds: [seed] }));
+  const results = await pMap(
+    perSeed,
+    async (part) => {
+      await using copy = await MutatedCopy.open();
+      return await copy.hunt(program, part);
+    },
+    { concurrency: availableParallelism() },
+  );
+  for (const { seed, lives, rule } of results.flat()) {
+    if (rule === null) continue;
+    const life = seed + lives - 1;
+    throw new Error(`${program.what} breaks a promise in life ${life}: ${rule}`);
+  }
+}
+
+/** Hunts each bug from each seed on. @param told is called with the results of a bug. */
 export async function findBugs(
   bugs: readonly Bug[],
-  { seed, lives, threads }: Simulation,
-  told: (bug: Bug, found: string | null) => void,
-): Promise<ReadonlyMap<Bug, string | null>> {
-  const found = new Map<Bug, string | null>();
+  hunt: Hunt,
+  told: (bug: Bug, results: readonly Hunted[]) => void,
+): Promise<ReadonlyMap<Bug, readonly Hunted[]>> {
+  const found = new Map<Bug, readonly Hunted[]>();
   const left = [...bugs];
   const work = async () => {
     await using copy = await MutatedCopy.open();
     for (let bug = left.shift(); bug !== undefined; bug = left.shift()) {
-      const promise = await copy.simulate(bug, seed, lives);
-      found.set(bug, promise);
-      told(bug, promise);
+      const results = await copy.hunt(bug, hunt);
+      found.set(bug, results);
+      told(bug, results);
     }
   };
-  await Promise.all(Array.from({ length: threads }, work));
+  await Promise.all(Array.from({ length: availableParallelism() }, work));
   return found;
 }
 
-interface Ended {
-  readonly code: number;
-  readonly output: string;
-}
-
-function run(script: string, args: readonly string[]): Promise<Ended> {
-  const { promise, resolve } = Promise.withResolvers<Ended>();
-  execFile(process.execPath, [script, ...args], (error, stdout, stderr) => {
-    const code = typeof error?.code === "number" ? error.code : 0;
-    resolve({ code: error === null ? 0 : Math.max(1, code), output: stdout + stderr });
-  });
-  return promise;
+/** Tells whether a bug is found from every seed on. */
+export function isFound(results: readonly Hunted[]): boolean {
+  return results.length > 0 && results.every(({ rule }) => rule !== null);
 }

@@ -1,0 +1,428 @@
+import type { PollAnswer } from "../../src/core/events/event.ts";
+import type { PollLimits } from "../../src/core/policy.ts";
+import { isOpen, isTerminal } from "../../src/core/record/task.ts";
+import {
+  aCompletion,
+  aCreation,
+  aRedelivery,
+  aReport,
+  DAY,
+  HOUR,
+  LIMITS,
+  MINUTE,
+  PROCESSING,
+  SECOND,
+  URL_B,
+} from "../core/builders.ts";
+import { aPricedRegistration, PRICE } from "../core/credit-builders.ts";
+import {
+  aHook,
+  anAttachment,
+  aProvidedRegistration,
+  anUpstreamFailure,
+  JOB,
+  newsAnswer,
+  NO_OUTPUT,
+  OTHER_JOB,
+  QUEUED,
+  rateLimited,
+  UNANSWERED,
+} from "../core/upstream-builders.ts";
+import type { Action, Move, OutsideEvent } from "./moves.ts";
+import { OVERSIZED, TOO_MANY_LINKS } from "./oversized.ts";
+import { POLL_ANSWERS } from "./parties.ts";
+import type { Random } from "./random.ts";
+import { FORGETFUL, type Setting } from "./setting.ts";
+import type { CallName } from "./simulated-object.ts";
+import type { World } from "./world.ts";
+
+/**
+ * A course of events that leads to a rare state, with some random details. Each move is chosen when the moves
+ * before it have had their effect.
+ */
+type Scenario = (world: World, random: Random) => Iterable<Move>;
+
+const DEFERRED: PollAnswer = { kind: "deferred", waitMs: 7 * SECOND };
+/** Number of turns of the event loop within which a run of work ends and the next may begin. */
+const TURNS = 7;
+/** Largest number of moves in which a scenario waits for a call. */
+const PATIENCE = 6;
+
+const ring = (lateMs = 0): Move => ({ kind: "ring", lateMs, isSlow: false });
+const pass = (ms: number, isSlow = false): Move => ({ kind: "pass", ms, isSlow });
+const crash = (afterPoints = 0): Move => ({ kind: "crash", afterPoints });
+const happen = (event: OutsideEvent): Move => ({ kind: "event", event });
+
+/** Deploys a configuration without surprises: the key is there, nothing is paused. */
+function deploy({ setting }: World, changes: Partial<Setting> = {}): Move {
+  const plain = { scheduleMs: [0, 180_000, 600_000], isPaused: false, limits: LIMITS };
+  return { kind: "deploy", setting: { ...setting, ...plain, ...changes } };
+}
+
+/** Ends the open call of a kind; the first of another kind when there is none. */
+function end({ outside }: World, what: CallName, ending: number): Action {
+  const pick = outside.openCalls.findIndex((call) => call.what === what);
+  return { kind: "end", pick: Math.max(0, pick), ending };
+}
+
+function answer(world: World, given: PollAnswer): Action {
+  const isIt = (one: PollAnswer) => JSON.stringify(one) === JSON.stringify(given);
+  return end(world, "poll", POLL_ANSWERS.findIndex(isIt));
+}
+
+/** Lets alarms fire, and ends other calls with success, until a call of this kind is open. */
+function* until(world: World, what: CallName, lateMs = 0): Iterable<Move> {
+  for (let i = 0; i < PATIENCE; i++) {
+    const { openCalls } = world.outside;
+    if (openCalls.some((call) => call.what === what)) return;
+    yield openCalls.length > 0 ? { kind: "end", pick: 0, ending: 0 } : ring(lateMs);
+  }
+}
+
+/** Lets the next poll leave and answers it. */
+function* poll(world: World, given: PollAnswer, lateMs = 0): Iterable<Move> {
+  yield* until(world, "poll", lateMs);
+  yield answer(world, given);
+}
+
+function* register(world: World, deadlineMs: number | null, changes: Partial<Setting> = {}) {
+  yield deploy(world, changes);
+  yield happen(aProvidedRegistration({ job: JOB, deadlineMs }));
+}
+
+/** A job succeeds without output, perhaps until its deadline, perhaps with late alarms between. */
+function* noOutput(world: World, random: Random): Iterable<Move> {
+  yield* register(world, random.pick([null, MINUTE, 5 * MINUTE]));
+  const times = 2 + random.below(7);
+  const isProcessingFirst = random.isLucky(0.2);
+  if (isProcessingFirst) yield* poll(world, newsAnswer(PROCESSING));
+  for (let i = 0; i < times; i++) yield* poll(world, newsAnswer(NO_OUTPUT), random.pick([0, 0, 1]));
+  if (random.isLucky(0.3)) yield* poll(world, random.pick([rateLimited(), UNANSWERED]));
+}
+
+/** A hook says queued or running long after a success without output, while a poll is under way. */
+function* hookAfterNoOutput(world: World, random: Random): Iterable<Move> {
+  yield* register(world, null, { isIndexed: false, isOperatorNotified: false });
+  yield* poll(world, newsAnswer(NO_OUTPUT));
+  yield ring(HOUR + random.below(HOUR));
+  yield happen(aHook(random.pick([QUEUED, PROCESSING])));
+}
+
+/** The instance is lost shortly before the wait ends that the provider has named, and another one takes an event. */
+function* waitOfProvider(world: World, random: Random): Iterable<Move> {
+  yield* register(world, 2 * DAY);
+  if (random.isLucky(0.5)) yield* poll(world, newsAnswer(QUEUED), HOUR);
+  yield* poll(world, rateLimited(HOUR), random.pick([0, HOUR]));
+  if (random.isLucky(0.4)) return yield* poll(world, newsAnswer(QUEUED));
+  yield pass(HOUR - random.below(20 * SECOND));
+  yield crash();
+  yield happen(aReport(PROCESSING));
+}
+
+/** A task is erased at the end of its retention, and the next one of the same id comes in the same moment. */
+function* expiryAndAgain(world: World, random: Random): Iterable<Move> {
+  yield deploy(world, { isIndexed: true });
+  const created = aReport(aCompletion(), aCreation({ callbackUrl: null }));
+  for (let i = 0; i < 4; i++) {
+    yield happen(created);
+    yield end(world, "publish", 0);
+    yield { ...ring(), turns: random.below(4) };
+  }
+}
+
+/** A charge is refused, and the next one of the same id comes while the first task is being erased. */
+function* refusedTwice(world: World, random: Random): Iterable<Move> {
+  yield deploy(world);
+  yield { kind: "adjust", amount: PRICE - 1 - world.ledger.balance };
+  for (let i = 0; i < 4; i++) {
+    yield happen(aPricedRegistration());
+    yield { ...end(world, "charge", 0), turns: random.below(TURNS) };
+  }
+}
+
+/** A charge is refused, and an earlier call for it arrives when the account has credits again. */
+function* refusedCharge(world: World, random: Random): Iterable<Move> {
+  yield deploy(world);
+  yield { kind: "adjust", amount: PRICE - 1 - world.ledger.balance };
+  yield happen(aPricedRegistration());
+  yield crash();
+  yield happen(aPricedRegistration());
+  yield end(world, "charge", 0);
+  yield { kind: "adjust", amount: random.pick([1, PRICE]) };
+  yield { kind: "arriveLate", pick: 0 };
+}
+
+/** A poll waits for its turn, perhaps after a late alarm, perhaps at the end of the provider's memory. */
+function* deferredPoll(world: World, random: Random): Iterable<Move> {
+  const limits: PollLimits = random.pick([LIMITS, FORGETFUL]);
+  yield* register(world, random.pick([null, MINUTE]), { limits });
+  yield* until(world, "poll", random.pick([0, HOUR, 2 * HOUR - 30 * SECOND, 2 * HOUR]));
+  yield answer(world, DEFERRED);
+  if (random.isLucky(0.5)) yield crash();
+  yield* poll(world, random.pick([DEFERRED, newsAnswer(QUEUED)]));
+}
+
+/** The poll at the deadline waits for its turn past the time at which the provider forgets the job. */
+function* deferredBeyondMemory(world: World, random: Random): Iterable<Move> {
+  yield* register(world, MINUTE, { limits: FORGETFUL });
+  yield ring(2 * HOUR + random.below(MINUTE));
+  yield* poll(world, DEFERRED);
+  yield ring();
+}
+
+/** The poll of an old job, whose polls are far apart, waits for its turn, and the instance is lost. */
+function* deferredOldPoll(world: World): Iterable<Move> {
+  yield deploy(world);
+  yield happen(aProvidedRegistration());
+  const likelyAgesMs = [HOUR, 3 * HOUR];
+  yield happen(anAttachment(JOB, undefined, { likelyAgesMs }));
+  yield* poll(world, DEFERRED, HOUR);
+  yield crash();
+  yield ring();
+}
+
+/** A job succeeds after its task has timed out, and several hooks say so. */
+function* lateSuccess(world: World, random: Random): Iterable<Move> {
+  yield* register(world, MINUTE, { limits: null, isOperatorNotified: true });
+  yield ring();
+  yield* until(world, "send");
+  yield end(world, "send", 0);
+  yield deploy(world, { isOperatorNotified: true });
+  const news = { ...aCompletion(), ...(random.isLucky(0.5) && { usage: { total_tokens: 7 } }) };
+  for (let i = 0; i < 3; i++) yield happen(aHook(news, { isSigned: random.isLucky(0.6) }));
+}
+
+/** Unsigned hooks claim the end of a job that is still running. */
+function* claimsOfTheEnd(world: World, random: Random): Iterable<Move> {
+  yield* register(world, null);
+  yield* poll(world, newsAnswer(QUEUED));
+  const claim = happen(aHook(random.pick([aCompletion(), anUpstreamFailure(), NO_OUTPUT])));
+  yield claim;
+  if (random.isLucky(0.3)) {
+    yield pass(20 * SECOND);
+    yield claim;
+  }
+  if (random.isLucky(0.5))
+    yield* poll(world, newsAnswer(QUEUED), 90 * SECOND + random.below(15 * SECOND));
+  for (let i = 0; i < 4; i++) yield* poll(world, newsAnswer(QUEUED));
+}
+
+/** An attempt is interrupted while the poll that follows a timeout is overdue. */
+function* overdueLatePoll(world: World, random: Random): Iterable<Move> {
+  yield* register(world, MINUTE, { limits: null, isIndexed: false, isOperatorNotified: false });
+  yield* until(world, "send");
+  yield end(world, "send", 0);
+  yield deploy(world, { isIndexed: false, isOperatorNotified: false });
+  yield pass(HOUR + random.below(HOUR));
+  yield happen(aRedelivery({ attempts: 2 }));
+  yield crash();
+  yield ring();
+}
+
+/** The deadline of a job that is still running passes twice, perhaps with another job attached between. */
+function* deadlineTwice(world: World, random: Random): Iterable<Move> {
+  yield* register(world, MINUTE);
+  yield* poll(world, newsAnswer(PROCESSING), MINUTE);
+  if (random.isLucky(0.5)) yield happen(anAttachment(OTHER_JOB));
+  for (let i = 0; i < 2; i++) yield* poll(world, newsAnswer(PROCESSING), MINUTE);
+}
+
+/** A poll leaves before the deadline and is answered after it. */
+function* pollAcrossDeadline(world: World, random: Random): Iterable<Move> {
+  yield* register(world, MINUTE, { isIndexed: false });
+  yield pass(MINUTE - SECOND);
+  yield* until(world, "poll");
+  yield pass(2 * SECOND, true);
+  yield answer(world, random.pick([UNANSWERED, UNANSWERED, newsAnswer(QUEUED), rateLimited()]));
+}
+
+/** Hooks of one state come twice, and the poll that the first has postponed brings nothing. */
+function* hooksOfOneState(world: World, random: Random): Iterable<Move> {
+  yield* register(world, null);
+  const hook = happen(aHook(random.pick([QUEUED, PROCESSING])));
+  yield hook;
+  if (random.isLucky(0.5)) {
+    yield pass(SECOND);
+    yield hook;
+  }
+  for (let i = 0; i < 2; i++) yield* poll(world, newsAnswer(QUEUED));
+}
+
+/** A refund stays without an answer for a long time, or meets a negative balance. */
+function* lateRefund(world: World, random: Random): Iterable<Move> {
+  yield deploy(world, { isOperatorNotified: true, isIndexed: false });
+  yield { kind: "adjust", amount: 10 * PRICE };
+  yield happen(aPricedRegistration());
+  yield end(world, "charge", 0);
+  if (random.isLucky(0.5)) yield { kind: "adjust", amount: -2 * PRICE - world.ledger.balance };
+  yield happen({ type: "cancel" });
+  const times = random.pick([1, 8, 9, 10]);
+  for (let i = 0; i < times; i++) {
+    yield* until(world, "refund");
+    yield end(world, "refund", 2);
+  }
+}
+
+/** A new instance is asked for the task after the time of a poll and before its alarm. */
+function* readBeforeAlarm(world: World, random: Random): Iterable<Move> {
+  yield* register(world, null, { isIndexed: false });
+  if (random.isLucky(0.5)) yield* poll(world, newsAnswer(QUEUED));
+  yield crash();
+  yield pass(30 * SECOND);
+  yield { kind: "read" };
+  yield ring();
+}
+
+/** Another job is attached while a poll of the first is under way. */
+function* anotherJob(world: World, random: Random): Iterable<Move> {
+  yield* register(world, null);
+  yield* until(world, "poll");
+  yield happen(anAttachment(OTHER_JOB));
+  const news = random.pick([aCompletion(), anUpstreamFailure(), NO_OUTPUT]);
+  yield answer(world, newsAnswer(news));
+}
+
+/** The clock steps back, and the platform repeats an alarm whose instance was lost. */
+function* clockBack(world: World, random: Random): Iterable<Move> {
+  yield deploy(world, { isIndexed: false, isOperatorNotified: false });
+  yield happen(aReport(aCompletion(), aCreation()));
+  yield end(world, "send", 1 + random.below(5));
+  yield crash(1);
+  yield ring();
+  yield pass(-MINUTE);
+  yield { kind: "duplicateAlarm" };
+}
+
+/** A new instance gets an alarm while a later one is set, and an attempt is due. */
+function* alarmOfAnother(world: World): Iterable<Move> {
+  yield deploy(world, { isIndexed: true, isPaused: true, isOperatorNotified: false });
+  yield happen(aReport(aCompletion(), aCreation()));
+  yield* until(world, "publish");
+  yield end(world, "publish", 0);
+  yield { ...deploy(world, { isIndexed: true }), turns: 0 };
+  yield { kind: "duplicateAlarm" };
+}
+
+/** A hook or a poll reports a result that is too large to be stored. */
+function* oversizedResult(world: World, random: Random): Iterable<Move> {
+  yield* register(world, null, { limits: random.pick([LIMITS, null]) });
+  if (random.isLucky(0.3)) return yield* poll(world, newsAnswer(TOO_MANY_LINKS));
+  yield happen(aHook(random.pick(OVERSIZED), { isSigned: random.isLucky(0.7) }));
+}
+
+/** Hooks of several states and jobs come before a job is attached. */
+function* hooksBeforeTheJob(world: World, random: Random): Iterable<Move> {
+  yield deploy(world);
+  yield happen(aProvidedRegistration());
+  const news = [QUEUED, PROCESSING, NO_OUTPUT, aCompletion(), anUpstreamFailure()];
+  const times = 2 + random.below(5);
+  for (let i = 0; i < times; i++) {
+    const jobId = random.pick([JOB.id, JOB.id, OTHER_JOB.id, null]);
+    yield happen(aHook(random.pick(news), { jobId }));
+  }
+  if (random.isLucky(0.3)) yield deploy(world, { limits: null });
+  const isHookExpected = random.isLucky(0.7);
+  yield happen(anAttachment(random.pick([JOB, OTHER_JOB]), undefined, { isHookExpected }));
+  for (let i = 0; i < 3; i++) yield* poll(world, newsAnswer(QUEUED));
+}
+
+/** A task without a job comes to its deadline, and only hooks have named a job. */
+function* jobOfAHookAtTheDeadline(world: World, random: Random): Iterable<Move> {
+  yield deploy(world, { limits: { ...LIMITS, isTaskNamed: true } });
+  yield happen(aProvidedRegistration({ deadlineMs: MINUTE }));
+  for (const { id: jobId } of [JOB, OTHER_JOB]) {
+    if (random.isLucky(0.7)) yield happen(aHook(random.pick([aCompletion(), QUEUED]), { jobId }));
+  }
+  yield* poll(world, random.pick([UNANSWERED, rateLimited(), newsAnswer(aCompletion())]), MINUTE);
+  yield ring();
+}
+
+/** Callbacks are ordered again with more keys than a task remembers, and with earlier ones. */
+function* ordersWithKeys(world: World, random: Random): Iterable<Move> {
+  const isHeld = random.isLucky(0.5);
+  yield deploy(world, { isPaused: isHeld });
+  yield happen(aReport(aCompletion(), aCreation()));
+  const times = 4 + random.below(10);
+  for (let i = 0; i < times; i++) {
+    yield happen(
+      aRedelivery({
+        idempotencyKey: random.pick([null, `k${random.below(11)}`, `k${i}`]),
+        orderedBy: random.pick(["operator", "operator", "owner"]),
+        callbackUrl: random.pick([null, null, URL_B]),
+      }),
+    );
+    yield end(world, "send", random.below(2));
+  }
+}
+
+/** A result or an order comes in one of the turns in which the work on the event before it ends. */
+function* eventAtTheEndOfARun(world: World, random: Random): Iterable<Move> {
+  yield* register(world, null);
+  yield* until(world, "poll");
+  yield { ...answer(world, newsAnswer(QUEUED)), turns: random.below(TURNS) };
+  yield happen(aReport());
+  for (let i = 0; i < 4; i++) {
+    yield { ...end(world, "send", 0), turns: random.below(TURNS) };
+    yield happen(aRedelivery());
+  }
+}
+
+/** Attempts are cut off by crashes at every point, in the automatic series and in ordered ones. */
+function* interruptedAttempts(world: World, random: Random): Iterable<Move> {
+  yield deploy(world, { isIndexed: false, isOperatorNotified: false });
+  yield happen(aReport(aCompletion(), aCreation()));
+  for (let i = 0; i < 4; i++) {
+    const { record } = world.disk.written;
+    const isOver =
+      record !== null && isTerminal(record) && record.callback?.state.kind === "failed";
+    if (isOver) yield happen(aRedelivery({ attempts: 3 }));
+    else yield* until(world, "send");
+    yield random.isLucky(0.5) ? crash(random.below(3)) : end(world, "send", 1);
+  }
+}
+
+/** A task runs into its deadline while several alarms, deployments and a pause come between. */
+function* deadlineUnderPause(world: World, random: Random): Iterable<Move> {
+  yield* register(world, random.pick([MINUTE, 2 * DAY]));
+  yield deploy(world, { isPaused: true });
+  yield ring(random.pick([0, MINUTE, HOUR]));
+  const { record } = world.disk.written;
+  if (record !== null && isOpen(record) && random.isLucky(0.5)) yield deploy(world);
+  yield ring();
+}
+
+/** All scenarios with their weights: a mistake that few random details of a scenario show needs more of it. */
+const SCENARIOS: readonly (readonly [weight: number, scenario: Scenario])[] = [
+  [1, noOutput],
+  [2, hookAfterNoOutput],
+  [1, waitOfProvider],
+  [1, expiryAndAgain],
+  [1, refusedTwice],
+  [1, refusedCharge],
+  [1, deferredPoll],
+  [1, deferredBeyondMemory],
+  [1, deferredOldPoll],
+  [1, lateSuccess],
+  [2, claimsOfTheEnd],
+  [1, overdueLatePoll],
+  [1, deadlineTwice],
+  [2, pollAcrossDeadline],
+  [1, hooksOfOneState],
+  [1, lateRefund],
+  [1, readBeforeAlarm],
+  [1, anotherJob],
+  [1, clockBack],
+  [1, alarmOfAnother],
+  [1, oversizedResult],
+  [2, hooksBeforeTheJob],
+  [1, jobOfAHookAtTheDeadline],
+  [1, ordersWithKeys],
+  [1, eventAtTheEndOfARun],
+  [1, interruptedAttempts],
+  [1, deadlineUnderPause],
+];
+
+/** Returns the moves of one of the scenarios. */
+export function directedMoves(world: World, random: Random): Iterable<Move> {
+  return random.weighted(SCENARIOS)(world, random);
+}
