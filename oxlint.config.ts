@@ -1,0 +1,234 @@
+import { defineConfig, type OxlintOverride } from "oxlint";
+
+/** Rows of files and folders, of which each row imports only the rows before it. */
+type Layers = readonly (readonly string[])[];
+
+/** Layers of `src`. What stands in no row imports nothing of any row. */
+const LAYERS: Layers = [
+  ["core"],
+  ["log.ts"],
+  [
+    "map-concurrently.ts",
+    "recent-map.ts",
+    "recent-value.ts",
+    "stream.ts",
+    "time-budget.ts",
+    "timeout.ts",
+  ],
+  ["security"],
+  ["providers"],
+  ["config"],
+  ["objects.ts", "outbound"],
+  ["index-db", "account"],
+  ["task-object"],
+  ["env.ts"],
+  ["api"],
+  ["browser-request.ts", "wake-overdue.ts"],
+  ["console", "binding", "cron.ts"],
+  ["app.ts"],
+  ["index.ts"],
+];
+
+/** Layers of `src/core`, above its single files. */
+const CORE_LAYERS: Layers = [
+  ["record"],
+  ["events", "views"],
+  ["duties"],
+  ["transition.ts", "step.ts"],
+];
+
+/** What only one other file of `src` imports. */
+const ONLY_IMPORTED_BY: Readonly<Record<string, string>> = {
+  console: "app.ts",
+  binding: "index.ts",
+  "cron.ts": "index.ts",
+};
+
+/** The layer that handles requests with hono. The layers before it know no HTTP framework. */
+const FIRST_WITH_HONO = "api";
+
+const PLAIN_ZOD = { name: "zod", message: "src uses zod/mini, which keeps the bundle small." };
+
+const SIGNAL_TIMEOUT = {
+  object: "AbortSignal",
+  property: "timeout",
+  message:
+    "It pins the object in memory, billed, until it fires: AbortController + setTimeout, cleared in finally.",
+};
+
+const NAMESPACES = ["getByName", "idFromName", "idFromString", "newUniqueId"].map((property) => ({
+  property,
+  message:
+    "Only src/objects.ts asks a namespace for an object, because the jurisdiction is part of the answer.",
+}));
+
+/** Globals without which no code of the core has a clock, randomness, I/O or a promise. */
+const IMPURE_GLOBALS = [
+  "globalThis",
+  "self",
+  "fetch",
+  "crypto",
+  "Date",
+  "Temporal",
+  "setTimeout",
+  "setInterval",
+  "queueMicrotask",
+  "scheduler",
+  "performance",
+  "caches",
+  "console",
+  "Promise",
+  "Request",
+  "Response",
+];
+
+const isFile = (name: string) => name.endsWith(".ts");
+
+/** Returns the glob of the files in the folder. */
+function filesOf(folder: string, name: string): string {
+  return isFile(name) ? `${folder}/${name}` : `${folder}/${name}/**`;
+}
+
+/** Returns a restriction that refuses an import of each of these files and folders. */
+function refusal(names: readonly string[], message: string) {
+  return { group: names.map((name) => filesOf("**", name)), message };
+}
+
+/** Restricts the imports of these files. The last restriction that applies to a file replaces all before. */
+function imports(files: string, ...patterns: object[]): OxlintOverride {
+  return {
+    files: [files],
+    rules: { "no-restricted-imports": ["error", { paths: [PLAIN_ZOD], patterns }] },
+  };
+}
+
+/** Returns the number of the row of a layer of `src`, -1 for what stands in no row. */
+function rowOf(name: string): number {
+  return LAYERS.findIndex((names) => names.includes(name));
+}
+
+/** Says whether the layer `reader` of `src` may import the layer `name`. */
+function mayImport(reader: string, name: string): boolean {
+  const onlyReader = ONLY_IMPORTED_BY[name] ?? reader;
+  return rowOf(name) < rowOf(reader) && onlyReader === reader;
+}
+
+/** Returns the restrictions that keep a layer of `src` from importing what it must not. */
+function ofLayer(reader: string): readonly object[] {
+  const others = LAYERS.flat().filter((name) => name !== reader);
+  const refused = others.filter((name) => !mayImport(reader, name));
+  const direction = refusal(
+    refused,
+    "A layer imports only layers before it: see oxlint.config.ts.",
+  );
+  if (rowOf(reader) >= rowOf(FIRST_WITH_HONO)) return [direction];
+  const framework = { group: ["hono", "hono/*"], message: "Layers before the API know no hono." };
+  return [direction, framework];
+}
+
+const LAYER_RULES = [
+  imports("src/**", ...ofLayer("")),
+  ...LAYERS.flat().map((name) => imports(filesOf("src", name), ...ofLayer(name))),
+];
+
+/** Restricts the imports of a part of the core to the layers of the core before it, without packages. */
+function ofCore(files: string, depth: number, refused: readonly string[]): OxlintOverride {
+  const message = "The core imports only layers of the core before it: see oxlint.config.ts.";
+  const outside = `^(?:[^.]|${String.raw`\.\./`.repeat(depth)})`;
+  return imports(files, { regex: outside, message }, refusal(refused, message));
+}
+
+const CORE_RULES = [
+  ofCore("src/core/*", 1, CORE_LAYERS.flat()),
+  ...CORE_LAYERS.flatMap((names, row) =>
+    names.map((name) => {
+      const refused = CORE_LAYERS.slice(row).flat();
+      const others = refused.filter((other) => other !== name);
+      return ofCore(filesOf("src/core", name), isFile(name) ? 1 : 2, others);
+    }),
+  ),
+];
+
+/** Rules of `src` and of parts of it, besides the directions of the imports. */
+const SOURCE_RULES: OxlintOverride[] = [
+  {
+    files: ["src/**"],
+    rules: {
+      "no-restricted-globals": [
+        "error",
+        { name: "fetch", message: "Only src/outbound/http.ts sends requests." },
+      ],
+      "no-restricted-properties": ["error", SIGNAL_TIMEOUT, ...NAMESPACES],
+    },
+  },
+  {
+    files: ["src/core/**"],
+    rules: {
+      "no-restricted-globals": ["error", ...IMPURE_GLOBALS],
+      "no-restricted-properties": [
+        "error",
+        SIGNAL_TIMEOUT,
+        ...NAMESPACES,
+        { object: "Math", property: "random", message: "Randomness arrives as an argument." },
+      ],
+      "typescript/promise-function-async": "error",
+      "require-await": "error",
+      "typescript/await-thenable": "error",
+    },
+  },
+  imports("src/api/http/**", ...ofLayer("api"), {
+    regex: String.raw`^\.\./[^.]`,
+    message: "The frame imports no route and no other folder of the API.",
+  }),
+  {
+    files: ["src/objects.ts"],
+    rules: { "no-restricted-properties": ["error", SIGNAL_TIMEOUT] },
+  },
+  {
+    // The scripts of the console run in browsers.
+    files: ["src/outbound/http.ts", "src/console/client/**"],
+    rules: { "no-restricted-globals": "off" },
+  },
+  // Lint does not know that a text can be imported.
+  { files: ["src/console/assets.ts"], rules: { "import/default": "off" } },
+];
+
+export default defineConfig({
+  plugins: ["typescript", "import", "unicorn", "oxc", "promise", "jsx-a11y"],
+  categories: { correctness: "error", suspicious: "error" },
+  ignorePatterns: ["dist", ".wrangler", "client/*/schema.d.ts"],
+  settings: { "jsx-a11y": { attributes: { for: ["for"] } } },
+  rules: {
+    "typescript/no-floating-promises": "error",
+    "typescript/switch-exhaustiveness-check": [
+      "error",
+      { considerDefaultExhaustiveForUnions: false },
+    ],
+    "typescript/no-explicit-any": "error",
+    "typescript/no-non-null-assertion": "error",
+    "typescript/consistent-type-imports": "error",
+    "import/no-cycle": "error",
+    "typescript/consistent-return": "off",
+    "no-underscore-dangle": ["error", { allow: ["_default", "_zod"] }],
+    "max-lines-per-function": ["error", { max: 50, skipComments: true, skipBlankLines: true }],
+    complexity: ["error", { max: 12, variant: "modified" }],
+    "unicorn/import-style": [
+      "error",
+      {
+        extendDefaultStyles: false,
+        styles: {
+          zod: { namespace: true, named: false },
+          "zod/mini": { namespace: true, named: false },
+        },
+      },
+    ],
+    "no-restricted-properties": ["error", SIGNAL_TIMEOUT],
+  },
+  overrides: [
+    ...LAYER_RULES,
+    ...CORE_RULES,
+    ...SOURCE_RULES,
+    { files: ["test/**"], rules: { "max-lines-per-function": "off" } },
+    { files: ["test/simulation/*-rules.ts"], rules: { complexity: "off" } },
+  ],
+});
