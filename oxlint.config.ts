@@ -95,7 +95,8 @@ function refusal(names: readonly string[], message: string) {
 }
 
 /** Restricts the imports of these files. The last restriction that applies to a file replaces all before. */
-function imports(files: string, ...patterns: object[]): OxlintOverride {
+function imports(files: string, ...own: object[]): OxlintOverride {
+  const patterns = [...own, refusal(["scripts", "test"], "The relay imports no tool and no test.")];
   return {
     files: [files],
     rules: { "no-restricted-imports": ["error", { paths: [PLAIN_ZOD], patterns }] },

@@ -1,10 +1,7 @@
-import {
-  type NumberRange,
-  type VariableDescription,
-} from "../../src/config/description/description.ts";
-import { VARIABLE_GROUPS } from "../../src/config/description/variables.ts";
+import type { NumberRange } from "../../src/config/readers.ts";
 import { BINDINGS } from "./bindings.ts";
 import { fillRegions, table } from "./regions.ts";
+import { VARIABLE_GROUPS, type VariableDescription } from "./variables.ts";
 
 /** Returns docs/configuration.md with its tables made from the descriptions of the variables and bindings. */
 export function configurationDoc(page: string): string {

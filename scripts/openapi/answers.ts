@@ -1,9 +1,9 @@
 import type { oas32, ZodOpenApiResponseObject } from "zod-openapi";
 import * as z from "zod/mini";
-import type { Answer, Content } from "../../src/api/description/description.ts";
-import { ANSWER_HEADERS, COMMON_HEADERS } from "../../src/api/description/headers.ts";
-import { ProblemSchema } from "../../src/api/description/problems.ts";
-import { TaskStatus } from "../../src/api/description/schemas/task.ts";
+import type { Answer, Content } from "./description/description.ts";
+import { ANSWER_HEADERS, COMMON_HEADERS } from "./description/headers.ts";
+import { ProblemSchema } from "./description/problems.ts";
+import { TaskStatus } from "./description/schemas/task.ts";
 import { type ProblemCode, PROBLEMS } from "../../src/api/http/problem-list.ts";
 
 type Headers = Readonly<Record<string, oas32.HeaderObject>>;

@@ -6,9 +6,9 @@ import {
   type ZodOpenApiResponseObject,
 } from "zod-openapi";
 import packageJson from "../../package.json" with { type: "json" };
-import { DESCRIPTIONS } from "../../src/api/description/descriptions.ts";
-import type { RouteDescription } from "../../src/api/description/description.ts";
-import { problemsOf } from "../../src/api/description/problems.ts";
+import { DESCRIPTIONS } from "./description/descriptions.ts";
+import type { RouteDescription } from "./description/description.ts";
+import { problemsOf } from "./description/problems.ts";
 import { PROBLEMS } from "../../src/api/http/problem-list.ts";
 import type { Route } from "../../src/api/http/route.ts";
 import { ROUTES } from "../../src/api/routes.ts";
@@ -21,8 +21,7 @@ import {
   problemName,
   PROBLEM_SCHEMAS,
 } from "./answers.ts";
-import { describeRequests } from "./describe-requests.ts";
-import { plainParameters } from "./parameters.ts";
+import { describeRequests, plainParameters } from "./requests.ts";
 import { CONVERSION } from "./schemas.ts";
 import { accessText, SECURITY_SCHEMES, securityOf } from "./security.ts";
 import { webhooks } from "./webhooks.ts";

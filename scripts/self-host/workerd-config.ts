@@ -1,4 +1,4 @@
-import { VARIABLE_GROUPS } from "../../src/config/description/variables.ts";
+import { VARIABLE_GROUPS } from "../docs/variables.ts";
 import { PROVIDERS } from "../../src/providers/registry.ts";
 import { configText, workerText } from "./workerd-text.ts";
 

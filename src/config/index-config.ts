@@ -2,7 +2,7 @@ import { DEADLINE_EXTENSION } from "../core/policy.ts";
 import { failure, type Result, success } from "../core/result.ts";
 import { DAY_MS, HOUR_MS } from "../core/time.ts";
 import type { ConfigIssue } from "./issue.ts";
-import type { ParsedVariables } from "./variables.ts";
+import { DEFAULT_INDEX_RETENTION_DAYS, type ParsedVariables } from "./variables.ts";
 
 /** The part of the configuration that is about the index. Durations are in milliseconds. */
 export interface IndexConfig {
@@ -25,7 +25,6 @@ export interface IndexConfig {
   readonly indexShardMs: number | null;
 }
 
-const DEFAULT_RETENTION_MS = 7 * DAY_MS;
 const SHARD = /^INDEX_DB_(.*)$/;
 
 /** Parses the variables and bindings of the index, and checks that they fit together. */
@@ -34,7 +33,8 @@ export function parseIndexConfig(
   data: ParsedVariables,
 ): Result<IndexConfig, readonly ConfigIssue[]> {
   const indexRetentionMs =
-    data.INDEX_RETENTION_DAYS ?? Math.min(DEFAULT_RETENTION_MS, data.RETENTION_DAYS);
+    data.INDEX_RETENTION_DAYS ??
+    Math.min(DEFAULT_INDEX_RETENTION_DAYS * DAY_MS, data.RETENTION_DAYS);
   const isIndexed = data.INDEX_DB !== undefined;
   const shards = Object.keys(vars).filter(
     (name) => SHARD.test(name) && Reflect.get(vars, name) !== undefined,

@@ -1,6 +1,36 @@
 import * as z from "zod/mini";
 import { failure, type Result, success } from "../core/result.ts";
+import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from "../core/time.ts";
 import { CREDENTIALS_REFUSAL, hasCredentials } from "../security/url-policy.ts";
+
+/** Units of the variables that are numbers, each with its size in milliseconds or bytes. */
+const UNITS = { s: SECOND_MS, minutes: MINUTE_MS, hours: HOUR_MS, days: DAY_MS, KB: 1024 } as const;
+
+/** The whole numbers that a variable takes, both ends included. */
+export interface NumberRange {
+  readonly min: number;
+  readonly max: number;
+  readonly unit: keyof typeof UNITS;
+  /** Largest number of comma-separated numbers; absent for a single number. */
+  readonly maxCount?: number;
+}
+
+/** What a reader takes: the documentation of the variables states it. */
+export interface Domain {
+  /** Value that has the same effect as leaving the variable out; null when no value has. */
+  readonly fallback: string | null;
+  readonly values: readonly string[] | NumberRange;
+}
+
+/** A reader that says what it takes. */
+export interface WithDomain {
+  readonly domain: Domain;
+}
+
+/** Adds to a reader what it takes. */
+function withDomain<S extends z.ZodMiniType>(reader: S, domain: Domain): S & WithDomain {
+  return Object.assign(reader, { domain });
+}
 
 /** Reads a variable as text. TOML numbers and booleans are converted; an empty variable counts as absent. */
 export function text(fallback: string) {
@@ -43,24 +73,40 @@ export function parseOptional<T>(parser: (value: string) => Result<T, string>) {
 }
 
 /**
- * Reads a variable as a whole number in decimal digits, from `min` to `max`, both included, and returns it
- * times `unit`.
+ * Reads a variable as a whole number in decimal digits, and returns it in the milliseconds or bytes of its unit.
  */
-export function wholeNumber(fallback: string, min: number, max: number, unit: number) {
-  const message = `must be a whole number from ${min} to ${max}`;
-  return parse(text(fallback), (value) => {
-    const number = /^\d+$/.test(value) ? Number(value) : Number.NaN;
-    return number >= min && number <= max ? success(number * unit) : failure(message);
-  });
+export function wholeNumber(fallback: string, range: NumberRange) {
+  return withDomain(parse(text(fallback), numberIn(range)), { fallback, values: range });
 }
 
-/** Makes a variable optional: reads it by the given reader; null when the variable is absent. */
-export function optional<T>(reader: z.ZodMiniType<T>) {
-  return parseOptional((value) => {
-    const read = reader.safeParse(value);
-    if (read.success) return success(read.data);
-    return failure(read.error.issues.map(({ message }) => message).join(", "));
+/**
+ * Reads a variable like `wholeNumber`; null when the variable is absent.
+ * @param fallback the number for which the configuration takes null, in the unit of the range; null when it takes
+ * null for something else.
+ */
+export function optionalNumber(range: NumberRange, fallback: string | null = null) {
+  return withDomain(parseOptional(numberIn(range)), { fallback, values: range });
+}
+
+function numberIn({ min, max, unit }: NumberRange) {
+  return (value: string): Result<number, string> => {
+    const number = /^\d+$/.test(value) ? Number(value) : Number.NaN;
+    if (number >= min && number <= max) return success(number * UNITS[unit]);
+    return failure(`must be a whole number from ${min} to ${max}`);
+  };
+}
+
+/** Reads a variable as comma-separated whole seconds, and returns them in milliseconds. */
+export function listOfSeconds(fallback: string, range: { max: number; maxCount: number }) {
+  const { max, maxCount } = range;
+  const reader = parse(text(fallback), (value) => {
+    const numbers = value.split(",").map((part) => (/^\s*\d+\s*$/.test(part) ? Number(part) : NaN));
+    if (numbers.length <= maxCount && numbers.every((number) => number <= max)) {
+      return success(numbers.map((number) => number * SECOND_MS));
+    }
+    return failure(`must be 1 to ${maxCount} whole seconds from 0 to ${max}, comma-separated`);
   });
+  return withDomain(reader, { fallback, values: { min: 0, unit: "s", ...range } });
 }
 
 /** Reads a variable as an http(s) URL without user name and password; null when the variable is absent. */
@@ -74,20 +120,27 @@ export function httpUrl() {
 
 /** Reads a variable as `true` or `false`; false when the variable is absent. */
 export function flag() {
-  return convert(
-    text("false").check(
-      z.refine((value) => value === "true" || value === "false", "must be true or false"),
-    ),
-    (value) => value === "true",
-  );
+  const words = ["true", "false"] as const;
+  const reader = convert(parse(text("false"), wordIn(words)), (value) => value === "true");
+  return withDomain(reader, { fallback: "false", values: words });
+}
+
+/** Reads a variable as one of several words. */
+export function oneOf<const Word extends string>(fallback: Word, words: readonly Word[]) {
+  return withDomain(parse(text(fallback), wordIn(words)), { fallback, values: words });
 }
 
 /** Reads a variable as one of several words; null when the variable is absent. */
-export function oneOf<const Word extends string>(words: readonly Word[]) {
-  return parseOptional((value) => {
+export function optionalOneOf<const Word extends string>(words: readonly Word[]) {
+  return withDomain(parseOptional(wordIn(words)), { fallback: null, values: words });
+}
+
+function wordIn<Word extends string>(words: readonly Word[]) {
+  const message = words.length === 2 ? words.join(" or ") : `one of ${words.join(", ")}`;
+  return (value: string): Result<Word, string> => {
     const word = words.find((each) => each === value);
-    return word === undefined ? failure(`must be one of ${words.join(", ")}`) : success(word);
-  });
+    return word === undefined ? failure(`must be ${message}`) : success(word);
+  };
 }
 
 /** Reads a variable as a list of items that are separated by white space and must all be valid. */

@@ -1,8 +1,8 @@
 import * as z from "zod/mini";
-import type { Answer } from "../../src/api/description/description.ts";
-import { DESCRIPTIONS } from "../../src/api/description/descriptions.ts";
-import { ANSWER_HEADERS } from "../../src/api/description/headers.ts";
-import { problemsOf, ProblemSchema } from "../../src/api/description/problems.ts";
+import type { Answer } from "../../scripts/openapi/description/description.ts";
+import { DESCRIPTIONS } from "../../scripts/openapi/description/descriptions.ts";
+import { ANSWER_HEADERS } from "../../scripts/openapi/description/headers.ts";
+import { problemsOf, ProblemSchema } from "../../scripts/openapi/description/problems.ts";
 import { PROBLEMS } from "../../src/api/http/problem-list.ts";
 import type { Route } from "../../src/api/http/route.ts";
 import { type RouteId, ROUTES } from "../../src/api/routes.ts";

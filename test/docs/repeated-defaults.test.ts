@@ -1,10 +1,9 @@
 import { expect, it } from "vitest";
 import MIGRATE_PAGE from "../../docs/migrate.md?raw";
 import SELF_HOST_PAGE from "../../docs/self-host.md?raw";
-import { VARIABLE_GROUPS } from "../../src/config/description/variables.ts";
+import { VARIABLE_DESCRIPTIONS } from "../../scripts/docs/variables.ts";
 
-const VARIABLES = new Map(Object.values(VARIABLE_GROUPS).flatMap((group) => Object.entries(group)));
-const defaultOf = (name: string) => VARIABLES.get(name)?.fallback ?? null;
+const defaultOf = (name: string) => VARIABLE_DESCRIPTIONS[name]?.fallback ?? null;
 
 it.each([
   [

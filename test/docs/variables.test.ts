@@ -1,9 +1,9 @@
 import { expect, it } from "vitest";
 import { BINDINGS } from "../../scripts/docs/bindings.ts";
 import WRANGLER_TOML from "../../wrangler.toml?raw";
-import type { NumberRange, VariableDescription } from "../../src/config/description/description.ts";
-import { VARIABLE_DESCRIPTIONS, VARIABLE_GROUPS } from "../../src/config/description/variables.ts";
+import { VARIABLE_DESCRIPTIONS, VARIABLE_GROUPS } from "../../scripts/docs/variables.ts";
 import { parseConfig } from "../../src/config/config.ts";
+import type { NumberRange } from "../../src/config/readers.ts";
 import { Variables } from "../../src/config/variables.ts";
 
 const REQUIRED = { RELAY_SECRET: "s".repeat(32), OPERATOR_KEYS: "k".repeat(16) };
@@ -12,8 +12,7 @@ const FLAGS = {
   durable_object_io_tasks_prevent_eviction: true,
 };
 const shape = new Map(Object.entries(Variables.shape));
-const described: readonly (readonly [string, VariableDescription])[] =
-  Object.entries(VARIABLE_DESCRIPTIONS);
+const described = Object.entries(VARIABLE_DESCRIPTIONS);
 
 const isTaken = (name: string, value: string) => shape.get(name)?.safeParse(value).success;
 

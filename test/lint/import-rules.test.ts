@@ -80,6 +80,7 @@ const REFUSED: Readonly<Record<string, Code>> = {
     ],
     "api/probe.ts": [
       exported("import('../console/x.tsx')"),
+      imported("../../scripts/openapi/x.ts"),
       "export type { X } from '../console/x.ts';",
     ],
     "binding/probe.ts": [imported("../console/x.ts")],

@@ -2,7 +2,7 @@ import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { expect, it } from "vitest";
 import { type ProblemCode, PROBLEMS } from "../../src/api/http/problem-list.ts";
-import { DESCRIPTIONS } from "../../src/api/description/descriptions.ts";
+import { DESCRIPTIONS } from "../../scripts/openapi/description/descriptions.ts";
 import { aKey, anAccount, priced } from "./accounts.ts";
 import { call, callWith, ORIGIN, post, ProblemBody, refusal } from "./client.ts";
 import { evict, expectUnchanged, failing, stubOf } from "./objects.ts";

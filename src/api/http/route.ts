@@ -15,11 +15,11 @@ import { AccountId, TaskId } from "./fields.ts";
 
 /**
  * A route of the HTTP API: a method and path, what its requests need, and their handler. The texts for its
- * documentation are in api/description. Hono only finds the route and runs the middleware, because handlers
+ * documentation are in scripts/openapi/description. Hono only finds the route and runs the middleware, because handlers
  * in Hono's own types would have to declare paths and bodies a second time.
  */
 export interface Route<Id extends string = string> {
-  /** Name of the operation, by which its description (api/description) and generated clients call it. */
+  /** Name of the operation, by which its description (scripts/openapi/description) and generated clients call it. */
   readonly id: Id;
   readonly method: "GET" | "POST" | "DELETE";
   /** Path of the route, with `{id}` for a task and `{account}` for an account. */

@@ -1,10 +1,32 @@
 import type { oas32 } from "zod-openapi";
-import type { Parameter, RouteDescription } from "../../src/api/description/description.ts";
-import { DESCRIPTIONS } from "../../src/api/description/descriptions.ts";
+import type { Route } from "../../src/api/http/route.ts";
 import { ROUTES } from "../../src/api/routes.ts";
-import { describeParameter } from "./parameters.ts";
+import type { Parameter, RouteDescription } from "./description/description.ts";
+import { DESCRIPTIONS } from "./description/descriptions.ts";
+import { REQUEST_HEADERS } from "./description/headers.ts";
+import { PATH_PARAMETERS } from "./description/parameters.ts";
+
+type ParameterObject = oas32.ParameterObject;
 
 const METHODS = { GET: "get", POST: "post", DELETE: "delete" } as const;
+
+/** Returns the parameters of a route that have no Zod schema: those in its path and its headers. */
+export function plainParameters(
+  { path }: Route,
+  { request }: RouteDescription,
+): readonly ParameterObject[] {
+  const inPath = Array.from(path.matchAll(/\{(\w+)\}/g), ([, name = ""]): ParameterObject => {
+    const known = PATH_PARAMETERS[name];
+    if (known === undefined) throw new Error(`the path parameter ${name} has no description`);
+    const schema = { type: "string" as const };
+    return { in: "path", name, required: true, schema, ...known };
+  });
+  const inHeader = (request?.headers ?? []).map((name): ParameterObject => {
+    const schema = { type: "string" as const };
+    return { in: "header", name, schema, ...REQUEST_HEADERS[name] };
+  });
+  return [...inPath, ...inHeader];
+}
 
 /**
  * Adds to the description of requests the texts that the schemas of the running relay lack: those about
@@ -39,6 +61,24 @@ function describeQuery(
     if (!("in" in parameter) || parameter.in !== "query") continue;
     const description = query[parameter.name];
     if (description !== undefined) describeParameter(parameter, description);
+  }
+}
+
+/** Adds what the schema of a query parameter does not say: its description, an example, limits of a number. */
+function describeParameter(parameter: ParameterObject, description: Parameter): void {
+  const { integer, ...texts } = description;
+  const { schema } = parameter;
+  Object.assign(parameter, texts);
+  if (integer !== undefined) {
+    const { min, max, fallback } = integer;
+    parameter.schema = {
+      type: "integer",
+      minimum: min,
+      ...(max !== undefined && { maximum: max }),
+      ...(fallback !== undefined && { default: fallback }),
+    };
+  } else if (typeof schema === "object" && "enum" in schema && schema.enum?.[0] === "true") {
+    parameter.schema = { type: "boolean", default: false };
   }
 }
 

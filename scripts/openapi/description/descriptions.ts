@@ -1,4 +1,4 @@
-import type { RouteId } from "../routes.ts";
+import type { RouteId } from "../../../src/api/routes.ts";
 import { ACCOUNT_KEY_ROUTES } from "./account-keys.ts";
 import { ACCOUNT_ROUTES } from "./accounts.ts";
 import { DELIVERY_ROUTES } from "./delivery.ts";

@@ -1,5 +1,5 @@
 import * as z from "zod/mini";
-import { FAULT_CODES } from "../../../security/doctor/verdict.ts";
+import { FAULT_CODES } from "../../../../src/security/doctor/verdict.ts";
 import { SENT_FIELDS } from "./callback.ts";
 import { described, maybe, named } from "./fields.ts";
 

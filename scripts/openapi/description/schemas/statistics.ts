@@ -1,5 +1,5 @@
 import * as z from "zod/mini";
-import { FOUND_BY } from "../../../core/record/finding.ts";
+import { FOUND_BY } from "../../../../src/core/record/finding.ts";
 import { Count, Counts, described, DurationMs, named, Time } from "./fields.ts";
 
 const Ratio = z.nullable(z.number());

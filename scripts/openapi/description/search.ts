@@ -1,5 +1,5 @@
 import * as z from "zod/mini";
-import { CONTENT_TYPES } from "../search/metrics-text.ts";
+import { CONTENT_TYPES } from "../../../src/api/search/metrics-text.ts";
 import { jsonAnswer, type RouteDescription } from "./description.ts";
 import { TASK_ID } from "./examples.ts";
 import { LIST_PARAMETERS } from "./parameters.ts";

@@ -1,7 +1,7 @@
 import * as z from "zod/mini";
-import type { PollReason } from "../../../core/record/next-poll.ts";
-import { ANSWER_KINDS } from "../../../core/record/poll-plan.ts";
-import { HOOK_REFUSALS } from "../../../core/record/tracking.ts";
+import type { PollReason } from "../../../../src/core/record/next-poll.ts";
+import { ANSWER_KINDS } from "../../../../src/core/record/poll-plan.ts";
+import { HOOK_REFUSALS } from "../../../../src/core/record/tracking.ts";
 import { Count, maybe, named, Time } from "./fields.ts";
 
 const POLL_REASONS = [

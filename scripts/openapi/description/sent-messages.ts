@@ -1,5 +1,5 @@
 import * as z from "zod/mini";
-import { OPERATOR_EVENT_TYPES } from "../../config/operator-events.ts";
+import { OPERATOR_EVENT_TYPES } from "../../../src/config/operator-events.ts";
 import type { Content } from "./description.ts";
 import { CANCELED_TASK, COMPLETED_CALLBACK, FAILED_CALLBACK, TASK_ID } from "./examples.ts";
 import { AnyObject, Count, Id, Time } from "./schemas/fields.ts";

@@ -1,6 +1,6 @@
 import * as z from "zod/mini";
-import { isProblemCode, type ProblemCode, PROBLEMS } from "../http/problem-list.ts";
-import type { Route } from "../http/route.ts";
+import { isProblemCode, type ProblemCode, PROBLEMS } from "../../../src/api/http/problem-list.ts";
+import type { Route } from "../../../src/api/http/route.ts";
 import type { RouteDescription } from "./description.ts";
 import { Count, described, maybe, named } from "./schemas/fields.ts";
 import { Task } from "./schemas/task.ts";

@@ -1,5 +1,5 @@
 import type * as z from "zod/mini";
-import type { ProblemCode } from "../http/problem-list.ts";
+import type { ProblemCode } from "../../../src/api/http/problem-list.ts";
 import type { AnswerHeader, RequestHeader } from "./headers.ts";
 
 /** Group of users of a route: clients, who have tasks made; operators, who run the relay; or upstreams. */

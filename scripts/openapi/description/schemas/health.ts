@@ -1,5 +1,5 @@
 import * as z from "zod/mini";
-import { RATE_LIMITS } from "../../../config/rate-limits.ts";
+import { RATE_LIMITS } from "../../../../src/config/rate-limits.ts";
 import { Count, described, maybe, named, Time } from "./fields.ts";
 
 const Lag = z.nullable(z.number());

@@ -1,5 +1,5 @@
 import * as z from "zod/mini";
-import { FAILURE_CATEGORIES } from "../../../core/record/upstream.ts";
+import { FAILURE_CATEGORIES } from "../../../../src/core/record/upstream.ts";
 import { Callback, WaitingCallback } from "./callback.ts";
 import { AnyObject, Count, described, Id, maybe, named, Time } from "./fields.ts";
 import { Tracking } from "./tracking.ts";

@@ -1,0 +1,240 @@
+import { type Domain, type WithDomain } from "../../src/config/readers.ts";
+import { Variables } from "../../src/config/variables.ts";
+
+type Shape = typeof Variables.shape;
+
+/**
+ * Name of a variable or secret that has a description. `INDEX_DB` has none, because it is a binding and no
+ * variable; `CONNECTIONS` is added, because it is not read by the schema.
+ */
+type VariableName = Exclude<keyof Shape, "INDEX_DB"> | "CONNECTIONS";
+
+/** What the documentation says of a variable whose reader states its default and its values. */
+interface Entry {
+  /** Effect of the variable, in Markdown, with links as in `docs`. */
+  readonly meaning: string;
+  /**
+   * Word for what holds while the variable is not set, where no value has the same effect: e.g. `required` when
+   * the relay does not work without it, or `derived` when the value is derived from another secret.
+   */
+  readonly without?: string;
+}
+
+/** What the documentation says of a variable with values of a form of its own. */
+interface FormEntry extends Entry {
+  /** Form of the values, in words. */
+  readonly values: string;
+  /**
+   * Further names under which the same kind of value is read, such as `CONNECTIONS_2` beside `CONNECTIONS`.
+   */
+  readonly aliases?: readonly string[];
+}
+
+type EntryOf<Name> = Name extends keyof Shape
+  ? Shape[Name] extends WithDomain
+    ? Entry
+    : FormEntry
+  : FormEntry;
+
+/** What the documentation says of some of the variables, by the name of the variable. */
+type Entries = { readonly [Name in VariableName]?: EntryOf<Name> };
+
+/** Description of a variable: its entry, with its default and its values. */
+export interface VariableDescription extends Entry {
+  readonly fallback: string | null;
+  readonly values: Domain["values"] | string;
+  readonly aliases?: readonly string[];
+}
+
+/** Descriptions of the variables that decide when a task is called back, ends and is erased. */
+const TASKS = {
+  CALLBACK_SCHEDULE_S: {
+    meaning:
+      "wait before each attempt, counted from the end of the previous one. The first attempt of a series that a crash interrupts is followed after 5 s instead, and takes no wait",
+  },
+  CALLBACK_TIMEOUT_S: {
+    meaning: "time limit of a whole attempt",
+  },
+  RETENTION_DAYS: {
+    meaning: "how long a finished task is kept after its last change",
+  },
+  TASK_DEADLINE_HOURS: {
+    meaning: "when an open task fails, unless its `deadline_at` says otherwise",
+  },
+  MAX_BODY_KB: {
+    meaning: "largest request body; [storage.md](storage.md) limits what is stored of it",
+  },
+  ERROR_TEXT: {
+    meaning: "`generic` hides the upstream's own error text from clients",
+  },
+  SETTLEMENT_URL: {
+    values: "URL",
+    meaning:
+      "refunds go to your own billing instead of the relay's ledger: a `POST {task_id, account, credits, reason}` with `webhook-id: refund_<task id>`, signed with the `settlement` secret of `GET /v1/signing-secrets` and repeated until it answers 2xx; the relay charges nothing then. Keep it set while tasks with credits are open, and never use a task id twice",
+  },
+  PAUSED: {
+    meaning:
+      "stops callbacks and polls, and counts no attempts. Everything else goes on, deadlines and test callbacks included. After the pause the tasks start spread over a quarter of its length, at most 30 minutes; `POST /v1/wake` starts them at once",
+  },
+  SANDBOX: {
+    meaning: "enables the provider `sandbox`, which needs no upstream",
+  },
+  LISTEN: {
+    meaning:
+      "accounts may [listen](listen.md): `callback_url` may be `listen:` for a task with an account, whose callbacks then go over a WebSocket to a receiver without a public address",
+  },
+} satisfies Entries;
+
+/**
+ * Descriptions of the variables about places: the public URL of the relay, the region in which its data is
+ * stored, and the addresses to which it may send requests.
+ */
+const ADDRESSES = {
+  PUBLIC_URL: {
+    without: "origin of the request",
+    values: "URL without a path",
+    meaning:
+      "public origin of the relay, used in `hook_url` and links; a `callback_url` on its host is refused. Set it wherever the relay runs for others: without it all three follow the `Host` header, which outside Cloudflare any caller may choose. `npm start` sets it to the address that it prints, unless `.dev.vars` or `--var` sets it",
+  },
+  JURISDICTION: {
+    meaning:
+      "every object is kept in that jurisdiction. Decide before the first task: each jurisdiction has objects of its own, so that tasks stored outside it could not be found. The relay notes the value at its first request and afterwards refuses any other. Builds before this variable noted nothing: a relay that has tasks of such a build must answer one request, such as `GET /healthz`, with the present build before `JURISDICTION` is ever set, so that it can refuse; set at once, the variable would hide those tasks",
+  },
+  LOCATION_HINT: {
+    without: "near the caller that creates the object",
+    meaning:
+      "region near which new objects are created. It may change at any time and moves no existing object",
+  },
+  ALLOW_LOCAL_CALLBACKS: {
+    meaning:
+      "development only: allows http and loopback in `callback_url`, loopback IP addresses such as 127.0.0.1 included, and loopback base URLs of providers, for [integration tests](providers.md#through-a-proxy-and-in-tests)",
+  },
+  ALLOW_IP_CALLBACKS: {
+    meaning:
+      "allows public IP addresses in `callback_url`, and any IP address in `SETTLEMENT_URL` and `OPERATOR_CALLBACK_URL`. For your own workerd only: Cloudflare refuses a Worker's requests to IP addresses (error 1003), so there they are refused at registration and before each attempt",
+  },
+  EXTRA_BASE_HOSTS: {
+    values: "`host[:port]`, space-separated",
+    meaning:
+      "hosts of proxies and AI gateways that the base URL of any provider may name too, by https only: see [providers.md](providers.md#through-a-proxy-and-in-tests)",
+  },
+} satisfies Entries;
+
+/** Descriptions of the variables of the index, the log, operator events and Cloudflare Access. */
+const OPERATORS = {
+  LOG: {
+    meaning: "`all` logs every step of a task and every refused request; see [the log](#the-log)",
+  },
+  INDEX_RETENTION_DAYS: {
+    meaning:
+      "how long a settled task stays in the [index](index.md); at most `RETENTION_DAYS`, which is the default where it is less than 7 days. A task whose callback failed stays for `RETENTION_DAYS`",
+  },
+  INDEX_SHARD_HOURS: {
+    meaning:
+      "required with `INDEX_DB_1`: hours of creation times that one database of the index takes before the next one does",
+  },
+  OPERATOR_CALLBACK_URL: {
+    values: "URL",
+    meaning:
+      "receives [operator events](index.md#operator-events): failed callbacks, failing hosts, late refunds, refused keys; signed with the `operator` secret of `GET /v1/signing-secrets`",
+  },
+  OPERATOR_EVENTS: {
+    without: "all",
+    values: "types, space-separated",
+    meaning:
+      "the types of [operator events](index.md#operator-events) that are sent; events about a task that are not chosen when they happen are not sent later either",
+  },
+  OPERATOR_CALLBACK_FORMAT: {
+    meaning:
+      "`slack` posts a short text to an incoming webhook of Slack or a chat that takes the same, such as Mattermost, Rocket.Chat or, with `/slack` at the end of the URL, Discord. The URL of such a webhook is a secret: set `OPERATOR_CALLBACK_URL` as one, not under `[vars]`",
+  },
+  OPERATOR_DIGEST_MINUTES: {
+    meaning:
+      "gathers the operator events `callback.failed` of a host for so long into [one event](index.md#operator-events)",
+  },
+  SILENCE_MINUTES: {
+    meaning:
+      "sends the operator event `events.silent` when no task has ended for so long; needs the index",
+  },
+  ACCESS_TEAM: {
+    values: "name of the team",
+    meaning:
+      "with `ACCESS_AUD`: users whom Cloudflare Access lets through are operators in the [console](console.md#cloudflare-access)",
+  },
+  ACCESS_AUD: {
+    values: "AUD tag of the application",
+    meaning: "required with `ACCESS_TEAM`",
+  },
+  ACCESS_ROLE: {
+    meaning: "role of the users of Cloudflare Access",
+  },
+} satisfies Entries;
+
+/** Descriptions of the secrets. In a secret that can contain several values, the newest stands first. */
+const SECRETS = {
+  RELAY_SECRET: {
+    without: "required",
+    values: "at least 32 random bytes, one or more, space-separated",
+    meaning:
+      "hook URLs, API keys of accounts, callback secrets and signing keys are derived from it",
+  },
+  OPERATOR_KEYS: {
+    without: "required",
+    values: "at least 16 characters, one or more, space-separated",
+    meaning:
+      "keys of the operator; an entry may have a role and a label: see [operator keys](#operator-keys)",
+  },
+  CONNECTIONS: {
+    values: "JSON",
+    aliases: ["CONNECTIONS_2", "CONNECTIONS_3"],
+    meaning:
+      'further accounts and regions of providers: `{"ark-intl": {"provider": "ark", "key": "…", "base_url": "…"}}`; each name can be used as `provider` of a task. Cloudflare limits a secret to 5 KB, about 20 connections: put more into the next one. [providers.md](providers.md#several-connections) has the fields',
+  },
+  SIGNING_SECRETS: {
+    without: "derived",
+    values: "`whsec_…`, space-separated",
+    meaning: "replaces the derived callback secrets; accounts keep their derived secrets",
+  },
+  EVENTS_SECRETS: {
+    without: "derived",
+    values: "`whsec_…`, space-separated",
+    meaning: "replaces the derived secrets that events are signed with",
+  },
+  SIGNING_KEYS: {
+    without: "derived",
+    values: "JWK, space-separated",
+    meaning: "replaces the derived Ed25519 private keys",
+  },
+} satisfies Entries;
+
+/** The variables in the groups in which the documentation shows them. */
+export const VARIABLE_GROUPS = {
+  tasks: described(TASKS),
+  addresses: described(ADDRESSES),
+  operators: described(OPERATORS),
+  secrets: described(SECRETS),
+};
+
+/** The description of every variable, by its name. A variable without an entry does not compile. */
+export const VARIABLE_DESCRIPTIONS = described({
+  ...TASKS,
+  ...ADDRESSES,
+  ...OPERATORS,
+  ...SECRETS,
+} satisfies Required<Entries>);
+
+function described(entries: Entries): Readonly<Record<string, VariableDescription>> {
+  const domains = new Map(
+    Object.entries(Variables.shape).flatMap(([name, reader]) =>
+      "domain" in reader ? [[name, reader.domain] as const] : [],
+    ),
+  );
+  return Object.fromEntries(
+    Object.entries(entries).map(([name, entry]) => {
+      const domain = domains.get(name);
+      if (domain !== undefined) return [name, { ...entry, ...domain }];
+      if ("values" in entry) return [name, { ...entry, fallback: null }];
+      throw new Error(`the values of ${name} are not described`);
+    }),
+  );
+}
