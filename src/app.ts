@@ -8,6 +8,8 @@ import { Problem, problemResponse } from "./api/http/problem.ts";
 import { PROBLEMS } from "./api/http/problem-list.ts";
 import { DEFAULT_HEADERS, SECURITY_HEADERS } from "./api/http/security-headers.ts";
 import { ROUTES } from "./api/routes.ts";
+import { preflight } from "./api/tasks/answer-token.ts";
+import { answerBrowser, answerProblem } from "./console/index.tsx";
 import type { Env } from "./env.ts";
 import { logAs, type LogLevel } from "./log.ts";
 import { isForBrowser, isStatusPage } from "./browser-request.ts";
@@ -30,7 +32,6 @@ app.use(async ({ req, env }, next) => {
   // Hono's router would ignore a final slash, so that each route had two paths.
   if (req.path.length > 1 && req.path.endsWith("/")) throw noRoute();
   if (!isStatusPage(req.raw)) return next();
-  const { answerBrowser } = await loadConsole();
   return answerBrowser(req.raw, env);
 });
 
@@ -50,9 +51,7 @@ for (const [path, routes] of Map.groupBy(ROUTES, (route) => route.path)) {
   const methods = routes.flatMap(({ method }) => (method === "GET" ? ["GET", "HEAD"] : [method]));
   if (isOpen) methods.push("OPTIONS");
   app.all(honoPath(path), async ({ req }) => {
-    if (isOpen && req.method === "OPTIONS") {
-      return (await import("./api/tasks/answer-token.ts")).preflight();
-    }
+    if (isOpen && req.method === "OPTIONS") return preflight();
     const detail = `This path supports ${methods.join(", ")}.`;
     throw new Problem("method_not_allowed", { detail, headers: { Allow: methods.join(", ") } });
   });
@@ -61,7 +60,6 @@ for (const [path, routes] of Map.groupBy(ROUTES, (route) => route.path)) {
 // A catch-all route, because `app.notFound` bypasses the middleware above.
 app.all("*", async ({ req, env }) => {
   if (!isForBrowser(req.raw)) throw noRoute();
-  const { answerBrowser } = await loadConsole();
   return answerBrowser(req.raw, env);
 });
 
@@ -75,7 +73,6 @@ app.onError(async (error, c) => {
   const line = { event: "request.refused", ...request, status, code, ...reason };
   logAs(levelOfRefusal(status, path), line, logSettingsOf(c.env));
   if ((path === NO_ROUTE && isForBrowser(c.req.raw)) || isStatusPage(c.req.raw)) {
-    const { answerProblem } = await loadConsole();
     return answerProblem(problem, {
       request: c.req.raw,
       env: c.env,
@@ -84,11 +81,6 @@ app.onError(async (error, c) => {
   }
   return problemResponse(problem, linkOrigin(c.env, c.req.raw));
 });
-
-/** Loads the console, which is evaluated at its first use: a relay that nobody looks at starts without it. */
-function loadConsole() {
-  return import("./console/index.tsx");
-}
 
 /** Paths of the public routes, on which anyone may send a request without a key. */
 const OPEN_PATHS: ReadonlySet<string> = new Set(

@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { LOCAL_VARS } from "../../test/process/harness/client.ts";
-import { bundleWithoutConsole } from "../../test/process/harness/without-console.ts";
+import { bundleWithoutConsole } from "./without-console.ts";
 import { Workerd, type WorkerdOptions } from "../../test/process/harness/workerd.ts";
 import type { Served } from "./server.ts";
 import { charged, eventOnly, openAccount, plainEvent, registered } from "./tasks.ts";

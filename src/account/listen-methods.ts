@@ -1,17 +1,17 @@
 import { DurableObject } from "cloudflare:workers";
 import type { AttemptResult } from "../core/record/callback.ts";
-import type { Listeners, ListenerCallback } from "./listeners.ts";
+import { Listeners, type ListenerCallback } from "./listeners.ts";
 
 /**
  * Methods of `AccountObject` for the WebSockets of an account's listeners, programs that receive its
- * callbacks. The work is done by listeners.ts, which is evaluated at the first use.
+ * callbacks. The work is done by listeners.ts.
  */
 export abstract class ListenMethods extends DurableObject<object> {
-  #listeners: Promise<Listeners> | null = null;
+  #listeners: Listeners | null = null;
 
   /** Accepts the WebSocket of a listener; the header `Key-Name` has the name of its API key. */
   override async fetch({ headers }: Request): Promise<Response> {
-    return (await this.#loaded()).accept(headers.get("Key-Name") ?? "");
+    return this.#connected.accept(headers.get("Key-Name") ?? "");
   }
 
   /**
@@ -19,29 +19,28 @@ export abstract class ListenMethods extends DurableObject<object> {
    * passes back; see `Listeners.send`.
    */
   async sendToListeners(callback: ListenerCallback, timeoutMs: number): Promise<AttemptResult> {
-    return (await this.#loaded()).send(callback, timeoutMs);
+    return this.#connected.send(callback, timeoutMs);
   }
 
   /** Disconnects the listeners that have connected with an API key. @param key name of the key; null disconnects all. */
   async closeListeners(key: string | null): Promise<void> {
-    (await this.#loaded()).close(key);
+    this.#connected.close(key);
   }
 
   override async webSocketMessage(socket: WebSocket, message: string | ArrayBuffer): Promise<void> {
-    await (await this.#loaded()).take(socket, message);
+    await this.#connected.take(socket, message);
   }
 
   override async webSocketClose(socket: WebSocket): Promise<void> {
-    (await this.#loaded()).lose(socket);
+    this.#connected.lose(socket);
   }
 
   override async webSocketError(socket: WebSocket): Promise<void> {
-    (await this.#loaded()).lose(socket);
+    this.#connected.lose(socket);
   }
 
-  #loaded(): Promise<Listeners> {
-    return (this.#listeners ??= import("./listeners.ts").then(
-      ({ Listeners }) => new Listeners(this.ctx),
-    ));
+  /** The listeners of this account; most objects of this class never have any. */
+  get #connected(): Listeners {
+    return (this.#listeners ??= new Listeners(this.ctx));
   }
 }

@@ -1,6 +1,7 @@
 import { placedRuntimeOf } from "../account/placed-runtime.ts";
 import { versionOf } from "../config/runtime.ts";
 import { may } from "../task-object/caller.ts";
+import { healthDetails } from "./health/details.ts";
 import { json } from "./http/answer.ts";
 import { operatorOf } from "./http/auth.ts";
 import { publicRoute } from "./http/route.ts";
@@ -22,7 +23,6 @@ export const readHealth = publicRoute(
     const head = { status: "ok", version: versionOf(env), paused: config.paused };
     const operator = await operatorOf(request.headers, runtime);
     if (operator === null || !may(operator, "statistics")) return json(head);
-    const { healthDetails } = await import("./health/details.ts");
     return json({ ...head, ...(await healthDetails(config, env)) });
   },
 );

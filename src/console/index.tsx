@@ -1,7 +1,4 @@
-/**
- * The console: pages for people, rendered here. Only app.ts imports it, at the first request that a browser
- * sends, so that a relay that nobody looks at never evaluates it.
- */
+/** The console: pages for people, rendered here. Only app.ts imports it. */
 import { Hono } from "hono/tiny";
 import { honoPath } from "../api/http/path.ts";
 import { Problem } from "../api/http/problem.ts";

@@ -10,7 +10,7 @@ import type { JobReport } from "../core/events/job-report.ts";
 import type { TaskRecord } from "../core/record/task.ts";
 import { SECOND_MS } from "../core/time.ts";
 import type { IndexRow } from "../core/views/index-row.ts";
-import { toListeners } from "../account/listener-sender.ts";
+import { toListeners } from "../account/send-to-listeners.ts";
 import { type AccountBindings, ledgerObject } from "../account/object-names.ts";
 import { placedRuntimeOf } from "../account/placed-runtime.ts";
 import { urlPolicyOf } from "../config/callback-policy.ts";

@@ -4,7 +4,7 @@ import { json } from "../http/answer.ts";
 import { pageLimit, wholeNumber } from "../http/query.ts";
 import { queryRoute } from "../http/route.ts";
 import { callLedger } from "./account-client.ts";
-import type { LedgerRequest } from "./entry-export.ts";
+import { exportEntries, type LedgerRequest } from "./entry-export.ts";
 import { EntryCursor, entryView } from "./entry-view.ts";
 
 /** Largest number of ledger entries on one page of an export, which is also the default. */
@@ -57,7 +57,6 @@ export const listEntries = queryRoute(
     if (format === undefined) {
       return pageOf(call, null, { limit: limit ?? LIMITS.fallback, cursor });
     }
-    const { exportEntries } = await import("./entry-export.ts");
     return exportEntries(call, format, { limit: limit ?? MAX_EXPORTED, cursor });
   },
 );

@@ -1,4 +1,3 @@
-/** Exports the ledger of an account as text. Only entries.ts imports this file, at the first export. */
 import type { StoredEntry } from "../../account/entry-table.ts";
 import type { Reader } from "../../core/views/reader.ts";
 import { readerOf } from "../../task-object/caller.ts";

@@ -1,3 +1,4 @@
+import * as z from "zod/mini";
 import { toSeconds } from "../../core/time.ts";
 import { hostOf } from "../../core/url.ts";
 import type { Runtime } from "../../config/runtime.ts";
@@ -9,7 +10,10 @@ import {
   lastDeliveredAt,
   nextTasks,
 } from "../../index-db/troubled-tasks.ts";
+import { json } from "../http/answer.ts";
 import { invalidRequest } from "../http/problem.ts";
+import { pageLimit } from "../http/query.ts";
+import { queryRoute, route } from "../http/route.ts";
 import { failuresOf, hostViews, viewer, windowView } from "./host-views.ts";
 import { queryIndex, requireIndex } from "./query-index.ts";
 import { type RecentCounts, recentCounts } from "./recent-counts.ts";
@@ -35,6 +39,30 @@ const searched = new WeakSet<RecentCounts>();
 const MAX_ENTRIES = 2_000;
 /** Name under which the counts of an hour sum up the hosts that have no count of their own. */
 const OTHERS = "*";
+
+export const listHosts = queryRoute(
+  {
+    id: "listHosts",
+    method: "GET",
+    path: "/v1/hosts",
+    access: "inspect",
+  },
+  z.strictObject({ limit: pageLimit({ fallback: 100, max: 500 }) }),
+  async ({ env, runtime, query: { limit } }) => {
+    const { data, ...rest } = await allHosts(env, requireIndex(env, runtime));
+    return json({ ...rest, total: data.length, data: data.slice(0, limit) });
+  },
+);
+
+export const readHost = route(
+  {
+    id: "readHost",
+    method: "GET",
+    path: "/v1/hosts/{host}",
+    access: "inspect",
+  },
+  async ({ env, runtime, params: { host } }) => json(await oneHostView(host, env, runtime)),
+);
 
 /**
  * Returns every host to which callbacks go, with its callbacks of the last 24 hours; those that fail at

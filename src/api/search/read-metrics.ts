@@ -4,7 +4,8 @@ import type { Shards } from "../../index-db/shards.ts";
 import type { Statistics } from "../../index-db/statistics.ts";
 import { shardStatistics } from "../../index-db/stats-shards.ts";
 import { RecentValue } from "../../recent-value.ts";
-import type { AuthenticatedRequest } from "../http/route.ts";
+import { AnyQuery } from "../http/query.ts";
+import { type AuthenticatedRequest, queryRoute } from "../http/route.ts";
 import { metricsOf } from "./metrics.ts";
 import { CONTENT_TYPES, metricsText } from "./metrics-text.ts";
 import { queryIndex, requireIndex } from "./query-index.ts";
@@ -26,8 +27,19 @@ interface Known {
 /** Statistics that were read last. Only operators may ask for the metrics. */
 const recent = new RecentValue<Known>(() => KEEP_MS);
 
+export const readMetrics = queryRoute(
+  {
+    id: "readMetrics",
+    method: "GET",
+    path: "/metrics",
+    access: "statistics",
+  },
+  AnyQuery,
+  presentMetrics,
+);
+
 /** Answers with the metrics of the relay, in the format that the header `Accept` asks for. */
-export async function presentMetrics({
+async function presentMetrics({
   env,
   runtime,
   request,

@@ -8,6 +8,8 @@ import { shardsOf } from "../../index-db/shards.ts";
 import { failedCallbacks, nextTasks } from "../../index-db/troubled-tasks.ts";
 import { RecentValue } from "../../recent-value.ts";
 import { connectionsOf } from "../health/connections.ts";
+import { json } from "../http/answer.ts";
+import { route } from "../http/route.ts";
 import { queryIndex } from "./query-index.ts";
 import { openTasks } from "./read-open.ts";
 import { recentCounts } from "./recent-counts.ts";
@@ -34,6 +36,16 @@ const MAX_TASKS = 110;
 /** Result of the last search for problems. Only operators may ask for it. */
 const recent = new RecentValue<ReturnType<typeof viewOf>>(() => KEEP_MS);
 
+export const readProblems = route(
+  {
+    id: "readProblems",
+    method: "GET",
+    path: "/v1/problems",
+    access: "inspect",
+  },
+  async ({ env, runtime: { config } }) => json(await problemsView(env, config)),
+);
+
 /**
  * Returns the present problems of the relay, e.g. a host that takes no callbacks, and the numbers of
  * unsettled tasks (without a result, or with a callback or refund still under way), of overdue ones, which
@@ -47,7 +59,7 @@ export async function presentProblems(env: Env, config: Config) {
  * Returns the answer of `GET /v1/problems`: the present problems, and also how many tasks of each connection are
  * open. The overview of the console, which is refreshed more often, leaves these counts out.
  */
-export async function problemsView(env: Env, config: Config) {
+async function problemsView(env: Env, config: Config) {
   const [present, open] = await Promise.all([presentProblems(env, config), openTasks(env, config)]);
   return { ...present, now: present.now === null ? null : { ...present.now, open } };
 }

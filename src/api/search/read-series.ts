@@ -1,3 +1,4 @@
+import * as z from "zod/mini";
 import { OUTCOMES } from "../../core/record/outcome.ts";
 import { toSeconds } from "../../core/time.ts";
 import { BOUNDS_MS, type Measure } from "../../index-db/buckets.ts";
@@ -9,9 +10,12 @@ import {
 } from "../../index-db/hourly-counts.ts";
 import type { Env } from "../../env.ts";
 import type { Shards } from "../../index-db/shards.ts";
+import { json } from "../http/answer.ts";
 import { invalidRequest } from "../http/problem.ts";
+import { queryRoute } from "../http/route.ts";
 import { callbacksView, tasksView } from "./count-views.ts";
-import { queryIndex } from "./query-index.ts";
+import { QueryTimeS } from "./filters.ts";
+import { queryIndex, requireIndex } from "./query-index.ts";
 import { recentCounts } from "./recent-counts.ts";
 
 const HOUR_S = 3600;
@@ -19,14 +23,15 @@ const DEFAULT_STEPS = { 3600: 25, 86400: 30 } as const;
 const MAX_STEPS = 200;
 
 /**
- * Time range of a series of counts, in Unix seconds, by default up to now; and the length of its steps in
- * seconds, an hour or a day.
+ * Query of `GET /v1/stats/series`: the time range of a series of counts, in Unix seconds, by default up to now;
+ * and the length of its steps in seconds, an hour or a day.
  */
-interface SeriesQuery {
-  readonly since?: number | undefined;
-  readonly until?: number | undefined;
-  readonly step: "3600" | "86400";
-}
+const SeriesQuery = z.strictObject({
+  since: QueryTimeS,
+  until: QueryTimeS,
+  step: z._default(z.enum(["3600", "86400"], "must be 3600 or 86400"), "3600"),
+});
+type SeriesQuery = z.output<typeof SeriesQuery>;
 
 /**
  * Time range in Unix seconds, divided into steps (hours or days), for each of which the tasks are counted.
@@ -37,6 +42,17 @@ interface Steps {
   /** Length of a step in seconds, an hour or a day. */
   readonly step: number;
 }
+
+export const readSeries = queryRoute(
+  {
+    id: "readSeries",
+    method: "GET",
+    path: "/v1/stats/series",
+    access: "statistics",
+  },
+  SeriesQuery,
+  async ({ env, runtime, query }) => json(await series(env, requireIndex(env, runtime), query)),
+);
 
 /** Returns the counts and latencies of the tasks created in each hour or day of a time range. */
 export async function series(env: Env, shards: Shards, query: SeriesQuery) {

@@ -1,7 +1,3 @@
-/**
- * Answers requests that show a status token, the token in the status link of a task. Only the routes that
- * take one import this file, at the first such request (reading-route.ts, app.ts).
- */
 import type * as z from "zod/mini";
 import { SECOND_MS } from "../../core/time.ts";
 import type { Runtime } from "../../config/runtime.ts";

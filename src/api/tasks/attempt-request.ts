@@ -1,7 +1,3 @@
-/**
- * Computes again the requests that past attempts of callbacks have sent. The API imports this file at the
- * first request that needs it.
- */
 import type { AttemptFacts, CallbackFacts } from "../../core/views/task-facts.ts";
 import type { Env } from "../../env.ts";
 import type { Runtime } from "../../config/runtime.ts";

@@ -5,6 +5,7 @@ import { json } from "../http/answer.ts";
 import { Problem } from "../http/problem.ts";
 import { Flag } from "../http/query.ts";
 import { queryRoute } from "../http/route.ts";
+import { requestOf } from "./attempt-request.ts";
 import { requireCallback } from "./stored-callback.ts";
 
 export const readAttemptRequest = queryRoute(
@@ -27,7 +28,6 @@ export const readAttemptRequest = queryRoute(
       throw new Problem("not_found", { detail: "The task has no stored attempt of this number." });
     }
     const signedAt = query.fresh ? Date.now() : null;
-    const { requestOf } = await import("./attempt-request.ts");
     const headers = { "Cache-Control": "no-store" };
     return json(await requestOf(callback, attempt, signedAt, runtime, env), 200, headers);
   },

@@ -5,6 +5,7 @@ import { readerOf } from "../../task-object/caller.ts";
 import type { TaskReply } from "../../task-object/reply.ts";
 import { requireValidKey } from "../http/auth.ts";
 import { type ProtectedRoute, queryRoute, type RouteRequest } from "../http/route.ts";
+import { answerToken } from "./answer-token.ts";
 import { taskClient } from "./task-client.ts";
 
 /** Schema of the query parameter `token`, the status token of a task, which answer-token.ts checks. */
@@ -49,11 +50,8 @@ export function readingRoute<Id extends string, Q extends z.ZodMiniObject>(
   return {
     ...byKey,
     takesStatusToken: true,
-    handle: async (call) => {
-      if (!showsStatusToken(call)) return byKey.handle(call);
-      const { answerToken } = await import("./answer-token.ts");
-      return answerToken(call, { query, answer, byKey });
-    },
+    handle: async (call) =>
+      showsStatusToken(call) ? answerToken(call, { query, answer, byKey }) : byKey.handle(call),
   };
 }
 

@@ -4,12 +4,13 @@ import type { CallbackFacts } from "../../core/views/task-facts.ts";
 import { SECOND_MS } from "../../core/time.ts";
 import type { Env } from "../../env.ts";
 import { callbackRequest } from "../../outbound/webhooks.ts";
-import type { Received, Sent } from "../../security/doctor/examine.ts";
+import { examine, type Received, type Sent } from "../../security/doctor/examine.ts";
 import type { Verdict } from "../../security/doctor/verdict.ts";
 import type { HmacSecret } from "../../security/hmac.ts";
 import { json } from "../http/answer.ts";
 import { optional, TimeS } from "../http/fields.ts";
 import { bodyRoute } from "../http/route.ts";
+import { signersOfMessage } from "./attempt-request.ts";
 import { requireCallback } from "./stored-callback.ts";
 
 /** Body of `POST /v1/tasks/{id}/verify`: a callback as a server has received it. */
@@ -48,9 +49,6 @@ export async function verdictOn(
   runtime: Runtime,
   env: Env,
 ): Promise<Verdict> {
-  // Few requests need these modules, so they are evaluated at the first of them.
-  const { signersOfMessage } = await import("./attempt-request.ts");
-  const { examine } = await import("../../security/doctor/examine.ts");
   const { callbackSecrets, eventsSecrets } = runtime.keyring;
   const { taskId, body, account } = message;
   const sent: Sent = {

@@ -1,13 +1,13 @@
 import { raw } from "hono/html";
+import openapi from "../../../../openapi.json" with { type: "json" };
 import { linkOrigin } from "../../../api/http/link-origin.ts";
 import { html } from "../../answer.ts";
-import type { ApiDocument } from "../../docs/document.ts";
 import { publicPage } from "../../page.ts";
 import { type Theme, themeOf } from "../../parts/layout.tsx";
 import { ErrorsPage } from "./errors.tsx";
 import { ReferencePage } from "./reference.tsx";
 
-/** Serves the reference of the API, made from openapi.json, which is loaded when it is first asked for. */
+/** Serves the reference of the API, made from openapi.json. */
 export const referencePage = publicPage("/docs", async ({ request, env }) =>
   html(raw(await referenceText(linkOrigin(env, request), themeOf(request)))),
 );
@@ -33,12 +33,6 @@ async function referenceText(origin: string, theme: Theme): Promise<string> {
 }
 
 async function referencePageText(): Promise<string> {
-  const document = await loadDocument();
-  const page = <ReferencePage document={document} origin={ORIGIN} theme={null} />;
+  const page = <ReferencePage document={openapi} origin={ORIGIN} theme={null} />;
   return (await page).toString();
-}
-
-async function loadDocument(): Promise<ApiDocument> {
-  const loaded = await import("../../../../openapi.json", { with: { type: "json" } });
-  return loaded.default;
 }
