@@ -138,6 +138,7 @@ export function finishFault(change: Change<TaskRecord | null, TerminalTask>): st
   const pollResult = recentResult(change.pollResult, now);
   const tracking = before !== null && "tracking" in before ? before.tracking : null;
   const { answer = null } = tracking?.poll ?? {};
+  const endAt = before !== null && isOpen(before) ? endTime(before) : -Infinity;
   const end = storedResult(after);
   const isTimeout = end.content === TIMEOUT_CONTENT;
   const sources = history.possibleEnds.filter((fact) => isSameResult(fact, end));
@@ -154,13 +155,13 @@ export function finishFault(change: Change<TaskRecord | null, TerminalTask>): st
       !isTimeout ||
       before === null ||
       pollResult !== null ||
+      // After a fault of the storage no answer counts, but the poll was made.
+      (change.hadFault && history.polledAt >= endAt) ||
       !hasUnaskedJob(before, change.setting),
     "work in progress extends the deadline once":
       !isTimeout ||
       pollResult === null ||
-      before === null ||
-      !isOpen(before) ||
-      pollResult.askedAt < endTime(before) ||
+      pollResult.askedAt < endAt ||
       !isResponsive(pollResult.answer) ||
       tracking?.isExtended === true,
     "success without output ends a task after ten minutes of it":
