@@ -1,4 +1,5 @@
 import { type ChildProcess, spawn } from "node:child_process";
+import { connect } from "node:net";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { refuseLeaks } from "./leaks.ts";
@@ -90,16 +91,35 @@ export class Child {
   }
 
   /** Waits until `url` answers. @throws with the output when the process ends or does not answer. */
-  async answering(url: string): Promise<void> {
+  answering(url: string): Promise<void> {
+    return this.#until(() => answers(url), `no answer at ${url}`);
+  }
+
+  /**
+   * Waits until a port of this machine takes connections, without a request to it. @throws with the output
+   * when the process ends or does not listen.
+   */
+  listening(port: number): Promise<void> {
+    return this.#until(() => takesConnections(port), `nothing listens at port ${port}`);
+  }
+
+  async #until(isReady: () => Promise<boolean>, otherwise: string): Promise<void> {
     const giveUpAt = Date.now() + READY_WITHIN_MS;
-    while (!(await answers(url))) {
+    while (!(await isReady())) {
       if (!this.isAlive || Date.now() > giveUpAt) {
         await this.kill9();
-        throw new Error(`no answer at ${url}:\n${this.#output}`);
+        throw new Error(`${otherwise}:\n${this.#output}`);
       }
       await sleep(LOOK_EVERY_MS);
     }
   }
+}
+
+function takesConnections(port: number): Promise<boolean> {
+  const { promise, resolve } = Promise.withResolvers<boolean>();
+  const socket = connect({ port, host: "127.0.0.1" });
+  socket.once("connect", () => resolve(true)).once("error", () => resolve(false));
+  return promise.finally(() => socket.destroy());
 }
 
 async function answers(url: string): Promise<boolean> {

@@ -29,6 +29,8 @@ export interface WorkerdOptions {
   readonly boundScript?: string;
   /** Directory of its temporary directory, by default the system's. */
   readonly parent?: string;
+  /** False to return without a first request, when the port is open; true by default. */
+  readonly isAsked?: boolean;
   /** Command that runs the command after it, e.g. with other limits. */
   readonly wrapper?: readonly string[];
 }
@@ -100,7 +102,7 @@ export class Workerd implements AsyncDisposable {
     const relay = new Workerd(home, await freePort(), wrapper, objectScript, bound);
     try {
       await mkdir(relay.storage);
-      await relay.restart(vars, script);
+      await relay.restart(vars, script, options.isAsked);
     } catch (error) {
       await relay[Symbol.asyncDispose]();
       throw error;
@@ -138,8 +140,13 @@ export class Workerd implements AsyncDisposable {
    * Starts a new process on the same storage and port.
    * @param vars "kept" keeps those of the process before.
    * @param script a new bundle; null keeps the bundle.
+   * @param isAsked false to return without a first request, when the port is open.
    */
-  async restart(vars: Vars | "kept" = "kept", script: string | null = null): Promise<void> {
+  async restart(
+    vars: Vars | "kept" = "kept",
+    script: string | null = null,
+    isAsked = true,
+  ): Promise<void> {
     await this.kill9();
     const config = join(this.#home, "config.capnp");
     if (script !== null) await writeFile(join(this.#home, "index.js"), script);
@@ -158,7 +165,9 @@ export class Workerd implements AsyncDisposable {
     ];
     const env = { ...process.env, ...this.#vars };
     this.#child = new Child(command, [...args, ...options, config], env);
-    await this.#child.answering(`${this.url}/healthz`);
+    await (isAsked
+      ? this.#child.answering(`${this.url}/healthz`)
+      : this.#child.listening(this.#port));
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -1,0 +1,24 @@
+import { DurableObject } from "cloudflare:workers";
+
+interface Bindings {
+  readonly TASKS: DurableObjectNamespace<TaskObject>;
+}
+
+/** Durable Object that stores one value. */
+export class TaskObject extends DurableObject {
+  register(task: unknown): void {
+    this.ctx.storage.kv.put("task", task);
+  }
+}
+
+/** Class that the harness binds too; nothing calls its objects. */
+export class AccountObject extends DurableObject {}
+
+/** Worker that stores the body of a request in a new object: the least that a registration must do. */
+export default {
+  async fetch(request: Request, { TASKS }: Bindings): Promise<Response> {
+    const id = crypto.randomUUID();
+    await TASKS.getByName(id).register(await request.json());
+    return Response.json({ id }, { status: 201 });
+  },
+};

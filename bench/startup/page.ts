@@ -1,0 +1,59 @@
+import { quantile } from "../figures.ts";
+import { table } from "../markdown.ts";
+import type { Machine } from "../throughput/machine.ts";
+
+export type Contender = "bare" | "relay";
+
+/** CPU time of one fresh process, in milliseconds. */
+export interface Start {
+  /** Until the Worker is ready for requests. */
+  readonly startMs: number;
+  /** Of its first request. */
+  readonly firstMs: number;
+  /** Of the same request once more. */
+  readonly secondMs: number;
+}
+
+/** Limit of the difference between the first requests of relay and bare Worker, in milliseconds. */
+const LIMIT_MS = 4;
+
+const PHASES = [
+  ["start", "startMs"],
+  ["first request", "firstMs"],
+  ["second request", "secondMs"],
+] as const;
+
+/** Returns the page that states the CPU time of starts and first requests. */
+export function page(
+  starts: Readonly<Record<Contender, readonly Start[]>>,
+  machine: Machine,
+): string {
+  const rows = PHASES.map(([name, key]) => {
+    const [bare, relay] = [figures(starts.bare, key), figures(starts.relay, key)];
+    return [name, bare.text, relay.text, (relay.median - bare.median).toFixed(1)];
+  });
+  const over = medianOf(starts.relay, "firstMs") - medianOf(starts.bare, "firstMs");
+  const verdict = over <= LIMIT_MS ? "kept" : "missed";
+  return `# Start-up
+
+Written by \`npm run bench -- --startup\`, begun ${machine.startedAt.toISOString()} on ${machine.hardware}, with ${machine.versions}; load averages before ${machine.load.map((load) => load.toFixed(1)).join(", ")}. ${starts.relay.length} fresh processes of plain workerd each, in turns. CPU time of all threads of the process in milliseconds: median (least to most).
+
+${table(["", "bare Worker", "relay", "difference of the medians"], rows)}
+
+The platform does not bill the start of a Worker, which it limits to a second; it bills what a request takes. The request is a registration with the operator's key, and the first one of its process. The bare Worker (\`bench/startup/bare-worker.ts\`) stores the body of the request in a new object and does nothing else. The limit for the first request, ${LIMIT_MS} ms more than the bare Worker's, is ${verdict}: ${over.toFixed(1)} ms.
+`;
+}
+
+function figures(starts: readonly Start[], key: keyof Start) {
+  const values = starts.map((start) => start[key]);
+  const median = medianOf(starts, key);
+  const [least, most] = [Math.min(...values), Math.max(...values)];
+  return { median, text: `${median.toFixed(1)} (${least.toFixed(1)} to ${most.toFixed(1)})` };
+}
+
+function medianOf(starts: readonly Start[], key: keyof Start): number {
+  return quantile(
+    starts.map((start) => start[key]),
+    0.5,
+  );
+}
