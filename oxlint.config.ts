@@ -18,8 +18,9 @@ const LAYERS: Layers = [
   ["security"],
   ["providers"],
   ["config"],
-  ["objects.ts", "outbound"],
+  ["outbound"],
   ["index-db", "account"],
+  ["objects"],
   ["task-object"],
   ["env.ts"],
   ["api"],
@@ -59,7 +60,7 @@ const SIGNAL_TIMEOUT = {
 const NAMESPACES = ["getByName", "idFromName", "idFromString", "newUniqueId"].map((property) => ({
   property,
   message:
-    "Only src/objects.ts asks a namespace for an object, because the jurisdiction is part of the answer.",
+    "Only src/objects/object-names.ts asks a namespace for an object, because the jurisdiction is part of the answer.",
 }));
 
 /** Globals without which no code of the core has a clock, randomness, I/O or a promise. */
@@ -182,7 +183,7 @@ const SOURCE_RULES: OxlintOverride[] = [
     message: "The frame imports no route and no other folder of the API.",
   }),
   {
-    files: ["src/objects.ts"],
+    files: ["src/objects/object-names.ts"],
     rules: { "no-restricted-properties": ["error", SIGNAL_TIMEOUT] },
   },
   {

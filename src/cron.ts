@@ -1,6 +1,3 @@
-import { indexObject } from "./account/object-names.ts";
-import type { AlertKind } from "./account/failure-tracker.ts";
-import { placedRuntimeOf } from "./account/placed-runtime.ts";
 import { isWanted } from "./config/operator-events.ts";
 import type { Runtime } from "./config/runtime.ts";
 import { MINUTE_MS, toSeconds } from "./core/time.ts";
@@ -15,6 +12,9 @@ import { type Shards, shardsOf } from "./index-db/shards.ts";
 import { removeExpired } from "./index-db/sweep.ts";
 import { errorText, log } from "./log.ts";
 import type { OperatorEvent } from "./outbound/operator-body.ts";
+import type { IndexAlert } from "./objects/deployment-object.ts";
+import { deploymentObject } from "./objects/object-names.ts";
+import { placedRuntimeOf } from "./objects/placed-runtime.ts";
 import { notifyOperator } from "./outbound/webhooks.ts";
 import { ExpiryCheck } from "./task-object/expiry-check.ts";
 import { TimeBudget } from "./time-budget.ts";
@@ -137,7 +137,7 @@ async function recount(db: D1Database, { runtime, now }: Job, budget: TimeBudget
 async function repair(job: Job) {
   const found = await wakeOverdue(job.env, job.shards, job.now);
   const event = { type: "index.lagging", overdue: found.overdue } as const;
-  if (found.overdue > 0) await alertOperator(event, "default", job);
+  if (found.overdue > 0) await alertOperator(event, "lagging", job);
   return found;
 }
 
@@ -163,8 +163,8 @@ async function reportSilence(silenceMs: number, job: Job) {
  * Alerts the operator that the index is almost full, that tasks are overdue or that none ends, at most once an
  * hour for each of these.
  */
-async function alertOperator(event: OperatorEvent, kind: AlertKind, { env, runtime, now }: Job) {
+async function alertOperator(event: OperatorEvent, kind: IndexAlert, { env, runtime, now }: Job) {
   if (!isWanted(runtime.config, event.type)) return;
-  if (!(await indexObject(env).claimAlertSlot(kind))) return;
+  if (!(await deploymentObject(env).claimAlert(kind))) return;
   await notifyOperator(event, `${event.type}_${crypto.randomUUID()}`, now, runtime);
 }

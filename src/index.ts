@@ -7,6 +7,11 @@ import { shardsOf } from "./index-db/shards.ts";
 
 export { AccountObject } from "./account/account-object.ts";
 export { Relay } from "./binding/relay.ts";
+export { ConnectionObject } from "./objects/connection/connection-object.ts";
+export { DeploymentObject } from "./objects/deployment-object.ts";
+export { DigestObject } from "./objects/digest-object.ts";
+export { HostObject } from "./objects/host-object.ts";
+export { ListenersObject } from "./objects/listeners/listeners-object.ts";
 export { TaskObject } from "./task-object/task-object.ts";
 
 export default {

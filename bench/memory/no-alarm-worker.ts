@@ -1,6 +1,7 @@
 import { TaskObject as FloorObject } from "../throughput/floor-worker.ts";
 
-export { AccountObject, default } from "../throughput/floor-worker.ts";
+export * from "../throughput/floor-worker.ts";
+export { default } from "../throughput/floor-worker.ts";
 
 /**
  * Object of the bare Worker, changed so that no alarm is pending: each alarm is deleted as soon as it is set.

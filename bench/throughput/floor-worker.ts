@@ -54,8 +54,13 @@ export class TaskObject extends DurableObject {
   }
 }
 
-/** Class that the harness binds too; nothing calls its objects. */
+// Classes that the harness binds too; nothing calls their objects.
 export class AccountObject extends DurableObject {}
+export class ListenersObject extends DurableObject {}
+export class ConnectionObject extends DurableObject {}
+export class HostObject extends DurableObject {}
+export class DigestObject extends DurableObject {}
+export class DeploymentObject extends DurableObject {}
 
 /**
  * Worker that passes a POST on to the object of its task, and answers a GET of `/{id}` with the stored record.

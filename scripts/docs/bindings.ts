@@ -1,3 +1,5 @@
+import { OBJECT_CLASSES, type ObjectBinding } from "../../src/config/object-bindings.ts";
+
 interface Binding {
   readonly type: string;
   readonly purpose: string;
@@ -5,13 +7,32 @@ interface Binding {
 
 const LIMIT = "rate limit (`[[ratelimits]]`)";
 
+const OBJECTS: Readonly<Record<ObjectBinding, string>> = {
+  TASKS: "tasks, one object each",
+  ACCOUNTS: "credits and API keys of accounts",
+  LISTENERS: "WebSockets of the [listeners](listen.md) of accounts",
+  CONNECTION_OBJECTS:
+    "what the tasks of a connection to an upstream share: the limit of polls, the durations of jobs, faults",
+  HOSTS: "failures of a receiver's host, for the operator event `host.failing`",
+  DIGESTS: "failed callbacks to a receiver's host, for `OPERATOR_DIGEST_MINUTES`",
+  DEPLOYMENT: "logouts of the console, and the times of alerts about the index",
+};
+
+/** Describes the binding of a class of objects. The relay answers 503 (`not_configured`) without it. */
+function objectBinding(name: ObjectBinding): Binding {
+  const type = `Durable Object \`${OBJECT_CLASSES[name]}\``;
+  return { type, purpose: `${OBJECTS[name]}; required` };
+}
+
 /** The bindings of the relay that `wrangler.toml` shows, by their names. */
 export const BINDINGS: Readonly<Record<string, Binding>> = {
-  TASKS: { type: "Durable Object `TaskObject`", purpose: "one object per task; required" },
-  ACCOUNTS: {
-    type: "Durable Object `AccountObject`",
-    purpose: "accounts, and small shared counters; required",
-  },
+  TASKS: objectBinding("TASKS"),
+  ACCOUNTS: objectBinding("ACCOUNTS"),
+  LISTENERS: objectBinding("LISTENERS"),
+  CONNECTION_OBJECTS: objectBinding("CONNECTION_OBJECTS"),
+  HOSTS: objectBinding("HOSTS"),
+  DIGESTS: objectBinding("DIGESTS"),
+  DEPLOYMENT: objectBinding("DEPLOYMENT"),
   INDEX_DB: {
     type: "D1 database",
     purpose:

@@ -1,3 +1,5 @@
+import { OBJECT_CLASSES } from "../../src/config/object-bindings.ts";
+
 /**
  * Parts of a configuration of workerd (`workerd.capnp` of its sources has the schema) that serves the relay.
  * `ops/workerd.capnp`, for machines of one's own, and the tests' relays are made of them.
@@ -55,8 +57,7 @@ export function workerText({ name, home, variables }: WorkerOptions): string {
   const namespace = (binding: string, className: string) =>
     `(name = "${binding}", durableObjectNamespace = (className = "${className}", serviceName = "${home}")),`;
   const bindings = [
-    namespace("TASKS", "TaskObject"),
-    namespace("ACCOUNTS", "AccountObject"),
+    ...Object.entries(OBJECT_CLASSES).map(([binding, className]) => namespace(binding, className)),
     ...variables.map((variable) => `(name = "${variable}", fromEnvironment = "${variable}"),`),
   ];
   return `
@@ -70,10 +71,16 @@ const ${name} :Workerd.Worker = (
 `;
 }
 
-/** The classes of the objects, one SQLite file each below the directory `disk`. */
+/**
+ * The classes of the objects. Each has a directory below the directory `disk`, named after its binding, with
+ * one SQLite file for each object.
+ */
 const OBJECTS = `
-  durableObjectNamespaces = [
-    (className = "TaskObject", uniqueKey = "tasks", enableSql = true),
-    (className = "AccountObject", uniqueKey = "accounts", enableSql = true),
+  durableObjectNamespaces = [${linesOf(
+    Object.entries(OBJECT_CLASSES).map(
+      ([binding, name]) =>
+        `(className = "${name}", uniqueKey = "${binding.toLowerCase()}", enableSql = true)`,
+    ),
+  )}
   ],
   durableObjectStorage = (localDisk = "disk"),`;

@@ -1,4 +1,4 @@
-import { placedRuntimeOf } from "../account/placed-runtime.ts";
+import { placedRuntimeOf } from "../objects/placed-runtime.ts";
 import { versionOf } from "../config/runtime.ts";
 import { may } from "../task-object/caller.ts";
 import { healthDetails } from "./health/details.ts";

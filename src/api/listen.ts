@@ -1,4 +1,4 @@
-import { listenerObject, profileObject } from "../account/object-names.ts";
+import { listenersObject, profileObject } from "../objects/object-names.ts";
 import { keyName } from "../security/operator-keys.ts";
 import { accountOf, keyNameOf } from "../task-object/caller.ts";
 import { unauthenticated } from "./http/auth.ts";
@@ -42,13 +42,13 @@ async function connectListener({
   const key = keyNameOf(caller) ?? "";
   const headers = { Upgrade: "websocket", "Key-Name": key };
   const { webSocket } = await callObject(() =>
-    listenerObject(env, account).fetch(LISTENER_URL, { headers }),
+    listenersObject(env, account).fetch(LISTENER_URL, { headers }),
   );
   // The owner of the key may have come from a cache. A revocation that this list does not show yet finds the
   // WebSocket and closes it.
   const keys = await callObject(() => profileObject(env, account).keys());
   if (keys?.some(({ sha256 }) => keyName(sha256) === key) !== true) {
-    await callObject(() => listenerObject(env, account).closeListeners(key));
+    await callObject(() => listenersObject(env, account).closeListeners(key));
     throw unauthenticated("The key was revoked.");
   }
   return new Response(null, { status: 101, webSocket });

@@ -1,5 +1,5 @@
 import * as z from "zod/mini";
-import { toListeners } from "../account/send-to-listeners.ts";
+import { toListeners } from "../objects/listeners/send-to-listeners.ts";
 import { callbackBody } from "../core/record/callback-body.ts";
 import type { Account } from "../core/record/task.ts";
 import { causeOf } from "../core/record/outcome.ts";

@@ -1,6 +1,6 @@
 import { HOUR_MS, MINUTE_MS } from "../core/time.ts";
 import type { Runtime } from "../config/runtime.ts";
-import { sessionsObject } from "../account/object-names.ts";
+import { deploymentObject } from "../objects/object-names.ts";
 import { isolateCache } from "../api/http/isolate-cache.ts";
 import { callObject } from "../api/http/object-call.ts";
 import { ownerOfHash } from "../api/http/key-owner.ts";
@@ -55,7 +55,7 @@ export async function endSession(request: Request, runtime: Runtime, env: Env): 
   const session = await read(request, runtime);
   if (session !== null && !(await isEnded(session, env)) && (await mayStoreEnd(session, env))) {
     live.delete(session.id);
-    await callObject(async () => sessionsObject(env).endSession(session.id, endOf(session)));
+    await callObject(async () => deploymentObject(env).endSession(session.id, endOf(session)));
   }
   return cookieHeader(request, NAME, "", 0);
 }
@@ -136,7 +136,7 @@ async function read(request: Request, { keyring }: Runtime): Promise<Session | n
 async function isEnded(session: Session, env: Env): Promise<boolean> {
   const { id } = session;
   if (live.has(id)) return false;
-  const ask = async () => sessionsObject(env).isSessionEnded(id, endOf(session));
+  const ask = async () => deploymentObject(env).isSessionEnded(id, endOf(session));
   const hasEnded = await callObject(ask);
   if (!hasEnded) live.set(id, true);
   return hasEnded;

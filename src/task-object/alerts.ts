@@ -1,10 +1,10 @@
 import {
-  type AccountBindings,
+  type ObjectNamespaces,
   connectionObject,
   digestObject,
   hostObject,
-} from "../account/object-names.ts";
-import { type UnclearAnswer, UNCLEAR_PAUSE_MS } from "../account/unclear-answers.ts";
+} from "../objects/object-names.ts";
+import { type UnclearAnswer, UNCLEAR_PAUSE_MS } from "../objects/connection/connection-object.ts";
 import { isWanted } from "../config/operator-events.ts";
 import type { Runtime } from "../config/runtime.ts";
 import type { Delivery } from "../core/duties/deliver.ts";
@@ -30,19 +30,19 @@ const unclearNotedAt = new Map<string, number>();
 
 /**
  * Alerts the operator of faults that concern many tasks: a provider that refuses the API key of a connection,
- * or a receiver's host that keeps failing. Each connection and each host has an object of its own (class
- * `AccountObject`) that permits the alert, so that one message is sent and not one for every task. When the
+ * or a receiver's host that keeps failing. Each connection and each host has an object of its own
+ * (`src/objects`) that permits the alert, so that one message is sent and not one for every task. When the
  * call to that object fails, only this alert is not sent.
  */
 export class Alerts {
-  readonly #bindings: AccountBindings;
+  readonly #bindings: ObjectNamespaces;
   readonly #timeoutMs: number;
 
   /**
    * Creates the sender of alerts for one task object.
-   * @param timeoutMs time limit in milliseconds for one call to an account object.
+   * @param timeoutMs time limit in milliseconds for one call to such an object.
    */
-  constructor(bindings: AccountBindings, timeoutMs: number) {
+  constructor(bindings: ObjectNamespaces, timeoutMs: number) {
     this.#bindings = bindings;
     this.#timeoutMs = timeoutMs;
   }

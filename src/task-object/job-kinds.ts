@@ -1,6 +1,6 @@
 import { RecentMap } from "../recent-map.ts";
-import type { KnownKind } from "../account/duration-book.ts";
-import { type AccountBindings, connectionObject } from "../account/object-names.ts";
+import type { KnownKind } from "../objects/connection/duration-book.ts";
+import { type ObjectNamespaces, connectionObject } from "../objects/object-names.ts";
 import type { Config } from "../config/config.ts";
 import type { Poll } from "../core/duties/poll.ts";
 import type { AttachEvent } from "../core/events/event.ts";
@@ -38,14 +38,14 @@ const hooksNotedAt = new RecentMap<number>(MAX_CONNECTIONS);
  * one fails or takes too long, the task continues as if no durations and no limit of polls were known.
  */
 export class JobKinds {
-  readonly #bindings: AccountBindings;
+  readonly #bindings: ObjectNamespaces;
   /**
    * States that this instance of the task object has reported to the Durable Object of the connection that
    * the job ended without the expected hook.
    */
   #isHookMissing = false;
 
-  constructor(bindings: AccountBindings) {
+  constructor(bindings: ObjectNamespaces) {
     this.#bindings = bindings;
   }
 

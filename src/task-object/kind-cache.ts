@@ -1,6 +1,6 @@
 import { RecentMap } from "../recent-map.ts";
-import type { KnownKind } from "../account/duration-book.ts";
-import { type AccountBindings, connectionObject } from "../account/object-names.ts";
+import type { KnownKind } from "../objects/connection/duration-book.ts";
+import { type ObjectNamespaces, connectionObject } from "../objects/object-names.ts";
 import { MINUTE_MS } from "../core/time.ts";
 import { withTimeout } from "../timeout.ts";
 
@@ -49,7 +49,7 @@ const cache = new RecentMap<CachedKind>(MAX_KINDS);
  * the connection unless it was asked within the last ten minutes. Waits at most 300 ms.
  */
 export async function cachedKind(
-  bindings: AccountBindings,
+  bindings: ObjectNamespaces,
   connection: string,
   kind: string,
 ): Promise<CachedKind> {

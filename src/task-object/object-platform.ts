@@ -10,9 +10,9 @@ import type { JobReport } from "../core/events/job-report.ts";
 import type { TaskRecord } from "../core/record/task.ts";
 import { SECOND_MS } from "../core/time.ts";
 import type { IndexRow } from "../core/views/index-row.ts";
-import { toListeners } from "../account/send-to-listeners.ts";
-import { type AccountBindings, ledgerObject } from "../account/object-names.ts";
-import { placedRuntimeOf } from "../account/placed-runtime.ts";
+import { toListeners } from "../objects/listeners/send-to-listeners.ts";
+import { type ObjectNamespaces, ledgerObject } from "../objects/object-names.ts";
+import { placedRuntimeOf } from "../objects/placed-runtime.ts";
 import { urlPolicyOf } from "../config/callback-policy.ts";
 import { policyOf } from "../config/config.ts";
 import { describeIssues } from "../config/issue.ts";
@@ -34,10 +34,10 @@ import { setRecoveryAlarm } from "./recovery.ts";
 import { UpstreamProgress } from "./upstream-progress.ts";
 
 /**
- * Bindings of the environment that a task object uses: index, account objects and time series. The variables
+ * Bindings of the environment that a task object uses: index, other objects and time series. The variables
  * are read by src/config.
  */
-export interface ObjectBindings extends IndexBindings, AccountBindings {
+export interface ObjectBindings extends IndexBindings, ObjectNamespaces {
   readonly METRICS?: AnalyticsEngineDataset;
 }
 
@@ -90,7 +90,7 @@ export class ObjectPlatform implements Platform {
    * platform.
    * @throws when the configuration is not valid.
    */
-  async prepare(env: AccountBindings): Promise<void> {
+  async prepare(env: ObjectNamespaces): Promise<void> {
     const result = await placedRuntimeOf(env);
     if (!result.ok) throw new Error(`configuration: ${describeIssues(result.error)}`);
     this.#runtime = result.value;

@@ -1,5 +1,5 @@
 import { errorText } from "../log.ts";
-import { objectNamed } from "../objects.ts";
+import { objectNamed } from "../objects/object-names.ts";
 import type { TaskObject } from "./task-object.ts";
 
 /**

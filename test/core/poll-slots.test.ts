@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { PollSlots } from "../../src/account/poll-slots.ts";
+import { PollSlots } from "../../src/objects/connection/poll-slots.ts";
 import { MINUTE, NOW, SECOND } from "./builders.ts";
 
 const LIKELY = 0.5;

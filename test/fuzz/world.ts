@@ -1,4 +1,10 @@
 import { AccountObject } from "../../src/account/account-object.ts";
+import { ConnectionObject } from "../../src/objects/connection/connection-object.ts";
+import { DeploymentObject } from "../../src/objects/deployment-object.ts";
+import { DigestObject } from "../../src/objects/digest-object.ts";
+import { HostObject } from "../../src/objects/host-object.ts";
+import { ListenersObject } from "../../src/objects/listeners/listeners-object.ts";
+import type { ObjectBinding } from "../../src/config/object-bindings.ts";
 import { TaskObject } from "../../src/task-object/task-object.ts";
 import type { TaskRecord } from "../../src/core/record/task.ts";
 import { transition } from "../../src/core/transition.ts";
@@ -54,6 +60,17 @@ const KEY_HASH = hexOf(
   await crypto.subtle.digest("SHA-256", new TextEncoder().encode(ACCOUNT_KEY)),
 );
 
+/** The classes of objects besides those of tasks and accounts, by their bindings. */
+export const OTHER_CLASSES = {
+  LISTENERS: ListenersObject,
+  CONNECTION_OBJECTS: ConnectionObject,
+  HOSTS: HostObject,
+  DIGESTS: DigestObject,
+  DEPLOYMENT: DeploymentObject,
+} as const satisfies Partial<Record<ObjectBinding, unknown>>;
+
+type ObjectClass<T> = new (ctx: DurableObjectState, env: never) => T;
+
 /** The objects of a relay, in memory, in the state before a request. */
 export class World {
   readonly #storages = new Map<string, MemoryStorage>();
@@ -91,13 +108,18 @@ export class World {
     this.#storages.get(`account ${ACCOUNT.id}`)?.kv.put("planted", true);
   }
 
+  /** Returns an object of a class whose objects have stored nothing before the request. */
+  other(type: ObjectClass<object>, name: string, env: object): object {
+    return this.#object(type, `${type.name} ${name}`, name, env, () => undefined);
+  }
+
   /** Waits until the work that continues after an answer has ended. */
   async settle(): Promise<void> {
     while (this.#background.length > 0) await Promise.all(this.#background.splice(0));
   }
 
   #object<T extends object>(
-    type: new (ctx: DurableObjectState, env: never) => T,
+    type: ObjectClass<T>,
     key: string,
     name: string,
     env: object,
@@ -146,6 +168,11 @@ export const ENVS: readonly object[] = [{}, { INDEX_DB: EMPTY_DATABASE }].map((i
     ...index,
     TASKS: { getByName: (id: string) => world.task(id, env) },
     ACCOUNTS: { getByName: (name: string) => world.account(name, env) },
+    ...Object.fromEntries(
+      Object.entries(OTHER_CLASSES).map(([binding, type]) => {
+        return [binding, { getByName: (name: string) => world.other(type, name, env) }];
+      }),
+    ),
   };
   return env;
 });

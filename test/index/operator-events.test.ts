@@ -2,7 +2,7 @@ import { runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { expect, it } from "vitest";
 import * as z from "zod";
-import { digestObject } from "../../src/account/object-names.ts";
+import { digestObject } from "../../src/objects/object-names.ts";
 import { aCharged, anAccount, breakLedger } from "../worker/accounts.ts";
 import { attach, hooked, readHooked } from "../worker/hooked.ts";
 import { call, post } from "../worker/client.ts";

@@ -1,8 +1,8 @@
 import { runDurableObjectAlarm } from "cloudflare:test";
 import { expect, it, vi } from "vitest";
 import { env } from "cloudflare:workers";
-import { AccountObject } from "../../src/account/account-object.ts";
-import { digestObject, hostObject } from "../../src/account/object-names.ts";
+import { HostObject } from "../../src/objects/host-object.ts";
+import { digestObject, hostObject } from "../../src/objects/object-names.ts";
 import { pass, START, START_S, until } from "../worker/clock.ts";
 import { attach, type Hooked } from "../worker/hooked.ts";
 import { answering } from "../worker/outside.ts";
@@ -39,7 +39,7 @@ it("the operator event host.failing is sent with the tenth failed callback attem
   const outside = receivers(500);
   const host = `${crypto.randomUUID()}.example.net`;
   outside.on(`https://${host}/`, answering("", 500));
-  const reports = vi.spyOn(AccountObject.prototype, "noteFailure");
+  const reports = vi.spyOn(HostObject.prototype, "noteFailure");
   for (let n = 0; n < 9; n++) await failedOnce(host);
   await failedOnce(`other-${host}`);
   expect(outside.sentTo(OPERATOR_URL)).toEqual([]);

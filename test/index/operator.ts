@@ -2,7 +2,7 @@ import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { Webhook } from "standardwebhooks";
 import * as z from "zod";
-import { indexObject } from "../../src/account/object-names.ts";
+import { deploymentObject } from "../../src/objects/object-names.ts";
 import { anOutside, answering, type Outside, type Sent } from "../worker/outside.ts";
 import { callWith } from "./support.ts";
 
@@ -41,8 +41,10 @@ export async function operatorEvents(outside: Outside): Promise<readonly z.outpu
  * may have caused some within the hour.
  */
 export async function allowIndexAlert(): Promise<void> {
-  await runInDurableObject(indexObject(env), (_, { storage }) => {
-    for (const key of ["told_at", "full_told_at", "silent_told_at"]) storage.kv.delete(key);
+  await runInDurableObject(deploymentObject(env), (_, { storage }) => {
+    for (const [key] of Array.from(storage.kv.list({ prefix: "alerted_at:" }))) {
+      storage.kv.delete(key);
+    }
   });
 }
 

@@ -1,6 +1,6 @@
 import { env } from "cloudflare:workers";
 import { expect, it } from "vitest";
-import { connectionObject } from "../../src/account/object-names.ts";
+import { connectionObject } from "../../src/objects/object-names.ts";
 import { ready } from "../../src/index-db/database.ts";
 import { writeRows } from "../../src/index-db/writer.ts";
 import { aKey, anAccount } from "../worker/accounts.ts";

@@ -4,19 +4,21 @@ import { parseEnv } from "node:util";
 import { expect, it } from "vitest";
 import { unstable_readConfig as readConfig } from "wrangler";
 import * as z from "zod";
+import { OBJECT_CLASSES } from "../../src/config/object-bindings.ts";
 import { ROOT } from "../process/harness/child.ts";
 
 const Manifest = z.object({
   scripts: z.object({ deploy: z.string(), build: z.string() }),
   cloudflare: z.object({ bindings: z.record(z.string(), z.object({ description: z.string() })) }),
 });
+const WRANGLER_TOML = join(ROOT, "wrangler.toml");
 const read = (file: string) => readFileSync(join(ROOT, file), "utf8");
 const manifest = Manifest.parse(JSON.parse(read("package.json")));
 const described = Object.keys(manifest.cloudflare.bindings);
 
 /** Returns the bindings of an environment of wrangler.toml, by their names; by default production. */
 function bindingsOf(env?: string): ReadonlyMap<string, unknown> {
-  const config = readConfig({ config: join(ROOT, "wrangler.toml"), env });
+  const config = readConfig({ config: WRANGLER_TOML, env });
   const { durable_objects, d1_databases, queues, ratelimits, analytics_engine_datasets } = config;
   const named = [...durable_objects.bindings, ...ratelimits];
   const bound = [...d1_databases, ...queues.producers, ...analytics_engine_datasets];
@@ -44,8 +46,20 @@ it("the deploy button describes each secret that it asks for and each binding of
   }
 });
 
+it("wrangler.toml binds every class of Durable Objects that the relay requires, in production and in the preview, and creates each in one migration", () => {
+  for (const env of [undefined, "preview"]) {
+    const { durable_objects, migrations } = readConfig({ config: WRANGLER_TOML, env });
+    const expected = Object.entries(OBJECT_CLASSES);
+    expect(durable_objects.bindings).toEqual(
+      expected.map(([name, class_name]) => ({ name, class_name })),
+    );
+    const created = migrations.flatMap(({ new_sqlite_classes: classes = [] }) => classes);
+    expect(created.toSorted()).toEqual(Object.values(OBJECT_CLASSES).toSorted());
+  }
+});
+
 it("wrangler.toml names the index database without an id, so that the deploy button can create it in any Cloudflare account, and declares no queue", () => {
-  const { d1_databases, queues } = readConfig({ config: join(ROOT, "wrangler.toml") });
+  const { d1_databases, queues } = readConfig({ config: WRANGLER_TOML });
   expect(d1_databases).toEqual([{ binding: "INDEX_DB", database_name: "task-relay-index" }]);
   expect(queues).toEqual({ producers: [], consumers: [] });
 });

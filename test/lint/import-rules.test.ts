@@ -49,7 +49,7 @@ const REFUSED: Readonly<Record<string, Code>> = {
       "export const { getByName } = env.TASKS;",
       exported("AbortSignal.timeout(1)"),
     ],
-    "objects.ts": [exported("AbortSignal.timeout(1)")],
+    "objects/object-names.ts": [exported("AbortSignal.timeout(1)")],
   },
   "require-await": { "core/probe.ts": ["export async function later() { return 1; }"] },
   "alt-text": { "console/probe.tsx": [exported("<img src='/x' />")] },
@@ -99,12 +99,12 @@ const ACCEPTED: Code = {
   "security/probe.ts": [imported("../log.ts"), exported("Date.now()")],
   "task-object/probe.ts": [
     'import * as z from "zod/mini"; export const text = z.string();',
-    imported("../objects.ts"),
+    imported("../objects/object-names.ts"),
   ],
   "api/probe.ts": [imported("hono"), imported("./http/x.ts"), imported("../env.ts")],
   "api/http/probe.ts": [imported("./x.ts"), imported("../../task-object/x.ts")],
   "binding/probe.ts": [imported("../api/x.ts")],
-  "objects.ts": NAMESPACE_CALLS.map(exported),
+  "objects/object-names.ts": NAMESPACE_CALLS.map(exported),
   "outbound/http.ts": [exported("fetch('https://example.com')")],
   "console/client/probe.js": [exported("fetch('/x')")],
   "index.ts": [imported("./binding/x.ts"), imported("./cron.ts")],
@@ -205,7 +205,7 @@ it("lint refuses every import against the direction that CONTRIBUTING.md states,
   expect(lint([refused, accepted])).toEqual(new Set(reportsOf(refused, IMPORTS)));
 });
 
-it("lint refuses impure code in the core, fetch outside http.ts, objects outside objects.ts, and accepts similar code", () => {
+it("lint refuses impure code in the core, fetch outside http.ts, objects outside object-names.ts, and accepts similar code", () => {
   const expected = Object.entries(REFUSED).flatMap(([rule, code]) => reportsOf(code, rule));
   expect(lint([...Object.values(REFUSED), ACCEPTED])).toEqual(new Set(expected));
 });

@@ -2,7 +2,7 @@ import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { vi } from "vitest";
 import * as z from "zod";
-import { ledgerObject, profileObject } from "../../src/account/object-names.ts";
+import { ledgerObject, profileObject } from "../../src/objects/object-names.ts";
 import { sha256Hex } from "../../src/security/encoding.ts";
 import { answerTo, aRequest, call, post } from "./client.ts";
 import { until } from "./clock.ts";

@@ -1,7 +1,7 @@
 import { listDurableObjectIds, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { beforeEach, expect, it, vi } from "vitest";
-import { claimObject, HASH_DIGITS } from "../../src/account/object-names.ts";
+import { claimObject, HASH_DIGITS } from "../../src/objects/object-names.ts";
 import { ROUTES } from "../../src/api/routes.ts";
 import { aKey, anAccount, calledAccountObjects, profileStub, tablesOf } from "./accounts.ts";
 import { call, OPERATOR_KEY, post } from "./client.ts";

@@ -5,6 +5,7 @@ import { OPERATOR_EVENT_TYPES } from "../../src/config/operator-events.ts";
 import { aReceiver } from "./receiver.ts";
 import { callWith, ProblemBody } from "./client.ts";
 import { useClock } from "./clock.ts";
+import { OBJECT_CLASSES } from "../../src/config/object-bindings.ts";
 import { NOTHING, stored } from "./objects.ts";
 import { aCompletion, CALLBACK_URL } from "./tasks.ts";
 
@@ -136,6 +137,19 @@ it("a relay with several wrong variables names all of them at once", async () =>
   const { detail } = ProblemBody.parse(await response.json());
   for (const name of ["RELAY_SECRET", "OPERATOR_KEYS", "PAUSED"]) expect(detail).toContain(name);
 });
+
+it.each(Object.entries(OBJECT_CLASSES))(
+  "a relay without the binding %s answers 503, and names the binding and its class",
+  async (name, className) => {
+    const bindings = { ...env, [name]: undefined };
+    const response = await callWith(bindings, "/v1/tasks", { body: { model: "m" } });
+    const { code, detail } = ProblemBody.parse(await response.json());
+    expect([response.status, code]).toEqual([503, "not_configured"]);
+    expect(detail).toContain(`${name} must be bound to the class ${className}`);
+    const health = await callWith(bindings, "/healthz", { key: null });
+    expect([health.status, await health.json()]).toMatchObject([503, { issues: [{ path: name }] }]);
+  },
+);
 
 it("the configuration accepts numbers and booleans as TOML writes them, and takes a variable that is blank as absent", async () => {
   const typed = { MAX_BODY_KB: 1, PAUSED: false, CALLBACK_TIMEOUT_S: 2, PUBLIC_URL: " " };

@@ -1,8 +1,8 @@
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { expect, it, vi } from "vitest";
-import { AccountObject } from "../../src/account/account-object.ts";
-import { sessionsObject } from "../../src/account/object-names.ts";
+import { DeploymentObject } from "../../src/objects/deployment-object.ts";
+import { deploymentObject } from "../../src/objects/object-names.ts";
 import { HOUR_MS, MINUTE_MS } from "../../src/core/time.ts";
 import { forgetKey } from "../../src/api/http/key-owner.ts";
 import { sha256Hex } from "../../src/security/encoding.ts";
@@ -176,7 +176,7 @@ it("logging out ends the session, also for a copy of its cookie, and logs out of
 /** Counts the ended sessions that are stored. */
 function stored(): Promise<number> {
   return runInDurableObject(
-    sessionsObject(env),
+    deploymentObject(env),
     (_, { storage }) => Array.from(storage.kv.list()).length,
   );
 }
@@ -222,7 +222,7 @@ it("neither other requests of an account nor further logouts with an ended sessi
 
 it("the console answers 503 while the object that stores the ended sessions cannot be reached", async () => {
   const cookie = await logIn();
-  vi.spyOn(AccountObject.prototype, "isSessionEnded").mockImplementation(() => {
+  vi.spyOn(DeploymentObject.prototype, "isSessionEnded").mockImplementation(() => {
     throw Object.assign(new Error("overloaded"), { overloaded: true });
   });
   expect((await visit("/", cookie)).status).toBe(503);

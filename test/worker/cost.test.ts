@@ -2,7 +2,7 @@ import { listDurableObjectIds, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { describe, expect, it, vi } from "vitest";
 import { AccountObject } from "../../src/account/account-object.ts";
-import { claimObject } from "../../src/account/object-names.ts";
+import { claimObject } from "../../src/objects/object-names.ts";
 import { sha256Hex } from "../../src/security/encoding.ts";
 import {
   accountStub,

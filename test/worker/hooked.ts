@@ -1,7 +1,7 @@
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import * as z from "zod";
-import { connectionObject } from "../../src/account/object-names.ts";
+import { connectionObject } from "../../src/objects/object-names.ts";
 import { PROVIDERS } from "../../src/providers/registry.ts";
 import { answerTo, aRequest } from "./client.ts";
 import { restart } from "./objects.ts";

@@ -1,6 +1,6 @@
 import { env } from "cloudflare:workers";
 import { expect, it, vi } from "vitest";
-import { claimObject, profileObject } from "../../src/account/object-names.ts";
+import { claimObject, profileObject } from "../../src/objects/object-names.ts";
 import { sha256Hex } from "../../src/security/encoding.ts";
 import {
   aForeignKey,

@@ -1,8 +1,8 @@
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { expect, vi } from "vitest";
-import { AccountObject } from "../../src/account/account-object.ts";
-import { connectionObject } from "../../src/account/object-names.ts";
+import { ConnectionObject } from "../../src/objects/connection/connection-object.ts";
+import { connectionObject } from "../../src/objects/object-names.ts";
 import type { JobReport } from "../../src/core/events/job-report.ts";
 import { attach, type Hooked, hooked, readHooked } from "./hooked.ts";
 import { stored, wake } from "./objects.ts";
@@ -87,5 +87,5 @@ export async function lived(connection: OwnConnection, ageMs: number): Promise<H
 
 /** Spies on a method of the objects of connections. */
 export function calls(method: "knownKind" | "noteJob" | "takePollSlot") {
-  return vi.spyOn(AccountObject.prototype, method);
+  return vi.spyOn(ConnectionObject.prototype, method);
 }

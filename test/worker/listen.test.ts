@@ -2,7 +2,7 @@ import { evictDurableObject, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { afterEach, expect, it } from "vitest";
 import * as z from "zod";
-import { listenerObject } from "../../src/account/object-names.ts";
+import { listenersObject } from "../../src/objects/object-names.ts";
 import { app } from "../../src/app.ts";
 import { aKey, anAccount } from "./accounts.ts";
 import { aRequest, call, callWith, invalid, post, refusal, UNAUTHENTICATED } from "./client.ts";
@@ -158,7 +158,7 @@ it.each([
 it("a listener's WebSocket stays open when the Durable Object that holds it is evicted from memory", async () => {
   const { account, listeners } = await listening(answers(200));
   await attemptsOf(account);
-  await evictDurableObject(listenerObject(env, account));
+  await evictDurableObject(listenersObject(env, account));
   expect(await attemptsOf(account)).toMatchObject([{ outcome: "delivered" }]);
   expect(listeners[0]?.received).toHaveLength(2);
 });
@@ -167,7 +167,7 @@ it("a callback attempt over a WebSocket has the outcome interrupted when a deplo
   const account = await anAccount();
   const { key } = await aKey(account);
   await aListener(key, () => {
-    const reset = runInDurableObject(listenerObject(env, account), (_, state) => state.abort());
+    const reset = runInDurableObject(listenersObject(env, account), (_, state) => state.abort());
     reset.catch(() => {});
     return null;
   });

@@ -2,6 +2,7 @@ import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from "c
 import { env } from "cloudflare:workers";
 import { expect, vi } from "vitest";
 import * as z from "zod";
+import { OBJECT_CLASSES } from "../../src/config/object-bindings.ts";
 import { DAY_MS, pass, realMs, until } from "./clock.ts";
 
 export function stubOf(id: string) {
@@ -119,5 +120,6 @@ export function failing(error: Error): object {
     throw error;
   };
   const stub = new Proxy({}, { get: () => fail });
-  return { ...env, TASKS: { getByName: () => stub }, ACCOUNTS: { getByName: () => stub } };
+  const namespaces = Object.keys(OBJECT_CLASSES).map((name) => [name, { getByName: () => stub }]);
+  return { ...env, ...Object.fromEntries(namespaces) };
 }

@@ -1,6 +1,7 @@
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { expect, it, vi } from "vitest";
+import type { ObjectBinding } from "../../src/config/object-bindings.ts";
 import { ObjectPlatform } from "../../src/task-object/object-platform.ts";
 import { callWith, type Message, ProblemBody } from "./client.ts";
 import { useClock } from "./clock.ts";
@@ -34,9 +35,17 @@ function recording(real: Namespace, deployment: string, uses: Use[]) {
 /** Returns the bindings of a deployment that records the names and jurisdictions of the objects it calls. */
 function deployed(vars: object, deployment: string = crypto.randomUUID()) {
   const uses: Use[] = [];
-  const TASKS = recording(env.TASKS, deployment, uses);
-  const ACCOUNTS = recording(env.ACCOUNTS, deployment, uses);
-  return { uses, deployment, bindings: { ...env, ...vars, TASKS, ACCOUNTS } };
+  const record = (namespace: Namespace) => recording(namespace, deployment, uses);
+  const namespaces = {
+    TASKS: record(env.TASKS),
+    ACCOUNTS: record(env.ACCOUNTS),
+    LISTENERS: record(env.LISTENERS),
+    CONNECTION_OBJECTS: record(env.CONNECTION_OBJECTS),
+    HOSTS: record(env.HOSTS),
+    DIGESTS: record(env.DIGESTS),
+    DEPLOYMENT: record(env.DEPLOYMENT),
+  } satisfies Record<ObjectBinding, Namespace>;
+  return { uses, deployment, bindings: { ...env, ...vars, ...namespaces } };
 }
 
 const fail = () => Promise.reject(new Error("Network connection lost."));
@@ -79,7 +88,7 @@ it("JURISDICTION and LOCATION_HINT determine where every object that a request c
   const names = others.map(([, name]) => name);
   expect(names).toContain(id);
   expect(names).toContain(`acct_${id}`);
-  expect(names).toContain("connection:ark");
+  expect(names).toContain("ark");
   expect(names.some((name) => name.startsWith("keys:"))).toBe(true);
 });
 

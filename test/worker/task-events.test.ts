@@ -2,7 +2,7 @@ import { env, exports } from "cloudflare:workers";
 import { beforeEach, expect, it, vi } from "vitest";
 import { TaskObject } from "../../src/task-object/task-object.ts";
 import { AccountObject } from "../../src/account/account-object.ts";
-import { claimObject } from "../../src/account/object-names.ts";
+import { claimObject } from "../../src/objects/object-names.ts";
 import { sha256Hex } from "../../src/security/encoding.ts";
 import { aKey, anAccount, anImportedKey, profileStub } from "./accounts.ts";
 import { aRequest, call, refusal, UNAUTHENTICATED, UNKNOWN_TASK } from "./client.ts";

@@ -3,7 +3,7 @@ import type { Account } from "../../core/record/task.ts";
 import type { Env } from "../../env.ts";
 import { accountSecrets, publicWhpk } from "../../security/keyring.ts";
 import { callProfile, forgetAccount, requireAccount } from "./account-client.ts";
-import { ledgerObject } from "../../account/object-names.ts";
+import { ledgerObject } from "../../objects/object-names.ts";
 import { callObject } from "../http/object-call.ts";
 import { log } from "../../log.ts";
 import { keyNameOf } from "../../task-object/caller.ts";

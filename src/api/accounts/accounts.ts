@@ -1,6 +1,6 @@
 import * as z from "zod/mini";
 import type { AccountState } from "../../account/account-object.ts";
-import { ledgerObject, profileObject } from "../../account/object-names.ts";
+import { ledgerObject, profileObject } from "../../objects/object-names.ts";
 import { toSeconds } from "../../core/time.ts";
 import { log } from "../../log.ts";
 import { keyNameOf } from "../../task-object/caller.ts";

@@ -1,5 +1,5 @@
 import * as z from "zod/mini";
-import { ledgerObject } from "../../account/object-names.ts";
+import { ledgerObject } from "../../objects/object-names.ts";
 import type { Runtime } from "../../config/runtime.ts";
 import { refundableMs } from "../../core/policy.ts";
 import { MINUTE_MS } from "../../core/time.ts";

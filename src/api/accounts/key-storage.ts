@@ -8,9 +8,9 @@ import { mapConcurrently } from "../../map-concurrently.ts";
 import {
   claimObject,
   HASH_DIGITS,
-  listenerObject,
+  listenersObject,
   profileObject,
-} from "../../account/object-names.ts";
+} from "../../objects/object-names.ts";
 import type { StoredKey } from "../../account/key-table.ts";
 import { configOf } from "../../config/runtime.ts";
 import type { Env } from "../../env.ts";
@@ -93,7 +93,7 @@ async function closeListeners(env: Env, accountId: string, hash: string | null):
   const config = configOf(env);
   if (!config.ok || !config.value.isListenOn) return;
   const key = hash === null ? null : keyName(hash);
-  await callObject(() => listenerObject(env, accountId).closeListeners(key));
+  await callObject(() => listenersObject(env, accountId).closeListeners(key));
 }
 
 function releaseKey(env: Env, accountId: string, hash: string): Promise<void> {

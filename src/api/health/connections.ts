@@ -1,5 +1,5 @@
-import { connectionObject } from "../../account/object-names.ts";
-import type { ConnectionState } from "../../account/failure-methods.ts";
+import { connectionObject } from "../../objects/object-names.ts";
+import type { ConnectionState } from "../../objects/connection/connection-object.ts";
 import type { Config } from "../../config/config.ts";
 import { keySettingOf, settingsNeededBy } from "../../config/needed-settings.ts";
 import { canHaveResults } from "../../config/poll-limits.ts";

@@ -2,7 +2,7 @@ import { accountOfKey } from "../../security/account-key.ts";
 import { sha256Hex } from "../../security/encoding.ts";
 import type { AccountRole } from "../../security/roles.ts";
 import type { Env } from "../../env.ts";
-import { claimObject, profileObject } from "../../account/object-names.ts";
+import { claimObject, profileObject } from "../../objects/object-names.ts";
 import { DAY_MS, SECOND_MS } from "../../core/time.ts";
 import { withTimeout } from "../../timeout.ts";
 import { isolateCache } from "./isolate-cache.ts";

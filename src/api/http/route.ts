@@ -1,7 +1,7 @@
 import type * as z from "zod/mini";
 import type { Env } from "../../env.ts";
 import { accountOf, type Caller } from "../../task-object/caller.ts";
-import { placedRuntimeOf } from "../../account/placed-runtime.ts";
+import { placedRuntimeOf } from "../../objects/placed-runtime.ts";
 import { describeIssues } from "../../config/issue.ts";
 import type { Runtime } from "../../config/runtime.ts";
 import type { Permission } from "../../security/roles.ts";

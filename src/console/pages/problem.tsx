@@ -1,4 +1,4 @@
-import { placedRuntimeOf } from "../../account/placed-runtime.ts";
+import { placedRuntimeOf } from "../../objects/placed-runtime.ts";
 import type { Issue, Problem } from "../../api/http/problem.ts";
 import { PROBLEM_HELP } from "../../api/http/problem-help.ts";
 import { PROBLEMS, type ProblemCode } from "../../api/http/problem-list.ts";

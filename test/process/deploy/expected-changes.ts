@@ -1,5 +1,6 @@
 // Requests with which wrangler creates and changes a relay.
 import { expect } from "vitest";
+import { OBJECT_CLASSES } from "../../../src/config/object-bindings.ts";
 import { RATE_LIMITS } from "../../../src/config/rate-limits.ts";
 import { SECRETS } from "../harness/client.ts";
 
@@ -32,8 +33,9 @@ export const version = (limitsFrom: number, more: Created) => ({
   ...more,
   bindings: [
     ...(more.bindings ?? []),
-    { name: "TASKS", type: "durable_object_namespace", class_name: "TaskObject" },
-    { name: "ACCOUNTS", type: "durable_object_namespace", class_name: "AccountObject" },
+    ...Object.entries(OBJECT_CLASSES).map(([name, class_name]) => {
+      return { name, type: "durable_object_namespace", class_name };
+    }),
     { name: "INDEX_DB", type: "d1", id: expect.any(String) },
     ...limits(limitsFrom),
     { name: "VERSION", type: "version_metadata" },
@@ -43,9 +45,12 @@ export const upload = (name: string, limitsFrom: number, more: Created) => ({
   request: `PUT workers/scripts/${name}`,
   body: { ...version(limitsFrom, more), code_update_strategy: DEFERRED },
 });
+const FIRST_CLASSES = ["TaskObject", "AccountObject"];
 export const MIGRATIONS = {
-  new_tag: "v1",
-  steps: [{ new_sqlite_classes: ["TaskObject", "AccountObject"] }],
+  new_tag: "v2",
+  steps: [FIRST_CLASSES, Object.values(OBJECT_CLASSES).slice(FIRST_CLASSES.length)].map(
+    (new_sqlite_classes) => ({ new_sqlite_classes }),
+  ),
 };
 export const database = (name: string) => ({ request: "POST d1/database", body: { name } });
 export const script = (name: string, more: object = {}) => ({

@@ -62,7 +62,7 @@ export function bundleOf(entry = ""): Promise<Bundle> {
   return known;
 }
 
-/** The relay on released workerd, with storage on disk and only `TASKS` and `ACCOUNTS` bound. */
+/** The relay on released workerd, with storage on disk and only the classes of Durable Objects bound. */
 export class Workerd implements AsyncDisposable {
   readonly url: string;
   readonly client: Client;

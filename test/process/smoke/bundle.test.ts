@@ -3,7 +3,7 @@ import { completedEvent, LOCAL_VARS } from "../harness/client.ts";
 import { Receiver } from "../harness/receiver.ts";
 import { Workerd } from "../harness/workerd.ts";
 
-it("the deployed bundle serves a task from registration to deletion on plain workerd with only TASKS and ACCOUNTS bound", async () => {
+it("the deployed bundle serves a task from registration to deletion on plain workerd with only its classes of objects bound", async () => {
   await using receiver = await Receiver.start();
   await using relay = await Workerd.start({ vars: LOCAL_VARS });
   const { client } = relay;

@@ -46,25 +46,31 @@ function requests(id: string, hookPath: string): readonly (readonly [string, obj
   ];
 }
 
-it("every route works or answers 503 with Retry-After while the Durable Objects still run the previous release", async () => {
-  const objectScript = (await earlierBundles()).at(-1) ?? "";
-  await using relay = await Workerd.start({ vars: VARS, objectScript });
-  const { client } = relay;
-  const body = { model: "m", provider: "ark" };
-  const { json } = await client.ask("POST", "/v1/tasks", body);
-  const { id, hook_url: hookUrl, status_url: statusUrl } = Registered.parse(json);
-  const answers: string[] = [];
-  const asks = requests(id, new URL(hookUrl).pathname).map(([asked, sent]) => {
-    const [method = "", path = ""] = asked.split(" ");
-    return [asked, () => client.send(method, path, sent)] as const;
-  });
-  for (const [asked, send] of [["status_url", () => fetch(statusUrl)] as const, ...asks]) {
-    const answer = await send();
-    const text = await answer.text();
-    const isRefused = REFUSALS.some((code) => text.includes(`"code":"${code}"`));
-    const isRepeatable = answer.status === 503 && answer.headers.has("Retry-After");
-    if (!answer.ok && !isRefused && !isRepeatable) answers.push(`${answer.status} ${asked}`);
-  }
-  expect(answers).toEqual([]);
-  expect(relay.output).toContain('"reason":"earlier_release"');
-});
+it.each([
+  ["the oldest kept release, which lacks methods", 0, "earlier_release"],
+  ["the latest kept release, which lacks classes", -1, "platform_error"],
+])(
+  "every route works or answers 503 with Retry-After while the Durable Objects still run %s",
+  async (_, nth, reason) => {
+    const objectScript = (await earlierBundles()).at(nth) ?? "";
+    await using relay = await Workerd.start({ vars: VARS, objectScript });
+    const { client } = relay;
+    const body = { model: "m", provider: "ark" };
+    const { json } = await client.ask("POST", "/v1/tasks", body);
+    const { id, hook_url: hookUrl, status_url: statusUrl } = Registered.parse(json);
+    const answers: string[] = [];
+    const asks = requests(id, new URL(hookUrl).pathname).map(([asked, sent]) => {
+      const [method = "", path = ""] = asked.split(" ");
+      return [asked, () => client.send(method, path, sent)] as const;
+    });
+    for (const [asked, send] of [["status_url", () => fetch(statusUrl)] as const, ...asks]) {
+      const answer = await send();
+      const text = await answer.text();
+      const isRefused = REFUSALS.some((code) => text.includes(`"code":"${code}"`));
+      const isRepeatable = answer.status === 503 && answer.headers.has("Retry-After");
+      if (!answer.ok && !isRefused && !isRepeatable) answers.push(`${answer.status} ${asked}`);
+    }
+    expect(answers).toEqual([]);
+    expect(relay.output).toContain(`"reason":"${reason}"`);
+  },
+);

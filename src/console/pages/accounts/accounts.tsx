@@ -3,7 +3,7 @@ import { createAccount } from "../../../api/accounts/accounts.ts";
 import { readQuery } from "../../../api/http/query.ts";
 import { callObject } from "../../../api/http/object-call.ts";
 import { queryIndex } from "../../../api/search/query-index.ts";
-import { ledgerObject } from "../../../account/object-names.ts";
+import { ledgerObject } from "../../../objects/object-names.ts";
 import type { Env } from "../../../env.ts";
 import { listAccountIds } from "../../../index-db/accounts.ts";
 import { shardsOf } from "../../../index-db/shards.ts";

@@ -1,10 +1,11 @@
+import { DurableObject } from "cloudflare:workers";
 import * as z from "zod/mini";
-import { parseJson } from "../core/json.ts";
-import { type AttemptResult, unansweredAttempt } from "../core/record/callback.ts";
-import type { UnreachableCause } from "../core/record/outcome.ts";
-import { LISTEN_URL } from "../core/url.ts";
-import { type PostRequest, resultOf } from "../outbound/http.ts";
-import { withinTime } from "../timeout.ts";
+import { parseJson } from "../../core/json.ts";
+import { type AttemptResult, unansweredAttempt } from "../../core/record/callback.ts";
+import type { UnreachableCause } from "../../core/record/outcome.ts";
+import { LISTEN_URL } from "../../core/url.ts";
+import { type PostRequest, resultOf } from "../../outbound/http.ts";
+import { withinTime } from "../../timeout.ts";
 
 /**
  * Headers and body of a callback, which a listener passes on to its receiver. The body is a text and no JSON
@@ -57,32 +58,33 @@ interface Waiting {
 }
 
 /**
- * The listeners of an account: programs that receive its callbacks over a WebSocket and pass each on to an
- * HTTP receiver that they can reach. The platform keeps the WebSockets while the Durable Object is not in
- * memory, and answers `ping` with `pong` in its place.
+ * Durable Object with the WebSockets of an account's listeners, named after the account (binding `LISTENERS`).
+ * A listener is a program that receives the account's callbacks over a WebSocket and passes each on to an HTTP
+ * receiver that it can reach.
+ *
+ * Stores nothing: the platform keeps the WebSockets while the object is not in memory, and answers `ping` with
+ * `pong` in its place.
+ *
+ * Called when a listener connects (`api/connect-listener.ts`), for each attempt of a callback and each test
+ * callback to `listen:` (send-to-listeners.ts), and when a key or the account is deleted
+ * (`api/accounts/key-storage.ts`).
  */
-export class Listeners {
-  readonly #state: DurableObjectState;
+export class ListenersObject extends DurableObject<object> {
   /** Callbacks that have no answer yet, by the ids of their messages. They keep the object in memory. */
   readonly #waiting = new Map<string, Waiting>();
 
-  constructor(state: DurableObjectState) {
-    this.#state = state;
-  }
-
   /**
-   * Accepts the WebSocket of one more listener, and sends it the name of its account.
-   * @param key name of the API key with which the listener connects.
+   * Accepts the WebSocket of one more listener, and sends it the name of its account. The header `Key-Name`
+   * has the name of the API key with which the listener connects.
    */
-  accept(key: string): Response {
+  override async fetch({ headers }: Request): Promise<Response> {
     for (const displaced of this.#connected().slice(MAX_LISTENERS - 1)) {
       displaced.close(POLICY_VIOLATION, `An account has at most ${MAX_LISTENERS} listeners.`);
     }
     const { 0: client, 1: server } = new WebSocketPair();
-    this.#state.setWebSocketAutoResponse(new WebSocketRequestResponsePair("ping", "pong"));
-    this.#state.acceptWebSocket(server, [key]);
-    const [, account] = this.#state.id.name?.split(":") ?? [];
-    server.send(JSON.stringify({ account }));
+    this.ctx.setWebSocketAutoResponse(new WebSocketRequestResponsePair("ping", "pong"));
+    this.ctx.acceptWebSocket(server, [headers.get("Key-Name") ?? ""]);
+    server.send(JSON.stringify({ account: this.ctx.id.name }));
     return new Response(null, { status: 101, webSocket: client });
   }
 
@@ -91,7 +93,7 @@ export class Listeners {
    * of them passes back. A listener that cannot reach its receiver, or whose connection ends, makes the
    * attempt fail only when no other listener can still answer.
    */
-  async send(callback: ListenerCallback, timeoutMs: number): Promise<AttemptResult> {
+  async sendToListeners(callback: ListenerCallback, timeoutMs: number): Promise<AttemptResult> {
     const id = crypto.randomUUID();
     const text = JSON.stringify({ id, timeout_ms: timeoutMs, ...callback });
     const sockets = this.#connected().filter((socket) => isSent(socket, text));
@@ -106,10 +108,20 @@ export class Listeners {
   }
 
   /**
+   * Disconnects the listeners that use an API key that was revoked, or all when the account was deleted.
+   * @param key name of the key; null disconnects all.
+   */
+  closeListeners(key: string | null): void {
+    for (const socket of this.ctx.getWebSockets(key ?? undefined)) {
+      socket.close(POLICY_VIOLATION, "The key was revoked, or the account deleted.");
+    }
+  }
+
+  /**
    * Handles a message from a listener. A message that is no answer, or for which no callback waits any
    * more, is ignored.
    */
-  async take(socket: WebSocket, message: string | ArrayBuffer): Promise<void> {
+  override async webSocketMessage(socket: WebSocket, message: string | ArrayBuffer): Promise<void> {
     if (typeof message !== "string" || message.length > MAX_MESSAGE_CHARS) return;
     const answer = Answer.safeParse(parseJson(message)).data;
     const waiting = this.#waiting.get(answer?.id ?? "");
@@ -125,7 +137,15 @@ export class Listeners {
    * Handles the end of a listener's connection: a callback fails when only this listener could still answer
    * it.
    */
-  lose(socket: WebSocket): void {
+  override async webSocketClose(socket: WebSocket): Promise<void> {
+    this.#lose(socket);
+  }
+
+  override async webSocketError(socket: WebSocket): Promise<void> {
+    this.#lose(socket);
+  }
+
+  #lose(socket: WebSocket): void {
     for (const waiting of this.#waiting.values()) lose(waiting, socket, "other");
   }
 
@@ -134,19 +154,9 @@ export class Listeners {
    * listener has answered the close.
    */
   #connected(): WebSocket[] {
-    return this.#state
+    return this.ctx
       .getWebSockets()
       .filter(({ readyState }) => readyState === WebSocket.READY_STATE_OPEN);
-  }
-
-  /**
-   * Disconnects the listeners that use an API key that was revoked, or all when the account was deleted.
-   * @param key name of the key; null disconnects all.
-   */
-  close(key: string | null): void {
-    for (const socket of this.#state.getWebSockets(key ?? undefined)) {
-      socket.close(POLICY_VIOLATION, "The key was revoked, or the account deleted.");
-    }
   }
 }
 

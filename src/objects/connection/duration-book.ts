@@ -4,8 +4,8 @@ import {
   likelyAges,
   NO_DURATIONS,
   weightOf,
-} from "../core/record/durations.ts";
-import type { JobReport } from "../core/events/job-report.ts";
+} from "../../core/record/durations.ts";
+import type { JobReport } from "../../core/events/job-report.ts";
 
 /**
  * Statistics of one kind of jobs (those with the same endpoint and model), kept by the Durable Object of their

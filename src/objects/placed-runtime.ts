@@ -1,9 +1,10 @@
+import { unboundObjects } from "../config/object-bindings.ts";
 import { configOf, type Runtime, runtimeOf } from "../config/runtime.ts";
 import type { ConfigIssue } from "../config/issue.ts";
 import { failure, type Result } from "../core/result.ts";
 import { MINUTE_MS, SECOND_MS } from "../core/time.ts";
 import { withTimeout } from "../timeout.ts";
-import { type AccountBindings, indexObject } from "./object-names.ts";
+import { markerObject, type ObjectNamespaces } from "./object-names.ts";
 
 /** Value that is stored as jurisdiction when `JURISDICTION` is not set. */
 const NONE = "none";
@@ -25,13 +26,18 @@ interface MarkerAnswer {
 const answers = new WeakMap<object, MarkerAnswer>();
 
 /**
- * Returns the configuration of the relay and its keys; or, when variables are invalid, the name of each with
- * the reason: the relay must then neither write nor send anything. `JURISDICTION` is also invalid when the
- * existing Durable Objects were created in another jurisdiction.
+ * Returns the configuration of the relay and its keys; or, when variables are invalid or a class of objects is
+ * not bound, the name of each with the reason: the relay must then neither write nor send anything.
+ * `JURISDICTION` is also invalid when the existing Durable Objects were created in another jurisdiction.
  */
 export async function placedRuntimeOf(
-  env: AccountBindings,
+  env: ObjectNamespaces,
 ): Promise<Result<Runtime, readonly ConfigIssue[]>> {
+  const unbound = unboundObjects(env);
+  if (unbound.length > 0) {
+    const config = configOf(env);
+    return failure(config.ok ? unbound : [...unbound, ...config.error]);
+  }
   const issue = await jurisdictionIssue(env);
   return issue === null ? runtimeOf(env) : failure([issue]);
 }
@@ -42,7 +48,7 @@ export async function placedRuntimeOf(
  * works on and asks again after a minute.
  * @returns the fault when the two differ; null when they are equal or cannot be compared.
  */
-async function jurisdictionIssue(env: AccountBindings): Promise<ConfigIssue | null> {
+async function jurisdictionIssue(env: ObjectNamespaces): Promise<ConfigIssue | null> {
   const config = configOf(env);
   if (!config.ok) return null;
   const wanted = config.value.jurisdiction ?? NONE;
@@ -52,10 +58,10 @@ async function jurisdictionIssue(env: AccountBindings): Promise<ConfigIssue | nu
   return { path: "JURISDICTION", message: `must ${stored}, as when the first task was stored` };
 }
 
-async function notedJurisdiction(env: AccountBindings, wanted: string): Promise<string | null> {
+async function notedJurisdiction(env: ObjectNamespaces, wanted: string): Promise<string | null> {
   const known = answers.get(env);
   if (known !== undefined && isCurrent(known)) return known.noted;
-  const ask = async (): Promise<string | null> => indexObject(env).claimJurisdiction(wanted);
+  const ask = async (): Promise<string | null> => markerObject(env).claimJurisdiction(wanted);
   const noted = await withTimeout("jurisdiction", ask, null, MARKER_TIMEOUT_MS);
   answers.set(env, { noted, at: Date.now() });
   return noted;

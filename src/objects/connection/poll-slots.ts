@@ -1,4 +1,4 @@
-import { MINUTE_MS, SECOND_MS } from "../core/time.ts";
+import { MINUTE_MS, SECOND_MS } from "../../core/time.ts";
 
 /**
  * A task whose poll was deferred, because the limit was reached, and that will ask again for the permission

@@ -1,0 +1,66 @@
+import { retryable } from "cloudflare:durable-objects";
+import { DurableObject } from "cloudflare:workers";
+import { AlertSlots } from "./alert-slots.ts";
+
+/**
+ * Kind of an alert to the operator about the index. `lagging`: tasks are overdue. `full`: a database is almost
+ * full. `silent`: no task ends. An alert of one kind does not delay one of another kind.
+ */
+export type IndexAlert = "lagging" | "full" | "silent";
+
+const PREFIX = "session:";
+/**
+ * Largest number of entries of expired sessions that one logout erases. Each logout erases some, so that the
+ * storage does not grow.
+ */
+const MAX_ERASED = 100;
+
+/**
+ * Durable Object of the whole deployment: there is one, `deployment` (binding `DEPLOYMENT`). It keeps two
+ * small, unrelated notes, which share a class because each exists once, is seldom called and has no alarm.
+ *
+ * - Sessions of the console that have ended before their time, because somebody has logged out
+ *   (`session:<end>:<id>`): a copy of the cookie is then worth nothing. Each is erased by a later logout, after
+ *   the time at which the session would have ended anyway. `console/session.ts` stores a logout, and each
+ *   isolate asks about a session at most once a minute.
+ * - Times of the last alerts about the index (`alerted_at:<kind>`). The cron trigger asks, every ten minutes
+ *   and only while something is wrong (`cron.ts`).
+ */
+export class DeploymentObject extends DurableObject<object> {
+  static {
+    // The platform may repeat these calls after a lost connection, because a second call changes nothing more.
+    for (const name of ["endSession", "isSessionEnded"] as const) retryable(this.prototype[name]);
+  }
+
+  readonly #alerts = new AlertSlots(this.ctx.storage.kv);
+
+  /**
+   * Ends a session of the console before its time, because somebody has logged out.
+   * @param until time at which the session would have expired, in Unix milliseconds.
+   */
+  endSession(id: string, until: number): void {
+    const { kv } = this.ctx.storage;
+    const now = Date.now();
+    // The keys begin with the time, so that those of the past come first.
+    const past = { prefix: PREFIX, end: keyOf("", now), limit: MAX_ERASED };
+    for (const [key] of Array.from(kv.list(past))) kv.delete(key);
+    if (until > now) kv.put(keyOf(id, until), true);
+  }
+
+  isSessionEnded(id: string, until: number): boolean {
+    return this.ctx.storage.kv.get(keyOf(id, until)) !== undefined;
+  }
+
+  /**
+   * Reserves the right to alert the operator of a fault of the index.
+   * @returns true when the caller is to send the alert, because none of this kind was sent within the last
+   * hour.
+   */
+  claimAlert(kind: IndexAlert): boolean {
+    return this.#alerts.claim(Date.now(), kind);
+  }
+}
+
+function keyOf(id: string, until: number): string {
+  return `${PREFIX}${until}:${id}`;
+}

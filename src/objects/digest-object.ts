@@ -1,0 +1,107 @@
+import { DurableObject } from "cloudflare:workers";
+import { isWanted } from "../config/operator-events.ts";
+import { type Runtime, runtimeOf } from "../config/runtime.ts";
+import { MINUTE_MS, toSeconds } from "../core/time.ts";
+import { log } from "../log.ts";
+import { notifyOperator } from "../outbound/webhooks.ts";
+
+/**
+ * Digest for the operator: tasks whose callbacks to one host have failed. It gathers them for a fixed time
+ * after the first one, and is then sent as one operator event, a message to `OPERATOR_CALLBACK_URL`.
+ */
+interface Digest {
+  readonly host: string;
+  /** Time at which the first task was added to the digest, in Unix milliseconds. */
+  readonly since: number;
+  /** Time at which the operator event with the digest is to be sent, in Unix milliseconds. */
+  readonly dueAt: number;
+  readonly failed: number;
+  /** Ids of the first 100 tasks in the digest. */
+  readonly tasks: readonly string[];
+  /** Number of failed tries to send the operator event with the digest. */
+  readonly tries: number;
+}
+
+/**
+ * Storage keys of the digest that still gathers failed callbacks (`OPEN`), and of the one whose operator
+ * event is being sent (`CLOSED`).
+ */
+const OPEN = "digest";
+const CLOSED = "digest_closed";
+const MAX_IDS = 100;
+const MAX_TRIES = 10;
+
+/**
+ * Durable Object that gathers the failed callbacks to one receiver's host, named after it (binding `DIGESTS`),
+ * so that the operator gets one event for many of them.
+ *
+ * Stores the digest that still gathers (`digest`) and the one that is being sent (`digest_closed`), until the
+ * alarm has sent them; then it erases itself.
+ *
+ * Called by task objects (`task-object/alerts.ts`), once for each task whose callback has failed for good, only
+ * where `OPERATOR_DIGEST_MINUTES` is set.
+ */
+export class DigestObject extends DurableObject<object> {
+  /**
+   * Adds a task whose callback has failed to the digest; a task whose id is already in the digest is not
+   * counted again.
+   * @param periodMs time from the first task of a digest to its operator event, in milliseconds.
+   * @returns always true, so that the caller can tell a stored task from a call that failed.
+   */
+  async noteFailedCallback(host: string, taskId: string, periodMs: number): Promise<true> {
+    const now = Date.now();
+    const { storage } = this.ctx;
+    const begun = { host, since: now, dueAt: now + periodMs, failed: 0, tasks: [], tries: 0 };
+    const known = this.#read(OPEN) ?? begun;
+    if (!known.tasks.includes(taskId)) {
+      const tasks = [...known.tasks, taskId].slice(0, MAX_IDS);
+      storage.kv.put(OPEN, { ...known, failed: known.failed + 1, tasks });
+    }
+    if ((await storage.getAlarm()) === null) await storage.setAlarm(known.dueAt);
+    return true;
+  }
+
+  /**
+   * Sends the operator event with the digest; tasks that are added from then on go into a new digest. A
+   * failed try is repeated after a minute, at most nine times. Erases the object when no digest is left. While
+   * the configuration is not valid, the digest is kept for a minute longer, which does not count as a try.
+   */
+  override async alarm(): Promise<void> {
+    const runtime = await runtimeOf(this.env);
+    if (runtime.ok) await this.#send(runtime.value);
+    else await this.ctx.storage.setAlarm(Date.now() + MINUTE_MS);
+  }
+
+  async #send(runtime: Runtime): Promise<void> {
+    const { storage } = this.ctx;
+    const { kv } = storage;
+    const closed = this.#read(CLOSED) ?? this.#read(OPEN);
+    if (closed === null) return;
+    if (this.#read(CLOSED) === null) {
+      kv.put(CLOSED, closed);
+      kv.delete(OPEN);
+    }
+    const isDone = (await isSent(closed, runtime)) || closed.tries + 1 >= MAX_TRIES;
+    if (isDone) kv.delete(CLOSED);
+    else kv.put(CLOSED, { ...closed, tries: closed.tries + 1 });
+    const nextAt = isDone ? this.#read(OPEN)?.dueAt : Date.now() + MINUTE_MS;
+    if (nextAt === undefined) await storage.deleteAll();
+    else await storage.setAlarm(nextAt);
+  }
+
+  #read(key: string): Digest | null {
+    return this.ctx.storage.kv.get<Digest>(key) ?? null;
+  }
+}
+
+/** Sends the operator event with a digest, if it is wanted. @returns true when no further try is needed. */
+async function isSent(digest: Digest, runtime: Runtime): Promise<boolean> {
+  const { host, since, failed, tasks } = digest;
+  const type = "callback.failed";
+  if (!isWanted(runtime.config, type)) {
+    log({ event: "operator.dropped", type, host, failed }, "warn");
+    return true;
+  }
+  const event = { type, host, since: toSeconds(since), failed, tasks } as const;
+  return notifyOperator(event, `${type}_${host}_${since}`, Date.now(), runtime);
+}

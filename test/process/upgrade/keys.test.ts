@@ -1,0 +1,79 @@
+import { createHash, randomUUID } from "node:crypto";
+import { expect, it } from "vitest";
+import * as z from "zod";
+import { Client, SECRETS } from "../harness/client.ts";
+import { bundleOf, Workerd } from "../harness/workerd.ts";
+import { earlierBundles } from "./releases.ts";
+
+const Key = z.looseObject({ id: z.string(), key: z.string().optional() });
+const Keys = z.object({ data: z.array(z.looseObject({ id: z.string(), label: z.unknown() })) });
+const ACCOUNT = "/v1/accounts/acme";
+const IMPORTED = "a-key-of-an-earlier-system";
+const IMPORT = { sha256: createHash("sha256").update(IMPORTED).digest("hex"), label: "imported" };
+
+/** Returns the requests of these tests to a relay, whichever release runs; answers are not compared with openapi.json. */
+function callerOf(relay: Workerd) {
+  const client = new Client(relay);
+  const ask = async (method: string, path: string, body?: object) => {
+    const response = await client.send(method, path, body);
+    const text = await response.text();
+    return { status: response.status, json: text === "" ? null : JSON.parse(text) };
+  };
+  /** Returns the status of the answer to a request with a key of an account. */
+  const statusWith = async (key: string, id: string) => {
+    const headers = { Authorization: `Bearer ${key}` };
+    const response = await fetch(`${relay.url}/v1/tasks/${id}`, { headers });
+    await response.body?.cancel();
+    return response.status;
+  };
+  return { ask, statusWith };
+}
+
+it("a generated and an imported API key, the callback secrets and the balance of an account survive an upgrade from the latest kept release, and a downgrade back to it", async () => {
+  const earlier = (await earlierBundles()).at(-1) ?? "";
+  await using relay = await Workerd.start({ vars: SECRETS, script: earlier });
+  const { ask, statusWith } = callerOf(relay);
+  const id = randomUUID();
+  expect((await ask("POST", "/v1/accounts", { id: "acme" })).status).toBe(201);
+  expect((await ask("POST", "/v1/accounts", { id: "other" })).status).toBe(201);
+  const generated = Key.parse((await ask("POST", `${ACCOUNT}/keys`, {})).json);
+  const imported = Key.parse((await ask("POST", `${ACCOUNT}/keys`, IMPORT)).json);
+  const secrets = (await ask("POST", `${ACCOUNT}/signing-secrets`, {})).json;
+  await ask("POST", `${ACCOUNT}/grants`, { reference: "invoice", amount: 10 });
+  const task = { id, model: "m", account: "acme", credits: 4 };
+  expect((await ask("POST", "/v1/tasks", task)).status).toBe(201);
+  const listed = async () => Keys.parse((await ask("GET", `${ACCOUNT}/keys`)).json).data;
+  const before = (await listed()).map((key) => key.id);
+  const usable = async () => [
+    await statusWith(generated.key ?? "", id),
+    await statusWith(IMPORTED, id),
+  ];
+
+  await relay.restart("kept", (await bundleOf()).script);
+  expect(await usable()).toEqual([200, 200]);
+  expect((await listed()).map((key) => key.id)).toEqual(before);
+  expect((await ask("GET", `${ACCOUNT}/signing-secrets`)).json).toEqual(secrets);
+  expect((await ask("GET", ACCOUNT)).json).toMatchObject({ balance: 6 });
+  expect((await ask("POST", "/v1/accounts/other/keys", IMPORT)).status).toBe(409);
+
+  await relay.restart("kept", earlier);
+  expect(await usable()).toEqual([200, 200]);
+
+  await relay.restart("kept", (await bundleOf()).script);
+  expect((await ask("DELETE", `${ACCOUNT}/keys/${imported.id}`)).status).toBe(204);
+  expect(await usable()).toEqual([200, 401]);
+  expect((await ask("POST", "/v1/accounts/other/keys", IMPORT)).status).toBe(201);
+  expect(await statusWith(IMPORTED, id)).toBe(404);
+});
+
+it("a relay refuses a JURISDICTION other than the one that an earlier release has stored", async () => {
+  const earlier = (await earlierBundles()).at(-1) ?? "";
+  await using relay = await Workerd.start({ vars: SECRETS, script: earlier });
+  const { ask } = callerOf(relay);
+  expect((await ask("POST", "/v1/tasks", { model: "m" })).status).toBe(201);
+
+  await relay.restart({ ...SECRETS, JURISDICTION: "eu" }, (await bundleOf()).script);
+  const { status, json } = await ask("POST", "/v1/tasks", { model: "m" });
+  expect([status, json]).toMatchObject([503, { code: "not_configured" }]);
+  expect(json.detail).toContain("JURISDICTION must be empty");
+});
