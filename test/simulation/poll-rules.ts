@@ -94,6 +94,8 @@ export function isForPoll(
 ): boolean {
   const { record } = disk.durable;
   if (record === null || !isOpen(record) || record.tracking.poll === null) return false;
+  // The handler of the alarm may have been running when another job was attached, and the clock put back since.
+  if (record.tracking.poll.attachedAt > armedAt) return false;
   // A new instance does not know of earlier planned polls when a hook has moved the next one.
   if (by.isDead && (record.tracking.poll.at ?? 0) > now) return false;
   const isPublished = !setting.isIndexed || record.publication.version === record.version;
