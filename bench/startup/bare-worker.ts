@@ -11,8 +11,13 @@ export class TaskObject extends DurableObject {
   }
 }
 
-/** Class that the harness binds too; nothing calls its objects. */
+// Classes that the harness binds too; nothing calls their objects.
 export class AccountObject extends DurableObject {}
+export class ListenersObject extends DurableObject {}
+export class ConnectionObject extends DurableObject {}
+export class HostObject extends DurableObject {}
+export class DigestObject extends DurableObject {}
+export class DeploymentObject extends DurableObject {}
 
 /** Worker that stores the body of a request in a new object: the least that a registration must do. */
 export default {
