@@ -78,7 +78,7 @@ export default defineConfig({
         maxWorkers: 1,
         sequence: { groupOrder: 3 },
       }),
-      node("process", ["test/process/**/*.test.ts"], {
+      node("process", ["test/process/**/*.test.ts", "test/lint/long/*.test.ts"], {
         exclude: [...WAITING_TESTS, ...SMOKE_TESTS],
         isolate: false,
         testTimeout: 600_000,

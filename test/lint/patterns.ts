@@ -10,11 +10,29 @@ import {
 } from "oxc-parser";
 import { checkSync } from "recheck";
 
+const SOURCES = ["src/**/*.{ts,tsx,js}", "client/src/**/*.ts"];
+
 // The default uses a binary or Java, whichever is installed.
 process.env["RECHECK_SYNC_BACKEND"] = "pure";
 
 /** Time in milliseconds after which the examination of a pattern counts as without an answer. */
 const TIMEOUT_MS = 120_000;
+
+/**
+ * Parameters of recheck by the effort of an examination. A quick one takes milliseconds: an automaton of more
+ * than `maxNFASize` states, which is proved only by a full one, is tried with few texts instead.
+ */
+const EFFORTS = {
+  quick: {
+    maxNFASize: 5_000,
+    maxIteration: 1,
+    maxInitialGenerationSize: 50,
+    mutationSize: 2,
+    crossSize: 2,
+    incubationLimit: 2_000,
+  },
+  full: {},
+} as const;
 
 /** A regular expression with its place in a source file. */
 export interface Pattern {
@@ -30,9 +48,9 @@ interface Patterns {
   readonly unreadable: readonly string[];
 }
 
-/** Finds all regular expressions in the files that match the globs. */
-export function patternsOf(...globs: readonly string[]): Patterns {
-  const files = globs.flatMap((glob) => globSync(glob)).filter((file) => !file.endsWith(".d.ts"));
+/** Finds all regular expressions of the relay, the scripts of its pages and the client. */
+export function ownPatterns(): Patterns {
+  const files = SOURCES.flatMap((glob) => globSync(glob)).filter((file) => !file.endsWith(".d.ts"));
   const found = files.map((file) => patternsIn(file, readFileSync(file, "utf8")));
   return {
     patterns: found.flatMap(({ patterns }) => patterns),
@@ -91,12 +109,21 @@ function textOf(node: Node): string | null {
   return more.length === 0 ? (only?.value.cooked ?? null) : null;
 }
 
+/** Returns what is wrong with regular expressions, each of which is examined once however often it is written. */
+export function faultsOf(
+  patterns: readonly Pattern[],
+  effort: keyof typeof EFFORTS,
+): readonly string[] {
+  const distinct = new Map(patterns.map((each) => [`/${each.source}/${each.flags}`, each]));
+  return [...distinct.values()].flatMap((each) => faultOf(each, effort) ?? []);
+}
+
 /**
  * Examines how the time grows that a regular expression takes to search in a text, and returns what is wrong with
  * it: more than linear growth with a text that shows it, or that there is no answer. Null for linear growth.
  */
-export function faultOf({ at, source, flags }: Pattern): string | null {
-  const found = checkSync(source, flags, { timeout: TIMEOUT_MS });
+function faultOf({ at, source, flags }: Pattern, effort: keyof typeof EFFORTS): string | null {
+  const found = checkSync(source, flags, { timeout: TIMEOUT_MS, ...EFFORTS[effort] });
   const name = `${at}: /${source}/${flags}`;
   if (found.status === "safe") return null;
   if (found.status === "unknown") return `${name} could not be examined (${found.error.kind})`;
