@@ -1,4 +1,5 @@
-// Outgoing HTTP requests. This is the only file that may call `fetch`; lint enforces it.
+// Outgoing HTTP requests. This is the only file of the Worker that may call `fetch`, which the scripts of its pages do in
+// browsers; lint enforces it.
 
 import {
   type AnswerHeaders,

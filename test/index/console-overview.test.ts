@@ -82,6 +82,22 @@ it("the console's overview for an account shows its balance and its own tasks on
   expect(text).not.toContain("foreign");
 });
 
+it("the elements of the console's overview for an operator have ids of their own, and none that is refreshed lies in another", async () => {
+  await insert(aRow(FAILED), aRow({ callback: "sending", settledAt: null }));
+  await cron();
+  const ids: (string | null)[] = [];
+  const nested: (string | null)[] = [];
+  const page = new HTMLRewriter()
+    .on("[id]", { element: (each) => void ids.push(each.getAttribute("id")) })
+    .on("[data-refresh] [data-refresh]", {
+      element: (each) => void nested.push(each.getAttribute("id")),
+    })
+    .transform(await visit("/", await logIn(), {}, fresh()));
+  expect(await page.text()).toContain("not settled");
+  expect(ids).toEqual([...new Set(ids)]);
+  expect(nested).toEqual([]);
+});
+
 it("the button that the console's overview has while there are no tasks registers a task with the provider sandbox and leads to its page", async () => {
   const cookie = await logIn();
   const bindings = { ...fresh(), SANDBOX: "true" };

@@ -21,7 +21,7 @@ export function Now({ problems, now }: NowProps) {
   const { unsettled, oldest_at: oldestAt, sending, refunding, overdue } = problems.now;
   const oldest = oldestAt === null ? "" : `, oldest ${durationText(now - oldestAt * 1000)}`;
   return (
-    <section id="now" data-refresh="30" aria-label="Now" class="stats">
+    <section aria-label="Now" class="stats">
       <Stat value={cappedText(unsettled)} label={`not settled${oldest}`} href="/tasks" />
       <Stat
         value={cappedText(sending)}
