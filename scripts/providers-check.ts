@@ -7,7 +7,7 @@ import type { Job } from "../src/core/record/upstream.ts";
 import { failure, type Result, success } from "../src/core/result.ts";
 import { type Answered, askProvider, pollAnswer } from "../src/outbound/ask-upstream.ts";
 import { endpointFault } from "../src/providers/endpoint.ts";
-import { isDeadlinePassed, withDeadline } from "../src/timeout.ts";
+import { isDeadlinePassed, POLL_TIMEOUT_MS, withDeadline } from "../src/timeout.ts";
 import { reportLines } from "./providers-check/report.ts";
 import { type Asking, type Obstacle, readConnection } from "./providers-check/settings.ts";
 
@@ -80,12 +80,12 @@ async function ask(asking: Asking, job: Job): Promise<number> {
 }
 
 /** Sends the requests of one poll; returns why there was no answer, as the rest of a sentence. */
-function answerOf({ connection, provider, key, timeoutMs }: Asking, job: Job) {
-  return withDeadline(timeoutMs, async (signal): Promise<Answered | string> => {
+function answerOf({ connection, provider, key }: Asking, job: Job) {
+  return withDeadline(POLL_TIMEOUT_MS, async (signal): Promise<Answered | string> => {
     const answered = await askProvider(job, connection, key, provider.polls, signal);
     if (answered !== null) return answered;
     return isDeadlinePassed(signal)
-      ? `did not answer within ${timeoutMs / 1000} s`
+      ? `did not answer within ${POLL_TIMEOUT_MS / 1000} s`
       : "cannot be reached, or broke off its answer";
   });
 }

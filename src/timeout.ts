@@ -1,4 +1,11 @@
+import { SECOND_MS } from "./core/time.ts";
 import { errorText, log } from "./log.ts";
+
+/**
+ * Time limit in milliseconds of a poll with all its requests. Providers answer such a request at once, so that
+ * the time which a callback may take (`CALLBACK_TIMEOUT_S`) does not matter here.
+ */
+export const POLL_TIMEOUT_MS = 10 * SECOND_MS;
 
 /** Abort reason of a signal of `withDeadline` whose time was up; a caller who aborts has another reason. */
 const DEADLINE_PASSED = new Error("deadline passed");

@@ -16,18 +16,12 @@ export interface Asking {
   readonly connection: Connection;
   readonly provider: UpstreamProvider;
   readonly key: string;
-  /** Time limit for all requests together, in milliseconds. */
-  readonly timeoutMs: number;
 }
 
 /** Reason why the provider cannot be asked, in one line; `usage` is a mistake on the command line. */
 export interface Obstacle {
   readonly kind: "usage" | "configuration";
   readonly text: string;
-}
-
-interface Parsed extends Pick<Connections, "connections"> {
-  readonly timeoutMs: number;
 }
 
 const root = resolve(import.meta.dirname, "../..");
@@ -38,7 +32,6 @@ const Needed = z.pick(Variables, {
   ALLOW_IP_CALLBACKS: true,
   EXTRA_BASE_HOSTS: true,
   PUBLIC_URL: true,
-  CALLBACK_TIMEOUT_S: true,
 });
 
 /**
@@ -52,16 +45,16 @@ export function readConnection(name: string, file: string): Result<Asking, Obsta
   if (vars === null) return unusable(`${file} cannot be read.`);
   const parsed = parse(vars);
   if (!parsed.ok) return unusable(describeIssues(parsed.error));
-  const { connections, timeoutMs } = parsed.value;
+  const { connections } = parsed.value;
   const connection = connections.get(name);
   const provider = PROVIDERS.get(connection?.provider.name ?? name);
   if (provider === undefined) return failure({ kind: "usage", text: unknown(name, connections) });
   const key = connection?.key ?? null;
   if (connection === undefined || key === null) return unusable(missing(name, provider, file));
-  return success({ connection, provider, key, timeoutMs });
+  return success({ connection, provider, key });
 }
 
-function unknown(name: string, connections: Parsed["connections"]): string {
+function unknown(name: string, connections: Connections["connections"]): string {
   const known = new Set([...PROVIDERS.keys(), ...connections.keys()]);
   return `${name} is no provider or connection: ${[...known].join(", ")}.`;
 }
@@ -74,7 +67,7 @@ function readVars(file: string): object | null {
 }
 
 /** Parses those variables of the relay that decide how providers are polled. */
-function parse(vars: object): Result<Parsed, readonly ConfigIssue[]> {
+function parse(vars: object): Result<Pick<Connections, "connections">, readonly ConfigIssue[]> {
   const { data, error } = Needed.safeParse(vars);
   if (error !== undefined) {
     return failure(error.issues.map(({ path, message }) => ({ path: path.join("."), message })));
@@ -82,7 +75,7 @@ function parse(vars: object): Result<Parsed, readonly ConfigIssue[]> {
   const parsed = parseConnections(vars, connectionPolicy(data), false);
   if (!parsed.ok) return parsed;
   const { connections } = parsed.value;
-  return success({ connections, timeoutMs: data.CALLBACK_TIMEOUT_S });
+  return success({ connections });
 }
 
 function unusable(text: string): Result<Asking, Obstacle> {

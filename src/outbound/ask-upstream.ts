@@ -13,7 +13,7 @@ import {
 } from "../providers/provider.ts";
 import { errorTextOf } from "../config/config.ts";
 import type { Runtime } from "../config/runtime.ts";
-import { withDeadline } from "../timeout.ts";
+import { POLL_TIMEOUT_MS, withDeadline } from "../timeout.ts";
 import { get, type GetAnswer } from "./http.ts";
 import { type FinalReading, namesTask } from "./named-task.ts";
 
@@ -25,8 +25,7 @@ const MAX_WORD_CHARS = 32;
 const UNANSWERED: PollAnswer = { kind: "unanswered" };
 
 /**
- * Asks the provider about a job, with the same timeout as a callback attempt. Never throws: a failure is an
- * answer too. The times of the polls are planned in core/record/poll-plan.ts, and their answers are applied in
+ * Asks the provider about a job, for 10 seconds at most. Never throws: a failure is an answer too. The times of the polls are planned in core/record/poll-plan.ts, and their answers are applied in
  * core/events/polling.ts.
  */
 export async function askUpstream(
@@ -45,7 +44,7 @@ export async function askUpstream(
   }
   if (key === null) return UNANSWERED;
   return withDeadline(
-    config.callbackTimeoutMs,
+    POLL_TIMEOUT_MS,
     async (signal) => {
       const answer = await askProvider(poll.job, connection, key, provider.polls, signal);
       if (answer === null) return UNANSWERED;

@@ -1,5 +1,5 @@
-import { MAX_CALLBACK_TIMEOUT_MS } from "../core/policy.ts";
 import { SECOND_MS } from "../core/time.ts";
+import { POLL_TIMEOUT_MS } from "../timeout.ts";
 
 /** Largest number of large answers of providers that one isolate reads at the same time. */
 const SLOTS = 2;
@@ -7,7 +7,7 @@ const SLOTS = 2;
  * Time in milliseconds after which a permission to read a large answer expires, because a Durable Object
  * that was reset does not give it back.
  */
-const LEASE_MS = MAX_CALLBACK_TIMEOUT_MS + 5 * SECOND_MS;
+const LEASE_MS = POLL_TIMEOUT_MS + 5 * SECOND_MS;
 const LOOK_AGAIN_MS = 20;
 
 interface Lease {

@@ -24,7 +24,7 @@ import { errorText, log, logAs, type LogLevel, type LogLine } from "../log.ts";
 import { askUpstream } from "../outbound/ask-upstream.ts";
 import { deliver, notifyOperator, settle } from "../outbound/webhooks.ts";
 import type { UrlPolicy } from "../security/url-policy.ts";
-import { withinTime } from "../timeout.ts";
+import { POLL_TIMEOUT_MS, withinTime } from "../timeout.ts";
 import { Alerts } from "./alerts.ts";
 import { measureAttempt, measurePoll } from "./measure.ts";
 import { type Attachment, JobKinds } from "./job-kinds.ts";
@@ -44,8 +44,8 @@ export interface ObjectBindings extends IndexBindings, ObjectNamespaces {
 /** Time limits of a task object, in milliseconds. */
 export interface Timeouts {
   /**
-   * Time in milliseconds that is added to the time limit of a callback attempt: after both, the watchdog
-   * alarm fires, which starts the work again if a crash has ended it.
+   * Time in milliseconds that is added to the time limit of a callback attempt or of a poll, the longer of the
+   * two: after both, the watchdog alarm fires, which starts the work again if a crash has ended it.
    */
   readonly watchdogMarginMs: number;
   /** Time limit in milliseconds for one call to an account object, e.g. to the ledger. */
@@ -97,7 +97,8 @@ export class ObjectPlatform implements Platform {
   }
 
   get watchdogMs(): number {
-    return this.#prepared().config.callbackTimeoutMs + this.#timeouts.watchdogMarginMs;
+    const { callbackTimeoutMs } = this.#prepared().config;
+    return Math.max(callbackTimeoutMs, POLL_TIMEOUT_MS) + this.#timeouts.watchdogMarginMs;
   }
 
   now(): number {

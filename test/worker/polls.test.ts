@@ -1,12 +1,14 @@
+import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import * as z from "zod";
-import { until, useClock } from "./clock.ts";
+import { pass, until, useClock } from "./clock.ts";
 import { attach, hooked, readHooked, sendHook } from "./hooked.ts";
-import { restart, rowsOf, stored, wake } from "./objects.ts";
+import { restart, rowsOf, stored, stubOf, wake } from "./objects.ts";
 import { anOutside, answering, type Outside, type Site } from "./outside.ts";
 import { never } from "./receiver.ts";
 import { aCompletion, CALLBACK_URL, report } from "./tasks.ts";
+import { holdTimers } from "./timers.ts";
 
 useClock();
 
@@ -58,6 +60,28 @@ it("a poll of a provider is one GET request that accepts JSON, has the configure
     },
   ]);
 });
+
+it.each(["1", "25"])(
+  "a poll without an answer ends after 10 s whatever CALLBACK_TIMEOUT_S is (%s s), and the watchdog alarm would fire later",
+  async (CALLBACK_TIMEOUT_S) => {
+    const expire = holdTimers(10_000);
+    const signals: AbortSignal[] = [];
+    anArk((_, signal) => {
+      signals.push(signal);
+      return never(signal);
+    });
+    const { id } = await pollable({ ...KEYED, CALLBACK_TIMEOUT_S });
+    pass(((await stored(id)).alarm ?? NaN) - Date.now());
+    await stubOf(id).wake();
+    await until(() => signals.length === 1);
+    const { alarm } = await stored(id);
+    expect(alarm).toBeGreaterThan(Date.now() + 10_000);
+    // A timer belongs to the object that has set it.
+    await runInDurableObject(stubOf(id), () => expire());
+    expect(signals[0]?.aborted).toBe(true);
+    await until(async () => (await stored(id)).alarm !== alarm);
+  },
+);
 
 it("the first poll that finds a job running writes two rows to the storage of its task, and each later one only the row of the next alarm", async () => {
   anArk(answering(RUNNING));

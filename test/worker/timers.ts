@@ -2,9 +2,9 @@ import { vi } from "vitest";
 
 /**
  * Holds back all timers of `ms` milliseconds, which are the time limits of one kind of call. @returns a
- * function that lets the time of all these timers pass.
+ * function that lets the time of the first `count` of these timers pass, by default of all.
  */
-export function holdTimers(ms: number): () => void {
+export function holdTimers(ms: number): (count?: number) => void {
   const start = globalThis.setTimeout;
   const held = new Set<() => void>();
   vi.spyOn(globalThis, "setTimeout").mockImplementation((run, delay, ...values) => {
@@ -13,8 +13,10 @@ export function holdTimers(ms: number): () => void {
     // The caller gets the id of a timer without effect, which `clearTimeout` accepts.
     return start(() => undefined, 0);
   });
-  return () => {
-    for (const run of held) run();
-    held.clear();
+  return (count = held.size) => {
+    for (const run of [...held].slice(0, count)) {
+      held.delete(run);
+      run();
+    }
   };
 }
