@@ -1,4 +1,4 @@
-import { curlOf } from "../../src/console/docs/curl.ts";
+import { exampleCurl } from "../../src/console/curl.ts";
 import { type Content, type Endpoint, titleOf } from "../../src/console/docs/document.ts";
 import { typeOf } from "../../src/console/docs/fields.ts";
 import { bodyRows, parameterRows, type Schemas, typeText } from "./api-fields.ts";
@@ -23,7 +23,7 @@ export function operation(endpoint: Endpoint, schemas: Schemas): string {
       ? [`Problems: ${problems.map((code) => `[\`${code}\`](errors.md#${code})`).join(", ")}.`]
       : []),
     // A WebSocket (101) needs a program.
-    ...("101" in endpoint.responses ? [] : [`\`\`\`sh\n${curlOf(endpoint, ORIGIN)}\n\`\`\``]),
+    ...("101" in endpoint.responses ? [] : [`\`\`\`sh\n${exampleCurl(endpoint, ORIGIN)}\n\`\`\``]),
   ].join("\n\n");
 }
 

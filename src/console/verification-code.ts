@@ -61,17 +61,6 @@ http_response_code(204);`,
 ];
 
 /**
- * Writes a request as a command of curl, for a POSIX shell. @param url URL to which the command sends the
- * request instead of the original one.
- */
-export function curlOf({ headers, body, url: own }: AttemptRequest, url = own): string {
-  const options = Object.entries(headers).map(
-    ([name, value]) => `  -H ${quoted(`${name}: ${value}`)}`,
-  );
-  return [`curl -gi ${quoted(url)}`, ...options, `  --data-binary ${quoted(body)}`].join(" \\\n");
-}
-
-/**
  * Writes a request as HTTP text. The header `Host` is missing when a listener (a program that receives
  * callbacks over a WebSocket) got the request, because the relay does not know to which host the listener
  * passes it.
@@ -84,8 +73,4 @@ export function wireOf({ url, headers, body }: AttemptRequest): string {
       ? [`POST ${url} HTTP/1.1`]
       : [`POST ${pathname}${search} HTTP/1.1`, `Host: ${host}`];
   return [...target, ...lines, "", body].join("\n");
-}
-
-function quoted(text: string): string {
-  return `'${text.replaceAll("'", String.raw`'\''`)}'`;
 }

@@ -90,7 +90,7 @@ it("the page of a task copies the story of the task for an incident, and shows t
   expect(copied).toContain(`Task ${id} (seedance): pending, callback waiting`);
   expect(copied).toContain(`${relay.url}/tasks/${id}`);
   await page.getByRole("button", { name: "API" }).click();
-  await page.getByText(`curl -gfsS "${relay.url}/v1/tasks/${id}"`).waitFor();
+  await page.getByText(`curl -gfsS ${relay.url}/v1/tasks/${id}`).waitFor();
 });
 
 it("the signature doctor names the fault of what a server has received, and the exact request is shown beside it", async () => {

@@ -1,3 +1,4 @@
+import { curl, WITH_KEY } from "../curl.ts";
 import { Code } from "./code.tsx";
 import { CloseButton, Dialog, DialogButton } from "./dialog.tsx";
 import { Icon } from "./icon.tsx";
@@ -13,9 +14,7 @@ interface ApiDialogProps {
 
 /** A button that opens a dialog with the API requests whose answers contain what the page shows. */
 export function ApiDialog({ origin, paths }: ApiDialogProps) {
-  const commands = paths.map(
-    (path) => `curl -gfsS "${origin}${path}" \\\n  -H "Authorization: Bearer $KEY"`,
-  );
+  const commands = paths.map((path) => curl("-gfsS", `${origin}${path}`, [WITH_KEY]));
   return (
     <>
       <DialogButton opens={ID} class="button needs-script">

@@ -1,4 +1,5 @@
 import type { Child } from "hono/jsx";
+import { WITH_KEY } from "../../curl.ts";
 import { Code } from "../../parts/code.tsx";
 import type { ContentsEntry } from "./docs-layout.tsx";
 
@@ -35,7 +36,7 @@ const TOPICS: readonly Topic[] = [
         </p>
         <Code
           what="a request with a key"
-          text={`export KEY=…\ncurl -fsS ${origin}/v1/tasks -H "Authorization: Bearer $KEY"`}
+          text={`export KEY=…\ncurl -fsS ${origin}/v1/tasks ${WITH_KEY}`}
         />
       </>
     ),

@@ -1,5 +1,5 @@
 import { PROBLEMS } from "../../../api/http/problem-list.ts";
-import { curlOf } from "../../docs/curl.ts";
+import { exampleCurl } from "../../curl.ts";
 import { type Endpoint, titleOf } from "../../docs/document.ts";
 import { Code } from "../../parts/code.tsx";
 import { Tabs } from "../../parts/tabs.tsx";
@@ -41,7 +41,11 @@ export function Operation({ endpoint, reference, origin }: OperationProps) {
         <Problems endpoint={endpoint} />
       </div>
       <div class="operation-code">
-        <Code text={curlOf(endpoint, origin)} what={`the curl command of ${title}`} title="curl" />
+        <Code
+          text={exampleCurl(endpoint, origin)}
+          what={`the curl command of ${title}`}
+          title="curl"
+        />
         <Tabs name={`${id}-answers`} label="Answer" tabs={examplesOf(endpoint, origin)} />
       </div>
     </section>

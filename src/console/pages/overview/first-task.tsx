@@ -1,3 +1,4 @@
+import { WITH_KEY } from "../../curl.ts";
 import { Code } from "../../parts/code.tsx";
 import { Icon } from "../../parts/icon.tsx";
 
@@ -9,19 +10,18 @@ interface FirstTaskProps {
 
 /** Instructions on the overview before the first task: how to make one. */
 export function FirstTask({ origin, isSandboxOn }: FirstTaskProps) {
-  const auth = '-H "Authorization: Bearer $KEY"';
   const steps = [
     {
       title: "Register a task before you submit it upstream",
-      text: `export KEY=… ID=$(uuidgen)\ncurl -fsS ${origin}/v1/tasks ${auth} \\\n  -d '{"id": "'$ID'", "model": "seedance-1-pro", "callback_url": "https://client.example.com/hook"}'`,
+      text: `export KEY=… ID=$(uuidgen)\ncurl -fsS ${origin}/v1/tasks ${WITH_KEY} \\\n  -d '{"id": "'$ID'", "model": "seedance-1-pro", "callback_url": "https://client.example.com/hook"}'`,
     },
     {
       title: "Report its result",
-      text: `curl -fsS ${origin}/v1/events ${auth} \\\n  -d '{"id": "'$ID'", "status": "completed", "output": {"urls": ["https://cdn.example.com/video.mp4"]}}'`,
+      text: `curl -fsS ${origin}/v1/events ${WITH_KEY} \\\n  -d '{"id": "'$ID'", "status": "completed", "output": {"urls": ["https://cdn.example.com/video.mp4"]}}'`,
     },
     {
       title: "Read it, and what became of its callback",
-      text: `curl -fsS ${origin}/v1/tasks/$ID ${auth}`,
+      text: `curl -fsS ${origin}/v1/tasks/$ID ${WITH_KEY}`,
     },
   ];
   return (

@@ -7,7 +7,8 @@ import { HostileCode } from "../../parts/hostile-code.tsx";
 import { Panel } from "../../parts/page-head.tsx";
 import { Tabs } from "../../parts/tabs.tsx";
 import type { SignerName } from "../../../security/signers.ts";
-import { curlOf, VERIFICATION_CODE, wireOf } from "../../verification-code.ts";
+import { attemptCurl } from "../../curl.ts";
+import { VERIFICATION_CODE, wireOf } from "../../verification-code.ts";
 import type { ShownTask, TaskVisit } from "./data.ts";
 import { DoctorForm } from "./doctor-form.tsx";
 
@@ -92,11 +93,16 @@ function requestTabs(sent: AttemptRequest, fresh: AttemptRequest | null) {
   const tabs = [
     { title: "Request", content: <HostileCode what="the request" text={wireOf(sent)} /> },
     { title: "Body, indented", content: <HostileCode what="the body" text={json} /> },
-    { title: "curl, as sent", content: <HostileCode what="the command" text={curlOf(sent)} /> },
+    {
+      title: "curl, as sent",
+      content: <HostileCode what="the command" text={attemptCurl(sent)} />,
+    },
   ];
   if (fresh === null) return tabs;
   const title = "Signed now: libraries accept it for five minutes";
-  const local = <HostileCode what="the command" title={title} text={curlOf(fresh, LOCAL_URL)} />;
+  const local = (
+    <HostileCode what="the command" title={title} text={attemptCurl(fresh, LOCAL_URL)} />
+  );
   return [...tabs, { title: "curl, freshly signed", content: local }];
 }
 

@@ -1,0 +1,69 @@
+import type { AttemptRequest } from "../api/tasks/attempt-request.ts";
+import type { Endpoint, Parameter } from "./docs/document.ts";
+
+/** Option of curl that sends the API key which the variable `KEY` of the shell holds. */
+export const WITH_KEY = '-H "Authorization: Bearer $KEY"';
+
+/** Writes a command of curl for a POSIX shell, with each option in a line of its own. */
+export function curl(flags: string, url: string, options: readonly string[]): string {
+  return [`curl ${flags} ${quoted(url)}`, ...options].join(" \\\n  ");
+}
+
+/** Writes the command that sends the example of an operation to the relay with this origin. */
+export function exampleCurl(endpoint: Endpoint, origin: string): string {
+  const { method, security, parameters = [], requestBody } = endpoint;
+  const body = requestBody?.content["application/json"]?.example;
+  const hasBody = body !== undefined && JSON.stringify(body) !== "{}";
+  const query = parameters.filter((each) => each.in === "query" && each.required === true);
+  const isProtected = security.some((each) => "operatorKey" in each || "accountKey" in each);
+  return curl("-fsS", `${origin}${pathOf(endpoint)}${queryOf(query)}`, [
+    ...(method === "GET" || (method === "POST" && hasBody) ? [] : [`-X ${method}`]),
+    ...(isProtected ? [WITH_KEY] : []),
+    ...headersOf(parameters),
+    ...(hasBody ? [`-d ${quoted(JSON.stringify(body, null, 2))}`] : []),
+  ]);
+}
+
+/**
+ * Writes the command that sends an attempt of a callback as it was sent. @param url URL to which the command
+ * sends the request instead of the original one.
+ */
+export function attemptCurl({ headers, body, url: own }: AttemptRequest, url = own): string {
+  const options = Object.entries(headers).map(([name, value]) => headerOption(name, value));
+  return curl("-gi", url, [...options, `--data-binary ${quoted(body)}`]);
+}
+
+function headerOption(name: string, value: string): string {
+  return `-H ${quoted(`${name}: ${value}`)}`;
+}
+
+/** Quotes a text as one word of a shell, unless it has only characters that mean nothing to a shell. */
+function quoted(text: string): string {
+  return /^[\w%+,./:=@-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`;
+}
+
+function pathOf({ path, parameters = [] }: Endpoint): string {
+  return path.replaceAll(/\{(\w+)\}/g, (whole, name: string) => {
+    const example = parameters.find((each) => each.in === "path" && each.name === name)?.example;
+    return example === undefined ? whole : encodeURIComponent(textOf(example));
+  });
+}
+
+function queryOf(parameters: readonly Parameter[]): string {
+  const pairs = parameters.map(({ name, example }) => [name, textOf(example)]);
+  return pairs.length === 0 ? "" : `?${new URLSearchParams(pairs).toString()}`;
+}
+
+/**
+ * Returns the headers that a request requires, and an `Idempotency-Key`, with which the command can be
+ * repeated without harm.
+ */
+function headersOf(parameters: readonly Parameter[]): readonly string[] {
+  return parameters
+    .filter((each) => each.in === "header" && (each.required ?? each.name === "Idempotency-Key"))
+    .map(({ name, example }) => headerOption(name, textOf(example)));
+}
+
+function textOf(example: unknown): string {
+  return typeof example === "string" || typeof example === "number" ? String(example) : "…";
+}
