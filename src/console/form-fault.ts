@@ -39,9 +39,11 @@ export async function withFaultsIn(
     return await act();
   } catch (error) {
     if (!(error instanceof Problem)) throw error;
-    const { status } = PROBLEMS[error.code];
+    const { status, title } = PROBLEMS[error.code];
     if (status !== 400 && status !== 409) throw error;
-    const { issues = [], detail } = error.details;
+    const { issues = [], taskJson, ...details } = error.details;
+    // Beside the state of a task, the detail explains the JSON answer, which the page does not show.
+    const detail = taskJson === undefined ? details.detail : `${title}.`;
     const named = issues.map(({ path, message }) => [path.slice(1), message] as const);
     const own = named.filter(([name]) => fields.includes(name));
     const rest = named.filter(([name]) => !fields.includes(name));

@@ -48,6 +48,25 @@ it("a page of the console's task list on which no task matches says how far back
   expect(await listed(further.replaceAll("&amp;", "&"), cookie)).toHaveLength(1);
 });
 
+it("a refused test or redelivery on the console's page of a host shows the page with the fault, what was typed and the status of the refusal", async () => {
+  await insert(aRow({ callback: "failed", attempts: 3, lastOutcome: "rejected" }));
+  const cookie = await logIn();
+  const typed = { callback_url: "http://client.example.net/<hook>" };
+  const tested = await submit("/hosts/client.example.net/test", typed, cookie);
+  expect(tested.status).toBe(400);
+  const page = await tested.text();
+  expect(page).toContain('value="http://client.example.net/&lt;hook&gt;"');
+  expect(page).toMatch(/aria-describedby="callback_url-issue" aria-invalid="true"/);
+  expect(page).toMatch(/id="callback_url-issue" class="field-error">must /);
+  const task = await indexedTask({ callback_url: null });
+  const fields = { task, run: crypto.randomUUID() };
+  const sent = await submit("/hosts/client.example.net/one", fields, cookie);
+  expect(sent.status).toBe(409);
+  expect(await sent.text()).toContain(
+    '<p class="field-error" role="alert">The task has no callback_url.</p>',
+  );
+});
+
 it("a bulk redelivery ordered in the console counts the tasks first, then sends page by page under one Idempotency-Key, continues by itself only in the browser that began it, and sends nothing twice when its form is sent again", async () => {
   const received = aReceiver(status(200));
   for (let n = 0; n < 12; n++) {

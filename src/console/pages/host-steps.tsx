@@ -1,11 +1,19 @@
 import type { PropsWithChildren } from "hono/jsx";
 import type { redeliverPage } from "../../api/search/redeliver-many.ts";
 import { countText, durationText } from "../format.ts";
+import type { FormFault } from "../form-fault.ts";
 import type { SampleCallback, Tested } from "../host-actions.ts";
 import { Status } from "../parts/chip.tsx";
+import { described, FormIssue, Issue } from "../parts/field.tsx";
 import { Panel } from "../parts/page-head.tsx";
 import { reasonsText } from "../send-again.ts";
 import { StartForm } from "./send-again-parts.tsx";
+
+/** Id of the form of the first step, which sends a test callback. */
+export const TEST = "test";
+/** Id of the form of the second step, which sends one failed callback again. */
+export const ONE = "one";
+const URL_FIELD = "callback_url";
 
 /**
  * The three steps from a failing host to delivered callbacks (send a test, send one failed callback again, send
@@ -21,10 +29,8 @@ export interface Steps {
   readonly failed: number;
   readonly tested: Tested | null;
   readonly sent: { readonly id: string; readonly callback: SampleCallback | null } | null;
-  /**
-   * Reason why the test or redelivery for which the viewer has just sent a form was refused; null for none.
-   */
-  readonly refusal: string | null;
+  /** Why the form of a step that the viewer has just sent was refused; null for none. */
+  readonly fault: FormFault | null;
   /**
    * Numbers of callbacks that would be sent and skipped if all failed ones were sent again; null until the
    * redelivery of a single one has succeeded.
@@ -37,28 +43,18 @@ export interface Steps {
  * again. The button of the next step is highlighted.
  */
 export function HostSteps(steps: Steps) {
-  const { tested, sent, task, refusal } = steps;
+  const { tested, sent, task, fault } = steps;
   const isTested = tested?.outcome === "delivered" || sent !== null;
   const isSent = sent?.callback?.status === "delivered";
-  const path = `/hosts/${encodeURIComponent(steps.host)}`;
   return (
     <Panel title="Deliver again">
       <ol class="steps">
         <Step title="Send a test" text="One callback of a sample task: does the receiver take it?">
-          <form method="post" action={`${path}/test`} class="step-form">
-            <input
-              type="url"
-              name="callback_url"
-              aria-label="URL of the receiver"
-              value={steps.url}
-              required
-            />
-            <StepButton label="Send a test" isNext={!isTested} />
-          </form>
+          <TestForm {...steps} isNext={!isTested} />
           {tested === null ? null : <TestResult {...tested} />}
         </Step>
         <Step title="Send one again" text="One failed callback, as it was: does it arrive?">
-          <form method="post" action={`${path}/one`} class="step-form">
+          <form method="post" action={`${pathOf(steps.host)}/one`} class="step-form">
             <input type="hidden" name="task" value={task ?? ""} />
             <input type="hidden" name="run" value={crypto.randomUUID()} />
             <StepButton
@@ -67,17 +63,13 @@ export function HostSteps(steps: Steps) {
               isDisabled={task === null}
             />
           </form>
+          <FormIssue fault={fault?.form === ONE ? fault : null} />
           {sent === null ? null : <SentResult {...sent} />}
         </Step>
         <Step title="Send all again" text="Counted first. A reload sends nothing twice.">
           <AllAgain {...steps} isNext={isSent} />
         </Step>
       </ol>
-      {refusal === null ? null : (
-        <p class="field-error" role="alert">
-          {refusal}
-        </p>
-      )}
     </Panel>
   );
 }
@@ -90,6 +82,31 @@ function Step(props: PropsWithChildren<{ readonly title: string; readonly text: 
       {props.children}
     </li>
   );
+}
+
+function TestForm({ host, url, fault, isNext }: Steps & { readonly isNext: boolean }) {
+  const issue = fault?.issues.get(URL_FIELD);
+  return (
+    <>
+      <form method="post" action={`${pathOf(host)}/test`} class="step-form">
+        <input
+          type="url"
+          name={URL_FIELD}
+          aria-label="URL of the receiver"
+          value={url}
+          required
+          {...described(URL_FIELD, issue, undefined)}
+        />
+        <StepButton label="Send a test" isNext={isNext} />
+      </form>
+      <Issue id={URL_FIELD} issue={issue} />
+      <FormIssue fault={fault?.form === TEST ? fault : null} />
+    </>
+  );
+}
+
+function pathOf(host: string): string {
+  return `/hosts/${encodeURIComponent(host)}`;
 }
 
 function StepButton(props: {

@@ -1,8 +1,8 @@
 import { oneHostView } from "../../api/search/read-hosts.ts";
 import { linkOrigin } from "../../api/http/link-origin.ts";
-import { Problem } from "../../api/http/problem.ts";
 import { may } from "../../task-object/caller.ts";
 import { html } from "../answer.ts";
+import { withFaultsIn } from "../form-fault.ts";
 import { countText, percentText } from "../format.ts";
 import { frameOf } from "../frame.ts";
 import { callbackOf, countRedeliveries, sendOnce, testUrl } from "../host-actions.ts";
@@ -16,7 +16,7 @@ import { Stat } from "../parts/stat.tsx";
 import { Ago } from "../parts/time.tsx";
 import { HostFailures, type Sample } from "./host-failures.tsx";
 import { HostNotice } from "./host-notice.tsx";
-import { HostSteps, type Steps } from "./host-steps.tsx";
+import { HostSteps, ONE, type Steps, TEST } from "./host-steps.tsx";
 
 /**
  * Largest number of tasks whose last attempt the page shows as examples, one for each pair of outcome and
@@ -32,43 +32,34 @@ export const hostPage = viewerPage("/hosts/{host}", "inspect", (visit) => showHo
 /** Sends a test callback to the host, and shows its outcome. */
 export const testHost = formAction("/hosts/{host}/test", "operate", async (visit) => {
   const url = visit.form.get("callback_url") ?? "";
-  const { value, refusal } = await refusalOr(() => testUrl(visit, url));
-  return showHost(visit, { ...NOTHING, tested: value, refusal, url });
+  return withFaultsIn(
+    { id: TEST, typed: visit.form, fields: ["callback_url"] },
+    async () => showHost(visit, { ...NOTHING, tested: await testUrl(visit, url), url }),
+    (fault) => showHost(visit, { ...NOTHING, fault, url }),
+  );
 });
 
 /** Sends the callback of one task again, shows its outcome, and counts the other failed callbacks. */
 export const sendOneAgain = formAction("/hosts/{host}/one", "operate", async (visit) => {
   const id = visit.form.get("task") ?? "";
   const run = visit.form.get("run") ?? "";
-  const { value, refusal } = await refusalOr(() => sendOnce(id, visit, run));
-  return showHost(visit, { ...NOTHING, sent: { id, callback: value }, refusal });
+  return withFaultsIn(
+    { id: ONE, typed: visit.form, fields: [] },
+    async () => {
+      const sent = { id, callback: await sendOnce(id, visit, run) };
+      return showHost(visit, { ...NOTHING, sent });
+    },
+    (fault) => showHost(visit, { ...NOTHING, fault }),
+  );
 });
 
 /** Results of the test or redelivery for which the viewer has just sent a form of the page of a host. */
-interface Done extends Pick<Steps, "tested" | "sent" | "refusal"> {
+interface Done extends Pick<Steps, "tested" | "sent" | "fault"> {
   /** URL that was entered for a test callback; null when no test was sent. */
   readonly url: string | null;
 }
 
-const NOTHING: Done = { tested: null, sent: null, refusal: null, url: null };
-
-/**
- * Calls a function and returns its result, or the text of the error (`Problem`) that it throws, for the page
- * to show.
- */
-async function refusalOr<T>(
-  act: () => Promise<T>,
-): Promise<{ readonly value: T | null; readonly refusal: string | null }> {
-  try {
-    return { value: await act(), refusal: null };
-  } catch (error) {
-    if (!(error instanceof Problem)) throw error;
-    const { issues = [], detail } = error.details;
-    const [issue] = issues;
-    const refusal = issue === undefined ? (detail ?? error.code) : `The URL ${issue.message}`;
-    return { value: null, refusal };
-  }
-}
+const NOTHING: Done = { tested: null, sent: null, fault: null, url: null };
 
 async function showHost(visit: HostVisit, done: Done): Promise<Response> {
   const host = await oneHostView(visit.params.host, visit.env, visit.runtime);
@@ -127,8 +118,8 @@ async function stepsOf(
 }
 
 /** Tells whether the page was opened without sending one of its forms. */
-function isUnused({ tested, sent, refusal }: Omit<Done, "url">): boolean {
-  return tested === null && sent === null && refusal === null;
+function isUnused({ tested, sent, fault }: Omit<Done, "url">): boolean {
+  return tested === null && sent === null && fault === null;
 }
 
 /** Returns the first callback URL of these tasks; empty when none is known. */

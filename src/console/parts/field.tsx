@@ -76,7 +76,7 @@ export function Select({ label, name, id = name, options, value, fault }: Select
  * Attributes that name the hint and the error message of a field to screen readers, and mark a field with an
  * error as invalid.
  */
-function described(id: string, issue: string | undefined, hint: Child) {
+export function described(id: string, issue: string | undefined, hint: Child) {
   const ids = [
     ...(issue === undefined ? [] : [`${id}-issue`]),
     ...(hint === undefined ? [] : [`${id}-hint`]),
@@ -87,7 +87,8 @@ function described(id: string, issue: string | undefined, hint: Child) {
   };
 }
 
-function Issue({ id, issue }: { readonly id: string; readonly issue: string | undefined }) {
+/** Error message of the field with this id; nothing when it has none. */
+export function Issue({ id, issue }: { readonly id: string; readonly issue: string | undefined }) {
   if (issue === undefined) return null;
   return (
     <p id={`${id}-issue`} class="field-error">
