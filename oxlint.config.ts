@@ -9,8 +9,7 @@ const LAYERS: Layers = [
   ["log.ts"],
   [
     "map-concurrently.ts",
-    "recent-map.ts",
-    "recent-value.ts",
+    "isolate-cache.ts",
     "stream.ts",
     "time-budget.ts",
     "timeout.ts",

@@ -2,6 +2,7 @@ import { recentCounts } from "../api/search/recent-counts.ts";
 import { series } from "../api/search/read-series.ts";
 import type { Env } from "../env.ts";
 import type { Shards } from "../index-db/shards.ts";
+import { EnvCache } from "../isolate-cache.ts";
 import type { Series } from "./overview.ts";
 
 /** A time range that the overview can show. */
@@ -17,20 +18,13 @@ export interface Range {
   readonly steps: number;
 }
 
-interface Kept {
-  readonly counts: Series;
-  /**
-   * Time of the last count by the cron trigger when these counts were read, in Unix milliseconds; null before
-   * the first count.
-   */
-  readonly countedAt: number | null;
-}
-
+/** Number of time ranges whose counts are kept. */
+const MAX_RANGES = 3;
 /**
- * Counts of tasks and callbacks by hour or day that the overview has last read for each time range, kept for
- * each `env` object of the Worker. They include the tasks of all accounts, so only operators are shown them.
+ * Counts of tasks and callbacks by hour or day that the overview has last read for each time range. They include
+ * the tasks of all accounts, so only operators are shown them.
  */
-const kept = new WeakMap<Env, Map<Range, Kept>>();
+const kept = new EnvCache<Series>(() => Infinity, MAX_RANGES);
 
 /**
  * Returns the counts of a time range by hour or day, up to the end of the present hour or day. They are kept
@@ -39,13 +33,10 @@ const kept = new WeakMap<Env, Map<Range, Kept>>();
  */
 export async function keptSeries(env: Env, shards: Shards, range: Range): Promise<Series> {
   const { countedAt } = await recentCounts(env, shards, Date.now());
-  const stepS = Number(range.step);
+  const { step } = range;
+  const stepS = Number(step);
   const until = Math.ceil((Math.floor(Date.now() / 1000) + 1) / stepS) * stepS;
-  const known = kept.get(env)?.get(range);
-  if (known?.counts.until === until && known.countedAt === countedAt) return known.counts;
   const since = until - range.steps * stepS;
-  const counts = await series(env, shards, { step: range.step, since, until });
-  const ofEnv = kept.get(env) ?? new Map<Range, Kept>();
-  kept.set(env, ofEnv.set(range, { counts, countedAt }));
-  return counts;
+  const read = () => series(env, shards, { step, since, until });
+  return kept.get(env, read, `${step} ${since} ${until} ${countedAt}`);
 }

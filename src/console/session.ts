@@ -1,7 +1,7 @@
 import { HOUR_MS, MINUTE_MS } from "../core/time.ts";
 import type { Runtime } from "../config/runtime.ts";
 import { deploymentObject } from "../objects/object-names.ts";
-import { isolateCache } from "../api/http/isolate-cache.ts";
+import { isolateCache } from "../isolate-cache.ts";
 import { callObject } from "../api/http/object-call.ts";
 import { ownerOfHash } from "../api/http/key-owner.ts";
 import { isLogoutPermitted } from "../api/http/rate-limit.ts";

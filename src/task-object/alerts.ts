@@ -11,6 +11,7 @@ import type { Delivery } from "../core/duties/deliver.ts";
 import type { PollAnswer } from "../core/events/event.ts";
 import type { Poll } from "../core/duties/poll.ts";
 import { hostOf } from "../core/url.ts";
+import { isolateCache } from "../isolate-cache.ts";
 import { log } from "../log.ts";
 import type { OperatorEvent } from "../outbound/operator-body.ts";
 import { notifyOperator } from "../outbound/webhooks.ts";
@@ -23,10 +24,10 @@ import { FaultNotes } from "./fault-notes.ts";
  */
 const notes = new FaultNotes();
 /**
- * Times at which this isolate last reported to the Durable Object of a connection that an answer of the
- * provider was not understood, by name of the connection, in Unix milliseconds.
+ * Names of the connections to whose Durable Object this isolate has reported in the last hour that an answer of
+ * the provider was not understood.
  */
-const unclearNotedAt = new Map<string, number>();
+const recentlyUnclear = isolateCache<true>(1_000, UNCLEAR_PAUSE_MS);
 
 /**
  * Alerts the operator of faults that concern many tasks: a provider that refuses the API key of a connection,
@@ -77,9 +78,8 @@ export class Alerts {
    * each connection.
    */
   async #reportUnclear({ connection }: Poll, answer: UnclearAnswer): Promise<void> {
-    const now = Date.now();
-    if (Math.abs(now - (unclearNotedAt.get(connection) ?? 0)) < UNCLEAR_PAUSE_MS) return;
-    unclearNotedAt.set(connection, now);
+    if (recentlyUnclear.has(connection)) return;
+    recentlyUnclear.set(connection, true);
     const object = connectionObject(this.#bindings, connection);
     const { statusCode, word } = answer;
     const note = async () => object.noteUnclear({ statusCode, word });

@@ -1,4 +1,4 @@
-import { RecentMap } from "../recent-map.ts";
+import { isolateCache } from "../isolate-cache.ts";
 import { MINUTE_MS, SECOND_MS } from "../core/time.ts";
 
 const WINDOW_MS = 10 * SECOND_MS;
@@ -36,7 +36,7 @@ interface Window {
  * first one after the window.
  */
 export class FaultNotes {
-  readonly #windows = new RecentMap<Window>(MAX_NAMES);
+  readonly #windows = isolateCache<Window>(MAX_NAMES, Infinity);
 
   /**
    * Counts one fault of a host or a connection.

@@ -1,4 +1,4 @@
-import { RecentMap } from "../recent-map.ts";
+import { isolateCache } from "../isolate-cache.ts";
 import type { KnownKind } from "../objects/connection/duration-book.ts";
 import { type ObjectNamespaces, connectionObject } from "../objects/object-names.ts";
 import type { Config } from "../config/config.ts";
@@ -29,7 +29,7 @@ const NOTHING_KNOWN: KnownKind = { likelyAgesMs: [], missingReports: 0, areHooks
  * Time at which this isolate last reported a hook to the Durable Object of a connection to a provider, in
  * Unix milliseconds, by name of the connection.
  */
-const hooksNotedAt = new RecentMap<number>(MAX_CONNECTIONS);
+const hooksNotedAt = isolateCache<number>(MAX_CONNECTIONS, Infinity);
 
 /**
  * The calls of one task object to the Durable Object of the connection to its provider (a set of

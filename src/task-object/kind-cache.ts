@@ -1,4 +1,4 @@
-import { RecentMap } from "../recent-map.ts";
+import { isolateCache } from "../isolate-cache.ts";
 import type { KnownKind } from "../objects/connection/duration-book.ts";
 import { type ObjectNamespaces, connectionObject } from "../objects/object-names.ts";
 import { MINUTE_MS } from "../core/time.ts";
@@ -42,7 +42,7 @@ const LOOK_AGAIN_MS = 20;
  * the isolate share them, so that under load the Durable Object of a connection is asked once in ten minutes
  * for each kind.
  */
-const cache = new RecentMap<CachedKind>(MAX_KINDS);
+const cache = isolateCache<CachedKind>(MAX_KINDS, Infinity);
 
 /**
  * Returns what this isolate knows of a kind of jobs (endpoint and model), after asking the Durable Object of

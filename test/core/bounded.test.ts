@@ -1,7 +1,6 @@
 import { expect, it, vi } from "vitest";
 import { mapConcurrently } from "../../src/map-concurrently.ts";
-import { RecentMap } from "../../src/recent-map.ts";
-import { RecentValue } from "../../src/recent-value.ts";
+import { EnvCache, isolateCache } from "../../src/isolate-cache.ts";
 
 it("mapConcurrently has at most the permitted number of calls open, and returns their results in the order of the items", async () => {
   const open = new Map<string, () => void>();
@@ -30,28 +29,30 @@ it("mapConcurrently begins no further call after one has failed", async () => {
   expect(begun).toEqual([1, 2]);
 });
 
-it("a RecentMap that is full forgets the entry that was used longest ago, and any entry once it has reached the largest age", () => {
+it("an isolate cache keeps as many entries used last as its size says, at most twice as many, and none that has reached the largest age", () => {
   const clock = vi.spyOn(Date, "now").mockReturnValue(0);
-  const map = new RecentMap<number>(2, 1_000);
-  map.set("a", 1);
-  map.set("b", 2);
-  expect(map.get("a")).toBe(1);
-  map.set("c", 3);
-  expect([map.has("a"), map.has("b"), map.get("c")]).toEqual([true, false, 3]);
-  map.delete("c");
-  expect(map.has("c")).toBe(false);
+  const cache = isolateCache<number>(2, 1_000);
+  cache.set("a", 1).set("b", 2);
+  expect(cache.get("a")).toBe(1);
+  cache.set("c", 3);
+  expect([cache.get("a"), cache.get("c")]).toEqual([1, 3]);
+  for (let each = 0; each < 10; each++) cache.set(`further ${each}`, each);
+  expect([...cache.keys()].length).toBeLessThanOrEqual(4);
+  expect([cache.has("a"), cache.get("further 8"), cache.get("further 9")]).toEqual([false, 8, 9]);
+  cache.delete("further 8");
+  expect(cache.has("further 8")).toBe(false);
   clock.mockReturnValue(999);
-  expect(map.get("a")).toBe(1);
+  expect(cache.get("further 9")).toBe(9);
   clock.mockReturnValue(1_000);
-  expect(map.get("a")).toBeUndefined();
+  expect(cache.get("further 9")).toBeUndefined();
   clock.mockRestore();
 });
 
 const read = (value: number) => async () => value;
 
-it("a RecentValue reads its value once for each env object and again after the time that the value states, and keeps no failure", async () => {
+it("an EnvCache reads a value once for each env object and key, again after the time that the value states, and keeps no failure", async () => {
   const clock = vi.spyOn(Date, "now").mockReturnValue(0);
-  const recent = new RecentValue<number>((value) => 1_000 * value);
+  const recent = new EnvCache<number>((value) => 1_000 * value, 2);
   const [env, other] = [{}, {}];
   await expect(recent.get(env, () => Promise.reject(new Error("failed")))).rejects.toThrow(
     "failed",
@@ -59,6 +60,7 @@ it("a RecentValue reads its value once for each env object and again after the t
   expect(await recent.get(env, read(2))).toBe(2);
   clock.mockReturnValue(1_999);
   expect([await recent.get(env, read(3)), await recent.get(other, read(4))]).toEqual([2, 4]);
+  expect([await recent.get(env, read(5), "b"), await recent.get(env, read(6))]).toEqual([5, 2]);
   clock.mockReturnValue(2_000);
   expect(await recent.get(env, async (now) => now)).toBe(2_000);
   clock.mockRestore();

@@ -5,14 +5,14 @@ import { quantiles } from "../../index-db/buckets.ts";
 import { INDEX_TIMEOUT_MS } from "../../index-db/database.ts";
 import { readIndexState } from "../../index-db/index-state.ts";
 import { type Shards, shardsOf } from "../../index-db/shards.ts";
-import { RecentValue } from "../../recent-value.ts";
+import { EnvCache } from "../../isolate-cache.ts";
 import { withTimeout } from "../../timeout.ts";
 
 /** Time in milliseconds for which the state is kept in memory, because monitors ask for it every few seconds. */
 const KEEP_MS = 30 * SECOND_MS;
 
 /** State that was read last. Only operators may ask for it. */
-const recent = new RecentValue<Awaited<ReturnType<typeof viewOf>>>(() => KEEP_MS);
+const recent = new EnvCache<Awaited<ReturnType<typeof viewOf>>>(() => KEEP_MS);
 
 /**
  * Returns the state of the index, for `/healthz`: whether its databases answer, when their tasks were last

@@ -5,7 +5,7 @@ import type { Env } from "../../env.ts";
 import { claimObject, profileObject } from "../../objects/object-names.ts";
 import { DAY_MS, SECOND_MS } from "../../core/time.ts";
 import { withTimeout } from "../../timeout.ts";
-import { isolateCache } from "./isolate-cache.ts";
+import { isolateCache } from "../../isolate-cache.ts";
 import { callObject } from "./object-call.ts";
 import { countFailedCredential } from "./rate-limit.ts";
 

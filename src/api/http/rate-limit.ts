@@ -6,7 +6,7 @@ import { clientNetwork } from "../../security/ip-address.ts";
 import { accountOf, type Caller } from "../../task-object/caller.ts";
 import { measureRefusal } from "../../task-object/measure.ts";
 import { withinTime } from "../../timeout.ts";
-import { isolateCache } from "./isolate-cache.ts";
+import { isolateCache } from "../../isolate-cache.ts";
 import { Problem } from "./problem.ts";
 
 /** Rate limits that a route can declare: they count the requests of an account. */

@@ -3,7 +3,7 @@ import { versionOf } from "../../config/runtime.ts";
 import type { Shards } from "../../index-db/shards.ts";
 import type { Statistics } from "../../index-db/statistics.ts";
 import { shardStatistics } from "../../index-db/stats-shards.ts";
-import { RecentValue } from "../../recent-value.ts";
+import { EnvCache } from "../../isolate-cache.ts";
 import { AnyQuery } from "../http/query.ts";
 import { type AuthenticatedRequest, queryRoute } from "../http/route.ts";
 import { metricsOf } from "./metrics.ts";
@@ -25,7 +25,7 @@ interface Known {
 }
 
 /** Statistics that were read last. Only operators may ask for the metrics. */
-const recent = new RecentValue<Known>(() => KEEP_MS);
+const recent = new EnvCache<Known>(() => KEEP_MS);
 
 export const readMetrics = queryRoute(
   {

@@ -3,7 +3,7 @@ import { MINUTE_MS, SECOND_MS, toSeconds } from "../../core/time.ts";
 import type { Env } from "../../env.ts";
 import { type OpenPerConnection, openPerConnection } from "../../index-db/open-per-connection.ts";
 import { shardsOf } from "../../index-db/shards.ts";
-import { RecentValue } from "../../recent-value.ts";
+import { EnvCache } from "../../isolate-cache.ts";
 import { queryIndex } from "./query-index.ts";
 
 /**
@@ -19,7 +19,7 @@ const LEAST_KEEP_MS = 10 * SECOND_MS;
 const KEEP_MS_PER_ROW = MINUTE_MS / 1_000;
 
 /** Numbers that were counted last. Only operators may ask for them. */
-const recent = new RecentValue<Counted>(({ rowsRead }) =>
+const recent = new EnvCache<Counted>(({ rowsRead }) =>
   Math.max(LEAST_KEEP_MS, rowsRead * KEEP_MS_PER_ROW),
 );
 

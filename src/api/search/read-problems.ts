@@ -6,7 +6,7 @@ import type { Env } from "../../env.ts";
 import { countOpen } from "../../index-db/open-count.ts";
 import { shardsOf } from "../../index-db/shards.ts";
 import { failedCallbacks, nextTasks } from "../../index-db/troubled-tasks.ts";
-import { RecentValue } from "../../recent-value.ts";
+import { EnvCache } from "../../isolate-cache.ts";
 import { connectionsOf } from "../health/connections.ts";
 import { json } from "../http/answer.ts";
 import { route } from "../http/route.ts";
@@ -34,7 +34,7 @@ const MAX_OPEN = 500;
 const MAX_TASKS = 110;
 
 /** Result of the last search for problems. Only operators may ask for it. */
-const recent = new RecentValue<ReturnType<typeof viewOf>>(() => KEEP_MS);
+const recent = new EnvCache<ReturnType<typeof viewOf>>(() => KEEP_MS);
 
 export const readProblems = route(
   {

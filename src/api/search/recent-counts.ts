@@ -2,6 +2,7 @@ import { HOUR_MS, MINUTE_MS, SECOND_MS } from "../../core/time.ts";
 import type { Env } from "../../env.ts";
 import { countedAt, hourlyCounts, type HourlyCounts } from "../../index-db/hourly-counts.ts";
 import type { Shards } from "../../index-db/shards.ts";
+import { EnvCache } from "../../isolate-cache.ts";
 
 /** Number of hours that the counts cover: the one that has begun, and the 24 before it. */
 const HOURS = 25;
@@ -25,17 +26,12 @@ export interface RecentCounts extends HourlyCounts {
   readonly countedAt: number | null;
 }
 
-interface Known {
-  readonly counts: RecentCounts;
-  readonly readAt: number;
-  readonly checkedAt: number;
-}
-
 /**
- * Hourly counts that were last read from the index, one set for each `env` object of the Worker. All callers
+ * Time of the last count by the cron trigger, and the counts, as they were last read from the index. All callers
  * may get the same ones, because only operators may ask.
  */
-const cached = new WeakMap<Env, Known>();
+const checked = new EnvCache<{ readonly countedAt: number | null }>(() => KEEP_MS);
+const cached = new EnvCache<RecentCounts>(() => MAX_AGE_MS);
 
 /**
  * Returns the counts of the last 24 hours. They are kept in memory and read again when the cron trigger has
@@ -44,17 +40,8 @@ const cached = new WeakMap<Env, Known>();
  */
 export async function recentCounts(env: Env, shards: Shards, now: number): Promise<RecentCounts> {
   const until = (Math.floor(now / HOUR_MS) + 1) * HOUR_MS;
-  const known = cached.get(env);
-  const usable =
-    known?.counts.until === until && now - known.readAt < MAX_AGE_MS ? known : undefined;
-  if (usable !== undefined && now - usable.checkedAt < KEEP_MS) return usable.counts;
-  const at = await countedAt(shards);
-  if (usable?.counts.countedAt === at) {
-    cached.set(env, { ...usable, checkedAt: now });
-    return usable.counts;
-  }
+  const last = await checked.get(env, async () => ({ countedAt: await countedAt(shards) }));
   const window = { since: until - HOURS * HOUR_MS, until };
-  const counts = { ...(await hourlyCounts(shards, window)), countedAt: at };
-  cached.set(env, { counts, readAt: now, checkedAt: now });
-  return counts;
+  const read = async () => ({ ...(await hourlyCounts(shards, window)), ...last });
+  return cached.get(env, read, `${until} ${last.countedAt}`);
 }

@@ -1,0 +1,57 @@
+import QuickLRU from "quick-lru";
+import { MINUTE_MS } from "./core/time.ts";
+
+/**
+ * Creates a cache in the memory of this isolate. After a change, other isolates go on using their copy of the
+ * old value until it expires. The cache holds the `maxSize` entries that were used last, and at most twice as
+ * many.
+ */
+export function isolateCache<V>(
+  maxSize = 10_000,
+  maxAgeMs: number = MINUTE_MS,
+): QuickLRU<string, V> {
+  return new QuickLRU({ maxSize, maxAge: maxAgeMs });
+}
+
+/**
+ * Cache, in the memory of this isolate, of values that are read at most once in a while for each `env` object of
+ * the Worker, because each reading costs rows of the index. All callers get the same values, so these must not
+ * depend on the caller.
+ */
+export class EnvCache<V> {
+  readonly #caches = new WeakMap<object, QuickLRU<string, V>>();
+  readonly #keepMsOf: (value: V) => number;
+  readonly #maxSize: number;
+
+  /**
+   * @param keepMsOf returns the time for which a value is kept from the beginning of its reading, in milliseconds.
+   * @param maxSize largest number of values that are kept for an `env` object.
+   */
+  constructor(keepMsOf: (value: V) => number, maxSize = 1) {
+    this.#keepMsOf = keepMsOf;
+    this.#maxSize = maxSize;
+  }
+
+  /**
+   * Returns the kept value, or else reads one. A reading that fails keeps nothing.
+   * @param read gets the current time, in Unix milliseconds.
+   * @param key name of the value, when the cache has more than one.
+   */
+  async get(env: object, read: (now: number) => Promise<V>, key = ""): Promise<V> {
+    const cache = this.#cacheOf(env);
+    const kept = cache.get(key);
+    if (kept !== undefined) return kept;
+    const now = Date.now();
+    const value = await read(now);
+    cache.set(key, value, { maxAge: now + this.#keepMsOf(value) - Date.now() });
+    return value;
+  }
+
+  #cacheOf(env: object): QuickLRU<string, V> {
+    const known = this.#caches.get(env);
+    if (known !== undefined) return known;
+    const cache = isolateCache<V>(this.#maxSize, Infinity);
+    this.#caches.set(env, cache);
+    return cache;
+  }
+}
