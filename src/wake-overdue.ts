@@ -1,4 +1,4 @@
-import { mapConcurrently } from "./map-concurrently.ts";
+import pMap from "p-map";
 import { MINUTE_MS } from "./core/time.ts";
 import type { Env } from "./env.ts";
 import { takesRows } from "./index-db/database.ts";
@@ -74,7 +74,7 @@ export async function wakeOverdue(env: Env, shards: Shards, now: number) {
     if (outcome !== "skipped" && overdue.length > CONCURRENCY) await scheduler.wait(PAUSE_MS);
     return outcome;
   };
-  const outcomes = await mapConcurrently(overdue, CONCURRENCY, wakeAndPause);
+  const outcomes = await pMap(overdue, wakeAndPause, { concurrency: CONCURRENCY });
   await removeEach(
     overdue.filter((task, index) => {
       const outcome = outcomes[index];
@@ -94,10 +94,14 @@ export async function wakeOverdue(env: Env, shards: Shards, now: number) {
  */
 async function allOverdue({ databases }: Shards, before: number): Promise<readonly OverdueTask[]> {
   const limit = Math.ceil(MAX_WOKEN / databases.length);
-  const found = await mapConcurrently(databases, DATABASES_AT_ONCE, async (db) => {
-    const tasks = await overdueTasks(db, before, limit);
-    return tasks.map(({ id, createdAt }) => ({ id, createdAt, db }));
-  });
+  const found = await pMap(
+    databases,
+    async (db) => {
+      const tasks = await overdueTasks(db, before, limit);
+      return tasks.map(({ id, createdAt }) => ({ id, createdAt, db }));
+    },
+    { concurrency: DATABASES_AT_ONCE },
+  );
   return found.flat();
 }
 
@@ -110,7 +114,7 @@ async function writableOf(
   shards: Shards,
 ): Promise<ReadonlySet<D1Database>> {
   const databases = [...new Set(tasks.flatMap(({ createdAt, db }) => [db, shards.at(createdAt)]))];
-  const answers = await mapConcurrently(databases, DATABASES_AT_ONCE, takesRows);
+  const answers = await pMap(databases, takesRows, { concurrency: DATABASES_AT_ONCE });
   return new Set(databases.filter((_, index) => answers[index]));
 }
 

@@ -1,4 +1,4 @@
-import { mapConcurrently } from "../map-concurrently.ts";
+import pMap from "p-map";
 import { nearest, onSchema } from "./database.ts";
 import type { Shards } from "./shards.ts";
 
@@ -9,7 +9,9 @@ export function readEach<T>(
   { databases }: Shards,
   read: (database: D1DatabaseSession) => Promise<T>,
 ): Promise<readonly T[]> {
-  return mapConcurrently(databases, CONCURRENCY, (db) => onSchema(db, () => read(nearest(db))));
+  return pMap(databases, (db) => onSchema(db, () => read(nearest(db))), {
+    concurrency: CONCURRENCY,
+  });
 }
 
 /** Divides the largest number of rows that a search may read equally among the databases of the index. */

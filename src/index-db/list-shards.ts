@@ -1,4 +1,4 @@
-import { mapConcurrently } from "../map-concurrently.ts";
+import pMap from "p-map";
 import { MINUTE_MS } from "../core/time.ts";
 import {
   countTasks,
@@ -56,7 +56,7 @@ export async function listShards(
     read += 1;
     const bounds = { ...filters, since, until };
     const readPage = (db: D1Database) => listTasks(db, bounds, after, limit - tasks.length);
-    const pages = await mapConcurrently(databases, CONCURRENCY, readPage);
+    const pages = await pMap(databases, readPage, { concurrency: CONCURRENCY });
     const page = merge(pages, limit - tasks.length);
     tasks.push(...page.tasks);
     if (page.next !== null) return { tasks, next: page.next };
@@ -71,7 +71,7 @@ export async function countShards(
   after: Position | null,
 ): Promise<TaskCount> {
   const count = (db: D1Database) => countTasks(db, filters, after);
-  const counts = await mapConcurrently(databases, CONCURRENCY, count);
+  const counts = await pMap(databases, count, { concurrency: CONCURRENCY });
   return {
     count: counts.reduce((sum, part) => sum + part.count, 0),
     isCapped: counts.some(({ isCapped }) => isCapped),

@@ -1,4 +1,4 @@
-import { mapConcurrently } from "../map-concurrently.ts";
+import pMap from "p-map";
 import { onSchema } from "./database.ts";
 import type { Position } from "./list.ts";
 import type { Shards } from "./shards.ts";
@@ -61,7 +61,7 @@ export async function unsettledTasks(
         .bind(after.dueAt, after.createdAt, after.id, limit)
         .all<UnsettledTask & Record<string, unknown>>(),
     );
-  const pages = await mapConcurrently(databases, CONCURRENCY, read);
+  const pages = await pMap(databases, read, { concurrency: CONCURRENCY });
   const tasks = pages.flatMap(({ results }) => results);
   return tasks.toSorted(earliestFirst).slice(0, limit);
 }

@@ -1,4 +1,4 @@
-import { mapConcurrently } from "../map-concurrently.ts";
+import pMap from "p-map";
 import type { Measure } from "./buckets.ts";
 import type { Histogram } from "./found-late.ts";
 import type { Shards } from "./shards.ts";
@@ -18,7 +18,9 @@ export async function shardStatistics(
   window: Window,
   now: number,
 ): Promise<Statistics> {
-  const parts = await mapConcurrently(databases, CONCURRENCY, (db) => statistics(db, window, now));
+  const parts = await pMap(databases, (db) => statistics(db, window, now), {
+    concurrency: CONCURRENCY,
+  });
   return {
     counts: parts.flatMap(({ counts }) => counts),
     histograms: {

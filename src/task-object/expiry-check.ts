@@ -1,4 +1,4 @@
-import { mapConcurrently } from "../map-concurrently.ts";
+import pMap from "p-map";
 import { errorText, log } from "../log.ts";
 import { type TaskBindings, taskObject } from "./task-stub.ts";
 
@@ -61,7 +61,7 @@ export class ExpiryCheck {
     const most = this.#maxAsked - this.#asked;
     const asked = ids.slice(0, most);
     this.#asked += asked.length;
-    const areReached = await mapConcurrently(asked, CONCURRENCY, (id) => this.#askOne(id));
+    const areReached = await pMap(asked, (id) => this.#askOne(id), { concurrency: CONCURRENCY });
     return [...asked.filter((_, index) => areReached[index] !== true), ...ids.slice(most)];
   }
 

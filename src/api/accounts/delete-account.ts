@@ -5,7 +5,7 @@ import { refundableMs } from "../../core/policy.ts";
 import { MINUTE_MS } from "../../core/time.ts";
 import type { Env } from "../../env.ts";
 import { log } from "../../log.ts";
-import { mapConcurrently } from "../../map-concurrently.ts";
+import pMap from "p-map";
 import { keyNameOf } from "../../task-object/caller.ts";
 import { taskObject } from "../../task-object/task-stub.ts";
 import { forgetListedAccount } from "../../index-db/accounts.ts";
@@ -93,9 +93,9 @@ async function findOpenCharged(env: Env, accountId: string): Promise<string | nu
       `More than ${MAX_ASKED} tasks were charged in the last ${minutes} minutes, some may be open.`,
     );
   }
-  const areOpen = await mapConcurrently(ids, CONCURRENCY, (id) =>
-    callObject(() => taskObject(env, id).isOpen()),
-  );
+  const areOpen = await pMap(ids, (id) => callObject(() => taskObject(env, id).isOpen()), {
+    concurrency: CONCURRENCY,
+  });
   return ids.find((_, index) => areOpen[index]) ?? null;
 }
 

@@ -4,7 +4,7 @@
  * removing a key both change the claim first and the list last, so that a request that was interrupted
  * between the two is completed by sending it again.
  */
-import { mapConcurrently } from "../../map-concurrently.ts";
+import pMap from "p-map";
 import {
   claimObject,
   HASH_DIGITS,
@@ -78,7 +78,7 @@ export async function removeKeys(
 ): Promise<void> {
   const release = (digit: string) =>
     callObject(() => claimObject(env, digit).releaseKeyHashes(accountId));
-  await mapConcurrently(HASH_DIGITS, CONCURRENCY, release);
+  await pMap(HASH_DIGITS, release, { concurrency: CONCURRENCY });
   await closeListeners(env, accountId, null);
   await callObject(() => profileObject(env, accountId).forgetKeys());
   for (const hash of hashes) forgetKey(hash);

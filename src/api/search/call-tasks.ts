@@ -1,4 +1,4 @@
-import { mapConcurrently } from "../../map-concurrently.ts";
+import pMap from "p-map";
 import { errorText, log } from "../../log.ts";
 import { areCallsSpent } from "../../task-object/task-stub.ts";
 import { Problem } from "../http/problem.ts";
@@ -31,5 +31,5 @@ export async function callTasks<T>(
       return "failed";
     }
   };
-  return mapConcurrently(ids, CONCURRENCY, callOne);
+  return pMap(ids, callOne, { concurrency: CONCURRENCY });
 }

@@ -7,7 +7,7 @@ import { ledgerObject } from "../../../objects/object-names.ts";
 import type { Env } from "../../../env.ts";
 import { listAccountIds } from "../../../index-db/accounts.ts";
 import { shardsOf } from "../../../index-db/shards.ts";
-import { mapConcurrently } from "../../../map-concurrently.ts";
+import pMap from "p-map";
 import { may } from "../../../task-object/caller.ts";
 import { html } from "../../answer.ts";
 import { countText } from "../../format.ts";
@@ -80,10 +80,14 @@ interface Row {
 
 async function accountsAfter(env: Env, db: D1Database, cursor: string) {
   const ids = await queryIndex(() => listAccountIds(db, cursor, PAGE + 1));
-  const rows = await mapConcurrently(ids.slice(0, PAGE), CONCURRENCY, async (account) => {
-    const state = await callObject(() => ledgerObject(env, account.id).describe());
-    return { ...account, balance: state?.balance ?? null };
-  });
+  const rows = await pMap(
+    ids.slice(0, PAGE),
+    async (account) => {
+      const state = await callObject(() => ledgerObject(env, account.id).describe());
+      return { ...account, balance: state?.balance ?? null };
+    },
+    { concurrency: CONCURRENCY },
+  );
   return { rows, next: ids.length > PAGE ? (rows.at(-1)?.id ?? null) : null };
 }
 

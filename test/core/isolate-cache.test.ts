@@ -1,33 +1,5 @@
 import { expect, it, vi } from "vitest";
-import { mapConcurrently } from "../../src/map-concurrently.ts";
 import { EnvCache, isolateCache } from "../../src/isolate-cache.ts";
-
-it("mapConcurrently has at most the permitted number of calls open, and returns their results in the order of the items", async () => {
-  const open = new Map<string, () => void>();
-  const begun: string[] = [];
-  const mapped = mapConcurrently("abcd", 2, async (item) => {
-    begun.push(item);
-    await new Promise<void>((resolve) => open.set(item, resolve));
-    return item.toUpperCase();
-  });
-  for (const [next, expected] of Object.entries({ b: "ab", c: "abc", a: "abcd", d: "abcd" })) {
-    await vi.waitUntil(() => begun.length >= expected.length);
-    expect(begun.join("")).toBe(expected);
-    open.get(next)?.();
-  }
-  expect(await mapped).toEqual(["A", "B", "C", "D"]);
-});
-
-it("mapConcurrently begins no further call after one has failed", async () => {
-  const begun: number[] = [];
-  const failing = mapConcurrently([1, 2, 3, 4], 2, async (item) => {
-    begun.push(item);
-    if (item === 1) throw new Error("failed");
-    await Promise.resolve();
-  });
-  await expect(failing).rejects.toThrow("failed");
-  expect(begun).toEqual([1, 2]);
-});
 
 it("an isolate cache keeps as many entries used last as its size says, at most twice as many, and none that has reached the largest age", () => {
   const clock = vi.spyOn(Date, "now").mockReturnValue(0);
