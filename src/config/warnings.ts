@@ -1,3 +1,4 @@
+import leven from "leven";
 import { log } from "../log.ts";
 import { PROVIDERS } from "../providers/registry.ts";
 import type { Result } from "../core/result.ts";
@@ -58,7 +59,7 @@ function misspelt(vars: object): ConfigIssue[] {
     typeof value === "object" || known.includes(name) || CONNECTIONS.test(name) ? [] : name,
   );
   return names.flatMap((path) => {
-    const near = known.find((name) => distance(path, name) <= maxDistance(path, name));
+    const near = known.find((name) => leven(path, name) <= maxDistance(path, name));
     return near === undefined ? [] : { path, message: `is not known: ${near} is` };
   });
 }
@@ -74,18 +75,4 @@ function maxDistance(path: string, name: string): number {
   const ending = SHARED.exec(name)?.[0] ?? "";
   const stem = path.length - ending.length;
   return ending !== "" && path.endsWith(ending) ? stem * CLOSE : Math.max(1, stem * CLOSE);
-}
-
-/** Counts the letters to add, remove or replace that lead from one text to another (Levenshtein). */
-function distance(a: string, b: string): number {
-  let above = Array.from({ length: b.length + 1 }, (_, i) => i);
-  for (const [i, letter] of a.split("").entries()) {
-    const row = [i + 1];
-    for (const [j, other] of b.split("").entries()) {
-      const replaced = (above[j] ?? 0) + Number(letter !== other);
-      row.push(Math.min(replaced, (above[j + 1] ?? 0) + 1, (row[j] ?? 0) + 1));
-    }
-    above = row;
-  }
-  return above.at(-1) ?? 0;
 }
