@@ -6,12 +6,16 @@ import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { failure, type Result } from "../src/core/result.ts";
 import { PROVIDERS, SIMULATED_PROVIDERS } from "../src/providers/registry.ts";
-import { filesOf, LISTS, UnexpectedFile } from "./providers-new/edits.ts";
+import { FILES_OF_SIGNED_HOOKS, filesOf, LISTS, UnexpectedFile } from "./providers-new/edits.ts";
 import { type NewProvider, newProvider } from "./providers-new/names.ts";
 
 const USAGE = `Usage: npm run providers:new -- NAME [--no-hooks]
 Writes the adapter, the fixtures and the documentation of a new provider, with MISSING where you have to
 fill something in. docs/adding-a-provider.md has the steps.`;
+const SIGNED_HOOKS = `If its hooks are signed, also:
+${FILES_OF_SIGNED_HOOKS.map(([path, what]) => `${path}  ${what}`).join("\n")}`;
+const TESTS = `npm run check
+npx vitest run --project core --project smoke test/providers test/lint/new-provider`;
 const root = join(import.meta.dirname, "..");
 
 const provider = providerOf(process.argv.slice(2));
@@ -43,10 +47,9 @@ function add(added: NewProvider): number {
     const paths = [...files.keys()];
     const code = paths.filter((path) => path.endsWith(".ts"));
     execFileSync(join(root, "node_modules/.bin/oxfmt"), code, { cwd: root });
-    console.log(`Written:\n${paths.join("\n")}\n\nWhat is missing:`);
-    console.log(
-      "npx vitest run --project core --project smoke test/providers test/lint/new-provider",
-    );
+    console.log(`Written:\n${paths.join("\n")}\n`);
+    if (added.hasHooks) console.log(`${SIGNED_HOOKS}\n`);
+    console.log(`What is missing:\n${TESTS}`);
     return 0;
   } catch (error) {
     if (!(error instanceof UnexpectedFile)) throw error;

@@ -13,6 +13,15 @@ const PAGE = "docs/providers.md";
 const README = "README.md";
 /** Paths of the files that list all providers. */
 export const LISTS = [REGISTRY, FIXTURES, PAGE, README] as const;
+/**
+ * Paths of further files that get entries once a provider turns out to sign its hooks, with what is entered. The
+ * compiler names the first two as soon as the adapter states it (`hooks.assurance`).
+ */
+export const FILES_OF_SIGNED_HOOKS = [
+  ["test/providers/signatures/schemes.ts", "SCHEMES: an example that was signed without our code"],
+  ["test/worker/senders.ts", "SIGNERS and SECRET_VARS: how a fake of the provider signs"],
+  ["docs/providers.md", "the variable of the secret, and what a signature proves"],
+] as const;
 /** The first of the gateways, before which lists name a new provider. */
 const FIRST_GATEWAY = "newapi";
 
@@ -21,8 +30,7 @@ export function filesOf(provider: NewProvider, before: Files): Files {
   const { name, identifier } = provider;
   const edit = (path: string, ...insertions: readonly (readonly [string, string])[]) =>
     [path, insertions.reduce(inserted(path), before.get(path) ?? "")] as const;
-  const entry = (indent: string) =>
-    [`\n${indent}${FIRST_GATEWAY},\n`, `\n${indent}${identifier},`] as const;
+  const entry = [`\n  ${FIRST_GATEWAY},\n`, `\n  ${identifier},`] as const;
   const imported = [
     `\nimport { ${FIRST_GATEWAY} }`,
     `\nimport { ${identifier} } from "./${name}.ts";`,
@@ -30,8 +38,8 @@ export function filesOf(provider: NewProvider, before: Files): Files {
   return new Map([
     [`src/providers/${name}.ts`, adapterOf(provider)],
     [`test/providers/fixtures/${name}.ts`, fixturesOf(provider)],
-    edit(REGISTRY, imported, entry("    ")),
-    edit(FIXTURES, imported, entry("  ")),
+    edit(REGISTRY, imported, entry),
+    edit(FIXTURES, imported, entry),
     edit(PAGE, ...rowsOf(provider), ["\n## Gateways\n", `\n${sectionOf(provider).trimEnd()}\n`]),
     edit(README, [", and gateways: ", `, \`${name}\``]),
   ]);

@@ -1,7 +1,8 @@
 import type { NewProvider } from "./names.ts";
 
 const HOOKS = `hooks: {
-    // MISSING: "body-signed" or "request-signed" where the provider signs its hooks, and their verification.
+    // MISSING: "body-signed" or "request-signed" where the provider signs its hooks, and their verification
+    // instead of noSignature; the compiler then names what the tests of signatures lack.
     assurance: "capability-url",
     // MISSING: the field of the submit call that takes the hook URL.
     parameter: "webhook_url",
@@ -18,7 +19,7 @@ import type { Observation } from "./observation.ts";
 import { bearer, ${hasHooks ? "noSignature, " : ""}readingOf, type UpstreamProvider } from "./provider.ts";
 
 /** Adapter for MISSING: the name of the service, and the URL of its documentation. */
-export const ${identifier}: UpstreamProvider = {
+export const ${identifier} = {
   name: "${name}",
   variables: { key: "${prefix}_API_KEY", baseUrl: "${prefix}_BASE_URL" },
   // MISSING: the base URL of the API.
@@ -39,7 +40,7 @@ export const ${identifier}: UpstreamProvider = {
     path: ({ id }) => \`/jobs/\${encodeURIComponent(id)}\`,
     read: ({ body }) => readingOf(observe(body)),
   },
-};
+} as const satisfies UpstreamProvider;
 
 function observe(body: unknown): Observation | null {
   // MISSING: the fields of the provider's reports.

@@ -8,7 +8,7 @@ import { bearer, noSignature, type UpstreamProvider, readingOf } from "./provide
  * Adapter for Volcengine Ark and BytePlus ModelArk (Seedance). Hooks are unsigned, come on every change of
  * status and have the format of the query API (https://www.volcengine.com/docs/82379/1520757).
  */
-export const ark: UpstreamProvider = {
+export const ark = {
   name: "ark",
   variables: { key: "ARK_API_KEY", baseUrl: "ARK_BASE_URL" },
   baseUrls: [
@@ -33,7 +33,7 @@ export const ark: UpstreamProvider = {
     path: ({ id }) => `/contents/generations/tasks/${encodeURIComponent(id)}`,
     read: ({ body }) => readingOf(readArkTask(body)),
   },
-};
+} as const satisfies UpstreamProvider;
 
 /**
  * Reads a task object of Ark as a report on the job; null for any other value. Some gateways pass such

@@ -23,7 +23,7 @@ const ED25519_BYTES = 64;
  * Adapter for Atlas Cloud. Hooks contain the prediction and are signed with keys that all its customers
  * share (https://atlascloud.ai/docs/en/webhooks), so a valid signature does not tell whose job it is.
  */
-export const atlascloud: UpstreamProvider = {
+export const atlascloud = {
   name: "atlascloud",
   variables: { key: "ATLASCLOUD_API_KEY", baseUrl: "ATLASCLOUD_BASE_URL" },
   baseUrls: ["https://api.atlascloud.ai"],
@@ -44,7 +44,7 @@ export const atlascloud: UpstreamProvider = {
     path: ({ id }) => `/api/v1/model/prediction/${encodeURIComponent(id)}`,
     read: readAnswer,
   },
-};
+} as const satisfies UpstreamProvider;
 
 async function authenticate(
   { headers, body }: Hook,

@@ -12,7 +12,7 @@ const OPEN = "Pending";
  * (https://docs.bfl.ai/api-reference/utility/get-result); whether and how they are signed is not part of its
  * reference. A job is known only in the region that runs it.
  */
-export const bfl: UpstreamProvider = {
+export const bfl = {
   name: "bfl",
   variables: { key: "BFL_API_KEY", baseUrl: "BFL_BASE_URL" },
   baseUrls: ["https://api.bfl.ai", "https://api.eu.bfl.ai", "https://api.us.bfl.ai"],
@@ -33,7 +33,7 @@ export const bfl: UpstreamProvider = {
     path: ({ id }) => `/v1/get_result?id=${encodeURIComponent(id)}`,
     read: ({ body }) => readingOf(observe(body)),
   },
-};
+} as const satisfies UpstreamProvider;
 
 /**
  * Reads a provider's report on a job from a hook or from an answer to a poll. A hook contains the job's id;

@@ -10,7 +10,7 @@ import { amountsAt } from "./usage.ts";
  * Adapter for Alibaba Cloud Model Studio (Wan, Qwen-Image), which sends no hooks for single jobs
  * (https://www.alibabacloud.com/help/en/model-studio/manage-asynchronous-tasks).
  */
-export const dashscope: UpstreamProvider = {
+export const dashscope = {
   name: "dashscope",
   variables: { key: "DASHSCOPE_API_KEY", baseUrl: "DASHSCOPE_BASE_URL" },
   baseUrls: [
@@ -35,7 +35,7 @@ export const dashscope: UpstreamProvider = {
     path: ({ id }) => `/api/v1/tasks/${encodeURIComponent(id)}`,
     read,
   },
-};
+} as const satisfies UpstreamProvider;
 
 /** Categories of failures by their code or text; the first match wins. */
 const CATEGORIES: readonly (readonly [FailureCategory, RegExp])[] = [

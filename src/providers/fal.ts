@@ -29,7 +29,7 @@ const MEDIA = ["video", "videos", "image", "images", "audio"] as const;
  * (https://docs.fal.ai/model-apis/model-endpoints/webhooks). A poll takes two requests, for the status and
  * for the result (https://docs.fal.ai/model-apis/model-endpoints/queue).
  */
-export const fal: UpstreamProvider = {
+export const fal = {
   name: "fal",
   variables: { key: "FAL_KEY", baseUrl: "FAL_BASE_URL", userId: "FAL_USER_ID" },
   baseUrls: ["https://queue.fal.run"],
@@ -57,7 +57,7 @@ export const fal: UpstreamProvider = {
     read: readStatus,
     echoesInput: true,
   },
-};
+} as const satisfies UpstreamProvider;
 
 async function authenticate(
   { headers, body }: Hook,

@@ -35,7 +35,7 @@ const QUERIES: ReadonlyMap<string, string> = new Map([
  * of the query API (https://docs.kie.ai/market/common/get-task-detail), in the older APIs one of their own.
  * Their signature covers the job id, not the body (https://docs.kie.ai/common-api/webhook-verification).
  */
-export const kie: UpstreamProvider = {
+export const kie = {
   name: "kie",
   variables: { key: "KIE_API_KEY", baseUrl: "KIE_BASE_URL", webhookSecret: "KIE_WEBHOOK_KEY" },
   baseUrls: ["https://api.kie.ai"],
@@ -63,7 +63,7 @@ export const kie: UpstreamProvider = {
     echoesInput: true,
     namesTask: true,
   },
-};
+} as const satisfies UpstreamProvider;
 
 async function authenticate(
   { headers, body }: Hook,

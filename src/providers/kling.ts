@@ -11,7 +11,7 @@ import { standardWebhook } from "./standard-webhook.ts";
  * of the submit call, and the one introduced in 2026. Hooks come on every change of status and are signed with
  * Standard Webhooks, where the account has a secret (https://app.klingai.com/global/dev/document-api).
  */
-export const kling: UpstreamProvider = {
+export const kling = {
   name: "kling",
   variables: {
     key: "KLING_API_KEY",
@@ -54,7 +54,7 @@ export const kling: UpstreamProvider = {
       return readingOf(observe(task));
     },
   },
-};
+} as const satisfies UpstreamProvider;
 
 /**
  * Names of the fields in which an output of Kling has its link and its duration. For an audio file the names

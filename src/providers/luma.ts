@@ -23,7 +23,7 @@ const CATEGORIES: ReadonlyMap<string, FailureCategory> = new Map([
  * format of the query API (https://docs.lumalabs.ai/changelog/callbacks-and-credits-balance), and Luma Agents,
  * which sends no hooks (https://docs.lumalabs.ai).
  */
-export const luma: UpstreamProvider = {
+export const luma = {
   name: "luma",
   variables: { key: "LUMA_API_KEY", baseUrl: "LUMA_BASE_URL" },
   baseUrls: [DREAM_MACHINE, AGENTS],
@@ -45,7 +45,7 @@ export const luma: UpstreamProvider = {
     path: ({ id }) => `/generations/${encodeURIComponent(id)}`,
     read: ({ body }) => readingOf(observe(body)),
   },
-};
+} as const satisfies UpstreamProvider;
 
 function observe(body: unknown): Observation | null {
   const jobId = idAt(body, "id");

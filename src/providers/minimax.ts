@@ -20,7 +20,7 @@ import { amountsAt } from "./usage.ts";
  * format of the query API and come only after a handshake. In v1 the URL of the video takes a second
  * request, and errors have the HTTP status 200.
  */
-export const minimax: UpstreamProvider = {
+export const minimax = {
   name: "minimax",
   variables: { key: "MINIMAX_API_KEY", baseUrl: "MINIMAX_BASE_URL" },
   baseUrls: ["https://api.minimax.io", "https://api.minimaxi.com"],
@@ -46,7 +46,7 @@ export const minimax: UpstreamProvider = {
         : `/v1/query/video_generation?task_id=${encodeURIComponent(id)}`,
     read: readTask,
   },
-};
+} as const satisfies UpstreamProvider;
 
 const MAX_CHALLENGE_CHARS = 512;
 /** Error codes by which MiniMax refuses the API key: 1004 (login failed) and 2049 (invalid key). */

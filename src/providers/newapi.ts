@@ -20,7 +20,7 @@ import { amountsAt } from "./usage.ts";
  * hooks of their own: some pass a hook URL on to their upstream, whose hook then names a job of that upstream,
  * and some resellers report every change. No such hook is signed.
  */
-export const newapi: UpstreamProvider = {
+export const newapi = {
   name: "newapi",
   variables: { key: "NEWAPI_API_KEY", baseUrl: "NEWAPI_BASE_URL" },
   baseUrls: null,
@@ -41,7 +41,7 @@ export const newapi: UpstreamProvider = {
     path: ({ id }) => `/v1/video/generations/${encodeURIComponent(id)}`,
     read: (answer, _job, baseUrl) => readAnswer(answer, baseUrl),
   },
-};
+} as const satisfies UpstreamProvider;
 
 /** Reads an answer. A gateway may report that it could not ask its own upstream with HTTP 200 and a `code`. */
 function readAnswer({ body }: Answer, baseUrl: string): Reading {

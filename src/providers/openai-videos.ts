@@ -13,7 +13,7 @@ import { amountsAt } from "./usage.ts";
  * llmgateway, SGLang and new-api. Some send hooks, which are events signed with the text of a secret that the
  * submit call contains (https://docs.llmgateway.io).
  */
-export const openaiVideos: UpstreamProvider = {
+export const openaiVideos = {
   name: "openai-videos",
   variables: {
     key: "OPENAI_VIDEOS_API_KEY",
@@ -38,7 +38,7 @@ export const openaiVideos: UpstreamProvider = {
     path: ({ id }) => `/v1/videos/${encodeURIComponent(id)}`,
     read: ({ body }, _job, baseUrl) => readingOfGateway(observe(body, stateIn(body), baseUrl)),
   },
-};
+} as const satisfies UpstreamProvider;
 
 /**
  * Reads the event of a hook. The event's type says "failed" for a canceled job too, so the status of the

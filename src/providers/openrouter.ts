@@ -19,7 +19,7 @@ import { verifyWithText } from "../security/hmac.ts";
  * Adapter for OpenRouter. Hooks are events that contain the job, signed where the workspace has a secret
  * (https://openrouter.ai/docs/cookbook/video-generation/video-generation-webhooks).
  */
-export const openrouter: UpstreamProvider = {
+export const openrouter = {
   name: "openrouter",
   variables: {
     key: "OPENROUTER_API_KEY",
@@ -44,7 +44,7 @@ export const openrouter: UpstreamProvider = {
     path: ({ id }) => `/api/v1/videos/${encodeURIComponent(id)}`,
     read: ({ body }) => readingOf(nullIfEmpty(observe(body))),
   },
-};
+} as const satisfies UpstreamProvider;
 
 async function authenticate(
   { headers, body }: Hook,

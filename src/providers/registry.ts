@@ -16,33 +16,42 @@ import { vidu } from "./vidu.ts";
 import { wavespeed } from "./wavespeed.ts";
 import { xai } from "./xai.ts";
 import { sandbox } from "./sandbox.ts";
-import type { UpstreamProvider } from "./provider.ts";
+import type { Assurance, UpstreamProvider } from "./provider.ts";
 import type { SimulatedProvider } from "./simulated-provider.ts";
 
+/** Adapters of all upstream services. docs/adding-a-provider.md says how one is added. */
+const ADAPTERS = [
+  ark,
+  replicate,
+  fal,
+  kling,
+  minimax,
+  vidu,
+  luma,
+  runway,
+  kie,
+  wavespeed,
+  openrouter,
+  dashscope,
+  xai,
+  atlascloud,
+  bfl,
+  newapi,
+  openaiVideos,
+] as const satisfies readonly UpstreamProvider[];
+
 /**
- * Adapters of all upstream services, by name of the provider. docs/adding-a-provider.md says how one is
- * added.
+ * Name of a provider that signs its hooks. The tests have an entry for each of these names, so that a new one
+ * without its entries does not compile.
  */
+export type SigningProvider = Extract<
+  (typeof ADAPTERS)[number],
+  { readonly hooks: { readonly assurance: Exclude<Assurance, "capability-url"> } }
+>["name"];
+
+/** Adapters of all upstream services, by name of the provider. */
 export const PROVIDERS: ReadonlyMap<string, UpstreamProvider> = new Map(
-  [
-    ark,
-    replicate,
-    fal,
-    kling,
-    minimax,
-    vidu,
-    luma,
-    runway,
-    kie,
-    wavespeed,
-    openrouter,
-    dashscope,
-    xai,
-    atlascloud,
-    bfl,
-    newapi,
-    openaiVideos,
-  ].map((provider) => [provider.name, provider]),
+  ADAPTERS.map((provider): [string, UpstreamProvider] => [provider.name, provider]),
 );
 
 /** All simulated providers, which are available only where `SANDBOX` is on. */

@@ -21,7 +21,7 @@ const MAX_PROGRESS_CHARS = 2_000;
  * Adapter for Replicate. Hooks have the format of the query API and are signed with Standard Webhooks
  * (https://replicate.com/docs/topics/webhooks).
  */
-export const replicate: UpstreamProvider = {
+export const replicate = {
   name: "replicate",
   variables: {
     key: "REPLICATE_API_TOKEN",
@@ -50,7 +50,7 @@ export const replicate: UpstreamProvider = {
     read: ({ body }) => readingOf(observe(body)),
     echoesInput: true,
   },
-};
+} as const satisfies UpstreamProvider;
 
 function observe(body: unknown): Observation | null {
   const jobId = idAt(body, "id");

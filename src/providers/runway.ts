@@ -10,7 +10,7 @@ import { amountsAt } from "./usage.ts";
  * Adapter for Runway, which sends no hooks and allows one poll per task every 5 s
  * (https://docs.dev.runwayml.com).
  */
-export const runway: UpstreamProvider = {
+export const runway = {
   name: "runway",
   variables: { key: "RUNWAY_API_KEY", baseUrl: "RUNWAY_BASE_URL" },
   baseUrls: ["https://api.dev.runwayml.com"],
@@ -25,7 +25,7 @@ export const runway: UpstreamProvider = {
     path: ({ id }) => `/v1/tasks/${encodeURIComponent(id)}`,
     read: ({ body }) => readingOf(observe(body)),
   },
-};
+} as const satisfies UpstreamProvider;
 
 function observe(body: unknown): Observation | null {
   const jobId = idAt(body, "id");

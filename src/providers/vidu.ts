@@ -19,7 +19,7 @@ const TOLERANCE_MS = 300_000;
  * Adapter for Vidu. Hooks have the format of the query API. Their signature covers the request line and
  * some headers, not the body (https://platform.vidu.com/docs/callback-signature).
  */
-export const vidu: UpstreamProvider = {
+export const vidu = {
   name: "vidu",
   variables: { key: "VIDU_API_KEY", baseUrl: "VIDU_BASE_URL" },
   baseUrls: ["https://api.vidu.com/ent/v2", "https://api.vidu.cn/ent/v2"],
@@ -41,7 +41,7 @@ export const vidu: UpstreamProvider = {
     path: ({ id }) => `/tasks/${encodeURIComponent(id)}/creations`,
     read: ({ body }) => readingOf(observe(body)),
   },
-};
+} as const satisfies UpstreamProvider;
 
 async function authenticate(
   hook: Hook,

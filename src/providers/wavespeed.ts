@@ -21,7 +21,7 @@ import { amountsAt } from "./usage.ts";
  * Adapter for WaveSpeedAI. Hooks contain the prediction. They are signed like Standard Webhooks, but as
  * `v3`, in hex, with the text of the secret as the key (https://wavespeed.ai/docs/verify-webhooks).
  */
-export const wavespeed: UpstreamProvider = {
+export const wavespeed = {
   name: "wavespeed",
   variables: {
     key: "WAVESPEED_API_KEY",
@@ -47,7 +47,7 @@ export const wavespeed: UpstreamProvider = {
     read: ({ body }) => readingOf(observe(at(body, "data"))),
     echoesInput: true,
   },
-};
+} as const satisfies UpstreamProvider;
 
 async function authenticate(
   { headers, body }: Hook,

@@ -14,7 +14,7 @@ const DONE = "done";
  * answers do not contain the id of the job. A video that its moderation stops ends in several ways: with
  * HTTP 400, without a link, or with a link and a remark.
  */
-export const xai: UpstreamProvider = {
+export const xai = {
   name: "xai",
   variables: { key: "XAI_API_KEY", baseUrl: "XAI_BASE_URL" },
   baseUrls: ["https://api.x.ai"],
@@ -29,7 +29,7 @@ export const xai: UpstreamProvider = {
     readsEveryStatus: true,
     read,
   },
-};
+} as const satisfies UpstreamProvider;
 
 function read(answer: Answer): Reading {
   const { status, body } = answer;

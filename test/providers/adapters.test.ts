@@ -5,7 +5,7 @@ import { minimax } from "../../src/providers/minimax.ts";
 import { progressIn } from "../../src/providers/observation.ts";
 import { PROVIDERS } from "../../src/providers/registry.ts";
 import { runway } from "../../src/providers/runway.ts";
-import { aHook, NOW, NOW_S } from "./hook.ts";
+import { NOW, NOW_S } from "./hook.ts";
 
 const ours = "0f8fad5b-d9cb-469f-a165-70867728950e";
 // The tokens are verified at NOW, not at the time of the test.
@@ -17,7 +17,7 @@ it.each([
 ])(
   "the task id that a client gave Kling at submission is read from a hook of Kling's %s API",
   (_, body) => {
-    expect(kling.hooks?.read(body, aHook({}, ""))?.taskId).toBe(ours);
+    expect(kling.hooks.read(body)?.taskId).toBe(ours);
   },
 );
 
@@ -50,7 +50,7 @@ it.each(["key-0001", "a:b:c", ":secret", "access:"])(
 
 it("a poll of MiniMax replaces half a surrogate pair in a file id by U+FFFD in the URL that retrieves the file", () => {
   const body = { status: "Success", file_id: "\ud800" };
-  const reading = minimax.polls.read({ status: 200, body }, { id: "1", endpoint: null }, "");
+  const reading = minimax.polls.read({ status: 200, body });
   expect(reading).toMatchObject({ path: "/v1/files/retrieve?file_id=%EF%BF%BD" });
 });
 

@@ -1,6 +1,6 @@
 import { Webhook } from "standardwebhooks";
 import type { UpstreamProvider } from "../../src/providers/provider.ts";
-import { PROVIDERS } from "../../src/providers/registry.ts";
+import { PROVIDERS, type SigningProvider } from "../../src/providers/registry.ts";
 import { FIXTURES } from "../providers/fixtures/index.ts";
 import { examplesIn, GATEWAY, type HookFixture, type PollFixture } from "../providers/fixture.ts";
 import { base64, hex, hmac } from "../providers/hook.ts";
@@ -44,7 +44,7 @@ const FAL_USER = "fal-user-0001";
 /** Task ids that the example hooks contain. */
 const ECHOED = /0f8fad5b-d9cb-469f-a165-70867728950e|0190f5c2-0000-7000-8000-000000000001/g;
 
-const SIGNERS: Readonly<Record<string, Sender["sign"]>> = {
+const SIGNERS: Readonly<Record<SigningProvider, Sender["sign"]>> = {
   replicate: signedAsStandardWebhook,
   kling: signedAsStandardWebhook,
   async wavespeed(body) {
@@ -94,7 +94,8 @@ const SIGNERS: Readonly<Record<string, Sender["sign"]>> = {
   },
 };
 
-const SECRET_VARS: Readonly<Record<string, Headers>> = {
+/** Variables besides the API key that the check of the signatures of each provider needs. */
+const SECRET_VARS: Readonly<Record<SigningProvider, Headers>> = {
   replicate: { REPLICATE_WEBHOOK_SECRET: WHSEC },
   kling: { KLING_WEBHOOK_SECRET: WHSEC },
   wavespeed: { WAVESPEED_WEBHOOK_SECRET: `whsec_${TEXT_SECRET}` },
@@ -102,6 +103,8 @@ const SECRET_VARS: Readonly<Record<string, Headers>> = {
   openrouter: { OPENROUTER_WEBHOOK_SECRET: TEXT_SECRET },
   kie: { KIE_WEBHOOK_KEY: TEXT_SECRET },
   fal: { FAL_USER_ID: FAL_USER },
+  vidu: {},
+  atlascloud: {},
 };
 
 /** Every provider that sends hooks. */
@@ -119,13 +122,17 @@ export const SENDERS: readonly Sender[] = FIXTURES.flatMap(({ provider, hooks, p
     isGateway: known.baseUrls === null,
     namesJobs: examplesIn(hooks).some(({ jobId }) => jobId !== null),
     keyVars: keyVarsOf(known, `test-only-${provider}-key`),
-    secretVars: SECRET_VARS[provider] ?? {},
+    secretVars: isSigning(provider) ? SECRET_VARS[provider] : {},
     hooks: examplesIn(hooks),
     done,
     open,
-    sign: SIGNERS[provider] ?? (async () => ({})),
+    sign: isSigning(provider) ? SIGNERS[provider] : async () => ({}),
   };
 });
+
+function isSigning(provider: string): provider is SigningProvider {
+  return provider in SIGNERS;
+}
 
 /** Returns the variables with a provider's API key and, if it has no host of its own, the host of a gateway. */
 export function keyVarsOf({ variables, baseUrls }: UpstreamProvider, key: string): Headers {

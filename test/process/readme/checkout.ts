@@ -17,14 +17,17 @@ export class Checkout implements Disposable {
       mkdirSync(dirname(join(this.directory, file)), { recursive: true });
       cpSync(join(ROOT, file), join(this.directory, file));
     }
-    const modules = join(this.directory, "node_modules");
-    mkdirSync(modules);
-    for (const name of readdirSync(join(ROOT, "node_modules"))) {
-      if (!name.startsWith(".v"))
-        symlinkSync(join(ROOT, "node_modules", name), join(modules, name));
-    }
+    for (const workspace of ["", "client"]) this.#linkModules(join(workspace, "node_modules"));
     this.run("git init -q && git add -A");
     this.run("git -c user.name=test -c user.email=test@localhost commit -qm clone");
+  }
+
+  #linkModules(path: string): void {
+    const modules = join(this.directory, path);
+    mkdirSync(modules);
+    for (const name of readdirSync(join(ROOT, path))) {
+      if (!name.startsWith(".v")) symlinkSync(join(ROOT, path, name), join(modules, name));
+    }
   }
 
   /** Runs a shell command and returns its output. @throws with the output when it fails. */

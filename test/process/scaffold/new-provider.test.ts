@@ -10,6 +10,7 @@ const Report = z.object({
   ),
 });
 
+const SIGNED = ["test/providers/signatures/schemes.ts", "test/worker/senders.ts"] as const;
 const PLACEHOLDERS =
   "no adapter, fixture or page still has a placeholder that npm run providers:new has written";
 const MEANINGS = [
@@ -21,11 +22,10 @@ const MEANINGS = [
   "an unknown state",
 ];
 
-it("what npm run providers:new writes compiles and is formatted, and only the tests of its missing reports and of its placeholders fail", () => {
+it("what npm run providers:new writes passes npm run check, and only the tests of its missing reports and of its placeholders fail", () => {
   using clone = new Checkout();
   clone.run("npm run -s providers:new -- acme-video && npm run -s providers:new -- b --no-hooks");
-  clone.run("npx tsc -b tsconfig.json && npx oxlint --deny-warnings src/providers test/providers");
-  clone.run("npm run -s format:check");
+  clone.run("npm run -s check");
   const projects = "--project core --project smoke test/providers test/lint/new-provider";
   const reporter = "--reporter=json --outputFile=report.json";
   clone.run(`npx vitest run ${projects} ${reporter} > /dev/null 2>&1 || true`);
@@ -40,4 +40,18 @@ it("what npm run providers:new writes compiles and is formatted, and only the te
   ]);
   const hooks = MEANINGS.map((meaning) => `an example hook of acme-video is read as ${meaning}`);
   expect(titles.toSorted()).toEqual([...expected, ...hooks, PLACEHOLDERS].toSorted());
+});
+
+it("npm run providers:new names the files that signed hooks need, and the compiler names them once the adapter states that its hooks are signed", () => {
+  using clone = new Checkout();
+  const adapter = "src/providers/acme-video.ts";
+  const written = clone.run("npm run -s providers:new -- acme-video");
+  for (const path of SIGNED) expect(written).toContain(path);
+  clone.run(`sed -i 's/assurance: "capability-url"/assurance: "body-signed"/' ${adapter}`);
+  const faults = clone.run("npx tsc -b tsconfig.json || true");
+  const missing = faults
+    .split("\n")
+    .filter((line) => line.includes("'\"acme-video\"' is missing"))
+    .map((line) => line.split("(")[0]);
+  expect(missing).toEqual([SIGNED[0], SIGNED[1], SIGNED[1]]);
 });

@@ -2,6 +2,7 @@ import { kie } from "../../../src/providers/kie.ts";
 import { kling } from "../../../src/providers/kling.ts";
 import { openaiVideos } from "../../../src/providers/openai-videos.ts";
 import { openrouter } from "../../../src/providers/openrouter.ts";
+import type { SigningProvider } from "../../../src/providers/registry.ts";
 import { replicate } from "../../../src/providers/replicate.ts";
 import { vidu } from "../../../src/providers/vidu.ts";
 import { wavespeed } from "../../../src/providers/wavespeed.ts";
@@ -233,14 +234,15 @@ export const WAVESPEED: Scheme = {
   rotated: { "webhook-signature": `v3,${"0".repeat(64)} ${WAVESPEED_SIGNATURE}` },
 };
 
-export const SCHEMES: readonly Scheme[] = [
-  FAL,
-  KIE,
-  KLING,
-  OPENAI_VIDEOS,
-  OPENROUTER,
-  REPLICATE,
-  VIDU,
-  WAVESPEED,
-  ATLASCLOUD,
-];
+/** The way of signing of every provider that signs its hooks. */
+export const SCHEMES: Readonly<Record<SigningProvider, Scheme>> = {
+  fal: FAL,
+  kie: KIE,
+  kling: KLING,
+  "openai-videos": OPENAI_VIDEOS,
+  openrouter: OPENROUTER,
+  replicate: REPLICATE,
+  vidu: VIDU,
+  wavespeed: WAVESPEED,
+  atlascloud: ATLASCLOUD,
+};
