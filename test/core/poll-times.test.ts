@@ -172,10 +172,16 @@ describe("a provider that limits the rate of polls", () => {
 
   it("a rate limit that ends before the next planned poll does not move it", () => {
     const record = apply(attached, aPollEnd(rateLimited(SECOND)), FIRST_POLL, polled(FIRST_POLL));
-    expect(record).toMatchObject({ tracking: { poll: { notBefore: 0 } } });
     expect(wakeAt(record, polled(FIRST_POLL))).toBe(NOW + 13_257);
-    const exact = aPollEnd(rateLimited(3 * SECOND));
-    expectUnchanged(record, exact, FIRST_POLL, polled(FIRST_POLL));
+    const again = aPollEnd(rateLimited(0));
+    expectUnchanged(record, again, FIRST_POLL + SECOND, polled(FIRST_POLL));
+  });
+
+  it("a hook does not cause a poll before the end of a rate limit that ends before the next planned poll", () => {
+    const old = anAttachedTask({ likelyAgesMs: [HOUR, 3 * HOUR] });
+    const limited = apply(old, aPollEnd(rateLimited(HOUR)), NOW + 2 * HOUR, polled(NOW + 2 * HOUR));
+    const claimed = apply(limited, aHook(aCompletion()), NOW + 2 * HOUR, polled(NOW + 2 * HOUR));
+    expect(wakeAt(claimed, polled(NOW + 2 * HOUR))).toBe(NOW + 3 * HOUR);
   });
 
   it("a rate limit postpones the next poll also when the provider's API key was removed during the poll", () => {

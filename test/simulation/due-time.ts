@@ -15,19 +15,32 @@ import type { Setting } from "./setting.ts";
 const LOOK_MS = 30 * MINUTE;
 const PUBLISHED_WITHIN_MS = MINUTE;
 
-/** Returns the latest time of the next work on a record; Unix milliseconds. */
-export function dueTime(record: TaskRecord, setting: Setting, now: number): number {
+/**
+ * Returns the latest time of the next work on a record; Unix milliseconds. @param hasPolled true for an instance
+ * that has polled the job.
+ */
+export function dueTime(
+  record: TaskRecord,
+  setting: Setting,
+  now: number,
+  hasPolled = false,
+): number {
   if (record.status === "charging") return record.credits.state.retryAt;
-  const own = isOpen(record) ? openDueTime(record, setting, now) : endDueTime(record, setting, now);
+  const own = isOpen(record)
+    ? openDueTime(record, setting, now, hasPolled)
+    : endDueTime(record, setting, now);
   const late = isOpen(record) ? Infinity : lateDueTime(record, setting, now, own);
   return Math.min(own, late, publicationDueTime(record, setting, now));
 }
 
-function openDueTime(task: OpenTask, setting: Setting, now: number): number {
+function openDueTime(task: OpenTask, setting: Setting, now: number, hasPolled: boolean): number {
   const { poll } = task.tracking;
   const endAt = endTime(task);
   if (poll === null || setting.limits === null) return endAt;
-  const pollAt = plannedPollTime(task, poll, setting.limits, now);
+  // The end of a wait that the provider has named is a time of its own only for an instance that does not know
+  // whether a planned poll fell into the wait.
+  const plan = hasPolled ? { ...poll, notBefore: 0 } : poll;
+  const pollAt = plannedPollTime(task, plan, setting.limits, now);
   const wantedAt = setting.isPaused ? endAt : Math.min(pollAt, endAt);
   // The limit of the provider counts past the deadline too.
   const askAt = Math.max(wantedAt, poll.notBefore);

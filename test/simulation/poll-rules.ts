@@ -69,16 +69,15 @@ export function askFault(
   const last = caller.lastPoll ?? NO_POLL;
   // For a job that is attached again, the polls begin anew.
   const isSameJob = sameJob(last.job, job) && last.isOfAttachedJob;
-  const isHinted = plan.hint !== null && plan.hint.at >= last.at;
   const isLate = endTime(record) <= now;
-  const isPlanned = plannedPollTime(record, plan, limits, last.at) <= now;
+  // The end of a named wait is no planned time for an instance that knows which polls it has made.
+  const isPlanned = plannedPollTime(record, { ...plan, notBefore: 0 }, limits, last.at) <= now;
   return firstViolation({
     "only the attached job is polled": sameJob(record.upstream?.job ?? null, job),
     "a task has one poll at a time": outside.of(caller).every(({ what }) => what !== "poll"),
     // A fault of the storage may have lost the answer that named the wait.
     "a poll keeps the wait that the provider has named":
-      now >= plan.notBefore &&
-      (!isSameJob || isHinted || isLate || hadFault || now >= last.retryAt),
+      now >= plan.notBefore && (!isSameJob || hadFault || now >= last.retryAt),
     "a poll keeps the gap of the provider": now >= last.at + limits.gapMs,
     "each planned time leads to one poll": !isSameJob || hadFault || isLate || isPlanned,
   });

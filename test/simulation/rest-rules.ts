@@ -36,7 +36,7 @@ export function restFault(shared: SharedState, living: SimulatedObject | null): 
   const isAtRest = isIdle && !shared.hadFault;
   // An alarm that was set before the last poll may serve for the next one.
   const knownAt = Math.max(alarm.armedAt, alarm.by.lastPoll?.at ?? 0);
-  const owed = dueTime(record, alarm.under, knownAt);
+  const owed = dueTime(record, alarm.under, knownAt, hasPolled(alarm));
   // The next poll may have to wait for the gap after the last one, or was deferred.
   const gapMs = isOpen(record) ? (alarm.under.limits?.gapMs ?? 0) : 0;
   const deferredMs = alarm.by.lastPoll?.at === -Infinity ? DEFERRED_MS : 0;
@@ -48,6 +48,11 @@ export function restFault(shared: SharedState, living: SimulatedObject | null): 
     [`the alarm is in time (${alarm.at - owed} ms after what is owed, ${alarm.at - alarm.armedAt} ms after it was set)`]:
       alarm.at <= Math.max(isStillDue ? 0 : owed, latest),
   });
+}
+
+/** Tells whether the instance that set an alarm had polled the job, and so knows which planned polls it made. */
+function hasPolled({ by }: Alarm): boolean {
+  return by.lastPoll !== null && by.lastPoll.at > -Infinity && by.lastPoll.isOfAttachedJob;
 }
 
 /** Tells whether a poll is due that waits only because its connection has deferred it. */

@@ -111,9 +111,14 @@ function* hookAfterNoOutput(world: World, random: Random): Iterable<Move> {
 /** The instance is lost shortly before the wait ends that the provider has named, and another one takes an event. */
 function* waitOfProvider(world: World, random: Random): Iterable<Move> {
   yield* register(world, 2 * DAY);
-  if (random.isLucky(0.5)) yield* poll(world, newsAnswer(QUEUED), HOUR);
+  if (random.isLucky(0.7)) {
+    yield* poll(world, random.pick([newsAnswer(QUEUED), rateLimited(), rateLimited()]), HOUR);
+  }
   yield* poll(world, rateLimited(HOUR), random.pick([0, HOUR]));
-  if (random.isLucky(0.4)) return yield* poll(world, newsAnswer(QUEUED));
+  if (random.isLucky(0.5)) {
+    yield happen(aHook(random.pick([QUEUED, aCompletion()])));
+    return yield* poll(world, newsAnswer(QUEUED));
+  }
   yield pass(HOUR - random.below(20 * SECOND));
   yield crash();
   yield happen(aReport(PROCESSING));

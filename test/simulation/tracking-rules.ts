@@ -29,8 +29,11 @@ export function pollFault(change: Change<OpenTask, OpenTask>): string | null {
     "the poll after the deadline decides": isDecided,
     "a missing answer does not extend the deadline": !isPutOff || isHinted || isResponsive(answer),
     "the limit of a provider is kept":
-      next.notBefore === plan.notBefore ||
-      (isLimited && next.notBefore === now + (answer.retryAfterMs ?? 0)),
+      next.notBefore ===
+      Math.max(
+        plan.notBefore,
+        isLimited && answer.retryAfterMs !== 0 ? now + (answer.retryAfterMs ?? 0) : 0,
+      ),
     "the kind of an answer is stored with the time of its first answer":
       isEqual(factsOf(next), factsOf(plan)) ||
       (next.answer?.kind === kind && next.answer.since === now && plan.answer?.kind !== kind),

@@ -8,7 +8,6 @@ import {
   isHintedSince,
   lastNoOutputPollAt,
   lastPollAt,
-  plannedPollAt,
   type PollPlan,
   type UpstreamAnswer,
 } from "../record/poll-plan.ts";
@@ -79,8 +78,7 @@ function deservesExtension(poll: PollPlan, { answer, askedAt }: PollEndedEvent):
 
 /**
  * Stores in the task what is new in the answer to a poll: its kind, if the previous answer was of another kind;
- * the time since which polls have got no answer; and the wait that the provider demands, if the next poll is
- * planned earlier. Returns the same record when nothing is new. The version of the record rises only for what
+ * the time since which polls have got no answer; and the wait that the provider demands. Returns the same record when nothing is new. The version of the record rises only for what
  * readers see: a new status, and for the operator the beginning or end of answers that are not understood.
  */
 function withAnswer(
@@ -91,7 +89,7 @@ function withAnswer(
   now: number,
 ): OpenTask {
   const known = isNoOutputKept(poll, answer, now) ? null : answerOf(answer, now);
-  const planned = planAfter(task, poll, known, retryAt(answer, policy, now), policy);
+  const planned = planAfter(poll, known, retryAt(answer, policy, now), now);
   const plan = withSilence(planned, answer.kind === "unanswered", now);
   const isStarted = known?.kind === "processing" && task.status !== "processing";
   if (plan === poll && !isStarted) return task;
@@ -106,24 +104,24 @@ function withAnswer(
 
 /**
  * Returns the plan of polls after an answer: with the kind of the answer, if it differs from the stored one,
- * and with the time before which the provider allows no poll, if the next poll is planned earlier. The same
- * plan when neither applies.
+ * and with the time before which the provider allows no poll. The time is stored also where the next regular
+ * poll comes later, because a hook or the deadline may cause an earlier one. The same plan when the answer has
+ * neither.
  * @param known kind of the answer; null when it must not replace the stored one.
  */
 function planAfter(
-  task: OpenTask,
   poll: PollPlan,
   known: UpstreamAnswer | null,
   allowedAt: number,
-  policy: Policy,
+  now: number,
 ): PollPlan {
   const isOther = known !== null && known.kind !== poll.answer?.kind;
-  const isEarly = allowedAt > plannedPollAt(task, poll, policy);
-  if (!isOther && !isEarly) return poll;
+  const isNamed = allowedAt > Math.max(now, poll.notBefore);
+  if (!isOther && !isNamed) return poll;
   return {
     ...poll,
     ...(isOther && { answer: known }),
-    ...(isEarly && { notBefore: allowedAt }),
+    ...(isNamed && { notBefore: allowedAt }),
   };
 }
 

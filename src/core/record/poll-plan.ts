@@ -148,12 +148,13 @@ export function planPolls(
 
 /**
  * Returns the planned time of the next poll: the first one after `policy.polledAt`, up to which all planned
- * polls have been made.
+ * polls have been made. An instance that has not polled yet does not know whether a wait that the provider has
+ * named prevented a planned poll, and polls at the end of this wait.
  */
 export function plannedPollAt(task: OpenTask, plan: PollPlan, policy: Policy): number {
-  const { polledAt } = policy;
+  const { polledAt, askedAt } = policy;
   const plannedAt = plannedAfter(plan, cadenceOf(task, plan, policy), polledAt);
-  const retryAt = plan.notBefore > polledAt ? plan.notBefore : Infinity;
+  const retryAt = askedAt === 0 && plan.notBefore > polledAt ? plan.notBefore : Infinity;
   return Math.min(plannedAt, hintAfter(plan.hint, polledAt), retryAt);
 }
 
