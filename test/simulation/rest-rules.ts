@@ -65,11 +65,16 @@ function isDeferred(record: TaskRecord, { by }: Alarm, { setting }: SharedState)
 }
 
 /**
- * Returns whether the platform would not repeat an earlier alarm of an open task, because it knows that
- * another one is set. A task for whose end a client waits does not rely on this.
+ * Returns whether the platform would not repeat an earlier alarm of a task, because it knows that another one
+ * is set. A task for which a client waits does not rely on this.
  */
 export function isSuperseded({ record, alarm }: Stored, living: SimulatedObject | null): boolean {
-  return record !== null && isOpen(record) && alarm?.by !== living;
+  return record !== null && !isClientWaiting(record) && alarm?.by !== living;
+}
+
+/** Tells whether a client waits for a callback, a refund or the charge of a task. */
+function isClientWaiting(record: TaskRecord): boolean {
+  return isTerminal(record) ? !isSettled(record) : !isOpen(record);
 }
 
 /**
@@ -77,13 +82,12 @@ export function isSuperseded({ record, alarm }: Stored, living: SimulatedObject 
  * before may serve as one, up to a minute later where no client waits.
  */
 function watchdogLimit(record: TaskRecord, { armedAt, by }: Alarm, shared: SharedState): number {
-  const isClientWaiting = isTerminal(record) ? !isSettled(record) : !isOpen(record);
   const watchdogMs = shared.hadFault ? MINUTE + 1 : 15_000;
   // The clock may have been put back since the last change, and since the instance judged the alarm.
   return (
     Math.max(armedAt, by.latest, shared.now, record.version) +
     watchdogMs +
-    (isClientWaiting ? 0 : MINUTE)
+    (isClientWaiting(record) ? 0 : MINUTE)
   );
 }
 
