@@ -172,8 +172,8 @@ const SOURCE_RULES: OxlintOverride[] = [
     },
   },
   imports("src/api/http/**", ...ofLayer("api"), {
-    regex: String.raw`^\.\./[^.]`,
-    message: "The frame imports no route and no other folder of the API.",
+    regex: String.raw`^\.\./(?!operation\.ts$)[^.]`,
+    message: "The frame imports no route and no other folder of the API; it performs operations.",
   }),
   {
     files: ["src/objects/object-names.ts"],

@@ -28,7 +28,7 @@ async function connectListener({
   env,
   runtime,
   caller,
-}: AuthenticatedRequest<unknown>): Promise<Response> {
+}: AuthenticatedRequest<never>): Promise<Response> {
   const account = accountOf(caller);
   if (account === null || !runtime.config.isListenOn) {
     throw new Problem("not_found", {

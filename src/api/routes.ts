@@ -1,67 +1,67 @@
-import { createAccount, listAccounts, readAccount } from "./accounts/accounts.ts";
-import { createKey, listKeys, revokeKey } from "./accounts/account-keys.ts";
-import { readAccountSecrets, rotateAccountSecrets } from "./accounts/account-secrets.ts";
+import { createAccountRoute, listAccounts, readAccount } from "./accounts/accounts.ts";
+import { createKeyRoute, listKeys, revokeKeyRoute } from "./accounts/account-keys.ts";
+import { readAccountSecrets, rotateAccountSecretsRoute } from "./accounts/account-secrets.ts";
 import { readAccountStats } from "./accounts/account-stats.ts";
 import { readAttemptRequest } from "./tasks/read-attempt-request.ts";
 import { attachUpstream } from "./tasks/attach-upstream.ts";
-import { cancelTask } from "./tasks/cancel-task.ts";
+import { cancelTaskRoute } from "./tasks/cancel-task.ts";
 import { listTasksRoute } from "./search/list-tasks.ts";
 import { listHosts, readHost } from "./search/read-hosts.ts";
 import { readMetrics } from "./search/read-metrics.ts";
 import { readProblems } from "./search/read-problems.ts";
 import { readSeries } from "./search/read-series.ts";
 import { readStats } from "./search/read-stats.ts";
-import { redeliverMany } from "./search/redeliver-many.ts";
+import { redeliverManyRoute } from "./search/redeliver-many.ts";
 import { reindex } from "./search/reindex.ts";
 import { wakeTasks } from "./search/wake-tasks.ts";
-import { adjustCredits, grantCredits } from "./accounts/credits.ts";
+import { adjustCreditsRoute, grantCreditsRoute } from "./accounts/credits.ts";
 import { deleteAccount } from "./accounts/delete-account.ts";
 import { listEntries, listGrants } from "./accounts/entries.ts";
-import { eraseTask } from "./tasks/erase-task.ts";
+import { eraseTaskRoute } from "./tasks/erase-task.ts";
 import { readOpenApi } from "./docs/openapi.ts";
 import { readHealth } from "./health.ts";
 import { readJwks, readSigningSecrets } from "./signing-secrets.ts";
 import { readTask } from "./tasks/read-task.ts";
 import { receiveHook } from "./hooks/receive-hook.ts";
-import { redeliverTask } from "./tasks/redeliver-task.ts";
-import { registerTask } from "./tasks/register-task.ts";
+import { redeliverTaskRoute } from "./tasks/redeliver-task.ts";
+import { registerTaskRoute } from "./tasks/register-task.ts";
 import { reportEvent } from "./tasks/report-event.ts";
 import { verifyCallback } from "./tasks/verify-callback.ts";
 import { streamTask } from "./tasks/stream-task.ts";
 import type { Route } from "./http/route.ts";
 import { listen } from "./listen.ts";
-import { testCallback } from "./test-callback.ts";
+import { testCallbackRoute } from "./test-callback.ts";
 
 /** All routes of the HTTP API. */
 export const ROUTES = [
-  registerTask,
+  registerTaskRoute,
   attachUpstream,
   listTasksRoute,
   readTask,
   streamTask,
   readAttemptRequest,
   verifyCallback,
-  redeliverTask,
-  cancelTask,
-  eraseTask,
+  redeliverTaskRoute,
+  cancelTaskRoute,
+  eraseTaskRoute,
   reportEvent,
   receiveHook,
-  testCallback,
+  testCallbackRoute,
   listen,
-  createAccount,
+  createAccountRoute,
   listAccounts,
   readAccount,
   readAccountStats,
   deleteAccount,
-  grantCredits,
-  adjustCredits,
+  grantCreditsRoute,
+  adjustCreditsRoute,
   listGrants,
   listEntries,
-  createKey,
+  createKeyRoute,
   listKeys,
-  revokeKey,
+  revokeKeyRoute,
   readAccountSecrets,
-  rotateAccountSecrets,
+  rotateAccountSecretsRoute,
   readSigningSecrets,
   readJwks,
   readStats,
@@ -70,7 +70,7 @@ export const ROUTES = [
   readHost,
   readProblems,
   readMetrics,
-  redeliverMany,
+  redeliverManyRoute,
   reindex,
   wakeTasks,
   readHealth,

@@ -10,8 +10,10 @@ import { accountOf, keyNameOf, readerOf } from "../task-object/caller.ts";
 import { findAccount } from "./accounts/account-client.ts";
 import { json } from "./http/answer.ts";
 import { requireAcceptable } from "./callback-url.ts";
-import { withDefault } from "./http/fields.ts";
-import { type AuthenticatedRequest, bodyRoute } from "./http/route.ts";
+import { AccountId, withDefault } from "./http/fields.ts";
+import { invalidRequest } from "./http/problem.ts";
+import { routeOf } from "./http/route.ts";
+import { type Call, NoQuery, operation } from "./operation.ts";
 
 /** Body of `POST /v1/callbacks/test`, which sends a test callback. */
 export const TestOrder = z.strictObject({
@@ -19,36 +21,64 @@ export const TestOrder = z.strictObject({
   status: withDefault(z.enum(["completed", "failed"]), "completed"),
 });
 
-export const testCallback = bodyRoute(
-  {
-    id: "testCallback",
-    method: "POST",
-    path: "/v1/callbacks/test",
-    access: "redeliver",
-    rateLimit: "LIMIT_TESTS",
-  },
-  TestOrder,
+/** Sends one sample callback for the account that calls, or for the relay itself when an operator calls. */
+export const testCallback = operation(
+  { access: "redeliver", rateLimit: "LIMIT_TESTS", query: NoQuery, body: TestOrder },
   async (call) => {
     const id = accountOf(call.caller);
-    return json(await sendTest(call, id === null ? null : await findAccount(call.env, id)));
+    return sendTest(call, call.body, id === null ? null : await findAccount(call.env, id));
   },
 );
 
-type TestCall = Pick<
-  AuthenticatedRequest<unknown, unknown, z.output<typeof TestOrder>>,
-  "env" | "runtime" | "caller" | "origin" | "body"
->;
+export const testCallbackRoute = routeOf(
+  { id: "testCallback", method: "POST", path: "/v1/callbacks/test" },
+  testCallback,
+  (result) => json(result),
+);
+
+/** Sends one sample callback, for which an operator may choose the account. Only the console offers it. */
+export const testAsAccount = operation(
+  {
+    access: "redeliver",
+    rateLimit: "LIMIT_TESTS",
+    query: NoQuery,
+    body: z.strictObject({ ...TestOrder.shape, account: z.string() }),
+  },
+  async (call) => {
+    const { account: chosen, ...order } = call.body;
+    return sendTest(call, order, await signingAccount(chosen, call));
+  },
+);
+
+type Sender = Pick<Call<never, unknown, unknown>, "env" | "runtime" | "caller" | "origin">;
+
+/**
+ * Finds the account whose secret signs a test callback: that of the caller, or the one that an operator has
+ * chosen. Null for the relay's own secret, when none is chosen.
+ * @throws Problem `invalid_request` when there is no such account.
+ */
+export async function signingAccount(
+  chosen: string,
+  { caller, env }: Pick<Sender, "caller" | "env">,
+): Promise<Account | null> {
+  const own = accountOf(caller) ?? chosen;
+  if (own === "") return null;
+  const id = AccountId.safeParse(own);
+  const account = id.success ? await findAccount(env, id.data) : null;
+  if (account !== null) return account;
+  throw invalidRequest([{ path: "/account", message: "is no account of this relay" }]);
+}
 
 /**
  * Sends one sample callback, and returns its outcome and the request that was sent.
  * @param account account whose secret signs the callback; null for the relay's own secret, which signs the
  * callbacks of tasks without an account.
  */
-export async function sendTest(
-  { env, runtime, caller, origin, body: order }: TestCall,
+async function sendTest(
+  { env, runtime, caller, origin }: Sender,
+  { callback_url: url, status }: z.output<typeof TestOrder>,
   account: Account | null,
 ) {
-  const { callback_url: url, status } = order;
   requireAcceptable(url, runtime, origin, account !== null);
   const startedAt = Date.now();
   const message = sampleMessage(crypto.randomUUID(), status, account, origin, startedAt);
@@ -72,6 +102,9 @@ export async function sendTest(
     request: { method: "POST", ...(await callbackRequest(input, runtime)) },
   };
 }
+
+/** Outcome of a test callback, and the request that was sent. */
+export type Tested = Awaited<ReturnType<typeof sendTest>>;
 
 /** Makes the callback of a sample task that was created and finished at the time `at`, in Unix milliseconds. */
 export function sampleMessage(

@@ -1,11 +1,11 @@
 import { WorkerEntrypoint } from "cloudflare:workers";
 import { listTasksRoute } from "../api/search/list-tasks.ts";
 import { attachUpstream } from "../api/tasks/attach-upstream.ts";
-import { cancelTask } from "../api/tasks/cancel-task.ts";
-import { eraseTask } from "../api/tasks/erase-task.ts";
+import { cancelTaskRoute } from "../api/tasks/cancel-task.ts";
+import { eraseTaskRoute } from "../api/tasks/erase-task.ts";
 import { readTask } from "../api/tasks/read-task.ts";
-import { redeliverTask } from "../api/tasks/redeliver-task.ts";
-import { registerTask } from "../api/tasks/register-task.ts";
+import { redeliverTaskRoute } from "../api/tasks/redeliver-task.ts";
+import { registerTaskRoute } from "../api/tasks/register-task.ts";
 import { reportEvent } from "../api/tasks/report-event.ts";
 import type { Env } from "../env.ts";
 import type * as service from "./relay-service.ts";
@@ -19,7 +19,7 @@ import { NO_ORIGIN, type Outcome, runRoute } from "./run-route.ts";
 export class Relay extends WorkerEntrypoint<Env> implements service.RelayService {
   async register(body: service.TaskRegistration, options?: service.Repeatable) {
     const { idempotencyKey } = { ...options };
-    const outcome = await runRoute(registerTask, { body, idempotencyKey }, this.env);
+    const outcome = await runRoute(registerTaskRoute, { body, idempotencyKey }, this.env);
     const answer = await changedTaskOf(outcome);
     if (!answer.ok || answer.task.status_url?.startsWith(NO_ORIGIN) !== true) return answer;
     const { status_url: _, ...task } = answer.task;
@@ -47,15 +47,17 @@ export class Relay extends WorkerEntrypoint<Env> implements service.RelayService
 
   async redeliver(id: string, body: service.Redelivery = {}, options?: service.Repeatable) {
     const { idempotencyKey } = { ...options };
-    return changedTaskOf(await runRoute(redeliverTask, { id, body, idempotencyKey }, this.env));
+    return changedTaskOf(
+      await runRoute(redeliverTaskRoute, { id, body, idempotencyKey }, this.env),
+    );
   }
 
   async cancel(id: string) {
-    return taskOf(await runRoute(cancelTask, { id }, this.env));
+    return taskOf(await runRoute(cancelTaskRoute, { id }, this.env));
   }
 
   async erase(id: string): Promise<service.Answer<object>> {
-    const outcome = await runRoute(eraseTask, { id }, this.env);
+    const outcome = await runRoute(eraseTaskRoute, { id }, this.env);
     return outcome.ok ? { ok: true } : outcome;
   }
 }

@@ -2,7 +2,7 @@ import { problemFrom } from "../api/http/internal-error.ts";
 import { Problem, problemResponse } from "../api/http/problem.ts";
 import { PROBLEMS } from "../api/http/problem-list.ts";
 import type { ProtectedRoute } from "../api/http/route.ts";
-import { requireIdempotencyKey } from "../api/tasks/idempotency-key.ts";
+import { requireIdempotencyKey } from "../api/operation.ts";
 import { configOf } from "../config/runtime.ts";
 import type { Env } from "../env.ts";
 import { log } from "../log.ts";

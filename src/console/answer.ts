@@ -31,3 +31,8 @@ export async function html(
     },
   });
 }
+
+/** Redirects the browser to a page, e.g. to the one that shows what a form has changed. */
+export function seeOther(path: string, headers: Readonly<Record<string, string>> = {}): Response {
+  return new Response(null, { status: 303, headers: { Location: path, ...headers } });
+}

@@ -1,12 +1,11 @@
 import * as z from "zod/mini";
-import { redeliverPage } from "../api/search/redeliver-many.ts";
+import { countRedeliveries } from "../api/search/redeliver-many.ts";
 import { redeliverTask } from "../api/tasks/redeliver-task.ts";
 import { taskClient } from "../api/tasks/task-client.ts";
-import { testCallback } from "../api/test-callback.ts";
+import { type Tested, testCallback } from "../api/test-callback.ts";
 import { SECOND_MS } from "../core/time.ts";
 import type { Env } from "../env.ts";
 import type { KeyHolder } from "../task-object/caller.ts";
-import { order } from "./order.ts";
 import type { FormVisit, ViewerVisit } from "./page.ts";
 import { MAX_COUNTED } from "./send-again.ts";
 
@@ -15,16 +14,6 @@ import { MAX_COUNTED } from "./send-again.ts";
  */
 const WAIT_MS = 3 * SECOND_MS;
 const PAUSE_MS = 150;
-
-const Tested = z.object({
-  outcome: z.string(),
-  status_code: z.optional(z.int()),
-  duration_ms: z.int(),
-  cause: z.optional(z.string()),
-});
-
-/** Result of a test callback. */
-export type Tested = z.output<typeof Tested>;
 
 const Sample = z.object({
   callback: z.nullable(
@@ -47,8 +36,8 @@ export type SampleCallback = NonNullable<z.output<typeof Sample>["callback"]>;
 
 /** Sends a test callback to a URL, as `POST /v1/callbacks/test` does. */
 export async function testUrl(visit: FormVisit<object>, callbackUrl: string): Promise<Tested> {
-  const response = await order(visit, testCallback, {}, { callback_url: callbackUrl });
-  return Tested.parse(await response.json());
+  const body = { callback_url: callbackUrl };
+  return testCallback.perform({ params: {}, body }, visit.viewer, visit);
 }
 
 /** Reads the callback of a task from its Durable Object; null when the task is gone or has none. */
@@ -69,7 +58,8 @@ export async function sendOnce(
   visit: FormVisit<object>,
   idempotencyKey: string,
 ): Promise<SampleCallback | null> {
-  await order(visit, redeliverTask, { id }, { attempts: 1 }, idempotencyKey);
+  const given = { params: { id }, body: { attempts: 1 }, idempotencyKey };
+  await redeliverTask.perform(given, visit.viewer, visit);
   let callback = await callbackOf(id, visit);
   for (
     let waitedMs = 0;
@@ -83,7 +73,7 @@ export async function sendOnce(
 }
 
 /** Counts the failed callbacks to a host that would be sent again, and those that would be skipped. */
-export async function countRedeliveries(host: string, visit: ViewerVisit<object>) {
-  const query = { callback: "failed", host, limit: MAX_COUNTED } as const;
-  return redeliverPage(query, null, { ...visit, caller: visit.viewer });
+export async function countFailed(host: string, visit: ViewerVisit<object>) {
+  const query = { callback: "failed", host, limit: String(MAX_COUNTED) };
+  return countRedeliveries.perform({ params: {}, query }, visit.viewer, visit);
 }

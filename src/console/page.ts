@@ -4,6 +4,7 @@ import { readBody } from "../api/http/body.ts";
 import { Problem } from "../api/http/problem.ts";
 import { type AccountLimit, countRequest } from "../api/http/rate-limit.ts";
 import { requireRuntime } from "../api/http/route.ts";
+import type { Context } from "../api/operation.ts";
 import type { Runtime } from "../config/runtime.ts";
 import type { Env } from "../env.ts";
 import { describeHolders, type Permission } from "../security/roles.ts";
@@ -24,15 +25,14 @@ export interface Visit<P = Params> {
 }
 
 /** A request of somebody who is logged in and has the permission that the page needs. */
-export interface ViewerVisit<P = Params> extends Visit<P> {
-  readonly runtime: Runtime;
+export interface ViewerVisit<P = Params> extends Visit<P>, Context {
   readonly viewer: KeyHolder;
 }
 
 /** A request with which a logged-in viewer sends a form, with the fields of the form. */
 export interface FormVisit<P = Params> extends ViewerVisit<P> {
   readonly form: URLSearchParams;
-  /** Rate limit that has counted the form. */
+  /** Rate limit that has counted the form, and so need not count the operations that it asks for. */
   readonly counted: AccountLimit;
 }
 
@@ -143,7 +143,7 @@ async function asViewer(
     const detail = `This page needs ${describeHolders(access)}.`;
     throw new Problem("forbidden", { detail });
   }
-  const response = await answer({ ...visit, runtime, viewer });
+  const response = await answer({ ...visit, runtime, viewer, origin: visit.url.origin });
   if (renewal !== null) response.headers.append("Set-Cookie", renewal);
   return response;
 }

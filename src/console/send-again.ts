@@ -1,4 +1,4 @@
-import type { redeliverPage } from "../api/search/redeliver-many.ts";
+import type { BulkEffects } from "../api/search/redeliver-many.ts";
 import { FILTER_NAMES } from "./task-parameters.ts";
 
 /** Path of the page that sends callbacks again. */
@@ -136,7 +136,7 @@ export function newRun(id: string, total: number): Run {
  * reports as ordered before by this same step are added to those sent: the browser submitted the step twice,
  * because the first answer did not reach it.
  */
-export function advanced(run: Run, page: Awaited<ReturnType<typeof redeliverPage>>): Run {
+export function advanced(run: Run, page: BulkEffects): Run {
   const { already_ordered: repeated = 0, ...reasons } = page.skipped_because;
   const skipped = { ...run.skipped };
   for (const [reason, count] of Object.entries(reasons)) {

@@ -11,27 +11,29 @@ import { NewKey } from "./account-schemas.ts";
 import { removeKey, storeKey } from "./key-storage.ts";
 import { json } from "../http/answer.ts";
 import { Problem } from "../http/problem.ts";
-import { bodyRoute, route } from "../http/route.ts";
+import { route, routeOf } from "../http/route.ts";
+import { NoBody, NoQuery, operation } from "../operation.ts";
 
 const DAY_S = 86_400;
 
-export const createKey = bodyRoute(
-  {
-    id: "createKey",
-    method: "POST",
-    path: "/v1/accounts/{account}/keys",
-    access: "administer",
-  },
-  NewKey,
+/** Creates an API key of an account, which only the result shows, or imports one by its hash. */
+export const createKey = operation(
+  { access: "administer", params: ["account"], query: NoQuery, body: NewKey },
   async ({ env, runtime, caller, params: { account: accountId }, body }) => {
     const { label, role, sha256: given } = body;
     await requireAccount(env, accountId);
-    const { sha256, prefix, ...shown } =
+    const { sha256, prefix, key } =
       given === null ? await newKey(accountId, runtime) : importedKey(given);
     const stored = await storeKey(env, accountId, { sha256, prefix, label, role });
     logOrder("key.create", accountId, stored.id, caller);
-    return json({ ...keyView(stored), ...shown }, 201);
+    return { ...keyView(stored), ...(key !== null && { key }) };
   },
+);
+
+export const createKeyRoute = routeOf(
+  { id: "createKey", method: "POST", path: "/v1/accounts/{account}/keys" },
+  createKey,
+  (made) => json(made, 201),
 );
 
 export const listKeys = route(
@@ -48,20 +50,21 @@ export const listKeys = route(
   },
 );
 
-export const revokeKey = route(
-  {
-    id: "revokeKey",
-    method: "DELETE",
-    path: "/v1/accounts/{account}/keys/{key}",
-    access: "administer",
-  },
+/** Revokes an API key of an account. */
+export const revokeKey = operation(
+  { access: "administer", params: ["account", "key"], query: NoQuery, body: NoBody },
   async ({ env, caller, params: { account, key: id } }) => {
     if (!(await removeKey(env, account, id))) {
       throw new Problem("not_found", { detail: "There is no key with this id." });
     }
     logOrder("key.revoke", account, id, caller);
-    return new Response(null, { status: 204 });
   },
+);
+
+export const revokeKeyRoute = routeOf(
+  { id: "revokeKey", method: "DELETE", path: "/v1/accounts/{account}/keys/{key}" },
+  revokeKey,
+  () => new Response(null, { status: 204 }),
 );
 
 /** Generates an API key of the account, with its hash and the prefix that lists show in place of the key. */
@@ -71,7 +74,7 @@ async function newKey(accountId: string, { keyring }: Runtime) {
 }
 
 function importedKey(sha256: string) {
-  return { sha256, prefix: `sha256:${sha256.slice(0, 8)}` };
+  return { sha256, prefix: `sha256:${sha256.slice(0, 8)}`, key: null };
 }
 
 function logOrder(event: string, account: string, keyId: string, caller: Caller): void {

@@ -8,7 +8,8 @@ import { callObject } from "../http/object-call.ts";
 import { log } from "../../log.ts";
 import { keyNameOf } from "../../task-object/caller.ts";
 import { json } from "../http/answer.ts";
-import { bodyRoute, route } from "../http/route.ts";
+import { route, routeOf } from "../http/route.ts";
+import { NoQuery, operation } from "../operation.ts";
 import { Rotation } from "./account-schemas.ts";
 
 export const readAccountSecrets = route(
@@ -23,14 +24,9 @@ export const readAccountSecrets = route(
   },
 );
 
-export const rotateAccountSecrets = bodyRoute(
-  {
-    id: "rotateAccountSecrets",
-    method: "POST",
-    path: "/v1/accounts/{account}/signing-secrets",
-    access: "administer",
-  },
-  Rotation,
+/** Creates a new secret that signs the callbacks of an account, unless one was created since `generation`. */
+export const rotateAccountSecrets = operation(
+  { access: "administer", params: ["account"], query: NoQuery, body: Rotation },
   async ({ env, runtime, params, caller, body }) => {
     const { account: id } = params;
     const { generation } = await callProfile(env, id, (object) =>
@@ -40,8 +36,14 @@ export const rotateAccountSecrets = bodyRoute(
     await callObject(() => ledgerObject(env, id).noteGeneration(generation));
     forgetAccount(id);
     log({ event: "secret.rotate", account: id, generation, by: keyNameOf(caller) });
-    return json(await secretsView(runtime, { id, generation }));
+    return secretsView(runtime, { id, generation });
   },
+);
+
+export const rotateAccountSecretsRoute = routeOf(
+  { id: "rotateAccountSecrets", method: "POST", path: "/v1/accounts/{account}/signing-secrets" },
+  rotateAccountSecrets,
+  (secrets) => json(secrets),
 );
 
 /** Secrets that sign the callbacks of an account, newest first, as the API shows them. */

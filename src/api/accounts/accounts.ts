@@ -13,7 +13,8 @@ import { withTimeout } from "../../timeout.ts";
 import { callObject } from "../http/object-call.ts";
 import { Problem } from "../http/problem.ts";
 import { pageLimit } from "../http/query.ts";
-import { bodyRoute, queryRoute, route } from "../http/route.ts";
+import { queryRoute, route, routeOf } from "../http/route.ts";
+import { NoQuery, operation } from "../operation.ts";
 import { NewAccount } from "./account-schemas.ts";
 
 /**
@@ -25,14 +26,9 @@ const Page = z.strictObject({
   cursor: z._default(z.string().check(z.maxLength(64)), ""),
 });
 
-export const createAccount = bodyRoute(
-  {
-    id: "createAccount",
-    method: "POST",
-    path: "/v1/accounts",
-    access: "administer",
-  },
-  NewAccount,
+/** Creates an account, or finds the one that exists under this id. */
+export const createAccount = operation(
+  { access: "administer", query: NoQuery, body: NewAccount },
   async ({ env, caller, body: { id } }) => {
     // An object that still runs an earlier release answers without `deletedAt`.
     const { isNew, account } = await callObject(() => ledgerObject(env, id).create());
@@ -51,8 +47,14 @@ export const createAccount = bodyRoute(
         INDEX_TIMEOUT_MS,
       );
     }
-    return json(accountView(id, account), isNew ? 201 : 200);
+    return { isNew, account: accountView(id, account) };
   },
+);
+
+export const createAccountRoute = routeOf(
+  { id: "createAccount", method: "POST", path: "/v1/accounts" },
+  createAccount,
+  ({ isNew, account }) => json(account, isNew ? 201 : 200),
 );
 
 export const listAccounts = queryRoute(

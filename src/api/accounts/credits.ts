@@ -4,42 +4,45 @@ import { keyNameOf } from "../../task-object/caller.ts";
 import { json } from "../http/answer.ts";
 import { unknownAnswer } from "../http/object-call.ts";
 import { invalidRequest, Problem } from "../http/problem.ts";
-import { bodyRoute } from "../http/route.ts";
+import { routeOf } from "../http/route.ts";
+import { NoQuery, operation } from "../operation.ts";
 import { callLedger } from "./account-client.ts";
 import { Adjustment, Grant } from "./account-schemas.ts";
 
-export const grantCredits = bodyRoute(
-  {
-    id: "grantCredits",
-    method: "POST",
-    path: "/v1/accounts/{account}/grants",
-    access: "administer",
-  },
-  Grant,
+/** Grants credits to an account, once per reference. */
+export const grantCredits = operation(
+  { access: "administer", params: ["account"], query: NoQuery, body: Grant },
   async ({ env, params: { account }, caller, body }) => {
     const by = keyNameOf(caller);
     const answer = await callLedger<CreditAnswer>(env, account, (object) => object.grant(body, by));
     logBooking("credits.grant", account, body.amount, answer, by);
-    return creditResponse(body, answer, "Another amount was granted under this reference.");
+    return bookingOf(body, answer, "Another amount was granted under this reference.");
   },
 );
 
-export const adjustCredits = bodyRoute(
-  {
-    id: "adjustCredits",
-    method: "POST",
-    path: "/v1/accounts/{account}/adjustments",
-    access: "administer",
-  },
-  Adjustment,
+export const grantCreditsRoute = routeOf(
+  { id: "grantCredits", method: "POST", path: "/v1/accounts/{account}/grants" },
+  grantCredits,
+  ({ isNew, booking }) => json(booking, isNew ? 201 : 200),
+);
+
+/** Adds credits to the balance of an account or takes credits from it, once per reference. */
+const adjustCredits = operation(
+  { access: "administer", params: ["account"], query: NoQuery, body: Adjustment },
   async ({ env, params: { account }, caller, body }) => {
     const by = keyNameOf(caller);
     const answer = await callLedger<CreditAnswer>(env, account, (object) =>
       object.adjust(body, by),
     );
     logBooking("credits.adjustment", account, body.amount, answer, by);
-    return creditResponse(body, answer, "Another adjustment was booked under this reference.");
+    return bookingOf(body, answer, "Another adjustment was booked under this reference.");
   },
+);
+
+export const adjustCreditsRoute = routeOf(
+  { id: "adjustCredits", method: "POST", path: "/v1/accounts/{account}/adjustments" },
+  adjustCredits,
+  ({ isNew, booking }) => json(booking, isNew ? 201 : 200),
 );
 
 function logBooking(
@@ -53,16 +56,18 @@ function logBooking(
 }
 
 /**
- * Converts the ledger's answer to a grant or an adjustment to an HTTP response.
+ * Returns what the ledger has booked for a grant or an adjustment, now or earlier under the same reference.
  * @throws Problem `reference_reused` when the reference belongs to another booking; `invalid_request` for an
  * amount beyond what an account can hold.
  */
-function creditResponse(body: object, answer: CreditAnswer, reused: string): Response {
+function bookingOf<Body extends object>(body: Body, answer: CreditAnswer, reused: string) {
   switch (answer.kind) {
     case "booked":
-      return json({ ...body, balance: answer.balance }, 201);
     case "repeated":
-      return json({ ...body, balance: answer.balance }, 200);
+      return {
+        isNew: answer.kind === "booked",
+        booking: { ...body, balance: answer.balance },
+      };
     case "reference_reused":
       throw new Problem("reference_reused", { detail: reused });
     case "too_large":

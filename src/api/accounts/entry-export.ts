@@ -26,10 +26,7 @@ interface Format {
 }
 
 /** A request that reads the ledger of an account. */
-export type LedgerRequest = Pick<
-  AuthenticatedRequest<{ readonly account: string }>,
-  "env" | "params" | "caller"
->;
+export type LedgerRequest = Pick<AuthenticatedRequest<"account">, "env" | "params" | "caller">;
 
 const OWN_COLUMNS = ["kind", "amount", "balance", "reference", "task_id", "reason", "created_at"];
 /**

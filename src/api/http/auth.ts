@@ -1,9 +1,9 @@
 import { verify } from "../../security/signature.ts";
 import { sha256Hex } from "../../security/encoding.ts";
 import { findKey, keyName } from "../../security/operator-keys.ts";
-import { describeHolders, isForAccounts, type Permission } from "../../security/roles.ts";
+import { isForAccounts, type Permission } from "../../security/roles.ts";
 import type { Env } from "../../env.ts";
-import { type Caller, type KeyHolder, may } from "../../task-object/caller.ts";
+import type { Caller, KeyHolder } from "../../task-object/caller.ts";
 import { measureRefusal } from "../../task-object/measure.ts";
 import type { Runtime } from "../../config/runtime.ts";
 import { ownerOfHash, ownerOfKey } from "./key-owner.ts";
@@ -49,10 +49,12 @@ async function operatorOfKey(given: string, { operatorKeys }: Runtime): Promise<
 }
 
 /**
- * Identifies the caller of a request by its API key, or by its signature of the body, and checks that it has
- * the permission that the request needs. The body is read only to verify a signature.
+ * Identifies the caller of a request by its API key, or by its signature of the body. The body is read only to
+ * verify a signature.
+ * @param permission that the operation needs: only reports may be signed, and the refusal of a request without
+ * credentials names those that would do.
  * @throws Problem `unauthenticated`; `rate_limited` instead when too many credentials from the caller's
- * address have failed; `forbidden` when the role of the key does not have the permission.
+ * address have failed.
  */
 export async function authenticate(
   permission: Permission,
@@ -74,7 +76,7 @@ export async function authenticate(
     if (headers.has("Authorization")) measureRefusal(env.METRICS);
     throw unauthenticated(key === null ? requirementOf(permission) : UNKNOWN_KEY);
   }
-  return requirePermission(caller, permission);
+  return caller;
 }
 
 /**
@@ -88,17 +90,6 @@ export async function requireValidKey(caller: Caller, headers: Headers, env: Env
   if (caller.kind !== "account" || key === null) return;
   const owner = await ownerOfHash(env, caller.id, await sha256Hex(key));
   if (owner === null) throw unauthenticated(UNKNOWN_KEY);
-}
-
-/**
- * Returns the caller, after checking that it has the permission.
- * @throws Problem `forbidden` when its role does not have it.
- */
-export function requirePermission(caller: Caller, permission: Permission): Caller {
-  if (may(caller, permission)) return caller;
-  throw new Problem("forbidden", {
-    detail: `This request needs ${describeHolders(permission)}.`,
-  });
 }
 
 /**

@@ -1,5 +1,5 @@
 /** Names of the `{…}` parameters in a path: `"id"` for `/v1/tasks/{id}`. */
-type ParamName<Path extends string> = Path extends `${string}{${infer Name}}${infer Rest}`
+export type ParamName<Path extends string> = Path extends `${string}{${infer Name}}${infer Rest}`
   ? Name | ParamName<Rest>
   : never;
 

@@ -2,9 +2,6 @@ import * as z from "zod/mini";
 import { jsonPointer, validate } from "./body.ts";
 import { invalidRequest } from "./problem.ts";
 
-/** Schema of the query of a route that takes no parameters. */
-export const NoQuery = z.strictObject({});
-
 /** Schema of a query of which all parameters are ignored. */
 export const AnyQuery = z.object({});
 
@@ -34,15 +31,26 @@ export function wholeNumber(min: number, max: number, message: string) {
 }
 
 /**
- * Reads the parameters of a query by the schema of the route.
+ * Reads the parameters of a query by a schema.
  * @throws Problem `invalid_request` with an issue for every parameter that is invalid, unknown or repeated.
  */
 export function readQuery<S extends z.ZodMiniObject>(
   schema: S,
   query: URLSearchParams,
 ): z.output<S> {
-  const repeated = Object.keys(schema.shape).filter((name) => query.getAll(name).length > 1);
-  if (repeated.length === 0) return validate(schema, Object.fromEntries(query), "parameter");
+  return validate(schema, textsIn(schema, query), "parameter");
+}
+
+/**
+ * Returns the texts of the parameters of a query, by name.
+ * @throws Problem `invalid_request` with an issue for every parameter of the schema that is repeated.
+ */
+export function textsIn(
+  { shape }: z.ZodMiniObject,
+  query: URLSearchParams,
+): Readonly<Record<string, string>> {
+  const repeated = Object.keys(shape).filter((name) => query.getAll(name).length > 1);
+  if (repeated.length === 0) return Object.fromEntries(query);
   throw invalidRequest(
     repeated.map((name) => ({ path: jsonPointer([name]), message: "must be given once" })),
   );

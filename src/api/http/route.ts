@@ -1,17 +1,25 @@
 import type * as z from "zod/mini";
 import type { Env } from "../../env.ts";
-import { accountOf, type Caller } from "../../task-object/caller.ts";
+import type { Caller } from "../../task-object/caller.ts";
 import { placedRuntimeOf } from "../../objects/placed-runtime.ts";
 import { describeIssues } from "../../config/issue.ts";
 import type { Runtime } from "../../config/runtime.ts";
 import type { Permission } from "../../security/roles.ts";
-import { authenticate, type Access, requirePermission } from "./auth.ts";
-import { readBody, readJson, validate } from "./body.ts";
-import { type PathParams, paramsReader } from "./path.ts";
-import { type AccountLimit, countRequest } from "./rate-limit.ts";
-import { invalidRequest, Problem, unknownAccount, unknownTask } from "./problem.ts";
-import { NoQuery, readQuery } from "./query.ts";
-import { AccountId, TaskId } from "./fields.ts";
+import {
+  type Call,
+  type Given,
+  NoBody,
+  NoQuery,
+  type Operation,
+  operation,
+  Unread,
+} from "../operation.ts";
+import { authenticate, type Access } from "./auth.ts";
+import { readBody, readJson } from "./body.ts";
+import { type ParamName, type PathParams, paramsReader } from "./path.ts";
+import type { AccountLimit } from "./rate-limit.ts";
+import { Problem } from "./problem.ts";
+import { textsIn } from "./query.ts";
 
 /**
  * A route of the HTTP API: a method and path, what its requests need, and their handler. The texts for its
@@ -25,11 +33,6 @@ export interface Route<Id extends string = string> {
   /** Path of the route, with `{id}` for a task and `{account}` for an account. */
   readonly path: string;
   readonly access: Access;
-  /**
-   * Permission that suffices for a request with `?dry_run=true`, which only counts; absent for a route
-   * without this parameter.
-   */
-  readonly dryRunAccess?: Permission;
   /** Rate limit that counts the requests of accounts to this route; absent where none does. */
   readonly rateLimit?: AccountLimit;
   /**
@@ -48,14 +51,9 @@ export interface ProtectedRoute<Id extends string = string> extends Route<Id> {
   readonly access: Permission;
   /**
    * Handles a request from a caller who has been authenticated in another way than by the headers of the
-   * request, e.g. by a service binding. Permission, path, query and body are checked as by `handle`.
-   * @param counted rate limit that has already counted this request, and does not count it again.
+   * request, by a service binding. Permission, path, query and body are checked as by `handle`.
    */
-  readonly handleFrom: (
-    caller: Caller,
-    call: RouteRequest<Params>,
-    counted?: AccountLimit,
-  ) => Promise<Response>;
+  readonly handleFrom: (caller: Caller, call: RouteRequest<Params>) => Promise<Response>;
 }
 
 /** Parameters of a path, as the text that was received, not yet checked. */
@@ -69,39 +67,28 @@ export interface RouteRequest<P> {
   readonly params: P;
 }
 
-/**
- * A request whose caller is authenticated, on a relay whose configuration is valid. The task id and the
- * account id in its path have been checked.
- */
-export interface AuthenticatedRequest<P, Query = unknown, Body = unknown> extends RouteRequest<P> {
+/** A request whose caller is authenticated, and whose operation has been performed. */
+interface PerformedRequest extends Omit<RouteRequest<unknown>, "params"> {
   readonly runtime: Runtime;
   readonly caller: Caller;
-  readonly query: Query;
-  readonly body: Body;
-  /** Origin (scheme and host) to which the caller sent the request. */
-  readonly origin: string;
 }
 
-type Declared = "path" | "access" | "query" | "body" | "handle";
-type RouteInfo<Id extends string, Path> = Omit<Route<Id>, Declared> & { readonly path: Path };
-type ProtectedRouteInfo<Id extends string, Path> = RouteInfo<Id, Path> & {
-  readonly access: Permission;
-};
-type Handler<Path extends string, Query, Body> = (
-  call: AuthenticatedRequest<PathParams<Path>, Query, Body>,
-) => Promise<Response>;
+/** How requests name an operation. */
+interface Wire<Id extends string, Path extends string> extends Pick<Route<Id>, "id" | "method"> {
+  readonly path: Path;
+}
 
 /**
  * Declares a route that anyone may call without a key, and that must work also while the configuration is not
  * valid.
  */
 export function publicRoute<Id extends string, Path extends string>(
-  info: RouteInfo<Id, Path>,
+  wire: Wire<Id, Path>,
   handle: (call: RouteRequest<PathParams<Path>>) => Promise<Response>,
 ): Route<Id> {
-  const readParams = paramsReader(info.path);
+  const readParams = paramsReader(wire.path);
   return {
-    ...info,
+    ...wire,
     access: "anyone",
     query: null,
     body: null,
@@ -109,107 +96,123 @@ export function publicRoute<Id extends string, Path extends string>(
   };
 }
 
-/** Declares a route that needs a key and takes neither a body nor parameters in its query. */
-export function route<Id extends string, Path extends string>(
-  info: ProtectedRouteInfo<Id, Path>,
-  handle: Handler<Path, object, null>,
-): ProtectedRoute<Id> {
-  return guarded(info, NoQuery, NO_BODY, handle);
-}
-
-/** Declares a route that needs a key and takes parameters in its query, but no body. */
-export function queryRoute<Id extends string, Path extends string, Q extends z.ZodMiniObject>(
-  info: ProtectedRouteInfo<Id, Path>,
-  query: Q,
-  handle: Handler<Path, z.output<Q>, null>,
-): ProtectedRoute<Id> {
-  return guarded(info, query, NO_BODY, handle);
-}
-
-/** Declares a route that needs a key or a signature and takes a JSON body. An empty body is read as `{}`. */
-export function bodyRoute<Id extends string, Path extends string, S extends z.ZodMiniType>(
-  info: ProtectedRouteInfo<Id, Path>,
-  body: S,
-  handle: Handler<Path, object, z.output<S>>,
-): ProtectedRoute<Id> {
-  return guarded(info, NoQuery, jsonBody(body), handle);
-}
-
-/** Declares a route that needs a key and takes both parameters in its query and a JSON body. */
-export function queryBodyRoute<
-  Id extends string,
-  Path extends string,
-  Q extends z.ZodMiniObject,
-  S extends z.ZodMiniType,
->(
-  info: ProtectedRouteInfo<Id, Path>,
-  query: Q,
-  body: S,
-  handle: Handler<Path, z.output<Q>, z.output<S>>,
-): ProtectedRoute<Id> {
-  return guarded(info, query, jsonBody(body), handle);
-}
-
-type RawBody = () => Promise<Uint8Array<ArrayBuffer>>;
-
 /**
- * The body that the requests of a route have: its schema, or null for no body, and the function that reads
- * it.
+ * Declares the route of an operation, for callers with a key or a signature. An empty body is read as `{}`.
+ * @param answer writes the result.
  */
-interface BodyReader<Body> {
-  readonly schema: z.ZodMiniType | null;
-  readonly read: (rawBody: RawBody) => Promise<Body>;
-}
-
-const NO_BODY: BodyReader<null> = { schema: null, read: async () => null };
-
-function jsonBody<S extends z.ZodMiniType>(schema: S): BodyReader<z.output<S>> {
-  const read = async (rawBody: RawBody) => {
-    const bytes = await rawBody();
-    return validate(schema, bytes.length === 0 ? {} : readJson(bytes));
-  };
-  return { schema, read };
-}
-
-/** Function that returns the caller of a request, or throws when the caller lacks the permission. */
-type Identify = typeof authenticate;
-
-function guarded<Id extends string, Path extends string, Q extends z.ZodMiniObject, Body>(
-  info: ProtectedRouteInfo<Id, Path>,
-  querySchema: Q,
-  bodyReader: BodyReader<Body>,
-  handle: Handler<Path, z.output<Q>, Body>,
+export function routeOf<
+  Id extends string,
+  const Path extends string,
+  Query extends z.ZodMiniObject,
+  Body extends z.ZodMiniType,
+  Result,
+>(
+  wire: Wire<Id, Path>,
+  { access, rateLimit, query, body, perform }: Operation<ParamName<Path>, Query, Body, Result>,
+  answer: (result: Result, call: PerformedRequest) => Response | Promise<Response>,
 ): ProtectedRoute<Id> {
-  const { access, dryRunAccess, rateLimit } = info;
-  const readParams = paramsReader(info.path);
+  const readParams = paramsReader(wire.path);
   const handleBy = async (
-    identify: Identify,
-    call: RouteRequest<Params>,
-    counted?: AccountLimit,
+    identify: typeof authenticate,
+    { request, env, url, params }: RouteRequest<Params>,
   ) => {
-    const { request, env, url } = call;
+    const { headers } = request;
     const runtime = await requireRuntime(env);
-    let read: ReturnType<RawBody> | null = null;
+    let read: ReturnType<typeof readBody> | null = null;
     const rawBody = () => (read ??= readBody(request, runtime.config.maxBodyBytes));
-    const isDryRun = url.searchParams.get("dry_run") === "true";
-    const permission = isDryRun ? (dryRunAccess ?? access) : access;
-    const caller = await identify(permission, request.headers, rawBody, runtime, env);
-    if (rateLimit !== undefined && rateLimit !== counted) {
-      await countRequest(rateLimit, caller, env);
-    }
-    const params = readParams(checkedParams(call.params, caller));
-    const query = readQuery(querySchema, url.searchParams);
-    const body = await bodyReader.read(rawBody);
-    return handle({ ...call, params, runtime, caller, query, body, origin: url.origin });
+    const caller = await identify(access, headers, rawBody, runtime, env);
+    const given: Given<ParamName<Path>, Query, Body> = {
+      params: readParams(params),
+      query: new Unread(() => textsIn(query, url.searchParams)),
+      ...(hasBody(body) && { body: new Unread(async () => jsonIn(await rawBody())) }),
+      idempotencyKey: headers.get("Idempotency-Key"),
+    };
+    const result = await perform(given, caller, { env, runtime, origin: url.origin });
+    return answer(result, { request, env, url, runtime, caller });
   };
   return {
-    ...info,
-    query: querySchema,
-    body: bodyReader.schema,
+    ...wire,
+    access,
+    ...(rateLimit !== undefined && { rateLimit }),
+    query,
+    body: hasBody(body) ? body : null,
     handle: (call) => handleBy(authenticate, call),
-    handleFrom: (caller, call, counted) =>
-      handleBy(async (permission) => requirePermission(caller, permission), call, counted),
+    handleFrom: (caller, call) => handleBy(async () => caller, call),
   };
+}
+
+function hasBody(schema: z.ZodMiniType): boolean {
+  return schema !== NoBody;
+}
+
+/** Returns the JSON of a body; an empty one is read as `{}`. */
+function jsonIn(bytes: Uint8Array): unknown {
+  return bytes.length === 0 ? {} : readJson(bytes);
+}
+
+/** An authenticated request that has passed all checks, for a handler that writes its answer itself. */
+export interface AuthenticatedRequest<P extends string, Query = unknown, Body = unknown>
+  extends Call<P, Query, Body>, Pick<PerformedRequest, "request" | "url"> {}
+
+interface ProtectedWire<Id extends string, Path extends string> extends Wire<Id, Path> {
+  readonly access: Permission;
+  readonly rateLimit?: AccountLimit;
+}
+type Handler<Path extends string, Query, Body> = (
+  call: AuthenticatedRequest<ParamName<Path>, Query, Body>,
+) => Promise<Response>;
+
+/**
+ * Declares a route whose operation exists only over HTTP, e.g. because it answers with a stream or a document. It
+ * takes neither a body nor parameters in its query.
+ */
+export function route<Id extends string, const Path extends string>(
+  wire: ProtectedWire<Id, Path>,
+  handle: Handler<Path, object, null>,
+): ProtectedRoute<Id> {
+  return checkedRoute(wire, NoQuery, NoBody, handle);
+}
+
+/** Declares a route whose operation exists only over HTTP, with parameters in its query, but no body. */
+export function queryRoute<
+  Id extends string,
+  const Path extends string,
+  Query extends z.ZodMiniObject,
+>(
+  wire: ProtectedWire<Id, Path>,
+  query: Query,
+  handle: Handler<Path, z.output<Query>, null>,
+): ProtectedRoute<Id> {
+  return checkedRoute(wire, query, NoBody, handle);
+}
+
+/** Declares a route whose operation exists only over HTTP, with a JSON body, but no parameters in its query. */
+export function bodyRoute<Id extends string, const Path extends string, Body extends z.ZodMiniType>(
+  wire: ProtectedWire<Id, Path>,
+  body: Body,
+  handle: Handler<Path, object, z.output<Body>>,
+): ProtectedRoute<Id> {
+  return checkedRoute(wire, NoQuery, body, handle);
+}
+
+function checkedRoute<
+  Id extends string,
+  const Path extends string,
+  Query extends z.ZodMiniObject,
+  Body extends z.ZodMiniType,
+>(
+  { access, rateLimit, ...wire }: ProtectedWire<Id, Path>,
+  query: Query,
+  body: Body,
+  handle: Handler<Path, z.output<Query>, z.output<Body>>,
+): ProtectedRoute<Id> {
+  type Checked = Call<ParamName<Path>, z.output<Query>, z.output<Body>>;
+  const limit = rateLimit === undefined ? {} : { rateLimit };
+  const checked = operation<Query, Body, Checked, ParamName<Path>>(
+    { access, ...limit, query, body },
+    async (call) => call,
+  );
+  return routeOf(wire, checked, (call, { request, url }) => handle({ ...call, request, url }));
 }
 
 /**
@@ -221,38 +224,4 @@ export async function requireRuntime(env: Env): Promise<Runtime> {
   if (result.ok) return result.value;
   const headers = { "Retry-After": "60" };
   throw new Problem("not_configured", { detail: describeIssues(result.error), headers });
-}
-
-/** Checks the account id and the task id in a path, before any Durable Object is called. */
-function checkedParams(params: Params, caller: Caller): Params {
-  const { account, id } = params;
-  return {
-    ...params,
-    ...(account !== undefined && { account: requireAccountId(account, caller) }),
-    ...(id !== undefined && { id: requireTaskId(id) }),
-  };
-}
-
-/**
- * Checks the account id in a path, and returns it.
- * @throws Problem `not_found` when an account asks for another account; `invalid_request` when the text is no
- * account id.
- */
-function requireAccountId(param: string, caller: Caller): string {
-  const own = accountOf(caller);
-  if (own !== null && own !== param) throw unknownAccount();
-  const parsed = AccountId.safeParse(param);
-  if (parsed.success) return parsed.data;
-  throw invalidRequest(parsed.error.issues.map(({ message }) => ({ path: "/account", message })));
-}
-
-/**
- * Checks the task id in a path, and returns it in lower case.
- * @throws Problem `unknown_task` when the text is no task id; the answer is the same as for a task that does
- * not exist.
- */
-function requireTaskId(param: string): string {
-  const id = TaskId.safeParse(param);
-  if (!id.success) throw unknownTask();
-  return id.data;
 }

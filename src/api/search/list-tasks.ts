@@ -5,7 +5,8 @@ import type { ListedTask } from "../../index-db/list.ts";
 import { countShards, listShards } from "../../index-db/list-shards.ts";
 import { readerOf } from "../../task-object/caller.ts";
 import { json } from "../http/answer.ts";
-import { type AuthenticatedRequest, queryRoute } from "../http/route.ts";
+import { queryRoute } from "../http/route.ts";
+import type { Call } from "../operation.ts";
 import { queryIndex, requireIndex } from "./query-index.ts";
 import { cursorOf, positionOf } from "./cursor.ts";
 import { filtersOf, TaskPage } from "./filters.ts";
@@ -34,7 +35,7 @@ export const listTasksRoute = queryRoute(
  * The parts of a request that a list of tasks needs: its caller, and the relay's configuration, keys and
  * bindings.
  */
-export type Reading = Pick<AuthenticatedRequest<unknown>, "env" | "runtime" | "caller">;
+type Reading = Pick<Call<never, unknown, unknown>, "env" | "runtime" | "caller">;
 
 /**
  * Returns one page of a list of tasks.

@@ -43,7 +43,7 @@ async function presentMetrics({
   env,
   runtime,
   request,
-}: Pick<AuthenticatedRequest<unknown>, "env" | "runtime" | "request">): Promise<Response> {
+}: Pick<AuthenticatedRequest<never>, "env" | "runtime" | "request">): Promise<Response> {
   const shards = requireIndex(env, runtime);
   const { found, at } = await recent.get(env, (now) => readStatistics(shards, now));
   const accepted = request.headers.get("Accept") ?? "";

@@ -1,18 +1,18 @@
 import { taskAnswer } from "../http/answer.ts";
-import { bodyRoute } from "../http/route.ts";
 import { NoFields } from "../http/fields.ts";
+import { routeOf } from "../http/route.ts";
+import { NoQuery, operation } from "../operation.ts";
 import { accepted, taskClient } from "./task-client.ts";
 
-export const cancelTask = bodyRoute(
-  {
-    id: "cancelTask",
-    method: "POST",
-    path: "/v1/tasks/{id}/cancel",
-    access: "operate",
-  },
-  NoFields,
-  async ({ env, params: { id }, caller }) => {
-    const { task } = accepted(await taskClient(env, id).apply({ type: "cancel" }, caller));
-    return taskAnswer(task, 200);
-  },
+/** Ends an open task as failed, with the code `canceled`. */
+export const cancelTask = operation(
+  { access: "operate", params: ["id"], query: NoQuery, body: NoFields },
+  async ({ env, params: { id }, caller }) =>
+    accepted(await taskClient(env, id).apply({ type: "cancel" }, caller)).task,
+);
+
+export const cancelTaskRoute = routeOf(
+  { id: "cancelTask", method: "POST", path: "/v1/tasks/{id}/cancel" },
+  cancelTask,
+  (task) => taskAnswer(task, 200),
 );

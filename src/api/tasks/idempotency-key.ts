@@ -1,25 +1,5 @@
 import type { Reader } from "../../core/views/reader.ts";
 import { sha256, toHex } from "../../security/encoding.ts";
-import { invalidRequest } from "../http/problem.ts";
-
-/**
- * Reads the header `Idempotency-Key`; null when it is absent.
- * @throws Problem `invalid_request` when it is not 1 to 255 printable ASCII characters.
- */
-export function idempotencyKeyOf(headers: Headers): string | null {
-  const key = headers.get("Idempotency-Key");
-  return key === null ? null : requireIdempotencyKey(key);
-}
-
-/**
- * Returns an `Idempotency-Key`.
- * @throws Problem `invalid_request` when it is not 1 to 255 printable ASCII characters.
- */
-export function requireIdempotencyKey(key: string): string {
-  if (/^[\x20-\x7E]{1,255}$/.test(key)) return key;
-  const message = "must be 1 to 255 printable ASCII characters";
-  throw invalidRequest([{ path: "/Idempotency-Key", message }]);
-}
 
 /**
  * Derives the id of a new task from the caller's `Idempotency-Key`, so that a repeated registration finds the

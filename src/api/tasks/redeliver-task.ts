@@ -1,30 +1,31 @@
-import { taskAnswer } from "../http/answer.ts";
 import { requireAcceptable } from "../callback-url.ts";
-import { idempotencyKeyOf } from "./idempotency-key.ts";
-import { bodyRoute } from "../http/route.ts";
+import { taskAnswer } from "../http/answer.ts";
+import { routeOf } from "../http/route.ts";
+import { NoQuery, operation } from "../operation.ts";
 import { RedeliverOrder } from "./task-schemas.ts";
 import { accepted, taskClient } from "./task-client.ts";
 
-export const redeliverTask = bodyRoute(
+/** Orders one to three more attempts of the callback of a task, to its URL or to another one. */
+export const redeliverTask = operation(
   {
-    id: "redeliverTask",
-    method: "POST",
-    path: "/v1/tasks/{id}/redeliver",
     access: "redeliver",
     rateLimit: "LIMIT_LISTS",
+    params: ["id"],
+    query: NoQuery,
+    body: RedeliverOrder,
+    takesIdempotencyKey: true,
   },
-  RedeliverOrder,
-  async ({ request, env, runtime, caller, origin, params: { id }, body }) => {
-    const idempotencyKey = idempotencyKeyOf(request.headers);
+  async ({ env, runtime, caller, origin, params: { id }, body, idempotencyKey }) => {
     const { attempts, callback_url: callbackUrl } = body;
     // The task's object knows whether the task has an account, and checks the URL again.
     requireAcceptable(callbackUrl, runtime, origin, true);
-    const { isNew, task } = accepted(
-      await taskClient(env, id).apply(
-        { type: "redeliver", attempts, callbackUrl, idempotencyKey },
-        caller,
-      ),
-    );
-    return taskAnswer(task, 202, isNew ? {} : { "Idempotent-Replayed": "true" });
+    const event = { type: "redeliver", attempts, callbackUrl, idempotencyKey } as const;
+    return accepted(await taskClient(env, id).apply(event, caller));
   },
+);
+
+export const redeliverTaskRoute = routeOf(
+  { id: "redeliverTask", method: "POST", path: "/v1/tasks/{id}/redeliver" },
+  redeliverTask,
+  ({ isNew, task }) => taskAnswer(task, 202, isNew ? {} : { "Idempotent-Replayed": "true" }),
 );

@@ -11,25 +11,20 @@ import { taskAnswer } from "../http/answer.ts";
 import { requireAcceptable } from "../callback-url.ts";
 import { requireConnection } from "./connection.ts";
 import { hookFields } from "../hooks/hook-url.ts";
-import { idempotencyKeyOf, idOfKey } from "./idempotency-key.ts";
+import { idOfKey } from "./idempotency-key.ts";
 import { invalidRequest, Problem, unknownAccount } from "../http/problem.ts";
-import { bodyRoute } from "../http/route.ts";
+import { routeOf } from "../http/route.ts";
+import { NoQuery, operation } from "../operation.ts";
 import { statusLinkOf } from "./status-url.ts";
 import { Registration } from "./task-schemas.ts";
 import { accepted, taskClient } from "./task-client.ts";
-import type { Applied } from "../../task-object/reply.ts";
+import type { Applied, TaskReply } from "../../task-object/reply.ts";
 import type { OutsideEvent } from "../../task-object/outside-event.ts";
 
-export const registerTask = bodyRoute(
-  {
-    id: "registerTask",
-    method: "POST",
-    path: "/v1/tasks",
-    access: "operate",
-  },
-  Registration,
-  async ({ request, env, runtime, caller, origin, body }) => {
-    const key = idempotencyKeyOf(request.headers);
+/** Registers a task before its job is submitted upstream, so that no hook comes too early. */
+export const registerTask = operation(
+  { access: "operate", query: NoQuery, body: Registration, takesIdempotencyKey: true },
+  async ({ env, runtime, caller, origin, body, idempotencyKey: key }): Promise<Registered> => {
     requireAcceptable(body.callback_url, runtime, origin, body.account !== null);
     if (body.credits !== null && body.id === null && key === null) throw nameRequired();
     const connection =
@@ -53,12 +48,37 @@ export const registerTask = bodyRoute(
     const { recordedAt = null } = task;
     const linked = { id, createdAtS, recordedAt, deadlineAtS: body.deadline_at };
     const { url: status_url } = await statusLinkOf(linked, runtime, origin);
-    const members = JSON.stringify({ ...fields, status_url });
-    const answer = { ...task, json: appendMembers(task.json, members) };
-    if (isNew) return taskAnswer(answer, 201, { Location: `/v1/tasks/${id}` });
-    return taskAnswer(answer, 200, key === null ? {} : { "Idempotent-Replayed": "true" });
+    return {
+      id,
+      isNew,
+      isReplayed: !isNew && key !== null,
+      task,
+      members: { ...fields, status_url },
+    };
   },
 );
+
+export const registerTaskRoute = routeOf(
+  { id: "registerTask", method: "POST", path: "/v1/tasks" },
+  registerTask,
+  ({ id, isNew, isReplayed, task, members }) => {
+    const answer = { ...task, json: appendMembers(task.json, JSON.stringify(members)) };
+    if (isNew) return taskAnswer(answer, 201, { Location: `/v1/tasks/${id}` });
+    return taskAnswer(answer, 200, isReplayed ? { "Idempotent-Replayed": "true" } : {});
+  },
+);
+
+/** A registered task. */
+interface Registered {
+  readonly id: string;
+  /** False when the task existed already, as registered by an equal call. */
+  readonly isNew: boolean;
+  /** States that the task existed already, under the same `Idempotency-Key`. */
+  readonly isReplayed: boolean;
+  readonly task: TaskReply;
+  /** What only the answer to a registration shows: what the submit call must pass on, and the status link. */
+  readonly members: Awaited<ReturnType<typeof hookFields>> & { readonly status_url: string };
+}
 
 type Body = z.output<typeof Registration>;
 

@@ -1,8 +1,9 @@
 import type { PropsWithChildren } from "hono/jsx";
-import type { redeliverPage } from "../../api/search/redeliver-many.ts";
+import type { BulkEffects } from "../../api/search/redeliver-many.ts";
+import type { Tested } from "../../api/test-callback.ts";
 import { countText, durationText } from "../format.ts";
 import type { FormFault } from "../form-fault.ts";
-import type { SampleCallback, Tested } from "../host-actions.ts";
+import type { SampleCallback } from "../host-actions.ts";
 import { Status } from "../parts/chip.tsx";
 import { described, FormIssue, Issue } from "../parts/field.tsx";
 import { Panel } from "../parts/page-head.tsx";
@@ -35,7 +36,7 @@ export interface Steps {
    * Numbers of callbacks that would be sent and skipped if all failed ones were sent again; null until the
    * redelivery of a single one has succeeded.
    */
-  readonly expected: Awaited<ReturnType<typeof redeliverPage>> | null;
+  readonly expected: BulkEffects | null;
 }
 
 /**

@@ -5,7 +5,7 @@ import { html } from "../answer.ts";
 import { withFaultsIn } from "../form-fault.ts";
 import { countText, percentText } from "../format.ts";
 import { frameOf } from "../frame.ts";
-import { callbackOf, countRedeliveries, sendOnce, testUrl } from "../host-actions.ts";
+import { callbackOf, countFailed, sendOnce, testUrl } from "../host-actions.ts";
 import { formAction, viewerPage, type ViewerVisit } from "../page.ts";
 import { ApiDialog } from "../parts/api-dialog.tsx";
 import { Id } from "../parts/copy.tsx";
@@ -113,7 +113,7 @@ async function stepsOf(
     url: url ?? urlIn([...samples, ...(sent === null ? [] : [sent])]),
     task: samples.find(({ id }) => id !== sent?.id)?.id ?? null,
     failed,
-    expected: isDelivered ? await countRedeliveries(host.host, visit) : null,
+    expected: isDelivered ? await countFailed(host.host, visit) : null,
   };
 }
 

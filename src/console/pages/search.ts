@@ -1,6 +1,6 @@
+import { seeOther } from "../answer.ts";
 import { findAccount } from "../../api/accounts/account-client.ts";
 import { Problem } from "../../api/http/problem.ts";
-import { seeOther } from "../order.ts";
 import { formAction } from "../page.ts";
 import { searchPath, searchTarget } from "../search.ts";
 

@@ -1,12 +1,11 @@
 import type { Child } from "hono/jsx";
-import type { redeliverPage } from "../../api/search/redeliver-many.ts";
+import type { BulkEffects } from "../../api/search/redeliver-many.ts";
 import { countText } from "../format.ts";
 import { PACES, reasonsText, type Run, runParameters, SEND_AGAIN } from "../send-again.ts";
 import { pathWith } from "../task-parameters.ts";
 import { type Left, RunResult } from "./run-result.tsx";
 
 /** Numbers of callbacks, according to the rows of the index, that would be sent again and skipped. */
-type Counted = Awaited<ReturnType<typeof redeliverPage>>;
 
 /** Shows how many callbacks would be sent again, and how many tasks would be skipped for which reasons. */
 export function Expected({
@@ -14,7 +13,7 @@ export function Expected({
   skipped,
   skipped_because: because,
   next_cursor: next,
-}: Counted) {
+}: BulkEffects) {
   const count = matched - skipped;
   return (
     <>
@@ -39,7 +38,7 @@ export function Expected({
 
 interface StartFormProps {
   readonly filters: URLSearchParams;
-  readonly expected: Counted;
+  readonly expected: BulkEffects;
   readonly verb: "Send" | "Send all";
   /** States that the button is highlighted as the next thing to do. */
   readonly isMain?: boolean;

@@ -1,15 +1,17 @@
 import { countRequest } from "../../api/http/rate-limit.ts";
-import { readQuery } from "../../api/http/query.ts";
 import { TaskId } from "../../api/http/fields.ts";
 import { invalidRequest, Problem } from "../../api/http/problem.ts";
-import { RedeliveryPage } from "../../api/search/filters.ts";
-import { countedEffects, redeliverPage, redeliverTasks } from "../../api/search/redeliver-many.ts";
+import {
+  countRedeliveries,
+  MAX_SELECTED,
+  redeliverMany,
+  redeliverSelected,
+} from "../../api/search/redeliver-many.ts";
 import { HOUR_MS } from "../../core/time.ts";
 import { may } from "../../task-object/caller.ts";
-import { html } from "../answer.ts";
+import { html, seeOther } from "../answer.ts";
 import { cookieHeader, cookieOf } from "../cookie.ts";
 import { frameOf } from "../frame.ts";
-import { seeOther } from "../order.ts";
 import { formAction, viewerPage, type ViewerVisit } from "../page.ts";
 import { Layout } from "../parts/layout.tsx";
 import { PageHead } from "../parts/page-head.tsx";
@@ -27,8 +29,6 @@ import { pathWith, taskParameters } from "../task-parameters.ts";
 import { isAnyLeft, type Left } from "./run-result.tsx";
 import { Expected, FilterText, Progress, StartForm } from "./send-again-parts.tsx";
 
-/** Largest number of tasks that can be selected in a list. */
-const MAX_SELECTED = 50;
 /**
  * Largest number of failed callbacks, and of callbacks being sent, that are counted after a run (sending many
  * callbacks again) has ended.
@@ -51,7 +51,6 @@ export const sendAgainPage = viewerPage(SEND_AGAIN, "redeliver", async (visit) =
   const filters = filtersIn(taskParameters(visit.url.searchParams, now));
   // Tasks that are created from now on are left out, because they are not counted here.
   if (!filters.has("until")) filters.set("until", String(Math.floor(now / 1000) + 1));
-  await countRequest("LIMIT_BULK", visit.viewer, visit.env);
   const expected = await counted(visit, filters, MAX_COUNTED);
   const back = pathWith("/tasks", filters, { until: null });
   return html(
@@ -128,14 +127,14 @@ function stepAnswer({ request }: ViewerVisit, filters: URLSearchParams, after: R
 export const sendSelected = formAction(
   "/redeliveries/selected",
   "redeliver",
-  async ({ form, viewer, env }) => {
+  async (visit) => {
+    const { form, viewer } = visit;
     const id = readRun(form)?.id;
     const ids = form.getAll("id").filter((each) => TaskId.safeParse(each).success);
     if (id === undefined) throw invalidRequest([{ path: "/run", message: "is required" }]);
-    const effects = countedEffects(
-      await redeliverTasks(ids.slice(0, MAX_SELECTED), id, env, viewer),
-      true,
-    );
+    const body = { ids: ids.slice(0, MAX_SELECTED) };
+    const given = { params: {}, body, idempotencyKey: id };
+    const effects = await redeliverSelected.perform(given, viewer, visit);
     const run = advanced(newRun(id, effects.matched), { ...effects, next_cursor: null });
     const location = pathWith(SEND_AGAIN, runParameters(new URLSearchParams(), run));
     return seeOther(location);
@@ -149,12 +148,12 @@ export const sendSelected = formAction(
  * with the time after which it continues. A run that has ended stays as it is.
  */
 async function orderedOrHeld(visit: ViewerVisit, filters: URLSearchParams, run: Run): Promise<Run> {
-  const asked = new URLSearchParams(filters);
-  if (run.cursor !== "") asked.set("cursor", run.cursor);
-  const query = pageQuery(asked, run.pace);
   if (run.isDone) return run;
+  const cursor = run.cursor === "" ? {} : { cursor: run.cursor };
+  const query = { ...pageQuery(filters, run.pace), ...cursor };
   try {
-    return advanced(run, await redeliverPage(query, run.id, { ...visit, caller: visit.viewer }));
+    const given = { params: {}, query, idempotencyKey: run.id };
+    return advanced(run, await redeliverMany.perform(given, visit.viewer, uncounted(visit)));
   } catch (error) {
     if (!(error instanceof Problem)) throw error;
     return held(run, error);
@@ -172,17 +171,20 @@ function held(run: Run, refusal: Problem): Run {
   return { ...run, waitS };
 }
 
-/**
- * Reads the filters and the cursor of one page of a list of tasks whose callbacks are sent again or counted.
- * @throws Problem `invalid_request` when one of them is not valid.
- */
-function pageQuery(asked: URLSearchParams, limit: number) {
-  return readQuery(RedeliveryPage, new URLSearchParams([...asked, ["limit", String(limit)]]));
+/** Returns the query of one page of a list of tasks whose callbacks are sent again or counted. */
+function pageQuery(filters: URLSearchParams, limit: number) {
+  return { ...Object.fromEntries(filters), limit: String(limit) };
 }
 
 /** Counts the callbacks of one page of a list of tasks that would be sent again. */
-async function counted(visit: ViewerVisit, asked: URLSearchParams, limit: number) {
-  return redeliverPage(pageQuery(asked, limit), null, { ...visit, caller: visit.viewer });
+async function counted(visit: ViewerVisit, filters: URLSearchParams, limit: number) {
+  const given = { params: {}, query: pageQuery(filters, limit) };
+  return countRedeliveries.perform(given, visit.viewer, visit);
+}
+
+/** Returns the visit for a bulk redelivery that has been counted under `LIMIT_LISTS` instead of its own limit. */
+function uncounted(visit: ViewerVisit): ViewerVisit {
+  return { ...visit, counted: "LIMIT_BULK" };
 }
 
 /**
@@ -209,7 +211,7 @@ async function leftAfter(
   try {
     await countRequest("LIMIT_LISTS", visit.viewer, visit.env);
     const [ofFailed, ofSending] = await Promise.all(
-      [filters, sending].map((asked) => counted(visit, asked, MAX_LEFT)),
+      [filters, sending].map((asked) => counted(uncounted(visit), asked, MAX_LEFT)),
     );
     return { failed: ofFailed?.matched ?? 0, sending: ofSending?.matched ?? 0 };
   } catch (error) {

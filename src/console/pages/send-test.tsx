@@ -1,4 +1,4 @@
-import type { sendTest } from "../../api/test-callback.ts";
+import type { Tested } from "../../api/test-callback.ts";
 import type { Verdict } from "../../security/doctor/verdict.ts";
 import { html } from "../answer.ts";
 import type { FormFault } from "../form-fault.ts";
@@ -13,8 +13,6 @@ import { Layout } from "../parts/layout.tsx";
 import { PageHead, Panel } from "../parts/page-head.tsx";
 import { DoctorForm } from "./task/doctor-form.tsx";
 import { type Pasted, VerdictView } from "./task/doctor.tsx";
-
-type Result = Awaited<ReturnType<typeof sendTest>>;
 
 const SAMPLES = [
   ["completed", "completed, with an output"],
@@ -42,7 +40,7 @@ export interface SentTest {
 interface TestState {
   readonly fields: TestFields;
   readonly fault?: FormFault;
-  readonly result?: Result;
+  readonly result?: Tested;
   /** The test callback that was sent last; null for none. */
   readonly sent?: SentTest | null;
   /** Headers and body that a server has received, as pasted into the form. */
@@ -151,7 +149,7 @@ function TestForm({ fields, isOperator, fault }: TestFormProps) {
 }
 
 /** The outcome of a test: the answer of the server, and the request as it was sent. */
-function Outcome(result: Result) {
+function Outcome(result: Tested) {
   const { outcome, status_code: code, duration_ms: ms, cause, response_excerpt: excerpt } = result;
   const { method, url, headers, body } = result.request;
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`);

@@ -1,13 +1,9 @@
-import { findAccount } from "../../api/accounts/account-client.ts";
-import { validate } from "../../api/http/body.ts";
-import { AccountId, TaskId } from "../../api/http/fields.ts";
-import { invalidRequest } from "../../api/http/problem.ts";
+import { TaskId } from "../../api/http/fields.ts";
 import { verdictOn } from "../../api/tasks/verify-callback.ts";
-import { sampleMessage, sendTest, TestOrder } from "../../api/test-callback.ts";
+import { sampleMessage, signingAccount, testAsAccount } from "../../api/test-callback.ts";
 import type { Account } from "../../core/record/task.ts";
 import { SECOND_MS } from "../../core/time.ts";
 import type { CallbackFacts } from "../../core/views/task-facts.ts";
-import { accountOf } from "../../task-object/caller.ts";
 import { withFaultsIn } from "../form-fault.ts";
 import { numberIn } from "../form-number.ts";
 import { formAction, type FormVisit } from "../page.ts";
@@ -20,15 +16,12 @@ import { receivedIn } from "./task/doctor.tsx";
 export const runTest = formAction("/test", "redeliver", sendSample, { rateLimit: "LIMIT_TESTS" });
 
 async function sendSample(visit: FormVisit<object>): Promise<Response> {
-  const { form, viewer: caller, env, runtime, url } = visit;
+  const { form, viewer } = visit;
   const fields = fieldsIn(form);
   return withFaultsIn(
     { id: "test", typed: form, fields: ["callback_url", "status", "account"] },
     async () => {
-      const { callback_url, status } = fields;
-      const body = validate(TestOrder, { callback_url, status });
-      const account = await signingAccount(visit, fields);
-      const result = await sendTest({ env, runtime, caller, origin: url.origin, body }, account);
+      const result = await testAsAccount.perform({ params: {}, body: fields }, viewer, visit);
       const { "X-Task-Id": id = "", "X-Timestamp": sentAt } = result.request.headers;
       return showTest(visit, { fields, result, sent: { id, sentAt: Number(sentAt) } });
     },
@@ -41,7 +34,7 @@ async function sendSample(visit: FormVisit<object>): Promise<Response> {
  * was, for the task that the received headers name.
  */
 export const diagnoseTest = formAction("/test/verify", "redeliver", async (visit) => {
-  const { form, runtime, env } = visit;
+  const { form, runtime, env, viewer } = visit;
   const fields = fieldsIn(form);
   const [sent, received] = [sentIn(form), receivedIn(form)];
   const named = searchTarget(received.headers);
@@ -54,7 +47,12 @@ export const diagnoseTest = formAction("/test/verify", "redeliver", async (visit
   const facts =
     sent === null
       ? callbackOf(await readShownTask({ ...visit, params: { id: id ?? "" } }))
-      : factsOf(sent, fields, await signingAccount(visit, fields), visit.url.origin);
+      : factsOf(
+          sent,
+          fields,
+          await signingAccount(fields.account, { caller: viewer, env }),
+          visit.url.origin,
+        );
   const verdict = await verdictOn(received, facts, Date.now(), runtime, env);
   return showTest(visit, { fields, sent, received, verdict });
 });
@@ -69,19 +67,6 @@ function sentIn(form: URLSearchParams): SentTest | null {
   const id = TaskId.safeParse(form.get("sample"));
   const sentAt = numberIn(form, "sent_at");
   return id.success && typeof sentAt === "number" ? { id: id.data, sentAt } : null;
-}
-
-/** Finds the account whose secret signs a test: that of the viewer, or the one that an operator has chosen. */
-async function signingAccount(
-  { viewer, env }: FormVisit<unknown>,
-  { account: chosen }: TestFields,
-): Promise<Account | null> {
-  const own = accountOf(viewer) ?? chosen;
-  if (own === "") return null;
-  const id = AccountId.safeParse(own);
-  const account = id.success ? await findAccount(env, id.data) : null;
-  if (account !== null) return account;
-  throw invalidRequest([{ path: "/account", message: "is no account of this relay" }]);
 }
 
 /** Computes again the callback of a test that was sent before, because tests are not stored. */

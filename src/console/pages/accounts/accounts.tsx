@@ -9,11 +9,10 @@ import { listAccountIds } from "../../../index-db/accounts.ts";
 import { shardsOf } from "../../../index-db/shards.ts";
 import pMap from "p-map";
 import { may } from "../../../task-object/caller.ts";
-import { html } from "../../answer.ts";
+import { html, seeOther } from "../../answer.ts";
 import { countText } from "../../format.ts";
 import { type FormFault, withFaultsIn } from "../../form-fault.ts";
 import { frameOf } from "../../frame.ts";
-import { order, seeOther } from "../../order.ts";
 import { formAction, viewerPage, type ViewerVisit } from "../../page.ts";
 import { ApiDialog } from "../../parts/api-dialog.tsx";
 import { DialogButton } from "../../parts/dialog.tsx";
@@ -65,7 +64,7 @@ export const addAccount = formAction("/accounts", "administer", async (visit) =>
   return withFaultsIn(
     { id: CREATE, typed: visit.form, fields: ["id"] },
     async () => {
-      await order(visit, createAccount, {}, { id });
+      await createAccount.perform({ params: {}, body: { id } }, visit.viewer, visit);
       return seeOther(`/accounts/${id}`);
     },
     (fault) => showAccounts(visit, fault),

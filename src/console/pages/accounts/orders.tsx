@@ -1,12 +1,10 @@
-import * as z from "zod/mini";
 import { createKey, revokeKey } from "../../../api/accounts/account-keys.ts";
 import { rotateAccountSecrets } from "../../../api/accounts/account-secrets.ts";
 import { grantCredits } from "../../../api/accounts/credits.ts";
-import { html } from "../../answer.ts";
+import { html, seeOther } from "../../answer.ts";
 import { withFaultsIn } from "../../form-fault.ts";
 import { frameOf } from "../../frame.ts";
 import { numberIn } from "../../form-number.ts";
-import { order, seeOther } from "../../order.ts";
 import { formAction, type FormVisit } from "../../page.ts";
 import { Code } from "../../parts/code.tsx";
 import { Layout } from "../../parts/layout.tsx";
@@ -16,17 +14,15 @@ import { IMPORT_KEY, NEW_KEY } from "./keys.tsx";
 
 type AccountForm = FormVisit<{ readonly account: string }>;
 
-const Made = z.object({ key: z.optional(z.string()) });
-
 /** Grants credits to an account; the same grant sent again with the same reference changes nothing. */
 export const grant = formAction("/accounts/{account}/grant", "administer", async (visit) => {
-  const { form, params } = visit;
+  const { form, viewer, params } = visit;
   const body = { reference: form.get("reference") ?? "", amount: numberIn(form, "amount") };
   return withFaultsIn(
     { id: GRANT, typed: form, fields: ["reference", "amount"] },
     async () => {
-      const { status } = await order(visit, grantCredits, params, body);
-      const done = status === 201 ? "granted" : "repeated";
+      const { isNew } = await grantCredits.perform({ params, body }, viewer, visit);
+      const done = isNew ? "granted" : "repeated";
       return seeOther(`/accounts/${params.account}?done=${done}`);
     },
     (fault) => showAccount(visit, fault),
@@ -35,7 +31,7 @@ export const grant = formAction("/accounts/{account}/grant", "administer", async
 
 /** Creates an API key, which only the answer shows, or imports one by its hash. */
 export const addKey = formAction("/accounts/{account}/keys", "administer", async (visit) => {
-  const { form, params } = visit;
+  const { form, viewer, params } = visit;
   const sha256 = (form.get("sha256") ?? "").trim().toLowerCase();
   const isImport = form.has("sha256");
   const refusable = {
@@ -50,7 +46,7 @@ export const addKey = formAction("/accounts/{account}/keys", "administer", async
   };
   return withFaultsIn(
     refusable,
-    async () => shown(visit, await order(visit, createKey, params, body)),
+    async () => shown(visit, await createKey.perform({ params, body }, viewer, visit)),
     (fault) => showAccount(visit, fault),
   );
 });
@@ -59,9 +55,8 @@ export const addKey = formAction("/accounts/{account}/keys", "administer", async
  * Shows a new API key, which no later page can show. After an import there is no key to show, because only its
  * hash was sent: redirects to the page of the account.
  */
-async function shown(visit: AccountForm, answer: Response): Promise<Response> {
+async function shown(visit: AccountForm, { key }: { readonly key?: string }): Promise<Response> {
   const { params } = visit;
-  const { key } = Made.parse(await answer.json());
   const path = `/accounts/${params.account}`;
   if (key === undefined) return seeOther(`${path}?done=imported`);
   return html(
@@ -91,15 +86,16 @@ export const endKey = formAction(
   "/accounts/{account}/keys/{key}/revoke",
   "administer",
   async (visit) => {
-    await order(visit, revokeKey, visit.params);
-    return seeOther(`/accounts/${visit.params.account}?done=revoked`);
+    const { viewer, params } = visit;
+    await revokeKey.perform({ params }, viewer, visit);
+    return seeOther(`/accounts/${params.account}?done=revoked`);
   },
 );
 
 /** Creates a new callback secret, unless one was created since the page was shown. */
 export const rotate = formAction("/accounts/{account}/rotate", "administer", async (visit) => {
-  const { form, params } = visit;
-  const generation = numberIn(form, "generation");
-  await order(visit, rotateAccountSecrets, params, { generation });
+  const { form, viewer, params } = visit;
+  const body = { generation: numberIn(form, "generation") };
+  await rotateAccountSecrets.perform({ params, body }, viewer, visit);
   return seeOther(`/accounts/${params.account}?done=rotated`);
 });

@@ -1,13 +1,11 @@
+import { seeOther } from "../../answer.ts";
 import { registerTask } from "../../../api/tasks/register-task.ts";
-import { seeOther } from "../../order.ts";
 import { formAction } from "../../page.ts";
 
 /** Registers a task of the simulated provider, which completes by itself, and shows it. */
-export const runSandboxTask = formAction("/sandbox", "operate", async ({ env, url, viewer }) => {
+export const runSandboxTask = formAction("/sandbox", "operate", async (visit) => {
   const id = crypto.randomUUID();
-  const body = JSON.stringify({ id, provider: "sandbox", model: "sandbox/ok" });
-  const call = new URL("/v1/tasks", url);
-  const request = new Request(call, { method: "POST", body });
-  await registerTask.handleFrom(viewer, { request, env, url: call, params: {} });
+  const body = { id, provider: "sandbox", model: "sandbox/ok" };
+  await registerTask.perform({ params: {}, body }, visit.viewer, visit);
   return seeOther(`/tasks/${id}`);
 });

@@ -1,9 +1,9 @@
-import { eraseStored } from "../../../api/tasks/erase-task.ts";
+import { seeOther } from "../../answer.ts";
+import { cancelTask } from "../../../api/tasks/cancel-task.ts";
+import { eraseTask } from "../../../api/tasks/erase-task.ts";
 import { redeliverTask } from "../../../api/tasks/redeliver-task.ts";
-import { accepted, taskClient } from "../../../api/tasks/task-client.ts";
 import { withFaultsIn } from "../../form-fault.ts";
 import { numberIn } from "../../form-number.ts";
-import { order, seeOther } from "../../order.ts";
 import { formAction } from "../../page.ts";
 import { SEND_AGAIN } from "./actions.tsx";
 import { taskIdOf } from "./data.ts";
@@ -11,7 +11,7 @@ import { showTask } from "./page.tsx";
 
 /** Orders a redelivery and redirects to the task. A form that is sent twice orders it only once. */
 export const sendAgain = formAction("/tasks/{id}/redeliver", "redeliver", async (visit) => {
-  const { form, params } = visit;
+  const { form, viewer, params } = visit;
   const body = {
     attempts: form.has("attempts") ? numberIn(form, "attempts") : 1,
     callback_url: form.get("callback_url") || null,
@@ -19,7 +19,8 @@ export const sendAgain = formAction("/tasks/{id}/redeliver", "redeliver", async 
   return withFaultsIn(
     { id: SEND_AGAIN, typed: form, fields: ["callback_url"] },
     async () => {
-      await order(visit, redeliverTask, params, body, form.get("idempotency_key"));
+      const given = { params, body, idempotencyKey: form.get("idempotency_key") };
+      await redeliverTask.perform(given, viewer, visit);
       return seeOther(`/tasks/${taskIdOf(params.id)}`);
     },
     (fault) => showTask(visit, fault),
@@ -27,19 +28,15 @@ export const sendAgain = formAction("/tasks/{id}/redeliver", "redeliver", async 
 });
 
 /** Cancels a task and redirects to it. */
-export const cancel = formAction(
-  "/tasks/{id}/cancel",
-  "operate",
-  async ({ env, viewer, params }) => {
-    const id = taskIdOf(params.id);
-    accepted(await taskClient(env, id).apply({ type: "cancel" }, viewer));
-    return seeOther(`/tasks/${id}`);
-  },
-);
+export const cancel = formAction("/tasks/{id}/cancel", "operate", async (visit) => {
+  const { viewer, params } = visit;
+  await cancelTask.perform({ params }, viewer, visit);
+  return seeOther(`/tasks/${taskIdOf(params.id)}`);
+});
 
 /** Erases a task and redirects to the front page of the console. */
 export const erase = formAction("/tasks/{id}/erase", "administer", async (visit) => {
-  const { env, runtime, viewer, params } = visit;
-  await eraseStored(taskIdOf(params.id), viewer, runtime, env);
+  const { viewer, params } = visit;
+  await eraseTask.perform({ params }, viewer, visit);
   return seeOther("/");
 });

@@ -1,0 +1,120 @@
+import { env } from "cloudflare:workers";
+import { expect, it } from "vitest";
+import * as z from "zod/mini";
+import { Problem } from "../../src/api/http/problem.ts";
+import { type Context, NoBody, NoQuery, operation, Unread } from "../../src/api/operation.ts";
+import { runtimeOf } from "../../src/config/runtime.ts";
+import type { Caller } from "../../src/task-object/caller.ts";
+
+const ID = "0190a3a0-7a3c-7e6b-9a51-0f2d3c4b5a69";
+const OWNER: Caller = { kind: "account", id: "acme", role: "full", key: "1" };
+const READER: Caller = { ...OWNER, role: "read" };
+
+/** Operation that returns the call which has reached it. */
+const echo = operation(
+  {
+    access: "redeliver",
+    rateLimit: "LIMIT_LISTS",
+    params: ["account", "id"],
+    query: z.strictObject({ step: z.optional(z.string().check(z.regex(/^\d$/))) }),
+    body: z.strictObject({ size: z.int() }),
+    takesIdempotencyKey: true,
+  },
+  async (call) => call,
+);
+type Input = Parameters<typeof echo.perform>[0];
+
+const VALID = { params: { account: "acme", id: ID }, body: { size: 1 } } satisfies Input;
+const UNREADABLE = new Unread(() => {
+  throw new Problem("invalid_json", { detail: "" });
+});
+/** Input with every fault that an input can have. */
+const WRONG: Input = {
+  params: { account: "other", id: "7" },
+  query: { step: "x" },
+  body: UNREADABLE,
+  idempotencyKey: "é",
+};
+
+async function contextWith(isWithinLimit: boolean): Promise<Context> {
+  const runtime = await runtimeOf(env);
+  if (!runtime.ok) throw new Error("the configuration is not valid");
+  const limited = { ...env, LIMIT_LISTS: { limit: async () => ({ success: isWithinLimit }) } };
+  return { env: limited, runtime: runtime.value, origin: "https://relay.example.com" };
+}
+
+/** Returns the code of the problem with which the operation refuses a call, with the path of its first issue. */
+async function refusal(input: Input, caller: Caller, context: Context): Promise<string> {
+  const error: unknown = await echo.perform(input, caller, context).catch((thrown) => thrown);
+  if (!(error instanceof Problem)) throw new Error("the operation has accepted the call");
+  return `${error.code} ${error.details.issues?.[0]?.path ?? ""}`.trim();
+}
+
+it.each<[string, Caller, boolean, Input, string]>([
+  ["the permission", READER, false, WRONG, "forbidden"],
+  ["the rate limit", OWNER, false, WRONG, "rate_limited"],
+  ["the account", OWNER, true, WRONG, "not_found"],
+  [
+    "the task's id",
+    OWNER,
+    true,
+    { ...WRONG, params: { account: "acme", id: "7" } },
+    "unknown_task",
+  ],
+  ["the query", OWNER, true, { ...WRONG, params: VALID.params }, "invalid_request /step"],
+  [
+    "the reading of the body",
+    OWNER,
+    true,
+    { ...WRONG, ...VALID, body: UNREADABLE, query: {} },
+    "invalid_json",
+  ],
+  [
+    "the body",
+    OWNER,
+    true,
+    { ...VALID, body: { size: "1" }, idempotencyKey: "é" },
+    "invalid_request /size",
+  ],
+  [
+    "the Idempotency-Key",
+    OWNER,
+    true,
+    { ...VALID, idempotencyKey: "é" },
+    "invalid_request /Idempotency-Key",
+  ],
+])(
+  "an operation checks %s before everything that it checks later",
+  async (_, caller, isWithin, input, code) => {
+    expect(await refusal(input, caller, await contextWith(isWithin))).toBe(code);
+  },
+);
+
+it("an operation gets the checked input and the caller of a call that passes all checks", async () => {
+  const context = await contextWith(true);
+  const params = { account: "acme", id: ID.toUpperCase() };
+  const body = new Unread(async () => ({ size: 2 }));
+  const call = await echo.perform({ params, body, idempotencyKey: "k" }, OWNER, context);
+  expect(call).toMatchObject({
+    params: { account: "acme", id: ID },
+    query: {},
+    body: { size: 2 },
+    caller: OWNER,
+    idempotencyKey: "k",
+  });
+});
+
+it("a call that its sender's form has been counted for is not counted again under the same rate limit", async () => {
+  const context = await contextWith(false);
+  const counted = { ...context, counted: "LIMIT_LISTS" } as const;
+  expect(await echo.perform(VALID, OWNER, counted)).toMatchObject({ caller: OWNER });
+  const other = { ...context, counted: "LIMIT_BULK" } as const;
+  expect(await refusal(VALID, OWNER, other)).toBe("rate_limited");
+});
+
+const done = async () => "done";
+
+it("the function of an operation cannot be reached without the checks of perform", async () => {
+  const made = operation({ access: "operate", query: NoQuery, body: NoBody }, done);
+  expect(Object.values(made)).not.toContain(done);
+});
