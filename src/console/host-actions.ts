@@ -1,7 +1,8 @@
-import * as z from "zod/mini";
 import { countRedeliveries } from "../api/search/redeliver-many.ts";
 import { redeliverTask } from "../api/tasks/redeliver-task.ts";
 import { taskClient } from "../api/tasks/task-client.ts";
+import { taskIn } from "../api/tasks/task-json.ts";
+import type { TaskCallback } from "../api/shapes/task.ts";
 import { type Tested, testCallback } from "../api/test-callback.ts";
 import { SECOND_MS } from "../core/time.ts";
 import type { Env } from "../env.ts";
@@ -15,25 +16,6 @@ import { MAX_COUNTED } from "./send-again.ts";
 const WAIT_MS = 3 * SECOND_MS;
 const PAUSE_MS = 150;
 
-const Sample = z.object({
-  callback: z.nullable(
-    z.object({
-      url: z.string(),
-      status: z.string(),
-      attempts: z.array(
-        z.object({
-          outcome: z.optional(z.string()),
-          status_code: z.optional(z.int()),
-          response_excerpt: z.optional(z.string()),
-        }),
-      ),
-    }),
-  ),
-});
-
-/** The callback of a task, as the task's Durable Object knows it: its URL, its status and its attempts. */
-export type SampleCallback = NonNullable<z.output<typeof Sample>["callback"]>;
-
 /** Sends a test callback to a URL, as `POST /v1/callbacks/test` does. */
 export async function testUrl(visit: FormVisit<object>, callbackUrl: string): Promise<Tested> {
   const body = { callback_url: callbackUrl };
@@ -44,9 +26,9 @@ export async function testUrl(visit: FormVisit<object>, callbackUrl: string): Pr
 export async function callbackOf(
   id: string,
   { env, viewer }: { readonly env: Env; readonly viewer: KeyHolder },
-): Promise<SampleCallback | null> {
+): Promise<TaskCallback | null> {
   const task = await taskClient(env, id).read(viewer);
-  return task === null ? null : Sample.parse(JSON.parse(task.json)).callback;
+  return task === null ? null : taskIn(task).callback;
 }
 
 /**
@@ -57,7 +39,7 @@ export async function sendOnce(
   id: string,
   visit: FormVisit<object>,
   idempotencyKey: string,
-): Promise<SampleCallback | null> {
+): Promise<TaskCallback | null> {
   const given = { params: { id }, body: { attempts: 1 }, idempotencyKey };
   await redeliverTask.perform(given, visit.viewer, visit);
   let callback = await callbackOf(id, visit);

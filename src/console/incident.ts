@@ -4,7 +4,7 @@ import type { TaskFacts } from "../core/views/task-facts.ts";
 import { countOf, countText, durationText, utcText } from "./format.ts";
 import { textParts } from "./hostile-text.ts";
 import { causeOf } from "./host-causes.ts";
-import type { TaskJson } from "./task-json.ts";
+import type { Task } from "../api/shapes/task.ts";
 import { latenessText } from "./timeline.ts";
 
 /** Largest number of attempts that the report on a task lists; of older ones only the number is given. */
@@ -15,7 +15,7 @@ const MAX_ATTEMPTS = 12;
  * names the host of the callback, and leaves out the URL, which may contain a token, and all answers.
  * @param link address of the task's page.
  */
-export function taskIncident(task: TaskJson, facts: TaskFacts, link: string): string {
+export function taskIncident(task: Task, facts: TaskFacts, link: string): string {
   const { account, callback } = task;
   const { finishedAt, createdAt } = facts;
   const state = callback === null ? task.status : `${task.status}, callback ${callback.status}`;
@@ -33,7 +33,7 @@ export function taskIncident(task: TaskJson, facts: TaskFacts, link: string): st
   ].join("\n");
 }
 
-function attemptLines({ callback }: TaskJson, facts: TaskFacts): readonly string[] {
+function attemptLines({ callback }: Task, facts: TaskFacts): readonly string[] {
   if (facts.callback === null) return [];
   const { attempts, url, nextAttemptAt } = facts.callback;
   const shown = attempts.slice(-MAX_ATTEMPTS);

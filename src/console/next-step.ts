@@ -2,7 +2,7 @@ import type { TaskFacts } from "../core/views/task-facts.ts";
 import { SECOND_MS } from "../core/time.ts";
 import { durationText } from "./format.ts";
 import type { Tone } from "./parts/chip.tsx";
-import type { TaskJson } from "./task-json.ts";
+import type { Task } from "../api/shapes/task.ts";
 
 /** Next step of a task as its page shows it, e.g. a poll or an attempt; after the last one, the end of the task. */
 export interface NextStep {
@@ -25,7 +25,7 @@ const OPEN_S = 1;
 const OVERDUE_MS = 1_000;
 
 /** Describes what a task does next, when, and why it waits; a time that has passed is not counted down. */
-export function nextStepOf(task: TaskJson, facts: TaskFacts, now: number): NextStep {
+export function nextStepOf(task: Task, facts: TaskFacts, now: number): NextStep {
   const { callback } = facts;
   if (!isEnded(task)) return waitForUpstream(task, now);
   const refund = refundStep(task, now);
@@ -44,7 +44,7 @@ export function nextStepOf(task: TaskJson, facts: TaskFacts, now: number): NextS
 }
 
 function planned(
-  { callback: shown }: TaskJson,
+  { callback: shown }: Task,
   { callback }: TaskFacts,
   at: number,
   now: number,
@@ -73,7 +73,7 @@ function planned(
 }
 
 function waitForUpstream(
-  { deadline_at: deadlineAt = 0, tracking = {} }: TaskJson,
+  { deadline_at: deadlineAt = 0, tracking = {} }: Task,
   now: number,
 ): NextStep {
   const { next_poll_at: nextPollAt, paused } = tracking;
@@ -102,7 +102,7 @@ function waitForUpstream(
   };
 }
 
-function refundStep({ credits, callback }: TaskJson, now: number): NextStep | null {
+function refundStep({ credits, callback }: Task, now: number): NextStep | null {
   if (credits?.state !== "refunding") return null;
   const { amount, retry_at: retryAt, tries } = credits;
   const what = callback === null ? "The task" : "The callback";
@@ -112,7 +112,7 @@ function refundStep({ credits, callback }: TaskJson, now: number): NextStep | nu
   return { tone: "warn", text, at, refreshS: at === null ? 2 : untilS(at, now) };
 }
 
-function isEnded({ status }: TaskJson): boolean {
+function isEnded({ status }: Task): boolean {
   return status === "completed" || status === "failed";
 }
 

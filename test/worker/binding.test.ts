@@ -1,7 +1,7 @@
 import { exports } from "cloudflare:workers";
 import { expect, expectTypeOf, it } from "vitest";
 import type * as z from "zod/mini";
-import type * as schemas from "../../scripts/openapi/description/schemas/task.ts";
+import type * as schemas from "../../src/api/shapes/task.ts";
 import type { TaskPage } from "../../src/api/search/filters.ts";
 import type { TaskFinishEvent } from "../../src/api/tasks/event-schema.ts";
 import type { Attachment, RedeliverOrder, Registration } from "../../src/api/tasks/task-schemas.ts";

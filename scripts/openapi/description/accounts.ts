@@ -2,7 +2,7 @@ import { emptyAnswer, jsonAnswer, type RouteDescription } from "./description.ts
 import { ACCOUNT, PUBLIC_KEY, SECRET } from "./examples.ts";
 import { limit, WINDOW_PARAMETERS } from "./parameters.ts";
 import { Account, AccountSecrets, ListedAccount } from "./schemas/account.ts";
-import { pageOf } from "./schemas/fields.ts";
+import { pageOf } from "../../../src/api/shapes/described.ts";
 import { AccountStats } from "./schemas/monitoring.ts";
 
 const SECRETS = { generation: 2, callbacks: [SECRET, SECRET], public_keys: [PUBLIC_KEY] };

@@ -3,7 +3,7 @@ import { jsonAnswer, type Parameter, type RouteDescription } from "./description
 import { ACCOUNT, TASK_ID } from "./examples.ts";
 import { limit } from "./parameters.ts";
 import { AdjustmentBooking, Booking, Entry } from "./schemas/account.ts";
-import { pageOf } from "./schemas/fields.ts";
+import { pageOf } from "../../../src/api/shapes/described.ts";
 
 const GRANT = { reference: "invoice-17", amount: 1000 };
 const ADJUSTMENT = { reference: "ticket-3", amount: -12, reason: "booked twice" };

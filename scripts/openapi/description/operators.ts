@@ -1,7 +1,7 @@
 import * as z from "zod/mini";
 import { jsonAnswer, type RouteDescription } from "./description.ts";
 import { PUBLIC_KEY, SECRET } from "./examples.ts";
-import { AnyObject, described, maybe } from "./schemas/fields.ts";
+import { AnyObject, described, maybe } from "../../../src/api/shapes/described.ts";
 import { Health, NotConfigured } from "./schemas/health.ts";
 
 const Secrets = z.array(z.string());

@@ -2,8 +2,8 @@ import * as z from "zod/mini";
 import { isProblemCode, type ProblemCode, PROBLEMS } from "../../../src/api/http/problem-list.ts";
 import type { Route } from "../../../src/api/http/route.ts";
 import type { RouteDescription } from "./description.ts";
-import { Count, described, maybe, named } from "./schemas/fields.ts";
-import { Task } from "./schemas/task.ts";
+import { Count, described, maybe, named } from "../../../src/api/shapes/described.ts";
+import { Task } from "../../../src/api/shapes/task.ts";
 
 const CODES = Object.keys(PROBLEMS);
 

@@ -3,7 +3,7 @@ import { CONTENT_TYPES } from "../../../src/api/search/metrics-text.ts";
 import { jsonAnswer, type RouteDescription } from "./description.ts";
 import { TASK_ID } from "./examples.ts";
 import { LIST_PARAMETERS } from "./parameters.ts";
-import { Count, described, NextCursor } from "./schemas/fields.ts";
+import { Count, described, NextCursor } from "../../../src/api/shapes/described.ts";
 import { StatisticsView } from "./schemas/statistics.ts";
 
 const QUANTILES = { p50: 100, p95: 1000, p99: 2000 };

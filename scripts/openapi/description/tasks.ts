@@ -10,8 +10,14 @@ import {
   TASK_STATUS,
 } from "./examples.ts";
 import { limit, LIST_PARAMETERS, STATUS_TOKEN } from "./parameters.ts";
-import { pageOf } from "./schemas/fields.ts";
-import { ListedTask, RegisteredTask, Task, TaskCount, TaskStatus } from "./schemas/task.ts";
+import { pageOf } from "../../../src/api/shapes/described.ts";
+import {
+  ListedTask,
+  RegisteredTask,
+  Task,
+  TaskCount,
+  TaskStatus,
+} from "../../../src/api/shapes/task.ts";
 
 /**
  * Header of an answer to a caller with a status token (the token in the status link of a task): it lets pages

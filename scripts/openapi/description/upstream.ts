@@ -1,9 +1,9 @@
 import * as z from "zod/mini";
 import { jsonAnswer, type RouteDescription } from "./description.ts";
 import { COMPLETED_CALLBACK, COMPLETED_TASK, SENT_REQUEST } from "./examples.ts";
-import { AnyObject } from "./schemas/fields.ts";
-import { TestOutcome } from "./schemas/callback.ts";
-import { Task } from "./schemas/task.ts";
+import { AnyObject } from "../../../src/api/shapes/described.ts";
+import { TestOutcome } from "../../../src/api/shapes/callback.ts";
+import { Task } from "../../../src/api/shapes/task.ts";
 
 /** Descriptions of the routes by which upstreams report results, and of the test callback. */
 export const UPSTREAM_ROUTES = {

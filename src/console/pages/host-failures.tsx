@@ -1,7 +1,7 @@
 import type { failuresOf } from "../../api/search/host-views.ts";
 import { countText } from "../format.ts";
 import { causeOf } from "../host-causes.ts";
-import type { SampleCallback } from "../host-actions.ts";
+import type { TaskCallback } from "../../api/shapes/task.ts";
 import { Status } from "../parts/chip.tsx";
 import { Hostile } from "../parts/hostile.tsx";
 import { Panel } from "../parts/page-head.tsx";
@@ -13,7 +13,7 @@ import { Ago } from "../parts/time.tsx";
  */
 export interface Sample {
   readonly id: string;
-  readonly callback: SampleCallback | null;
+  readonly callback: TaskCallback | null;
 }
 
 interface HostFailuresProps {

@@ -3,7 +3,7 @@ import type { BulkEffects } from "../../api/search/redeliver-many.ts";
 import type { Tested } from "../../api/test-callback.ts";
 import { countText, durationText } from "../format.ts";
 import type { FormFault } from "../form-fault.ts";
-import type { SampleCallback } from "../host-actions.ts";
+import type { TaskCallback } from "../../api/shapes/task.ts";
 import { Status } from "../parts/chip.tsx";
 import { described, FormIssue, Issue } from "../parts/field.tsx";
 import { Panel } from "../parts/page-head.tsx";
@@ -29,7 +29,7 @@ export interface Steps {
   /** Number of failed callbacks to the host. */
   readonly failed: number;
   readonly tested: Tested | null;
-  readonly sent: { readonly id: string; readonly callback: SampleCallback | null } | null;
+  readonly sent: { readonly id: string; readonly callback: TaskCallback | null } | null;
   /** Why the form of a step that the viewer has just sent was refused; null for none. */
   readonly fault: FormFault | null;
   /**

@@ -6,13 +6,8 @@ import { Hostile } from "../parts/hostile.tsx";
 import { themeOf } from "../parts/layout.tsx";
 import { PageHead } from "../parts/page-head.tsx";
 import { PublicLayout } from "../parts/public-layout.tsx";
-import type { TaskJson } from "../task-json.ts";
+import type { TaskStatus } from "../../api/shapes/task.ts";
 import { ResultPanel } from "./task/result.tsx";
-
-/** Task as its status link shows it. */
-interface LinkedTask extends Omit<TaskJson, "callback"> {
-  readonly callback: { readonly status: string } | null;
-}
 
 /**
  * Seconds after which the page refreshes itself: while the task has no result, while its callback is being
@@ -32,7 +27,7 @@ export const statusPage = publicPage("/v1/tasks/{id}", async ({ request, env, ur
   const headers = new Headers(request.headers);
   headers.delete("If-None-Match");
   const call = { request: new Request(asked, { headers }), env, url: asked, params };
-  const task: LinkedTask = await (await readTask.handle(call)).json();
+  const task: TaskStatus = await (await readTask.handle(call)).json();
   const page = (
     <PublicLayout title={`Task ${task.id.slice(0, 8)}`} theme={themeOf(request)}>
       <Life task={task} />
@@ -42,7 +37,7 @@ export const statusPage = publicPage("/v1/tasks/{id}", async ({ request, env, ur
 });
 
 /** The part of the status page that refreshes itself. */
-function Life({ task }: { readonly task: LinkedTask }) {
+function Life({ task }: { readonly task: TaskStatus }) {
   const { id, status, callback } = task;
   return (
     <div id="life" class="task-page" data-refresh={String(refreshOf(task))}>
@@ -71,9 +66,9 @@ const TEXTS = {
   processing: "The result is not there yet. This page shows it by itself.",
   completed: "The result is there.",
   failed: "There is no result.",
-} as const satisfies Readonly<Record<LinkedTask["status"], string>>;
+} as const satisfies Readonly<Record<TaskStatus["status"], string>>;
 
-function refreshOf({ status, callback }: LinkedTask): number {
+function refreshOf({ status, callback }: TaskStatus): number {
   if (status === "pending" || status === "processing") return REFRESH_S.open;
   return callback?.status === "sending" ? REFRESH_S.sending : REFRESH_S.settled;
 }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { nextStepOf } from "../../../src/console/next-step.ts";
-import type { TaskJson } from "../../../src/console/task-json.ts";
+import type { Task as TaskJson } from "../../../src/api/shapes/task.ts";
 import { timelineOf } from "../../../src/console/timeline.ts";
 import type { TerminalTask } from "../../../src/core/record/task.ts";
 import { taskFacts } from "../../../src/core/views/task-facts.ts";

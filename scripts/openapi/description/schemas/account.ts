@@ -1,5 +1,5 @@
 import * as z from "zod/mini";
-import { described, Id, maybe, named, Time } from "./fields.ts";
+import { described, Id, maybe, named, Time } from "../../../../src/api/shapes/described.ts";
 
 export const Account = named(
   "Account",

@@ -1,6 +1,6 @@
 import * as z from "zod/mini";
 import { RATE_LIMITS } from "../../../../src/config/rate-limits.ts";
-import { Count, described, maybe, named, Time } from "./fields.ts";
+import { Count, described, maybe, named, Time } from "../../../../src/api/shapes/described.ts";
 
 const Lag = z.nullable(z.number());
 

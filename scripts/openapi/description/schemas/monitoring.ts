@@ -1,5 +1,5 @@
 import * as z from "zod/mini";
-import { Count, described, Id, named, Time } from "./fields.ts";
+import { Count, described, Id, named, Time } from "../../../../src/api/shapes/described.ts";
 
 const Buckets = z.array(Count);
 const Maybe = z.nullable(Time);

@@ -1,6 +1,13 @@
 import * as z from "zod/mini";
 import { FOUND_BY } from "../../../../src/core/record/finding.ts";
-import { Count, Counts, described, DurationMs, named, Time } from "./fields.ts";
+import {
+  Count,
+  Counts,
+  described,
+  DurationMs,
+  named,
+  Time,
+} from "../../../../src/api/shapes/described.ts";
 
 const Ratio = z.nullable(z.number());
 const QUANTILES = {

@@ -1,15 +1,16 @@
 import { taskClient } from "../../../api/tasks/task-client.ts";
+import { taskIn } from "../../../api/tasks/task-json.ts";
 import { pollUntil } from "../../../api/tasks/wait.ts";
 import { unknownTask } from "../../../api/http/problem.ts";
 import { TaskId } from "../../../api/http/fields.ts";
 import type { CallbackFacts, TaskFacts } from "../../../core/views/task-facts.ts";
 import { Problem } from "../../../api/http/problem.ts";
 import type { ViewerVisit } from "../../page.ts";
-import type { TaskJson } from "../../task-json.ts";
+import type { Task } from "../../../api/shapes/task.ts";
 
 /** A task with everything that its page shows, e.g. the times of its attempts. */
 export interface ShownTask {
-  readonly task: TaskJson;
+  readonly task: Task;
   readonly facts: TaskFacts;
   readonly version: number;
 }
@@ -40,8 +41,7 @@ export async function readShownTask({
   );
   if (inspected === null) throw unknownTask();
   const { task, facts } = inspected;
-  const shown: TaskJson = JSON.parse(task.json);
-  return { task: shown, facts, version: task.version };
+  return { task: taskIn(task), facts, version: task.version };
 }
 
 /**

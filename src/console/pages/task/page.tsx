@@ -21,7 +21,7 @@ import { TimelineDrawing } from "../../parts/timeline.tsx";
 import { timelineOf } from "../../timeline.ts";
 import { SECOND_MS } from "../../../core/time.ts";
 import { TaskActions } from "./actions.tsx";
-import type { TaskJson } from "../../task-json.ts";
+import type { Task } from "../../../api/shapes/task.ts";
 import { readShownTask, type ShownTask, type TaskVisit } from "./data.ts";
 import { ResultPanel } from "./result.tsx";
 import { SeenPanel, seenOf } from "./seen.tsx";
@@ -136,7 +136,7 @@ function Life({ shown, visit }: Shown) {
 }
 
 interface StateProps {
-  readonly task: TaskJson;
+  readonly task: Task;
   readonly next: ReturnType<typeof nextStepOf>;
   readonly now: number;
 }

@@ -6,7 +6,7 @@ import { Panel } from "../../parts/page-head.tsx";
 import { Ago, Time } from "../../parts/time.tsx";
 import { SECOND_MS } from "../../../core/time.ts";
 import type { LinkEnd } from "../../link-life.ts";
-import type { TaskJson } from "../../task-json.ts";
+import type { Task } from "../../../api/shapes/task.ts";
 
 /** Largest number of links of a result that a page shows. */
 const MAX_LINKS = 20;
@@ -14,7 +14,7 @@ const MAX_LINKS = 20;
 const MAX_LINK_CHARACTERS = 24_000;
 
 interface ResultProps {
-  readonly task: TaskJson;
+  readonly task: Task;
   readonly links: LinkEnd | null;
   /** States that the callback URL is shown with a link to the page of its host. */
   readonly isHostShown: boolean;

@@ -5,7 +5,7 @@ import { Status } from "../../parts/chip.tsx";
 import { Hostile } from "../../parts/hostile.tsx";
 import { Time } from "../../parts/time.tsx";
 import { eventsOf, latenessText } from "../../timeline.ts";
-import type { AttemptJson } from "../../task-json.ts";
+import type { TaskAttempt } from "../../../api/shapes/task.ts";
 import type { ShownTask } from "./data.ts";
 
 interface Step {
@@ -102,7 +102,7 @@ function nextSteps(callback: ShownTask["facts"]["callback"], now: number): reado
 
 interface AttemptStepProps {
   readonly attempt: AttemptFacts;
-  readonly shown: AttemptJson | undefined;
+  readonly shown: TaskAttempt | undefined;
   /** States that the attempt before this one had another URL. */
   readonly isUrlNew: boolean;
   readonly lateness: string;
@@ -142,7 +142,7 @@ function AttemptStep({ attempt, shown, isUrlNew, lateness, now }: AttemptStepPro
   );
 }
 
-function notesOf(shown: AttemptJson | undefined): readonly string[] {
+function notesOf(shown: TaskAttempt | undefined): readonly string[] {
   const { cause, cloudflare_error: error, ordered_by: key } = shown ?? {};
   return [
     ...(cause === undefined || cause === "other" ? [] : [cause.replaceAll("_", " ")]),
@@ -151,7 +151,7 @@ function notesOf(shown: AttemptJson | undefined): readonly string[] {
   ];
 }
 
-function AnswerFacts({ answer }: { readonly answer: AttemptJson["answer"] }) {
+function AnswerFacts({ answer }: { readonly answer: TaskAttempt["answer"] }) {
   if (answer === undefined) return null;
   const { content_type: type, location_host: host, retry_after: retryAfter } = answer;
   return (

@@ -1,10 +1,10 @@
 import { Panel } from "../../parts/page-head.tsx";
 import { Ago } from "../../parts/time.tsx";
 import { SECOND_MS } from "../../../core/time.ts";
-import type { TrackingJson } from "../../task-json.ts";
+import type { Task } from "../../../api/shapes/task.ts";
 
 interface TrackingProps {
-  readonly tracking: TrackingJson;
+  readonly tracking: NonNullable<Task["tracking"]>;
   readonly now: number;
 }
 

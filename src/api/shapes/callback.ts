@@ -1,6 +1,6 @@
 import * as z from "zod/mini";
-import { CAUSES, OUTCOMES } from "../../../../src/core/record/outcome.ts";
-import { Count, described, DurationMs, maybe, named, Time } from "./fields.ts";
+import { CAUSES, OUTCOMES } from "../../core/record/outcome.ts";
+import { Count, described, DurationMs, maybe, named, Time } from "./described.ts";
 
 /** Members that describe the end of an attempt; the attempts of a task and a test callback have them. */
 const OUTCOME_FIELDS = {

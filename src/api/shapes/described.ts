@@ -1,5 +1,5 @@
 import * as z from "zod/mini";
-import { TaskId } from "../../../../src/api/http/fields.ts";
+import { TaskId } from "../http/fields.ts";
 
 /** Adds a description to a schema. */
 export function described<S extends z.ZodMiniType>(schema: S, description: string): S {

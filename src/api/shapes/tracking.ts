@@ -1,8 +1,8 @@
 import * as z from "zod/mini";
-import type { PollReason } from "../../../../src/core/record/next-poll.ts";
-import { ANSWER_KINDS } from "../../../../src/core/record/poll-plan.ts";
-import { HOOK_REFUSALS } from "../../../../src/core/record/tracking.ts";
-import { Count, maybe, named, Time } from "./fields.ts";
+import type { PollReason } from "../../core/record/next-poll.ts";
+import { ANSWER_KINDS } from "../../core/record/poll-plan.ts";
+import { HOOK_REFUSALS } from "../../core/record/tracking.ts";
+import { Count, maybe, named, Time } from "./described.ts";
 
 const POLL_REASONS = [
   "schedule",

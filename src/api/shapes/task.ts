@@ -1,7 +1,8 @@
 import * as z from "zod/mini";
-import { FAILURE_CATEGORIES } from "../../../../src/core/record/upstream.ts";
+import { FAILURE_CATEGORIES } from "../../core/record/upstream.ts";
 import { Callback, WaitingCallback } from "./callback.ts";
-import { AnyObject, Count, described, Id, maybe, named, Time } from "./fields.ts";
+import { AnyObject, Count, described, Id, maybe, named, Time } from "./described.ts";
+import type { Plain } from "./plain.ts";
 import { Tracking } from "./tracking.ts";
 
 const HEAD = {
@@ -211,3 +212,15 @@ export const ListedTask = named(
   }),
   "A task in a list.",
 );
+
+/** A task as its reader may see it: what `GET /v1/tasks/{id}` answers. */
+export type Task = Plain<typeof Task>;
+
+/** A task as whoever has its status link sees it. */
+export type TaskStatus = Plain<typeof TaskStatus>;
+
+/** The callback of a task. Null without a `callback_url`. */
+export type TaskCallback = NonNullable<Task["callback"]>;
+
+/** One request of a callback. */
+export type TaskAttempt = TaskCallback["attempts"][number];

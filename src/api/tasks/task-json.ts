@@ -1,0 +1,10 @@
+import type { TaskReply } from "../../task-object/reply.ts";
+import type { Task } from "../shapes/task.ts";
+
+/**
+ * Returns a task that its object has written as text. Only the text has the callback body byte for byte, so the
+ * object sends no other form, and this is the one place that reads it.
+ */
+export function taskIn({ json }: Pick<TaskReply, "json">): Task {
+  return JSON.parse(json);
+}
