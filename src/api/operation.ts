@@ -67,6 +67,12 @@ export interface Context {
   readonly origin: string;
   /** Rate limit that does not count this call, because its sender has been counted before; absent for none. */
   readonly counted?: AccountLimit | undefined;
+  /**
+   * Checks again that the credential of the caller is valid, for an operation that waits, during which it may be
+   * revoked; absent where nobody can revoke it.
+   * @throws Problem `unauthenticated` when it was revoked.
+   */
+  readonly requireCurrent?: (() => Promise<void>) | undefined;
 }
 
 /** Input of an operation as a route, the console or the binding has found it, not yet checked. */
@@ -123,17 +129,28 @@ export function operation<
   const { access, rateLimit, takesIdempotencyKey } = declaration;
   return {
     ...declaration,
-    perform: async (given, caller, { env, runtime, origin, counted }) => {
+    perform: async (given, caller, { counted, ...context }) => {
       requirePermission(caller, access);
       if (rateLimit !== undefined && rateLimit !== counted) {
-        await countRequest(rateLimit, caller, env);
+        await countRequest(rateLimit, caller, context.env);
       }
       const params = checkedParams(given.params, caller);
       const query = validate(declaration.query, await inputOf(given.query), "parameter");
       const body = validate(declaration.body, await inputOf(given.body));
       const key = takesIdempotencyKey === true ? (given.idempotencyKey ?? null) : null;
       const idempotencyKey = key === null ? null : requireIdempotencyKey(key);
-      return run({ env, runtime, origin, caller, params, query, body, idempotencyKey });
+      const { env, runtime, origin, requireCurrent } = context;
+      return run({
+        env,
+        runtime,
+        origin,
+        requireCurrent,
+        caller,
+        params,
+        query,
+        body,
+        idempotencyKey,
+      });
     },
   };
 }
@@ -146,7 +163,7 @@ async function inputOf(given: object | undefined): Promise<unknown> {
  * Returns an `Idempotency-Key`.
  * @throws Problem `invalid_request` when it is not 1 to 255 printable ASCII characters.
  */
-export function requireIdempotencyKey(key: string): string {
+function requireIdempotencyKey(key: string): string {
   if (/^[\x20-\x7E]{1,255}$/.test(key)) return key;
   const message = "must be 1 to 255 printable ASCII characters";
   throw invalidRequest([{ path: "/Idempotency-Key", message }]);

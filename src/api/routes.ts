@@ -3,7 +3,7 @@ import { createKeyRoute, listKeys, revokeKeyRoute } from "./accounts/account-key
 import { readAccountSecrets, rotateAccountSecretsRoute } from "./accounts/account-secrets.ts";
 import { readAccountStats } from "./accounts/account-stats.ts";
 import { readAttemptRequest } from "./tasks/read-attempt-request.ts";
-import { attachUpstream } from "./tasks/attach-upstream.ts";
+import { attachUpstreamRoute } from "./tasks/attach-upstream.ts";
 import { cancelTaskRoute } from "./tasks/cancel-task.ts";
 import { listTasksRoute } from "./search/list-tasks.ts";
 import { listHosts, readHost } from "./search/read-hosts.ts";
@@ -21,11 +21,11 @@ import { eraseTaskRoute } from "./tasks/erase-task.ts";
 import { readOpenApi } from "./docs/openapi.ts";
 import { readHealth } from "./health.ts";
 import { readJwks, readSigningSecrets } from "./signing-secrets.ts";
-import { readTask } from "./tasks/read-task.ts";
+import { readTaskRoute } from "./tasks/read-task.ts";
 import { receiveHook } from "./hooks/receive-hook.ts";
 import { redeliverTaskRoute } from "./tasks/redeliver-task.ts";
 import { registerTaskRoute } from "./tasks/register-task.ts";
-import { reportEvent } from "./tasks/report-event.ts";
+import { reportEventRoute } from "./tasks/report-event.ts";
 import { verifyCallback } from "./tasks/verify-callback.ts";
 import { streamTask } from "./tasks/stream-task.ts";
 import type { Route } from "./http/route.ts";
@@ -35,16 +35,16 @@ import { testCallbackRoute } from "./test-callback.ts";
 /** All routes of the HTTP API. */
 export const ROUTES = [
   registerTaskRoute,
-  attachUpstream,
+  attachUpstreamRoute,
   listTasksRoute,
-  readTask,
+  readTaskRoute,
   streamTask,
   readAttemptRequest,
   verifyCallback,
   redeliverTaskRoute,
   cancelTaskRoute,
   eraseTaskRoute,
-  reportEvent,
+  reportEventRoute,
   receiveHook,
   testCallbackRoute,
   listen,

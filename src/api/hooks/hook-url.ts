@@ -11,6 +11,13 @@ export interface HookTarget {
   readonly taskId: string;
 }
 
+/** What the submit call to a provider must pass on for its hook, as the answer to a registration names it. */
+export interface HookFields {
+  readonly hook_url?: string;
+  readonly hook_parameter?: string;
+  readonly id_parameter?: string;
+}
+
 /**
  * Returns the fields that the answer to a registration contains for the provider's hook, e.g. `hook_url`,
  * which the submit call to the provider must pass on; `{}` for a provider without hooks.
@@ -20,7 +27,7 @@ export async function hookFields(
   taskId: string,
   runtime: Runtime,
   origin: string,
-): Promise<Readonly<Record<string, string>>> {
+): Promise<HookFields> {
   const { hooks } = connection.provider;
   if (hooks === null) return {};
   const token = await hookToken(connection.name, taskId, runtime.keyring.hookKeys);

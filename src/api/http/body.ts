@@ -26,9 +26,14 @@ export async function readBody(
   const { bytes, isBroken } = DIGITS.test(declared)
     ? await readAll(request)
     : await readUpTo(request.body, maxBytes + 1);
-  if (bytes.length > maxBytes) throw tooLarge(maxBytes);
+  requireSize(bytes, maxBytes);
   if (isBroken) throw invalidJson("The body ended before it was complete.");
   return bytes;
+}
+
+/** Checks the length of a body. @throws Problem `payload_too_large`. */
+export function requireSize({ length }: Uint8Array, maxBytes: number): void {
+  if (length > maxBytes) throw tooLarge(maxBytes);
 }
 
 /**

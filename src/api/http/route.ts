@@ -14,7 +14,7 @@ import {
   operation,
   Unread,
 } from "../operation.ts";
-import { authenticate, type Access } from "./auth.ts";
+import { authenticate, type Access, requireValidKey } from "./auth.ts";
 import { readBody, readJson } from "./body.ts";
 import { type ParamName, type PathParams, paramsReader } from "./path.ts";
 import type { AccountLimit } from "./rate-limit.ts";
@@ -49,11 +49,6 @@ export interface Route<Id extends string = string> {
 /** A route that only a caller with a permission may use. */
 export interface ProtectedRoute<Id extends string = string> extends Route<Id> {
   readonly access: Permission;
-  /**
-   * Handles a request from a caller who has been authenticated in another way than by the headers of the
-   * request, by a service binding. Permission, path, query and body are checked as by `handle`.
-   */
-  readonly handleFrom: (caller: Caller, call: RouteRequest<Params>) => Promise<Response>;
 }
 
 /** Parameters of a path, as the text that was received, not yet checked. */
@@ -78,6 +73,14 @@ interface Wire<Id extends string, Path extends string> extends Pick<Route<Id>, "
   readonly path: Path;
 }
 
+/** How requests give the parameters of an operation. */
+interface Parameters {
+  /** Schema of the parameters in the URL. */
+  readonly schema: z.ZodMiniObject;
+  /** Returns the parameters of the operation. @throws Problem for a URL that is not valid. */
+  readonly read: (url: URL, headers: Headers) => object;
+}
+
 /**
  * Declares a route that anyone may call without a key, and that must work also while the configuration is not
  * valid.
@@ -99,6 +102,7 @@ export function publicRoute<Id extends string, Path extends string>(
 /**
  * Declares the route of an operation, for callers with a key or a signature. An empty body is read as `{}`.
  * @param answer writes the result.
+ * @param parameters reads the parameters of a request that does not name them as the operation does.
  */
 export function routeOf<
   Id extends string,
@@ -110,34 +114,36 @@ export function routeOf<
   wire: Wire<Id, Path>,
   { access, rateLimit, query, body, perform }: Operation<ParamName<Path>, Query, Body, Result>,
   answer: (result: Result, call: PerformedRequest) => Response | Promise<Response>,
+  parameters: Parameters = {
+    schema: query,
+    read: ({ searchParams }) => textsIn(query, searchParams),
+  },
 ): ProtectedRoute<Id> {
   const readParams = paramsReader(wire.path);
-  const handleBy = async (
-    identify: typeof authenticate,
-    { request, env, url, params }: RouteRequest<Params>,
-  ) => {
+  const handle = async ({ request, env, url, params }: RouteRequest<Params>) => {
     const { headers } = request;
     const runtime = await requireRuntime(env);
     let read: ReturnType<typeof readBody> | null = null;
     const rawBody = () => (read ??= readBody(request, runtime.config.maxBodyBytes));
-    const caller = await identify(access, headers, rawBody, runtime, env);
+    const caller = await authenticate(access, headers, rawBody, runtime, env);
     const given: Given<ParamName<Path>, Query, Body> = {
       params: readParams(params),
-      query: new Unread(() => textsIn(query, url.searchParams)),
+      query: new Unread(() => parameters.read(url, headers)),
       ...(hasBody(body) && { body: new Unread(async () => jsonIn(await rawBody())) }),
       idempotencyKey: headers.get("Idempotency-Key"),
     };
-    const result = await perform(given, caller, { env, runtime, origin: url.origin });
+    const requireCurrent = () => requireValidKey(caller, headers, env);
+    const context = { env, runtime, origin: url.origin, requireCurrent };
+    const result = await perform(given, caller, context);
     return answer(result, { request, env, url, runtime, caller });
   };
   return {
     ...wire,
     access,
     ...(rateLimit !== undefined && { rateLimit }),
-    query,
+    query: parameters.schema,
     body: hasBody(body) ? body : null,
-    handle: (call) => handleBy(authenticate, call),
-    handleFrom: (caller, call) => handleBy(async () => caller, call),
+    handle,
   };
 }
 

@@ -1,48 +1,27 @@
-import type * as z from "zod/mini";
 import { toSeconds } from "../../core/time.ts";
 import type { Reader } from "../../core/views/reader.ts";
 import type { ListedTask } from "../../index-db/list.ts";
 import { countShards, listShards } from "../../index-db/list-shards.ts";
 import { readerOf } from "../../task-object/caller.ts";
 import { json } from "../http/answer.ts";
-import { queryRoute } from "../http/route.ts";
-import type { Call } from "../operation.ts";
+import { routeOf } from "../http/route.ts";
+import { NoBody, operation } from "../operation.ts";
 import { queryIndex, requireIndex } from "./query-index.ts";
 import { cursorOf, positionOf } from "./cursor.ts";
 import { filtersOf, TaskPage } from "./filters.ts";
 
-export const listTasksRoute = queryRoute(
-  {
-    id: "listTasks",
-    method: "GET",
-    path: "/v1/tasks",
-    access: "read",
-    rateLimit: "LIMIT_LISTS",
-  },
-  TaskPage,
-  async ({ url, query, ...reading }) => {
-    if (query.count) return json(await taskCount(query, reading));
-    const page = await taskPage(query, reading);
-    const next = page.next_cursor;
-    return json(page, 200, {
-      "Cache-Control": "private, no-store",
-      ...(next !== null && { Link: linkTo(url, next) }),
-    });
-  },
-);
+const LIST = {
+  access: "read",
+  rateLimit: "LIMIT_LISTS",
+  query: TaskPage,
+  body: NoBody,
+} as const;
 
 /**
- * The parts of a request that a list of tasks needs: its caller, and the relay's configuration, keys and
- * bindings.
- */
-type Reading = Pick<Call<never, unknown, unknown>, "env" | "runtime" | "caller">;
-
-/**
- * Returns one page of a list of tasks.
+ * Reads one page of a list of tasks, newest first.
  * @throws Problem `invalid_request` for filters that the caller may not use, and for a cursor of another list.
  */
-export async function taskPage(query: z.output<typeof TaskPage>, reading: Reading) {
-  const { env, runtime, caller } = reading;
+export const listTasks = operation(LIST, async ({ query, env, runtime, caller }) => {
   const shards = requireIndex(env, runtime);
   const filters = filtersOf(query, caller);
   const { cursorKeys } = runtime.keyring;
@@ -50,22 +29,36 @@ export async function taskPage(query: z.output<typeof TaskPage>, reading: Readin
   const { tasks, next } = await queryIndex(() =>
     listShards(shards, filters, after, query.limit, Date.now()),
   );
-  const nextCursor = next === null ? null : await cursorOf(next, filters, cursorKeys);
+  const next_cursor = next === null ? null : await cursorOf(next, filters, cursorKeys);
   const data = tasks.map((task) => summaryOf(task, readerOf(caller)));
-  return { data, next_cursor: nextCursor };
-}
+  return { data, next_cursor };
+});
 
-/**
- * Answers a request for a list of tasks that asks only for their number: counts the tasks from the cursor on.
- * `is_capped` is true when there are rows that were not read.
- */
-async function taskCount(query: z.output<typeof TaskPage>, { env, runtime, caller }: Reading) {
+/** Counts the tasks of a list from a cursor on. `is_capped` is true when there are rows that were not read. */
+const countTasks = operation(LIST, async ({ query, env, runtime, caller }) => {
   const shards = requireIndex(env, runtime);
   const filters = filtersOf(query, caller);
   const after = await positionOf(query.cursor, filters, runtime.keyring.cursorKeys);
   const { count, isCapped } = await queryIndex(() => countShards(shards, filters, after));
   return { count, is_capped: isCapped };
-}
+});
+
+const WIRE = { id: "listTasks", method: "GET", path: "/v1/tasks" } as const;
+const countRoute = routeOf(WIRE, countTasks, (count) => json(count));
+const pageRoute = routeOf(WIRE, listTasks, (page, { url }) =>
+  json(page, 200, {
+    "Cache-Control": "private, no-store",
+    ...(page.next_cursor !== null && { Link: linkTo(url, page.next_cursor) }),
+  }),
+);
+
+export const listTasksRoute: typeof pageRoute = {
+  ...pageRoute,
+  handle: async (call) => {
+    const isCount = call.url.searchParams.get("count") === "true";
+    return (isCount ? countRoute : pageRoute).handle(call);
+  },
+};
 
 function linkTo(url: URL, cursor: string): string {
   const next = new URL(url);

@@ -1,4 +1,3 @@
-import type * as z from "zod/mini";
 import { SECOND_MS } from "../../core/time.ts";
 import type { Runtime } from "../../config/runtime.ts";
 import type { Env } from "../../env.ts";
@@ -8,21 +7,13 @@ import { bearerOf, holderOfKey, unauthenticated } from "../http/auth.ts";
 import { TaskId } from "../http/fields.ts";
 import { problemFrom } from "../http/internal-error.ts";
 import { invalidRequest, Problem } from "../http/problem.ts";
-import { readQuery } from "../http/query.ts";
 import { countFailedCredential } from "../http/rate-limit.ts";
-import { requireRuntime, type Route } from "../http/route.ts";
-import type { AnswerReader } from "./reading-route.ts";
+import { requireRuntime, type RouteRequest } from "../http/route.ts";
+import type { AnswerLink, LinkRequest, Reading } from "./reading-route.ts";
 import { taskClient } from "./task-client.ts";
 
-type Call = Parameters<Route["handle"]>[0];
-
-/** A route that takes a status token (the token in the status link of a task) as well as a key. */
-interface Linked<Q extends z.ZodMiniObject> {
-  readonly query: Q;
-  readonly answer: AnswerReader<z.output<Q>>;
-  /** Handles the same request when its credential turns out to be an API key. */
-  readonly byKey: Pick<Route, "handle">;
-}
+const WRONG_TOKEN =
+  "The status token was altered or cut off, or belongs to another task or another relay.";
 
 /** Headers that let pages of any site read the answer, and keep its address out of the referrers of browsers. */
 const CROSS_ORIGIN = {
@@ -47,29 +38,19 @@ export function preflight(): Response {
 }
 
 /**
- * Answers a request that shows a status token (the token in the status link of a task). A bearer token that
- * begins like one may be an API key; such a request is answered by the key.
- * @throws Problem `unauthenticated` when the token is altered or has expired; `rate_limited` instead when too
- * many credentials from the sender's address have failed; `invalid_request` for a token beside a key.
+ * Answers a request that shows a status token (the token in the status link of a task). Null when its bearer token
+ * is an API key, which begins like one.
+ * @throws Problem as `readingOf` does, and those of the answer, with headers that let pages of other sites read it.
  */
-export async function answerToken<Q extends z.ZodMiniObject>(
-  call: Call,
-  { query, answer, byKey }: Linked<Q>,
-): Promise<Response> {
-  const runtime = await requireRuntime(call.env);
-  const link = await linkOf(call, runtime);
-  if (link === null) return byKey.handle(call);
-  const { id, createdAtS, expiresAtS, recordedAt } = link;
+export async function answerToken(
+  { request: { headers }, env, url, params }: RouteRequest<LinkRequest["params"]>,
+  answer: AnswerLink,
+): Promise<Response | null> {
+  const request = { env, url, params, headers };
+  const reading = await readingOf(request);
+  if (reading === null) return null;
   try {
-    const response = await answer({
-      request: call.request,
-      query: readQuery(query, call.url.searchParams),
-      reader: "link",
-      read: async () => {
-        requireCurrent(expiresAtS, call.env);
-        return taskClient(call.env, id).readByLink(createdAtS, recordedAt);
-      },
-    });
+    const response = await answer(reading, request);
     for (const [name, value] of Object.entries(CROSS_ORIGIN)) response.headers.set(name, value);
     return response;
   } catch (error) {
@@ -79,10 +60,38 @@ export async function answerToken<Q extends z.ZodMiniObject>(
 }
 
 /**
+ * Returns the access to a task that a request has by its status token.
+ * @throws Problem as `readingOf` does, and `unauthenticated` for an API key in place of the token.
+ */
+export async function readingByToken(request: LinkRequest): Promise<Reading> {
+  const reading = await readingOf(request);
+  if (reading === null) throw unauthenticated(WRONG_TOKEN);
+  return reading;
+}
+
+/**
+ * Returns the access to a task that a request has by its status token; null when the bearer token is an API key
+ * that begins like one.
+ * @throws Problem `unauthenticated` when the token is altered or has expired; `rate_limited` instead when too
+ * many credentials from the sender's address have failed; `invalid_request` for a token beside a key.
+ */
+async function readingOf(request: LinkRequest): Promise<Reading | null> {
+  const { env } = request;
+  const link = await linkOf(request, await requireRuntime(env));
+  if (link === null) return null;
+  const { id, createdAtS, expiresAtS, recordedAt } = link;
+  const read = async () => {
+    requireCurrent(expiresAtS, env);
+    return taskClient(env, id).readByLink(createdAtS, recordedAt);
+  };
+  return { reader: "link", read };
+}
+
+/**
  * Checks the status token of a request, and returns the id and the creation times of its task and the time at
  * which the token expires; null when the bearer token is an API key that begins like a status token.
  */
-async function linkOf({ request: { headers }, env, url, params }: Call, runtime: Runtime) {
+async function linkOf({ headers, env, url, params }: LinkRequest, runtime: Runtime) {
   const inQuery = url.searchParams.get("token");
   if (inQuery !== null && headers.has("Authorization")) throw twoCredentials();
   const token = inQuery ?? bearerOf(headers) ?? "";
@@ -92,9 +101,7 @@ async function linkOf({ request: { headers }, env, url, params }: Call, runtime:
     if (inQuery !== null) await countFailedCredential(headers, env);
     else if ((await holderOfKey(token, headers, runtime, env)) !== null) return null;
     measureRefusal(env.METRICS);
-    throw unauthenticated(
-      "The status token was altered or cut off, or belongs to another task or another relay.",
-    );
+    throw unauthenticated(WRONG_TOKEN);
   }
   requireCurrent(times.expiresAtS, env);
   return { id, ...times };

@@ -6,18 +6,14 @@ import { isLoopback } from "../../security/url-policy.ts";
 import { taskAnswer } from "../http/answer.ts";
 import { requireConnection } from "./connection.ts";
 import { invalidRequest } from "../http/problem.ts";
-import { bodyRoute } from "../http/route.ts";
+import { routeOf } from "../http/route.ts";
+import { NoQuery, operation } from "../operation.ts";
 import { Attachment } from "./task-schemas.ts";
 import { accepted, taskClient } from "./task-client.ts";
 
-export const attachUpstream = bodyRoute(
-  {
-    id: "attachUpstream",
-    method: "POST",
-    path: "/v1/tasks/{id}/upstream",
-    access: "operate",
-  },
-  Attachment,
+/** Attaches the upstream job that the submit call has returned to its task. */
+export const attachUpstream = operation(
+  { access: "operate", params: ["id"], query: NoQuery, body: Attachment },
   async ({ env, runtime, params: { id }, caller, origin, body }) => {
     const connection = requireConnection(body.provider, runtime.config);
     const { provider, key } = connection;
@@ -27,9 +23,14 @@ export const attachUpstream = bodyRoute(
     const isHookExpected = canHooksCome(connection, runtime, origin);
     const expectation = { ...NOTHING_EXPECTED, isHookExpected };
     const event = { type: "attach", connection: connection.name, job, expectation } as const;
-    const { task } = accepted(await taskClient(env, id).apply(event, caller));
-    return taskAnswer(task, 200);
+    return accepted(await taskClient(env, id).apply(event, caller)).task;
   },
+);
+
+export const attachUpstreamRoute = routeOf(
+  { id: "attachUpstream", method: "POST", path: "/v1/tasks/{id}/upstream" },
+  attachUpstream,
+  (task) => taskAnswer(task, 200),
 );
 
 /**

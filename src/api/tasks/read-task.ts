@@ -1,52 +1,110 @@
 import * as z from "zod/mini";
 import type { TaskReader } from "../../core/views/reader.ts";
+import { SECOND_MS } from "../../core/time.ts";
 import type { TaskReply } from "../../task-object/reply.ts";
 import { stateOf, taskAnswer } from "../http/answer.ts";
 import { unknownTask } from "../http/problem.ts";
-import { readingRoute, StatusToken } from "./reading-route.ts";
+import { readQuery } from "../http/query.ts";
+import { routeOf } from "../http/route.ts";
+import { NoBody, operation } from "../operation.ts";
+import { readingByToken } from "./answer-token.ts";
+import {
+  alsoByLink,
+  type LinkRequest,
+  readingBy,
+  type Reading,
+  StatusToken,
+} from "./reading-route.ts";
 import { pollUntil, Wait, waitMsOf } from "./wait.ts";
 
 const RETRY_AFTER_S = "5";
 
-export const readTask = readingRoute(
-  { id: "readTask", path: "/v1/tasks/{id}" },
-  z.strictObject({ wait: Wait, token: StatusToken }),
-  async ({ request, query, reader, read }) => {
-    const ifNoneMatch = request.headers.get("If-None-Match");
-    const task = await pollUntil(
-      read,
-      (reply) =>
-        ifNoneMatch === null ? reply.isTerminal : !matchesEtag(reply, reader, ifNoneMatch),
-      waitMsOf(query.wait, request.headers),
-    );
-    if (task === null) throw unknownTask();
-    const headers = {
-      ETag: etagOf(task, reader),
-      "Cache-Control": "private, no-cache",
-      // A browser that opens a status link gets a page of the console instead.
-      Vary: reader === "link" ? "Authorization, Accept" : "Authorization",
-      ...(task.isTerminal ? {} : { "Retry-After": RETRY_AFTER_S }),
-    };
-    if (ifNoneMatch !== null && matchesEtag(task, reader, ifNoneMatch)) {
-      return new Response(null, { status: 304, headers });
-    }
-    return taskAnswer(task, 200, headers);
+/** What a reader waits for. */
+interface Awaited {
+  /** Longest wait in milliseconds. */
+  readonly waitMs: number;
+  /**
+   * ETags of the states that the reader knows: it waits for another state, without them for the result. `*` is
+   * every state.
+   */
+  readonly known: readonly string[] | null;
+}
+
+/** A task as one reader may see it. */
+export interface FoundTask {
+  readonly task: TaskReply;
+  readonly reader: TaskReader;
+  /** The state of the task, and the kind of reader, because each kind sees other fields. */
+  readonly etag: string;
+  /** States that the reader knows this state already. */
+  readonly isKnown: boolean;
+}
+
+/** Reads a task. With `wait`, in seconds, waits for its result, or for a state that is not `known`. */
+export const readTask = operation(
+  {
+    access: "read",
+    params: ["id"],
+    query: z.strictObject({ wait: Wait, known: z.optional(z.array(z.string())) }),
+    body: NoBody,
+  },
+  async ({ query: { wait, known = null }, ...call }) =>
+    taskWhen({ waitMs: waitMsOf(wait), known }, readingBy(call)),
+);
+
+const LinkQuery = z.strictObject({ wait: Wait, token: StatusToken });
+
+const byKey = routeOf(
+  { id: "readTask", method: "GET", path: "/v1/tasks/{id}" },
+  readTask,
+  answerOf,
+  {
+    schema: LinkQuery,
+    read: ({ searchParams }, headers) => {
+      const { waitMs, known } = awaitedBy(searchParams, headers);
+      return { wait: String(waitMs / SECOND_MS), ...(known !== null && { known }) };
+    },
   },
 );
 
-/**
- * Returns the task's ETag: its state, and the kind of reader (operator, account or status link), because each
- * kind sees other fields.
- */
-function etagOf(task: TaskReply, reader: TaskReader): string {
-  return `"${stateOf(task)}-${reader}"`;
+export const readTaskRoute = alsoByLink(byKey, async (reading, { url, headers }) =>
+  answerOf(await taskWhen(awaitedBy(url.searchParams, headers), reading)),
+);
+
+/** Reads a task for whoever shows its status token. @throws Problem when the token is not valid. */
+export async function readLinkedTask(request: LinkRequest): Promise<FoundTask> {
+  const reading = await readingByToken(request);
+  return taskWhen(awaitedBy(request.url.searchParams, request.headers), reading);
 }
 
-/**
- * Tells whether the header `If-None-Match` contains the task's ETag, by weak comparison (RFC 9110 §13.1.2),
- * so that the answer is 304.
- */
-function matchesEtag(task: TaskReply, reader: TaskReader, ifNoneMatch: string): boolean {
-  const tags = ifNoneMatch.split(",").map((tag) => tag.trim().replace(/^W\//, ""));
-  return tags.includes("*") || tags.includes(etagOf(task, reader));
+function awaitedBy(search: URLSearchParams, headers: Headers): Awaited {
+  const { wait } = readQuery(LinkQuery, search);
+  const tags = headers.get("If-None-Match")?.split(",");
+  return {
+    waitMs: waitMsOf(wait, headers),
+    // Weak comparison (RFC 9110 §13.1.2).
+    known: tags?.map((tag) => tag.trim().replace(/^W\//, "")) ?? null,
+  };
+}
+
+/** Reads a task when it is as awaited, at the latest when the wait is over. */
+async function taskWhen({ waitMs, known }: Awaited, { reader, read }: Reading): Promise<FoundTask> {
+  const etagOf = (task: TaskReply) => `"${stateOf(task)}-${reader}"`;
+  const isKnown = (task: TaskReply) =>
+    known !== null && (known.includes("*") || known.includes(etagOf(task)));
+  const isAwaited = (task: TaskReply) => (known === null ? task.isTerminal : !isKnown(task));
+  const task = await pollUntil(read, isAwaited, waitMs);
+  if (task === null) throw unknownTask();
+  return { task, reader, etag: etagOf(task), isKnown: isKnown(task) };
+}
+
+function answerOf({ task, reader, etag, isKnown }: FoundTask): Response {
+  const headers = {
+    ETag: etag,
+    "Cache-Control": "private, no-cache",
+    // A browser that opens a status link gets a page of the console instead.
+    Vary: reader === "link" ? "Authorization, Accept" : "Authorization",
+    ...(task.isTerminal ? {} : { "Retry-After": RETRY_AFTER_S }),
+  };
+  return isKnown ? new Response(null, { status: 304, headers }) : taskAnswer(task, 200, headers);
 }

@@ -1,20 +1,19 @@
 import * as z from "zod/mini";
 import type { TaskReader } from "../../core/views/reader.ts";
+import type { Env } from "../../env.ts";
 import { STATUS_TOKEN_PREFIX } from "../../security/status-token.ts";
 import { readerOf } from "../../task-object/caller.ts";
 import type { TaskReply } from "../../task-object/reply.ts";
-import { requireValidKey } from "../http/auth.ts";
-import { type ProtectedRoute, queryRoute, type RouteRequest } from "../http/route.ts";
+import type { ProtectedRoute, RouteRequest } from "../http/route.ts";
+import type { Call } from "../operation.ts";
 import { answerToken } from "./answer-token.ts";
 import { taskClient } from "./task-client.ts";
 
 /** Schema of the query parameter `token`, the status token of a task, which answer-token.ts checks. */
 export const StatusToken = z.optional(z.string());
 
-/** A request to read one task, whose sender has shown an API key or the status token of the task. */
-export interface Reading<Query> {
-  readonly request: Request;
-  readonly query: Query;
+/** Access of one reader to one task, by an API key or by the status token of the task. */
+export interface Reading {
   readonly reader: TaskReader;
   /**
    * Reads the task, with the fields that this reader may see; null when there is no task that the reader may
@@ -25,33 +24,49 @@ export interface Reading<Query> {
   readonly read: () => Promise<TaskReply | null>;
 }
 
-export type AnswerReader<Query> = (reading: Reading<Query>) => Promise<Response>;
+/** Returns the access that the caller of an operation has to a task. */
+export function readingBy({
+  env,
+  caller,
+  params: { id },
+  requireCurrent,
+}: Pick<Call<"id", unknown, unknown>, "env" | "caller" | "params" | "requireCurrent">): Reading {
+  let isFirst = true;
+  const read = async () => {
+    // The key was looked up just before the first read.
+    if (!isFirst) await requireCurrent?.();
+    isFirst = false;
+    return taskClient(env, id).read(caller);
+  };
+  return { reader: readerOf(caller), read };
+}
 
-/** Declares a route that reads one task, with a key or with the status token of the task. */
-export function readingRoute<Id extends string, Q extends z.ZodMiniObject>(
-  info: { readonly id: Id; readonly path: "/v1/tasks/{id}" | "/v1/tasks/{id}/events" },
-  query: Q,
-  answer: AnswerReader<z.output<Q>>,
+/** A request that shows a status token, the token in the status link of a task. */
+export interface LinkRequest {
+  readonly env: Env;
+  readonly url: URL;
+  readonly params: Readonly<Record<string, string>>;
+  readonly headers: Headers;
+}
+
+export type AnswerLink = (reading: Reading, request: LinkRequest) => Promise<Response>;
+
+/**
+ * Lets a route that reads one task take the status token of the task too.
+ * @param byKey answers requests with a key.
+ * @param answer answers requests with a valid token.
+ */
+export function alsoByLink<Id extends string>(
+  byKey: ProtectedRoute<Id>,
+  answer: AnswerLink,
 ): ProtectedRoute<Id> {
-  const byKey = queryRoute(
-    { ...info, method: "GET", access: "read" },
-    query,
-    async ({ request, query: asked, env, params: { id }, caller }) => {
-      let isFirst = true;
-      const read = async () => {
-        // The key was looked up just before the first read.
-        if (!isFirst) await requireValidKey(caller, request.headers, env);
-        isFirst = false;
-        return taskClient(env, id).read(caller);
-      };
-      return answer({ request, query: asked, reader: readerOf(caller), read });
-    },
-  );
   return {
     ...byKey,
     takesStatusToken: true,
-    handle: async (call) =>
-      showsStatusToken(call) ? answerToken(call, { query, answer, byKey }) : byKey.handle(call),
+    handle: async (call) => {
+      if (!showsStatusToken(call)) return byKey.handle(call);
+      return (await answerToken(call, answer)) ?? byKey.handle(call);
+    },
   };
 }
 

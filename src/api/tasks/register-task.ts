@@ -10,7 +10,7 @@ import { findAccount } from "../accounts/account-client.ts";
 import { taskAnswer } from "../http/answer.ts";
 import { requireAcceptable } from "../callback-url.ts";
 import { requireConnection } from "./connection.ts";
-import { hookFields } from "../hooks/hook-url.ts";
+import { type HookFields, hookFields } from "../hooks/hook-url.ts";
 import { idOfKey } from "./idempotency-key.ts";
 import { invalidRequest, Problem, unknownAccount } from "../http/problem.ts";
 import { routeOf } from "../http/route.ts";
@@ -77,7 +77,7 @@ interface Registered {
   readonly isReplayed: boolean;
   readonly task: TaskReply;
   /** What only the answer to a registration shows: what the submit call must pass on, and the status link. */
-  readonly members: Awaited<ReturnType<typeof hookFields>> & { readonly status_url: string };
+  readonly members: HookFields & { readonly status_url: string };
 }
 
 type Body = z.output<typeof Registration>;

@@ -6,18 +6,14 @@ import { findAccount } from "../accounts/account-client.ts";
 import { taskAnswer } from "../http/answer.ts";
 import { refusalOf } from "../callback-url.ts";
 import { repeatable } from "../http/object-call.ts";
-import { bodyRoute } from "../http/route.ts";
+import { routeOf } from "../http/route.ts";
+import { NoQuery, operation } from "../operation.ts";
 import { TaskFinishEvent } from "./event-schema.ts";
 import { accepted, taskClient } from "./task-client.ts";
 
-const eventRoute = bodyRoute(
-  {
-    id: "reportEvent",
-    method: "POST",
-    path: "/v1/events",
-    access: "report",
-  },
-  TaskFinishEvent,
+/** Tells a task its progress or its result. An event with a model also creates a task that nobody registered. */
+export const reportEvent = operation(
+  { access: "report", query: NoQuery, body: TaskFinishEvent },
   async ({ env, runtime, caller, origin, body }) => {
     const creation = body.model === null ? null : await creationOf(body, body.model, env);
     const event: Extract<OutsideEvent, { type: "report" }> = {
@@ -30,12 +26,17 @@ const eventRoute = bodyRoute(
         origin,
       },
     };
-    const { isNew, task } = accepted(await taskClient(env, body.id).apply(event, caller));
-    return taskAnswer(task, isNew ? 202 : 200);
+    return accepted(await taskClient(env, body.id).apply(event, caller));
   },
 );
 
-export const reportEvent = repeatable(eventRoute);
+const eventRoute = routeOf(
+  { id: "reportEvent", method: "POST", path: "/v1/events" },
+  reportEvent,
+  ({ isNew, task }) => taskAnswer(task, isNew ? 202 : 200),
+);
+
+export const reportEventRoute = repeatable(eventRoute);
 
 type Body = z.output<typeof TaskFinishEvent>;
 

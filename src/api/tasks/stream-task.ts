@@ -4,7 +4,9 @@ import { type Bytes, bytesOf } from "../../security/encoding.ts";
 import type { TaskReply } from "../../task-object/reply.ts";
 import { stateOf } from "../http/answer.ts";
 import { Problem, unknownTask } from "../http/problem.ts";
-import { type Reading, readingRoute, StatusToken } from "./reading-route.ts";
+import { readQuery } from "../http/query.ts";
+import { queryRoute } from "../http/route.ts";
+import { alsoByLink, type Reading, readingBy, StatusToken } from "./reading-route.ts";
 import { pauseMs } from "./wait.ts";
 
 /**
@@ -18,23 +20,30 @@ const RECONNECT_MS = 2 * SECOND_MS;
 /** Longest silence of a stream in milliseconds, because proxies close connections that are silent for longer. */
 const MAX_SILENCE_MS = 15 * SECOND_MS;
 
+const Query = z.strictObject({ token: StatusToken });
+
+const byKey = queryRoute(
+  { id: "streamTask", method: "GET", path: "/v1/tasks/{id}/events", access: "read" },
+  Query,
+  async (call) => eventStream(readingBy(call), call.request.headers),
+);
+
 /**
  * Sends the changes of a task as server-sent events
  * (https://html.spec.whatwg.org/multipage/server-sent-events.html).
  */
-export const streamTask = readingRoute(
-  { id: "streamTask", path: "/v1/tasks/{id}/events" },
-  z.strictObject({ token: StatusToken }),
-  eventStream,
-);
+export const streamTask = alsoByLink(byKey, async (reading, { url, headers }) => {
+  readQuery(Query, url.searchParams);
+  return eventStream(reading, headers);
+});
 
 /**
  * Answers with a stream of events: the present state of the task, unless the header `Last-Event-ID` shows
  * that the reader has it, and each change until the callback and the refund of the ended task are done. A
  * reader who already has the last state gets the answer 204, after which browsers do not connect again.
  */
-async function eventStream({ request, read }: Reading<unknown>): Promise<Response> {
-  const known = request.headers.get("Last-Event-ID");
+async function eventStream({ read }: Reading, headers: Headers): Promise<Response> {
+  const known = headers.get("Last-Event-ID");
   const task = await read();
   if (task === null) throw unknownTask();
   if (isSettled(task) && stateOf(task) === known) return new Response(null, { status: 204 });
@@ -67,7 +76,7 @@ function streamOf(pieces: AsyncGenerator<Bytes, void>): ReadableStream<Bytes> {
 async function* eventsOf(
   first: TaskReply,
   last: string | null,
-  read: Reading<unknown>["read"],
+  read: Reading["read"],
 ): AsyncGenerator<Bytes, void> {
   yield bytesOf(`retry: ${RECONNECT_MS}\n\n`);
   let task: TaskReply | null = first;
@@ -93,10 +102,7 @@ async function* eventsOf(
  * and give up. Null means that the stream must end: the task is gone, the API key was revoked, or the status
  * token has expired.
  */
-async function readAgain(
-  read: Reading<unknown>["read"],
-  known: TaskReply,
-): Promise<TaskReply | null> {
+async function readAgain(read: Reading["read"], known: TaskReply): Promise<TaskReply | null> {
   try {
     return await read();
   } catch (error) {

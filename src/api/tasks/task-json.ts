@@ -1,10 +1,15 @@
 import type { TaskReply } from "../../task-object/reply.ts";
-import type { Task } from "../shapes/task.ts";
+import type { Task, TaskStatus } from "../shapes/task.ts";
 
 /**
  * Returns a task that its object has written as text. Only the text has the callback body byte for byte, so the
  * object sends no other form, and this is the one place that reads it.
  */
 export function taskIn({ json }: Pick<TaskReply, "json">): Task {
+  return JSON.parse(json);
+}
+
+/** Returns a task that its object has written as text for whoever has its status link. */
+export function linkedTaskIn({ json }: Pick<TaskReply, "json">): TaskStatus {
   return JSON.parse(json);
 }

@@ -28,7 +28,7 @@ export const Wait = z.optional(
  * Returns for how many milliseconds the answer to a request may be delayed until the task has a result:
  * `?wait=N`, else `Prefer: wait=N` (RFC 7240 §4.3), in seconds, limited to 60.
  */
-export function waitMsOf(param: number | undefined, headers: Headers): number {
+export function waitMsOf(param: number | undefined, headers = new Headers()): number {
   const preferred = /(?:^|,)\s*wait\s*=\s*"?(\d+)"?\s*(?:[;,]|$)/i.exec(
     headers.get("Prefer") ?? "",
   );

@@ -1,4 +1,5 @@
-import { readTask } from "../../api/tasks/read-task.ts";
+import { readLinkedTask } from "../../api/tasks/read-task.ts";
+import { linkedTaskIn } from "../../api/tasks/task-json.ts";
 import { html } from "../answer.ts";
 import { publicPage } from "../page.ts";
 import { Status } from "../parts/chip.tsx";
@@ -18,7 +19,7 @@ const REFRESH_S = { open: 1, sending: 5, settled: 3_600 };
 const LONGEST_HOLD_S = "20";
 
 /**
- * The page of a status link, for people without a login. It reads the task through the route of the API, which
+ * The page of a status link, for people without a login. It reads the task as the route of the API does, which
  * checks the token.
  */
 export const statusPage = publicPage("/v1/tasks/{id}", async ({ request, env, url, params }) => {
@@ -26,8 +27,7 @@ export const statusPage = publicPage("/v1/tasks/{id}", async ({ request, env, ur
   if (request.headers.has("X-Refresh")) asked.searchParams.set("wait", LONGEST_HOLD_S);
   const headers = new Headers(request.headers);
   headers.delete("If-None-Match");
-  const call = { request: new Request(asked, { headers }), env, url: asked, params };
-  const task: TaskStatus = await (await readTask.handle(call)).json();
+  const task = linkedTaskIn((await readLinkedTask({ env, url: asked, params, headers })).task);
   const page = (
     <PublicLayout title={`Task ${task.id.slice(0, 8)}`} theme={themeOf(request)}>
       <Life task={task} />

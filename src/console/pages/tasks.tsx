@@ -1,8 +1,5 @@
 import { Problem } from "../../api/http/problem.ts";
-import { readQuery } from "../../api/http/query.ts";
-import { countRequest } from "../../api/http/rate-limit.ts";
-import { TaskPage } from "../../api/search/filters.ts";
-import { taskPage } from "../../api/search/list-tasks.ts";
+import { listTasks } from "../../api/search/list-tasks.ts";
 import { may } from "../../task-object/caller.ts";
 import { html } from "../answer.ts";
 import { frameOf } from "../frame.ts";
@@ -24,7 +21,7 @@ const REFRESH_S = 30;
 /** Parameters that have no field of their own in the form. */
 const HIDDEN: readonly string[] = ["since", "until", "cursor"];
 
-type Page = Awaited<ReturnType<typeof taskPage>>;
+type Page = Awaited<ReturnType<typeof listTasks.perform>>;
 type Listed =
   | { readonly kind: "page"; readonly page: Page }
   | { readonly kind: "invalid"; readonly issues: ReadonlyMap<string, string> };
@@ -75,10 +72,12 @@ export const newerTasks = viewerPage("/tasks/newer", "read", async (visit) => {
 });
 
 async function list(asked: URLSearchParams, limit: number, visit: ViewerVisit): Promise<Listed> {
-  await countRequest("LIMIT_LISTS", visit.viewer, visit.env);
   try {
-    const query = readQuery(TaskPage, new URLSearchParams([...asked, ["limit", String(limit)]]));
-    return { kind: "page", page: await taskPage(query, { ...visit, caller: visit.viewer }) };
+    const query = { ...Object.fromEntries(asked), limit: String(limit) };
+    return {
+      kind: "page",
+      page: await listTasks.perform({ params: {}, query }, visit.viewer, visit),
+    };
   } catch (error) {
     if (!(error instanceof Problem) || error.code !== "invalid_request") throw error;
     const issues = (error.details.issues ?? []).map(
