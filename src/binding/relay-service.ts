@@ -1,7 +1,9 @@
 /**
- * Types of the entrypoint `Relay` for Workers that call it over a service binding. This file imports nothing, so
- * that they can import it from a checkout whatever their own compiler options are.
+ * Types of the entrypoint `Relay` for Workers that call it over a service binding. This file imports only
+ * declarations, so that they can import it from a checkout whatever their own compiler options are.
  */
+import type { components } from "../../client/src/schema.d.ts";
+import type { Plain } from "../api/shapes/plain.d.ts";
 
 /** A refused call, with the problem (RFC 9457) that the route answers. */
 export interface Refused {
@@ -24,50 +26,22 @@ export interface Refused {
  */
 export type Answer<T> = (T & { readonly ok: true }) | Refused;
 
-/** A task. Times are Unix seconds. `GET /v1/tasks/{id}` has further members for an operator: docs/api.md. */
-export interface Task {
-  readonly id: string;
-  readonly status: "pending" | "processing" | "completed" | "failed";
-  readonly model: string;
-  readonly created_at: number;
-  readonly completed_at?: number;
-  readonly finished_at?: number;
-  readonly output?: { readonly urls: readonly string[]; readonly metadata: object };
-  readonly error?: { readonly code: string; readonly message: string };
-  readonly account?: string;
-  readonly metadata?: object;
-  readonly callback: {
-    readonly url: string;
-    readonly status: "waiting" | "sending" | "delivered" | "failed";
-    readonly attempts: readonly object[];
-  } | null;
-}
+type Schemas = components["schemas"];
+
+/** A task. Times are Unix seconds. */
+export type Task = Plain<Schemas["Task"]>;
 
 /** A task in a list: its callback with the number of attempts and the outcome of the last one. */
-export interface ListedTask extends Omit<Task, "callback" | "output" | "error" | "metadata"> {
-  readonly settled_at?: number;
-  readonly provider?: string;
-  readonly upstream?: { readonly id: string };
-  readonly callback: {
-    readonly host: string | null;
-    readonly status: "waiting" | "sending" | "delivered" | "failed";
-    readonly attempts: number;
-    readonly last_outcome?: string;
-    readonly last_status_code?: number;
-  } | null;
-}
+export type ListedTask = Plain<Schemas["ListedTask"]>;
 
-/** A registered task, with what the submit call to its provider must pass on when the provider has hooks. */
-export interface RegisteredTask extends Task {
-  readonly hook_url?: string;
-  readonly hook_parameter?: string;
-  readonly id_parameter?: string;
-  /**
-   * Link to the task's status page; absent while `PUBLIC_URL` is not set, because a call over a service
-   * binding names no host from which the link could be made.
-   */
+/**
+ * A registered task, with what the submit call to its provider must pass on when the provider has hooks. The link
+ * to the task's status page is absent while `PUBLIC_URL` is not set, because a call over a service binding names
+ * no host from which the link could be made.
+ */
+export type RegisteredTask = Omit<Plain<Schemas["RegisteredTask"]>, "status_url"> & {
   readonly status_url?: string;
-}
+};
 
 /** One page of a list of tasks, newest first, and the cursor of the next page; null after the last one. */
 export interface TaskList {

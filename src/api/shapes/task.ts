@@ -2,7 +2,7 @@ import * as z from "zod/mini";
 import { FAILURE_CATEGORIES } from "../../core/record/upstream.ts";
 import { Callback, WaitingCallback } from "./callback.ts";
 import { AnyObject, Count, described, Id, maybe, named, Time } from "./described.ts";
-import type { Plain } from "./plain.ts";
+import type { Plain } from "./plain.d.ts";
 import { Tracking } from "./tracking.ts";
 
 const HEAD = {
@@ -214,10 +214,10 @@ export const ListedTask = named(
 );
 
 /** A task as its reader may see it: what `GET /v1/tasks/{id}` answers. */
-export type Task = Plain<typeof Task>;
+export type Task = Plain<z.output<typeof Task>>;
 
 /** A task as whoever has its status link sees it. */
-export type TaskStatus = Plain<typeof TaskStatus>;
+export type TaskStatus = Plain<z.output<typeof TaskStatus>>;
 
 /** The callback of a task. Null without a `callback_url`. */
 export type TaskCallback = NonNullable<Task["callback"]>;
