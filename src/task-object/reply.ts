@@ -1,5 +1,5 @@
 import type { ChargeRefusal, ConflictCode, Decision, Rejection } from "../core/events/decision.ts";
-import { isTerminal, type TaskRecord } from "../core/record/task.ts";
+import { isSettled, isTerminal, type TaskRecord } from "../core/record/task.ts";
 import type { Policy } from "../core/policy.ts";
 import type { TaskReader } from "../core/views/reader.ts";
 import type { TaskFacts } from "../core/views/task-facts.ts";
@@ -9,6 +9,13 @@ import { taskView } from "../core/views/task-view.ts";
 export interface TaskReply {
   readonly version: number;
   readonly isTerminal: boolean;
+  /**
+   * Tells whether the task has ended, is refunded where it must be, and has no attempt of its callback to make;
+   * absent in an answer of a task object that still runs an earlier release.
+   */
+  readonly isSettled?: boolean;
+  /** Creation of the task in Unix milliseconds; absent like `isSettled`. */
+  readonly createdAt?: number;
   /**
    * Time at which the task's record was created, in Unix milliseconds; null when an earlier release created it,
    * absent in an answer of a task object that still runs one. No reader sees it, but status links contain it.
@@ -78,6 +85,8 @@ export function replyOf(
   return {
     version: record.version,
     isTerminal: isTerminal(record),
+    isSettled: isTerminal(record) && isSettled(record),
+    createdAt: record.createdAt,
     recordedAt: record.recordedAt,
     ...(progress !== null && { progress }),
     json: taskView(record, reader, progress, policy),

@@ -5,6 +5,7 @@ import type { Account } from "../../core/record/task.ts";
 import type { Env } from "../../env.ts";
 import type { Connection } from "../../providers/provider.ts";
 import type { Runtime } from "../../config/runtime.ts";
+import { toSeconds } from "../../core/time.ts";
 import { readerOf } from "../../task-object/caller.ts";
 import { findAccount } from "../accounts/account-client.ts";
 import { taskAnswer } from "../http/answer.ts";
@@ -18,6 +19,7 @@ import { NoQuery, operation } from "../operation.ts";
 import { statusLinkOf } from "./status-url.ts";
 import { Registration } from "./task-schemas.ts";
 import { accepted, taskClient } from "./task-client.ts";
+import { taskIn } from "./task-json.ts";
 import type { Applied, TaskReply } from "../../task-object/reply.ts";
 import type { OutsideEvent } from "../../task-object/outside-event.ts";
 
@@ -44,8 +46,9 @@ export const registerTask = operation(
     if (body.id === null) requireUnusedKey(applied);
     const { isNew, task } = accepted(applied);
     const fields = connection === null ? {} : await hookFields(connection, id, runtime, origin);
-    const { created_at: createdAtS }: { readonly created_at: number } = JSON.parse(task.json);
-    const { recordedAt = null } = task;
+    const { recordedAt = null, createdAt } = task;
+    // An object that still runs an earlier release states the creation only in the text.
+    const createdAtS = createdAt === undefined ? taskIn(task).created_at : toSeconds(createdAt);
     const linked = { id, createdAtS, recordedAt, deadlineAtS: body.deadline_at };
     const { url: status_url } = await statusLinkOf(linked, runtime, origin);
     return {

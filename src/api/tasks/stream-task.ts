@@ -46,7 +46,8 @@ async function eventStream({ read }: Reading, headers: Headers): Promise<Respons
   const known = headers.get("Last-Event-ID");
   const task = await read();
   if (task === null) throw unknownTask();
-  if (isSettled(task) && stateOf(task) === known) return new Response(null, { status: 204 });
+  if (task.isSettled === true && stateOf(task) === known)
+    return new Response(null, { status: 204 });
   return new Response(streamOf(eventsOf(task, known, read)), {
     headers: { "Content-Type": "text/event-stream" },
   });
@@ -88,7 +89,7 @@ async function* eventsOf(
     else if (silentMs >= MAX_SILENCE_MS) yield bytesOf(":\n\n");
     if (state !== known || silentMs >= MAX_SILENCE_MS) silentMs = 0;
     known = state;
-    if (isSettled(task) || reads >= MAX_READS) return;
+    if (task.isSettled === true || reads >= MAX_READS) return;
     const pause = pauseMs(reads - 1);
     await scheduler.wait(pause);
     silentMs += pause;
@@ -110,17 +111,4 @@ async function readAgain(read: Reading["read"], known: TaskReply): Promise<TaskR
     if (error instanceof Problem && error.code === "unauthenticated") return null;
     throw error;
   }
-}
-
-/** The members of a task's JSON text that tell whether a callback or a refund is still under way. */
-interface Settling {
-  readonly callback: { readonly status: string } | null;
-  readonly credits?: { readonly state: string };
-}
-
-/** Tells whether a task has ended, is refunded where it must be, and has no attempt of its callback to make. */
-function isSettled({ isTerminal, json }: TaskReply): boolean {
-  if (!isTerminal) return false;
-  const { callback, credits }: Settling = JSON.parse(json);
-  return callback?.status !== "sending" && credits?.state !== "refunding";
 }
