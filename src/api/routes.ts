@@ -1,12 +1,12 @@
-import { createAccountRoute, listAccounts, readAccount } from "./accounts/accounts.ts";
-import { createKeyRoute, listKeys, revokeKeyRoute } from "./accounts/account-keys.ts";
-import { readAccountSecrets, rotateAccountSecretsRoute } from "./accounts/account-secrets.ts";
+import { createAccountRoute, listAccountsRoute, readAccountRoute } from "./accounts/accounts.ts";
+import { createKeyRoute, listKeysRoute, revokeKeyRoute } from "./accounts/account-keys.ts";
+import { readAccountSecretsRoute, rotateAccountSecretsRoute } from "./accounts/account-secrets.ts";
 import { readAccountStats } from "./accounts/account-stats.ts";
 import { readAttemptRequest } from "./tasks/read-attempt-request.ts";
 import { attachUpstreamRoute } from "./tasks/attach-upstream.ts";
 import { cancelTaskRoute } from "./tasks/cancel-task.ts";
 import { listTasksRoute } from "./search/list-tasks.ts";
-import { listHosts, readHost } from "./search/read-hosts.ts";
+import { listHostsRoute, readHostRoute } from "./search/read-hosts.ts";
 import { readMetrics } from "./search/read-metrics.ts";
 import { readProblems } from "./search/read-problems.ts";
 import { readSeries } from "./search/read-series.ts";
@@ -16,7 +16,7 @@ import { reindex } from "./search/reindex.ts";
 import { wakeTasks } from "./search/wake-tasks.ts";
 import { adjustCreditsRoute, grantCreditsRoute } from "./accounts/credits.ts";
 import { deleteAccount } from "./accounts/delete-account.ts";
-import { listEntries, listGrants } from "./accounts/entries.ts";
+import { listEntriesRoute, listGrantsRoute } from "./accounts/entries.ts";
 import { eraseTaskRoute } from "./tasks/erase-task.ts";
 import { readOpenApi } from "./docs/openapi.ts";
 import { readHealth } from "./health.ts";
@@ -26,7 +26,7 @@ import { receiveHook } from "./hooks/receive-hook.ts";
 import { redeliverTaskRoute } from "./tasks/redeliver-task.ts";
 import { registerTaskRoute } from "./tasks/register-task.ts";
 import { reportEventRoute } from "./tasks/report-event.ts";
-import { verifyCallback } from "./tasks/verify-callback.ts";
+import { verifyCallbackRoute } from "./tasks/verify-callback.ts";
 import { streamTask } from "./tasks/stream-task.ts";
 import type { Route } from "./http/route.ts";
 import { listen } from "./listen.ts";
@@ -40,7 +40,7 @@ export const ROUTES = [
   readTaskRoute,
   streamTask,
   readAttemptRequest,
-  verifyCallback,
+  verifyCallbackRoute,
   redeliverTaskRoute,
   cancelTaskRoute,
   eraseTaskRoute,
@@ -49,25 +49,25 @@ export const ROUTES = [
   testCallbackRoute,
   listen,
   createAccountRoute,
-  listAccounts,
-  readAccount,
+  listAccountsRoute,
+  readAccountRoute,
   readAccountStats,
   deleteAccount,
   grantCreditsRoute,
   adjustCreditsRoute,
-  listGrants,
-  listEntries,
+  listGrantsRoute,
+  listEntriesRoute,
   createKeyRoute,
-  listKeys,
+  listKeysRoute,
   revokeKeyRoute,
-  readAccountSecrets,
+  readAccountSecretsRoute,
   rotateAccountSecretsRoute,
   readSigningSecrets,
   readJwks,
   readStats,
   readSeries,
-  listHosts,
-  readHost,
+  listHostsRoute,
+  readHostRoute,
   readProblems,
   readMetrics,
   redeliverManyRoute,

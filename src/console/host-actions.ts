@@ -1,12 +1,10 @@
 import { countRedeliveries } from "../api/search/redeliver-many.ts";
 import { redeliverTask } from "../api/tasks/redeliver-task.ts";
-import { taskClient } from "../api/tasks/task-client.ts";
+import { inspectTask } from "../api/tasks/read-task.ts";
 import { taskIn } from "../api/tasks/task-json.ts";
 import type { TaskCallback } from "../api/shapes/task.ts";
 import { type Tested, testCallback } from "../api/test-callback.ts";
 import { SECOND_MS } from "../core/time.ts";
-import type { Env } from "../env.ts";
-import type { KeyHolder } from "../task-object/caller.ts";
 import type { FormVisit, ViewerVisit } from "./page.ts";
 import { MAX_COUNTED } from "./send-again.ts";
 
@@ -25,10 +23,10 @@ export async function testUrl(visit: FormVisit<object>, callbackUrl: string): Pr
 /** Reads the callback of a task from its Durable Object; null when the task is gone or has none. */
 export async function callbackOf(
   id: string,
-  { env, viewer }: { readonly env: Env; readonly viewer: KeyHolder },
+  visit: ViewerVisit<object>,
 ): Promise<TaskCallback | null> {
-  const task = await taskClient(env, id).read(viewer);
-  return task === null ? null : taskIn(task).callback;
+  const found = await inspectTask.perform({ params: { id } }, visit.viewer, visit);
+  return found === null ? null : taskIn(found.task).callback;
 }
 
 /**

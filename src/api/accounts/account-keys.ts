@@ -11,7 +11,7 @@ import { NewKey } from "./account-schemas.ts";
 import { removeKey, storeKey } from "./key-storage.ts";
 import { json } from "../http/answer.ts";
 import { Problem } from "../http/problem.ts";
-import { route, routeOf } from "../http/route.ts";
+import { routeOf } from "../http/route.ts";
 import { NoBody, NoQuery, operation } from "../operation.ts";
 
 const DAY_S = 86_400;
@@ -36,18 +36,22 @@ export const createKeyRoute = routeOf(
   (made) => json(made, 201),
 );
 
-export const listKeys = route(
+/** Lists the API keys of an account, of which the relay knows only the hashes. */
+export const listKeys = operation(
   {
-    id: "listKeys",
-    method: "GET",
-    path: "/v1/accounts/{account}/keys",
     access: "keys",
     rateLimit: "LIMIT_LISTS",
+    params: ["account"],
+    query: NoQuery,
+    body: NoBody,
   },
-  async ({ env, params: { account } }) => {
-    const keys = await callProfile(env, account, (object) => object.keys());
-    return json({ data: keys.map(keyView) });
-  },
+  async ({ env, params: { account } }) => callProfile(env, account, (object) => object.keys()),
+);
+
+export const listKeysRoute = routeOf(
+  { id: "listKeys", method: "GET", path: "/v1/accounts/{account}/keys" },
+  listKeys,
+  (keys) => json({ data: keys.map(keyView) }),
 );
 
 /** Revokes an API key of an account. */

@@ -1,6 +1,5 @@
 import type { Runtime } from "../../config/runtime.ts";
 import type { Account } from "../../core/record/task.ts";
-import type { Env } from "../../env.ts";
 import { accountSecrets, publicWhpk } from "../../security/keyring.ts";
 import { callProfile, forgetAccount, requireAccount } from "./account-client.ts";
 import { ledgerObject } from "../../objects/object-names.ts";
@@ -8,20 +7,21 @@ import { callObject } from "../http/object-call.ts";
 import { log } from "../../log.ts";
 import { keyNameOf } from "../../task-object/caller.ts";
 import { json } from "../http/answer.ts";
-import { route, routeOf } from "../http/route.ts";
-import { NoQuery, operation } from "../operation.ts";
+import { routeOf } from "../http/route.ts";
+import { NoBody, NoQuery, operation } from "../operation.ts";
 import { Rotation } from "./account-schemas.ts";
 
-export const readAccountSecrets = route(
-  {
-    id: "readAccountSecrets",
-    method: "GET",
-    path: "/v1/accounts/{account}/signing-secrets",
-    access: "secrets",
-  },
-  async ({ env, runtime, params }) => {
-    return json(await callbackSecrets(env, runtime, params.account));
-  },
+/** Reads the secrets that sign the callbacks of an account, which must exist and not be deleted. */
+export const readAccountSecrets = operation(
+  { access: "secrets", params: ["account"], query: NoQuery, body: NoBody },
+  async ({ env, runtime, params: { account } }) =>
+    secretsView(runtime, await requireAccount(env, account)),
+);
+
+export const readAccountSecretsRoute = routeOf(
+  { id: "readAccountSecrets", method: "GET", path: "/v1/accounts/{account}/signing-secrets" },
+  readAccountSecrets,
+  (secrets) => json(secrets),
 );
 
 /** Creates a new secret that signs the callbacks of an account, unless one was created since `generation`. */
@@ -48,18 +48,6 @@ export const rotateAccountSecretsRoute = routeOf(
 
 /** Secrets that sign the callbacks of an account, newest first, as the API shows them. */
 export type CallbackSecrets = Awaited<ReturnType<typeof secretsView>>;
-
-/**
- * Returns the secrets that sign the callbacks of an account.
- * @throws Problem `not_found` when the account does not exist or was deleted.
- */
-export async function callbackSecrets(
-  env: Env,
-  runtime: Runtime,
-  id: string,
-): Promise<CallbackSecrets> {
-  return secretsView(runtime, await requireAccount(env, id));
-}
 
 async function secretsView({ config, keyring }: Runtime, account: Account) {
   const { generation } = account;

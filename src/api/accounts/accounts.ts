@@ -13,9 +13,13 @@ import { withTimeout } from "../../timeout.ts";
 import { callObject } from "../http/object-call.ts";
 import { Problem } from "../http/problem.ts";
 import { pageLimit } from "../http/query.ts";
-import { queryRoute, route, routeOf } from "../http/route.ts";
-import { NoQuery, operation } from "../operation.ts";
+import { routeOf } from "../http/route.ts";
+import pMap from "p-map";
+import { NoBody, NoQuery, operation } from "../operation.ts";
 import { NewAccount } from "./account-schemas.ts";
+
+/** Number of ledgers that are read at the same time. */
+const CONCURRENCY = 6;
 
 /**
  * Schema of the query of `GET /v1/accounts`, which lists all accounts. The cursor is the id of the last
@@ -57,34 +61,56 @@ export const createAccountRoute = routeOf(
   ({ isNew, account }) => json(account, isNew ? 201 : 200),
 );
 
-export const listAccounts = queryRoute(
-  {
-    id: "listAccounts",
-    method: "GET",
-    path: "/v1/accounts",
-    access: "inspect",
-  },
-  Page,
+/** Lists one page of all accounts, in the order of their ids. */
+const listAccounts = operation(
+  { access: "inspect", query: Page, body: NoBody },
   async ({ env, runtime, query: { limit, cursor } }) => {
     const { first } = requireIndex(env, runtime);
     const accounts = await queryIndex(() => listAccountIds(first, cursor, limit));
-    const data = accounts.map(({ id, createdAt }) => ({ id, created_at: toSeconds(createdAt) }));
-    const next_cursor = data.length === limit ? (data.at(-1)?.id ?? null) : null;
-    return json({ data, next_cursor });
+    return { accounts, next: accounts.length === limit ? (accounts.at(-1)?.id ?? null) : null };
   },
 );
 
-export const readAccount = route(
-  {
-    id: "readAccount",
-    method: "GET",
-    path: "/v1/accounts/{account}",
-    access: "read",
+export const listAccountsRoute = routeOf(
+  { id: "listAccounts", method: "GET", path: "/v1/accounts" },
+  listAccounts,
+  ({ accounts, next }) => {
+    const data = accounts.map(({ id, createdAt }) => ({ id, created_at: toSeconds(createdAt) }));
+    return json({ data, next_cursor: next });
   },
-  async ({ env, params: { account: id } }) => {
-    const account = await callLedger(env, id, (object) => object.describe());
-    return json(accountView(id, account));
+);
+
+/**
+ * Lists one page of all accounts with their balances. A balance is null when the account has no ledger. Only the
+ * console offers it.
+ */
+export const listBalances = operation(
+  { access: "inspect", query: Page, body: NoBody },
+  async ({ env, runtime, query: { limit, cursor } }) => {
+    const { first } = requireIndex(env, runtime);
+    const found = await queryIndex(() => listAccountIds(first, cursor, limit + 1));
+    const accounts = await pMap(
+      found.slice(0, limit),
+      async (account) => {
+        const state = await callObject(() => ledgerObject(env, account.id).describe());
+        return { ...account, balance: state?.balance ?? null };
+      },
+      { concurrency: CONCURRENCY },
+    );
+    return { accounts, next: found.length > limit ? (accounts.at(-1)?.id ?? null) : null };
   },
+);
+
+/** Reads the balance of an account, and when it was created and deleted. */
+export const readAccount = operation(
+  { access: "read", params: ["account"], query: NoQuery, body: NoBody },
+  async ({ env, params: { account } }) => callLedger(env, account, (object) => object.describe()),
+);
+
+export const readAccountRoute = routeOf(
+  { id: "readAccount", method: "GET", path: "/v1/accounts/{account}" },
+  readAccount,
+  (account, { params }) => json(accountView(params.account, account)),
 );
 
 /**

@@ -1,10 +1,14 @@
 import * as z from "zod/mini";
+import type { StoredEntry } from "../../account/entry-table.ts";
+import type { Reader } from "../../core/views/reader.ts";
+import type { Env } from "../../env.ts";
 import { readerOf } from "../../task-object/caller.ts";
 import { json } from "../http/answer.ts";
 import { pageLimit, wholeNumber } from "../http/query.ts";
-import { queryRoute } from "../http/route.ts";
+import { routeOf } from "../http/route.ts";
+import { NoBody, operation } from "../operation.ts";
 import { callLedger } from "./account-client.ts";
-import { exportEntries, type LedgerRequest } from "./entry-export.ts";
+import { exportEntries } from "./entry-export.ts";
 import { EntryCursor, entryView } from "./entry-view.ts";
 
 /** Largest number of ledger entries on one page of an export, which is also the default. */
@@ -31,52 +35,83 @@ const EntryPage = z
     }),
   );
 
-export const listGrants = queryRoute(
+/** Lists one page of the grants of an account, newest first. */
+const listGrants = operation(
   {
-    id: "listGrants",
-    method: "GET",
-    path: "/v1/accounts/{account}/grants",
     access: "ledger",
     rateLimit: "LIMIT_LISTS",
+    params: ["account"],
+    query: GrantPage,
+    body: NoBody,
   },
-  GrantPage,
-  (call) => pageOf(call, "grant", call.query),
+  async ({ env, params: { account }, query }) => pageOf(env, account, "grant", query),
 );
 
-export const listEntries = queryRoute(
-  {
-    id: "listEntries",
-    method: "GET",
-    path: "/v1/accounts/{account}/entries",
-    access: "ledger",
-    rateLimit: "LIMIT_LISTS",
-  },
-  EntryPage,
-  async (call) => {
-    const { format, limit, cursor } = call.query;
-    if (format === undefined) {
-      return pageOf(call, null, { limit: limit ?? LIMITS.fallback, cursor });
-    }
-    return exportEntries(call, format, { limit: limit ?? MAX_EXPORTED, cursor });
-  },
+export const listGrantsRoute = routeOf(
+  { id: "listGrants", method: "GET", path: "/v1/accounts/{account}/grants" },
+  listGrants,
+  (page, { caller }) => json(pageView(page, readerOf(caller))),
 );
 
-/**
- * Answers with one page of the ledger of an account as JSON: only the grants, or with `kind` null all
- * entries.
- */
+const ENTRIES = {
+  access: "ledger",
+  rateLimit: "LIMIT_LISTS",
+  params: ["account"],
+  query: EntryPage,
+  body: NoBody,
+} as const;
+
+/** Lists one page of the ledger of an account, newest entries first. */
+export const listEntries = operation(
+  ENTRIES,
+  async ({ env, params: { account }, query: { limit = LIMITS.fallback, cursor } }) =>
+    pageOf(env, account, null, { limit, cursor }),
+);
+
+/** Writes one page of the ledger of an account as text. */
+const exportLedger = operation(ENTRIES, async (call) => {
+  const { format = "csv", limit = MAX_EXPORTED, cursor } = call.query;
+  return exportEntries(call, format, { limit, cursor });
+});
+
+const WIRE = {
+  id: "listEntries",
+  method: "GET",
+  path: "/v1/accounts/{account}/entries",
+} as const;
+const exportRoute = routeOf(WIRE, exportLedger, (response) => response);
+const pageRoute = routeOf(WIRE, listEntries, (page, { caller }) =>
+  json(pageView(page, readerOf(caller))),
+);
+
+export const listEntriesRoute: typeof pageRoute = {
+  ...pageRoute,
+  handle: async (call) =>
+    (call.url.searchParams.has("format") ? exportRoute : pageRoute).handle(call),
+};
+
+/** One page of the ledger of an account. */
+export interface LedgerPage {
+  readonly entries: readonly StoredEntry[];
+  /** Cursor of the next page; null after the last one. */
+  readonly next: number | null;
+}
+
+/** Reads one page of the ledger of an account: only the grants, or with `kind` null all entries. */
 async function pageOf(
-  { env, params, caller }: LedgerRequest,
+  env: Env,
+  account: string,
   kind: "grant" | null,
   { limit, cursor }: z.output<typeof GrantPage>,
-): Promise<Response> {
-  const entries = await callLedger(env, params.account, (object) =>
-    object.entries(kind, cursor, limit + 1),
-  );
-  const page = entries.slice(0, limit);
-  const nextCursor = entries.length > limit ? (page.at(-1)?.seq ?? null) : null;
-  return json({
-    data: page.map((entry) => entryView(entry, readerOf(caller))),
-    next_cursor: nextCursor === null ? null : String(nextCursor),
-  });
+): Promise<LedgerPage> {
+  const found = await callLedger(env, account, (object) => object.entries(kind, cursor, limit + 1));
+  const entries = found.slice(0, limit);
+  return { entries, next: found.length > limit ? (entries.at(-1)?.seq ?? null) : null };
+}
+
+function pageView({ entries, next }: LedgerPage, reader: Reader) {
+  return {
+    data: entries.map((entry) => entryView(entry, reader)),
+    next_cursor: next === null ? null : String(next),
+  };
 }

@@ -1,7 +1,7 @@
 import type { StoredEntry } from "../../account/entry-table.ts";
 import type { Reader } from "../../core/views/reader.ts";
 import { readerOf } from "../../task-object/caller.ts";
-import type { AuthenticatedRequest } from "../http/route.ts";
+import type { Call } from "../operation.ts";
 import { callLedger } from "./account-client.ts";
 import { entryView } from "./entry-view.ts";
 
@@ -26,7 +26,7 @@ interface Format {
 }
 
 /** A request that reads the ledger of an account. */
-export type LedgerRequest = Pick<AuthenticatedRequest<"account">, "env" | "params" | "caller">;
+type LedgerRequest = Pick<Call<"account", unknown, unknown>, "env" | "params" | "caller">;
 
 const OWN_COLUMNS = ["kind", "amount", "balance", "reference", "task_id", "reason", "created_at"];
 /**

@@ -63,7 +63,7 @@ export interface RouteRequest<P> {
 }
 
 /** A request whose caller is authenticated, and whose operation has been performed. */
-interface PerformedRequest extends Omit<RouteRequest<unknown>, "params"> {
+interface PerformedRequest<P = unknown> extends RouteRequest<P> {
   readonly runtime: Runtime;
   readonly caller: Caller;
 }
@@ -113,7 +113,10 @@ export function routeOf<
 >(
   wire: Wire<Id, Path>,
   { access, rateLimit, query, body, perform }: Operation<ParamName<Path>, Query, Body, Result>,
-  answer: (result: Result, call: PerformedRequest) => Response | Promise<Response>,
+  answer: (
+    result: Result,
+    call: PerformedRequest<PathParams<Path>>,
+  ) => Response | Promise<Response>,
   parameters: Parameters = {
     schema: query,
     read: ({ searchParams }) => textsIn(query, searchParams),
@@ -126,8 +129,9 @@ export function routeOf<
     let read: ReturnType<typeof readBody> | null = null;
     const rawBody = () => (read ??= readBody(request, runtime.config.maxBodyBytes));
     const caller = await authenticate(access, headers, rawBody, runtime, env);
+    const named = readParams(params);
     const given: Given<ParamName<Path>, Query, Body> = {
-      params: readParams(params),
+      params: named,
       query: new Unread(() => parameters.read(url, headers)),
       ...(hasBody(body) && { body: new Unread(async () => jsonIn(await rawBody())) }),
       idempotencyKey: headers.get("Idempotency-Key"),
@@ -135,7 +139,7 @@ export function routeOf<
     const requireCurrent = () => requireValidKey(caller, headers, env);
     const context = { env, runtime, origin: url.origin, requireCurrent };
     const result = await perform(given, caller, context);
-    return answer(result, { request, env, url, runtime, caller });
+    return answer(result, { request, env, url, params: named, runtime, caller });
   };
   return {
     ...wire,

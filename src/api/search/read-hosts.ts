@@ -13,7 +13,8 @@ import {
 import { json } from "../http/answer.ts";
 import { invalidRequest } from "../http/problem.ts";
 import { pageLimit } from "../http/query.ts";
-import { queryRoute, route } from "../http/route.ts";
+import { routeOf } from "../http/route.ts";
+import { NoBody, NoQuery, operation } from "../operation.ts";
 import { failuresOf, hostViews, viewer, windowView } from "./host-views.ts";
 import { queryIndex, requireIndex } from "./query-index.ts";
 import { type RecentCounts, recentCounts } from "./recent-counts.ts";
@@ -40,28 +41,36 @@ const MAX_ENTRIES = 2_000;
 /** Name under which the counts of an hour sum up the hosts that have no count of their own. */
 const OTHERS = "*";
 
-export const listHosts = queryRoute(
+/** Lists the receivers' hosts with their callbacks of the last 24 hours; those that fail at present come first. */
+export const listHosts = operation(
   {
-    id: "listHosts",
-    method: "GET",
-    path: "/v1/hosts",
     access: "inspect",
+    query: z.strictObject({ limit: pageLimit({ fallback: 100, max: 500 }) }),
+    body: NoBody,
   },
-  z.strictObject({ limit: pageLimit({ fallback: 100, max: 500 }) }),
   async ({ env, runtime, query: { limit } }) => {
     const { data, ...rest } = await allHosts(env, requireIndex(env, runtime));
-    return json({ ...rest, total: data.length, data: data.slice(0, limit) });
+    const failing = data.filter((host) => host.failing !== null).length;
+    return { failing, list: { ...rest, total: data.length, data: data.slice(0, limit) } };
   },
 );
 
-export const readHost = route(
-  {
-    id: "readHost",
-    method: "GET",
-    path: "/v1/hosts/{host}",
-    access: "inspect",
-  },
-  async ({ env, runtime, params: { host } }) => json(await oneHostView(host, env, runtime)),
+export const listHostsRoute = routeOf(
+  { id: "listHosts", method: "GET", path: "/v1/hosts" },
+  listHosts,
+  ({ list }) => json(list),
+);
+
+/** Reads the statistics of one host: its callbacks of the last 24 hours, and what fails there. */
+export const readHost = operation(
+  { access: "inspect", params: ["host"], query: NoQuery, body: NoBody },
+  async ({ env, runtime, params: { host } }) => oneHostView(host, env, runtime),
+);
+
+export const readHostRoute = routeOf(
+  { id: "readHost", method: "GET", path: "/v1/hosts/{host}" },
+  readHost,
+  (host) => json(host),
 );
 
 /**

@@ -6,7 +6,7 @@ import { stateOf, taskAnswer } from "../http/answer.ts";
 import { unknownTask } from "../http/problem.ts";
 import { readQuery } from "../http/query.ts";
 import { routeOf } from "../http/route.ts";
-import { NoBody, operation } from "../operation.ts";
+import { NoBody, NoQuery, operation } from "../operation.ts";
 import { readingByToken } from "./answer-token.ts";
 import {
   alsoByLink,
@@ -15,6 +15,7 @@ import {
   type Reading,
   StatusToken,
 } from "./reading-route.ts";
+import { taskClient } from "./task-client.ts";
 import { pollUntil, Wait, waitMsOf } from "./wait.ts";
 
 const RETRY_AFTER_S = "5";
@@ -50,6 +51,15 @@ export const readTask = operation(
   },
   async ({ query: { wait, known = null }, ...call }) =>
     taskWhen({ waitMs: waitMsOf(wait), known }, readingBy(call)),
+);
+
+/**
+ * Reads a task with what the console shows besides, e.g. the times of its attempts; null when there is no task that
+ * the caller may read. Only the console offers it.
+ */
+export const inspectTask = operation(
+  { access: "read", params: ["id"], query: NoQuery, body: NoBody },
+  async ({ env, caller, params: { id } }) => taskClient(env, id).inspect(caller),
 );
 
 const LinkQuery = z.strictObject({ wait: Wait, token: StatusToken });

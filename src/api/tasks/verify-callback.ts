@@ -9,7 +9,8 @@ import type { Verdict } from "../../security/doctor/verdict.ts";
 import type { HmacSecret } from "../../security/hmac.ts";
 import { json } from "../http/answer.ts";
 import { optional, TimeS } from "../http/fields.ts";
-import { bodyRoute } from "../http/route.ts";
+import { routeOf } from "../http/route.ts";
+import { NoQuery, operation } from "../operation.ts";
 import { signersOfMessage } from "./attempt-request.ts";
 import { requireCallback } from "./stored-callback.ts";
 
@@ -20,21 +21,27 @@ const ReceivedCallback = z.strictObject({
   received_at: optional(TimeS),
 });
 
-export const verifyCallback = bodyRoute(
+/** Tells whether a callback as a server has received it is signed as the relay signed it, and what is wrong. */
+export const verifyCallback = operation(
   {
-    id: "verifyCallback",
-    method: "POST",
-    path: "/v1/tasks/{id}/verify",
     access: "read",
     rateLimit: "LIMIT_LISTS",
+    params: ["id"],
+    query: NoQuery,
+    body: ReceivedCallback,
   },
-  ReceivedCallback,
   async ({ env, runtime, params: { id }, caller, body }) => {
     const callback = await requireCallback(env, id, caller);
     const { received_at: receivedAt, ...received } = body;
     const now = receivedAt === null ? Date.now() : receivedAt * SECOND_MS;
-    return json(await verdictOn(received, callback, now, runtime, env));
+    return verdictOn(received, callback, now, runtime, env);
   },
+);
+
+export const verifyCallbackRoute = routeOf(
+  { id: "verifyCallback", method: "POST", path: "/v1/tasks/{id}/verify" },
+  verifyCallback,
+  (verdict) => json(verdict),
 );
 
 /**

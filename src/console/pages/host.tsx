@@ -1,4 +1,4 @@
-import { oneHostView } from "../../api/search/read-hosts.ts";
+import { readHost } from "../../api/search/read-hosts.ts";
 import { linkOrigin } from "../../api/http/link-origin.ts";
 import { may } from "../../task-object/caller.ts";
 import { html } from "../answer.ts";
@@ -24,7 +24,7 @@ import { HostSteps, ONE, type Steps, TEST } from "./host-steps.tsx";
  */
 const MAX_SAMPLES = 4;
 
-type Host = Awaited<ReturnType<typeof oneHostView>>;
+type Host = Awaited<ReturnType<typeof readHost.perform>>;
 type HostVisit = ViewerVisit<{ readonly host: string }>;
 
 export const hostPage = viewerPage("/hosts/{host}", "inspect", (visit) => showHost(visit, NOTHING));
@@ -62,7 +62,8 @@ interface Done extends Pick<Steps, "tested" | "sent" | "fault"> {
 const NOTHING: Done = { tested: null, sent: null, fault: null, url: null };
 
 async function showHost(visit: HostVisit, done: Done): Promise<Response> {
-  const host = await oneHostView(visit.params.host, visit.env, visit.runtime);
+  const { params } = visit;
+  const host = await readHost.perform({ params }, visit.viewer, visit);
   const samples = await samplesOf(host, visit);
   const now = Date.now();
   const [origin, path] = [

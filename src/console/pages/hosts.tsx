@@ -1,5 +1,4 @@
-import { requireIndex } from "../../api/search/query-index.ts";
-import { allHosts } from "../../api/search/read-hosts.ts";
+import { listHosts } from "../../api/search/read-hosts.ts";
 import type { HostView } from "../../api/search/host-views.ts";
 import { html } from "../answer.ts";
 import { countText, percentText } from "../format.ts";
@@ -17,10 +16,9 @@ import { Ago, Time } from "../parts/time.tsx";
 const MAX_HOSTS = 200;
 
 export const hostsPage = viewerPage("/hosts", "inspect", async (visit) => {
-  const { env, runtime } = visit;
-  const { data, counted_at: countedAt } = await allHosts(env, requireIndex(env, runtime));
-  const total = data.length;
-  const failing = data.filter((host) => host.failing !== null).length;
+  const given = { params: {}, query: { limit: String(MAX_HOSTS) } };
+  const { failing, list } = await listHosts.perform(given, visit.viewer, visit);
+  const { data, total, counted_at: countedAt } = list;
   const now = Date.now();
   const sub =
     failing === 0 ? "No host fails at present." : `${failing} of ${total} fail at present.`;
@@ -43,7 +41,7 @@ export const hostsPage = viewerPage("/hosts", "inspect", async (visit) => {
             <Table
               caption="Hosts with their callbacks of the last 24 hours"
               columns={columns(now)}
-              rows={data.slice(0, MAX_HOSTS)}
+              rows={data}
               rowId={({ host }) => `host-${host}`}
             />
           </>

@@ -1,6 +1,8 @@
 import * as z from "zod/mini";
-import { callLedger, callProfile } from "../../../api/accounts/account-client.ts";
-import { callbackSecrets } from "../../../api/accounts/account-secrets.ts";
+import { listKeys } from "../../../api/accounts/account-keys.ts";
+import { readAccountSecrets } from "../../../api/accounts/account-secrets.ts";
+import { readAccount } from "../../../api/accounts/accounts.ts";
+import { listEntries } from "../../../api/accounts/entries.ts";
 import { EntryCursor } from "../../../api/accounts/entry-view.ts";
 import { AccountId } from "../../../api/http/fields.ts";
 import { unknownAccount } from "../../../api/http/problem.ts";
@@ -54,7 +56,7 @@ export async function showAccount(
   const id = ownOrAny(params.account, accountOf(viewer));
   const { cursor, done = "" } = readQuery(Query, url.searchParams);
   await countRequest("LIMIT_LISTS", viewer, env);
-  const account = await callLedger(env, id, (object) => object.describe());
+  const account = await readAccount.perform({ params: { account: id } }, viewer, visit);
   const isDeleted = account.deletedAt != null;
   const { entries, keys, secrets } = await readParts(visit, id, cursor, isDeleted);
   const mayOrder = may(viewer, "administer") && !isDeleted;
@@ -71,7 +73,7 @@ export async function showAccount(
         ) : null}
         <Stat value={countText(account.balance)} label="credits" />
         {entries === null ? null : (
-          <LedgerPanel account={id} entries={entries} reader={readerOf(viewer)} cursor={cursor} />
+          <LedgerPanel account={id} page={entries} reader={readerOf(viewer)} cursor={cursor} />
         )}
         {keys === null ? null : (
           <KeysPanel account={id} keys={keys} mayOrder={mayOrder} fault={fault} />
@@ -137,18 +139,21 @@ function apiPaths(id: string, viewer: KeyHolder): readonly string[] {
 
 /** Reads those parts of an account that the viewer may see; a part that the viewer may not see is null. */
 async function readParts(
-  { env, viewer, runtime }: ViewerVisit<unknown>,
-  id: string,
+  visit: ViewerVisit<unknown>,
+  account: string,
   cursor: number,
   isDeleted: boolean,
 ) {
+  const { viewer } = visit;
+  // The page has been counted as one request.
+  const context = { ...visit, counted: "LIMIT_LISTS" } as const;
+  const given = { params: { account } };
+  const query = { limit: String(ENTRIES), cursor: String(cursor) };
   const isSeen = (part: "keys" | "secrets") => may(viewer, part) && !isDeleted;
   const [entries, keys, secrets] = await Promise.all([
-    may(viewer, "ledger")
-      ? callLedger(env, id, (object) => object.entries(null, cursor, ENTRIES + 1))
-      : null,
-    isSeen("keys") ? callProfile(env, id, (object) => object.keys()) : null,
-    isSeen("secrets") ? callbackSecrets(env, runtime, id) : null,
+    may(viewer, "ledger") ? listEntries.perform({ ...given, query }, viewer, context) : null,
+    isSeen("keys") ? listKeys.perform(given, viewer, context) : null,
+    isSeen("secrets") ? readAccountSecrets.perform(given, viewer, context) : null,
   ]);
   return { entries, keys, secrets };
 }

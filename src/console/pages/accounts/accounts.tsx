@@ -1,13 +1,7 @@
 import * as z from "zod/mini";
-import { createAccount } from "../../../api/accounts/accounts.ts";
+import { createAccount, listBalances } from "../../../api/accounts/accounts.ts";
 import { readQuery } from "../../../api/http/query.ts";
-import { callObject } from "../../../api/http/object-call.ts";
-import { queryIndex } from "../../../api/search/query-index.ts";
-import { ledgerObject } from "../../../objects/object-names.ts";
-import type { Env } from "../../../env.ts";
-import { listAccountIds } from "../../../index-db/accounts.ts";
 import { shardsOf } from "../../../index-db/shards.ts";
-import pMap from "p-map";
 import { may } from "../../../task-object/caller.ts";
 import { html, seeOther } from "../../answer.ts";
 import { countText } from "../../format.ts";
@@ -27,7 +21,6 @@ import { Time } from "../../parts/time.tsx";
 /** Id of the dialog that creates an account. */
 const CREATE = "create";
 const PAGE = 50;
-const CONCURRENCY = 6;
 const Query = z.object({ cursor: z._default(z.string().check(z.maxLength(64)), "") });
 
 /**
@@ -41,7 +34,9 @@ async function showAccounts(visit: ViewerVisit, fault: FormFault | null): Promis
   if (viewer.kind === "account") return seeOther(`/accounts/${viewer.id}`);
   const shards = shardsOf(env, runtime.config);
   const { cursor } = readQuery(Query, url.searchParams);
-  const found = shards === null ? null : await accountsAfter(env, shards.first, cursor);
+  const query = { cursor, limit: String(PAGE) };
+  const found =
+    shards === null ? null : await listBalances.perform({ params: {}, query }, viewer, visit);
   return html(
     <Layout title="Accounts" frame={frameOf(visit)} section="accounts">
       <PageHead
@@ -51,7 +46,11 @@ async function showAccounts(visit: ViewerVisit, fault: FormFault | null): Promis
         <ApiDialog origin={url.origin} paths={["/v1/accounts"]} />
         {may(viewer, "administer") ? <CreateButton fault={fault} /> : null}
       </PageHead>
-      {found === null ? <NoList /> : <Accounts {...found} isFirst={cursor === ""} />}
+      {found === null ? (
+        <NoList />
+      ) : (
+        <Accounts rows={found.accounts} next={found.next} isFirst={cursor === ""} />
+      )}
     </Layout>,
   );
 }
@@ -75,19 +74,6 @@ interface Row {
   readonly id: string;
   readonly createdAt: number;
   readonly balance: number | null;
-}
-
-async function accountsAfter(env: Env, db: D1Database, cursor: string) {
-  const ids = await queryIndex(() => listAccountIds(db, cursor, PAGE + 1));
-  const rows = await pMap(
-    ids.slice(0, PAGE),
-    async (account) => {
-      const state = await callObject(() => ledgerObject(env, account.id).describe());
-      return { ...account, balance: state?.balance ?? null };
-    },
-    { concurrency: CONCURRENCY },
-  );
-  return { rows, next: ids.length > PAGE ? (rows.at(-1)?.id ?? null) : null };
 }
 
 function Accounts(props: {

@@ -1,3 +1,4 @@
+import type { LedgerPage } from "../../../api/accounts/entries.ts";
 import type { StoredEntry } from "../../../account/entry-table.ts";
 import type { Reader } from "../../../core/views/reader.ts";
 import { countText } from "../../format.ts";
@@ -11,26 +12,26 @@ export const ENTRIES = 50;
 
 interface LedgerPanelProps {
   readonly account: string;
-  /** Entries of the ledger, newest first; one more than fits on a page when there are older ones. */
-  readonly entries: readonly StoredEntry[];
+  /** Entries of the ledger, newest first. */
+  readonly page: LedgerPage;
   readonly reader: Reader;
   readonly cursor: number;
 }
 
 /** The ledger of an account: each entry with the balance after it, and the task that it belongs to. */
-export function LedgerPanel({ account, entries, reader, cursor }: LedgerPanelProps) {
-  const page = entries.slice(0, ENTRIES);
+export function LedgerPanel({ account, page, reader, cursor }: LedgerPanelProps) {
+  const { entries, next } = page;
   const isFirst = cursor === Number.MAX_SAFE_INTEGER;
   const path = `/accounts/${account}`;
   return (
     <Panel title="Ledger" aside="Newest first, with the balance after each entry">
-      {page.length === 0 ? (
+      {entries.length === 0 ? (
         <p class="muted">{isFirst ? "Nothing is booked yet." : "There are no older entries."}</p>
       ) : (
         <Table
           caption="Entries of the ledger"
           columns={columns(reader)}
-          rows={page}
+          rows={entries}
           rowId={({ seq }) => `entry-${seq}`}
         />
       )}
@@ -40,11 +41,11 @@ export function LedgerPanel({ account, entries, reader, cursor }: LedgerPanelPro
             Newest entries
           </a>
         )}
-        {entries.length > ENTRIES ? (
-          <a class="button" href={`${path}?cursor=${page.at(-1)?.seq}`}>
+        {next === null ? null : (
+          <a class="button" href={`${path}?cursor=${next}`}>
             Older entries
           </a>
-        ) : null}
+        )}
       </p>
     </Panel>
   );

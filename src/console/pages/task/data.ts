@@ -1,4 +1,4 @@
-import { taskClient } from "../../../api/tasks/task-client.ts";
+import { inspectTask } from "../../../api/tasks/read-task.ts";
 import { taskIn } from "../../../api/tasks/task-json.ts";
 import { pollUntil } from "../../../api/tasks/wait.ts";
 import { unknownTask } from "../../../api/http/problem.ts";
@@ -26,16 +26,11 @@ const SOON_MS = 5_000;
  * changed, or after 20 seconds.
  * @throws Problem `unknown_task`, also for a task of another account.
  */
-export async function readShownTask({
-  request,
-  env,
-  params,
-  viewer,
-}: TaskVisit): Promise<ShownTask> {
-  const id = taskIdOf(params.id);
+export async function readShownTask(visit: TaskVisit): Promise<ShownTask> {
+  const { request, params, viewer } = visit;
   const known = Number(request.headers.get("X-Refresh") ?? Number.NaN);
   const inspected = await pollUntil(
-    () => taskClient(env, id).inspect(viewer),
+    () => inspectTask.perform({ params }, viewer, visit),
     ({ task, facts }) => task.version !== known || !isAboutToChange(facts, Date.now()),
     Number.isNaN(known) ? 0 : LONGEST_HOLD_MS,
   );

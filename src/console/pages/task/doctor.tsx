@@ -1,4 +1,4 @@
-import { verdictOn } from "../../../api/tasks/verify-callback.ts";
+import { verifyCallback } from "../../../api/tasks/verify-callback.ts";
 import type { Fault, Verdict } from "../../../security/doctor/verdict.ts";
 import { html } from "../../answer.ts";
 import { durationText } from "../../format.ts";
@@ -26,10 +26,9 @@ export const doctorPage = viewerPage(PATH, "read", async (visit) => {
  * nothing.
  */
 export const diagnose = formAction(PATH, "read", async (visit) => {
-  const { form, env } = visit;
-  const callback = callbackOf(await readShownTask(visit));
+  const { form, viewer, params } = visit;
   const received = receivedIn(form);
-  const verdict = await verdictOn(received, callback, Date.now(), visit.runtime, env);
+  const verdict = await verifyCallback.perform({ params, body: received }, viewer, visit);
   return doctorAnswer(visit, verdict, received);
 });
 
