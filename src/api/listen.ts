@@ -4,7 +4,7 @@ import { accountOf, keyNameOf } from "../task-object/caller.ts";
 import { unauthenticated } from "./http/auth.ts";
 import { callObject } from "./http/object-call.ts";
 import { invalidRequest, Problem } from "./http/problem.ts";
-import { type AuthenticatedRequest, route } from "./http/route.ts";
+import { type CheckedRequest, route } from "./http/route.ts";
 
 export const listen = route(
   {
@@ -28,7 +28,7 @@ async function connectListener({
   env,
   runtime,
   caller,
-}: AuthenticatedRequest<never>): Promise<Response> {
+}: CheckedRequest<never, unknown>): Promise<Response> {
   const account = accountOf(caller);
   if (account === null || !runtime.config.isListenOn) {
     throw new Problem("not_found", {

@@ -1,26 +1,26 @@
 import { createAccountRoute, listAccountsRoute, readAccountRoute } from "./accounts/accounts.ts";
 import { createKeyRoute, listKeysRoute, revokeKeyRoute } from "./accounts/account-keys.ts";
 import { readAccountSecretsRoute, rotateAccountSecretsRoute } from "./accounts/account-secrets.ts";
-import { readAccountStats } from "./accounts/account-stats.ts";
-import { readAttemptRequest } from "./tasks/read-attempt-request.ts";
+import { readAccountStatsRoute } from "./accounts/account-stats.ts";
+import { readAttemptRequestRoute } from "./tasks/read-attempt-request.ts";
 import { attachUpstreamRoute } from "./tasks/attach-upstream.ts";
 import { cancelTaskRoute } from "./tasks/cancel-task.ts";
 import { listTasksRoute } from "./search/list-tasks.ts";
 import { listHostsRoute, readHostRoute } from "./search/read-hosts.ts";
 import { readMetrics } from "./search/read-metrics.ts";
-import { readProblems } from "./search/read-problems.ts";
-import { readSeries } from "./search/read-series.ts";
-import { readStats } from "./search/read-stats.ts";
+import { readProblemsRoute } from "./search/read-problems.ts";
+import { readSeriesRoute } from "./search/read-series.ts";
+import { readStatsRoute } from "./search/read-stats.ts";
 import { redeliverManyRoute } from "./search/redeliver-many.ts";
-import { reindex } from "./search/reindex.ts";
-import { wakeTasks } from "./search/wake-tasks.ts";
+import { reindexRoute } from "./search/reindex.ts";
+import { wakeTasksRoute } from "./search/wake-tasks.ts";
 import { adjustCreditsRoute, grantCreditsRoute } from "./accounts/credits.ts";
-import { deleteAccount } from "./accounts/delete-account.ts";
+import { deleteAccountRoute } from "./accounts/delete-account.ts";
 import { listEntriesRoute, listGrantsRoute } from "./accounts/entries.ts";
 import { eraseTaskRoute } from "./tasks/erase-task.ts";
 import { readOpenApi } from "./docs/openapi.ts";
 import { readHealth } from "./health.ts";
-import { readJwks, readSigningSecrets } from "./signing-secrets.ts";
+import { readJwks, readSigningSecretsRoute } from "./signing-secrets.ts";
 import { readTaskRoute } from "./tasks/read-task.ts";
 import { receiveHook } from "./hooks/receive-hook.ts";
 import { redeliverTaskRoute } from "./tasks/redeliver-task.ts";
@@ -39,7 +39,7 @@ export const ROUTES = [
   listTasksRoute,
   readTaskRoute,
   streamTask,
-  readAttemptRequest,
+  readAttemptRequestRoute,
   verifyCallbackRoute,
   redeliverTaskRoute,
   cancelTaskRoute,
@@ -51,8 +51,8 @@ export const ROUTES = [
   createAccountRoute,
   listAccountsRoute,
   readAccountRoute,
-  readAccountStats,
-  deleteAccount,
+  readAccountStatsRoute,
+  deleteAccountRoute,
   grantCreditsRoute,
   adjustCreditsRoute,
   listGrantsRoute,
@@ -62,17 +62,17 @@ export const ROUTES = [
   revokeKeyRoute,
   readAccountSecretsRoute,
   rotateAccountSecretsRoute,
-  readSigningSecrets,
+  readSigningSecretsRoute,
   readJwks,
-  readStats,
-  readSeries,
+  readStatsRoute,
+  readSeriesRoute,
   listHostsRoute,
   readHostRoute,
-  readProblems,
+  readProblemsRoute,
   readMetrics,
   redeliverManyRoute,
-  reindex,
-  wakeTasks,
+  reindexRoute,
+  wakeTasksRoute,
   readHealth,
   readOpenApi,
 ] as const satisfies readonly Route[];

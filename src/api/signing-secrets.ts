@@ -1,28 +1,30 @@
 import { publicJwk, publicWhpk } from "../security/keyring.ts";
 import { json } from "./http/answer.ts";
-import { publicRoute, route, requireRuntime } from "./http/route.ts";
+import { publicRoute, requireRuntime, routeOf } from "./http/route.ts";
+import { NoBody, NoQuery, operation } from "./operation.ts";
 
-export const readSigningSecrets = route(
-  {
-    id: "readSigningSecrets",
-    method: "GET",
-    path: "/v1/signing-secrets",
-    access: "administer",
-  },
+/** Reads the secrets of the relay itself, with which it signs what it sends and others sign events. */
+const readSigningSecrets = operation(
+  { access: "administer", query: NoQuery, body: NoBody },
   async ({ runtime }) => {
     const { config, keyring } = runtime;
     const { callbackSecrets, eventsSecrets, signingKeys } = keyring;
     const settlement = keyring.settlementSecrets.map(({ text }) => text);
     const operator = keyring.operatorSecrets.map(({ text }) => text);
-    const secrets = {
+    return {
       callbacks: callbackSecrets.map(({ text }) => text),
       events: eventsSecrets.map(({ text }) => text),
       public_keys: signingKeys.map(publicWhpk),
       ...(config.settlementUrl !== null && { settlement }),
       ...(config.operatorCallbackUrl !== null && { operator }),
     };
-    return json(secrets);
   },
+);
+
+export const readSigningSecretsRoute = routeOf(
+  { id: "readSigningSecrets", method: "GET", path: "/v1/signing-secrets" },
+  readSigningSecrets,
+  (secrets) => json(secrets),
 );
 
 export const readJwks = publicRoute(

@@ -3,7 +3,8 @@ import { DAY_MS, toSeconds } from "../../core/time.ts";
 import { accountCounts } from "../../index-db/account-stats.ts";
 import { json } from "../http/answer.ts";
 import { invalidRequest } from "../http/problem.ts";
-import { queryRoute } from "../http/route.ts";
+import { routeOf } from "../http/route.ts";
+import { NoBody, operation } from "../operation.ts";
 import { callbacksView, ratio, tasksView } from "../search/count-views.ts";
 import { QueryTimeS } from "../search/filters.ts";
 import { queryIndex, requireIndex } from "../search/query-index.ts";
@@ -12,15 +13,15 @@ const DEFAULT_MS = 7 * DAY_MS;
 /** Largest number of an account's tasks that its statistics count; of more tasks, the newest are counted. */
 const MAX_TASKS = 10_000;
 
-export const readAccountStats = queryRoute(
+/** Counts the tasks of an account that were created in a time range, by default the last 7 days. */
+const readAccountStats = operation(
   {
-    id: "readAccountStats",
-    method: "GET",
-    path: "/v1/accounts/{account}/stats",
     access: "read",
     rateLimit: "LIMIT_LISTS",
+    params: ["account"],
+    query: z.strictObject({ since: QueryTimeS, until: QueryTimeS }),
+    body: NoBody,
   },
-  z.strictObject({ since: QueryTimeS, until: QueryTimeS }),
   async ({ env, runtime, params: { account }, query }) => {
     const shards = requireIndex(env, runtime);
     const until = query.until ?? toSeconds(Date.now()) + 1;
@@ -30,7 +31,7 @@ export const readAccountStats = queryRoute(
     const found = await queryIndex(() => accountCounts(shards, account, window, MAX_TASKS));
     const { counts, isCapped, oldestAt } = found;
     const callbacks = callbacksView(counts);
-    return json({
+    return {
       since,
       until,
       oldest_at: oldestAt === null ? null : toSeconds(oldestAt),
@@ -40,6 +41,12 @@ export const readAccountStats = queryRoute(
         ...callbacks,
         success_rate: ratio(callbacks.delivered, callbacks.delivered + callbacks.failed),
       },
-    });
+    };
   },
+);
+
+export const readAccountStatsRoute = routeOf(
+  { id: "readAccountStats", method: "GET", path: "/v1/accounts/{account}/stats" },
+  readAccountStats,
+  (stats) => json(stats),
 );

@@ -13,7 +13,8 @@ import { findOpenTask } from "../../index-db/open-tasks.ts";
 import { callObject } from "../http/object-call.ts";
 import { Problem } from "../http/problem.ts";
 import { Flag } from "../http/query.ts";
-import { queryRoute } from "../http/route.ts";
+import { routeOf } from "../http/route.ts";
+import { NoBody, operation } from "../operation.ts";
 import { queryIndex, requireIndex } from "../search/query-index.ts";
 import { callLedger, callProfile, forgetAccount } from "./account-client.ts";
 import { removeKeys } from "./key-storage.ts";
@@ -40,14 +41,8 @@ const Deletion = z.strictObject({ force: Flag });
  * Deletes an account. A request that failed half-way is completed by sending it again, because each of its
  * steps may be repeated. Charges of the account are still refunded for as long as one of its tasks may fail.
  */
-export const deleteAccount = queryRoute(
-  {
-    id: "deleteAccount",
-    method: "DELETE",
-    path: "/v1/accounts/{account}",
-    access: "administer",
-  },
-  Deletion,
+const deleteAccount = operation(
+  { access: "administer", params: ["account"], query: Deletion, body: NoBody },
   async ({ env, query: { force }, runtime, caller, params: { account: id } }) => {
     const { deletedAt } = await callProfile(env, id, (object) => object.profile());
     if (deletedAt === null && !force) await requireNoOpenTask(env, runtime, id);
@@ -59,8 +54,13 @@ export const deleteAccount = queryRoute(
     const { INDEX_DB: db } = env;
     if (db !== undefined) await queryIndex(() => forgetListedAccount(db, id));
     log({ event: "account.delete", account: id, by: keyNameOf(caller) });
-    return new Response(null, { status: 202 });
   },
+);
+
+export const deleteAccountRoute = routeOf(
+  { id: "deleteAccount", method: "DELETE", path: "/v1/accounts/{account}" },
+  deleteAccount,
+  () => new Response(null, { status: 202 }),
 );
 
 /**

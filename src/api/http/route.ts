@@ -160,66 +160,42 @@ function jsonIn(bytes: Uint8Array): unknown {
   return bytes.length === 0 ? {} : readJson(bytes);
 }
 
-/** An authenticated request that has passed all checks, for a handler that writes its answer itself. */
-export interface AuthenticatedRequest<P extends string, Query = unknown, Body = unknown>
-  extends Call<P, Query, Body>, Pick<PerformedRequest, "request" | "url"> {}
+/** A call that has passed all checks, with its request, for a handler that writes the answer itself. */
+export interface CheckedRequest<Param extends string, Query>
+  extends Call<Param, Query, null>, Pick<PerformedRequest, "request" | "url"> {}
 
 interface ProtectedWire<Id extends string, Path extends string> extends Wire<Id, Path> {
   readonly access: Permission;
   readonly rateLimit?: AccountLimit;
 }
-type Handler<Path extends string, Query, Body> = (
-  call: AuthenticatedRequest<ParamName<Path>, Query, Body>,
+type Handler<Path extends string, Query> = (
+  call: CheckedRequest<ParamName<Path>, Query>,
 ) => Promise<Response>;
 
 /**
- * Declares a route whose operation exists only over HTTP, e.g. because it answers with a stream or a document. It
- * takes neither a body nor parameters in its query.
+ * Declares a route that is of no use but over HTTP, e.g. because it answers with a stream, and takes no parameters.
  */
 export function route<Id extends string, const Path extends string>(
   wire: ProtectedWire<Id, Path>,
-  handle: Handler<Path, object, null>,
+  handle: Handler<Path, object>,
 ): ProtectedRoute<Id> {
-  return checkedRoute(wire, NoQuery, NoBody, handle);
+  return queryRoute(wire, NoQuery, handle);
 }
 
-/** Declares a route whose operation exists only over HTTP, with parameters in its query, but no body. */
+/** Declares a route that is of no use but over HTTP, with parameters in its query. */
 export function queryRoute<
   Id extends string,
   const Path extends string,
   Query extends z.ZodMiniObject,
 >(
-  wire: ProtectedWire<Id, Path>,
-  query: Query,
-  handle: Handler<Path, z.output<Query>, null>,
-): ProtectedRoute<Id> {
-  return checkedRoute(wire, query, NoBody, handle);
-}
-
-/** Declares a route whose operation exists only over HTTP, with a JSON body, but no parameters in its query. */
-export function bodyRoute<Id extends string, const Path extends string, Body extends z.ZodMiniType>(
-  wire: ProtectedWire<Id, Path>,
-  body: Body,
-  handle: Handler<Path, object, z.output<Body>>,
-): ProtectedRoute<Id> {
-  return checkedRoute(wire, NoQuery, body, handle);
-}
-
-function checkedRoute<
-  Id extends string,
-  const Path extends string,
-  Query extends z.ZodMiniObject,
-  Body extends z.ZodMiniType,
->(
   { access, rateLimit, ...wire }: ProtectedWire<Id, Path>,
   query: Query,
-  body: Body,
-  handle: Handler<Path, z.output<Query>, z.output<Body>>,
+  handle: Handler<Path, z.output<Query>>,
 ): ProtectedRoute<Id> {
-  type Checked = Call<ParamName<Path>, z.output<Query>, z.output<Body>>;
+  type Checked = Call<ParamName<Path>, z.output<Query>, null>;
   const limit = rateLimit === undefined ? {} : { rateLimit };
-  const checked = operation<Query, Body, Checked, ParamName<Path>>(
-    { access, ...limit, query, body },
+  const checked = operation<Query, typeof NoBody, Checked, ParamName<Path>>(
+    { access, ...limit, query, body: NoBody },
     async (call) => call,
   );
   return routeOf(wire, checked, (call, { request, url }) => handle({ ...call, request, url }));

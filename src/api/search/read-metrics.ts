@@ -5,7 +5,7 @@ import type { Statistics } from "../../index-db/statistics.ts";
 import { shardStatistics } from "../../index-db/stats-shards.ts";
 import { EnvCache } from "../../isolate-cache.ts";
 import { AnyQuery } from "../http/query.ts";
-import { type AuthenticatedRequest, queryRoute } from "../http/route.ts";
+import { type CheckedRequest, queryRoute } from "../http/route.ts";
 import { metricsOf } from "./metrics.ts";
 import { CONTENT_TYPES, metricsText } from "./metrics-text.ts";
 import { queryIndex, requireIndex } from "./query-index.ts";
@@ -43,7 +43,7 @@ async function presentMetrics({
   env,
   runtime,
   request,
-}: Pick<AuthenticatedRequest<never>, "env" | "runtime" | "request">): Promise<Response> {
+}: Pick<CheckedRequest<never, unknown>, "env" | "runtime" | "request">): Promise<Response> {
   const shards = requireIndex(env, runtime);
   const { found, at } = await recent.get(env, (now) => readStatistics(shards, now));
   const accepted = request.headers.get("Accept") ?? "";

@@ -9,7 +9,8 @@ import { failedCallbacks, nextTasks } from "../../index-db/troubled-tasks.ts";
 import { EnvCache } from "../../isolate-cache.ts";
 import { connectionsOf } from "../health/connections.ts";
 import { json } from "../http/answer.ts";
-import { route } from "../http/route.ts";
+import { routeOf } from "../http/route.ts";
+import { NoBody, NoQuery, operation } from "../operation.ts";
 import { queryIndex } from "./query-index.ts";
 import { openTasks } from "./read-open.ts";
 import { recentCounts } from "./recent-counts.ts";
@@ -36,14 +37,16 @@ const MAX_TASKS = 110;
 /** Result of the last search for problems. Only operators may ask for it. */
 const recent = new EnvCache<ReturnType<typeof viewOf>>(() => KEEP_MS);
 
-export const readProblems = route(
-  {
-    id: "readProblems",
-    method: "GET",
-    path: "/v1/problems",
-    access: "inspect",
-  },
-  async ({ env, runtime: { config } }) => json(await problemsView(env, config)),
+/** Reads what is wrong with the relay at present, and how many of its tasks are under way. */
+const readProblems = operation(
+  { access: "inspect", query: NoQuery, body: NoBody },
+  async ({ env, runtime: { config } }) => problemsView(env, config),
+);
+
+export const readProblemsRoute = routeOf(
+  { id: "readProblems", method: "GET", path: "/v1/problems" },
+  readProblems,
+  (problems) => json(problems),
 );
 
 /**

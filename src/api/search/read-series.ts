@@ -12,7 +12,8 @@ import type { Env } from "../../env.ts";
 import type { Shards } from "../../index-db/shards.ts";
 import { json } from "../http/answer.ts";
 import { invalidRequest } from "../http/problem.ts";
-import { queryRoute } from "../http/route.ts";
+import { routeOf } from "../http/route.ts";
+import { NoBody, operation } from "../operation.ts";
 import { callbacksView, tasksView } from "./count-views.ts";
 import { QueryTimeS } from "./filters.ts";
 import { queryIndex, requireIndex } from "./query-index.ts";
@@ -43,15 +44,16 @@ interface Steps {
   readonly step: number;
 }
 
-export const readSeries = queryRoute(
-  {
-    id: "readSeries",
-    method: "GET",
-    path: "/v1/stats/series",
-    access: "statistics",
-  },
-  SeriesQuery,
-  async ({ env, runtime, query }) => json(await series(env, requireIndex(env, runtime), query)),
+/** Counts the tasks that were created in each hour or day of a time range. */
+const readSeries = operation(
+  { access: "statistics", query: SeriesQuery, body: NoBody },
+  async ({ env, runtime, query }) => series(env, requireIndex(env, runtime), query),
+);
+
+export const readSeriesRoute = routeOf(
+  { id: "readSeries", method: "GET", path: "/v1/stats/series" },
+  readSeries,
+  (counts) => json(counts),
 );
 
 /** Returns the counts and latencies of the tasks created in each hour or day of a time range. */

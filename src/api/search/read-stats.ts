@@ -6,7 +6,8 @@ import type { Count, Statistics } from "../../index-db/statistics.ts";
 import { shardStatistics } from "../../index-db/stats-shards.ts";
 import { json } from "../http/answer.ts";
 import { invalidRequest } from "../http/problem.ts";
-import { queryRoute } from "../http/route.ts";
+import { routeOf } from "../http/route.ts";
+import { NoBody, operation } from "../operation.ts";
 import { ratio } from "./count-views.ts";
 import { queryIndex, requireIndex } from "./query-index.ts";
 import { QueryTimeS } from "./filters.ts";
@@ -18,14 +19,9 @@ const TOP_HOSTS = 10;
 /** Schema of the query of `GET /v1/stats`: the time range in which the counted tasks were created. */
 const Window = z.strictObject({ since: QueryTimeS, until: QueryTimeS });
 
-export const readStats = queryRoute(
-  {
-    id: "readStats",
-    method: "GET",
-    path: "/v1/stats",
-    access: "statistics",
-  },
-  Window,
+/** Counts the tasks of the relay that were created in a time range. */
+const readStats = operation(
+  { access: "statistics", query: Window, body: NoBody },
   async ({ env, runtime, query }) => {
     const shards = requireIndex(env, runtime);
     const now = Date.now();
@@ -33,8 +29,14 @@ export const readStats = queryRoute(
     const found = await queryIndex(() =>
       shardStatistics(shards, { since: window.since * 1000, until: window.until * 1000 }, now),
     );
-    return json({ ...window, ...viewOf(found, now) });
+    return { ...window, ...viewOf(found, now) };
   },
+);
+
+export const readStatsRoute = routeOf(
+  { id: "readStats", method: "GET", path: "/v1/stats" },
+  readStats,
+  (stats) => json(stats),
 );
 
 /**

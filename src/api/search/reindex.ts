@@ -2,21 +2,17 @@ import * as z from "zod/mini";
 import { taskObject } from "../../task-object/task-stub.ts";
 import { json } from "../http/answer.ts";
 import { callObject } from "../http/object-call.ts";
-import { bodyRoute } from "../http/route.ts";
+import { routeOf } from "../http/route.ts";
+import { NoQuery, operation } from "../operation.ts";
 import { listOf, TaskId } from "../http/fields.ts";
 import { callTasks } from "./call-tasks.ts";
 import { requireIndex } from "./query-index.ts";
 
 const Ids = z.strictObject({ ids: listOf(TaskId, 500) });
 
-export const reindex = bodyRoute(
-  {
-    id: "reindex",
-    method: "POST",
-    path: "/v1/reindex",
-    access: "operate",
-  },
-  Ids,
+/** Writes the rows of some tasks in the index again. */
+const reindex = operation(
+  { access: "operate", query: NoQuery, body: Ids },
   async ({ env, runtime, body: { ids } }) => {
     requireIndex(env, runtime);
     const outcomes = await callTasks(ids, async (id) => {
@@ -26,6 +22,12 @@ export const reindex = bodyRoute(
     const count = (outcome: (typeof outcomes)[number]) =>
       outcomes.filter((one) => one === outcome).length;
     const failed = count("failed") + count("unasked");
-    return json({ indexed: count("indexed"), unknown: count("unknown"), failed });
+    return { indexed: count("indexed"), unknown: count("unknown"), failed };
   },
+);
+
+export const reindexRoute = routeOf(
+  { id: "reindex", method: "POST", path: "/v1/reindex" },
+  reindex,
+  (counts) => json(counts),
 );

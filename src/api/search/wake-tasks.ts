@@ -6,7 +6,8 @@ import { taskObject } from "../../task-object/task-stub.ts";
 import type { Env } from "../../env.ts";
 import { json } from "../http/answer.ts";
 import { listOf, optional, TaskId } from "../http/fields.ts";
-import { bodyRoute } from "../http/route.ts";
+import { routeOf } from "../http/route.ts";
+import { NoQuery, operation } from "../operation.ts";
 import { callTasks } from "./call-tasks.ts";
 import { queryIndex, requireIndex } from "./query-index.ts";
 
@@ -50,20 +51,15 @@ const WakeOrder = z
     }),
   );
 
-export const wakeTasks = bodyRoute(
-  {
-    id: "wakeTasks",
-    method: "POST",
-    path: "/v1/wake",
-    access: "operate",
-  },
-  WakeOrder,
+/** Wakes some tasks, or one page of all unsettled ones: each sets its alarm again and starts what is due. */
+const wakeTasks = operation(
+  { access: "operate", query: NoQuery, body: WakeOrder },
   async ({ env, runtime, caller, body: { ids, cursor } }) => {
     if (ids !== null) {
       const { woken, unknown, failed, unasked } = countsOf(await wake(env, ids));
       const counts = { woken, unknown, failed: failed + unasked };
       log({ event: "tasks.wake", ...counts, by: keyNameOf(caller) });
-      return json({ ...counts, next_cursor: null });
+      return { ...counts, next_cursor: null };
     }
     const shards = requireIndex(env, runtime);
     const after = cursor ?? START;
@@ -75,8 +71,14 @@ export const wakeTasks = bodyRoute(
     const { woken, unknown, failed } = countsOf(outcomes);
     log({ event: "tasks.wake", woken, unknown, failed, by: keyNameOf(caller) });
     const next = endOf(page, outcomes, after);
-    return json({ woken, unknown, failed, next_cursor: next === null ? null : cursorOf(next) });
+    return { woken, unknown, failed, next_cursor: next === null ? null : cursorOf(next) };
   },
+);
+
+export const wakeTasksRoute = routeOf(
+  { id: "wakeTasks", method: "POST", path: "/v1/wake" },
+  wakeTasks,
+  (counts) => json(counts),
 );
 
 type Outcomes = Awaited<ReturnType<typeof wake>>;

@@ -4,19 +4,20 @@ import { may } from "../../task-object/caller.ts";
 import { json } from "../http/answer.ts";
 import { Problem } from "../http/problem.ts";
 import { Flag } from "../http/query.ts";
-import { queryRoute } from "../http/route.ts";
+import { routeOf } from "../http/route.ts";
+import { NoBody, operation } from "../operation.ts";
 import { requestOf } from "./attempt-request.ts";
 import { requireCallback } from "./stored-callback.ts";
 
-export const readAttemptRequest = queryRoute(
+/** Computes the request of a callback attempt again, as it was sent or freshly signed. */
+const readAttemptRequest = operation(
   {
-    id: "readAttemptRequest",
-    method: "GET",
-    path: "/v1/tasks/{id}/attempts/{number}/request",
     access: "read",
     rateLimit: "LIMIT_LISTS",
+    params: ["id", "number"],
+    query: z.strictObject({ fresh: Flag }),
+    body: NoBody,
   },
-  z.strictObject({ fresh: Flag }),
   async ({ query, env, runtime, params: { id, number }, caller }) => {
     if (query.fresh && !may(caller, "redeliver")) {
       const detail = `A fresh signature needs ${describeHolders("redeliver")}.`;
@@ -28,7 +29,16 @@ export const readAttemptRequest = queryRoute(
       throw new Problem("not_found", { detail: "The task has no stored attempt of this number." });
     }
     const signedAt = query.fresh ? Date.now() : null;
-    const headers = { "Cache-Control": "no-store" };
-    return json(await requestOf(callback, attempt, signedAt, runtime, env), 200, headers);
+    return requestOf(callback, attempt, signedAt, runtime, env);
   },
+);
+
+export const readAttemptRequestRoute = routeOf(
+  {
+    id: "readAttemptRequest",
+    method: "GET",
+    path: "/v1/tasks/{id}/attempts/{number}/request",
+  },
+  readAttemptRequest,
+  (request) => json(request, 200, { "Cache-Control": "no-store" }),
 );
