@@ -7,7 +7,7 @@ type Layers = readonly (readonly string[])[];
 const LAYERS: Layers = [
   ["core"],
   ["log.ts"],
-  ["map-concurrently.ts", "isolate-cache.ts", "stream.ts", "time-budget.ts", "timeout.ts"],
+  ["isolate-cache.ts", "stream.ts", "time-budget.ts", "timeout.ts"],
   ["security"],
   ["providers"],
   ["config"],

@@ -65,7 +65,7 @@ interface Waiting {
  * Stores nothing: the platform keeps the WebSockets while the object is not in memory, and answers `ping` with
  * `pong` in its place.
  *
- * Called when a listener connects (`api/connect-listener.ts`), for each attempt of a callback and each test
+ * Called when a listener connects (`api/listen.ts`), for each attempt of a callback and each test
  * callback to `listen:` (send-to-listeners.ts), and when a key or the account is deleted
  * (`api/accounts/key-storage.ts`).
  */
