@@ -92,6 +92,7 @@ export function isForPoll(
   { at, armedAt, under, by }: Alarm,
 ): boolean {
   const { record } = disk.durable;
+  const { limits } = setting;
   if (record === null || !isOpen(record) || record.tracking.poll === null) return false;
   // The handler of the alarm may have been running when another job was attached, and the clock put back since.
   if (record.tracking.poll.attachedAt > armedAt) return false;
@@ -103,5 +104,9 @@ export function isForPoll(
   const isAhead = at > armedAt + 1 && at !== armedAt + 15_000;
   const isIdle = outside.openCalls.length === 0 && under === setting;
   const mayPoll = isPollable(record, setting, now) && !setting.isPaused;
-  return isPublished && !isForNotice && isAhead && isIdle && mayPoll && !hadFault;
+  // Other work for which the alarm was set may have been done since. A deferred poll has no planned time.
+  const { poll: plan } = record.tracking;
+  const pollAt = limits === null ? Infinity : plannedPollTime(record, plan, limits, armedAt);
+  const isPlanned = by.lastPoll?.at === -Infinity || Math.min(pollAt, endTime(record)) <= at;
+  return isPlanned && isPublished && !isForNotice && isAhead && isIdle && mayPoll && !hadFault;
 }
