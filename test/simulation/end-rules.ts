@@ -155,8 +155,8 @@ export function finishFault(change: Change<TaskRecord | null, TerminalTask>): st
       !isTimeout ||
       before === null ||
       pollResult !== null ||
-      // After a fault of the storage no answer counts, but the poll was made.
-      (change.hadFault && history.polledAt >= endAt) ||
+      // After a fault of the storage, or a minute after the poll, no answer counts, but the poll was made.
+      (history.polledAt >= endAt && (change.hadFault || now >= history.polledAt + MINUTE)) ||
       !hasUnaskedJob(before, change.setting),
     "work in progress extends the deadline once":
       !isTimeout ||
