@@ -27,7 +27,7 @@ it.each([
   },
 );
 
-it("a filter in the API reference shows only the entries that contain the typed words, also in the table of contents, and all entries when the words are removed", async () => {
+it("the filter of the API reference leaves only entries with the typed words, also in the table of contents, until it is cleared", async () => {
   const page = await openPage(relay.url);
   await page.goto("/docs");
   const sections = page.locator("[data-entry]:visible");

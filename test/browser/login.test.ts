@@ -100,7 +100,7 @@ it("an open page of the console whose login ends keeps its data and shows that t
   expect(await page.getByRole("heading", { name: "Overview" }).isVisible()).toBe(true);
 });
 
-it("a form keeps what was typed when the relay does not answer or the login has ended, says so, and is sent once the reader has logged in again in another tab", async () => {
+it("a form that gets no answer, or meets an ended login, says so, keeps what was typed, and is sent after a login in another tab", async () => {
   const expected = [/status of 401/, /ERR_INTERNET_DISCONNECTED/];
   const page = await openPage(origin, { expected });
   const context = page.context();

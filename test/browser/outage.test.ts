@@ -53,7 +53,7 @@ async function expectSound(page: Page): Promise<void> {
   expect(await isTooWide(page)).toBe(false);
 }
 
-it("four clicks lead from the failing host on the overview to delivered callbacks: open the host, send a test, send one again, send all again; each is sent once although the page is reloaded in between", async () => {
+it("four clicks lead from the overview through a failing host and a test to delivered callbacks, each sent once despite a reload", async () => {
   const url = receiver.at("/hook", { kind: "answer", status: 503, body: "<b>down</b>\u202E" });
   const ids = await Promise.all(Array.from({ length: TASKS }, () => relay.client.finish(url)));
   await untilListed("callback=failed", TASKS);
@@ -98,7 +98,7 @@ it("four clicks lead from the failing host on the overview to delivered callback
   expect(sent).toEqual(ids.map(() => 3));
 });
 
-it("the list of tasks can be filtered by keyboard and by form, leads from task to task by the keys ] and [, does not move when a newer task arrives, and sends the callbacks of selected tasks again", async () => {
+it("the list of tasks is filtered by keyboard or form and walked with ] and [, stays still when a task arrives, and redelivers selected tasks", async () => {
   const url = receiver.at("/list", { kind: "answer", status: 404 });
   const ids = await Promise.all(Array.from({ length: 3 }, () => relay.client.finish(url)));
   await untilListed("status_code=404", 3);

@@ -36,7 +36,7 @@ const SERIES: [when: string, scheduleS: readonly number[], readonly Outcome[], w
   ];
 
 it.each(SERIES)(
-  "when %s, the automatic attempts of a callback under the schedule %j (seconds), whose outcomes are %j, start after the waits %j: 5 s if the attempt before was the first interrupted one, otherwise the next wait of the schedule",
+  "an automatic attempt starts 5 s after the first interrupted one, otherwise after the next wait of the schedule: %s",
   (_when, scheduleS, outcomes, waitsS) => {
     expect(play(null, report, scheduleS, outcomes)).toMatchObject({
       waitsS,
@@ -46,7 +46,7 @@ it.each(SERIES)(
 );
 
 it.each(SERIES)(
-  "when %s, a redelivery of three attempts under the schedule %j (seconds), whose outcomes are %j, starts at once; the waits after that are those of the automatic attempts, whose waits are %j",
+  "a redelivery starts at once, and its later attempts wait as long as the automatic ones do: %s",
   (_when, scheduleS, outcomes, [, ...waitsS]) => {
     const failed = play(null, report, DEFAULT_S, [i, i, i]).task;
     const series = play(failed, aRedelivery({ attempts: 3 }), scheduleS, outcomes);
@@ -72,7 +72,7 @@ it.each<[readonly Outcome[], number[]]>([
     [0, 1, 5, 2, 3],
   ],
 ])(
-  "callback attempts under the schedule [0,1,2,3,4] (seconds) that end as %j start after the waits %j: 5 s if the attempt before was the first interrupted one, otherwise the next unused wait of the schedule",
+  "the 5 s after the first interrupted attempt use up no wait of the schedule, here [0,1,2,3,4] s: attempts that end as %j",
   (outcomes, waitsS) => {
     expect(play(null, report, [0, 1, 2, 3, 4], outcomes)).toMatchObject({ waitsS, last: "failed" });
   },

@@ -93,7 +93,7 @@ it.each([
   ],
   ["refuses", "https://llm-1.cn-beijing.maas.aliyuncs.com:8443", "no other port is accepted"],
 ])(
-  "the configuration %s the base URL %s for a connection to dashscope, because %s",
+  "a base URL for dashscope has https:, the host of a workspace and no port: the configuration %s %s, because %s",
   (verb, base_url) => {
     const isAccepted = verb === "accepts";
     const vars = connections({ a: { ...KEY, provider: "dashscope", base_url } });

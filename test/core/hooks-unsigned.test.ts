@@ -152,7 +152,7 @@ describe("an unsigned hook before the job is attached", () => {
     expect(again).toEqual({ kind: "unchanged", record, note: "ignored" });
   });
 
-  it("while no job is attached to a task, an unsigned hook is stored if it takes up to 8192 bytes in the record, its job id included, and a larger one is ignored", () => {
+  it("before a job is attached, an unsigned hook is stored if it takes at most 8192 bytes with its job id, and otherwise ignored", () => {
     const { jobId } = aHook(aCompletion());
     const base = storedBytes({ jobId, news: aCompletion({ urls: ["x".repeat(8000)] }) }) - 8000;
     const fitting = aCompletion({ urls: ["x".repeat(8192 - base)] });

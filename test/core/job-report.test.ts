@@ -208,7 +208,7 @@ it.each<[string, TaskRecord | null, TaskEvent, TaskRecord | null]>([
     aFinishedTask(),
   ],
 ])(
-  "%s is not reported to the Durable Object of a provider connection",
+  "a task reports nothing to the Durable Object of its provider connection about %s",
   (_what, before, event, after) => {
     expect(reportOf(before, event, after, POLICY, at)).toBeNull();
   },

@@ -235,7 +235,7 @@ describe("the deadline of a task to which no job was attached", () => {
   });
 });
 
-it("only the operator sees which jobs hooks have named for a task without an attached job, each once; a newly named job gives the task's record a new version", () => {
+it("only the operator sees, once each, the jobs that hooks name for a task without a job; a new name gives the record a new version", () => {
   const first = apply(aProvidedTask(), aHook(QUEUED), NOW + HOUR);
   const again = apply(first, aHook(aCompletion()), NOW + 2 * HOUR);
   const other = apply(again, aHook(aCompletion(), { jobId: OTHER_JOB.id }), NOW + 3 * HOUR);

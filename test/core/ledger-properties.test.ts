@@ -123,7 +123,7 @@ function limitOf(kind: Command["kind"], amount: number, after: bigint): string |
 
 describe("any sequence of orders", () => {
   it(
-    "any sequence of grants, charges, refunds and adjustments books each kind once per reference, refunds what was charged, and keeps the balance equal to the sum of the entries",
+    "any sequence of bookings books each kind once per reference, refunds what was charged, and keeps the balance the sum of the entries",
     () => {
       fc.assert(
         fc.property(commands, (sequence) => {

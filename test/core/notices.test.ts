@@ -107,7 +107,7 @@ function unrefunded(forMs: number, policy = NOTIFYING, isRefunded = false): Term
 }
 
 describe("the notice refund.delayed", () => {
-  it("the operator notice refund.delayed is created exactly once, by the failed refund try after which the next try is planned for more than 5 minutes after the task failed", () => {
+  it("refund.delayed is created once, by the failed refund try whose next try is planned more than 5 minutes after the task failed", () => {
     expect(unrefunded(2 * MINUTE).notices).toEqual([]);
     const { notices, version } = unrefunded(LIMIT);
     const retryAt = NOW + 155 * SECOND;
@@ -181,7 +181,7 @@ function dueAt(ms: number) {
 describe("a notification to the operator", () => {
   const task = aFinishedTask({ upstream: UPSTREAM, notices: [FAILED] });
 
-  it("a notification to the operator contains the kind and version of the notice, and the task's id, its callback host and its JSON as the operator may read it", () => {
+  it("an operator notice is sent with its kind and version, and the task's id, callback host and JSON as the operator may read it", () => {
     expect(nextStep(task, NOTIFYING, NOW)).toEqual({
       kind: "notify",
       notice: {

@@ -85,7 +85,7 @@ describe("the Idempotency-Key of a redelivery", () => {
     ["operator", "owner", { lastOrderKey: "k1", lastOwnerOrderKey: "k2" }],
     ["owner", "operator", { lastOrderKey: "k2", lastOwnerOrderKey: "k1" }],
   ] as const)(
-    "the Idempotency-Key of a redelivery by the %s may be used again by the %s for another redelivery; the last key of each is stored as earlier releases read it",
+    "the %s and the %s may each redeliver with one and the same Idempotency-Key; each one's last key is stored as earlier releases read it",
     (orderedBy, other, lastKeys) => {
       const first = { ...keyed, orderedBy };
       const second = aRedelivery({ idempotencyKey: "k2", orderedBy: other });

@@ -48,7 +48,7 @@ function due(afterMs: number): CallbackState {
 }
 
 describe("a redelivery", () => {
-  it("a redelivery starts a new series of attempts at once, goes on with the attempt numbers, and changes neither the result of the task nor the body of the callback", () => {
+  it("a redelivery starts a series at once with the next attempt number, and changes neither the task's result nor the callback's body", () => {
     expect(finish(failed, aRedelivery(), NOW + HOUR)).toEqual({
       ...failed,
       version: NOW + HOUR,

@@ -102,7 +102,7 @@ it.each([
   ],
   ["is next polled at the deadline", {}, { polledAt: DEADLINE - 1 }, next(DEADLINE, "deadline")],
 ] as const)(
-  "the view of a task shows the operator, in its member tracking, the latest answer of the upstream (if there is one), the time of the next poll and the reason for that time, when the upstream %s",
+  "the operator sees in a task's tracking the upstream's last answer, the next poll and the reason for its time: the upstream %s",
   (_what, plan, policy, expected) => {
     const task = anAttachedTask(plan, { deadlineAt: DEADLINE });
     const { tracking } = view(task, aPolicy({ polledAt: NOW, ...policy }));
@@ -128,7 +128,7 @@ it("the member tracking of a task has paused: true only while the relay is pause
   expect(view(anAttachedTask(), paused, "account")).not.toHaveProperty("tracking");
 });
 
-it("the view of a finished task shows whether its callback waits for the end of a pause or for the refund, and the operator sees when the refund is tried again", () => {
+it("a finished task shows whether its callback waits for the end of a pause or for the refund, and to the operator the next refund try", () => {
   const due = aCallback({ state: { kind: "due", nextAttemptAt: NOW } });
   const waiting = aFinishedTask({ callback: due });
   expect(view(waiting, aPolicy()).callback).not.toHaveProperty("paused");
@@ -146,7 +146,7 @@ it("the view of a finished task shows whether its callback waits for the end of 
   expect(view(refunding, aPolicy(), "account").credits).not.toHaveProperty("retry_at");
 });
 
-it("refused hooks are noted in a task's record, at most three for each reason and without a new version, if the task is open and its job belongs to the provider connection of the hook", () => {
+it("an open task's record notes refused hooks of its job's connection, at most three for each reason, without a new version", () => {
   const times = [1, 2, 3].map((minutes) => NOW + minutes * MINUTE);
   const task = anAttachedTask();
   const signed = times.reduce<TaskRecord>(

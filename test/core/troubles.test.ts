@@ -29,7 +29,7 @@ it("a relay without faults has no entries in its list of problems", () => {
   expect(troublesOf({ ...QUIET, index: null })).toEqual([]);
 });
 
-it("a host with three failed callbacks is in the list of problems, with the number of tasks, the time of the first failure and API requests that help to examine and repair it", () => {
+it("a host with three failed callbacks is a problem, with its tasks, the time of the first failure and API requests to examine and repair it", () => {
   const index = indexOf({ failed: THREE, next: [aRepeat(2), aRepeat(1, { host: "other" })] });
   expect(troublesOf({ ...QUIET, index })).toEqual([
     {

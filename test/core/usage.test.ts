@@ -76,7 +76,7 @@ it("only the operator, and no account, sees what the upstream says that the job 
   expect(unknown).not.toHaveProperty("usage");
 });
 
-it("when a hook brings the late success of a failed task, the usage of its job is stored in a new version of the record and sent in the event task.late_result", () => {
+it("when a hook brings a failed task's late success, the job's usage is stored as a new version of the record and sent in task.late_result", () => {
   const policy = aPolicy({ isOperatorNotified: true });
   const later = attached.deadlineAt + HOUR;
   const timedOut = finish(attached, { type: "deadline" }, attached.deadlineAt, NO_KEY);

@@ -25,7 +25,7 @@ it.each([
   expect(others).toEqual(expect.arrayContaining(left));
 });
 
-it("a Slack message of the operator event upstream.unclear has the upstream's unknown state escaped and on one line, and of the task only its id, account and host", () => {
+it("a Slack message of upstream.unclear has the unknown state escaped on one line, and of the task only its id, account and host", () => {
   const event = {
     type: "upstream.unclear",
     taskId: "t",

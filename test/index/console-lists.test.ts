@@ -67,7 +67,7 @@ it("a refused test or redelivery on the console's page of a host shows the page 
   );
 });
 
-it("a bulk redelivery ordered in the console counts the tasks first, then sends page by page under one Idempotency-Key, continues by itself only in the browser that began it, and sends nothing twice when its form is sent again", async () => {
+it("a bulk redelivery in the console counts first, uses one Idempotency-Key, continues only in the browser that began it, and repeats nothing", async () => {
   const received = aReceiver(status(200));
   for (let n = 0; n < 12; n++) {
     await indexedTask();

@@ -63,7 +63,7 @@ it.each([
   },
 );
 
-it("the console's overview for an operator shows how to register a first task while there is none, and how often the cron counts while it has not counted the tasks yet", async () => {
+it("the operator's overview shows how to register a first task while there is none, and the cron's interval until it has counted the tasks", async () => {
   const cookie = await logIn();
   expect(await mainOf(await visit("/", cookie, {}, fresh()))).toContain("Your first task");
   await insert(aRow());

@@ -120,7 +120,7 @@ async function costWith(INDEX_DB: D1Database | undefined) {
   return { rows: rows(), lines: lines.length };
 }
 
-it("a task whose writes to the index all fail for 28 days writes 14 rows more to its Durable Object than without an index, and one log line for each failed write", async () => {
+it("a task whose index writes all fail for 28 days writes 14 rows more than without an index, and one log line for each failed write", async () => {
   aReceiver(status(500));
   let writes = 0;
   const away = gated(db, async (sql) => {

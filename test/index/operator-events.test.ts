@@ -142,7 +142,7 @@ it("the operator event callback.failed is a Slack message with only the task id 
   });
 });
 
-it("the operator event callback.failed names all tasks whose callbacks to a host failed within OPERATOR_DIGEST_MINUTES, is kept while the configuration is not valid, and is repeated with the same id until it is accepted", async () => {
+it("callback.failed names a host's failed tasks of OPERATOR_DIGEST_MINUTES, waits for a valid configuration, and is repeated with its id", async () => {
   const outside = receivers(500, 503);
   const callback_url = aCallbackUrl();
   const { host } = new URL(callback_url);
@@ -202,7 +202,7 @@ it("the operator event refund.delayed is sent once when the refund of a failed t
   expect(outside.sentTo(OPERATOR_URL)).toHaveLength(1);
 });
 
-it("the operator event task.late_result carries the links of a success that a poll finds an hour after its task failed with upstream_timeout, and what its job consumed; the task stays failed", async () => {
+it("task.late_result has the links and the usage of a success polled an hour after the task failed with upstream_timeout; it stays failed", async () => {
   const outside = receivers(200);
   outside.on("https://ark.", answering("", 500));
   const bindings = { ...env, ...OPERATOR_BINDINGS, ARK_API_KEY: "test-only-ark-key" };

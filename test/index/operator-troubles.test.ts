@@ -166,7 +166,7 @@ it("the operator event index.full is sent when the cron finds that the index dat
   expect(outside.sentTo(OPERATOR_URL)).toHaveLength(3);
 });
 
-it("the operator event events.silent is sent, at most once an hour, when no task has ended for SILENCE_MINUTES, but not while ended tasks are yet to be counted; uncounted open tasks do not delay it", async () => {
+it("events.silent is sent, hourly at most, when no task ended for SILENCE_MINUTES and no end is uncounted; open tasks do not delay it", async () => {
   const outside = receivers(200);
   await allowIndexAlert();
   const bindings = { ...OPERATOR_BINDINGS, SILENCE_MINUTES: "90" };

@@ -101,7 +101,7 @@ it("GET /v1/hosts/{host} answers with zeros for a host without callbacks, and re
   expect(await refusal(await callWith({}, "/v1/hosts/a%20b"))).toEqual(invalid("/host"));
 });
 
-it("GET /v1/problems lists a failing host, a provider that refuses its API key, and a paused relay, and counts the tasks that are overdue, send a callback or wait for a refund", async () => {
+it("GET /v1/problems lists a failing host, a refused API key and a pause, and counts tasks that are overdue, send a callback or await a refund", async () => {
   await anOutage();
   await connectionObject(env, "vidu").noteRefusedKey();
   const answer = await answerOf("/v1/problems", { VIDU_API_KEY: "k", PAUSED: "true" });
@@ -196,7 +196,7 @@ async function aMillionTasks(): Promise<void> {
   await cron();
 }
 
-it("each overview of a relay with a million tasks (of the last 24 hours, 7 days and 30 days) reads at most 20,000 rows of the index when it is opened, and at most 1,000 when it is refreshed, also after the cron has counted again", async () => {
+it("each overview of a million tasks reads at most 20,000 index rows when opened and 1,000 when refreshed, also after a new count", async () => {
   await aMillionTasks();
   for (const range of ["24h", "7d", "30d"]) {
     const { rows, INDEX_DB } = metered(db);

@@ -91,7 +91,7 @@ const lives = fc.array(
   { minLength: 1, maxLength: 12 },
 );
 
-it("the hourly rollups, which count tasks and callback attempts by outcome, are exact in whatever order index writes, repeats, erasures and counts come; the totals of attempts are too, unless tasks are erased", async () => {
+it("the hourly rollups are exact in any order of index writes, repeats, erasures and counts; the totals of attempts unless tasks are erased", async () => {
   await fc.assert(
     fc.asyncProperty(
       lives.chain((all) => {
@@ -170,7 +170,7 @@ it("the counts of tasks and the latency histograms of an hour are kept for 400 d
   expect(await counts()).toEqual([[], [], []]);
 });
 
-it("the latency histograms count the time until a task's first callback attempt, until its callback is delivered or has failed, and until it is in the index", async () => {
+it("the latency histograms count the time until a task's first callback attempt, until its callback has ended, and until it is indexed", async () => {
   const row = aRow({ firstAttemptMs: 7, settledMs: 800_000, version: START });
   await writeRows(db, [row], START + 40);
   await writeRows(db, [aRow({ firstAttemptMs: 10, settledMs: 4_000_000 })], START + 2);
@@ -187,7 +187,7 @@ it("the latency histograms count the time until a task's first callback attempt,
   ]);
 });
 
-it("the histograms of how late the relay found results are counted by provider and by source (hook, poll or event), and are computed again after an index row of their hour was removed", async () => {
+it("the histograms of how late results were found are per provider and source, and computed again after a row of their hour was removed", async () => {
   const polled = { provider: "ark", foundBy: "poll" } as const;
   const first = aRow({ ...polled, foundLateMs: 4_000 });
   await insert(

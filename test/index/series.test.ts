@@ -114,7 +114,7 @@ async function downgrade(): Promise<void> {
   await db.batch(undo.map((sql) => db.prepare(sql)));
 }
 
-it("the series and the hosts show the counts that an earlier release has stored, after the migration of the index and after a downgrade, before and after the cron has summed them up", async () => {
+it("the series and the hosts show an earlier release's counts after the index was migrated or downgraded, before and after the cron", async () => {
   await tasksOfThreeHours();
   const known = JSON.stringify(await answers()).replaceAll(
     '"moderation":1,"unknown":1',

@@ -40,7 +40,7 @@ it("GET /v1/stats answers zeros and nulls when there are no tasks", async () => 
   });
 });
 
-it("GET /v1/stats counts tasks by status, callback and model, and states the time of the count, the success rate of callbacks and the attempts per callback", async () => {
+it("GET /v1/stats has the time of the count, tasks by status, callback and model, the callbacks' success rate and attempts per callback", async () => {
   await insert(
     aRow({ model: "a" }),
     aRow({ model: "a", attempts: 2 }),

@@ -41,7 +41,7 @@ it("the counting of tasks per hour reads each index row of an hour with changed 
   expect(await counted()).toHaveLength(6);
 });
 
-it("the counting of tasks per hour writes only the counts that have changed, the totals that have risen, the summaries of the hour and of its day, and 5 rows that mark the hour", async () => {
+it("the hourly count writes only changed counts, risen totals, the summaries of the hour and of its day, and 5 rows that mark the hour", async () => {
   await insert(...manyRows(20, { host: "x.example.net" }));
   await rollUpNow();
   await insert(aRow({ host: "y.example.net", firstAttemptMs: null, settledMs: null }));
@@ -101,7 +101,7 @@ it("the counting of tasks per hour begins no further hour once its time budget i
   expect(await counted()).toHaveLength(2);
 });
 
-it("the counting of tasks per hour covers all hours with changed tasks when it runs in the first ten minutes of an hour, and at other times only the hours of the current six-hour period", async () => {
+it("the hourly count covers all hours with changed tasks in an hour's first ten minutes, otherwise those of the current six-hour period", async () => {
   await insert(aRow({ createdAt: NOON - 20 * HOUR }), aRow({ createdAt: NOON }));
   await rollUp(db, 2 * DAY, NOON + 20 * 60_000, new TimeBudget(HOUR));
   expect(await counted()).toHaveLength(1);

@@ -26,7 +26,7 @@ async function totals() {
   );
 }
 
-it("the totals of GET /metrics count each task, end, refund and ended attempt once, also when the row of a task changes later and when a callback is delivered again, and do not fall when tasks are erased", async () => {
+it("the totals of GET /metrics count each task, end, refund and ended attempt once, despite later changes, redeliveries and erasures", async () => {
   const task = aRow();
   const version = task.version + 1;
   const others = [aRow(UNANSWERED), aRow({ createdAt: START - 9 * HOUR })];

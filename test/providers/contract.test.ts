@@ -56,7 +56,7 @@ describe.each(FIXTURES)("the adapter of $provider", (fixtures) => {
     ["polls", fixtures.polls],
     ["hooks", fixtures.hooks],
   ])(
-    `each of the example %s of ${name} that is named after a meaning, such as success, has this meaning; for a meaning without an example, a reason is stated`,
+    `an example %s of ${name} named after a meaning, such as success, has this meaning; a meaning without an example has a stated reason`,
     (_, reports) => {
       const { others: _others, ...named } = reports ?? { others: [] };
       const kinds = Object.entries(named).map(([kind, example]) => [

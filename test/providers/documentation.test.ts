@@ -43,7 +43,7 @@ const limits = table(
   "provider | output links live | a job can be polled for | limit of polls",
 );
 
-it("docs/providers.md says for every provider how long output links live, in bold where it is less than an hour, how long a job can be polled, and how often", () => {
+it("docs/providers.md says of each provider how long links live (in bold below an hour), how long a job can be polled, and how often", () => {
   const facts = providers.map((provider) => {
     const { linkLife, jobLife, polls } = documentedLimits(provider);
     return [`\`${provider.name}\``, dying(provider) ? `**${linkLife}**` : linkLife, jobLife, polls];

@@ -13,7 +13,7 @@ it.each([
     "failed fail failure error expired cancelled canceled aborted timeout deleted incomplete budget_exceeded request_moderated content_moderated sensitive_word_error create_task_failed generate_audio_failed generate_failed",
   ],
 ])(
-  "phaseOf, which maps a provider's word for the state of a job to a phase, returns %s for each known word of this phase, in lower case with _ and in capitals with spaces",
+  "phaseOf maps each known word for a job's state to the phase %s, in lower case with _ and in capitals with spaces",
   (phase, states) => {
     const words = states.split(" ");
     const spellings = words.flatMap((word) => [word, word.toUpperCase().replaceAll("_", " ")]);

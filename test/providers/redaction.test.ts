@@ -90,7 +90,7 @@ it.each([
   },
 );
 
-it("publicText, which makes a provider's text safe to show, leaves out a character of two UTF-16 units when the part of the text that it examines ends between them", () => {
+it("publicText leaves out a character of two UTF-16 units if the part of a provider's text that it examines ends between them", () => {
   const url = "https://a.example/?".padEnd(8190, "q");
   expect(publicText(`${url} 🦊🦊`, [])).toBe("https://a.example/");
 });

@@ -62,7 +62,7 @@ it("POST /v1/accounts/{account}/keys imports a client's existing key by its SHA-
   expect(await statusFor(account, `${key}x`)).toBe(401);
 });
 
-it("POST /v1/accounts/{account}/keys returns the same key when the same hash is imported twice, and answers 409 when the second request asks for another role", async () => {
+it("importing the same hash twice returns the same API key, and answers 409 when the second request asks for another role", async () => {
   const account = await anAccount();
   const { id, key } = await anImportedKey(account);
   pass(5000);
@@ -86,7 +86,7 @@ it('POST /v1/accounts/{account}/keys with the role "read" creates a generated or
   }
 });
 
-it("an import of an API key that failed after the first of its two writes, each to another Durable Object, is completed when the client repeats the request", async () => {
+it("an import of an API key that failed between its writes to two Durable Objects is completed when the client repeats the request", async () => {
   const account = await anAccount();
   const key = aForeignKey();
   failOnce("addListedKey");
@@ -189,7 +189,7 @@ it("DELETE /v1/accounts/{account}/keys/{key} takes effect at once for a key that
   expect(await statusFor(account, key)).toBe(401);
 });
 
-it("DELETE /v1/accounts/{account}/keys/{key} that failed half-way lets another account import the same key, and a repeat of the DELETE leaves the key of that account valid", async () => {
+it("a DELETE of an API key that failed half-way lets another account import it; its repetition leaves that account's key valid", async () => {
   const [first, second] = [await anAccount(), await anAccount()];
   const { id, key } = await anImportedKey(first);
   failOnce("removeKey");

@@ -113,7 +113,7 @@ it("a test callback verifies with the account's secret when the account orders i
   expect(received.map((request) => verifies(request, secret))).toEqual([true, false]);
 });
 
-it("after a rotation of an account's signing secret, callbacks of the account's tasks verify with both the old and the new secret, whether a task was created before or after the rotation", async () => {
+it("after a rotation of an account's signing secret, callbacks verify with the old and the new one, also of tasks created before it", async () => {
   const account = await anAccount();
   const old = await newest(account);
   const [first, second] = [await register({ account }), await register({ account })];

@@ -35,7 +35,7 @@ it("POST /v1/tasks/{id}/upstream answers with the task, which names the attached
   expect(answer).toEqual(await readHooked(task));
 });
 
-it("POST /v1/tasks/{id}/upstream schedules the first poll about a minute later, when the provider's hook should have come, but only if the provider's API key is configured", async () => {
+it("attaching a job schedules its first poll about a minute later, when the hook should have come, only if the provider's key is configured", async () => {
   const keyed = await hooked({ provider: "ark", bindings: KEYED });
   const plain = await hooked({ provider: "ark" });
   await attach(keyed, "cgt-1");

@@ -17,7 +17,7 @@ const HOOK_EVENTS = ["task.hook", "hook.ignored", "request.refused"];
 useClock();
 
 describe.each(CASES)("$name", (hookCase) => {
-  it(`${hookCase.name} that is empty, no JSON, of another shape or about an unknown state changes nothing, except that the reason of the refusal is stored and logged`, async () => {
+  it(`${hookCase.name} that is empty, no JSON, of another shape or about an unknown state only has its refusal stored and logged`, async () => {
     const scene = await attached(hookCase);
     const { hooks } = hookCase.sender;
     const unknown = hooks.flatMap(({ body, means }) => (means === null ? [body] : []));

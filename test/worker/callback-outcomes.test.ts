@@ -66,7 +66,7 @@ it("a callback attempt has the outcome unreachable and no status_code when the c
   expect(JSON.stringify(callback)).not.toContain("status_code");
 });
 
-it("a callback attempt that is answered with a redirect has the outcome redirected, and the operator sees the host of the redirect's target, to which nothing is sent", async () => {
+it("a callback attempt answered with a redirect is redirected; the operator sees the host of the target, to which nothing is sent", async () => {
   const headers = { Location: "//elsewhere.example.net/", "Retry-After": "9".repeat(80) };
   const received = aReceiver(() => new Response("moved", { status: 307, headers }));
   const id = await completed();
@@ -149,7 +149,7 @@ it("a callback attempt is shown without an excerpt of the answer when the receiv
   expect(JSON.stringify(await callbackAfter(status(500)))).not.toContain("response_excerpt");
 });
 
-it("the excerpt of a receiver's answer that a callback attempt keeps replaces bytes that are no text by U+FFFD, and ends with a whole character where it is cut", async () => {
+it("the excerpt kept of a receiver's answer has U+FFFD for bytes that are no text, and ends with a whole character where it is cut", async () => {
   const bytes = new Uint8Array([0x22, 0xff, 0x00, 0x0a]);
   expect(await callbackAfter(() => new Response(bytes, { status: 400 }))).toMatchObject({
     attempts: [{ response_excerpt: '"\ufffd\u0000\n' }],
@@ -160,7 +160,7 @@ it("the excerpt of a receiver's answer that a callback attempt keeps replaces by
   });
 });
 
-it("POST /v1/callbacks/test sends one sample callback and returns its outcome, its request and, to the operator, the receiver's response, and creates no object", async () => {
+it("POST /v1/callbacks/test sends one sample and returns its outcome, request and, to the operator, the response, and creates no object", async () => {
   const received = aReceiver(status(409, "error code: 1001, and the receiver's own words"));
   const objects = await listDurableObjectIds(env.TASKS);
   const response = await post("/v1/callbacks/test", { callback_url: CALLBACK_URL });

@@ -118,7 +118,7 @@ it.each([
   expect(Math.abs(ageMs / (ageS * 1_000) - 1)).toBeLessThan(0.06);
 });
 
-it("a registration through a connection without an API key to Luma Agents or to a gateway gets 400, because no hook may come; with a key, a task gets a hook URL only for the gateway", async () => {
+it("a connection without API key to Luma Agents or a gateway accepts no registration (400); with a key only the gateway gives a hook URL", async () => {
   const entry = { provider: "luma", base_url: "https://agents.lumalabs.ai/v1" };
   const gateway = { provider: "newapi", base_url: "https://gateway.example.com" };
   const bindings = {

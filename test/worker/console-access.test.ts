@@ -115,7 +115,7 @@ it("a valid token of Cloudflare Access logs nobody in where Access is not config
   expect((await call("/v1/accounts", message)).status).toBe(401);
 });
 
-it("while the keys of the Cloudflare Access team cannot be fetched, users whose token is signed with an unknown key are redirected to the login, and keys fetched before still verify tokens", async () => {
+it("while the keys of Cloudflare Access cannot be fetched, known keys still verify tokens, and a token of an unknown key leads to the login", async () => {
   const team = await aTeam();
   const outside = anOutside();
   const token = await team.tokenOf();

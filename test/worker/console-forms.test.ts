@@ -101,7 +101,7 @@ it("when a redelivery ordered in the console is refused, the page of the task is
   expect(page).toMatch(/id="callback_url-issue" class="field-error">must use https:/);
 });
 
-it("the console says whether headers and body of a received callback, pasted into it, have a valid signature, and that headers without the header of the task id name no task", async () => {
+it("the console says whether a received callback's pasted headers and body have a valid signature, or that the headers name no task", async () => {
   const received = aReceiver(status(200));
   const cookie = await logIn();
   const test = { callback_url: CALLBACK_URL, status: "failed", account: await anAccount() };

@@ -70,7 +70,7 @@ it.each<readonly [ProblemCode, string, string, Readonly<Record<string, string>>,
   ["internal_error", "without Retry-After", "does not reload itself", {}, null],
   ["rate_limited", "with Retry-After 60", "does not reload itself", { "Retry-After": "60" }, null],
 ])(
-  "the console's error page for the problem code %s %s %s",
+  "the console's error page reloads itself only while the relay is unavailable or not configured: %s %s %s",
   async (code, _with, _does, headers, after) => {
     const response = await pageOf(code, { headers });
     expect(response.headers.get("Refresh")).toBe(after);

@@ -74,7 +74,7 @@ it("the API answers 401 to a request with the session cookie of the console and 
   }
 });
 
-it("a visitor who follows a link on another site to the console gets a page that reloads itself, so that the browser sends the session cookie; without a session the login follows", async () => {
+it("a link on another site opens a console page that reloads itself to send the session cookie; without a session the login follows", async () => {
   const elsewhere = { "Sec-Fetch-Site": "cross-site" };
   const first = await visit("/?a=1;b='2", null, elsewhere);
   expect([first.status, first.headers.get("Refresh")]).toEqual([200, "0; url=/?a=1;b=%272"]);

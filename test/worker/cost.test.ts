@@ -112,7 +112,7 @@ describe("a task with a price that ends, calls back once, is read and expires", 
     { name: "completes", event: aCompletion, rows: 8, maxLedgerRows: 3, times: "once", calls: 1 },
     { name: "fails", event: aFailure, rows: 9, maxLedgerRows: 6, times: "twice", calls: 2 },
   ])(
-    "a task with a price that $name writes $rows rows to its Durable Object, and calls the ledger of its account $times, which writes at most $maxLedgerRows rows",
+    "a task with a price that $name writes $rows rows and calls its account's ledger $times, which writes at most $maxLedgerRows rows",
     async ({ event, rows, maxLedgerRows, calls }) => {
       aReceiver();
       const account = await anAccount(10);
@@ -166,7 +166,7 @@ describe("the object of an account", () => {
     { made: "a generated", times: "once", making: aKey, calls: 1, rows: [0, 1, 0] },
     { made: "an imported", times: "twice", making: anImportedKey, calls: 2, rows: [0, 1, 1] },
   ])(
-    "requests with $made key, however many, never call the ledger of its account, and call other Durable Objects of accounts $times in the key's first minute of use on a day, and once in a later minute",
+    "requests with $made key never call the ledger; they call other account objects $times in a day's first minute, and once in later ones",
     async ({ making, calls: first, rows }) => {
       const account = await anAccount();
       const { key } = await making(account);

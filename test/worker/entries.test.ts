@@ -44,7 +44,7 @@ async function walk(account: string, limit: number, between = () => Promise.reso
   }
 }
 
-it("GET /v1/accounts/{account}/entries lists all ledger entries, newest first, each with the balance after it, its task, and the name of the key that ordered it", async () => {
+it("the entries of an account are listed newest first, each with the balance after it, its task and the name of the key that ordered it", async () => {
   aReceiver();
   const account = await anAccount(10);
   pass(1000);

@@ -133,7 +133,7 @@ it.each(UNCOUNTED)(
   },
 );
 
-it("with a LIMIT_REFUSALS of 1, the first request with one valid account key is accepted, the first with another from the same address gets 429, and further requests with the first key are accepted", async () => {
+it("under a LIMIT_REFUSALS of 1, the second valid account key of an address gets 429, while the first goes on being accepted", async () => {
   const bindings = { ...env, LIMIT_REFUSALS: aRateLimit(1) };
   const account = await anAccount();
   const [first, second] = [await anImportedKey(account), await anImportedKey(account)];

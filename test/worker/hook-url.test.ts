@@ -43,7 +43,7 @@ function altered(hookUrl: string): string {
 }
 
 it.each(SENDERS)(
-  "registering a task with the provider $provider returns the hook URL and the names of the parameters in which the provider takes that URL and the task id",
+  "registering a task with the provider $provider returns the hook URL and the provider's parameters for this URL and the task id",
   async ({ provider: name, keyVars }) => {
     const hooks = PROVIDERS.get(name)?.hooks;
     const answer = await registration({ provider: name }, { ...env, ...keyVars });

@@ -72,7 +72,7 @@ async function passDeadline({ id }: Hooked): Promise<void> {
 describe.each(UPSTREAMS)("a job of $provider that only a hook has named", (upstream) => {
   const { provider, site, hook, answer, nameOf } = upstream;
 
-  it(`a task whose job is known only from a hook is polled at its deadline, and completes when the answer of ${provider} says that the job succeeded and names this task`, async () => {
+  it(`a job known only from a hook is polled at the deadline and completes the task if the answer of ${provider} names this task`, async () => {
     const outside = aNetwork();
     const task = await named(provider, hook);
     outside.on(site, answering(answer(nameOf(task))));
@@ -89,7 +89,7 @@ describe.each(UPSTREAMS)("a job of $provider that only a hook has named", (upstr
     ["names another task", (other: Hooked) => nameOf(other)],
     ["names no task", () => undefined],
   ])(
-    `a task for which a forged hook named the job of another task fails at its deadline, without that job's result, when the answer of ${provider} to the poll %s`,
+    `a task for which a forged hook named another task's job fails at its deadline without that result if the answer of ${provider} %s`,
     async (_what, nameIn) => {
       const outside = aNetwork();
       const other = await hooked({ provider, bindings: BINDINGS });

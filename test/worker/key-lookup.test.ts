@@ -15,7 +15,7 @@ import { DAY_MS, pass, START, useClock } from "./clock.ts";
 
 useClock();
 
-it("within a minute, requests with the same API key call one Durable Object: the key list of its account for a generated key, else the one for the first hex digit of its hash", async () => {
+it("requests with one API key call one object a minute: its account's key list if generated, else the one of its hash's first hex digit", async () => {
   const account = await anAccount();
   const [{ key: generated }, { key: own }] = [await aKey(account), await anImportedKey(account)];
   await statusFor(account, own);

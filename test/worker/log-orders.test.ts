@@ -102,7 +102,7 @@ it.each(Object.entries(ORDERS))(
   },
 );
 
-it("a redelivery ordered with an account's API key is logged with the name that the key has in the list of keys, which GET /v1/tasks/{id} shows only to the operator", async () => {
+it("a redelivery ordered with an account's API key is logged with the key's name, which GET of the task shows only to the operator", async () => {
   aReceiver();
   const account = await anAccount();
   const { key, name } = await aKey(account);

@@ -75,7 +75,7 @@ function requests(id: string): readonly (readonly [string, Message])[] {
 
 const VARS = { JURISDICTION: "eu", LOCATION_HINT: "weur", SANDBOX: "true", ARK_API_KEY: "k" };
 
-it("JURISDICTION and LOCATION_HINT determine where every object that a request calls is placed, except the object that stores the JURISDICTION of the first request", async () => {
+it("JURISDICTION and LOCATION_HINT place every object that a request calls, except the one that stores the first request's JURISDICTION", async () => {
   const { uses, bindings } = deployed(VARS);
   const id = crypto.randomUUID();
   for (const [path, message] of requests(id)) {

@@ -62,7 +62,7 @@ describe.each(FIXTURES)("answers of $provider to polls", ({ provider, polls, for
     },
   );
 
-  it(`an answer of ${provider} to a poll, with the success of another job than the one asked about, ${foreignJob === undefined ? "leaves the state of the job unknown" : "is read as the success of that job, because it contains no job id"}`, async () => {
+  it(`another job's success in the answer of ${provider} to a poll ${foreignJob === undefined ? "leaves the state of the job unknown" : "is read as the job's own, because it contains no job id"}`, async () => {
     const other = { ...success, jobId: "another-job" };
     expect(await asked(provider, other)).toMatchObject(
       foreignJob === undefined ? UNCLEAR : { news: success.means },

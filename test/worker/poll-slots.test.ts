@@ -12,7 +12,7 @@ function limited() {
   return aConnection({ polls_per_minute: 6 });
 }
 
-it("under a limit of 6 polls a minute, the second of two polls that are due at once is sent 12 s later, and the delay writes no row to the storage of the connection's object", async () => {
+it("under 6 polls a minute, the second of two polls due at once is sent 12 s later, and the delay writes no row to the connection's object", async () => {
   const outside = aFinishedArk();
   const connection = limited();
   const rows = await rowsOfConnection(connection);

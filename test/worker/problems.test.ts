@@ -115,7 +115,7 @@ const CONFLICTS: readonly string[] = [
 ];
 
 it.each(Object.entries(PROVOKED))(
-  "an error answer with the code %s has the status and title that the table of problem codes gives it, and the further members and headers that belong to the code",
+  "an error answer with the code %s has the status and title of the table of codes, and the members and headers that belong to it",
   async (code, provoke) => {
     aReceiver(status(500));
     const response = await provoke();

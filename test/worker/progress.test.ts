@@ -64,7 +64,7 @@ it("GET /v1/tasks/{id} shows the operator and the owner of an open task the prog
   ]);
 });
 
-it("a poll that finds nothing new but a progress of 77 % instead of 40 % writes one row to the task's storage, that of the next alarm, and does not store the progress", async () => {
+it("a poll that finds nothing new but progress writes one row, that of the task's next alarm, and does not store the progress", async () => {
   const outside = aReplicate(running(40));
   const task = await polled();
   outside.on("https://api.replicate.com", answering(running(77)));
@@ -76,7 +76,7 @@ it("a poll that finds nothing new but a progress of 77 % instead of 40 % writes 
   expect((await stored(task.id)).record).toEqual(record);
 });
 
-it("GET /v1/tasks/{id} shows no progress after the task's object was evicted, after another job was attached, after a poll that found no progress, and once the task has ended", async () => {
+it("a task shows no progress after its object was evicted, another job was attached, a poll found none, or the task has ended", async () => {
   const outside = aReplicate(running(40));
   const task = await polled();
   const unknown = { progress: undefined, tag: expect.stringMatching(/^"\d+-operator"$/) };

@@ -44,7 +44,7 @@ it.each(limitedRoutes)(
   },
 );
 
-it("once LIMIT_LISTS is reached, the console's front page and its forms that send a callback again or check one answer 429 to an account, and not to the operator", async () => {
+it("beyond LIMIT_LISTS an account, not the operator, gets 429 for the console's front page and for redelivering or verifying a callback", async () => {
   const bindings = { ...env, LIMIT_LISTS: aRateLimit(0) };
   const task = `/tasks/${crypto.randomUUID()}`;
   const statusesOf = async (cookie: string) => {

@@ -122,7 +122,7 @@ it.each(FAULTS)(
   },
 );
 
-it("a task whose record only a later release can read is woken at most 90 times a day, and about a minute later when its alarm fails for the first time in an hour", async () => {
+it("a task with a record of a later release wakes at most 90 times a day, and about a minute after the first failed alarm in an hour", async () => {
   const id = await register({ deadline_at: START_S + 60 });
   pass(60_000);
   const fault = record((good) => ({ ...good, v: 2 }));

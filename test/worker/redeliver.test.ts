@@ -123,7 +123,7 @@ it.each([
   });
 });
 
-it("POST /v1/tasks/{id}/redeliver refuses a callback_url on the origin under which the task was created, also when the redelivery is sent to another origin", async () => {
+it("a redelivery refuses a callback_url on the origin under which the task was created, also when it is sent to another origin", async () => {
   aReceiver();
   const id = await completed();
   const path = `https://other.example.com/v1/tasks/${id}/redeliver`;

@@ -34,7 +34,7 @@ it("the storage that these tests use refuses a value of more than 2 MB, as Cloud
   });
 });
 
-it("the stored size that the relay computes for a value differs by less than 12 KB (three pages) from the bytes by which the database grows when the value replaces an empty one", async () => {
+it("the computed size of a stored value differs by less than 12 KB (three pages) from the bytes by which it makes the database grow", async () => {
   const source = JSON.stringify([
     "画",
     "é".repeat(100_000),

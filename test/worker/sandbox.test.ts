@@ -88,7 +88,7 @@ it.each([
 );
 
 it.each(MODELS)(
-  "the provider sandbox, which simulates jobs, ends a task of the model %s with the result and at the time listed for the model in this test, and calls no provider",
+  "the provider sandbox ends a task of the model %s with the result and at the time listed here for it, and calls no provider",
   async (model, end, from, to) => {
     const outside = callbacksAnswered();
     const id = crypto.randomUUID();

@@ -164,7 +164,7 @@ it("GET /v1/signing-secrets lists the secrets and keys of a new RELAY_SECRET bef
   }
 });
 
-it("the secrets of SIGNING_SECRETS and EVENTS_SECRETS and the key of SIGNING_KEYS, when these are set, are shown instead of those derived from RELAY_SECRET", async () => {
+it("the values of SIGNING_SECRETS, EVENTS_SECRETS and SIGNING_KEYS, when set, are shown instead of those derived from RELAY_SECRET", async () => {
   const signing = `whsec_${btoa("s".repeat(24))}`;
   const events = `whsec_${btoa("e".repeat(64))}`;
   const pair = await crypto.subtle.generateKey("Ed25519", true, ["sign", "verify"]);

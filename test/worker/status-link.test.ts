@@ -37,7 +37,7 @@ it("status_url begins with PUBLIC_URL, and without PUBLIC_URL with the origin of
   }
 });
 
-it("a registration that is repeated after its status link has expired returns a new link that works for at least a day, and during this day each further repeat returns that link", async () => {
+it("a registration repeated after its status link has expired returns a new link for at least a day, and this link again during this day", async () => {
   const body = { id: crypto.randomUUID(), model: "m", deadline_at: START_S + 60 };
   const register = async () => linkedOf(await post("/v1/tasks", body));
   const first = await register();
@@ -82,7 +82,7 @@ it.each(WAYS)(
   },
 );
 
-it("GET /v1/tasks/{id} answers a status token with the headers that let pages of any site read it, and with an ETag of its own, also when it answers 304 and 404", async () => {
+it("a task read with a status token has an ETag of its own and headers that let pages of any site read it, also in a 304 and a 404", async () => {
   const { id, link } = await aLinkedTask({ callback_url: null });
   const response = await open(link, { Origin: "https://shop.example.net" });
   const cors = {
@@ -128,7 +128,7 @@ it.each([
   },
 );
 
-it("GET /v1/tasks/{id} with a key, for a task that has a status link, answers with the ETag of the operator's or the account's view and without CORS headers", async () => {
+it("a task with a status link that is read with a key has the ETag of the operator's or the account's view and no CORS headers", async () => {
   const account = await anAccount();
   const { id } = await aLinkedTask({ account });
   for (const [key, reader] of [

@@ -86,7 +86,7 @@ it("GET /v1/tasks/{id}/events sends the present state and each change with its v
   expect(etag).toBe(`"${events.at(-1)?.id}-link"`);
 });
 
-it("GET /v1/tasks/{id}/events sends the operator what GET /v1/tasks/{id} shows, and the owning account its task without the provider, at the end with the credits refunded", async () => {
+it("the event stream shows the operator what GET of the task shows, and the account its task without the provider, at the end as refunded", async () => {
   aReceiver(status(204));
   const account = await anAccount(5);
   const { id } = await aLinkedTask({ account, credits: 5, provider: "ark" });
@@ -125,7 +125,7 @@ it("an event stream of a task that begins with the Last-Event-ID of the present 
   expect(stagesOf(events)).toEqual([["failed", null]]);
 });
 
-it("GET /v1/tasks/{id}/events of a settled task sends its state once, and answers 204 to the Last-Event-ID of that state, so that browsers do not connect again", async () => {
+it("the event stream of a settled task sends its state once, and 204 to that state's Last-Event-ID, so that browsers do not reconnect", async () => {
   const { id, link } = await aLinkedTask({ callback_url: null });
   await report(aFailure(id));
   for (const last of [undefined, "1", "no version"]) {

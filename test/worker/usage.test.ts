@@ -43,7 +43,7 @@ it.each([
   ["a signed hook states with a success", byHook, success, "output"],
   ["a signed hook states with a failure", byHook, failure, "error"],
 ])(
-  "GET /v1/tasks/{id} shows the usage of a job, such as 41.2 s of computing, that %s, to operators with the role all or read, and not to the account; the callback lacks it",
+  "usage that %s is shown by GET to operators with the role all or read, not to the account, and is not in the callback",
   async (_, report, answer, outcome) => {
     const outside = anOutside();
     outside.on(CALLBACK_URL, answering(""));

@@ -73,7 +73,7 @@ it("the overview's totals of a time range are the sums over its hours, and its s
   expect(totalsOf([])).toEqual({ ...nothing, ...unknown });
 });
 
-it("the latency heatmap of the overview shows tasks in the row of their latency, darker for more tasks, and latencies beyond the largest bound in the last row", () => {
+it("the latency heatmap shades a row of latencies by its number of tasks; the last row also takes latencies beyond the largest bound", () => {
   const steps = [aStep({}, { 5: 100, 10: 20, 250: 1 }), aStep({}, { 3_600_000: 1, 60_000: 11 })];
   expect(heatCells(steps)).toEqual([
     { column: 0, row: 0, shade: 8 },
@@ -95,7 +95,7 @@ it.each([
   ["deadline_near", { task_id: "7" }, ["/tasks/7"]],
   ["index_full", { bytes: 9 }, []],
 ])(
-  "the overview page of the console links the problem %s, which is about %j, to these pages ([] for none): %j",
+  "the console's overview links each problem to the pages that show its subject: %s about %j links to %j",
   (kind, subject, paths) => {
     const head = { severity: "error", detail: "", since: null, tasks: null, actions: [] } as const;
     const problem: PresentProblem = { ...head, kind, subject };

@@ -72,7 +72,7 @@ describe("the timeline of a task", () => {
     expect((to - from) / (Number(nextX) - from)).toBeCloseTo(3 / 13, 2);
   });
 
-  it("the timeline of a refunded task marks its registration with the credits charged and, before the first callback attempt, the refund with the credits refunded", () => {
+  it("the timeline of a refunded task marks the credits charged at registration, and those refunded before the first callback attempt", () => {
     const refunded = credits({ kind: "refunded", at: NOW + 2 });
     const { marks, bars } = drawn(
       failing({ state: { kind: "failed" } }, { credits: refunded }),

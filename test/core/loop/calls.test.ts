@@ -93,7 +93,7 @@ describe("the log line of a call", () => {
     ["a notice that the operator accepted", "notify", true, "delivered", "info"],
     ["a notice that the operator did not accept", "notify", false, "unknown", "warn"],
   ])(
-    'the log line of %s (call %s, answer %j) has the outcome "%s" and the log level "%s"',
+    "a call is logged with its outcome, at the log level that belongs to this outcome: %s",
     async (_what, call, answer, outcome, level) => {
       const line = { ...LINES[call], task_id: ID, outcome };
       expect(await make(call, answer)).toMatchObject({ line, level });

@@ -15,7 +15,7 @@ function answerPolls({ outside }: MemoryHost, answer: () => PollAnswer): void {
   Object.assign(outside, { poll: async () => answer() });
 }
 
-it("a poll that is deferred to keep a provider's limit is not counted, writes no record, and is tried again at the time that the limiting Durable Object names", async () => {
+it("a poll deferred by its provider's limit is not counted, writes no record, and is tried again when the limiting Durable Object says", async () => {
   const host = new MemoryHost();
   let waitMs = 7 * SECOND;
   const polledAt: number[] = [];
@@ -36,7 +36,7 @@ it("a poll that is deferred to keep a provider's limit is not counted, writes no
   host.expectNoFailure();
 });
 
-it("a poll deferred repeatedly to keep a provider's limit is tried again each time when the limiting Durable Object says, even by a new instance of the task's object", async () => {
+it("a poll deferred repeatedly is tried again each time when the limiting Durable Object says, even by a new instance of the task's object", async () => {
   const host = new MemoryHost();
   const polledAt: number[] = [];
   answerPolls(host, () => {

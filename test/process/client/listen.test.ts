@@ -38,7 +38,7 @@ async function attemptsOf(account: string) {
   return { id: event.id, attempts: (await client.settled(event.id)).callback?.attempts };
 }
 
-it("npm run listen passes a callback on with the headers and the body that the relay has signed, the answer of the receiver is the outcome of the attempt, and one line tells what happened", async () => {
+it("npm run listen passes on the signed headers and body, makes the receiver's answer the outcome of the attempt, and prints one line", async () => {
   const account = await anAccount();
   await using listener = listening(OK, account.key);
   await listener.printed(
@@ -74,7 +74,7 @@ it("npm run listen passes a callback on with the headers and the body that the r
   expect(listener.exitCode).toBe(0);
 });
 
-it("a callback attempt at listen: has the outcome unreachable when nobody listens or the receiver is down, timeout when the receiver does not answer, delivered when the receiver answers 202 without an end of the body, and redirected after a 302", async () => {
+it("a callback to listen: has the outcome unreachable without a listener, and otherwise the outcome that its local receiver causes", async () => {
   const { id, key } = await anAccount();
   const outcomeTo = async (to: string | null) => {
     if (to === null) return (await attemptsOf(id)).attempts;

@@ -155,7 +155,7 @@ it.each([
     1,
   ],
 ])(
-  "npm run providers:check prints how the relay reads an answer to a poll with %s, without secrets, and exits with 0 only if the relay understands the answer",
+  "npm run providers:check prints how a poll's answer is read, without secrets, and exits with 0 only if it is understood: %s",
   async (_, body, status, lines, exit) => {
     const vars = answering(PATH, body, status, { "Retry-After": "7" });
     expect(await check(job, vars)).toEqual({ status: exit, lines, error: "" });
@@ -166,7 +166,7 @@ it.each([
   },
 );
 
-it("npm run providers:check with a connection of CONNECTIONS to fal, which needs a second request for the result, sends it and prints the link of the result", async () => {
+it("npm run providers:check with a connection of CONNECTIONS to fal sends also the second request, for the result, and prints its link", async () => {
   const app = "/fal-ai/veo3/requests/req-1";
   answering(app, { video: { url: "https://v3.fal.media/a.mp4" } });
   const vars = answering(`${app}/status`, { status: "COMPLETED" });

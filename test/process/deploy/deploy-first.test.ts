@@ -60,7 +60,7 @@ const run = (command: readonly string[], token?: string) => start(command, token
 const deployFirst = (args: readonly string[] = [], token = "token") =>
   run(["scripts/deploy-first.ts", "--url", relay.url, ...args], token);
 
-it("npm run deploy:first creates production as wrangler.toml describes it, has a verified callback delivered and names the console; after a refused upload it goes on with the database that it had created, and later it replaces neither secrets nor objects", async () => {
+it("npm run deploy:first creates production, delivers a verified callback, keeps its database after a refusal, and replaces nothing later", async () => {
   platform.refused = {
     request: "PUT workers/scripts/task-relay",
     status: 403,
@@ -123,7 +123,7 @@ function linesOf(secrets: string): string {
   ].join("\n");
 }
 
-it("npm run deploy:first --env preview creates a paused relay with a name, a database, limits and secrets of its own, without cron trigger and domain also when production has them", async () => {
+it("npm run deploy:first --env preview creates a paused relay with name, database, limits and secrets of its own, without cron and domain", async () => {
   write("wrangler.toml", edit(shipped, { domain: "relay.example.com" }));
   write(".secrets", secretsFile({ ...SECRETS, RELAY_SECRET: "production".repeat(8) }));
   const { status, stdout, stderr } = await deployFirst(["--env", "preview"]);

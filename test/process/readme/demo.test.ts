@@ -29,7 +29,7 @@ beforeAll(async () => {
 }, 180_000);
 afterAll(() => clone[Symbol.dispose]());
 
-it("npm run demo prints each step from registration to callback, whose body has the members of the example in README.md, and ends by itself when it has no terminal", () => {
+it("npm run demo prints each step up to a callback with the members of the example in README.md, and ends by itself without a terminal", () => {
   const course = [
     /Relay: http:\S+/,
     /Console: http:\S+\/, where/,

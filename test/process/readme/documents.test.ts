@@ -105,7 +105,7 @@ it.each(pages)(
   },
 );
 
-it("each command of the reference in docs/api.md is answered with a status that the reference has for its route, and none is refused as malformed or not permitted", () => {
+it("each command of the reference in docs/api.md gets a status that its route documents, and none is malformed or not permitted", () => {
   const commands = shellBlocks(REFERENCE).map((block) => ({
     ...block,
     code: block.code.replaceAll("acme", "globex"),

@@ -38,7 +38,7 @@ it.skipIf(!isInstalled("systemd-analyze"))(
   },
 );
 
-it("the relay of docs/self-host.md connects to no local address until workerd.capnp allows it, delivers a callback after kill -9 and a restart, and keeps its tasks when the files of erased ones are removed", async () => {
+it("a self-hosted relay reaches local hosts only by workerd.capnp, survives kill -9, and keeps its tasks when erased ones' files are removed", async () => {
   installed.edit(
     "/etc/task-relay.env",
     "PUBLIC_URL",

@@ -25,7 +25,7 @@ it.each([
   ["--jurisdiction eu", "JURISDICTION places only objects", "--jurisdiction eu,"],
   ["--location weur", "LOCATION_HINT places only objects", "--location weur,"],
 ])(
-  "npm run setup %s warns that the option does not set the location of the index database, unless wrangler.toml contains the id of this database or the index is off",
+  "npm run setup %s warns that the option does not place the index database, unless wrangler.toml has its id or the index is off",
   (args, said, option) => {
     const given = ["--domain", "relay.example.com", ...args.split(" ")];
     const edited = setup(...given);

@@ -133,7 +133,7 @@ it.each(Object.entries(CONFIGURED))(
   },
 );
 
-it("npm run setup --env preview generates the secrets of the preview once, in a file that only their owner can read, and neither other secrets nor a change of wrangler.toml", () => {
+it("npm run setup --env preview creates secrets once, in a file only for its owner, and changes no other secrets and no wrangler.toml", () => {
   const before = toml();
   const { status, output } = runSetup("--env", "preview");
   expect([status, output]).toEqual([0, ".secrets.preview written\n"]);

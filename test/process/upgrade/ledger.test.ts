@@ -7,7 +7,7 @@ import { earlierBundles } from "./releases.ts";
 
 const Entries = z.object({ data: z.array(z.looseObject({ kind: z.string(), amount: z.int() })) });
 
-it("the balance and the ledger of an account, also a negative balance, survive an upgrade from the earliest release whose build is kept for tests, and a downgrade back to it", async () => {
+it("an account's ledger and balance, also a negative one, survive an upgrade from the earliest kept release and a downgrade back to it", async () => {
   const [earlier = ""] = await earlierBundles();
   await using relay = await Workerd.start({ vars: SECRETS, script: earlier });
   const client = new Client(relay);
