@@ -43,7 +43,7 @@ describe("a histogram of durations", () => {
     expect(ages[4]).toBeLessThan(60 * SECOND);
   });
 
-  it("likelyAges counts older jobs less: when 400 jobs of at least 100 s follow 400 of at most 30 s, the age by which it expects 37 % of the jobs to end is above 95 s", () => {
+  it("likelyAges counts older jobs less: after 400 jobs of at most 30 s and 400 of at least 100 s, 37 % are expected to end above 95 s", () => {
     const slow = histogram([...evenly(400, 25_000, 30_000), ...evenly(400, 100_000, 120_000)]);
     expect(likelyAges(slow)[3]).toBeGreaterThan(95_000);
   });
@@ -97,7 +97,7 @@ describe("a histogram of durations", () => {
     expect(histogram([ms])).toEqual(histogram([SECOND]));
   });
 
-  it("whatever job durations are added, the histogram has at most 132 bins and a total weight below 201, and the ages at which it expects a job to end ascend between one second and 80 hours", () => {
+  it("any durations give at most 132 bins, a total weight below 201, and likely ages that ascend between one second and 80 hours", () => {
     const anyMs = fc.oneof(
       fc.integer({ min: 0, max: 80 * HOUR }),
       fc.integer({ min: 0, max: 5 * MINUTE }),

@@ -47,7 +47,7 @@ describe("the durations of earlier jobs of a model", () => {
     expect(waitMs).toBeLessThan(5.3 * MINUTE);
   });
 
-  it("long durations of earlier jobs delay the first poll of a job of the same model and connection to a provider, but not of a job of another model or connection", async () => {
+  it("long durations of earlier jobs delay the first poll of a job of the same model and connection, but of no other", async () => {
     aFinishedArk();
     const connection = aConnection();
     await reportTo(connection, tenTimes(10 * MINUTE));
@@ -59,7 +59,7 @@ describe("the durations of earlier jobs of a model", () => {
     expect(waits.map(({ waitMs }) => waitMs > 2 * MINUTE)).toEqual([true, false, false]);
   });
 
-  it("the Durable Object of a connection to a provider is asked for the durations of earlier jobs of a model once in ten minutes, even when twelve jobs are attached at once", async () => {
+  it("a connection's object is asked for a model's durations once in ten minutes, even when twelve jobs are attached at once", async () => {
     aFinishedArk();
     const connection = aConnection();
     await reportTo(connection, tenTimes(10 * MINUTE));
@@ -113,7 +113,7 @@ describe("the durations of earlier jobs of a model", () => {
 });
 
 describe("what tasks tell the object of their connection", () => {
-  it("the Durable Object of a connection to a provider stores the durations of the first 50 jobs of a model, and then that of one job in 24, each with one written row", async () => {
+  it("a connection's object stores the durations of a model's first 50 jobs, then of one job in 24, each with one written row", async () => {
     aFinishedArk();
     const connection = aConnection();
     await reportTo(
@@ -130,7 +130,7 @@ describe("what tasks tell the object of their connection", () => {
     expect([noted.mock.calls.length, rows()]).toEqual([3, 3]);
   });
 
-  it("the Durable Object of a connection to a provider keeps the durations of jobs of 200 models in 400 KB at most, and drops the model whose last job is oldest", async () => {
+  it("a connection's object keeps the durations of 200 models in 400 KB at most, and drops the model whose last job is oldest", async () => {
     const connection = aConnection();
     const kinds = Array.from({ length: 210 }, (_, index) => `${"é".repeat(190)} ${index}`);
     const wide = kinds.map((kind) => [aReport(1, kind), aReport(200_000_000, kind)]);
@@ -147,7 +147,7 @@ describe("what tasks tell the object of their connection", () => {
     expect((await attached(connection)).waitMs).toBeGreaterThan(4 * MINUTE);
   });
 
-  it("when the Durable Object of a connection to a provider keeps the durations of jobs of 200 models, only one in 24 jobs of a further model sends it a duration", async () => {
+  it("when a connection's object has the durations of 200 models, only one in 24 jobs of a further model sends it a duration", async () => {
     aFinishedArk();
     const connection = aConnection();
     const kinds = Array.from({ length: 200 }, (_, index) => aReport(MINUTE, `kind ${index}`));
@@ -187,7 +187,7 @@ describe("hooks that do not come", () => {
     ["says that the job has ended", "succeeded", false],
     ["comes after a poll had found the result", "succeeded", true],
   ])(
-    "after one hook that %s, /healthz no longer says that the hooks of the connection to the provider are missing, even when the duration of the job is not stored",
+    "after one hook that %s, /healthz no longer says that the connection's hooks are missing, even if the job's duration is not stored",
     async (_, status, isLate) => {
       aFinishedArk();
       const connection = aConnection();
