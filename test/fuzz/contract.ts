@@ -56,17 +56,19 @@ export function requireUnchanged(world: World): void {
 }
 
 /** Paths that a status link opens, so that browsers may ask which requests to them pages of other sites may send. */
-const LINKED_PATH = /^\/v1\/tasks\/[^/?#]+(\/events)?([?#]|$)/;
+const LINKED_PATH = /^\/v1\/tasks\/[^/]+(\/events)?$/;
 
 /**
  * Requires that a request without a right key is refused, unless it is answered with a page of the console or is
  * a browser's `OPTIONS` for a status link, and reaches no object but those that know keys.
  */
 export function requireGuarded(request: SentRequest, { status }: Response, world: World): void {
-  const { sender, isOpen, method, path } = request;
+  const { sender, isOpen, method } = request;
   const isStranger = sender === "wrong" || sender === "nobody";
   if (isOpen || !isStranger) return;
-  const isPreflight = method === "OPTIONS" && status === 204 && LINKED_PATH.test(path);
+  // A URL is read without the blanks at its end.
+  const { pathname } = new URL(askedBy(request).url);
+  const isPreflight = method === "OPTIONS" && status === 204 && LINKED_PATH.test(pathname);
   if (status < 400 && !isPreflight && !isForBrowser(askedBy(request))) {
     throw new Error(`a stranger was answered ${status}`);
   }
