@@ -9,7 +9,7 @@ export type Work = (length: number) => () => unknown;
  */
 const MAX_GROWTH = 9;
 const RUNS = 3;
-const ROUNDS = 5;
+const ROUNDS = 25;
 /** Time in milliseconds below which two durations cannot be compared. */
 const LEAST_MS = 0.05;
 
