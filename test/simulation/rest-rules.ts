@@ -50,9 +50,12 @@ export function restFault(shared: SharedState, living: SimulatedObject | null): 
   });
 }
 
-/** Tells whether the instance that set an alarm had polled the job, and so knows which planned polls it made. */
+/**
+ * Tells whether the instance that set an alarm had polled a job of the task, and so knows which planned polls it
+ * made; all polls of a job that was attached since are planned for later.
+ */
 function hasPolled({ by }: Alarm): boolean {
-  return by.lastPoll !== null && by.lastPoll.at > -Infinity && by.lastPoll.isOfAttachedJob;
+  return by.lastPoll !== null && by.lastPoll.at > -Infinity;
 }
 
 /** Tells whether a poll is due that waits only because its connection has deferred it. */
