@@ -17,7 +17,7 @@ export const NoBody = z.pipe(
   z.transform(() => null),
 );
 
-/** What an operation needs, and the schemas of its input. */
+/** Requirements of an operation (permission, rate limit), and the schemas of its input. */
 interface Declaration<Param, Query, Body> {
   /** Permission that the caller must have. */
   readonly access: Permission;
@@ -109,7 +109,7 @@ export interface Call<Param extends string, Query, Body> extends Omit<Context, "
   readonly params: Readonly<Record<Param, string>>;
   readonly query: Query;
   readonly body: Body;
-  /** Null when the caller gave none, and for an operation that ignores it. */
+  /** `Idempotency-Key` of the call; null when the caller gave none, and for an operation that ignores it. */
   readonly idempotencyKey: string | null;
 }
 

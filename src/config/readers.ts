@@ -15,14 +15,14 @@ export interface NumberRange {
   readonly maxCount?: number;
 }
 
-/** What a reader takes: the documentation of the variables states it. */
+/** Default and values of a variable, which the documentation of the variables states. */
 export interface Domain {
   /** Value that has the same effect as leaving the variable out; null when no value has. */
   readonly fallback: string | null;
   readonly values: readonly string[] | NumberRange;
 }
 
-/** A reader that says what it takes. */
+/** A reader of a variable that states its default and its values. */
 export interface WithDomain {
   readonly domain: Domain;
 }

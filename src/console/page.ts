@@ -36,7 +36,7 @@ export interface FormVisit<P = Params> extends ViewerVisit<P> {
   readonly counted: AccountLimit;
 }
 
-/** What a rate limit does to a form. */
+/** Rate limit of a form, and the answer when it is reached. */
 interface FormLimit<P> {
   /** Limit that counts the form; `LIMIT_LISTS` when absent. */
   readonly rateLimit?: AccountLimit;

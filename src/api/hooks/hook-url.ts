@@ -11,7 +11,7 @@ export interface HookTarget {
   readonly taskId: string;
 }
 
-/** What the submit call to a provider must pass on for its hook, as the answer to a registration names it. */
+/** Members of the answer to a registration that the submit call to the provider must pass on for its hook. */
 export interface HookFields {
   readonly hook_url?: string;
   readonly hook_parameter?: string;

@@ -20,7 +20,7 @@ import { pollUntil, Wait, waitMsOf } from "./wait.ts";
 
 const RETRY_AFTER_S = "5";
 
-/** What a reader waits for. */
+/** Wait of a reader for a change of a task. */
 interface Awaited {
   /** Longest wait in milliseconds. */
   readonly waitMs: number;

@@ -79,7 +79,7 @@ interface Registered {
   /** States that the task existed already, under the same `Idempotency-Key`. */
   readonly isReplayed: boolean;
   readonly task: TaskReply;
-  /** What only the answer to a registration shows: what the submit call must pass on, and the status link. */
+  /** Members that only the answer to a registration has: those that the submit call must pass on, and the status link. */
   readonly members: HookFields & { readonly status_url: string };
 }
 
