@@ -19,13 +19,15 @@ const LAYERS: Layers = [
   ["api"],
   ["browser-request.ts", "wake-overdue.ts"],
   ["console", "binding", "cron.ts"],
-  ["app.ts"],
+  ["app.ts", "startup.ts"],
+  ["rehearsal.ts"],
   ["index.ts"],
 ];
 
 /** Layers of `src/core`, above its single files. */
 const CORE_LAYERS: Layers = [
   ["record"],
+  ["polls"],
   ["events", "views"],
   ["duties"],
   ["transition.ts", "step.ts"],

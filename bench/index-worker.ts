@@ -1,6 +1,6 @@
 import { HOUR_MS, MINUTE_MS } from "../src/core/time.ts";
 import type { IndexRow } from "../src/core/views/index-row.ts";
-import { consume } from "../src/index-db/consumer.ts";
+import { writeBatch } from "../src/index-db/index-row-queue.ts";
 import { ready } from "../src/index-db/database.ts";
 import { Shards } from "../src/index-db/shards.ts";
 import { type Filters, listTasks, type Position } from "../src/index-db/list.ts";
@@ -77,7 +77,7 @@ async function measure({ order, seed, now }: Body, db: D1Database): Promise<Meas
     case "consume": {
       const batches = Array.from({ length: order.batches }, (_, i) => batchOf(i, order.size, now));
       return timed(batches, async (batch) => {
-        await consume(batch, new Shards([db], Infinity), { logsDetails: false });
+        await writeBatch(batch, new Shards([db], Infinity), { logsDetails: false });
         return batch.messages.length;
       });
     }

@@ -9,7 +9,7 @@ import { CONNECTION, PollsUpstream } from "./polls-upstream.ts";
 
 export interface LivePlan {
   readonly durations: Durations;
-  /** Number of jobs of each of two kinds, whose attachments are spread over 30 s. */
+  /** Number of jobs whose attachments are spread over 30 s. */
   readonly jobs: number;
   /** Number of jobs that are attached at once. */
   readonly atOnce: number;
@@ -20,12 +20,8 @@ export interface LivePlan {
 
 /** The jobs of a live run. The lateness of a job is the time from its end to the arrival of its callback. */
 export interface LiveRun {
-  readonly unknown: readonly FoundJob[];
-  readonly known: readonly FoundJob[];
-  /** Jobs of a known kind whose upstream does not state when they ended. */
-  readonly knownUnstated: readonly FoundJob[];
-  readonly atOnceUnknown: readonly FoundJob[];
-  readonly atOnceKnown: readonly FoundJob[];
+  readonly spread: readonly FoundJob[];
+  readonly atOnce: readonly FoundJob[];
 }
 
 interface World {
@@ -36,10 +32,8 @@ interface World {
   readonly arrivals: ReadonlyMap<string, number>;
 }
 
-/** Jobs of one kind. */
+/** Jobs that are attached together. */
 interface Group {
-  readonly model: string;
-  readonly isEndStated: boolean;
   readonly count: number;
   /** Time in milliseconds over which the attachments are spread; 0 attaches all at once. */
   readonly spreadMs: number;
@@ -57,10 +51,7 @@ const REQUESTS_AT_ONCE = 50;
 const GIVE_UP_AFTER_MS = 300_000;
 const LOOK_EVERY_MS = 500;
 
-/**
- * Runs jobs without hooks against a new relay: first of kinds of which the relay knows no durations, then of
- * the same kinds.
- */
+/** Runs jobs without hooks against a new relay: first attached over 30 s, then many attached at once. */
 export async function liveRun({
   durations,
   jobs,
@@ -75,26 +66,16 @@ export async function liveRun({
   await using relay = await Workerd.start({ vars, parent });
   const world: World = { upstream, receiver, client: relay.client, arrivals };
   const nextDurationMs = durationsOf(durations, seed);
-  const group = { isEndStated: true, count: jobs, spreadMs: SPREAD_MS, nextDurationMs };
-  const stated = { ...group, model: "states-its-ends" };
-  const unstated = { ...group, model: "states-no-ends", isEndStated: false };
-  const together = { ...group, count: atOnce, spreadMs: 0 };
-
-  const unknown = await Promise.all([run(stated, world), run(unstated, world)]);
-  // An isolate keeps the durations of a kind for ten minutes; a new process reads them again.
-  await relay.restart();
-  const [known, knownUnstated] = await Promise.all([run(stated, world), run(unstated, world)]);
-  const atOnceUnknown = await run({ ...together, model: "is-new" }, world);
-  const atOnceKnown = await run({ ...together, model: stated.model }, world);
-  return { unknown: unknown.flat(), known, knownUnstated, atOnceUnknown, atOnceKnown };
+  const spread = await run({ count: jobs, spreadMs: SPREAD_MS, nextDurationMs }, world);
+  return { spread, atOnce: await run({ count: atOnce, spreadMs: 0, nextDurationMs }, world) };
 }
 
 /** Registers tasks, attaches a job to each, and waits until the callbacks of all have arrived. */
 async function run(group: Group, world: World): Promise<readonly FoundJob[]> {
-  const { count, spreadMs, model } = group;
+  const { count, spreadMs } = group;
   const ids = Array.from({ length: count }, () => randomUUID());
   const requests = { concurrency: REQUESTS_AT_ONCE };
-  await pMap(ids, (id) => register(id, group, world), requests);
+  await pMap(ids, (id) => register(id, world), requests);
   const startedAt = Date.now();
   const attached = await pMap(
     ids,
@@ -104,23 +85,23 @@ async function run(group: Group, world: World): Promise<readonly FoundJob[]> {
     },
     requests,
   );
-  console.log(`${count} jobs of ${model} attached in ${Date.now() - startedAt} ms`);
+  console.log(`${count} jobs attached in ${Date.now() - startedAt} ms`);
   return found(attached, world);
 }
 
-async function register(id: string, { model }: Group, { client, receiver }: World): Promise<void> {
+async function register(id: string, { client, receiver }: World): Promise<void> {
   const callback = receiver.at(`/${id}`, { kind: "answer", status: 200 });
-  await client.register({ id, provider: CONNECTION, model, callback_url: callback });
+  await client.register({ id, provider: CONNECTION, model: "m", callback_url: callback });
 }
 
 async function attach(
   id: string,
-  { isEndStated, nextDurationMs }: Group,
+  { nextDurationMs }: Group,
   { client, upstream }: World,
 ): Promise<AttachedJob> {
   const durationMs = nextDurationMs();
   const endsAt = Date.now() + durationMs;
-  upstream.add(id, { endsAt, isEndStated });
+  upstream.add(id, endsAt);
   const body = { provider: CONNECTION, id };
   const { status, text } = await client.ask("POST", `/v1/tasks/${id}/upstream`, body);
   if (status !== 200) throw new Error(`the attachment was answered with ${status} ${text}`);

@@ -1,6 +1,7 @@
 import { availableParallelism } from "node:os";
 import { table as markdownTable } from "./markdown.ts";
-import type { Durations, Lateness } from "./polls-jobs.ts";
+import { type Durations, type Lateness, latenessOf } from "./polls-jobs.ts";
+import type { LimitedLoad, LimitedRun } from "./polls-limited.ts";
 
 /** Measurements of jobs whose polls were planned in the same way. */
 export interface Row {
@@ -48,8 +49,34 @@ export function percent(part: number): string {
 /** Title of the section of the page that holds the figures of the last live run. */
 export const LIVE_TITLE = "## Live";
 
+/** A simulated load of many jobs at one connection, and how late their results were found. */
+export interface LimitedRow {
+  readonly load: LimitedLoad;
+  readonly run: LimitedRun;
+}
+
+/** Returns a Markdown table of loads with and without a limit of polls. */
+function limitedTable(rows: readonly LimitedRow[]): string {
+  const lines = rows.map(({ load: { durations, perMinute }, run }) => {
+    const { medianMs, p95Ms, polls } = latenessOf(run.found);
+    const limit = perMinute === null ? "none" : perMinute.toLocaleString("en");
+    const perJob = polls.toFixed(1);
+    const perMinutes = [run.perMinute, run.most].map((count) =>
+      Math.round(count).toLocaleString("en"),
+    );
+    const late = [medianMs, p95Ms].map(seconds);
+    return [`${durations.medianMs / 1000} s`, limit, ...late, perJob, ...perMinutes];
+  });
+  const polls = ["polls per job", "polls per minute", "most in a minute"];
+  return markdownTable(["jobs of p50", "limit", "median late", "p95 late", ...polls], lines);
+}
+
 /** Returns the beginning of the page, up to the section of the live run. */
-export function simulationPage(panels: readonly Panel[], seed: number): string {
+export function simulationPage(
+  panels: readonly Panel[],
+  limited: readonly LimitedRow[],
+  seed: number,
+): string {
   const tables = panels.map(
     ({ durations, rows }) => `### ${titleOf(durations)}\n\n${table(rows)}\n`,
   );
@@ -59,11 +86,17 @@ Written by \`npm run bench:polls\`. Lateness is the time from the end of a job t
 
 ## Simulation
 
-Seed ${seed}. The relay's times are those of \`src/core/record/poll-cadence.ts\`; what it knows of a kind comes from 200 earlier jobs through \`src/core/record/durations.ts\`. Where the upstream states no end time, the relay knows only the poll that found a result and the poll before. "Waits doubled" is the cadence of earlier builds. Neither the network nor the load of a machine is simulated.
+Seed ${seed}. The relay's times are those of \`src/core/polls/cadence.ts\`, its default is \`POLL_LATENESS\` 7. Neither the network nor the load of a machine is simulated.
 
 ![Mean lateness by cadence of polls](polls.svg)
 
-${tables.join("\n")}`;
+${tables.join("\n")}
+### 1,000 jobs at one connection
+
+With and without \`polls_per_minute\`: a job that ends is followed by another at once. The places are those of \`src/objects/connection/poll-slots.ts\`; 40 minutes are counted.
+
+${limitedTable(limited)}
+`;
 }
 
 /** Time at which a live run began, and the load averages of the machine at its end. */
@@ -84,7 +117,7 @@ export function liveSection(
   return `
 ${LIVE_TITLE}
 
-The relay on released workerd and a fake upstream that sends no hooks, both on one machine with ${availableParallelism()} cores; begun ${startedAt.toISOString()}, load averages at the end ${loads}. ${titleOf(durations)}. The lateness lasts until the callback has arrived. A known kind is one of which the relay has seen jobs before.
+The relay on released workerd and a fake upstream that sends no hooks, both on one machine with ${availableParallelism()} cores; begun ${startedAt.toISOString()}, load averages at the end ${loads}. ${titleOf(durations)}. The lateness lasts until the callback has arrived.
 
 ${table(rows)}
 

@@ -6,12 +6,13 @@ import * as z from "zod";
 import { FASTEST_DIRECTORY } from "./figures.ts";
 import { chart } from "./polls-chart.ts";
 import { type Durations, latenessOf } from "./polls-jobs.ts";
+import { type LimitedLoad, limitedRun } from "./polls-limited.ts";
 import { liveRun } from "./polls-live.ts";
 import { LIVE_TITLE, liveSection, type Panel, simulationPage } from "./polls-report.ts";
 import { CONTENDERS } from "./polls-simulation.ts";
 import { judged } from "./polls-targets.ts";
 
-// Measures how late polls find the results of jobs: `node bench/polls.ts`, about 9 minutes. Simulates the
+// Measures how late polls find the results of jobs: `node bench/polls.ts`, about 5 minutes. Simulates the
 // cadence, then runs the relay against a fake upstream without hooks. Writes `POLLS.md` and `polls.svg`.
 // Options: `--quick` (simulates only and keeps the figures of the last live run), `--jobs`, `--at-once`
 // (numbers of jobs), `--seed`, `--storage` (a directory; by default tmpfs where there is one).
@@ -27,18 +28,20 @@ const { values } = parseArgs({
 });
 const Count = z.coerce.number().int().positive();
 const seed = Count.parse(values.seed);
-const SHORT: Durations = { medianMs: 30_000, sigma: 0.3 };
-const LONG: readonly Durations[] = [100_000, 300_000].map((medianMs) => ({
-  medianMs,
-  sigma: 0.35,
-}));
+const SIGMA = 0.35;
+const SHORT: Durations = { medianMs: 30_000, sigma: SIGMA };
+const ALL = [30_000, 100_000, 300_000, 900_000].map((medianMs) => ({ medianMs, sigma: SIGMA }));
+const LOADS = ALL.flatMap((durations) => {
+  return [null, 1_200].map((perMinute): LimitedLoad => ({ durations, jobs: 1_000, perMinute }));
+});
 const PAGE = join(import.meta.dirname, "POLLS.md");
 
-const panels = [SHORT, ...LONG].map((durations): Panel => ({
+const panels = ALL.map((durations): Panel => ({
   durations,
   rows: CONTENDERS.map(({ name, run }) => ({ name, lateness: latenessOf(run(durations, seed)) })),
 }));
-const simulation = simulationPage(panels, seed);
+const limited = LOADS.map((load) => ({ load, run: limitedRun(load, seed) }));
+const simulation = simulationPage(panels, limited, seed);
 console.log(simulation);
 writeFileSync(join(import.meta.dirname, "polls.svg"), chart(panels));
 const live = values.quick ? lastLive() : await measureLive();

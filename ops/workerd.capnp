@@ -46,6 +46,7 @@ const relay :Workerd.Worker = (
     (name = "CALLBACK_TIMEOUT_S", fromEnvironment = "CALLBACK_TIMEOUT_S"),
     (name = "RETENTION_DAYS", fromEnvironment = "RETENTION_DAYS"),
     (name = "TASK_DEADLINE_HOURS", fromEnvironment = "TASK_DEADLINE_HOURS"),
+    (name = "POLL_LATENESS", fromEnvironment = "POLL_LATENESS"),
     (name = "MAX_BODY_KB", fromEnvironment = "MAX_BODY_KB"),
     (name = "ERROR_TEXT", fromEnvironment = "ERROR_TEXT"),
     (name = "SETTLEMENT_URL", fromEnvironment = "SETTLEMENT_URL"),

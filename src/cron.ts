@@ -15,7 +15,7 @@ import type { OperatorEvent } from "./outbound/operator-body.ts";
 import type { IndexAlert } from "./objects/deployment-object.ts";
 import { deploymentObject } from "./objects/object-names.ts";
 import { placedRuntimeOf } from "./objects/placed-runtime.ts";
-import { notifyOperator } from "./outbound/webhooks.ts";
+import { sendOperatorEvent } from "./outbound/webhooks.ts";
 import { ExpiryCheck } from "./task-object/expiry-check.ts";
 import { TimeBudget } from "./time-budget.ts";
 import { wakeOverdue } from "./wake-overdue.ts";
@@ -166,5 +166,5 @@ async function reportSilence(silenceMs: number, job: Job) {
 async function alertOperator(event: OperatorEvent, kind: IndexAlert, { env, runtime, now }: Job) {
   if (!isWanted(runtime.config, event.type)) return;
   if (!(await deploymentObject(env).claimAlert(kind))) return;
-  await notifyOperator(event, `${event.type}_${crypto.randomUUID()}`, now, runtime);
+  await sendOperatorEvent(event, `${event.type}_${crypto.randomUUID()}`, now, runtime);
 }

@@ -1,25 +1,48 @@
+import { AccountObject as Account } from "./account/account-object.ts";
 import { app } from "./app.ts";
-import { configOf, logSettingsOf } from "./config/runtime.ts";
-import type { Env } from "./env.ts";
+import { Relay as Entrypoint } from "./binding/relay.ts";
 import { runScheduled } from "./cron.ts";
-import { consume } from "./index-db/consumer.ts";
-import { shardsOf } from "./index-db/shards.ts";
+import { consume } from "./index-db/index-row-queue.ts";
+import { DigestObject as Digest } from "./objects/digest-object.ts";
+import { rehearse } from "./rehearsal.ts";
+import { env } from "./startup.ts";
+import { TaskObject as Task } from "./task-object/task-object.ts";
 
-export { AccountObject } from "./account/account-object.ts";
-export { Relay } from "./binding/relay.ts";
 export { ConnectionObject } from "./objects/connection/connection-object.ts";
 export { DeploymentObject } from "./objects/deployment-object.ts";
-export { DigestObject } from "./objects/digest-object.ts";
 export { HostObject } from "./objects/host-object.ts";
 export { ListenersObject } from "./objects/listeners/listeners-object.ts";
-export { TaskObject } from "./task-object/task-object.ts";
+
+await rehearse(env);
+
+// The platform constructs these with an environment whose configuration is not parsed; they get `env` instead.
+
+export class TaskObject extends Task {
+  constructor(ctx: DurableObjectState) {
+    super(ctx, env);
+  }
+}
+
+export class AccountObject extends Account {
+  constructor(ctx: DurableObjectState) {
+    super(ctx, env);
+  }
+}
+
+export class DigestObject extends Digest {
+  constructor(ctx: DurableObjectState) {
+    super(ctx, env);
+  }
+}
+
+export class Relay extends Entrypoint {
+  constructor(ctx: ExecutionContext) {
+    super(ctx, env);
+  }
+}
 
 export default {
-  fetch: app.fetch,
-  queue: async (batch, env) => {
-    const config = configOf(env);
-    const shards = config.ok ? shardsOf(env, config.value) : null;
-    return consume(batch, shards, logSettingsOf(env));
-  },
-  scheduled: async ({ scheduledTime }, env) => runScheduled(env, scheduledTime),
-} satisfies ExportedHandler<Env>;
+  fetch: (request, _env, ctx) => app.fetch(request, env, ctx),
+  queue: async (batch) => consume(batch, env),
+  scheduled: async ({ scheduledTime }) => runScheduled(env, scheduledTime),
+} satisfies ExportedHandler;

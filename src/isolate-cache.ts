@@ -3,8 +3,8 @@ import { MINUTE_MS } from "./core/time.ts";
 
 /**
  * Creates a cache in the memory of this isolate. After a change, other isolates go on using their copy of the
- * old value until it expires. The cache holds the `maxSize` entries that were used last, and at most twice as
- * many.
+ * old value until it expires. The cache never loses the `maxSize` entries that were used last; it may hold up
+ * to twice as many.
  */
 export function isolateCache<V>(
   maxSize = 10_000,
@@ -14,8 +14,8 @@ export function isolateCache<V>(
 }
 
 /**
- * Cache, in the memory of this isolate, of values that are read at most once in a while for each `env` object of
- * the Worker, because each reading costs rows of the index. All callers get the same values, so these must not
+ * Cache, in the memory of this isolate, of values that are read at most once in a while for each `env` object
+ * of the Worker, because each reading costs index rows. All callers get the same values, so these must not
  * depend on the caller.
  */
 export class EnvCache<V> {

@@ -5,7 +5,7 @@ import { takesRows } from "./index-db/database.ts";
 import type { Position } from "./index-db/list.ts";
 import type { Shards } from "./index-db/shards.ts";
 import { overdueTasks } from "./index-db/sweep.ts";
-import { removeRows } from "./index-db/writer.ts";
+import { removeRows } from "./index-db/index-row-table.ts";
 import { errorText, log } from "./log.ts";
 import type { Caller } from "./task-object/caller.ts";
 import { areCallsSpent, taskObject } from "./task-object/task-stub.ts";
@@ -36,13 +36,13 @@ interface OverdueTask extends Position {
 type Outcome = "woken" | "gone" | "failed" | "skipped";
 
 /**
- * Wakes tasks that should have changed by themselves ten minutes ago, as their rows in the index state: their
- * alarm was lost, or a newer row did not reach the index. At most 5,000 tasks are woken, for at most a
- * minute, 50 at once. Each task writes its row again at once and does the work that is due; the rows of tasks
- * that no longer exist are deleted together, because the platform limits the queries of an invocation. A row
- * that lies in the wrong database, because the configured databases were changed, moves to the right one.
- * While a database is full or out of reach, its tasks are not asked to write their rows, because each write
- * costs a task two rows; they only set lost alarms again.
+ * Wakes tasks that should have changed by themselves ten minutes ago, as their index rows state: their alarm
+ * was lost, or a newer row did not reach the index. At most 5,000 tasks are woken, for at most a minute, 50 at
+ * once. Each task writes its row again at once and does the work that is due; the rows of tasks that no longer
+ * exist are deleted together, because the platform limits the queries of an invocation. A row that lies in the
+ * wrong database, because the configured databases were changed, moves to the right one. While a database is
+ * full or out of reach, its tasks are not asked to write their rows, because each write costs a task two rows;
+ * they only set lost alarms again.
  * @param now time of the cron trigger, in Unix milliseconds.
  * @returns how many tasks were found and how many woken.
  */

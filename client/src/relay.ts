@@ -116,7 +116,7 @@ export class TaskRelay {
     } while (cursor !== undefined);
   }
 
-  /** Sends a settled callback again. Without an idempotency key, the client makes one. */
+  /** Redelivers a settled callback. Without an idempotency key, the client makes one. */
   async redeliver(
     id: string,
     order: RedeliveryOrder = {},

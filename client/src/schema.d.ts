@@ -142,7 +142,7 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Send a settled callback again, optionally to a corrected URL
+         * Redeliver a settled callback, optionally to a corrected URL
          * @description While the relay is paused, an order for a callback whose next attempt waits starts no further series: that attempt is sent after the pause, to the new URL if one is given; `callback.paused` says so. A task remembers the last eight keys of the operator and of its owner: under one of them nothing is sent again, and another `callback_url` than that of its order is refused with 422. Permitted to operator keys with the role `operate` or `all`, and to account keys with the role `full`.
          */
         post: operations["redeliverTask"];

@@ -5,7 +5,7 @@ import {
   limitsOf,
   typeOf,
   type TypePart,
-} from "../../src/console/docs/fields.ts";
+} from "../../src/console/docs/schema-fields.ts";
 import { referenceOf, visibleSchemas } from "../../src/console/docs/schemas.ts";
 import { anchor, sentence } from "./markdown.ts";
 import { table } from "./regions.ts";

@@ -1,6 +1,6 @@
 import { exampleCurl } from "../../src/console/curl.ts";
 import { type Content, type Endpoint, titleOf } from "../../src/console/docs/document.ts";
-import { typeOf } from "../../src/console/docs/fields.ts";
+import { typeOf } from "../../src/console/docs/schema-fields.ts";
 import { bodyRows, parameterRows, type Schemas, typeText } from "./api-fields.ts";
 import { sentence } from "./markdown.ts";
 import { table } from "./regions.ts";

@@ -12,7 +12,7 @@ const OBJECTS: Readonly<Record<ObjectBinding, string>> = {
   ACCOUNTS: "credits and API keys of accounts",
   LISTENERS: "WebSockets of the [listeners](listen.md) of accounts",
   CONNECTION_OBJECTS:
-    "what the tasks of a connection to an upstream share: the limit of polls, the durations of jobs, faults",
+    "what the tasks of a connection to an upstream share: the limit of polls, missing hooks, faults",
   HOSTS: "failures of a receiver's host, for the operator event `host.failing`",
   DIGESTS: "failed callbacks to a receiver's host, for `OPERATOR_DIGEST_MINUTES`",
   DEPLOYMENT: "logouts of the console, and the times of alerts about the index",

@@ -61,6 +61,10 @@ const TASKS = {
   TASK_DEADLINE_HOURS: {
     meaning: "when an open task fails, unless its `deadline_at` says otherwise",
   },
+  POLL_LATENESS: {
+    meaning:
+      "how late a poll may find a result, as a part of the job's age: the wait after a poll is this part of the age, as [providers.md](providers.md#when-the-upstream-is-polled) says. A smaller part costs more polls",
+  },
   MAX_BODY_KB: {
     meaning: "largest request body; [storage.md](storage.md) limits what is stored of it",
   },

@@ -3,7 +3,7 @@ import * as z from "zod/mini";
 import type { Answer, Content } from "./description/description.ts";
 import { ANSWER_HEADERS, COMMON_HEADERS } from "./description/headers.ts";
 import { ProblemSchema } from "./description/problems.ts";
-import { TaskStatus } from "../../src/api/shapes/task.ts";
+import { TaskStatus } from "../../src/api/shapes/task-shape.ts";
 import { type ProblemCode, PROBLEMS } from "../../src/api/http/problem-list.ts";
 
 type Headers = Readonly<Record<string, oas32.HeaderObject>>;

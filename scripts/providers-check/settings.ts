@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { parseEnv } from "node:util";
 import * as z from "zod/mini";
-import { connectionPolicy } from "../../src/config/config.ts";
+import { baseUrlRulesOf } from "../../src/config/config.ts";
 import { type Connections, parseConnections } from "../../src/config/connections.ts";
 import { type ConfigIssue, describeIssues } from "../../src/config/issue.ts";
 import { Variables } from "../../src/config/variables.ts";
@@ -72,7 +72,7 @@ function parse(vars: object): Result<Pick<Connections, "connections">, readonly 
   if (error !== undefined) {
     return failure(error.issues.map(({ path, message }) => ({ path: path.join("."), message })));
   }
-  const parsed = parseConnections(vars, connectionPolicy(data), false);
+  const parsed = parseConnections(vars, baseUrlRulesOf(data), false);
   if (!parsed.ok) return parsed;
   const { connections } = parsed.value;
   return success({ connections });

@@ -1,6 +1,6 @@
 import { retryable } from "cloudflare:durable-objects";
 import { DurableObject } from "cloudflare:workers";
-import { configOf } from "../config/runtime.ts";
+import { configOf, type WithStartup } from "../config/runtime.ts";
 import type { ChargeAnswer } from "../core/events/event.ts";
 import type { Adjustment, Booking } from "../core/ledger.ts";
 import { MAX_RETENTION_MS, refundableMs } from "../core/policy.ts";
@@ -55,7 +55,7 @@ export interface AccountState extends Profile {
  * until then their other methods answer null, false or `unknown_account`. Methods contain no `await` where
  * possible, so that no other call can change the balance between the reading and the writing of one.
  */
-export class AccountObject extends DurableObject<object> {
+export class AccountObject extends DurableObject<WithStartup> {
   static {
     for (const name of REPEATABLE) retryable(this.prototype[name]);
   }
@@ -255,7 +255,6 @@ export class AccountObject extends DurableObject<object> {
    * configuration is not valid.
    */
   #retentionMs(): number {
-    const config = configOf(this.env);
-    return config.ok ? config.value.retentionMs : MAX_RETENTION_MS;
+    return configOf(this.env)?.retentionMs ?? MAX_RETENTION_MS;
   }
 }

@@ -10,7 +10,7 @@ export interface KeyClaim {
 export interface KeyUse extends KeyClaim {
   /**
    * True when this is the first use of the key on this day (UTC). The caller then records the use in the
-   * account's list of keys, which so costs one write a day.
+   * account's list of keys, at the cost of one write per key and day.
    */
   readonly isFirstOfDay: boolean;
 }

@@ -1,5 +1,5 @@
-import { checkCallbackUrl } from "../security/url-policy.ts";
-import { urlPolicyOf } from "../config/callback-policy.ts";
+import { checkCallbackUrl } from "../security/url-rules.ts";
+import { callbackUrlRulesOf } from "../config/callback-url-rules.ts";
 import type { Runtime } from "../config/runtime.ts";
 import { invalidRequest } from "./http/problem.ts";
 
@@ -15,7 +15,7 @@ export function refusalOf(
   hasAccount: boolean,
 ): string | null {
   if (url === null) return null;
-  const verdict = checkCallbackUrl(url, urlPolicyOf(config, origin, hasAccount));
+  const verdict = checkCallbackUrl(url, callbackUrlRulesOf(config, origin, hasAccount));
   return verdict.ok ? null : verdict.error;
 }
 

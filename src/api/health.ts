@@ -1,5 +1,4 @@
 import { placedRuntimeOf } from "../objects/placed-runtime.ts";
-import { versionOf } from "../config/runtime.ts";
 import { may } from "../task-object/caller.ts";
 import { healthDetails } from "./health/details.ts";
 import { json } from "./http/answer.ts";
@@ -20,7 +19,7 @@ export const readHealth = publicRoute(
     }
     const runtime = result.value;
     const { config } = runtime;
-    const head = { status: "ok", version: versionOf(env), paused: config.paused };
+    const head = { status: "ok", version: env.startup.version, paused: config.paused };
     const operator = await operatorOf(request.headers, runtime);
     if (operator === null || !may(operator, "statistics")) return json(head);
     return json({ ...head, ...(await healthDetails(config, env)) });

@@ -1,5 +1,5 @@
 import { listenersObject, profileObject } from "../objects/object-names.ts";
-import { keyName } from "../security/operator-keys.ts";
+import { keyName } from "../security/operator-key-hashes.ts";
 import { accountOf, keyNameOf } from "../task-object/caller.ts";
 import { unauthenticated } from "./http/auth.ts";
 import { callObject } from "./http/object-call.ts";

@@ -107,7 +107,7 @@ export interface TaskQuery {
   readonly cursor?: string;
 }
 
-/** An order to send a callback again: one to three `attempts`, and the URL for them, if it is another one. */
+/** An order to redeliver a callback: one to three `attempts`, and the URL for them, if it is another one. */
 export interface Redelivery {
   readonly attempts?: 1 | 2 | 3;
   readonly callback_url?: string;

@@ -140,8 +140,8 @@ async function answered<T extends object>(
 }
 
 /**
- * Reads an argument of a method as the JSON that a client would send, by whose length the relay measures what it
- * stores: the argument may contain what JSON has not, e.g. a Date, a Map or itself.
+ * Reads an argument of a method as if a client had sent it as JSON. Its size limit is that of the JSON text. A value
+ * that JSON cannot express, such as a Map or an object that contains itself, is refused or read as JSON writes it.
  */
 function argument(value: unknown, { runtime }: Context): Unread {
   return new Unread(() => {

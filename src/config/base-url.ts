@@ -3,13 +3,13 @@ import {
   checkCallbackUrl,
   hasCredentials,
   isLoopback,
-  type UrlPolicy,
-} from "../security/url-policy.ts";
+  type UrlRules,
+} from "../security/url-rules.ts";
 import type { Draft } from "./connection-drafts.ts";
 import type { ConfigIssue } from "./issue.ts";
 
 /** Rules for the base URLs of connections. */
-export interface BaseUrlPolicy extends UrlPolicy {
+export interface BaseUrlRules extends UrlRules {
   /** Hosts, with port, that every provider accepts too (`EXTRA_BASE_HOSTS`): proxies and AI gateways. */
   readonly extraHosts: readonly string[];
 }
@@ -25,18 +25,18 @@ const AFTER_PATH = /[?#]/;
 export function urlIssues(
   draft: Draft,
   provider: UpstreamProvider,
-  policy: BaseUrlPolicy,
+  rules: BaseUrlRules,
 ): readonly ConfigIssue[] {
   const { variable, name, entry } = draft;
   if (provider.baseUrls === null) {
     const jwks = entry.jwks_url == null ? [] : [`must not have a jwks_url in ${name}`];
-    const messages = [...gatewayObjections(draft, provider, policy), ...jwks];
+    const messages = [...gatewayObjections(draft, provider, rules), ...jwks];
     return messages.map((message) => ({ path: variable, message }));
   }
   const hosts = [...provider.baseUrls, ...(provider.jwksUrl ? [provider.jwksUrl] : [])];
   const further = provider.hostsOfCustomers ?? null;
-  const urls = [isExtra(entry.base_url, policy) ? null : entry.base_url, entry.jwks_url];
-  const isAllowed = (url: string) => isPinned(url, hosts, policy.allowLocal, further);
+  const urls = [isExtra(entry.base_url, rules) ? null : entry.base_url, entry.jwks_url];
+  const isAllowed = (url: string) => isPinned(url, hosts, rules.allowLocal, further);
   if (urls.every((url) => url == null || isAllowed(url))) return [];
   const known = [...hosts, ...(further === null ? [] : [further.form])].join(", ");
   const message = `must stay on the hosts of ${provider.name} in ${name}: ${known}; EXTRA_BASE_HOSTS allows others by https, ALLOW_LOCAL_CALLBACKS this machine`;
@@ -44,12 +44,12 @@ export function urlIssues(
 }
 
 /** Tells whether a base URL leads to one of the extra hosts, by https and under the rules for callback URLs. */
-function isExtra(text: string | null | undefined, policy: BaseUrlPolicy): boolean {
+function isExtra(text: string | null | undefined, rules: BaseUrlRules): boolean {
   const url = URL.parse(text ?? "");
-  if (text == null || url?.protocol !== "https:" || !policy.extraHosts.includes(url.host)) {
+  if (text == null || url?.protocol !== "https:" || !rules.extraHosts.includes(url.host)) {
     return false;
   }
-  return !AFTER_PATH.test(text) && checkCallbackUrl(text, policy).ok;
+  return !AFTER_PATH.test(text) && checkCallbackUrl(text, rules).ok;
 }
 
 /**
@@ -59,18 +59,18 @@ function isExtra(text: string | null | undefined, policy: BaseUrlPolicy): boolea
 function gatewayObjections(
   { name, entry }: Draft,
   provider: UpstreamProvider,
-  policy: UrlPolicy,
+  rules: UrlRules,
 ): readonly string[] {
   const text = entry.base_url ?? null;
   if (text === null) {
     return [`must have a base_url in ${name}, because ${provider.name} has no host of its own`];
   }
-  const reason = objectionTo(text, policy);
+  const reason = objectionTo(text, rules);
   return reason === null ? [] : [`${reason} as the base_url of ${name}`];
 }
 
-function objectionTo(text: string, policy: UrlPolicy): string | null {
-  const verdict = checkCallbackUrl(text, policy);
+function objectionTo(text: string, rules: UrlRules): string | null {
+  const verdict = checkCallbackUrl(text, rules);
   if (!verdict.ok) return verdict.error;
   if (AFTER_PATH.test(text)) return "must not contain a query or fragment";
   // Clients of OpenAI's API take a base URL that ends in /v1, so people enter the same one here.

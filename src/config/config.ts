@@ -5,8 +5,8 @@ import type { ErrorText } from "../providers/failure.ts";
 import type { Connection } from "../providers/provider.ts";
 import type { Secrets } from "../security/keyring.ts";
 import type { OperatorKey, OperatorRole } from "../security/roles.ts";
-import { IP_REFUSAL, isIpLiteral, isLoopback } from "../security/url-policy.ts";
-import type { BaseUrlPolicy } from "./base-url.ts";
+import { IP_REFUSAL, isIpLiteral, isLoopback } from "../security/url-rules.ts";
+import type { BaseUrlRules } from "./base-url.ts";
 import { parseConnections } from "./connections.ts";
 import { type IndexConfig, parseIndexConfig } from "./index-config.ts";
 import type { ConfigIssue } from "./issue.ts";
@@ -40,6 +40,8 @@ export interface Config extends Secrets, Placement, IndexConfig, LogSettings {
   readonly connections: ReadonlyMap<string, Connection>;
   /** Poll limits of the connections that can be polled, by name of the connection. */
   readonly polls: ReadonlyMap<string, PollLimits>;
+  /** How late a poll may find a result, as a fraction of the job's age (`POLL_LATENESS`). */
+  readonly pollLateness: number;
   /**
    * States that tasks can name the simulated providers, which are for tests of receivers and call no
    * upstream (`SANDBOX`).
@@ -115,7 +117,7 @@ export function parseConfig(
     return failure(issues.map(({ path, message }) => ({ path: path.join("."), message })));
   }
   const { data } = parsed;
-  const connected = parseConnections(vars, connectionPolicy(data), data.SANDBOX);
+  const connected = parseConnections(vars, baseUrlRulesOf(data), data.SANDBOX);
   if (!connected.ok) return connected;
   const index = parseIndexConfig(vars, data);
   if (!index.ok) return index;
@@ -130,6 +132,7 @@ export function parseConfig(
     allowLocalCallbacks: data.ALLOW_LOCAL_CALLBACKS,
     allowIpCallbacks: data.ALLOW_IP_CALLBACKS,
     extraBaseHosts: data.EXTRA_BASE_HOSTS,
+    pollLateness: data.POLL_LATENESS,
     paused: data.PAUSED,
     logsDetails: data.LOG === "all",
     jurisdiction: data.JURISDICTION,
@@ -174,12 +177,12 @@ function accessIssues({ ACCESS_TEAM, ACCESS_AUD }: ParsedVariables): ConfigIssue
  * Selects the rules for the base URLs of connections. A base URL on the relay's own host is refused; this
  * host is known here only by `PUBLIC_URL`.
  */
-export function connectionPolicy(
+export function baseUrlRulesOf(
   data: Pick<
     ParsedVariables,
     "ALLOW_LOCAL_CALLBACKS" | "ALLOW_IP_CALLBACKS" | "PUBLIC_URL" | "EXTRA_BASE_HOSTS"
   >,
-): BaseUrlPolicy {
+): BaseUrlRules {
   return {
     allowLocal: data.ALLOW_LOCAL_CALLBACKS,
     allowIp: data.ALLOW_IP_CALLBACKS,
@@ -228,6 +231,7 @@ export function policyOf(config: Config, now: number, jitter: number): Settings 
     indexRetentionMs: config.indexRetentionMs,
     pausedAt: config.paused ? now : null,
     polls: config.polls,
+    pollLateness: config.pollLateness,
     jitter,
     isIndexed: config.isIndexed,
     isOperatorNotified: config.operatorCallbackUrl !== null,

@@ -3,7 +3,7 @@ import { failure, type Result, success } from "../core/result.ts";
 import type { Connection, UpstreamProvider } from "../providers/provider.ts";
 import { PROVIDERS, SIMULATED_PROVIDERS } from "../providers/registry.ts";
 import type { SimulatedProvider } from "../providers/simulated-provider.ts";
-import { type BaseUrlPolicy, isPinned, urlIssues } from "./base-url.ts";
+import { type BaseUrlRules, isPinned, urlIssues } from "./base-url.ts";
 import { type Draft, readDrafts } from "./connection-drafts.ts";
 import type { ConfigIssue } from "./issue.ts";
 import { pollLimits } from "./poll-limits.ts";
@@ -25,12 +25,12 @@ const KEY = /^[\x21-\x7e]+$/;
  * of `CONNECTIONS`, `CONNECTIONS_2` and so on. Credentials go only to the hosts that the provider's adapter
  * names, to those of `EXTRA_BASE_HOSTS` or, where the adapter names none, to the host of the connection's own
  * base URL.
- * @param policy rules for URLs of this deployment; it may also allow connections to this machine.
+ * @param rules rules for URLs of this deployment; it may also allow connections to this machine.
  * @param isSandboxOn true when simulated providers get a connection too.
  */
 export function parseConnections(
   vars: object,
-  policy: BaseUrlPolicy,
+  rules: BaseUrlRules,
   isSandboxOn: boolean,
 ): Result<Connections, readonly ConfigIssue[]> {
   const drafts = readDrafts(vars);
@@ -38,7 +38,7 @@ export function parseConnections(
   const checked = drafts.value.map((draft) => ({ draft, provider: providerOf(draft) }));
   const issues = [
     ...checked.flatMap(({ draft, provider }) =>
-      provider === null ? [unknownProvider(draft)] : draftIssues(draft, provider, policy),
+      provider === null ? [unknownProvider(draft)] : draftIssues(draft, provider, rules),
     ),
     ...nameClashes(drafts.value),
   ];
@@ -84,10 +84,10 @@ function nameClashes(drafts: readonly Draft[]): readonly ConfigIssue[] {
 function draftIssues(
   draft: Draft,
   provider: UpstreamProvider,
-  policy: BaseUrlPolicy,
+  rules: BaseUrlRules,
 ): readonly ConfigIssue[] {
   return [
-    ...urlIssues(draft, provider, policy),
+    ...urlIssues(draft, provider, rules),
     ...keyIssues(draft, provider),
     ...secretIssues(draft, provider),
   ];

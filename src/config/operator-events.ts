@@ -1,5 +1,5 @@
 import { failure, type Result, success } from "../core/result.ts";
-import { NOTICE_KINDS } from "../core/record/notice.ts";
+import { NOTICE_KINDS } from "../core/record/operator-notice.ts";
 import type { Config } from "./config.ts";
 
 /** Types of all events that `OPERATOR_CALLBACK_URL` can get: those about one task, and the others. */

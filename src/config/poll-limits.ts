@@ -1,8 +1,7 @@
 import type { PollLimits } from "../core/policy.ts";
-import { HOUR_MS, MINUTE_MS, SECOND_MS } from "../core/time.ts";
+import { HOUR_MS, MINUTE_MS } from "../core/time.ts";
 import type { Connection, UpstreamProvider } from "../providers/provider.ts";
 
-const FIRST_POLL_MS = 10 * SECOND_MS;
 /** Age of a job at which its hook is late, in milliseconds, where the relay can verify the body of hooks. */
 const VERIFIED_HOOK_WAIT_MS = 2 * MINUTE_MS;
 /**
@@ -24,7 +23,7 @@ export function pollLimits(connection: Connection): PollLimits | null {
   const { gapMs, maxAgeMs, endpoint, namesTask: isTaskNamed = false } = provider.polls;
   const isIdEnough = endpoint?.isRequired !== true;
   const hookWaitMs = hookWaitOf(connection);
-  return { firstMs: FIRST_POLL_MS, hookWaitMs, gapMs, maxAgeMs, isIdEnough, isTaskNamed };
+  return { hookWaitMs, gapMs, maxAgeMs, isIdEnough, isTaskNamed };
 }
 
 /**

@@ -1,10 +1,17 @@
 import * as z from "zod/mini";
 import { failure, type Result, success } from "../core/result.ts";
 import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from "../core/time.ts";
-import { CREDENTIALS_REFUSAL, hasCredentials } from "../security/url-policy.ts";
+import { CREDENTIALS_REFUSAL, hasCredentials } from "../security/url-rules.ts";
 
-/** Units of the variables that are numbers, each with its size in milliseconds or bytes. */
-const UNITS = { s: SECOND_MS, minutes: MINUTE_MS, hours: HOUR_MS, days: DAY_MS, KB: 1024 } as const;
+/** Units of the variables that are numbers, each with its size in milliseconds, bytes or as a fraction. */
+const UNITS = {
+  s: SECOND_MS,
+  minutes: MINUTE_MS,
+  hours: HOUR_MS,
+  days: DAY_MS,
+  KB: 1024,
+  percent: 1 / 100,
+} as const;
 
 /** The whole numbers that a variable takes, both ends included. */
 export interface NumberRange {
@@ -73,7 +80,8 @@ export function parseOptional<T>(parser: (value: string) => Result<T, string>) {
 }
 
 /**
- * Reads a variable as a whole number in decimal digits, and returns it in the milliseconds or bytes of its unit.
+ * Reads a variable as a whole number in decimal digits, and returns it in milliseconds, in bytes or as a
+ * fraction, by its unit.
  */
 export function wholeNumber(fallback: string, range: NumberRange) {
   return withDomain(parse(text(fallback), numberIn(range)), { fallback, values: range });

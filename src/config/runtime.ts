@@ -1,11 +1,11 @@
 import * as z from "zod/mini";
 import { failure, type Result, success } from "../core/result.ts";
-import { type LogSettings, nameVersion } from "../log.ts";
+import { type LogSettings, log } from "../log.ts";
 import { type Keyring, keyringOf } from "../security/keyring.ts";
-import { type HashedKey, hashedKeysOf } from "../security/operator-keys.ts";
+import { type HashedKey, hashedKeysOf } from "../security/operator-key-hashes.ts";
 import { type Config, parseConfig } from "./config.ts";
 import type { ConfigIssue } from "./issue.ts";
-import { warnOnce } from "./warnings.ts";
+import { warningsOf } from "./warnings.ts";
 
 /** Configuration and imported keys of the running relay. */
 export interface Runtime {
@@ -14,45 +14,75 @@ export interface Runtime {
   readonly operatorKeys: readonly HashedKey[];
 }
 
-type ConfigResult = Result<Config, readonly ConfigIssue[]>;
+/** Values that the relay derives from its environment once, when an isolate starts; the platform does not bill this. */
+export interface Startup {
+  /**
+   * Configuration and keys; or the variables at fault with the reasons, and the relay then must not send
+   * anything.
+   */
+  readonly runtime: Result<Runtime, readonly ConfigIssue[]>;
+  /** Variables that are invalid, doubtful or perhaps misspelt, each with the reason. */
+  readonly warnings: readonly ConfigIssue[];
+  /** Id of the deployed version; null when the platform names none. */
+  readonly version: string | null;
+  /** Names of the bindings, such as databases. */
+  readonly bindings: readonly string[];
+}
 
-const configs = new WeakMap<object, ConfigResult>();
+/** An environment from which the relay has read its configuration. */
+export interface WithStartup {
+  readonly startup: Startup;
+}
 
 const Versioned = z.object({ VERSION: z.object({ id: z.string() }) });
 
-/** Returns the id of the deployed version; null when the platform names none. */
-export function versionOf(env: object): string | null {
-  return Versioned.safeParse(env).data?.VERSION.id ?? null;
+/**
+ * Adds to an environment of the platform what the relay works out from it. Reads no clock, needs no random
+ * numbers and calls nobody, so that it can run at module scope.
+ * @param flags `Cloudflare.compatibilityFlags` of the isolate.
+ */
+export async function withStartup<Bindings extends object>(
+  env: Bindings,
+  flags: Readonly<Record<string, boolean>>,
+): Promise<Bindings & WithStartup> {
+  const config = parseConfig(env, flags);
+  const runtime = config.ok ? await runtimeOf(config.value) : config;
+  const startup = {
+    runtime,
+    warnings: warningsOf(env, runtime.ok ? config : runtime),
+    version: Versioned.safeParse(env).data?.VERSION.id ?? null,
+    bindings: Object.entries(env).flatMap(([name, value]) =>
+      typeof value === "object" ? name : [],
+    ),
+  };
+  return { ...env, startup };
 }
 
-/** Parses the configuration that the platform passed as `env`, once per isolate. */
-export function configOf(env: object): ConfigResult {
-  const known = configs.get(env);
-  if (known !== undefined) return known;
-  const result = parseConfig(env, Cloudflare.compatibilityFlags);
-  configs.set(env, result);
-  nameVersion(versionOf(env));
-  warnOnce(env, result);
-  return result;
+/** Returns the configuration; null when it is not valid. */
+export function configOf({ startup: { runtime } }: WithStartup): Config | null {
+  return runtime.ok ? runtime.value.config : null;
 }
 
 /**
  * Returns the settings of the log; while the configuration is not valid, no line of the level `detail` is
  * written.
  */
-export function logSettingsOf(env: object): LogSettings {
-  const result = configOf(env);
-  return { logsDetails: result.ok && result.value.logsDetails };
+export function logSettingsOf(env: WithStartup): LogSettings {
+  return { logsDetails: configOf(env)?.logsDetails ?? false };
 }
 
-/**
- * Returns the configuration and the keys of the relay. A failure lists the variables at fault; the relay
- * then must not send anything.
- */
-export async function runtimeOf(env: object): Promise<Result<Runtime, readonly ConfigIssue[]>> {
-  const result = configOf(env);
-  if (!result.ok) return result;
-  const config = result.value;
+const said = new Set<string>();
+
+/** Logs the warnings about the variables, each once per isolate. */
+export function warnOnce({ startup: { warnings } }: WithStartup): void {
+  for (const { path: variable, message: detail } of warnings) {
+    const text = `${variable} ${detail}`;
+    if (!said.has(text)) log({ event: "config.warning", variable, detail }, "warn");
+    said.add(text);
+  }
+}
+
+async function runtimeOf(config: Config): Promise<Startup["runtime"]> {
   const keyring = await keyringOf(config);
   if (keyring !== null) {
     return success({ config, keyring, operatorKeys: await hashedKeysOf(config.operatorKeys) });

@@ -22,7 +22,7 @@ const HOSTS_MESSAGE =
 export const DEFAULT_INDEX_RETENTION_DAYS = 7;
 
 /**
- * Every variable of the relay with its default and its unit, parsed to milliseconds and bytes. The
+ * Every variable of the relay with its default and its unit, parsed to milliseconds, bytes and fractions. The
  * variables of the providers are named in `src/providers`, `CONNECTIONS` is read by `connections.ts`, the
  * bindings are in `src/env.ts`; `scripts/docs/variables.ts` says what each changes. Times and limits that no variable changes stand where they are used.
  */
@@ -42,6 +42,7 @@ export const Variables = z.object({
   EXTRA_BASE_HOSTS: convert(list(HOSTS_MESSAGE, isHost), (hosts) =>
     hosts.map((host) => new URL(`https://${host}`).host),
   ),
+  POLL_LATENESS: wholeNumber("7", { min: 3, max: 50, unit: "percent" }),
   // Holds back polls and callback attempts (`startAt` in core/policy.ts).
   PAUSED: flag(),
   LOG: oneOf("normal", ["normal", "all"]),

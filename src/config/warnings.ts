@@ -1,5 +1,4 @@
 import leven from "leven";
-import { log } from "../log.ts";
 import { PROVIDERS } from "../providers/registry.ts";
 import type { Result } from "../core/result.ts";
 import type { Config } from "./config.ts";
@@ -14,17 +13,6 @@ const CONNECTIONS = /^CONNECTIONS(_\d+)?$/;
  * end names the provider.
  */
 const SHARED = /_(?:API_KEY|BASE_URL|USER_ID|WEBHOOK_KEY|WEBHOOK_SECRET)$/;
-
-const said = new Set<string>();
-
-/** Logs the warnings about the variables, each once per isolate. */
-export function warnOnce(vars: object, result: Result<Config, readonly ConfigIssue[]>): void {
-  for (const { path: variable, message: detail } of warningsOf(vars, result)) {
-    const text = `${variable} ${detail}`;
-    if (!said.has(text)) log({ event: "config.warning", variable, detail }, "warn");
-    said.add(text);
-  }
-}
 
 /**
  * Returns one warning, with the name of the variable, for everything that is invalid or doubtful in the

@@ -1,5 +1,5 @@
 import { SECOND_MS } from "../core/time.ts";
-import { isLoopback } from "../security/url-policy.ts";
+import { isLoopback } from "../security/url-rules.ts";
 
 /**
  * Builds a `Set-Cookie` header. The prefix `__Host-` keeps the cookie to this host, over HTTPS. On

@@ -1,12 +1,12 @@
-import { countRedeliveries } from "../api/search/redeliver-many.ts";
+import { countRedeliveries } from "../api/search/bulk-redelivery.ts";
 import { redeliverTask } from "../api/tasks/redeliver-task.ts";
 import { inspectTask } from "../api/tasks/read-task.ts";
 import { taskIn } from "../api/tasks/task-json.ts";
-import type { TaskCallback } from "../api/shapes/task.ts";
+import type { TaskCallback } from "../api/shapes/task-shape.ts";
 import { type Tested, testCallback } from "../api/test-callback.ts";
 import { SECOND_MS } from "../core/time.ts";
 import type { FormVisit, ViewerVisit } from "./page.ts";
-import { MAX_COUNTED } from "./send-again.ts";
+import { MAX_COUNTED } from "./bulk-redelivery-state.ts";
 
 /**
  * Longest time in milliseconds for which a page waits for the end of the attempt that its form has started.
@@ -33,7 +33,7 @@ export async function callbackOf(
  * Orders one more attempt of the callback of a task, and waits up to 3 seconds for its end.
  * @throws Problem when the task refuses it, e.g. `series_running` while attempts are under way.
  */
-export async function sendOnce(
+export async function redeliverOnce(
   id: string,
   visit: FormVisit<object>,
   idempotencyKey: string,
@@ -52,7 +52,7 @@ export async function sendOnce(
   return callback;
 }
 
-/** Counts the failed callbacks to a host that would be sent again, and those that would be skipped. */
+/** Counts the failed callbacks to a host that would be redelivered, and those that would be skipped. */
 export async function countFailed(host: string, visit: ViewerVisit<object>) {
   const query = { callback: "failed", host, limit: String(MAX_COUNTED) };
   return countRedeliveries.perform({ params: {}, query }, visit.viewer, visit);

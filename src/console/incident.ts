@@ -4,7 +4,7 @@ import type { TaskFacts } from "../core/views/task-facts.ts";
 import { countOf, countText, durationText, utcText } from "./format.ts";
 import { textParts } from "./hostile-text.ts";
 import { causeOf } from "./host-causes.ts";
-import type { Task } from "../api/shapes/task.ts";
+import type { Task } from "../api/shapes/task-shape.ts";
 import { latenessText } from "./timeline.ts";
 
 /** Largest number of attempts that the report on a task lists; of older ones only the number is given. */

@@ -7,21 +7,25 @@ import { assetAnswer } from "./assets.ts";
 import type { Page } from "./page.ts";
 import { accountPage } from "./pages/accounts/account.tsx";
 import { accountsPage, addAccount } from "./pages/accounts/accounts.tsx";
-import { addKey, endKey, grant, rotate } from "./pages/accounts/orders.tsx";
+import { addKey, endKey, grant, rotate } from "./pages/accounts/account-forms.tsx";
 import { errorsPage, referencePage } from "./pages/docs/pages.tsx";
 import { providersPage } from "./pages/providers/providers.tsx";
 import { problemPage, type Refused } from "./pages/problem.tsx";
-import { hostPage, sendOneAgain, testHost } from "./pages/host.tsx";
+import { hostPage, redeliverOne, testHost } from "./pages/host.tsx";
 import { hostsPage } from "./pages/hosts.tsx";
 import { loginPage, logIn, logOut } from "./pages/login.tsx";
-import { sendAgainPage, sendNextPage, sendSelected } from "./pages/send-again.tsx";
+import {
+  bulkRedeliveryPage,
+  bulkRedeliveryStep,
+  redeliverSelectedForm,
+} from "./pages/bulk-redelivery-page.tsx";
 import { newerTasks, tasksPage } from "./pages/tasks.tsx";
 import { overviewPage } from "./pages/overview/overview.tsx";
-import { runSandboxTask } from "./pages/overview/sandbox.ts";
+import { runSandboxTask } from "./pages/overview/sandbox-form.ts";
 import { testPage } from "./pages/send-test.tsx";
-import { diagnoseTest, runTest } from "./pages/test-orders.ts";
-import { searchPage } from "./pages/search.ts";
-import { cancel, erase, sendAgain } from "./pages/task/orders.ts";
+import { diagnoseTest, runTest } from "./pages/send-test-forms.ts";
+import { searchPage } from "./pages/search-page.ts";
+import { cancel, erase, redeliver } from "./pages/task/task-forms.ts";
 import { diagnose, doctorPage } from "./pages/task/doctor.tsx";
 import { statusPage } from "./pages/status.tsx";
 import { taskPage } from "./pages/task/page.tsx";
@@ -33,16 +37,16 @@ export const PAGES: readonly Page[] = [
   searchPage,
   tasksPage,
   newerTasks,
-  sendAgainPage,
-  sendNextPage,
-  sendSelected,
+  bulkRedeliveryPage,
+  bulkRedeliveryStep,
+  redeliverSelectedForm,
   hostsPage,
   hostPage,
   testHost,
-  sendOneAgain,
+  redeliverOne,
   taskPage,
   statusPage,
-  sendAgain,
+  redeliver,
   cancel,
   erase,
   doctorPage,

@@ -2,7 +2,7 @@ import type { TaskFacts } from "../core/views/task-facts.ts";
 import { SECOND_MS } from "../core/time.ts";
 import { durationText } from "./format.ts";
 import type { Tone } from "./parts/chip.tsx";
-import type { Task } from "../api/shapes/task.ts";
+import type { Task } from "../api/shapes/task-shape.ts";
 
 /** Next step of a task as its page shows it, e.g. a poll or an attempt; after the last one, the end of the task. */
 export interface NextStep {

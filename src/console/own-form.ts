@@ -18,6 +18,5 @@ export function requireOwnForm(request: Request, env: Env): void {
 
 function isOwn(origin: string | null, request: Request, env: Env): boolean {
   if (origin === null) return false;
-  const config = configOf(env);
-  return origin === originOf(request) || (config.ok && origin === config.value.publicUrl);
+  return origin === originOf(request) || origin === configOf(env)?.publicUrl;
 }

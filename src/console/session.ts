@@ -7,7 +7,7 @@ import { ownerOfHash } from "../api/http/key-owner.ts";
 import { isLogoutPermitted } from "../api/http/rate-limit.ts";
 import type { Env } from "../env.ts";
 import { sha256Hex, toHex } from "../security/encoding.ts";
-import { keyName } from "../security/operator-keys.ts";
+import { keyName } from "../security/operator-key-hashes.ts";
 import type { KeyHolder } from "../task-object/caller.ts";
 import { accessUserOf } from "./access.ts";
 import { cookieHeader, cookieOf } from "./cookie.ts";

@@ -1,4 +1,4 @@
-import { html } from "./answer.ts";
+import { html } from "./html-answer.ts";
 import { cookieHeader, cookieOf } from "./cookie.ts";
 import { themeOf } from "./parts/layout.tsx";
 import { PublicLayout } from "./parts/public-layout.tsx";

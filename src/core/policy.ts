@@ -30,9 +30,9 @@ export function refundableMs(retentionMs: number): number {
  */
 export interface Policy extends Settings {
   /**
-   * Time in Unix milliseconds up to which all planned writes of the task's row to the index have been tried;
-   * if the index still lacks the present row, they have failed. The time is kept in memory, because storing it
-   * would add a write to the storage for each failed write to the index.
+   * Time in Unix milliseconds up to which all planned writes of the task's index row have been tried; if the
+   * index still lacks the present row, they have failed. The time is kept in memory, because storing it would
+   * add a write to the storage for each failed write to the index.
    */
   readonly indexTriedAt: number;
   /**
@@ -46,10 +46,19 @@ export interface Policy extends Settings {
    */
   readonly askedAt: number;
   /**
+   * Time in Unix milliseconds at which the most recent poll of this instance has ended; 0 when none has. Regular
+   * polls that were planned for the time of that poll are not made up for: an upstream that answers slowly or not
+   * at all would be polled without a pause.
+   */
+  readonly pollEndedAt: number;
+  /**
    * Time in Unix milliseconds before which the job is not polled, because its connection to the provider was
-   * polled as often as the provider permits; 0 when that is not so. The time is kept in memory.
+   * polled as often as the provider permits; 0 when that is not so. The time is kept in memory. A poll that
+   * becomes urgent after `pollDeferredAt` does not wait for it.
    */
   readonly pollDeferredTo: number;
+  /** Time in Unix milliseconds at which the poll was deferred; 0 when none was. */
+  readonly pollDeferredAt: number;
 }
 
 /** The configured times, limits and switches. Durations are in milliseconds. */
@@ -71,6 +80,8 @@ export interface Settings {
   readonly pausedAt: number | null;
   /** Poll limits of the connections that can be polled, by name of the connection. */
   readonly polls: ReadonlyMap<string, PollLimits>;
+  /** How late a poll may find a result, as a fraction of the job's age (polls/cadence.ts). */
+  readonly pollLateness: number;
   /**
    * Random number from 0 to 1 that each instance of a Durable Object chooses for itself, so that many tasks
    * do not poll at the same moment.
@@ -89,11 +100,6 @@ export interface Settings {
 
 /** Limits on how often a provider may be polled. */
 export interface PollLimits {
-  /**
-   * Age of a job in milliseconds at its first poll, when no hook is expected and the usual duration of jobs
-   * with the same model and endpoint is unknown. For the later polls see `record/poll-cadence.ts`.
-   */
-  readonly firstMs: number;
   /**
    * Age of a job in milliseconds at which a hook that is expected counts as late, so that the job is polled; 0
    * when polls do not wait for hooks, null when the provider sends none.

@@ -5,9 +5,9 @@ import { passDeadline } from "./duties/deadline.ts";
 import { deliver, type SendStep } from "./duties/deliver.ts";
 import type { Duty, EventStep } from "./duties/duty.ts";
 import { expire } from "./duties/expire.ts";
-import { notify } from "./duties/notify.ts";
+import { sendNotice } from "./duties/operator-notice-send.ts";
 import { poll } from "./duties/poll.ts";
-import { publish } from "./duties/publish.ts";
+import { writeIndexRow } from "./duties/index-row-write.ts";
 import { refund } from "./duties/refund.ts";
 import type { Policy } from "./policy.ts";
 import type { TaskRecord } from "./record/task.ts";
@@ -24,8 +24,8 @@ const DUTIES = [
   passDeadline,
   refund,
   deliver,
-  publish,
-  notify,
+  writeIndexRow,
+  sendNotice,
   askLateJob,
   expire,
 ] as const;
@@ -50,7 +50,7 @@ export type CallStep = Exclude<Step, EventStep | SendStep>;
 export function nextStep(record: TaskRecord, policy: Policy, now: number): Step | null {
   for (const dutyOf of DUTIES) {
     const duty = dutyOf(record, policy);
-    if (duty !== null && duty.dueAt <= now) return duty.step();
+    if (duty !== null && duty.dueAt <= now) return duty.step(now);
   }
   return null;
 }

@@ -6,14 +6,15 @@ import { applyHook, attach } from "./events/hooks.ts";
 import { register, report } from "./events/intake.ts";
 import { endKeptJobPoll } from "./events/kept-jobs.ts";
 import { endLatePoll } from "./events/late-results.ts";
-import { endNotice, endPublication, republish } from "./events/outbox.ts";
+import { endIndexRow, rewriteIndexRow } from "./events/index-row-events.ts";
+import { endNotice } from "./events/operator-notice-end.ts";
 import { endPoll } from "./events/polling.ts";
 import { refuseHook } from "./events/refused-hooks.ts";
 import { endCharge, endRefund } from "./events/settlement.ts";
 import { OF_A_LATER_RELEASE } from "./later-release.ts";
 import type { Policy } from "./policy.ts";
 import { type Counts, withOneMore } from "./record/counts.ts";
-import { noteOutdatedRow } from "./record/row-schedule.ts";
+import { noteOutdatedRow } from "./record/index-row-schedule.ts";
 import type { TaskRecord } from "./record/task.ts";
 
 /**
@@ -52,7 +53,7 @@ function decide(
     case "redeliver":
       return redeliver(record, event, policy, now);
     case "republish":
-      return republish(record, event, policy, now);
+      return rewriteIndexRow(record, event, policy, now);
     case "cancel":
       return cancel(record, policy, now);
     case "erase":
@@ -69,8 +70,8 @@ function decide(
       return counted("polls", endPollOf(record, event, policy, now));
     case "refund_ended":
       return endRefund(record, event, policy, now);
-    case "publish_ended":
-      return endPublication(record, event, now);
+    case "index_row_ended":
+      return endIndexRow(record, event, now);
     case "notice_ended":
       return endNotice(record, event, now);
     default:

@@ -1,5 +1,5 @@
 import type { IndexRow } from "../core/views/index-row.ts";
-import { columnOf, type RowField } from "./columns.ts";
+import { columnOf, type RowField } from "./index-row-columns.ts";
 import { nearest, onSchema } from "./database.ts";
 
 /**

@@ -17,13 +17,12 @@ import {
 } from "./tally.ts";
 
 /**
- * Length in milliseconds of the periods (quarters of a day) that decide how often the cron trigger counts the
- * tasks of an hour again after their rows have changed: at every run as long as the period that contains the
- * hour lasts, and after that at one run an hour.
+ * Length of a quarter of a day in milliseconds. The tasks of an hour of the present quarter whose rows have changed
+ * are counted again at every run of the cron trigger, those of earlier quarters once an hour.
  */
 const RANGE_MS = 6 * HOUR_MS;
 const KEEP_MS = 400 * DAY_MS;
-/** Tables with rows for each hour that are kept that long. */
+/** Tables with rows for each hour. The rows are deleted after `KEEP_MS`. */
 const HOURLY_TABLES = [
   "rollups",
   "latencies",
@@ -33,9 +32,8 @@ const HOURLY_TABLES = [
   "stale_hours",
 ] as const;
 /**
- * Length in milliseconds of the time at the beginning of each hour in which a run of the cron trigger counts
- * the tasks of all hours whose rows have changed. Any other run counts only hours that lie in the present
- * quarter of the day (`RANGE_MS`).
+ * Minutes at the beginning of each hour, in milliseconds. A run of the cron trigger that falls into them counts all
+ * hours whose rows have changed; any other run counts only the hours of the present quarter of the day (`RANGE_MS`).
  */
 const FULL_WITHIN_MS = 10 * MINUTE_MS;
 /**

@@ -8,7 +8,7 @@ export const ROWS_AT_ONCE = 5_000;
 /** Longest time in milliseconds for which a queue of Cloudflare keeps a message. */
 const MAX_QUEUED_MS = 14 * DAY_MS;
 /**
- * Time in milliseconds after which the search for expired rows of the index begins again with the oldest row.
+ * Time in milliseconds after which the search for expired index rows begins again with the oldest row.
  */
 const PASS_MS = DAY_MS;
 /**
@@ -26,9 +26,9 @@ const END_PASSES = "DELETE FROM sweep_passes WHERE started_at < ?";
 const STORE_PASS =
   "INSERT OR REPLACE INTO sweep_passes (started_at, created_at, id) VALUES (?, ?, ?)";
 /**
- * Query for a page of rows of the index, after a position. A row expires at the earliest one retention after
- * its creation, so younger rows are not read. There is no database index on `expires_at`, because to write an
- * entry would cost as much as to read 1,000 rows.
+ * Query for a page of index rows, after a position. A row expires at the earliest one retention after its
+ * creation, so younger rows are not read. There is no database index on `expires_at`, because to write an entry
+ * would cost as much as to read 1,000 rows.
  */
 const PAGE = `
   SELECT created_at AS createdAt, id, version, coalesce(expires_at <= ?2, 0) AS isExpired FROM tasks
@@ -64,7 +64,7 @@ interface Pass extends Position, Record<string, unknown> {
 }
 
 /**
- * Retention of tasks (`retentionMs`) and of their rows in the index (`indexRetentionMs`), in milliseconds.
+ * Retention of tasks (`retentionMs`) and of their index rows (`indexRetentionMs`), in milliseconds.
  */
 export interface Retention {
   readonly retentionMs: number;

@@ -1,9 +1,9 @@
 import { DurableObject } from "cloudflare:workers";
 import { isWanted } from "../config/operator-events.ts";
-import { type Runtime, runtimeOf } from "../config/runtime.ts";
+import type { Runtime, WithStartup } from "../config/runtime.ts";
 import { MINUTE_MS, toSeconds } from "../core/time.ts";
 import { log } from "../log.ts";
-import { notifyOperator } from "../outbound/webhooks.ts";
+import { sendOperatorEvent } from "../outbound/webhooks.ts";
 
 /**
  * Digest for the operator: tasks whose callbacks to one host have failed. It gathers them for a fixed time
@@ -41,7 +41,7 @@ const MAX_TRIES = 10;
  * Called by task objects (`task-object/alerts.ts`), once for each task whose callback has failed for good, only
  * where `OPERATOR_DIGEST_MINUTES` is set.
  */
-export class DigestObject extends DurableObject<object> {
+export class DigestObject extends DurableObject<WithStartup> {
   /**
    * Adds a task whose callback has failed to the digest; a task whose id is already in the digest is not
    * counted again.
@@ -67,7 +67,7 @@ export class DigestObject extends DurableObject<object> {
    * the configuration is not valid, the digest is kept for a minute longer, which does not count as a try.
    */
   override async alarm(): Promise<void> {
-    const runtime = await runtimeOf(this.env);
+    const { runtime } = this.env.startup;
     if (runtime.ok) await this.#send(runtime.value);
     else await this.ctx.storage.setAlarm(Date.now() + MINUTE_MS);
   }
@@ -103,5 +103,5 @@ async function isSent(digest: Digest, runtime: Runtime): Promise<boolean> {
     return true;
   }
   const event = { type, host, since: toSeconds(since), failed, tasks } as const;
-  return notifyOperator(event, `${type}_${host}_${since}`, Date.now(), runtime);
+  return sendOperatorEvent(event, `${type}_${host}_${since}`, Date.now(), runtime);
 }

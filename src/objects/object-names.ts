@@ -1,6 +1,6 @@
 import type { AccountObject } from "../account/account-object.ts";
 import type { ObjectBinding } from "../config/object-bindings.ts";
-import { configOf } from "../config/runtime.ts";
+import { configOf, type WithStartup } from "../config/runtime.ts";
 import type { ConnectionObject } from "./connection/connection-object.ts";
 import type { DeploymentObject } from "./deployment-object.ts";
 import type { DigestObject } from "./digest-object.ts";
@@ -18,9 +18,9 @@ interface Classes {
 
 /**
  * The bindings through which all objects but those of tasks are called. Callers pass the whole environment,
- * because its variables decide in which jurisdiction and region the objects are.
+ * because its configuration decides in which jurisdiction and region the objects are.
  */
-export type ObjectNamespaces = {
+export type ObjectNamespaces = WithStartup & {
   readonly [Name in Exclude<ObjectBinding, "TASKS">]: DurableObjectNamespace<Classes[Name]>;
 };
 
@@ -37,16 +37,16 @@ type Names<T extends Rpc.DurableObjectBranded> = Pick<
  * Returns the stub of the Durable Object of this name in the configured jurisdiction and region. The same
  * name means another object in each jurisdiction, so all stubs are created in this file; lint forbids the
  * direct use of a namespace elsewhere.
- * @param env environment of the platform, which holds `JURISDICTION` and `LOCATION_HINT`.
+ * @param env environment, whose configuration holds `JURISDICTION` and `LOCATION_HINT`.
  */
 export function objectNamed<T extends Rpc.DurableObjectBranded>(
   namespace: Names<T>,
   name: string,
-  env: object,
+  env: WithStartup,
 ): DurableObjectStub<T> {
-  const result = configOf(env);
-  if (!result.ok) throw new Error("an object is called before the configuration is checked");
-  const { jurisdiction, locationHint } = result.value;
+  const config = configOf(env);
+  if (config === null) throw new Error("an object is called before the configuration is checked");
+  const { jurisdiction, locationHint } = config;
   const placed = jurisdiction === null ? namespace : namespace.jurisdiction(jurisdiction);
   return locationHint === null ? placed.getByName(name) : placed.getByName(name, { locationHint });
 }

@@ -1,5 +1,5 @@
 import { unboundObjects } from "../config/object-bindings.ts";
-import { configOf, type Runtime, runtimeOf } from "../config/runtime.ts";
+import { configOf, type Runtime, warnOnce } from "../config/runtime.ts";
 import type { ConfigIssue } from "../config/issue.ts";
 import { failure, type Result } from "../core/result.ts";
 import { MINUTE_MS, SECOND_MS } from "../core/time.ts";
@@ -33,13 +33,17 @@ const answers = new WeakMap<object, MarkerAnswer>();
 export async function placedRuntimeOf(
   env: ObjectNamespaces,
 ): Promise<Result<Runtime, readonly ConfigIssue[]>> {
+  warnOnce(env);
+  const { runtime } = env.startup;
   const unbound = unboundObjects(env);
-  if (unbound.length > 0) {
-    const config = configOf(env);
-    return failure(config.ok ? unbound : [...unbound, ...config.error]);
-  }
+  if (unbound.length > 0) return failure(runtime.ok ? unbound : [...unbound, ...runtime.error]);
   const issue = await jurisdictionIssue(env);
-  return issue === null ? runtimeOf(env) : failure([issue]);
+  return issue === null ? runtime : failure([issue]);
+}
+
+/** Has the `JURISDICTION` of an environment not compared, for a rehearsal, which calls no object. */
+export function skipComparison(env: ObjectNamespaces): void {
+  answers.set(env, { noted: configOf(env)?.jurisdiction ?? NONE, at: 0 });
 }
 
 /**
@@ -50,8 +54,8 @@ export async function placedRuntimeOf(
  */
 async function jurisdictionIssue(env: ObjectNamespaces): Promise<ConfigIssue | null> {
   const config = configOf(env);
-  if (!config.ok) return null;
-  const wanted = config.value.jurisdiction ?? NONE;
+  if (config === null) return null;
+  const wanted = config.jurisdiction ?? NONE;
   const noted = await notedJurisdiction(env, wanted);
   if (noted === null || noted === wanted) return null;
   const stored = noted === NONE ? "be empty" : `be ${noted}`;

@@ -25,8 +25,8 @@ const MAX_WORD_CHARS = 32;
 const UNANSWERED: PollAnswer = { kind: "unanswered" };
 
 /**
- * Asks the provider about a job, for 10 seconds at most. Never throws: a failure is an answer too. The times of the polls are planned in core/record/poll-plan.ts, and their answers are applied in
- * core/events/polling.ts.
+ * Asks the provider about a job, for 10 seconds at most. Never throws: a failure is an answer too. The times of
+ * the polls are planned in core/polls, and their answers are applied in core/events/polling.ts.
  */
 export async function askUpstream(
   poll: Poll,

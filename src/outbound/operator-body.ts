@@ -1,7 +1,7 @@
 import type { Config } from "../config/config.ts";
-import type { OperatorNotice } from "../core/duties/notify.ts";
+import type { OperatorNotice } from "../core/duties/operator-notice-send.ts";
 import { appendMembers } from "../core/json.ts";
-import type { NoticeKind } from "../core/record/notice.ts";
+import type { NoticeKind } from "../core/record/operator-notice.ts";
 import { toSeconds } from "../core/time.ts";
 
 /**

@@ -1,4 +1,4 @@
-import { urlPolicyOf } from "../config/callback-policy.ts";
+import { callbackUrlRulesOf } from "../config/callback-url-rules.ts";
 import { isWanted } from "../config/operator-events.ts";
 import type { Runtime } from "../config/runtime.ts";
 import { type AttemptResult, unansweredAttempt } from "../core/record/callback.ts";
@@ -10,7 +10,7 @@ import { log } from "../log.ts";
 import { sha256Hex } from "../security/encoding.ts";
 import { accountSecrets, type Keyring } from "../security/keyring.ts";
 import { sign, signedHeaders } from "../security/signature.ts";
-import { checkCallbackUrl } from "../security/url-policy.ts";
+import { checkCallbackUrl } from "../security/url-rules.ts";
 import { post, type PostRequest } from "./http.ts";
 import { operatorBody, type OperatorEvent } from "./operator-body.ts";
 
@@ -31,8 +31,9 @@ export type SendToListeners = (
 
 /**
  * Sends one attempt of a callback, which core/record/attempt-plan.ts has planned. The URL is checked again,
- * because the policy or the relay's own address may have changed since the registration. The body
- * (core/record/callback-body.ts) and `webhook-id` are the same on every attempt; timestamp and signature are new.
+ * because the URL rules or the relay's own address may have changed since the registration. The body
+ * (core/record/callback-body.ts) and `webhook-id` are the same on every attempt; timestamp and signature are
+ * new.
  */
 export async function deliver(
   delivery: Delivery,
@@ -41,8 +42,8 @@ export async function deliver(
 ): Promise<AttemptResult> {
   const { config } = runtime;
   const { account, origin, url } = delivery;
-  const policy = urlPolicyOf(config, origin, account !== null);
-  if (!checkCallbackUrl(url, policy).ok) return unansweredAttempt("blocked");
+  const rules = callbackUrlRulesOf(config, origin, account !== null);
+  if (!checkCallbackUrl(url, rules).ok) return unansweredAttempt("blocked");
   const request = await callbackRequest(delivery, runtime);
   const timeoutMs = config.callbackTimeoutMs;
   const result =
@@ -117,7 +118,7 @@ export async function settle(
  * @returns true when the event was delivered; false also when the configuration has no URL, or excludes
  * events of this type.
  */
-export async function notifyOperator(
+export async function sendOperatorEvent(
   event: OperatorEvent,
   id: string,
   happenedAt: number,

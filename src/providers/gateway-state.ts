@@ -7,9 +7,9 @@ import { type Reading, readingOf, UNCLEAR } from "./provider.ts";
 const OF_SERVERS = /^(?:ok|success|ready|error|fail|failure)$/i;
 
 /**
- * Converts a gateway's report on a job to the result of reading an answer. A report without a job id and
- * without a link counts as not understood if a server that runs no jobs could have written its state, e.g.
- * `ok`.
+ * Converts the state of a job, as a gateway has reported it, to what the relay understands of the answer. A
+ * report without a job id and without a link counts as not understood if a server that runs no jobs could have
+ * written its state, e.g. `ok`.
  */
 export function readingOfGateway(observation: Observation | null): Reading {
   if (observation === null) return UNCLEAR;

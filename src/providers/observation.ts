@@ -32,7 +32,7 @@ export interface Observation {
   readonly usage?: Amounts | null;
 }
 
-/** Output metadata of the task object; a field is null or absent when not reported. */
+/** Metadata of the output, as the JSON of a task shows it; a field is null or absent when not reported. */
 export interface Metadata {
   readonly seed?: number | null;
   /** Ratio of width to height, or a size in pixels, as the provider spells it. */

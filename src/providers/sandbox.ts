@@ -42,7 +42,6 @@ export const sandbox: SimulatedProvider = {
   polls: null,
   simulation: {
     limits: {
-      firstMs: 2 * SECOND_MS,
       hookWaitMs: null,
       gapMs: SECOND_MS,
       maxAgeMs: null,

@@ -61,22 +61,15 @@ export interface SigningKey {
   readonly x: string;
 }
 
-// The map holds keyrings, never promises: a promise of one request must not be awaited by another.
-const keyrings = new WeakMap<Secrets, Keyring | null>();
-
 /**
- * Imports the configured secrets and keys and derives the others, once per isolate. Returns null when a
- * configured key is not a key pair.
+ * Imports the configured secrets and keys and derives the others. Returns null when a configured key is not a
+ * key pair.
  */
 export async function keyringOf(secrets: Secrets): Promise<Keyring | null> {
-  const known = keyrings.get(secrets);
-  if (known !== undefined) return known;
   const jwks = secrets.signingKeys ?? (await derivedJwks(secrets.relaySecrets));
   const pairs = await Promise.all(jwks.map(importPair));
   const signingKeys = pairs.flatMap((pair) => pair ?? []);
-  const keyring = signingKeys.length === jwks.length ? await madeOf(secrets, signingKeys) : null;
-  keyrings.set(secrets, keyring);
-  return keyring;
+  return signingKeys.length === jwks.length ? madeOf(secrets, signingKeys) : null;
 }
 
 async function madeOf(secrets: Secrets, signingKeys: readonly SigningKey[]): Promise<Keyring> {

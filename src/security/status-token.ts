@@ -17,13 +17,13 @@ const MAC_BYTES = 32;
 
 /** Times of a status token. */
 export interface StatusTimes {
-  /** Time at which the task was created, in Unix seconds. */
+  /** Time at which the task was created according to its JSON (`created_at`), in Unix seconds. */
   readonly createdAtS: number;
   /** Time from which the token is refused, in Unix seconds. */
   readonly expiresAtS: number;
   /**
-   * Time at which the record of the task was created, in Unix milliseconds; null when an earlier release
-   * created it.
+   * Time at which the relay stored the task first, in Unix milliseconds, which tells apart two tasks of the same id
+   * and second; null when an earlier release stored it.
    */
   readonly recordedAt: number | null;
 }

@@ -14,7 +14,7 @@ import { hostOf } from "../core/url.ts";
 import { isolateCache } from "../isolate-cache.ts";
 import { log } from "../log.ts";
 import type { OperatorEvent } from "../outbound/operator-body.ts";
-import { notifyOperator } from "../outbound/webhooks.ts";
+import { sendOperatorEvent } from "../outbound/webhooks.ts";
 import { withTimeout } from "../timeout.ts";
 import { FaultNotes } from "./fault-notes.ts";
 
@@ -118,6 +118,6 @@ export class Alerts {
   async #send(claim: () => Promise<boolean>, event: OperatorEvent, runtime: Runtime) {
     const now = Date.now();
     if (!(await withTimeout(event.type, claim, false, this.#timeoutMs))) return;
-    await notifyOperator(event, `${event.type}_${crypto.randomUUID()}`, now, runtime);
+    await sendOperatorEvent(event, `${event.type}_${crypto.randomUUID()}`, now, runtime);
   }
 }

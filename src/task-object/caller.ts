@@ -1,4 +1,4 @@
-import type { Orderer } from "../core/record/keyed-orders.ts";
+import type { Orderer } from "../core/record/redelivery-keys.ts";
 import type { Reader } from "../core/views/reader.ts";
 import {
   type AccountRole,

@@ -65,11 +65,11 @@ export async function makeCall(
         level: levelOfPoll(answer, aborted),
       };
     }
-    case "publish":
-      return publish(step.row, platform, aborted);
-    case "notify": {
+    case "writeIndexRow":
+      return writeIndexRow(step.row, platform, aborted);
+    case "sendNotice": {
       const { taskId, kind, version } = step.notice;
-      const isTaken = await platform.notify(step.notice, aborted);
+      const isTaken = await platform.sendNotice(step.notice, aborted);
       const line = { task_id: taskId, notice: kind, outcome: outcome(isTaken, "delivered") };
       const event = { type: "notice_ended", kind, version, isTaken } as const;
       const noticeLevel = isTaken ? "info" : level(aborted.aborted);
@@ -78,17 +78,17 @@ export async function makeCall(
   }
 }
 
-async function publish(
+async function writeIndexRow(
   row: IndexRow,
   platform: Platform,
   aborted: AbortSignal,
 ): Promise<CallOutcome> {
   const { id, version } = row;
-  const write = unlessAborted(platform.publish(row), aborted);
-  const { answer: isPublished, fault } = await ended(write, false);
-  const line = { task_id: id, version, outcome: outcome(isPublished, "published"), ...fault };
-  const event = { type: "publish_ended", version, isPublished } as const;
-  const isExpected = isPublished || aborted.aborted;
+  const write = unlessAborted(platform.writeIndexRow(row), aborted);
+  const { answer: isWritten, fault } = await ended(write, false);
+  const line = { task_id: id, version, outcome: outcome(isWritten, "published"), ...fault };
+  const event = { type: "index_row_ended", version, isWritten } as const;
+  const isExpected = isWritten || aborted.aborted;
   return { event, line: { event: "index.publish", ...line }, level: level(isExpected) };
 }
 

@@ -1,33 +1,33 @@
 import type { Charge } from "../core/duties/charge.ts";
 import type { Delivery } from "../core/duties/deliver.ts";
-import type { OperatorNotice } from "../core/duties/notify.ts";
+import type { OperatorNotice } from "../core/duties/operator-notice-send.ts";
 import type { Poll } from "../core/duties/poll.ts";
 import type { Refund } from "../core/duties/refund.ts";
 import type { ChargeAnswer, PollAnswer } from "../core/events/event.ts";
 import type { Settings } from "../core/policy.ts";
 import type { AttemptResult } from "../core/record/callback.ts";
-import type { JobReport } from "../core/events/job-report.ts";
+import type { HookReport } from "../core/events/hook-report.ts";
 import type { TaskRecord } from "../core/record/task.ts";
 import { SECOND_MS } from "../core/time.ts";
 import type { IndexRow } from "../core/views/index-row.ts";
 import { toListeners } from "../objects/listeners/send-to-listeners.ts";
 import { type ObjectNamespaces, ledgerObject } from "../objects/object-names.ts";
 import { placedRuntimeOf } from "../objects/placed-runtime.ts";
-import { urlPolicyOf } from "../config/callback-policy.ts";
+import { callbackUrlRulesOf } from "../config/callback-url-rules.ts";
 import { policyOf } from "../config/config.ts";
 import { describeIssues } from "../config/issue.ts";
 import type { Runtime } from "../config/runtime.ts";
 import { INDEX_TIMEOUT_MS } from "../index-db/database.ts";
-import { type IndexBindings, publishRow } from "../index-db/publish.ts";
+import { type IndexBindings, sendRow } from "../index-db/index-row-send.ts";
 import { shardsOf } from "../index-db/shards.ts";
 import { errorText, log, logAs, type LogLevel, type LogLine } from "../log.ts";
 import { askUpstream } from "../outbound/ask-upstream.ts";
-import { deliver, notifyOperator, settle } from "../outbound/webhooks.ts";
-import type { UrlPolicy } from "../security/url-policy.ts";
+import { deliver, sendOperatorEvent, settle } from "../outbound/webhooks.ts";
+import type { UrlRules } from "../security/url-rules.ts";
 import { POLL_TIMEOUT_MS, withinTime } from "../timeout.ts";
 import { Alerts } from "./alerts.ts";
 import { measureAttempt, measurePoll } from "./measure.ts";
-import { type Attachment, JobKinds } from "./job-kinds.ts";
+import { type Attachment, ConnectionCalls } from "./connection-calls.ts";
 import type { Platform } from "./platform.ts";
 import { RecordStore } from "./record-store.ts";
 import { setRecoveryAlarm } from "./recovery.ts";
@@ -70,7 +70,7 @@ export class ObjectPlatform implements Platform {
   readonly #bindings: ObjectBindings;
   readonly #timeouts: Timeouts;
   readonly #alerts: Alerts;
-  readonly #kinds: JobKinds;
+  readonly #connections: ConnectionCalls;
   readonly #jitter = Math.random();
   readonly #records: RecordStore;
   #runtime: Runtime | null = null;
@@ -81,7 +81,7 @@ export class ObjectPlatform implements Platform {
     this.#bindings = bindings;
     this.#timeouts = { ...TIMEOUTS, ...timeouts };
     this.#alerts = new Alerts(bindings, this.#timeouts.ledgerMs);
-    this.#kinds = new JobKinds(bindings);
+    this.#connections = new ConnectionCalls(bindings);
     this.#records = new RecordStore(ctx.storage);
   }
 
@@ -110,8 +110,8 @@ export class ObjectPlatform implements Platform {
   }
 
   /** Returns the rules for the `callback_url` of a task. */
-  urlPolicy({ origin, account }: Pick<TaskRecord, "origin" | "account">): UrlPolicy {
-    return urlPolicyOf(this.#prepared().config, origin, account !== null);
+  urlRules({ origin, account }: Pick<TaskRecord, "origin" | "account">): UrlRules {
+    return callbackUrlRulesOf(this.#prepared().config, origin, account !== null);
   }
 
   load(): TaskRecord | null {
@@ -189,7 +189,7 @@ export class ObjectPlatform implements Platform {
 
   async poll(poll: Poll, aborted: AbortSignal): Promise<PollAnswer> {
     const runtime = this.#prepared();
-    const waitMs = await this.#kinds.pollWaitMs(poll, runtime.config);
+    const waitMs = await this.#connections.pollWaitMs(poll, runtime.config);
     if (waitMs > 0) return { kind: "deferred", waitMs };
     const answer = await askUpstream(poll, runtime, aborted);
     this.progress.notePoll(poll.job.id, answer);
@@ -202,21 +202,24 @@ export class ObjectPlatform implements Platform {
     await this.#alerts.reportAnswer(poll, answer, runtime);
   }
 
-  report(report: JobReport): void {
-    this.background(this.#kinds.report(report));
+  reportHook(report: HookReport): void {
+    this.background(this.#connections.reportHook(report));
   }
 
-  /** Returns an event that attaches a job, with the durations of similar jobs; see `JobKinds.expected`. */
-  expected<Event extends Attachment>(event: Event): Promise<Event> {
-    return this.#kinds.expected(event, this.load(), this.#prepared().config);
+  /**
+   * Returns an event that attaches a job, which expects a hook only while those of its connection come; see
+   * `ConnectionCalls.withHookHealth`.
+   */
+  withHookHealth<Event extends Attachment>(event: Event): Promise<Event> {
+    return this.#connections.withHookHealth(event, this.load(), this.#prepared().config);
   }
 
-  async publish(row: IndexRow): Promise<boolean> {
+  async writeIndexRow(row: IndexRow): Promise<boolean> {
     const shards = shardsOf(this.#bindings, this.#prepared().config);
-    return publishRow(row, shards, this.#bindings.INDEX_QUEUE, this.#timeouts.indexMs);
+    return sendRow(row, shards, this.#bindings.INDEX_QUEUE, this.#timeouts.indexMs);
   }
 
-  notify(notice: OperatorNotice, aborted: AbortSignal): Promise<boolean> {
+  sendNotice(notice: OperatorNotice, aborted: AbortSignal): Promise<boolean> {
     const { kind: type, version, ...about } = notice;
     const { host, taskId } = about;
     const { digestMs } = this.#prepared().config;
@@ -224,7 +227,7 @@ export class ObjectPlatform implements Platform {
       return this.#alerts.gather(host, taskId, digestMs);
     }
     const id = `${type}_${taskId}_${version}`;
-    return notifyOperator({ type, ...about }, id, version, this.#prepared(), aborted);
+    return sendOperatorEvent({ type, ...about }, id, version, this.#prepared(), aborted);
   }
 
   background(work: Promise<unknown>): void {

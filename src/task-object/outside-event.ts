@@ -1,5 +1,5 @@
 import type { TaskEvent } from "../core/events/event.ts";
-import { checkCallbackUrl } from "../security/url-policy.ts";
+import { checkCallbackUrl } from "../security/url-rules.ts";
 import { type Caller, keyNameOf, ordererOf } from "./caller.ts";
 import type { ObjectPlatform } from "./object-platform.ts";
 import type { Refusal } from "./reply.ts";
@@ -41,12 +41,12 @@ export function nameOf(event: OutsideEvent): string {
  */
 export function urlRefusalOf(
   event: OutsideEvent,
-  platform: Pick<ObjectPlatform, "load" | "urlPolicy">,
+  platform: Pick<ObjectPlatform, "load" | "urlRules">,
 ): Refusal | null {
   if (event.type !== "redeliver" || event.callbackUrl === null) return null;
   const record = platform.load();
   if (record === null || record.status === "charging") return null;
-  const verdict = checkCallbackUrl(event.callbackUrl, platform.urlPolicy(record));
+  const verdict = checkCallbackUrl(event.callbackUrl, platform.urlRules(record));
   if (verdict.ok) return null;
   return { code: "invalid_field", field: "/callback_url", message: verdict.error };
 }

@@ -37,12 +37,11 @@ export interface KnownAlarm {
 
 /**
  * Tells whether a run of work needs no new watchdog alarm, which would start the work again after a crash.
- * Setting an alarm is billed as a written row, so an alarm that is already set is used in its place if its
- * time fits. It may come later than `wantedAt` by `ACCEPTED_DELAY_MS`, but not at all while a client waits
- * for a callback or refund. It may come earlier, because the handler of an alarm waits for work that is under
- * way; but while a callback attempt is being sent, only by `ACCEPTED_LEAD_MS`. While the handler of an alarm
- * is running and no other alarm is set, a new one is needed only if a client waits, because the platform
- * repeats the handler after a crash.
+ * Setting an alarm is billed as a written row, so one of these serves in its place:
+ * - an alarm that is set for later, by at most `ACCEPTED_DELAY_MS`, unless a client waits for a callback or refund;
+ * - one that is set for earlier, because the handler of an alarm waits for work that is under way; while an attempt
+ *   of a callback is being sent, it may be earlier by at most `ACCEPTED_LEAD_MS`;
+ * - no alarm, while the handler of one is running and no client waits: the platform repeats it after a crash.
  * @param wantedAt time at which a new watchdog alarm would fire, in Unix milliseconds.
  */
 export function canWatch(

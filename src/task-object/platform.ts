@@ -1,12 +1,12 @@
 import type { Charge } from "../core/duties/charge.ts";
 import type { Delivery } from "../core/duties/deliver.ts";
-import type { OperatorNotice } from "../core/duties/notify.ts";
+import type { OperatorNotice } from "../core/duties/operator-notice-send.ts";
 import type { Poll } from "../core/duties/poll.ts";
 import type { Refund } from "../core/duties/refund.ts";
 import type { ChargeAnswer, PollAnswer } from "../core/events/event.ts";
 import type { Settings } from "../core/policy.ts";
 import type { AttemptResult } from "../core/record/callback.ts";
-import type { JobReport } from "../core/events/job-report.ts";
+import type { HookReport } from "../core/events/hook-report.ts";
 import type { TaskRecord } from "../core/record/task.ts";
 import type { IndexRow } from "../core/views/index-row.ts";
 import type { LogLevel, LogLine } from "../log.ts";
@@ -59,18 +59,18 @@ export interface Platform {
    * @returns true when the index or the queue confirms the write in time.
    * @throws when the index or the queue fails.
    */
-  publish(row: IndexRow): Promise<boolean>;
+  writeIndexRow(row: IndexRow): Promise<boolean>;
   /**
    * Sends a message about the task to `OPERATOR_CALLBACK_URL`; returns at once when aborted.
    * @returns true when the receiver accepts the message in time.
    */
-  notify(notice: OperatorNotice, aborted: AbortSignal): Promise<boolean>;
+  sendNotice(notice: OperatorNotice, aborted: AbortSignal): Promise<boolean>;
   /**
-   * Tells the Durable Object of the connection to the provider how long a job took, or that a hook came. That
-   * object uses this to plan the polls of later jobs. Nothing waits for this call, and when it fails, nothing
+   * Tells the Durable Object of the connection to the provider whether the expected hook of a job has come.
+   * Where hooks stay away, later jobs are polled sooner. Nothing waits for this call, and when it fails, nothing
    * repeats it.
    */
-  report(report: JobReport): void;
+  reportHook(report: HookReport): void;
   /**
    * Keeps the task object alive until `work` has ended, also after the answer to the request has been sent.
    */

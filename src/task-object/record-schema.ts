@@ -1,21 +1,147 @@
 import * as z from "zod/mini";
-import { parseJson } from "../core/json.ts";
+import { type JsonObject, parseJson } from "../core/json.ts";
 import { OF_A_LATER_RELEASE } from "../core/later-release.ts";
 import { NO_COUNTS } from "../core/record/counts.ts";
 import { FOUND_BY } from "../core/record/finding.ts";
 import { NO_KEY_NAMES } from "../core/record/key-names.ts";
-import { NOTICE_KINDS } from "../core/record/notice.ts";
+import { NOTICE_KINDS } from "../core/record/operator-notice.ts";
 import { ANSWER_KINDS } from "../core/record/poll-plan.ts";
-import { UNPUBLISHED } from "../core/record/publication.ts";
+import { NO_INDEX_ROW } from "../core/record/index-row-state.ts";
 import { HOOK_REFUSALS } from "../core/record/tracking.ts";
 import type { TaskRecord } from "../core/record/task.ts";
-import { Callback } from "./callback-schema.ts";
-import { Failure, Json, News, Usage } from "./news-schema.ts";
-import { Int, IntOrNull, LaterTime, TextOrNull, Time, TimeOrNull } from "./schema-types.ts";
+import { CAUSES, OUTCOMES } from "../core/record/outcome.ts";
+import { MAX_KEYED_REDELIVERIES } from "../core/record/redelivery-keys.ts";
+import { FAILURE_CATEGORIES } from "../core/record/upstream.ts";
 
 // Schema of the stored record. Objects are loose: fields that a later release adds within the same `v`
 // survive a write by this release. A record of a later `v` is refused and stays untouched: requests get
 // `unavailable` (api/http/object-call.ts), and its alarm is repeated until that release is back.
+
+const Int = z.int();
+const IntOrNull = z.nullable(Int);
+const TextOrNull = z.nullable(z.string());
+const Time = Int.check(z.nonnegative());
+const TimeOrNull = z.nullable(Time);
+/** Schema of a time that is missing in records which earlier builds have stored; it is then null. */
+const LaterTime = z._default(TimeOrNull, null);
+
+// The reported state of a job.
+
+const Json = z.custom<JsonObject>((value) => typeof value === "object" && value !== null);
+
+const Failure = z.looseObject({
+  category: z.enum(FAILURE_CATEGORIES),
+  retryable: z.boolean(),
+});
+
+const Usage = z.record(z.string(), z.number());
+const Used = { usage: z.exactOptional(Usage) };
+
+const News = z.discriminatedUnion("status", [
+  z.looseObject({ status: z.enum(["queued", "processing"]) }),
+  z.looseObject({ status: z.literal("no_output"), ...Used }),
+  z.looseObject({
+    status: z.literal("completed"),
+    completedAt: z.nullable(z.int()),
+    urls: z.array(z.string()),
+    metadata: Json,
+    ...Used,
+  }),
+  z.looseObject({
+    status: z.literal("failed"),
+    error: z.looseObject({ code: z.string(), message: z.string() }),
+    failure: Failure,
+    ...Used,
+  }),
+]);
+
+// The callback.
+
+const AnswerHeaders = z.looseObject({
+  contentType: TextOrNull,
+  locationHost: TextOrNull,
+  retryAfter: TextOrNull,
+});
+
+const Attempt = z.looseObject({
+  number: Int,
+  series: Int,
+  url: z._default(TextOrNull, null),
+  dueAt: LaterTime,
+  startedAt: Time,
+  durationMs: Int,
+  outcome: z.enum(OUTCOMES),
+  statusCode: IntOrNull,
+  responseExcerpt: TextOrNull,
+  cloudflareError: z._default(IntOrNull, null),
+  cause: z._default(z.nullable(z.enum(CAUSES)), null),
+  answer: z._default(z.nullable(AnswerHeaders), null),
+  sentDigest: z._default(TextOrNull, null),
+  keyName: z._default(TextOrNull, null),
+});
+
+const KeyedRedelivery = z.looseObject({ key: z.string(), callbackUrl: z.optional(TextOrNull) });
+
+const KeyedRedeliveries = z.looseObject({
+  operator: z.array(KeyedRedelivery),
+  owner: z.array(KeyedRedelivery),
+});
+
+const StoredCallback = z.looseObject({
+  url: z.string(),
+  attempts: z.array(Attempt),
+  droppedOutcomes: z._default(z.partialRecord(z.enum(OUTCOMES), Int), {}),
+  lastNumber: Int,
+  series: z.looseObject({
+    number: Int,
+    started: Int,
+    ordered: IntOrNull,
+    keyName: z._default(TextOrNull, null),
+  }),
+  state: z.discriminatedUnion("kind", [
+    z.looseObject({ kind: z.literal("held") }),
+    z.looseObject({ kind: z.literal("due"), nextAttemptAt: Time }),
+    z.looseObject({ kind: z.literal("in_flight"), number: Int, dueAt: LaterTime, startedAt: Time }),
+    z.looseObject({ kind: z.literal("delivered") }),
+    z.looseObject({ kind: z.literal("failed") }),
+  ]),
+  deliveredAt: TimeOrNull,
+  lastOrderKey: TextOrNull,
+  lastOwnerOrderKey: z.optional(TextOrNull),
+  keyedOrders: z._default(KeyedRedeliveries, { operator: [], owner: [] }),
+});
+
+/**
+ * The callback of a task. Records of early builds have one key for the last order of whoever it was; it is then
+ * used for the operator and the owner, so that neither of them starts a redelivery twice by repeating a request.
+ */
+const Callback = z.pipe(
+  StoredCallback,
+  z.transform(({ lastOwnerOrderKey, ...callback }: z.output<typeof StoredCallback>) => {
+    const { lastOrderKey } = callback;
+    const ownerKey = lastOwnerOrderKey === undefined ? lastOrderKey : lastOwnerOrderKey;
+    const keyedOrders = {
+      operator: withLatest(callback.keyedOrders.operator, lastOrderKey),
+      owner: withLatest(callback.keyedOrders.owner, ownerKey),
+    };
+    return { ...callback, lastOwnerOrderKey: ownerKey, keyedOrders };
+  }),
+);
+
+/**
+ * Returns the remembered orders of a caller including the one with the latest key, which is missing among them
+ * when a release that stores only the latest key has accepted that order.
+ */
+function withLatest(
+  orders: z.output<typeof KeyedRedeliveries>["owner"],
+  latest: string | null,
+): z.output<typeof KeyedRedeliveries>["owner"] {
+  if (latest === null || orders.some(({ key }) => key === latest)) return orders;
+  return [...orders, { key: latest }].slice(-MAX_KEYED_REDELIVERIES);
+}
+
+// The tracking of the job, and the task.
+
 const Job = z.looseObject({ id: z.string(), endpoint: TextOrNull });
 const Upstream = z.looseObject({ connection: z.string(), job: z.nullable(Job) });
 
@@ -33,18 +159,20 @@ const Hint = z.looseObject({
   status: z.enum(["queued", "processing", "no_output", "completed", "failed"]),
 });
 
-const Poll = z.looseObject({
-  attachedAt: z._default(Time, 0),
-  likelyAgesMs: z._default(z.array(Time), []),
-  hookWaitMs: z._default(TimeOrNull, null),
-  isReported: z._default(z.boolean(), false),
-  at: TimeOrNull,
-  notBefore: Time,
-  heard: z._default(z.array(z.enum(["queued", "processing"])), []),
-  hint: z._default(z.nullable(Hint), null),
-  answer: z._default(z.nullable(UpstreamAnswer), null),
-  unansweredSince: z._default(TimeOrNull, null),
-});
+// Earlier releases have also stored what they had learned of the durations of jobs; it is dropped.
+const Poll = z.pipe(
+  z.looseObject({
+    attachedAt: z._default(Time, 0),
+    hookWaitMs: z._default(TimeOrNull, null),
+    at: TimeOrNull,
+    notBefore: Time,
+    heard: z._default(z.array(z.enum(["queued", "processing"])), []),
+    hint: z._default(z.nullable(Hint), null),
+    answer: z._default(z.nullable(UpstreamAnswer), null),
+    unansweredSince: z._default(TimeOrNull, null),
+  }),
+  z.transform(({ likelyAgesMs: _ages, isReported: _isReported, ...plan }) => plan),
+);
 
 const Tracking = z.looseObject({
   poll: z.nullable(Poll),
@@ -54,7 +182,7 @@ const Tracking = z.looseObject({
   refusedHooks: z._default(z.array(z.looseObject({ at: Time, reason: z.enum(HOOK_REFUSALS) })), []),
 });
 
-const Publication = z.looseObject({ version: Int, retryAt: Time, tries: Int });
+const IndexRowState = z.looseObject({ version: Int, retryAt: Time, tries: Int });
 const Counts = z.looseObject({ hooks: Int, polls: Int });
 const Notice = z.looseObject({
   kind: z.enum(NOTICE_KINDS),
@@ -115,7 +243,7 @@ const base = {
   upstream: z._default(z.nullable(Upstream), null),
   createdAt: Time,
   recordedAt: LaterTime,
-  publication: z._default(Publication, { ...UNPUBLISHED }),
+  publication: z._default(IndexRowState, { ...NO_INDEX_ROW }),
   counts: z._default(Counts, { ...NO_COUNTS }),
   keyNames: z._default(KeyNames, { ...NO_KEY_NAMES }),
   origin: z.string(),

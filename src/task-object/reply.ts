@@ -37,7 +37,7 @@ export interface InspectedTask {
 export type Applied =
   | { readonly kind: "recorded" | "repeated"; readonly task: TaskReply }
   /**
-   * Effect of a request that erased the task; `createdAt` and `version` identify the task's row in the index.
+   * Effect of a request that erased the task; `createdAt` and `version` identify the task's index row.
    */
   | { readonly kind: "erased"; readonly createdAt: number; readonly version: number }
   | { readonly kind: "refused"; readonly refusal: Refusal };

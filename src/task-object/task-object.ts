@@ -112,10 +112,10 @@ export class TaskObject extends DurableObject<ObjectBindings> {
   }
 
   /**
-   * Writes the task's row to the index again at once, and sets the task's alarm again if it was lost.
+   * Writes the task's index row again at once, and sets the task's alarm again if it was lost.
    * @param isAlwaysDue true plans the repetitions of a failed write anew, counted from now. False keeps the
-   * times that are planned for a write that has not succeeded yet, so that each repeated call costs at most
-   * one write.
+   * times that are planned for a write that has not succeeded yet, so that each repeated call costs at most one
+   * write.
    * @returns the task's creation time, in Unix milliseconds; null when there is no task, or when the time for
    * which the index keeps its row is over.
    */
@@ -229,7 +229,7 @@ export class TaskObject extends DurableObject<ObjectBindings> {
     const refusal = urlRefusalOf(event, this.#platform);
     if (refusal !== null) return refused(refusal);
     const reader = readerOf(caller);
-    const known = event.type === "attach" ? await this.#platform.expected(event) : event;
+    const known = event.type === "attach" ? await this.#platform.withHookHealth(event) : event;
     const decision = await this.#loop.applyAndErase(attributed(known, caller));
     const chargeId = outstandingCharge(decision);
     const policy = this.#loop.policy();

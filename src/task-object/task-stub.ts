@@ -1,12 +1,13 @@
 import { errorText } from "../log.ts";
 import { objectNamed } from "../objects/object-names.ts";
+import type { WithStartup } from "../config/runtime.ts";
 import type { TaskObject } from "./task-object.ts";
 
 /**
  * The binding through which task objects are called. Callers pass the whole environment, because its
- * variables decide in which jurisdiction and region the objects are.
+ * configuration decides in which jurisdiction and region the objects are.
  */
-export interface TaskBindings {
+export interface TaskBindings extends WithStartup {
   readonly TASKS: DurableObjectNamespace<TaskObject>;
 }
 

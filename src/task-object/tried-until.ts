@@ -9,8 +9,12 @@ export interface TriedTimes {
   readonly polledAt: number;
   /** Time at which this instance began its newest poll; 0 when it has begun none. */
   readonly askedAt: number;
+  /** Time at which the newest poll of this instance has ended; 0 when none has. */
+  readonly pollEndedAt: number;
   /** Time before which the job is not polled, to keep the provider's limit of polls; 0 for no such time. */
   readonly pollDeferredTo: number;
+  /** Time at which the newest poll was deferred; 0 when it was not. */
+  readonly pollDeferredAt: number;
 }
 
 /**
@@ -25,7 +29,9 @@ export class TriedUntil {
   #indexTriedAt: number | null = null;
   #polledAt: number | null = null;
   #askedAt = 0;
+  #pollEndedAt = 0;
   #pollDeferredTo = 0;
+  #pollDeferredAt = 0;
   /**
    * Values that `#polledAt` and `#askedAt` had before the newest poll began; they are restored when this poll
    * is deferred.
@@ -55,14 +61,22 @@ export class TriedUntil {
     this.#polledAt = now;
     this.#askedAt = now;
     this.#pollDeferredTo = 0;
+    this.#pollDeferredAt = 0;
+  }
+
+  /** Takes note that the newest poll has ended at `now`. */
+  endPoll(now: number): void {
+    this.#pollEndedAt = now;
   }
 
   /**
-   * Takes note that the newest poll was deferred to the time `until`, to keep the provider's limit of polls.
+   * Takes note that the newest poll, which began at `askedAt`, was deferred to the time `until`, to keep the
+   * provider's limit of polls.
    */
-  deferPoll(until: number): void {
+  deferPoll(askedAt: number, until: number): void {
     [this.#polledAt, this.#askedAt] = this.#beforePoll;
     this.#pollDeferredTo = until;
+    this.#pollDeferredAt = askedAt;
   }
 
   /**
@@ -78,7 +92,9 @@ export class TriedUntil {
       indexTriedAt: this.#indexTriedAt,
       polledAt: this.#polledAt,
       askedAt: this.#askedAt,
+      pollEndedAt: this.#pollEndedAt,
       pollDeferredTo: this.#pollDeferredTo,
+      pollDeferredAt: this.#pollDeferredAt,
     };
   }
 }

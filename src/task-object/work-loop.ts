@@ -1,9 +1,9 @@
 import type { Delivery } from "../core/duties/deliver.ts";
 import type { Decision } from "../core/events/decision.ts";
-import type { TaskEvent } from "../core/events/event.ts";
+import type { PollEndedEvent, TaskEvent } from "../core/events/event.ts";
 import type { Policy } from "../core/policy.ts";
 import { unansweredAttempt } from "../core/record/callback.ts";
-import { reportOf } from "../core/events/job-report.ts";
+import { hookReportOf } from "../core/events/hook-report.ts";
 import { isOpen, type TaskRecord } from "../core/record/task.ts";
 import { type CallStep, nextStep, type Step, wakeAt } from "../core/step.ts";
 import { DAY_MS, MINUTE_MS } from "../core/time.ts";
@@ -59,8 +59,8 @@ export class WorkLoop {
     const decision = transition(before, event, policy, now);
     if (decision.kind === "changed") this.#commit(before, decision.record, policy, now);
     const after = decision.kind === "changed" ? decision.record : before;
-    const report = reportOf(before, event, after, policy, now);
-    if (report !== null) this.#platform.report(report);
+    const report = hookReportOf(before, event, after);
+    if (report !== null) this.#platform.reportHook(report);
     return decision;
   }
 
@@ -179,17 +179,21 @@ export class WorkLoop {
     const aborter = new AbortController();
     this.#callInFlight = aborter;
     const now = this.#now();
-    if (step.kind === "publish") this.#tried.noteIndexWrite(now);
+    if (step.kind === "writeIndexRow") this.#tried.noteIndexWrite(now);
     if (step.kind === "poll") this.#tried.notePoll(now);
     const outcome = await makeCall(step, this.#platform, aborter.signal, now);
     this.#callInFlight = null;
     const { event } = outcome;
-    if (event.type === "poll_ended" && event.answer.kind === "deferred") {
-      this.#tried.deferPoll(this.#now() + event.answer.waitMs);
-    }
+    if (event.type === "poll_ended") this.#noteAnswer(event);
     const decision = await this.applyAndErase(event);
     this.#platform.log(outcome.line, outcome.level);
     return decision;
+  }
+
+  #noteAnswer({ answer, askedAt }: PollEndedEvent): void {
+    const now = this.#now();
+    if (answer.kind === "deferred") this.#tried.deferPoll(askedAt, now + answer.waitMs);
+    else this.#tried.endPoll(now);
   }
 
   async #send(delivery: Delivery): Promise<Decision> {

@@ -7,7 +7,7 @@ const HOSTILE = `<!doctype html>
 <script src="/script.js"></script><script>console.log("inline")</script>
 <img src="https://elsewhere.invalid/pixel.png">`;
 
-it("a tab records the console errors, exceptions, violations of the Content-Security-Policy and off-origin requests of its page, except expected ones", async () => {
+it("a tab records its page's console errors, exceptions, CSP violations and requests to other origins, except expected ones", async () => {
   const server = new LoopbackServer((request, response) => {
     response.setHeader("Content-Security-Policy", "script-src 'self'");
     if (request.url === "/") response.setHeader("Content-Type", "text/html").end(HOSTILE);

@@ -44,7 +44,7 @@ async function logIn(page: Page, path = "/"): Promise<void> {
   await page.getByRole("heading", { name: "Overview" }).waitFor();
 }
 
-it("a visitor finds the focus in the field of the key, logs in with a key after a wrong one, returns to the page that was asked for, and logs out", async () => {
+it("a visitor finds the focus in the field of the key, logs in after a wrong key, returns to the page that was asked for, and logs out", async () => {
   const page = await open(401);
   await page.goto("/?since=1");
   expect(await page.locator("#key:focus").count()).toBe(1);

@@ -85,7 +85,7 @@ it("four clicks lead from the overview through a failing host and a test to deli
   await page.getByRole("button", { name: /^Send all 1[12] again$/ }).click();
   await page.getByText(/of 1[12] sent/).waitFor();
   await page.reload();
-  await page.getByText("The run is complete.").waitFor();
+  await page.getByText("The bulk redelivery is complete.").waitFor();
   await expectSound(page);
   await untilListed("callback=delivered", TASKS);
   await page.getByText("No callback of this list is failed or being sent any more.").waitFor();
@@ -138,7 +138,7 @@ it("the list of tasks is filtered by keyboard or form and walked with ] and [, s
   await page.getByLabel(`Select task ${ids[0]}`).uncheck();
   await page.getByText("2 of the 3 shown are selected.").waitFor();
   await page.getByRole("button", { name: "Send 2 again" }).click();
-  await page.getByText("2 of 2 sent. The run is complete.").waitFor();
+  await page.getByText("2 of 2 sent. The bulk redelivery is complete.").waitFor();
   await untilListed("status_code=404", 2);
   await page.goto("/tasks?model=unknown&since=86400&until=172800");
   await page.getByRole("heading", { name: "No task matches these filters" }).waitFor();
@@ -164,7 +164,7 @@ it("the dialog that sends a list again counts first, sends nothing when it is cl
   const path = await page.getByRole("link", { name: "Send all that match" }).getAttribute("href");
   const plain = await visit(path ?? "", { context: { javaScriptEnabled: false } });
   await plain.getByRole("button", { name: "Send 1 again" }).click();
-  await plain.getByText("1 of 1 sent. The run is complete.").waitFor();
+  await plain.getByText("1 of 1 sent. The bulk redelivery is complete.").waitFor();
   await untilListed("status_code=410", 1);
   expect(receiver.posts.filter(({ headers }) => headers["x-task-id"] === id)).toHaveLength(3);
 });

@@ -102,7 +102,7 @@ async function setHidden(page: Page, isHidden: boolean): Promise<void> {
   }, isHidden);
 }
 
-it("an overview asks the relay nothing while its tab is hidden or its reader has been away for half an hour, and is refreshed when the reader is back", async () => {
+it("an overview asks the relay nothing while its tab is hidden or its reader away for half an hour, and is refreshed at their return", async () => {
   const page = await openOverview({});
   await page.clock.install();
   await page.reload({ waitUntil: "networkidle" });

@@ -126,7 +126,7 @@ describe("a repeated request", () => {
     },
   );
 
-  it("a POST through the member api of the client library is repeated after the status 429, and, if it has an Idempotency-Key, after a lost connection", async () => {
+  it("a POST by the client's member api is repeated after the status 429 and, if it has an Idempotency-Key, after a lost connection", async () => {
     const { relay, http } = connect(refusal(429, "rate_limited"), "lost", answer(201, OPEN));
     const params = { header: { "Idempotency-Key": "order-1" } };
     await outcomeOf(relay.api.POST("/v1/tasks", { body: REGISTRATION, params }));

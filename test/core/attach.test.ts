@@ -109,7 +109,7 @@ describe("an attachment to an open task", () => {
     [
       "with the same job at another endpoint, which it replaces,",
       anAttachedTask(
-        { at: later, likelyAgesMs: [MINUTE] },
+        { at: later },
         { upstream: { connection: CONNECTION, job: { id: JOB.id, endpoint: "fal-ai/x" } } },
       ),
     ],
@@ -137,21 +137,18 @@ describe("an attachment to an open task", () => {
   });
 
   it.each([
-    ["10 s when the durations of earlier jobs like it are unknown", false, [], 10_257],
-    ["a minute when the fastest jobs like it took a minute", false, [MINUTE, HOUR], 61_543],
-    ["a minute when a hook is expected and earlier durations are unknown", true, [], 61_543],
-    ["an hour when a hook is expected and most jobs took less", true, [MINUTE, HOUR], 3_692_565],
+    ["4 s when no hook is expected", false, 4_103],
+    ["a minute when a hook is expected", true, 61_543],
   ])(
     "after it is attached, a job is polled for the first time after %s (plus jitter derived from the task id)",
-    (_what, isHookExpected, likelyAgesMs, waitMs) => {
-      const expectation = { likelyAgesMs, isHookExpected };
-      const record = apply(aProvidedTask(), anAttachment(JOB, CONNECTION, expectation), later);
+    (_what, isHookExpected, waitMs) => {
+      const record = apply(aProvidedTask(), anAttachment(JOB, CONNECTION, isHookExpected), later);
       expect(wakeAt(record, POLICY)).toBe(later + waitMs);
     },
   );
 
   it("an attached job of a provider connection without an API key is not polled until the key is configured", () => {
-    const hooked = anAttachment(JOB, CONNECTION, { isHookExpected: true });
+    const hooked = anAttachment(JOB, CONNECTION, true);
     const record = apply(aProvidedTask(), hooked, later, NO_KEY);
     expect(wakeAt(record, NO_KEY)).toBe(NOW + 72 * HOUR);
     expect(nextStep(record, POLICY, later + MINUTE)).toMatchObject({ kind: "poll" });

@@ -72,7 +72,7 @@ it.each<[readonly Outcome[], number[]]>([
     [0, 1, 5, 2, 3],
   ],
 ])(
-  "the 5 s after the first interrupted attempt use up no wait of the schedule, here [0,1,2,3,4] s: attempts that end as %j",
+  "the 5 s after the first interrupted attempt use up no wait of the schedule of [0,1,2,3,4] s when the attempts end as %j",
   (outcomes, waitsS) => {
     expect(play(null, report, [0, 1, 2, 3, 4], outcomes)).toMatchObject({ waitsS, last: "failed" });
   },

@@ -10,9 +10,9 @@ import type {
 } from "../../src/core/events/event.ts";
 import type { Outcome } from "../../src/core/record/outcome.ts";
 import { NO_KEY_NAMES } from "../../src/core/record/key-names.ts";
-import { NO_ORDERS } from "../../src/core/record/keyed-orders.ts";
+import { NO_REDELIVERIES } from "../../src/core/record/redelivery-keys.ts";
 import { NO_COUNTS } from "../../src/core/record/counts.ts";
-import { UNPUBLISHED } from "../../src/core/record/publication.ts";
+import { NO_INDEX_ROW } from "../../src/core/record/index-row-state.ts";
 import type { UpstreamResult } from "../../src/core/record/upstream.ts";
 import type { Policy, PollLimits } from "../../src/core/policy.ts";
 import {
@@ -41,10 +41,17 @@ export const ACCOUNT: Account = { id: "acme", generation: 3 };
 export const [FIRST_WAIT, SECOND_WAIT] = [180_000, 600_000];
 /** Name of the only connection that has a key. */
 export const CONNECTION = "ark";
-const WAITS = { firstMs: 10 * SECOND, hookWaitMs: MINUTE, gapMs: SECOND, maxAgeMs: 7 * DAY };
+const WAITS = { hookWaitMs: MINUTE, gapMs: SECOND, maxAgeMs: 7 * DAY };
 export const LIMITS: PollLimits = { ...WAITS, isIdEnough: true, isTaskNamed: false };
 const OFF = { isIndexed: false, isOperatorNotified: false, unwantedNotices: new Set<string>() };
-const NOTHING_TRIED = { indexTriedAt: 0, polledAt: 0, askedAt: 0, pollDeferredTo: 0 };
+const NOTHING_TRIED = {
+  indexTriedAt: 0,
+  polledAt: 0,
+  askedAt: 0,
+  pollEndedAt: 0,
+  pollDeferredTo: 0,
+  pollDeferredAt: 0,
+};
 
 export function aPolicy(changes: Partial<Policy> = {}): Policy {
   return {
@@ -54,6 +61,7 @@ export function aPolicy(changes: Partial<Policy> = {}): Policy {
     indexRetentionMs: 7 * DAY,
     pausedAt: null,
     polls: new Map([[CONNECTION, LIMITS]]),
+    pollLateness: 0.07,
     jitter: 0,
     ...NOTHING_TRIED,
     ...OFF,
@@ -141,7 +149,7 @@ const BASE = {
   upstream: null,
   createdAt: NOW,
   recordedAt: NOW,
-  publication: { ...UNPUBLISHED, retryAt: NOW },
+  publication: { ...NO_INDEX_ROW, retryAt: NOW },
   counts: NO_COUNTS,
   keyNames: NO_KEY_NAMES,
   origin: ORIGIN,
@@ -192,7 +200,7 @@ export function aCallback(changes: Partial<Callback> = {}): Callback {
     series: { number: 1, started: 1, ordered: null, keyName: null },
     state: { kind: "delivered" },
     deliveredAt: NOW + 250,
-    ...NO_ORDERS,
+    ...NO_REDELIVERIES,
     ...changes,
   };
 }

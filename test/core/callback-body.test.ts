@@ -133,7 +133,7 @@ describe("sameResult", () => {
     expect(sameResult(task, aCompletion({ metadata: {} }))).toBe(false);
   });
 
-  it("sameResult, which compares a reported result with a stored one, sees no difference when JSON writes -0, 1e-7 or a large integer in another way", () => {
+  it("sameResult, which compares a reported result with a stored one, sees no difference in how JSON writes -0, 1e-7 or a large integer", () => {
     const metadata = parsed('{"seed":-0,"big":12345678901234567890,"small":1e-7}');
     const result = aCompletion({ metadata });
     const body = callbackBody({ id: ID, model: MODEL, createdAt: NOW }, result, NOW);

@@ -3,7 +3,7 @@ import type { ChargeAnswer, ChargeEndedEvent, RegisterEvent } from "../../src/co
 import type { ChargingTask, OpenTask, TerminalTask } from "../../src/core/record/task.ts";
 import { NO_KEY_NAMES } from "../../src/core/record/key-names.ts";
 import { NO_COUNTS } from "../../src/core/record/counts.ts";
-import { UNPUBLISHED } from "../../src/core/record/publication.ts";
+import { NO_INDEX_ROW } from "../../src/core/record/index-row-state.ts";
 import {
   ACCOUNT,
   aCallback,
@@ -74,7 +74,7 @@ export function aChargingTask(changes: Partial<ChargingTask> = {}): ChargingTask
     registration: aPricedRegistration().registration,
     account: null,
     upstream: null,
-    publication: { ...UNPUBLISHED, retryAt: NOW },
+    publication: { ...NO_INDEX_ROW, retryAt: NOW },
     counts: NO_COUNTS,
     keyNames: NO_KEY_NAMES,
     status: "charging",

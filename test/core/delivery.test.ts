@@ -84,7 +84,7 @@ describe("an automatic series", () => {
     expectUnchanged(taskAfter(finish), start, NOW + MINUTE);
   });
 
-  it("the record of an ended callback attempt has the planned and the real time, the digest of what was sent, and the answer's status, headers and excerpt", () => {
+  it("an ended callback attempt's record has planned and real time, the digest of what was sent, and the answer's status, headers and excerpt", () => {
     const answer = { contentType: "text/plain", locationHost: null, retryAfter: "60" };
     const answered = { statusCode: 530, cloudflareError: 1016, responseExcerpt: "busy", answer };
     const end = { outcome: "unreachable", ...answered, sentDigest: "0123" } as const;

@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import { FaultNotes } from "../../src/task-object/fault-notes.ts";
 import { MINUTE, NOW, SECOND } from "./builders.ts";
 
-it("FaultNotes, which groups failed callbacks to a host into few calls to the object that counts them, needs 12 calls for 10,000 failures in a minute", () => {
+it("FaultNotes, which groups failed callbacks to a host into few calls to the object that counts them, makes 12 for 10,000 failures a minute", () => {
   const notes = new FaultNotes();
   const reports = Array.from({ length: 10_000 }, (_, n) => notes.add("host", NOW + n * 6));
   const made = reports.filter((count) => count > 0);

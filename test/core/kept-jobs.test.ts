@@ -126,7 +126,7 @@ describe("the deadline of a task to which no job was attached", () => {
         connection: CONNECTION,
         job: JOB,
         createdAt: NOW,
-        likelihood: 1,
+        isUrgent: true,
         purpose: "kept_job",
       },
     });
@@ -187,6 +187,15 @@ describe("the deadline of a task to which no job was attached", () => {
       rateLimited(),
     );
     expect(again).toMatchObject({ deadlineAt, tracking: { keptHooks: [] } });
+  });
+
+  it("a poll of a job that only a hook has named waits for its turn among the polls of its connection, past the deadline of its task", () => {
+    const turnAt = LATE + 100_000;
+    const answer = { kind: "deferred", waitMs: 100_000 } as const;
+    expectUnchanged(success, aPollEnd(answer, { purpose: "kept_job" }), LATE, NAMING);
+    const deferred = { ...NAMING, pollDeferredAt: LATE, pollDeferredTo: turnAt };
+    expect(wakeAt(success, deferred)).toBe(turnAt);
+    expect(nextStep(success, deferred, turnAt)).toMatchObject({ poll: { purpose: "kept_job" } });
   });
 
   it.each([

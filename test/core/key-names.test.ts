@@ -26,7 +26,7 @@ it("the summary of a settled task names the API keys that registered it, attache
   expect(settledSummary(record, NOW)).toMatchObject(names);
 });
 
-it("the record of a task that was registered through a Worker of an earlier release, which sends no names of API keys, is read without such names", () => {
+it("the record of a task registered through a Worker of an earlier release, which sends no names of API keys, is read without them", () => {
   const record = apply(null, aRegistration());
   expect(parseRecord({ ...record, keyNames: {} })).toEqual(record);
 });

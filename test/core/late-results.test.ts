@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import type { PollAnswer } from "../../src/core/events/event.ts";
 import type { JsonObject } from "../../src/core/json.ts";
-import { latePollAt } from "../../src/core/record/late-job.ts";
-import { noticeOf } from "../../src/core/record/notice.ts";
+import { latePollAt } from "../../src/core/polls/late-poll.ts";
+import { noticeOf } from "../../src/core/record/operator-notice.ts";
 import type { TerminalTask } from "../../src/core/record/task.ts";
 import { nextStep, wakeAt } from "../../src/core/step.ts";
 import { transition } from "../../src/core/transition.ts";
@@ -98,7 +98,7 @@ describe("the polls of a task that has failed at its deadline", () => {
         connection: CONNECTION,
         job: JOB,
         createdAt: NOW,
-        likelihood: 1,
+        isUrgent: false,
         purpose: "late_result",
       },
     });
@@ -187,7 +187,7 @@ describe("the success of a job after its task has failed at the deadline", () =>
       const again = event.type === "hook" ? ("late_result" as const) : undefined;
       expectUnchanged(record, event, later + HOUR, policy, again);
       expect(nextStep(record, policy, later)).toMatchObject({
-        kind: "notify",
+        kind: "sendNotice",
         notice: { kind: "task.late_result", version: later, details: { output } },
       });
     },
@@ -237,7 +237,7 @@ describe("the success of a job after its task has failed at the deadline", () =>
       "late_result",
     ],
   ] as const)(
-    "a hook about %s that arrives after its task has failed at the deadline causes no notice to the operator",
+    "a hook about %s that arrives after its task has failed at the deadline causes no operator notice",
     (_what, hook, record, note) => {
       expectUnchanged(record, hook, later, NOTIFYING, note);
     },

@@ -1,9 +1,9 @@
 import { expect, it } from "vitest";
 import { wireOf } from "../../src/console/verification-code.ts";
 import { hostOf } from "../../src/core/url.ts";
-import { checkCallbackUrl, LISTEN_REFUSAL } from "../../src/security/url-policy.ts";
+import { checkCallbackUrl, LISTEN_REFUSAL } from "../../src/security/url-rules.ts";
 
-const POLICY = { allowLocal: true, allowIp: true, ownOrigin: "https://relay.example.com" };
+const RULES = { allowLocal: true, allowIp: true, ownOrigin: "https://relay.example.com" };
 const REFUSED = "refused even with LISTEN=true for a task with an account";
 const OTHER = `${REFUSED}, because it is not exactly listen:`;
 
@@ -21,7 +21,7 @@ it.each([
     "must use a fully qualified host name",
   ],
 ])("the callback URL %s is %s", (text, _, allowListen, error) => {
-  const verdict = checkCallbackUrl(text, { ...POLICY, allowListen });
+  const verdict = checkCallbackUrl(text, { ...RULES, allowListen });
   expect(verdict.ok ? null : verdict.error).toBe(error);
 });
 

@@ -1,129 +1,101 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import {
-  type Cadence,
-  nextPollTime,
-  previousPollTime,
-} from "../../src/core/record/poll-cadence.ts";
+import { type Cadence, nextPollTime } from "../../src/core/polls/cadence.ts";
 
 const ATTACHED_AT = 1_800_000_000_000;
-const UNKNOWN: Cadence = {
+const UNHOOKED: Cadence = {
   attachedAt: ATTACHED_AT,
-  likelyAgesMs: [],
   hookWaitMs: null,
-  firstMs: 10_000,
+  lateness: 0.1,
   gapMs: 1_000,
   jitter: 0.5,
 };
+const HOOKED: Partial<Cadence> = { hookWaitMs: 120_000 };
+const HOUR_S = 3_600;
+const DAY_S = 24 * HOUR_S;
 
 /** Returns the ages of the job, in seconds, at the first `count` polls after `afterS`. */
-function agesS(cadence: Cadence, count: number, afterS = 0): readonly number[] {
+function agesS(given: Partial<Cadence>, count: number, afterS = 0): readonly number[] {
   const times: number[] = [];
   let time = ATTACHED_AT + afterS * 1_000;
-  while (times.length < count) times.push((time = nextPollTime(cadence, time)));
+  while (times.length < count) {
+    times.push((time = nextPollTime({ ...UNHOOKED, ...given }, time)));
+  }
   return times.map((at) => (at - ATTACHED_AT) / 1_000);
 }
 
-const HOUR_S = 3_600;
+/** Returns the wait after the first poll from the age `afterS` on, in seconds. */
+function waitS(given: Partial<Cadence>, afterS: number): number {
+  const [first = NaN, second = NaN] = agesS(given, 2, afterS);
+  return Math.round(second * 1_000 - first * 1_000) / 1_000;
+}
 
 describe("the ages of a job at which it is polled", () => {
   it.each([
+    ["at the age of 4 s and then every 2 s while a tenth of its age is less", {}, 0, [4, 6, 8, 10]],
     [
-      "at the age of 10 s and then each time its age has grown by a fifth, at least 3 s, when the durations of earlier jobs like it are unknown",
+      "after waits of a tenth of its age when this is POLL_LATENESS",
       {},
-      0,
-      [10, 13, 16, 19.2, 23.04, 27.648],
+      20,
+      [22, 24.2, 26.62, 29.282],
     ],
     [
-      "at least once a minute in its first hour, when the durations of earlier jobs like it are unknown",
-      {},
-      1_800,
-      [1_854.986, 1_914.986, 1_974.986],
-    ],
-    [
-      "every 5 minutes after its first hour, when the durations of earlier jobs like it are unknown",
-      {},
-      HOUR_S,
-      [3_654.986, 3_954.986, 4_254.986],
-    ],
-    [
-      "at the ages at which earlier jobs like it ended, and after these each time its age has grown by a fifth",
-      { likelyAgesMs: [20_000, 30_000, 50_000] },
-      0,
-      [20, 30, 50, 60, 72],
-    ],
-    [
-      "at the ages at which earlier jobs like it ended, but at least 3 s apart, when these ages are nearly equal",
-      { likelyAgesMs: [20_000, 20_500, 21_000, 40_000] },
-      0,
-      [20, 23, 26, 40],
-    ],
-    [
-      "at least 8 s apart when the provider allows one poll in 8 s",
+      "at least 8 s apart when its provider allows one poll in 8 s",
       { gapMs: 8_000 },
       0,
-      [10, 18, 26, 34],
+      [8, 16, 24],
     ],
     [
-      "only from the age at which the hook is overdue, when a hook is expected",
-      { hookWaitMs: 120_000 },
+      "first when its hook is late and then a minute apart, when a hook is expected",
+      HOOKED,
       0,
-      [120, 144, 172.8],
+      [120, 180, 240],
     ],
     [
-      "only from the age by which nearly all earlier jobs like it had ended, when a hook is expected",
-      { hookWaitMs: 120_000, likelyAgesMs: [60_000, 90_000, 600_000] },
-      0,
-      [600, 660],
-    ],
-    [
-      "only from the age at which the hook is overdue, when a hook is expected and earlier jobs of its kind were faster",
-      { hookWaitMs: 120_000, likelyAgesMs: [10_000, 30_000] },
-      0,
-      [120, 144],
-    ],
-    [
-      "as if no hook could come, when a hook is expected but polling is set not to wait for it",
+      "as if no hook could come, when polls do not wait for the expected hook",
       { hookWaitMs: 0 },
       0,
-      [10, 13, 16],
+      [4, 6, 8],
     ],
     [
-      "at the ages at which earlier jobs like it ended, when a hook is expected but polling is set not to wait for it",
-      { hookWaitMs: 0, likelyAgesMs: [20_000, 600_000] },
+      "two minutes apart when a hook is expected and its provider allows one poll in two minutes",
+      { ...HOOKED, gapMs: 120_000 },
       0,
-      [20, 600],
-    ],
-    [
-      "5 minutes after the age of one hour, when it was polled at exactly that age",
-      { likelyAgesMs: [3_600_000] },
-      0,
-      [3_600, 3_900],
-    ],
-    [
-      "every 5 minutes after the age of the longest earlier job like it, when this is more than an hour",
-      { likelyAgesMs: [5_400_000, 7_200_000] },
-      0,
-      [5_400, 7_200, 7_500],
+      [120, 240, 360],
     ],
   ] as const)("a job is polled %s", (_, given, afterS, expected) => {
-    expect(agesS({ ...UNKNOWN, ...given }, expected.length, afterS)).toEqual(expected);
+    expect(agesS(given, expected.length, afterS)).toEqual(expected);
   });
 
-  it("two tasks poll jobs of the same kind at ages and after waits that differ by up to a tenth, by a number derived from each task's id", () => {
-    const likelyAgesMs = [4_000_000];
-    expect(agesS({ ...UNKNOWN, likelyAgesMs, jitter: 0 }, 2)).toEqual([3_800, 4_085]);
-    expect(agesS({ ...UNKNOWN, likelyAgesMs, jitter: 1 }, 2)).toEqual([4_200, 4_515]);
+  it.each([
+    ["15 s, a tenth of 150 s, when it is 150 s old", {}, 150, 15],
+    ["still 15 s shortly before it is ten minutes old", {}, 570, 15],
+    ["about 15 s, a fortieth of its age, when it is ten minutes old", {}, 600, 15.2],
+    ["a fortieth of its age when it is an hour old", {}, HOUR_S, 90.5],
+    ["30 minutes when it is two days old", {}, 2 * DAY_S, 1_800],
+    ["30 minutes when it is ten years old", {}, 3_650 * DAY_S, 1_800],
+    ["90 s when it is an hour old and a hook is expected", HOOKED, HOUR_S, 90.5],
+    ["an hour when its provider allows one poll in an hour", { gapMs: 3_600_000 }, DAY_S, 3_600],
+  ] as const)(
+    "the wait after a poll of a job is %s, with POLL_LATENESS 10",
+    (_, given, afterS, s) => {
+      const wait = waitS(given, afterS);
+      expect(Math.abs(wait - s)).toBeLessThanOrEqual(s * 0.02);
+    },
+  );
+
+  it("two tasks poll jobs at ages and after waits that differ by up to a tenth, by a number derived from each task's id", () => {
+    expect(agesS({ jitter: 0 }, 1)).toEqual([3.8]);
+    expect(agesS({ jitter: 1 }, 1)).toEqual([4.2]);
+    expect(waitS({ jitter: 0 }, 3 * DAY_S)).toBe(1_710);
+    expect(waitS({ jitter: 1 }, 3 * DAY_S)).toBe(1_890);
   });
 });
 
 const cadences: fc.Arbitrary<Cadence> = fc.record({
   attachedAt: fc.constant(ATTACHED_AT),
-  likelyAgesMs: fc
-    .array(fc.nat(10 * HOUR_S * 1_000), { maxLength: 10 })
-    .map((ages) => ages.toSorted((a, b) => a - b)),
   hookWaitMs: fc.option(fc.nat(600_000)),
-  firstMs: fc.nat(20_000),
+  lateness: fc.integer({ min: 3, max: 50 }).map((percent) => percent / 100),
   gapMs: fc.nat(20_000),
   jitter: fc.double({ min: 0, max: 1, noNaN: true }),
 });
@@ -137,29 +109,32 @@ describe("the grid of poll times", () => {
     );
   });
 
-  it("previousPollTime returns the time of the job's attachment for the first poll, and that of the first poll for the second", () => {
-    const asked = [9, 10, 12, 13].map((ageS) => ATTACHED_AT + ageS * 1_000);
-    const previous = asked.map((askedAt) => previousPollTime(UNKNOWN, askedAt) - ATTACHED_AT);
-    expect(previous).toEqual([0, 0, 0, 10_000]);
-  });
-
-  it("nextPollTime and previousPollTime return the same times whenever they are called between two polls, so that poll times need not be stored", () => {
+  it("nextPollTime returns the same time whenever it is called between two polls, so that poll times need not be stored", () => {
     fc.assert(
       fc.property(
         cadences,
-        fc.nat(2e7),
+        fc.nat(1e9),
         fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true }),
         (cadence, afterMs, part) => {
           const previous = nextPollTime(cadence, ATTACHED_AT + afterMs);
           const next = nextPollTime(cadence, previous);
           const between = previous + Math.floor(part * (next - previous));
           expect(nextPollTime(cadence, between)).toBe(next);
-          expect(next - previous).toBeGreaterThanOrEqual(Math.max(3_000, cadence.gapMs));
-          const nextButOne = nextPollTime(cadence, next);
-          const askedAt = next + Math.floor(part * (nextButOne - next));
-          expect(previousPollTime(cadence, askedAt)).toBe(previous);
+          expect(next - previous).toBeGreaterThanOrEqual(Math.max(2_000, cadence.gapMs));
         },
       ),
+    );
+  });
+
+  it("no wait of a job is shorter than the one before, and none is longer than 31.5 minutes", () => {
+    fc.assert(
+      fc.property(cadences, fc.nat(3e8), (cadence, afterMs) => {
+        const first = nextPollTime(cadence, ATTACHED_AT + afterMs);
+        const second = nextPollTime(cadence, first);
+        const third = nextPollTime(cadence, second);
+        expect(third - second).toBeGreaterThanOrEqual(second - first);
+        expect(third - second).toBeLessThanOrEqual(31.5 * 60_000);
+      }),
     );
   });
 });

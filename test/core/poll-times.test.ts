@@ -49,7 +49,7 @@ function pollTimes(task: TaskRecord, count: number, from: number): readonly numb
 }
 
 describe("a poll", () => {
-  it("the poll of a task is due exactly at its planned time, and names the task id, the provider connection, the job and the likelihood of a result", () => {
+  it("the poll of a task is due exactly at its planned time, and names the task id, the provider connection, the job and whether it is urgent", () => {
     expect(wakeAt(attached, POLICY)).toBe(FIRST_POLL);
     expect(nextStep(attached, POLICY, FIRST_POLL - 1)).toBeNull();
     expect(nextStep(attached, POLICY, FIRST_POLL)).toEqual({
@@ -59,7 +59,7 @@ describe("a poll", () => {
         connection: CONNECTION,
         job: JOB,
         createdAt: NOW,
-        likelihood: 0.5,
+        isUrgent: false,
         purpose: "result",
       },
     });
@@ -86,8 +86,8 @@ describe("a poll", () => {
 });
 
 describe("the time of the next poll", () => {
-  it("a job is polled at the ages of about 10, 13, 16 and 20 s when the durations of earlier jobs like it are unknown", () => {
-    expect(pollTimes(attached, 4, NOW)).toEqual([10_257, 13_257, 16_257, 19_592]);
+  it("a job whose hook is not expected is polled at the ages of about 4, 6, 8 and 10 s", () => {
+    expect(pollTimes(attached, 4, NOW)).toEqual([4_103, 6_103, 8_103, 10_103]);
   });
 
   it("a poll that a hook has postponed by two minutes is made then, and the next one no later than if no hook had come", () => {
@@ -160,6 +160,66 @@ describe("the time of the next poll", () => {
   });
 });
 
+describe("a poll that waits for its turn among the polls of its connection", () => {
+  const DEFERRED_TO = NOW + 10 * MINUTE;
+  const deferred = aPolicy({ pollDeferredAt: FIRST_POLL, pollDeferredTo: DEFERRED_TO });
+  const claimed = { hint: { at: NOW + MINUTE, status: "completed" } } as const;
+
+  it.each([
+    ["at its turn", anAttachedTask(), DEFERRED_TO],
+    [
+      "when a hook claims the end of the job before its turn",
+      anAttachedTask(claimed),
+      NOW + MINUTE,
+    ],
+    [
+      "at the deadline of its task when this comes before its turn",
+      anAttachedTask({}, { deadlineAt: NOW + 3 * MINUTE }),
+      NOW + 3 * MINUTE,
+    ],
+    [
+      "at its turn when its task has its deadline after it",
+      anAttachedTask({}, { deadlineAt: NOW + HOUR }),
+      DEFERRED_TO,
+    ],
+  ])("a poll that was deferred to keep the limit of its connection is made %s", (_, task, at) => {
+    expect(wakeAt(task, deferred)).toBe(at);
+  });
+
+  it("an urgent poll that was deferred waits for its turn, also past the deadline of its task", () => {
+    const task = anAttachedTask({}, { deadlineAt: FIRST_POLL });
+    expect(wakeAt(task, deferred)).toBe(DEFERRED_TO);
+    expect(nextStep(task, deferred, DEFERRED_TO)).toMatchObject({ kind: "poll" });
+  });
+
+  it.each([
+    ["urgent at the deadline of its task", {}, NOW + 72 * HOUR, true],
+    ["urgent two minutes after a hook claimed the end of the job", claimed, NOW + 3 * MINUTE, true],
+    ["not urgent later", claimed, NOW + 3 * MINUTE + 1, false],
+  ])("a poll is %s", (_, plan, at, isUrgent) => {
+    expect(nextStep(anAttachedTask(plan), POLICY, at)).toMatchObject({ poll: { isUrgent } });
+  });
+});
+
+it("regular polls whose times pass while a poll waits for its answer are not made up for", () => {
+  const answered = aPolicy({
+    polledAt: FIRST_POLL,
+    askedAt: FIRST_POLL,
+    pollEndedAt: NOW + 14_000,
+  });
+  expect(wakeAt(attached, answered)).toBe(NOW + 14_103);
+});
+
+it("a claim of the end that comes while a poll waits for its answer is followed by a poll at once", () => {
+  const hinted = anAttachedTask({ hint: { at: NOW + 9_000, status: "completed" } });
+  const answered = aPolicy({
+    polledAt: FIRST_POLL,
+    askedAt: FIRST_POLL,
+    pollEndedAt: NOW + 14_000,
+  });
+  expect(wakeAt(hinted, answered)).toBe(NOW + 9_000);
+});
+
 describe("a provider that limits the rate of polls", () => {
   it.each([0, 0.5, 1])(
     "a provider's rate limit of one hour postpones the next poll by one hour plus 12 minutes times a random number between 0 and 1, for example %d",
@@ -172,16 +232,17 @@ describe("a provider that limits the rate of polls", () => {
 
   it("a rate limit that ends before the next planned poll does not move it", () => {
     const record = apply(attached, aPollEnd(rateLimited(SECOND)), FIRST_POLL, polled(FIRST_POLL));
-    expect(wakeAt(record, polled(FIRST_POLL))).toBe(NOW + 13_257);
+    expect(wakeAt(record, polled(FIRST_POLL))).toBe(FIRST_POLL + 2 * SECOND);
     const again = aPollEnd(rateLimited(0));
     expectUnchanged(record, again, FIRST_POLL + SECOND, polled(FIRST_POLL));
   });
 
   it("a hook does not cause a poll before the end of a rate limit that ends before the next planned poll", () => {
-    const old = anAttachedTask({ likelyAgesMs: [HOUR, 3 * HOUR] });
-    const limited = apply(old, aPollEnd(rateLimited(HOUR)), NOW + 2 * HOUR, polled(NOW + 2 * HOUR));
-    const claimed = apply(limited, aHook(aCompletion()), NOW + 2 * HOUR, polled(NOW + 2 * HOUR));
-    expect(wakeAt(claimed, polled(NOW + 2 * HOUR))).toBe(NOW + 3 * HOUR);
+    const asked = polled(NOW + 2 * HOUR);
+    const limited = apply(attached, aPollEnd(rateLimited(30 * SECOND)), NOW + 2 * HOUR, asked);
+    expect(wakeAt(limited, asked)).toBeGreaterThan(NOW + 2 * HOUR + 30 * SECOND);
+    const claimed = apply(limited, aHook(aCompletion()), NOW + 2 * HOUR, asked);
+    expect(wakeAt(claimed, asked)).toBe(NOW + 2 * HOUR + 30 * SECOND);
   });
 
   it("a rate limit postpones the next poll also when the provider's API key was removed during the poll", () => {

@@ -229,7 +229,8 @@ describe("a task whose upstream cannot be polled at the deadline", () => {
 
   it("a task that waits for its turn among the polls of its connection is polled then, also if the upstream keeps the job no longer", () => {
     const due = anAttachedTask({ at: NOW + HOUR - 1 }, { deadlineAt: NOW + HOUR - 1 });
-    const deferred = { ...forgetful, pollDeferredTo: NOW + HOUR + 7 * SECOND };
+    const pollDeferredAt = NOW + HOUR - 1;
+    const deferred = { ...forgetful, pollDeferredAt, pollDeferredTo: NOW + HOUR + 7 * SECOND };
     expect(wakeAt(due, deferred)).toBe(NOW + HOUR + 7 * SECOND);
     expect(nextStep(due, deferred, NOW + HOUR + 7 * SECOND)).toMatchObject({ kind: "poll" });
   });

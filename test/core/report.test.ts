@@ -158,7 +158,7 @@ describe("a report with the fields that create a task", () => {
       { code: "unknown_account" },
     ],
     [
-      "the URL policy refuses its callback URL",
+      "the URL rules refuse its callback URL",
       refused,
       { code: "invalid_field", field: "/callback_url", message: "must use https:" },
     ],
@@ -170,7 +170,7 @@ describe("a report with the fields that create a task", () => {
   it.each([
     ["values that differ from the task's", creation],
     ["an unknown account", aCreation({ isAccountUnknown: true })],
-    ["a callback_url that the URL policy refuses", refused],
+    ["a callback_url that the URL rules refuse", refused],
   ])(
     "an event about an existing task ignores the fields that only serve to create one, even if they contain %s",
     (_what, fields) => {

@@ -1,11 +1,10 @@
-import { expect, it } from "vitest";
+import { expect, it, vi } from "vitest";
 import { examine, type Received, type Sent } from "../../src/security/doctor/examine.ts";
 import type { Fault, Verdict } from "../../src/security/doctor/verdict.ts";
-import { hmacSecret } from "../../src/security/hmac.ts";
-import { keyringOf } from "../../src/security/keyring.ts";
+import { hmacSecret, hmacKey } from "../../src/security/hmac.ts";
+import { keyringOf, accountSecrets } from "../../src/security/keyring.ts";
 import { sign, signedHeaders } from "../../src/security/signature.ts";
 import { signersOf } from "../../src/security/signers.ts";
-import { accountSecrets } from "../../src/security/keyring.ts";
 import { ACCOUNT, ID, NOW, NOW_S } from "./builders.ts";
 
 const OTHER_ID = "7d9f0a52-1c3e-4b8a-9f00-aa11bb22cc33";
@@ -245,4 +244,28 @@ it("the signature doctor calls a callback of another task than the examined one 
     attempt: 1,
     faults,
   });
+});
+
+const key = await hmacKey(new Uint8Array(32).fill(7));
+
+it("in a received callback with a far longer body than the one that was sent, each signature is verified only once with each secret", async () => {
+  const verify = vi.spyOn(crypto.subtle, "verify");
+  const signatures = [1, 2, 3].map((n) => `v1,${Buffer.alloc(32, n).toString("base64")}`);
+  const headers = {
+    "webhook-id": "msg_other",
+    "webhook-timestamp": `${NOW}`,
+    "webhook-signature": `${signatures.join(" ")} v1%2cAAAA`,
+  };
+  const sent = {
+    taskId: ID,
+    body: "{}",
+    attempts: [{ number: 1, startedAt: NOW }],
+    signers: [{ name: { scheme: "v1", age: "current" }, key }] as const,
+    others: [],
+    sign: () => Promise.resolve("v1,AAAA"),
+  };
+  await examine({ headers, body: "[1]".repeat(70_000) }, sent, NOW);
+  const long = verify.mock.calls.filter(([, , , content]) => content.byteLength > 200_000);
+  vi.restoreAllMocks();
+  expect(long).toHaveLength(signatures.length);
 });

@@ -7,7 +7,7 @@ import { MemoryHost } from "./loop/memory-host.ts";
 import accounts from "./stored-records/1-accounts.json" with { type: "json" };
 import providers from "./stored-records/2-providers.json" with { type: "json" };
 import index from "./stored-records/3-index.json" with { type: "json" };
-import { newsAnswer } from "./upstream-builders.ts";
+import { anAttachedTask, newsAnswer } from "./upstream-builders.ts";
 
 /**
  * Records as earlier builds have stored them, oldest first: before upstreams, before the index, and now.
@@ -16,11 +16,11 @@ import { newsAnswer } from "./upstream-builders.ts";
  */
 const GENERATIONS = { accounts, providers, index };
 const ALL = Object.entries(GENERATIONS).flatMap(([generation, records]) =>
-  Object.entries(records).map(([name, stored]) => ({ generation, name, stored })),
+  Object.entries(records).map(([name, stored]) => [generation, name, stored] as const),
 );
 const MAX_ALARMS = 60;
 
-describe.each(ALL)("a stored record of an earlier build ($generation: $name)", ({ stored }) => {
+describe.each(ALL)("a stored record of an earlier build (%s: %s)", (_generation, _name, stored) => {
   it("a task record that an earlier build has stored is read with all its fields", () => {
     expect(parseRecord(structuredClone(stored))).toMatchObject(stored);
   });
@@ -50,6 +50,13 @@ describe.each(ALL)("a stored record of an earlier build ($generation: $name)", (
   ])("a stored task record with %s is refused", (_, change, message) => {
     expect(() => parseRecord({ ...stored, ...change })).toThrow(message);
   });
+});
+
+it("a poll plan that an earlier build has stored is read without what that build had learned of the durations of jobs", () => {
+  const task = anAttachedTask({ hookWaitMs: 60_000 });
+  const learned = { likelyAgesMs: [20_000, 90_000], isReported: true };
+  const poll = { ...task.tracking.poll, ...learned };
+  expect(parseRecord({ ...task, tracking: { ...task.tracking, poll } })).toEqual(task);
 });
 
 it("a redelivery starts no attempt, whoever orders it, if an earlier build has stored its Idempotency-Key without the caller who used it", () => {

@@ -6,12 +6,7 @@ import type {
   RegisterEvent,
 } from "../../src/core/events/event.ts";
 import type { OpenTask } from "../../src/core/record/task.ts";
-import {
-  type Expectation,
-  NOTHING_EXPECTED,
-  type PollPlan,
-  type UpstreamAnswer,
-} from "../../src/core/record/poll-plan.ts";
+import type { PollPlan, UpstreamAnswer } from "../../src/core/record/poll-plan.ts";
 import type { KeptHook, Tracking } from "../../src/core/record/tracking.ts";
 import type { Job, UpstreamFailure, UpstreamNews } from "../../src/core/record/upstream.ts";
 import { aCompletion, anOpenTask, aPolicy, aRegistration, CONNECTION, NOW } from "./builders.ts";
@@ -21,10 +16,10 @@ export const OTHER_JOB: Job = { id: "cgt-2", endpoint: null };
 export const UPSTREAM = { connection: CONNECTION, job: JOB };
 
 /**
- * Time of the first poll of a job that was attached at NOW and whose kind has no known durations: after 10 s,
- * lengthened by the jitter of the task id.
+ * Time of the first poll of a job that was attached at NOW and whose hook is not expected: after 4 s, lengthened
+ * by the jitter of the task id.
  */
-export const FIRST_POLL = NOW + 10_257;
+export const FIRST_POLL = NOW + 4_103;
 
 /** Time later than every deadline of the tests. */
 const ASKED_AFTER_ALL = Number.MAX_SAFE_INTEGER;
@@ -60,9 +55,7 @@ export function rateLimited(retryAfterMs: number | null = null): PollAnswer {
 export function aPlan(changes: Partial<PollPlan> = {}): PollPlan {
   return {
     attachedAt: NOW,
-    likelyAgesMs: [],
     hookWaitMs: null,
-    isReported: false,
     at: null,
     notBefore: 0,
     heard: [],
@@ -117,10 +110,9 @@ export function anAttachedTask(
 export function anAttachment(
   job: Job = JOB,
   connection = CONNECTION,
-  known: Partial<Expectation> = {},
+  isHookExpected = false,
 ): AttachEvent {
-  const expectation = { ...NOTHING_EXPECTED, ...known };
-  return { type: "attach", connection, job, expectation, keyName: null };
+  return { type: "attach", connection, job, isHookExpected, keyName: null };
 }
 
 /** Builds an unsigned hook about the attached job. */

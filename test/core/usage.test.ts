@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import type { TaskEvent } from "../../src/core/events/event.ts";
-import { noticeOf } from "../../src/core/record/notice.ts";
+import { noticeOf } from "../../src/core/record/operator-notice.ts";
 import { nextStep } from "../../src/core/step.ts";
 import { transition } from "../../src/core/transition.ts";
 import { taskView } from "../../src/core/views/task-view.ts";
@@ -88,6 +88,6 @@ it("when a hook brings a failed task's late success, the job's usage is stored a
   const notices = [noticeOf("task.late_result", version, later, details)];
   expect(record).toMatchObject({ usage: USAGE, body: timedOut.body, notices });
   const step = nextStep(record, policy, later);
-  const task: unknown = step?.kind === "notify" ? JSON.parse(step.notice.task) : null;
+  const task: unknown = step?.kind === "sendNotice" ? JSON.parse(step.notice.task) : null;
   expect(task).toMatchObject({ status: "failed", usage: USAGE });
 });

@@ -18,6 +18,7 @@ import {
   runningSince,
 } from "./builders.ts";
 import { anAttachedTask, aProvidedTask, UPSTREAM } from "./upstream-builders.ts";
+import { aChargedTask, aRefundingTask, credits, PRICE } from "./credit-builders.ts";
 
 const open = anOpenTask({ deadlineAt: NOW + HOUR });
 const HEAD = `{"id":"${ID}","status":"pending","model":"${MODEL}","created_at":${NOW_S}`;
@@ -224,7 +225,7 @@ describe("the view of a finished task", () => {
     expect(view.callback).toEqual({ url: URL_A, status, attempts, delivered_at: NOW_S });
   });
 
-  it("the view of a finished task shows the cause of an attempt and the host of a redirect, and leaves out times that an earlier release did not store", () => {
+  it("the view of a finished task shows an attempt's cause and a redirect's host, and leaves out times that an earlier release did not store", () => {
     const answer = { contentType: null, locationHost: "b.example.com", retryAfter: null };
     const failed = { outcome: "unreachable", statusCode: 525, cause: "tls", answer } as const;
     const callback = aCallback({ attempts: [anAttempt({ ...failed, dueAt: null })] });
@@ -246,3 +247,61 @@ describe("the view of a finished task", () => {
     );
   });
 });
+
+describe("the view of a task with a price", () => {
+  const roles = ["operator", "account"] as const;
+
+  it.each(roles)(
+    "an open task with a price is shown to the %s with the number of credits and their state, charged",
+    (role) => {
+      const { registration } = aRegistration({ metadata: { order: 7 } });
+      expect(taskView(aChargedTask({ registration, deadlineAt: NOW + HOUR }), role)).toBe(
+        `${HEAD},"callback":{"url":"${URL_A}","status":"waiting","attempts":[]},` +
+          `"account":"acme","metadata":{"order":7},` +
+          `"credits":{"amount":${PRICE},"state":"charged"},"deadline_at":${NOW_S + 3600}}`,
+      );
+    },
+  );
+
+  it.each(roles)(
+    "while the callback of a failed task waits for the refund of its credits, the %s sees it with the status sending",
+    (role) => {
+      const failure = { category: "canceled", retryable: false } as const;
+      const task = aRefundingTask({ failure });
+      expect(taskView(task, role)).toBe(
+        `${task.body.slice(0, -1)},"callback":{"url":"${URL_A}","status":"sending","attempts":[]},` +
+          `"account":"acme","credits":{"amount":${PRICE},"state":"refunding"},` +
+          `"finished_at":${NOW_S},"failure":{"category":"canceled","retryable":false}}`,
+      );
+    },
+  );
+
+  it.each([
+    ["are charged", "charged", {}],
+    ["were refunded, and when", "refunded", { refunded_at: NOW_S }],
+  ] as const)(
+    "a finished task with a price is shown to its account with the number of credits and that they %s",
+    (_, kind, times) => {
+      const state = kind === "charged" ? { kind } : { kind, at: NOW };
+      const task = aFinishedTask({ callback: null, credits: credits(state) });
+      const shown = { amount: PRICE, state: kind, ...times };
+      const paid = JSON.stringify({ callback: null, credits: shown, finished_at: NOW_S });
+      expect(taskView(task, "account")).toBe(`${BODY.slice(0, -1)},${paid.slice(1)}`);
+    },
+  );
+});
+
+it.each([
+  ["an open task", anOpenTask({ account: ACCOUNT }), `${HEAD},"callback":{"status":"waiting"}}`],
+  [
+    "an open task without a callback",
+    anOpenTask({ callbackUrl: null }),
+    `${HEAD},"callback":null}`,
+  ],
+  ["a finished task", aFinishedTask(), `${BODY.slice(0, -1)},"callback":{"status":"delivered"}}`],
+])(
+  "the status link of %s shows the members of its callback body and the status of its callback, and nothing else",
+  (_what, task, text) => {
+    expect(taskView(task, "link")).toBe(text);
+  },
+);

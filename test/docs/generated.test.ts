@@ -37,7 +37,7 @@ it.each(DOCUMENTS)(
   },
 );
 
-it("fillRegions replaces the text between the marks of a region, keeps all other text, and throws for a region that the page lacks or that has no text", () => {
+it("fillRegions replaces the text between a region's marks, keeps all other text, and throws for a region without marks or without text", () => {
   const page = "before\n<!-- generated: one -->\nold\n<!-- end of one -->\nafter\n";
   const filled = "before\n<!-- generated: one -->\n\nnew\n\n<!-- end of one -->\nafter\n";
   expect(fillRegions(page, { one: "new" })).toBe(filled);

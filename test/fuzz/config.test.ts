@@ -3,7 +3,7 @@ import * as fc from "fast-check";
 import { parseConnections } from "../../src/config/connections.ts";
 import type { ConfigIssue } from "../../src/config/issue.ts";
 import { failure, type Result, success } from "../../src/core/result.ts";
-import { checkCallbackUrl } from "../../src/security/url-policy.ts";
+import { checkCallbackUrl } from "../../src/security/url-rules.ts";
 import { PROVIDERS } from "../../src/providers/registry.ts";
 import type { Connection, UpstreamProvider } from "../../src/providers/provider.ts";
 import { fuzz, weighted } from "./fuzz.ts";

@@ -3,7 +3,6 @@ import { AccountObject } from "../../src/account/account-object.ts";
 import { TaskObject } from "../../src/task-object/task-object.ts";
 import { app } from "../../src/app.ts";
 import { ROUTES } from "../../src/api/routes.ts";
-import { runtimeOf } from "../../src/config/runtime.ts";
 import { hookToken } from "../../src/security/hook-token.ts";
 import { sign, signedHeaders } from "../../src/security/signature.ts";
 import { NOW, NOW_S } from "../core/builders.ts";
@@ -42,12 +41,6 @@ vi.useFakeTimers({ toFake: ["Date"], now: NOW });
 for (const method of ["log", "warn", "error"] as const)
   vi.spyOn(console, method).mockImplementation(() => {});
 // Adds the globals of workerd that the relay uses and Node lacks.
-Reflect.set(globalThis, "Cloudflare", {
-  compatibilityFlags: {
-    global_fetch_strictly_public: true,
-    durable_object_io_tasks_prevent_eviction: true,
-  },
-});
 Reflect.set(crypto.subtle, "timingSafeEqual", (a: ArrayBuffer, b: ArrayBuffer) => {
   const other = new Uint8Array(b);
   return a.byteLength === b.byteLength && new Uint8Array(a).every((byte, i) => byte === other[i]);
@@ -62,8 +55,8 @@ Reflect.set(globalThis, "fetch", async (url: string | URL | Request) => {
   return Response.json({ id: "cgt-1", status: "running" });
 });
 
-const runtime = await runtimeOf(ENVS[0] ?? {});
-if (!runtime.ok) throw new Error("the configuration of the test is not valid");
+const runtime = ENVS[0]?.startup.runtime;
+if (runtime?.ok !== true) throw new Error("the configuration of the test is not valid");
 const { keyring } = runtime.value;
 const tokens: readonly HookToken[] = await Promise.all(
   HOOKED.flatMap((provider) =>
@@ -126,7 +119,7 @@ it("the platform may repeat, after a lost connection, only calls of those method
   expect(Object.fromEntries(names)).toEqual({
     TaskObject: "hook inspect isOpen read readByLink republish wake",
     AccountObject: "charge describe profile recentlyCharged refund useListedKey",
-    ConnectionObject: "connectionState knownKind",
+    ConnectionObject: "connectionState hooklessTasks",
     DeploymentObject: "endSession isSessionEnded",
   });
 });

@@ -1,4 +1,4 @@
-import { it } from "vitest";
+import { expect, it } from "vitest";
 import { readJson, validate } from "../../src/api/http/body.ts";
 import { listOf, TaskId } from "../../src/api/http/fields.ts";
 import { readQuery } from "../../src/api/http/query.ts";
@@ -14,9 +14,13 @@ import { openLinks } from "../../src/providers/gateway-links.ts";
 import { numberAt, percentAt, urlsOf } from "../../src/providers/json-fields.ts";
 import { failureOf } from "../../src/providers/failure.ts";
 import { REDACTIONS } from "../../src/providers/redaction.ts";
-import { checkCallbackUrl } from "../../src/security/url-policy.ts";
+import { checkCallbackUrl } from "../../src/security/url-rules.ts";
+import { codeTokens } from "../../src/console/code-tokens.ts";
+import { searchTarget } from "../../src/console/search-target.ts";
+import { readBulkRedelivery } from "../../src/console/bulk-redelivery-state.ts";
+import { readPastedHeaders } from "../../src/security/doctor/pasted-headers.ts";
 import { aCompletion, anOpenTask, ID, NOW } from "../core/builders.ts";
-import { expectLinear, repeated, withNames, type Work } from "./linear.ts";
+import { expectLinear, repeated, withNames, type Work } from "./linear-time.ts";
 import { parsedBy } from "./refusal.ts";
 
 function anEvent(output: object): unknown {
@@ -182,4 +186,88 @@ it("for a result with many fields, computing its stored size, writing its callba
     const task = { ...anOpenTask(), body: callbackBody(anOpenTask(), result, NOW) };
     return () => [storedBytes(task), callbackBody(task, result, NOW), sameResult(task, result)];
   }, 2_000);
+});
+
+it.each(
+  withNames([
+    " ",
+    "\n",
+    "a",
+    "a.",
+    "a-",
+    "1.",
+    ":",
+    "/hooks/",
+    "/hooks/a",
+    "/tasks/",
+    "webhook-id",
+    "msg_",
+  ]),
+)(
+  "a text that repeats %s in the search field of the console is parsed in linear time",
+  (_, part) => {
+    for (const before of ["", "webhook-id", "x-task-id:", "account:", "https://", "["]) {
+      expectLinear((length) => {
+        const text = `${before}${repeated(part, length)}a\nb!`;
+        return () => searchTarget(text);
+      }, 8_192);
+    }
+  },
+);
+
+it.each(withNames(["a", "a:", "a:1", ":1", "1", ",", "a:1,", "\n"]))(
+  "the state of a run that sends callbacks again is read in linear time when its skipped tasks repeat %s",
+  (_, part) => {
+    const run = crypto.randomUUID();
+    expectLinear((length) => {
+      const state = new URLSearchParams({ run, skipped: repeated(part, length) });
+      return () => readBulkRedelivery(state);
+    }, 16_000);
+  },
+);
+
+it.each(withNames(['"', '\\"', "\\", '"a"', '"a" ', '"a":', "1", "1e", "-"]))(
+  "a text that repeats %s is divided into the tokens of JSON in linear time",
+  (_, part) => {
+    expectLinear((length) => {
+      const text = `"${repeated(part, length)}\n`;
+      return () => codeTokens(text);
+    }, 8_192);
+  },
+);
+
+it.each(
+  withNames([
+    " ",
+    "> ",
+    "\n ",
+    "\n v1,",
+    "webhook-id",
+    "webhook-id ",
+    "webhook-id:",
+    "[",
+    "b'",
+    '\\"',
+    "v1,a ",
+  ]),
+)(
+  "headers that a user pastes to have the signature of a callback checked, and that repeat %s, are read in linear time",
+  (_, part) => {
+    for (const before of ["", "webhook-id", "webhook-signature: "]) {
+      expectLinear((length) => {
+        const text = `${before}${repeated(part, length)}x`;
+        return () => readPastedHeaders(text);
+      }, 16_000);
+    }
+  },
+);
+
+const searches = (pattern: RegExp) => (length: number) => {
+  const text = repeated("a", length);
+  return () => pattern.test(text);
+};
+
+it("the measurement of linear time lets a linear search pass and fails for a pattern that takes cubic time on the same texts", () => {
+  expectLinear(searches(/b/), 128);
+  expect(() => expectLinear(searches(/a+a+b/), 128)).toThrow("less than");
 });

@@ -1,4 +1,4 @@
-import { noticeOf } from "../../src/core/record/notice.ts";
+import { noticeOf } from "../../src/core/record/operator-notice.ts";
 import { rowOf } from "../../src/core/views/index-row.ts";
 import { nextStep, wakeAt } from "../../src/core/step.ts";
 import { isTerminal, type TaskRecord } from "../../src/core/record/task.ts";

@@ -5,6 +5,7 @@ import { DigestObject } from "../../src/objects/digest-object.ts";
 import { HostObject } from "../../src/objects/host-object.ts";
 import { ListenersObject } from "../../src/objects/listeners/listeners-object.ts";
 import type { ObjectBinding } from "../../src/config/object-bindings.ts";
+import { withStartup, type WithStartup } from "../../src/config/runtime.ts";
 import { TaskObject } from "../../src/task-object/task-object.ts";
 import type { TaskRecord } from "../../src/core/record/task.ts";
 import { transition } from "../../src/core/transition.ts";
@@ -33,6 +34,11 @@ const VARIABLES = {
   FAL_USER_ID: "user-1",
   VIDU_API_KEY: "test-only-vidu-key",
   REPLICATE_WEBHOOK_SECRET: `whsec_${btoa("test-only-replicate-secret-0123")}`,
+};
+
+const FLAGS = {
+  global_fetch_strictly_public: true,
+  durable_object_io_tasks_prevent_eviction: true,
 };
 
 const charging = transition(null, aPricedRegistration(), POLICY, NOW);
@@ -162,20 +168,23 @@ function prepareAccount(name: string, create: () => AccountObject): void {
 
 let world = new World();
 /** The environment without and with an index; its bindings lead to the current world. */
-export const ENVS: readonly object[] = [{}, { INDEX_DB: EMPTY_DATABASE }].map((index) => {
-  const env: object = {
-    ...VARIABLES,
-    ...index,
-    TASKS: { getByName: (id: string) => world.task(id, env) },
-    ACCOUNTS: { getByName: (name: string) => world.account(name, env) },
-    ...Object.fromEntries(
-      Object.entries(OTHER_CLASSES).map(([binding, type]) => {
-        return [binding, { getByName: (name: string) => world.other(type, name, env) }];
-      }),
-    ),
-  };
-  return env;
-});
+export const ENVS: readonly WithStartup[] = await Promise.all(
+  [{}, { INDEX_DB: EMPTY_DATABASE }].map(async (index) => {
+    const bindings = {
+      ...VARIABLES,
+      ...index,
+      TASKS: { getByName: (id: string) => world.task(id, env) },
+      ACCOUNTS: { getByName: (name: string) => world.account(name, env) },
+      ...Object.fromEntries(
+        Object.entries(OTHER_CLASSES).map(([binding, type]) => {
+          return [binding, { getByName: (name: string) => world.other(type, name, env) }];
+        }),
+      ),
+    };
+    const env: WithStartup = await withStartup(bindings, FLAGS);
+    return env;
+  }),
+);
 
 export function newWorld(): World {
   world = new World();

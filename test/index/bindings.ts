@@ -3,6 +3,7 @@ import { env } from "cloudflare:workers";
 import { afterEach } from "vitest";
 import * as z from "zod";
 import type { IndexRow } from "../../src/core/views/index-row.ts";
+import { started } from "../worker/started.ts";
 import { evict, stubOf } from "../worker/objects.ts";
 
 const undo: (() => void)[] = [];
@@ -16,6 +17,7 @@ export function useBindings(): void {
 
 /** Replaces the instance of a task's object by one with these bindings and variables. */
 export async function restartWith(id: string, bindings: object): Promise<void> {
+  const relay = await started({ ...env, ...bindings });
   await evict(id);
   await runInDurableObject(stubOf(id), (instance) => {
     const own: unknown = Reflect.get(instance, "env");
@@ -29,7 +31,7 @@ export async function restartWith(id: string, bindings: object): Promise<void> {
         if (before !== undefined) Object.defineProperty(own, name, before);
       });
     }
-    Object.defineProperty(instance, "env", { value: { ...env, ...bindings } });
+    Object.defineProperty(instance, "env", { value: relay });
   });
 }
 

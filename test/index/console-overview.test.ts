@@ -106,7 +106,7 @@ it("the button that the console's overview has while there are no tasks register
   expect([status, location]).toEqual([303, expect.stringMatching(/^\/tasks\/[0-9a-f-]{36}$/)]);
 });
 
-it("a search in the console leads to the task with this id, to the account with this id if it exists, and else to the tasks of the model with this name", async () => {
+it("a search in the console leads to the task with this id, to the account with this id if it exists, or else to the tasks of this model", async () => {
   const account = await anAccount();
   const cookie = await logIn();
   const searches = [`msg_${ID}`, account, "no-such-account", " "].map(async (text) =>

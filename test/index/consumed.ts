@@ -1,7 +1,8 @@
 import { createExecutionContext, createMessageBatch, getQueueResult } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { vi } from "vitest";
-import worker from "../../src/index.ts";
+import { consume } from "../../src/index-db/index-row-queue.ts";
+import { started } from "../worker/started.ts";
 
 /**
  * Lets the consumer handle messages with these bodies, whose ids are 0, 1 and so on. @returns which messages
@@ -16,7 +17,7 @@ export async function consumed(bodies: readonly unknown[], bindings: object = {}
   }));
   const batch = createMessageBatch("task-relay-index", messages);
   const retries = batch.messages.map((message) => vi.spyOn(message, "retry"));
-  await worker.queue(batch, { ...env, ...bindings });
+  await consume(batch, await started({ ...env, ...bindings }));
   const { explicitAcks, retryMessages } = await getQueueResult(batch, createExecutionContext());
   // The result has the messages that are repeated, but not their delays.
   const delays = retries.flatMap((retry) => retry.mock.calls.map(([how]) => how?.delaySeconds));

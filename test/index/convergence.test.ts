@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { expect, it } from "vitest";
 import type { IndexRow } from "../../src/core/views/index-row.ts";
-import { writeRows } from "../../src/index-db/writer.ts";
+import { writeRows } from "../../src/index-db/index-row-table.ts";
 import { START } from "../worker/clock.ts";
 import { allRows, aRow, DAY, db, insert, rowsOfTask, useIndex } from "./support.ts";
 

@@ -18,7 +18,7 @@ import {
   HOUR,
   indexed,
   insert,
-  isPublished,
+  isWritten,
   rowsOfTask,
   useIndex,
   wake,
@@ -143,6 +143,6 @@ it("an index row that a task could not write because the index failed is written
   await restartWith(id, { INDEX_DB: db });
   pass(60_000);
   await cron();
-  await until(() => isPublished(id));
+  await until(() => isWritten(id));
   expect(await rowsOfTask(id)).toMatchObject([{ callback: "delivered", due_at: null }]);
 });

@@ -41,7 +41,7 @@ it("DELETE /v1/accounts/{account} answers 409 with the id of an open task while 
   expect(await isListed(account)).toBe(false);
 });
 
-it("DELETE /v1/accounts/{account} with ?force=true deletes an account with an open task, and is answered 202 again when it is repeated without ?force=true", async () => {
+it("DELETE /v1/accounts/{account}?force=true deletes an account with an open task; a repeat without ?force=true is answered 202 again", async () => {
   const account = await anAccount(10);
   await indexed(await aCharged(account, 4));
   expect((await remove(account, "?force=true")).status).toBe(202);

@@ -1,7 +1,8 @@
 import { createMessageBatch, runDurableObjectAlarm } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { expect, it } from "vitest";
-import worker from "../../src/index.ts";
+import { consume } from "../../src/index-db/index-row-queue.ts";
+import { started } from "../worker/started.ts";
 import { post } from "../worker/client.ts";
 import { pass, until } from "../worker/clock.ts";
 import { stubOf } from "../worker/objects.ts";
@@ -22,7 +23,7 @@ import {
 useIndex();
 
 /** Creates a settled task whose alarm has begun to write its row to the index. */
-async function publishing(bindings: object, hasBegun: () => boolean) {
+async function writing(bindings: object, hasBegun: () => boolean) {
   aReceiver();
   const id = await register();
   await restartWith(id, bindings);
@@ -50,7 +51,7 @@ it("an erased task is not indexed by a write to the index that was in progress w
     },
     () => (count.answered += 1),
   );
-  const { id, alarm } = await publishing({ INDEX_DB: slow }, () => count.asked > 0);
+  const { id, alarm } = await writing({ INDEX_DB: slow }, () => count.asked > 0);
   await erase(id);
   held.resolve();
   await alarm;
@@ -60,12 +61,12 @@ it("an erased task is not indexed by a write to the index that was in progress w
 
 it("an erased task is not indexed by a message that was in INDEX_QUEUE when the task was erased", async () => {
   const { sent, queue } = aQueue();
-  const { id, alarm } = await publishing({ INDEX_QUEUE: queue }, () => sent.length > 0);
+  const { id, alarm } = await writing({ INDEX_QUEUE: queue }, () => sent.length > 0);
   await alarm;
   await erase(id);
   const message = { id: "1", timestamp: new Date(Date.now()), attempts: 1, body: sent[0] };
   const batch = createMessageBatch("task-relay-index", [message]);
-  await worker.queue(batch, { ...env, INDEX_DB: db });
+  await consume(batch, await started({ ...env, INDEX_DB: db }));
   expect(await rowsOfTask(id)).toEqual([]);
 });
 

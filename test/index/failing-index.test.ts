@@ -7,16 +7,7 @@ import { evict, untilIdle, stored, stubOf } from "../worker/objects.ts";
 import { aReceiver, status } from "../worker/receiver.ts";
 import { aCompletion, read, register } from "../worker/tasks.ts";
 import { gated, restartWith } from "./bindings.ts";
-import {
-  callWith,
-  db,
-  indexed,
-  isPublished,
-  rowsOfTask,
-  useIndex,
-  wake,
-  finish,
-} from "./support.ts";
+import { callWith, db, indexed, isWritten, rowsOfTask, useIndex, wake, finish } from "./support.ts";
 import { holdTimers } from "../worker/timers.ts";
 
 useIndex();
@@ -94,7 +85,7 @@ it.each(FAULTS)(
       waits.push(((await stored(id)).alarm ?? 0) - at);
     }
     expect(waits).toEqual([50_000, 240_000, 960_000]);
-    expect(await isPublished(id)).toBe(false);
+    expect(await isWritten(id)).toBe(false);
     fault.isOn = false;
     expect(await indexed(id)).toMatchObject({ status: "pending" });
     expect((await stored(id)).alarm).toBe(START + 3 * 86_400_000);
@@ -126,7 +117,7 @@ it("an index write that gets no answer does not delay a redelivery that is order
 it("an index write that succeeded only after its timeout is repeated after an eviction of the task's object, and the index row stays the same", async () => {
   const { id, fault } = await withFault(tooLate(() => Promise.resolve()));
   await wake(id);
-  expect(await isPublished(id)).toBe(false);
+  expect(await isWritten(id)).toBe(false);
   await until(async () => (await rowsOfTask(id)).length === 1);
   const [first] = await rowsOfTask(id);
   fault.isOn = false;

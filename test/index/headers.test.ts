@@ -1,4 +1,6 @@
 import { env } from "cloudflare:workers";
+import { secureHeaders } from "hono/secure-headers";
+import { Hono } from "hono/tiny";
 import { afterAll, beforeAll, expect, it, vi } from "vitest";
 import { ROUTES } from "../../src/api/routes.ts";
 import type { Route } from "../../src/api/http/route.ts";
@@ -73,7 +75,10 @@ const PUBLIC = ["GET /.well-known/jwks.json", "GET /openapi.json"];
 /** Origin of a page of another site. */
 const FOREIGN = { Origin: "https://elsewhere.example.net" };
 
+let securityHeaders: Readonly<Record<string, string>>;
+
 beforeAll(async () => {
+  securityHeaders = await headersOfHono();
   vi.useFakeTimers({ toFake: ["Date"], now: START });
   anOutside().on(CALLBACK_URL, answering("thank you"));
   await indexed(await completed());
@@ -84,9 +89,18 @@ afterAll(() => {
   vi.restoreAllMocks();
 });
 
+/** Returns the security headers that the middleware of hono sets. */
+async function headersOfHono(): Promise<Readonly<Record<string, string>>> {
+  const app = new Hono();
+  app.use(secureHeaders({ referrerPolicy: "same-origin", xFrameOptions: "DENY" }));
+  app.get("/", ({ body }) => body(null));
+  return Object.fromEntries((await app.request("/")).headers);
+}
+
 /** Requires the security headers of every answer. */
 function expectGuarded({ headers }: Response): void {
   expect(Object.fromEntries(headers)).toMatchObject({
+    ...securityHeaders,
     "x-content-type-options": "nosniff",
     "x-frame-options": "DENY",
     "referrer-policy": "same-origin",
@@ -126,6 +140,7 @@ it.each(ROUTES.map((route) => [nameOf(route), route] as const))(
     const wrongMethod = await call(path, { method: "PATCH", headers: FOREIGN, body });
     expect(wrongMethod.status).toBe(405);
     expectGuarded(wrongMethod);
+    expectPrivate(wrongMethod);
 
     const response = await call(path, {
       ...sent,
@@ -172,9 +187,12 @@ it.each([...new Set(ROUTES.map(({ path }) => path))].filter((path) => !LINKED.in
 );
 
 it.each(["<script>alert(1)</script>", "a b", '{"event":"x"}', "x".repeat(300)])(
-  "the relay answers with an X-Request-Id of its own when the caller sends %j as X-Request-Id",
+  "the relay answers each of two requests with another X-Request-Id of its own when both have the X-Request-Id %j",
   async (id) => {
-    const response = await call("/healthz", { headers: { "X-Request-Id": id } });
-    expect(response.headers.get("X-Request-Id")).toMatch(/^[0-9a-f-]{36}$/);
+    const send = () => call("/healthz", { headers: { "X-Request-Id": id } });
+    const ids = [await send(), await send()].map(({ headers }) => headers.get("X-Request-Id"));
+    expect(ids[0]).toMatch(/^[0-9a-f-]{36}$/);
+    expect(ids[1]).toMatch(/^[0-9a-f-]{36}$/);
+    expect(ids[0]).not.toBe(ids[1]);
   },
 );

@@ -72,9 +72,9 @@ export class MeteredLife {
 
   #isIdle(value: unknown): boolean {
     const { version, publication, callback, tracking } = Stored.parse(value);
-    const isPublished = !this.#hasIndex || publication.version === version;
+    const isWritten = !this.#hasIndex || publication.version === version;
     if (callback == null) return (tracking?.poll?.at ?? Infinity) > Date.now();
-    return callback.state.kind === "due" || (callback.state.kind !== "in_flight" && isPublished);
+    return callback.state.kind === "due" || (callback.state.kind !== "in_flight" && isWritten);
   }
 
   async isErased(): Promise<boolean> {

@@ -53,7 +53,7 @@ async function logEverything(): Promise<void> {
     attempts: 1,
     body,
   }));
-  await worker.queue(createMessageBatch("index", messages), env);
+  await worker.queue(createMessageBatch("index", messages));
   await insert(aRow({ model: MARK, dueAt: START - 1, expiresAt: null }));
   await cron(OPERATOR_BINDINGS);
   await cron({ INDEX_DB: broken });

@@ -1,7 +1,7 @@
 import { env } from "cloudflare:workers";
 import { expect, it } from "vitest";
 import { INDEX_TIMEOUT_MS, ready } from "../../src/index-db/database.ts";
-import { writeRows } from "../../src/index-db/writer.ts";
+import { writeRows } from "../../src/index-db/index-row-table.ts";
 import { logIn, visit } from "../worker/browser.ts";
 import { callWith as send } from "../worker/client.ts";
 import { pass, START, START_S } from "../worker/clock.ts";
@@ -150,7 +150,7 @@ async function providersPage(bindings: object = { ...env }): Promise<string> {
   return main.replaceAll(/<[^>]+>/g, " ").replaceAll(/\s+/g, " ");
 }
 
-it("the console's page of providers shows the open tasks of each connection with links to their lists, and those of connections that are not configured", async () => {
+it("the console's page of providers shows each connection's open tasks with links to their lists, also where it is not configured", async () => {
   await openRows();
   const bindings = { ...env };
   const response = await visit("/providers", await logIn(), {}, bindings);

@@ -1,5 +1,6 @@
 import { runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
-import { env } from "cloudflare:workers";
+import { started } from "../worker/started.ts";
+import { env } from "../../src/startup.ts";
 import { expect, it } from "vitest";
 import * as z from "zod";
 import { digestObject } from "../../src/objects/object-names.ts";
@@ -64,7 +65,7 @@ async function untilSent(outside: Outside, id: string, count: number): Promise<v
   }
 }
 
-it("the operator event callback.failed carries the task as GET /v1/tasks/{id} shows it, and is sent once after each failed series of callback attempts", async () => {
+it("the operator event callback.failed carries the task as GET /v1/tasks/{id} shows it, and is sent once after each failed series", async () => {
   const outside = receivers(500);
   const id = await failedTask();
   await untilSent(outside, id, 1);
@@ -125,7 +126,7 @@ it("the operator event callback.failed is neither stored nor sent when OPERATOR_
   expect(outside.sentTo(OPERATOR_URL)).toEqual([]);
 });
 
-it("the operator event callback.failed is a Slack message with only the task id and the host, both escaped, when OPERATOR_CALLBACK_FORMAT is slack", async () => {
+it("callback.failed is a Slack message with only the task id and the host, both escaped, when OPERATOR_CALLBACK_FORMAT is slack", async () => {
   const outside = receivers(500);
   const PUBLIC_URL = "https://relay.example.com";
   const id = await failedTask({
@@ -148,11 +149,12 @@ it("callback.failed names a host's failed tasks of OPERATOR_DIGEST_MINUTES, wait
   const { host } = new URL(callback_url);
   const bindings = { ...OPERATOR_BINDINGS, OPERATOR_DIGEST_MINUTES: "60" };
   const digest = digestObject(env, host);
-  const bind = (changes: object) =>
-    runInDurableObject(digest, (instance) => {
-      const value = { ...env, ...bindings, ...changes };
+  const bind = async (changes: object) => {
+    const value = await started({ ...env, ...bindings, ...changes });
+    return runInDurableObject(digest, (instance) => {
       Object.defineProperty(instance, "env", { value, configurable: true });
     });
+  };
   await bind({ MAX_BODY_KB: "broken" });
   const ids = [
     await failedTask(bindings, { callback_url }),

@@ -1,6 +1,6 @@
 import { runDurableObjectAlarm } from "cloudflare:test";
 import { expect, it, vi } from "vitest";
-import { env } from "cloudflare:workers";
+import { env } from "../../src/startup.ts";
 import { HostObject } from "../../src/objects/host-object.ts";
 import { digestObject, hostObject } from "../../src/objects/object-names.ts";
 import { pass, START, START_S, until } from "../worker/clock.ts";

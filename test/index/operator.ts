@@ -1,5 +1,5 @@
 import { runInDurableObject } from "cloudflare:test";
-import { env } from "cloudflare:workers";
+import { env } from "../../src/startup.ts";
 import { Webhook } from "standardwebhooks";
 import * as z from "zod";
 import { deploymentObject } from "../../src/objects/object-names.ts";

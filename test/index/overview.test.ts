@@ -1,8 +1,8 @@
-import { env } from "cloudflare:workers";
+import { env } from "../../src/startup.ts";
 import { expect, it } from "vitest";
 import { connectionObject } from "../../src/objects/object-names.ts";
 import { ready } from "../../src/index-db/database.ts";
-import { writeRows } from "../../src/index-db/writer.ts";
+import { writeRows } from "../../src/index-db/index-row-table.ts";
 import { aKey, anAccount } from "../worker/accounts.ts";
 import { invalid, refusal } from "../worker/client.ts";
 import { pass, START, START_S } from "../worker/clock.ts";

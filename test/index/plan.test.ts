@@ -1,7 +1,7 @@
 import { expect, it, vi } from "vitest";
 import type { Filters } from "../../src/index-db/list.ts";
 import { listTasks } from "../../src/index-db/list.ts";
-import { accountCounts } from "../../src/index-db/account-stats.ts";
+import { accountCounts } from "../../src/index-db/account-counts.ts";
 import { countShards } from "../../src/index-db/list-shards.ts";
 import { hourlyCounts, stepCounts } from "../../src/index-db/hourly-counts.ts";
 import { readIndexState } from "../../src/index-db/index-state.ts";

@@ -2,7 +2,7 @@ import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { ready } from "../../src/index-db/database.ts";
 import { MIGRATIONS } from "../../src/index-db/migrations.ts";
-import { writeRows } from "../../src/index-db/writer.ts";
+import { writeRows } from "../../src/index-db/index-row-table.ts";
 import { anAccount } from "../worker/accounts.ts";
 import { post } from "../worker/client.ts";
 import { START, START_S } from "../worker/clock.ts";

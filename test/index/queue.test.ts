@@ -5,7 +5,7 @@ import { aReceiver } from "../worker/receiver.ts";
 import { read, register } from "../worker/tasks.ts";
 import { consumed } from "./consumed.ts";
 import { aQueue, gated, restartWith } from "./bindings.ts";
-import { allRows, aRow, db, isPublished, rowsOfTask, useIndex, wake, finish } from "./support.ts";
+import { allRows, aRow, db, isWritten, rowsOfTask, useIndex, wake, finish } from "./support.ts";
 
 useIndex();
 
@@ -90,7 +90,7 @@ it("a task sends its row to INDEX_QUEUE, whose consumer writes the same row as t
   await finish(id);
   pass(10);
   await wake(id);
-  expect(await isPublished(id)).toBe(true);
+  expect(await isWritten(id)).toBe(true);
   expect(sent).toMatchObject([{ id, status: "completed", callback: "delivered" }]);
   expect(await rowsOfTask(id)).toEqual([]);
   await consumed(sent);
@@ -115,6 +115,6 @@ it("a task sends its row to INDEX_QUEUE again by alarm when the queue fails, whi
   queue.isDown = false;
   await wake(id);
   expect(sent).toMatchObject([{ id, callback: "delivered" }] satisfies Partial<IndexRow>[]);
-  expect(await isPublished(id)).toBe(true);
+  expect(await isWritten(id)).toBe(true);
   expect(received).toHaveLength(1);
 });

@@ -5,7 +5,7 @@ import { pass, until } from "../worker/clock.ts";
 import { NOTHING, stored, stubOf } from "../worker/objects.ts";
 import { aReceiver, status } from "../worker/receiver.ts";
 import { completed, register } from "../worker/tasks.ts";
-import { callWith, allRows, db, indexed, isPublished, useIndex, indexedTask } from "./support.ts";
+import { callWith, allRows, db, indexed, isWritten, useIndex, indexedTask } from "./support.ts";
 
 useIndex();
 
@@ -37,7 +37,7 @@ it("POST /v1/reindex writes the same index rows again after the index was lost",
   expect(await response.json()).toEqual({ indexed: ids.length, unknown: 0, failed: 0 });
   await until(async () => (await allRows()).length === ids.length);
   expect(await withoutTime()).toEqual(before);
-  for (const id of ids) await until(() => isPublished(id));
+  for (const id of ids) await until(() => isWritten(id));
 });
 
 it("POST /v1/reindex changes neither a task nor a correct index row", async () => {

@@ -6,7 +6,7 @@ import { ready } from "../../src/index-db/database.ts";
 import { listShards } from "../../src/index-db/list-shards.ts";
 import { unsettledTasks } from "../../src/index-db/open-tasks.ts";
 import { Shards } from "../../src/index-db/shards.ts";
-import { writeRows } from "../../src/index-db/writer.ts";
+import { writeRows } from "../../src/index-db/index-row-table.ts";
 import { anAccount } from "../worker/accounts.ts";
 import { post, refusal } from "../worker/client.ts";
 import { pass, START } from "../worker/clock.ts";
@@ -22,7 +22,7 @@ import {
   db,
   finish,
   HOUR,
-  isPublished,
+  isWritten,
   TABLES,
   useIndex,
   wake,
@@ -156,7 +156,7 @@ describe("an index of three databases", () => {
     await restartWith(id, BINDINGS);
     const created_at = Math.floor((BORDER - SPAN) / 1000);
     await finish(id, { model: "m", created_at });
-    while (!(await isPublished(id))) await wake(id);
+    while (!(await isWritten(id))) await wake(id);
     const at = DATABASES.indexOf(SHARDS.at(created_at * 1000));
     expect((await ids())[at]).toEqual([id]);
     expect((await ids()).flat()).toEqual([id]);

@@ -115,7 +115,7 @@ it("GET /v1/stats names the ten hosts with the most failed callbacks", async () 
   );
 });
 
-it("GET /v1/stats counts the tasks with outstanding work, and the overdue ones among them, at the time of the request, without waiting for the cron", async () => {
+it("GET /v1/stats counts the tasks with outstanding work, and the overdue among them, at the time of the request, not of the cron", async () => {
   await insert(
     aRow({ createdAt: START - HOUR, settledAt: null, dueAt: START - 60_000, expiresAt: null }),
     aRow({ createdAt: START - 2 * HOUR, settledAt: null, dueAt: START + 1, expiresAt: null }),

@@ -1,15 +1,12 @@
-import {
-  createScheduledController,
-  runDurableObjectAlarm,
-  runInDurableObject,
-} from "cloudflare:test";
+import { runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { beforeEach, vi } from "vitest";
 import * as z from "zod";
 import type { IndexRow } from "../../src/core/views/index-row.ts";
-import worker from "../../src/index.ts";
+import { runScheduled } from "../../src/cron.ts";
+import { started } from "../worker/started.ts";
 import { ready } from "../../src/index-db/database.ts";
-import { writeRows } from "../../src/index-db/writer.ts";
+import { writeRows } from "../../src/index-db/index-row-table.ts";
 import { answerTo, aRequest, call, post } from "../worker/client.ts";
 import { useClock } from "../worker/clock.ts";
 import { evict, untilIdle, stored, stubOf } from "../worker/objects.ts";
@@ -112,14 +109,14 @@ export async function rowsOfTask(id: string): Promise<readonly StoredRow[]> {
   return (await allRows()).filter((row) => row["id"] === id);
 }
 
-const Published = z.object({
+const Indexed = z.object({
   version: z.int(),
   publication: z.object({ version: z.int() }),
 });
 
 /** Tells whether the object has recorded that the index contains its present state. */
-export async function isPublished(id: string): Promise<boolean> {
-  const { version, publication } = Published.parse((await stored(id)).record);
+export async function isWritten(id: string): Promise<boolean> {
+  const { version, publication } = Indexed.parse((await stored(id)).record);
   return version === publication.version;
 }
 
@@ -140,7 +137,7 @@ export async function loseAlarm(id: string): Promise<void> {
 
 /** Runs alarms until the index contains the present state of the task. @returns its row. */
 export async function indexed(id: string): Promise<StoredRow> {
-  for (let alarms = 0; alarms < 10 && !(await isPublished(id)); alarms++) await wake(id);
+  for (let alarms = 0; alarms < 10 && !(await isWritten(id)); alarms++) await wake(id);
   const [row, ...more] = await rowsOfTask(id);
   if (row === undefined || more.length > 0) throw new Error("expected one row");
   return row;
@@ -148,8 +145,7 @@ export async function indexed(id: string): Promise<StoredRow> {
 
 /** Runs the cron trigger now. */
 export async function cron(bindings: object = {}): Promise<void> {
-  const scheduledTime = new Date(Date.now());
-  await worker.scheduled(createScheduledController({ scheduledTime }), { ...env, ...bindings });
+  await runScheduled(await started({ ...env, ...bindings }), Date.now());
 }
 
 /** Sends a request to a relay with other bindings. */

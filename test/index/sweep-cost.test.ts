@@ -5,7 +5,7 @@ import { removeExpired } from "../../src/index-db/sweep.ts";
 import { TimeBudget } from "../../src/time-budget.ts";
 import { pass, START } from "../worker/clock.ts";
 import { gated, metered } from "./bindings.ts";
-import { allRows, aRow, DAY, db, HOUR, insert, list, useIndex } from "./support.ts";
+import { allRows, aRow, DAY, db, HOUR, insert, useIndex } from "./support.ts";
 
 useIndex();
 
@@ -154,11 +154,4 @@ it("the removal of expired index rows reads only once a day the rows that are ke
   expect(read).toBeLessThanOrEqual(10);
   pass(1);
   expect((await sweep()).removed).toBe(1);
-});
-
-it("GET /v1/tasks does not list an expired task, even before its index row is removed", async () => {
-  await insert(aRow({ expiresAt: START + 1_000 }));
-  expect((await list()).data).toHaveLength(1);
-  pass(1_000);
-  expect((await list()).data).toEqual([]);
 });

@@ -8,15 +8,13 @@ import { aReceiver, status } from "../worker/receiver.ts";
 import { completed, register } from "../worker/tasks.ts";
 import { gated, restartWith } from "./bindings.ts";
 import {
-  allRows,
   aRow,
   callWith,
-  cron,
   db,
   indexedTask,
   insert,
   loseAlarm,
-  isPublished,
+  isWritten,
   rowsOfTask,
   useIndex,
   wake as wakeByAlarm,
@@ -86,7 +84,7 @@ it("POST /v1/wake erases an expired task whose alarm was lost", async () => {
   await until(async () => (await stored(id)).record === undefined);
 });
 
-it('POST /v1/wake with "all": true wakes all tasks whose index rows have a due time, page by page, the longest overdue first, and logs the name of the key', async () => {
+it('POST /v1/wake with "all": true wakes all tasks with a due time page by page, the longest overdue first, and logs the name of the key', async () => {
   const received = aReceiver(status(500), status(200));
   const due = await indexedTask();
   const later = Array.from({ length: 500 }, (_, n) => aRow({ dueAt: START + 200_000 + n }));
@@ -158,7 +156,7 @@ it("POST /v1/wake makes a task whose index row is missing write that row at once
   expect((await stored(id)).alarm).toBeGreaterThan(Date.now() + DAY_MS);
   await wake({ ids: [id] });
   await until(async () => (await rowsOfTask(id)).length === 1);
-  await until(() => isPublished(id));
+  await until(() => isWritten(id));
 });
 
 it.each([
@@ -186,57 +184,4 @@ it.each([
 it('POST /v1/wake with "all": true answers 501 without an index', async () => {
   const response = await callWith(WITHOUT_INDEX, "/v1/wake", { body: { all: true } });
   expect(await refusal(response)).toEqual({ status: 501, code: "index_disabled" });
-});
-
-it("the cron needs fewer than 50 queries to remove the index rows of 70 tasks that no longer exist", async () => {
-  await insert(...Array.from({ length: 70 }, () => aRow({ dueAt: START, expiresAt: null })));
-  pass(600_001);
-  let queries = 0;
-  const INDEX_DB = gated(db, async (sql) => {
-    queries += sql.split(";").length;
-  });
-  await cron({ INDEX_DB, TASKS: { getByName: () => ({ republish: async () => null }) } });
-  expect(await allRows()).toEqual([]);
-  expect(queries).toBeLessThan(50);
-});
-
-/** Runs the cron on overdue tasks whose objects answer with `republish`. @returns the pauses between calls. */
-async function cronOn(
-  tasks: number,
-  republish: () => Promise<unknown>,
-  onPause: () => void = () => undefined,
-) {
-  await insert(...Array.from({ length: tasks }, () => aRow({ dueAt: START, expiresAt: null })));
-  pass(600_001);
-  const pause = vi.spyOn(scheduler, "wait").mockImplementation(async () => onPause());
-  await cron({ TASKS: { getByName: () => ({ republish }) } });
-  return pause.mock.calls.map(([ms]) => ms);
-}
-
-it("the cron stops waking overdue tasks when the platform refuses further calls to Durable Objects", async () => {
-  const republish = vi.fn(spent);
-  await cronOn(300, republish);
-  expect(republish.mock.calls.length).toBeLessThanOrEqual(50);
-  expect(await allRows()).toHaveLength(300);
-});
-
-it.each([
-  ["all of 50 overdue tasks, without a pause", 50, 50, []],
-  ["all of 51 overdue tasks, with a pause of 600 ms after each task", 51, 51, Array(51).fill(600)],
-  [
-    "only 5,000 of 5,001 overdue tasks in one run, with a pause of 600 ms after each task",
-    5_001,
-    5_000,
-    Array(5_000).fill(600),
-  ],
-])("the cron wakes %s", async (_, overdue, asked, pauses) => {
-  const republish = vi.fn(async () => START);
-  expect(await cronOn(overdue, republish)).toEqual(pauses);
-  expect(republish).toHaveBeenCalledTimes(asked);
-});
-
-it("the cron stops waking overdue tasks a minute after it has begun to", async () => {
-  const republish = vi.fn(async () => START);
-  await cronOn(51, republish, () => pass(60_000));
-  expect(republish.mock.calls.length).toBeLessThanOrEqual(50);
 });

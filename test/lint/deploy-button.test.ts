@@ -46,7 +46,7 @@ it("the deploy button describes each secret that it asks for and each binding of
   }
 });
 
-it("wrangler.toml binds every class of Durable Objects that the relay requires, in production and in the preview, and creates each in one migration", () => {
+it("wrangler.toml binds every class of Durable Objects that the relay needs, in production and preview, and creates each in one migration", () => {
   for (const env of [undefined, "preview"]) {
     const { durable_objects, migrations } = readConfig({ config: WRANGLER_TOML, env });
     const expected = Object.entries(OBJECT_CLASSES);
@@ -58,7 +58,7 @@ it("wrangler.toml binds every class of Durable Objects that the relay requires, 
   }
 });
 
-it("wrangler.toml names the index database without an id, so that the deploy button can create it in any Cloudflare account, and declares no queue", () => {
+it("wrangler.toml names the index database without an id, so that the deploy button creates it in any account, and declares no queue", () => {
   const { d1_databases, queues } = readConfig({ config: WRANGLER_TOML });
   expect(d1_databases).toEqual([{ binding: "INDEX_DB", database_name: "task-relay-index" }]);
   expect(queues).toEqual({ producers: [], consumers: [] });

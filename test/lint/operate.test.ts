@@ -46,7 +46,7 @@ it.each([
   },
 );
 
-it("each event name of the log, and no other, is in docs/operate.md: either among the signs of one fault or among the log lines that need no action", () => {
+it("each event name of the log, and no other, is in docs/operate.md, among either the signs of a fault or the lines that need no action", () => {
   const literal = all(SOURCES, /\bevent: "([a-z_]+\.[a-z_]+)"/g);
   const ofCron = [
     ...all(SOURCES, /\bname: "(\w+)", maxMs:/g),

@@ -59,7 +59,7 @@ const found = table(
   "provider | the end of a job is found | the time of the end is stated in",
 );
 
-it("docs/providers.md says for every provider how the end of a job is found, and whether its hooks and its answers to polls state the time of the end", () => {
+it("docs/providers.md says for every provider how a job's end is found, and whether hooks and answers to polls state the time of the end", () => {
   const facts = providers.map((provider) => {
     const fixtures = FIXTURES.filter((one) => one.provider === provider.name);
     const hasTime = {

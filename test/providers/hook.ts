@@ -68,6 +68,11 @@ export function base64(signature: Uint8Array): string {
   return btoa(String.fromCharCode(...signature));
 }
 
+/** Encodes bytes as base64url without padding. */
+export function base64Url(signature: Uint8Array): string {
+  return base64(signature).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
+}
+
 /** Returns `body` with its last byte changed. */
 export function tampered(body: string): Uint8Array {
   const changed = bytes(body);

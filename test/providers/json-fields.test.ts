@@ -64,7 +64,7 @@ it.each([
   },
 );
 
-it('numberAt and integerAt, which read a number or a text like "5s", return null for other texts such as "five", for other types and for huge numbers', () => {
+it('numberAt and integerAt, which read a number or a text like "5s", return null for other texts, other types and huge numbers', () => {
   const values = ["", "s", "five", "5 m", "1e3", true, null, [5], NaN, 1e308, "9".repeat(400)];
   const found = values.flatMap((a) => [numberAt({ a }, "a"), integerAt({ a }, "a")]);
   expect(found.filter((number) => number !== null)).toEqual([]);

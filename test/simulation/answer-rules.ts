@@ -1,6 +1,6 @@
 import type { Decision } from "../../src/core/events/decision.ts";
 import type { Callback } from "../../src/core/record/callback.ts";
-import type { KeyedOrders } from "../../src/core/record/keyed-orders.ts";
+import type { KeyedRedeliveries } from "../../src/core/record/redelivery-keys.ts";
 import {
   isOpen,
   isTerminal,
@@ -14,7 +14,7 @@ import type { OutsideEvent } from "./moves.ts";
 import { trackedFault } from "./tracking-rules.ts";
 
 /** Number of orders with an Idempotency-Key that a task must remember of each caller. */
-const ORDERS_KEPT = 8;
+const REDELIVERIES_KEPT = 8;
 
 /** Checks promises 1, 3 and 7: accepted is written, refused changes nothing, and the first end wins. */
 export function answerFault(answer: Answer): string | null {
@@ -82,7 +82,7 @@ function settledFault({ event, decision, setting }: Answer, before: TerminalTask
   if (event.type === "report") return repeatFault(event, before, decision);
   if (event.type !== "redeliver") return null;
   const { attempts, callbackUrl, idempotencyKey: key, orderedBy } = event;
-  const known = ordersOf(before);
+  const known = redeliveriesOf(before);
   const earlier = known[orderedBy].find((order) => order.key === key);
   if (earlier !== undefined) {
     const isSame = earlier.callbackUrl === callbackUrl;
@@ -100,13 +100,13 @@ function settledFault({ event, decision, setting }: Answer, before: TerminalTask
   }
   const { callback } = decision.record;
   const own = key === null ? known[orderedBy] : [...known[orderedBy], { key, callbackUrl }];
-  const orders = { ...known, [orderedBy]: own.slice(-ORDERS_KEPT) };
+  const orders = { ...known, [orderedBy]: own.slice(-REDELIVERIES_KEPT) };
   return firstViolation({
     "a redelivery uses the ordered URL": callback?.url === (callbackUrl ?? before.callback?.url),
     "a redelivery has the ordered number of attempts":
       isJoined || callback?.series.ordered === attempts,
-    "the last eight keyed orders of each orderer are kept": isEqual(
-      ordersOf(decision.record),
+    "the last eight keyed redeliveries of each orderer are kept": isEqual(
+      redeliveriesOf(decision.record),
       orders,
     ),
   });
@@ -130,7 +130,7 @@ function joinedFault(
   });
 }
 
-function ordersOf({ callback }: TerminalTask): KeyedOrders {
+function redeliveriesOf({ callback }: TerminalTask): KeyedRedeliveries {
   return callback?.keyedOrders ?? { operator: [], owner: [] };
 }
 

@@ -6,11 +6,19 @@ import { asideFault } from "./call-rules.ts";
 import { firstViolation } from "./change.ts";
 import { isWaitingLate } from "./late-rules.ts";
 import type { SharedState } from "./object-host.ts";
+import type { SimulatedObject } from "./simulated-object.ts";
 
 /** Checks a poll of a job that is not attached to an open task. @param withinMs time limit of the poll. */
-export function asidePollFault(poll: Poll, withinMs: number, shared: SharedState): string | null {
+export function asidePollFault(
+  poll: Poll,
+  withinMs: number,
+  { lastPoll }: SimulatedObject,
+  shared: SharedState,
+): string | null {
   const { limits, isPaused } = shared.setting;
   if (limits === null || isPaused) return "a poll needs a key and no pause";
+  const isDeferred = lastPoll?.at === -Infinity && shared.now < lastPoll.retryAt;
+  if (isDeferred) return "a poll that its connection has deferred waits for its turn";
   return poll.purpose === "kept_job"
     ? keptPollFault(poll, shared)
     : latePollFault(poll, withinMs, shared);
@@ -49,7 +57,7 @@ function latePollFault({ job }: Poll, withinMs: number, shared: SharedState): st
   if (record === null || record.status === "charging" || isOpen(record)) {
     return "a late poll follows the end of its task";
   }
-  const plannedAt = Math.min(shared.now, shared.runningAlarmAt ?? Infinity);
+  const { plannedAt } = shared;
   const isAsked = isWaitingLate(record) && sameJob(record.upstream?.job ?? null, job);
   return isAsked
     ? asideFault(record, plannedAt, withinMs, shared)

@@ -1,7 +1,7 @@
 import { type IndexRow, rowOf } from "../../src/core/views/index-row.ts";
 import { POLICY } from "../core/builders.ts";
 import type { Delivery } from "../../src/core/duties/deliver.ts";
-import type { OperatorNotice } from "../../src/core/duties/notify.ts";
+import type { OperatorNotice } from "../../src/core/duties/operator-notice-send.ts";
 import type { Refund } from "../../src/core/duties/refund.ts";
 import { isTerminal, type TaskRecord, type TerminalTask } from "../../src/core/record/task.ts";
 import { rowExpiresAt } from "./due-time.ts";
@@ -99,11 +99,11 @@ function isSettled({ credits, callback }: TerminalTask): boolean {
 }
 
 /** Checks a write to the index. @param withinMs time limit of the write. */
-export function publishFault(row: IndexRow, withinMs: number, shared: SharedState): string | null {
+export function indexRowFault(row: IndexRow, withinMs: number, shared: SharedState): string | null {
   const { record } = shared.disk.durable;
   const isCreated = record !== null && record.status !== "charging";
   const isShown = isCreated && JSON.stringify(rowOf(record, POLICY)) === JSON.stringify(row);
-  const plannedAt = Math.min(shared.now, shared.runningAlarmAt ?? Infinity);
+  const { plannedAt } = shared;
   return (
     firstViolation({
       "a row shows a durable version": isShown,
@@ -112,7 +112,7 @@ export function publishFault(row: IndexRow, withinMs: number, shared: SharedStat
   );
 }
 
-/** Checks a notice to the operator. @param withinMs time limit of the notice. */
+/** Checks an operator notice. @param withinMs time limit of the notice. */
 export function noticeFault(
   { kind, version }: OperatorNotice,
   withinMs: number,

@@ -1,8 +1,10 @@
 import type { Attempt, Callback, CallbackState } from "../../src/core/record/callback.ts";
-import { NO_ORDERS } from "../../src/core/record/keyed-orders.ts";
+import { NO_REDELIVERIES } from "../../src/core/record/redelivery-keys.ts";
 import type { TerminalTask } from "../../src/core/record/task.ts";
+import { SECOND } from "../core/builders.ts";
 import { type Change, isEqual, firstViolation } from "./change.ts";
-import { waitAfterLastMs } from "./wait-rules.ts";
+
+const AFTER_FIRST_INTERRUPTION_MS = 5 * SECOND;
 
 type InFlight = Extract<CallbackState, { readonly kind: "in_flight" }>;
 
@@ -45,7 +47,7 @@ function stayFault(from: Callback, after: Callback, mayChange: boolean): string 
   return firstViolation({
     "a callback once delivered stays so": isDeliveredStill,
     "the URL stays": mayChange || after.url === from.url,
-    "the keyed orders stay": mayChange || isEqual(from.keyedOrders, after.keyedOrders),
+    "the keyed redeliveries stay": mayChange || isEqual(from.keyedOrders, after.keyedOrders),
   });
 }
 
@@ -153,6 +155,37 @@ function unsent(url: string): Callback {
     series: { number: 1, started: 0, ordered: null, keyName: null },
     state: { kind: "held" },
     deliveredAt: null,
-    ...NO_ORDERS,
+    ...NO_REDELIVERIES,
   };
+}
+
+/**
+ * Returns the wait after the last attempt of a callback, if that failed, in milliseconds. The first
+ * interrupted attempt of a series is followed after 5 s; every other attempt is followed after the next wait
+ * of the schedule.
+ */
+function waitAfterLastMs(callback: Callback, scheduleMs: readonly number[]): number {
+  const waitsMs = scheduleMs.slice(1);
+  let isFirst = true;
+  let waitMs = 0;
+  for (const { outcome } of ownAttempts(callback)) {
+    const isSpared = isFirst && outcome === "interrupted";
+    waitMs = isSpared ? AFTER_FIRST_INTERRUPTION_MS : (waitsMs.shift() ?? scheduleMs.at(-1) ?? 0);
+    if (isSpared) isFirst = false;
+  }
+  return waitMs;
+}
+
+/** Returns names of the facts about crashes that the plan of the next attempt shows. */
+export function observedWaits(callback: Callback | null): readonly string[] {
+  if (callback === null) return [];
+  const interrupted = ownAttempts(callback).filter(({ outcome }) => outcome === "interrupted");
+  if (callback.state.kind !== "due" || interrupted.length === 0) return [];
+  if (callback.attempts.at(-1) !== interrupted.at(-1)) return ["a series goes on after a crash"];
+  return interrupted.length > 1 ? ["a series is interrupted again"] : [];
+}
+
+/** Returns the attempts of the latest series. */
+function ownAttempts({ attempts, series }: Callback): readonly Attempt[] {
+  return attempts.filter((attempt) => attempt.series === series.number);
 }

@@ -51,7 +51,7 @@ function indexFault(record: TaskRecord, row: IndexRow | null): string | null {
   if (publication.version !== version) return null;
   const isShown =
     status !== "charging" && JSON.stringify(row) === JSON.stringify(rowOf(record, POLICY));
-  return firstViolation({ "a published version is in the index": isShown });
+  return firstViolation({ "a version that counts as written is in the index": isShown });
 }
 
 /** Checks promise 4 by comparing the credits in the record with the ledger. */

@@ -8,39 +8,52 @@ import {
 import { DAY, MINUTE, SECOND } from "../core/builders.ts";
 import { lateDueTime } from "./late-rules.ts";
 import { isPollable } from "./end-rules.ts";
+import type { LastPoll } from "./poll-rules.ts";
 import { endTime, plannedPollTime } from "./poll-times.ts";
 import type { Setting } from "./setting.ts";
 
 /** Longest wait in milliseconds between two checks while the relay is paused. */
 const LOOK_MS = 30 * MINUTE;
-const PUBLISHED_WITHIN_MS = MINUTE;
+const INDEX_ROW_WITHIN_MS = MINUTE;
 
-/**
- * Returns the latest time of the next work on a record; Unix milliseconds. @param hasPolled true for an instance
- * that has polled the job.
- */
+/** Work that an instance knows that it has done, although nothing of it is stored. */
+interface KnownWork {
+  /** Last poll of the instance; null when it has polled no job. */
+  readonly lastPoll: Pick<LastPoll, "endedAt"> | null;
+  /** Time of its last write to the index, in Unix milliseconds; 0 when it has made none. */
+  readonly rowTriedAt: number;
+}
+
+const NOTHING_KNOWN: KnownWork = { lastPoll: null, rowTriedAt: 0 };
+
+/** Returns the latest time of the next work on a record, after the work that is known; Unix milliseconds. */
 export function dueTime(
   record: TaskRecord,
   setting: Setting,
   now: number,
-  hasPolled = false,
+  { lastPoll, rowTriedAt }: KnownWork = NOTHING_KNOWN,
 ): number {
   if (record.status === "charging") return record.credits.state.retryAt;
   const own = isOpen(record)
-    ? openDueTime(record, setting, now, hasPolled)
+    ? openDueTime(record, setting, now, lastPoll)
     : endDueTime(record, setting, now);
   const late = isOpen(record) ? Infinity : lateDueTime(record, setting, now, own);
-  return Math.min(own, late, publicationDueTime(record, setting, now));
+  return Math.min(own, late, indexRowDueTime(record, setting, Math.max(now, rowTriedAt)));
 }
 
-function openDueTime(task: OpenTask, setting: Setting, now: number, hasPolled: boolean): number {
+function openDueTime(
+  task: OpenTask,
+  setting: Setting,
+  now: number,
+  lastPoll: Pick<LastPoll, "endedAt"> | null,
+): number {
   const { poll } = task.tracking;
   const endAt = endTime(task);
   if (poll === null || setting.limits === null) return endAt;
   // The end of a wait that the provider has named is a time of its own only for an instance that does not know
   // whether a planned poll fell into the wait.
-  const plan = hasPolled ? { ...poll, notBefore: 0 } : poll;
-  const pollAt = plannedPollTime(task, plan, setting.limits, now);
+  const plan = lastPoll === null ? poll : { ...poll, notBefore: 0 };
+  const pollAt = plannedPollTime(task, plan, setting, now, lastPoll?.endedAt);
   const wantedAt = setting.isPaused ? endAt : Math.min(pollAt, endAt);
   // The limit of the provider counts past the deadline too.
   const askAt = Math.max(wantedAt, poll.notBefore);
@@ -67,7 +80,7 @@ function endDueTime(task: TerminalTask, setting: Setting, now: number): number {
  * Returns the latest time of the next write to the index. While an attempt is due, the write waits for its
  * result. After failed writes the next one is due before the row has been outdated for four times as long.
  */
-function publicationDueTime(
+function indexRowDueTime(
   record: Exclude<TaskRecord, { status: "charging" }>,
   setting: Setting,
   now: number,
@@ -79,7 +92,7 @@ function publicationDueTime(
   // An alarm that was set before the row became outdated may serve for its writes too.
   const from = Math.max(now, since);
   const waitMs = Math.min(Math.max(3 * (from - since), 5 * SECOND), 7 * DAY);
-  const at = Math.max(version + PUBLISHED_WITHIN_MS, from + waitMs);
+  const at = Math.max(version + INDEX_ROW_WITHIN_MS, from + waitMs);
   return at < rowExpiresAt(record) ? at : Infinity;
 }
 

@@ -33,7 +33,7 @@ const NEWS: readonly UpstreamNews[] = [
   NO_OUTPUT,
   { ...anUpstreamFailure(), usage: { total_tokens: 0 } },
 ];
-/** Keys of orders to send again: more than a task remembers, each of which may return after others. */
+/** Keys of redeliveries: more than a task remembers, each of which may return after others. */
 const ORDER_KEYS = [null, null, ..."k1 k1 k2 k3 k4 k5 k6 k7 k8 k9 k10".split(" ")];
 /** Share of the hooks that report a result which is too large to be stored. */
 const OVERSIZED_SHARE = 0.02;
@@ -170,11 +170,7 @@ function eventOf(type: OutsideEvent["type"], random: Random): OutsideEvent {
       return aHook(news, { jobId, connection, isSigned: random.isLucky(0.4) });
     }
     case "attach":
-      return anAttachment(random.pick([JOB, JOB, JOB, OTHER_JOB]), CONNECTION, {
-        likelyAgesMs: random.pick([[], [], [20_000, 21_000, 90_000], [HOUR, 3 * HOUR]]),
-        isHookExpected: random.isLucky(0.5),
-        isReported: random.isLucky(0.5),
-      });
+      return anAttachment(random.pick([JOB, JOB, JOB, OTHER_JOB]), CONNECTION, random.isLucky(0.5));
     case "redeliver": {
       const attempts = 1 + random.below(3);
       const idempotencyKey = random.pick(ORDER_KEYS);

@@ -4,14 +4,14 @@ import { POLICY } from "../core/builders.ts";
 import type { Outcome } from "../../src/core/record/outcome.ts";
 import { isOpen, isTerminal, type TaskRecord } from "../../src/core/record/task.ts";
 import type { Decision } from "../../src/core/events/decision.ts";
-import { eraseFault, noticeFault, publishFault, refundFault, sendFault } from "./call-rules.ts";
+import { eraseFault, noticeFault, indexRowFault, refundFault, sendFault } from "./call-rules.ts";
 import { type Change, type PollResult, type Rules, firstViolation } from "./change.ts";
 import { commitFault } from "./commit-rules.ts";
 import { endResultOf, pollEndResult, possibleEnds } from "./end-rules.ts";
 import { asidePollFault, isAnswerAbout, isLateSuccess } from "./aside-polls.ts";
 import { mayHookTell } from "./late-rules.ts";
 import type { SharedState } from "./object-host.ts";
-import { answeredPoll, askFault } from "./poll-rules.ts";
+import { answeredPoll, askFault, newPoll } from "./poll-rules.ts";
 import type { SimulatedObject, Subject } from "./simulated-object.ts";
 import { observedEvents, summary } from "./observed-events.ts";
 import type { OutsideEvent } from "./moves.ts";
@@ -192,10 +192,10 @@ export class InvariantChecker {
     const fault =
       poll.purpose === "result"
         ? askFault(poll, caller, this.#shared)
-        : asidePollFault(poll, withinMs, this.#shared);
+        : asidePollFault(poll, withinMs, caller, this.#shared);
     this.check("poll", fault);
     caller.polls++;
-    caller.lastPoll = { at: this.#now, job: poll.job, isOfAttachedJob: true, retryAt: 0 };
+    caller.lastPoll = newPoll(poll.job, this.#now);
     if (this.history !== null) this.history.polledAt = this.#now;
   }
 
@@ -207,24 +207,24 @@ export class InvariantChecker {
     caller.lastPoll = answeredPoll(caller.lastPoll, answer, this.#now);
     if (record === null || history === null) return;
     history.isLateProven ||= isLateSuccess(poll, answer);
-    if (!isAnswerAbout(record, poll, answer)) return;
     if (answer.kind === "deferred") history.polledAt = 0;
+    if (!isAnswerAbout(record, poll, answer)) return;
     this.#pollResult = { answer, askedAt: history.polledAt };
     if (fact !== null) history.possibleEnds.push(fact);
   }
 
-  onPublish(row: Subject<"publish">, withinMs: number): void {
-    this.check("index", publishFault(row, withinMs, this.#shared));
+  onIndexRow(row: Subject<"writeIndexRow">, withinMs: number): void {
+    this.check("index", indexRowFault(row, withinMs, this.#shared));
     this.#pollResult = null;
     if (this.history !== null) this.history.triedVersion = row.version;
   }
 
-  onNotify(notice: Subject<"notify">, withinMs: number): void {
+  onNotice(notice: Subject<"sendNotice">, withinMs: number): void {
     this.check("notice", noticeFault(notice, withinMs, this.#shared));
     this.unconfirmedNotices++;
   }
 
-  onNoticeTaken({ kind, version }: Subject<"notify">): void {
+  onNoticeTaken({ kind, version }: Subject<"sendNotice">): void {
     const histories = [this.history, ...this.pastHistories];
     const isTrue = histories.some((history) => history?.written.failures.has(version) === true);
     this.require("notice", {

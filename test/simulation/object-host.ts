@@ -1,11 +1,12 @@
 import type { Policy } from "../../src/core/policy.ts";
 import { isTerminal, type TaskRecord } from "../../src/core/record/task.ts";
+import { jsonEqual, type JsonValue } from "../../src/core/json.ts";
+import { parseRecord } from "../../src/task-object/record-schema.ts";
 import { DAY } from "../core/builders.ts";
 import type { SimulatedLedger } from "./ledger.ts";
 import type { Disk } from "./disk.ts";
 import type { Parties } from "./parties.ts";
 import { lastPollAfter } from "./poll-rules.ts";
-import { reread } from "./reread.ts";
 import { policyOf, type Setting } from "./setting.ts";
 import { requireStorable } from "./storage-limit.ts";
 import { Death, type Host, type SimulatedObject } from "./simulated-object.ts";
@@ -24,6 +25,8 @@ export interface SharedState {
   clock: number;
   /** Time for which the alarm was set whose handler is running; null when none runs. */
   readonly runningAlarmAt: number | null;
+  /** Time for which the work that may start now is planned, in Unix milliseconds; at most `now`. */
+  readonly plannedAt: number;
   setting: Setting;
   /** Number of points that the living instance passes before it dies; null when it does not die. */
   deathIn: number | null;
@@ -132,4 +135,27 @@ export class ObjectHost implements Host {
 function openAttempt(record: TaskRecord | null): number | null {
   const callback = record !== null && isTerminal(record) ? record.callback : null;
   return callback?.state.kind === "in_flight" ? callback.state.number : null;
+}
+
+/**
+ * Returns a record in the form in which the real platform reads it again, frozen so that a change in place
+ * throws. @throws when it differs from what was written.
+ */
+function reread(record: TaskRecord): TaskRecord {
+  const read = parseRecord(structuredClone(record));
+  if (!jsonEqual(jsonOf(read), jsonOf(record))) {
+    throw new Error(`a record is not read as it was written: ${JSON.stringify(record)}`);
+  }
+  return deepFreeze(read);
+}
+
+function jsonOf(record: TaskRecord): JsonValue {
+  return JSON.parse(JSON.stringify(record));
+}
+
+function deepFreeze<T>(value: T): T {
+  if (typeof value !== "object" || value === null || Object.isFrozen(value)) return value;
+  Object.freeze(value);
+  Object.values(value).forEach(deepFreeze);
+  return value;
 }

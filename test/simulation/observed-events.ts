@@ -1,7 +1,7 @@
 import { isOpen, isTerminal, type OpenTask, type TaskRecord } from "../../src/core/record/task.ts";
 import type { Change } from "./change.ts";
 import { storedResult, TIMEOUT_CONTENT } from "./end-rules.ts";
-import { observedWaits } from "./wait-rules.ts";
+import { observedWaits } from "./callback-rules.ts";
 
 /** Returns names of the events that a commit shows. @param source source of the last event. */
 export function observedEvents({ before, after }: Change, source: string): readonly string[] {

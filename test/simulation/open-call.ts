@@ -31,9 +31,9 @@ export interface CallObserver {
   onRefund?(refund: Subject<"refund">): void;
   onPoll(poll: Subject<"poll">, caller: SimulatedObject, withinMs: number): void;
   onPollAnswer?(poll: Subject<"poll">, answer: PollAnswer, caller: SimulatedObject): void;
-  onPublish?(row: Subject<"publish">, withinMs: number): void;
-  onNotify?(notice: Subject<"notify">, withinMs: number): void;
-  onNoticeTaken?(notice: Subject<"notify">): void;
+  onIndexRow?(row: Subject<"writeIndexRow">, withinMs: number): void;
+  onNotice?(notice: Subject<"sendNotice">, withinMs: number): void;
+  onNoticeTaken?(notice: Subject<"sendNotice">): void;
   onNoticeAnswer?(isTaken: boolean): void;
   /** Function that is told of an open call and may end it at once. */
   onOpenCall?(call: OpenCall): void;

@@ -46,7 +46,7 @@ export const POLL_ANSWERS: readonly PollAnswer[] = [
   UNAUTHORIZED,
   { kind: "unclear", statusCode: 404, word: null },
   UNANSWERED,
-  { kind: "deferred", waitMs: 7 * SECOND },
+  { kind: "deferred", waitMs: 100 * SECOND },
   newsAnswer(TOO_MANY_LINKS),
 ];
 const DONE_OR_NOT: readonly Ending<boolean>[] = [
@@ -122,20 +122,28 @@ export class Parties implements Outside {
     });
   };
 
-  readonly publish: Outside["publish"] = (row, caller) => {
-    this.#observer.onPublish?.(row, CALL_MS);
+  readonly writeIndexRow: Outside["writeIndexRow"] = (row, caller) => {
+    this.#observer.onIndexRow?.(row, CALL_MS);
     const write = () => {
       if (this.row === null || row.version >= this.row.version) this.row = row;
     };
-    return this.#call("publish", caller, CALL_MS, DONE_OR_NOT, false, write);
+    return this.#call("writeIndexRow", caller, CALL_MS, DONE_OR_NOT, false, write);
   };
 
-  readonly notify: Outside["notify"] = (notice, aborted, caller) => {
-    this.#observer.onNotify?.(notice, NOTICE_MS);
+  readonly sendNotice: Outside["sendNotice"] = (notice, aborted, caller) => {
+    this.#observer.onNotice?.(notice, NOTICE_MS);
     const take = () => this.#observer.onNoticeTaken?.(notice);
     const onAnswer = (isTaken: boolean) => this.#observer.onNoticeAnswer?.(isTaken);
-    const answered = this.#call("notify", caller, NOTICE_MS, DONE_OR_NOT, false, take, onAnswer);
-    return this.#unlessAborted("notify", answered, aborted, () => false);
+    const answered = this.#call(
+      "sendNotice",
+      caller,
+      NOTICE_MS,
+      DONE_OR_NOT,
+      false,
+      take,
+      onAnswer,
+    );
+    return this.#unlessAborted("sendNotice", answered, aborted, () => false);
   };
 
   /** Returns the open calls of an instance. */
@@ -186,7 +194,7 @@ export class Parties implements Outside {
         if (ending === undefined) return;
         if (ending.isDone) effect?.();
         if (ending.isDone && ending.answer === false)
-          this.#observer.observed?.add(`a ${what} is done without an answer`);
+          this.#observer.observed?.add(`${what} is done without an answer`);
         onAnswer?.(ending.answer);
         this.#observer.note?.(() => `  ${what} ends: ${JSON.stringify(ending)}`);
         resolve(ending.answer);

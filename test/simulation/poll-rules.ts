@@ -1,15 +1,14 @@
 import type { PollAnswer } from "../../src/core/events/event.ts";
 import { isOpen, type OpenTask, type TaskRecord } from "../../src/core/record/task.ts";
+import type { PollPlan } from "../../src/core/record/poll-plan.ts";
 import { type Job, sameJob } from "../../src/core/record/upstream.ts";
 import { firstViolation } from "./change.ts";
 import type { Alarm } from "./disk.ts";
 import { isPollable } from "./end-rules.ts";
 import type { SharedState } from "./object-host.ts";
-import { endTime, plannedPollTime } from "./poll-times.ts";
+import { endTime, isUrgentAt, plannedPollTime, urgentTime } from "./poll-times.ts";
+import type { Setting } from "./setting.ts";
 import type { SimulatedObject, Subject } from "./simulated-object.ts";
-
-/** Time in milliseconds for which a connection defers a poll. */
-export const DEFERRED_MS = 7_000;
 
 /** An instance's memory of its last poll. Times are in Unix milliseconds. */
 export interface LastPoll {
@@ -20,9 +19,19 @@ export interface LastPoll {
   readonly isOfAttachedJob: boolean;
   /** Time before which the answer forbids another poll; 0 when it forbids none. */
   readonly retryAt: number;
+  /** Time at which the poll has ended; -Infinity while it goes on, or when its connection has deferred it. */
+  readonly endedAt: number;
+  /** Time at which the poll asked for its turn, if its connection has deferred it; Infinity if not. */
+  readonly deferredAt: number;
 }
 
-const NO_POLL = { at: -Infinity, job: null, isOfAttachedJob: false, retryAt: 0 };
+const NO_TIMES = { retryAt: 0, endedAt: -Infinity, deferredAt: Infinity };
+const NO_POLL = { at: -Infinity, job: null, isOfAttachedJob: false, ...NO_TIMES };
+
+/** Builds the last poll of an instance that polls a job now. */
+export function newPoll(job: Job, now: number): LastPoll {
+  return { at: now, job, isOfAttachedJob: true, ...NO_TIMES };
+}
 
 /** Returns the last poll with its answer added. */
 export function answeredPoll(
@@ -31,9 +40,11 @@ export function answeredPoll(
   now: number,
 ): LastPoll | null {
   if (last === null) return null;
-  if (answer.kind === "deferred") return { ...last, at: -Infinity, retryAt: now + answer.waitMs };
+  if (answer.kind === "deferred") {
+    return { ...last, at: -Infinity, retryAt: now + answer.waitMs, deferredAt: last.at };
+  }
   const waitMs = answer.kind === "limited" ? (answer.retryAfterMs ?? 0) : 0;
-  return { ...last, retryAt: now + waitMs };
+  return { ...last, retryAt: now + waitMs, endedAt: now };
 }
 
 /** Returns the last poll of an instance that has replaced the record `before` by `after`. */
@@ -57,7 +68,7 @@ function attachmentOf({ upstream, tracking }: OpenTask): string {
  * Checks that a poll which is about to be sent is planned, is the only one and keeps the provider's limits.
  */
 export function askFault(
-  { job }: Subject<"poll">,
+  { job, isUrgent }: Subject<"poll">,
   caller: SimulatedObject,
   { disk, setting, outside, hadFault, now }: SharedState,
 ): string | null {
@@ -70,17 +81,30 @@ export function askFault(
   // For a job that is attached again, the polls begin anew.
   const isSameJob = sameJob(last.job, job) && last.isOfAttachedJob;
   const isLate = endTime(record) <= now;
+  // A turn is not awaited by a poll that has become urgent since it was deferred.
+  const isUrgentSince = urgentTime(record, plan, last.deferredAt) <= now;
   // The end of a named wait is no planned time for an instance that knows which polls it has made.
-  const isPlanned = plannedPollTime(record, { ...plan, notBefore: 0 }, limits, last.at) <= now;
+  const isPlanned = timeAfter(last, record, plan, setting) <= now;
   return firstViolation({
     "only the attached job is polled": sameJob(record.upstream?.job ?? null, job),
     "a task has one poll at a time": outside.of(caller).every(({ what }) => what !== "poll"),
     // A fault of the storage may have lost the answer that named the wait.
     "a poll keeps the wait that the provider has named":
-      now >= plan.notBefore && (!isSameJob || hadFault || now >= last.retryAt),
+      now >= plan.notBefore && (!isSameJob || hadFault || now >= last.retryAt || isUrgentSince),
+    "a poll that must not wait behind others says so": isUrgent === isUrgentAt(record, plan, now),
     "a poll keeps the gap of the provider": now >= last.at + limits.gapMs,
     "each planned time leads to one poll": !isSameJob || hadFault || isLate || isPlanned,
   });
+}
+
+/** Returns the first time after an instance's last poll for which a poll is planned, in Unix milliseconds. */
+function timeAfter(
+  { at, endedAt }: Pick<LastPoll, "at" | "endedAt">,
+  task: OpenTask,
+  plan: PollPlan,
+  setting: Setting,
+): number {
+  return plannedPollTime(task, { ...plan, notBefore: 0 }, setting, at, endedAt);
 }
 
 /**
@@ -98,15 +122,20 @@ export function isForPoll(
   if (record.tracking.poll.attachedAt > armedAt) return false;
   // A new instance does not know of earlier planned polls when a hook has moved the next one.
   if (by.isDead && (record.tracking.poll.at ?? 0) > now) return false;
-  const isPublished = !setting.isIndexed || record.publication.version === record.version;
+  const isWritten = !setting.isIndexed || record.publication.version === record.version;
   const isForNotice =
     setting.isOperatorNotified && record.notices.some(({ retryAt }) => retryAt === at);
   const isAhead = at > armedAt + 1 && at !== armedAt + 15_000;
   const isIdle = outside.openCalls.length === 0 && under === setting;
   const mayPoll = isPollable(record, setting, now) && !setting.isPaused;
-  // Other work for which the alarm was set may have been done since. A deferred poll has no planned time.
+  // Other work for which the alarm was set may have been done since.
   const { poll: plan } = record.tracking;
-  const pollAt = limits === null ? Infinity : plannedPollTime(record, plan, limits, armedAt);
-  const isPlanned = by.lastPoll?.at === -Infinity || Math.min(pollAt, endTime(record)) <= at;
-  return isPlanned && isPublished && !isForNotice && isAhead && isIdle && mayPoll && !hadFault;
+  const plannedAt = limits === null ? Infinity : plannedPollTime(record, plan, setting, armedAt);
+  // A deferred poll waits for its turn, but not past a deadline that has come since it was deferred.
+  const { lastPoll } = by;
+  const isDeferred = lastPoll?.at === -Infinity;
+  const endAt = isDeferred && lastPoll.deferredAt >= endTime(record) ? Infinity : endTime(record);
+  const pollAt = Math.min(isDeferred ? lastPoll.retryAt : plannedAt, endAt);
+  const isPlanned = pollAt <= at;
+  return isPlanned && isWritten && !isForNotice && isAhead && isIdle && mayPoll && !hadFault;
 }

@@ -1,7 +1,10 @@
-import type { PollLimits } from "../../src/core/policy.ts";
 import type { PollPlan } from "../../src/core/record/poll-plan.ts";
 import type { OpenTask } from "../../src/core/record/task.ts";
-import { HOUR, MINUTE, SECOND } from "../core/builders.ts";
+import { MINUTE, SECOND } from "../core/builders.ts";
+import type { Setting } from "./setting.ts";
+
+/** The part of the configuration that decides at which ages a job is polled. */
+type PollSetting = Pick<Setting, "limits" | "lateness">;
 
 /** Waits in milliseconds from the first report of success without output to the polls after it. */
 const NO_OUTPUT_WAITS_MS = [15, 30, 60, 120, 300, 600].map((seconds) => seconds * SECOND);
@@ -21,41 +24,65 @@ export function endTime({ deadlineAt, tracking: { poll } }: OpenTask): number {
     : deadlineAt;
 }
 
-/** Returns the first time after `time` for which a poll is planned; Unix milliseconds. */
+/**
+ * Returns the first time after `time` for which a poll is planned; Unix milliseconds.
+ * @param endedAt end of the last poll: only hooks cause polls at times before it.
+ */
 export function plannedPollTime(
   { id }: OpenTask,
   plan: PollPlan,
-  limits: PollLimits,
+  setting: PollSetting,
   time: number,
+  endedAt = -Infinity,
 ): number {
   const { at, hint, answer, notBefore } = plan;
   const hinted = HINT_WAITS_MS.map((waitMs) => (hint?.at ?? -Infinity) + waitMs);
   const since = answer?.kind === "no_output" ? answer.since : -Infinity;
   const sequence = NO_OUTPUT_WAITS_MS.map((waitMs) => since + waitMs);
-  const moved = at !== null && at > time ? at : gridTime(id, plan, limits, time);
-  const planned = sequence.find((each) => each > time) ?? moved;
+  const after = Math.max(time, endedAt);
+  const moved = at !== null && at > after ? at : gridTime(id, plan, setting, after);
+  const planned = sequence.find((each) => each > after) ?? moved;
   const others = [notBefore, ...hinted].filter((each) => each > time);
   return Math.min(planned, ...others);
 }
 
+/**
+ * Tells whether a poll must not wait behind others: a hook has claimed the end of the job in the last two minutes,
+ * or the task ends with this poll.
+ */
+export function isUrgentAt(task: OpenTask, { hint }: PollPlan, now: number): boolean {
+  return now >= endTime(task) || (hint !== null && hint.at >= now - 2 * MINUTE);
+}
+
+/** Returns the first time after `time` at which a poll becomes urgent; Infinity for none. Unix milliseconds. */
+export function urgentTime(task: OpenTask, { hint }: PollPlan, time: number): number {
+  const hinted = HINT_WAITS_MS.map((waitMs) => (hint?.at ?? -Infinity) + waitMs);
+  return Math.min(Infinity, ...[...hinted, endTime(task)].filter((each) => each > time));
+}
+
 /** Returns the first time after `time` at which the age of the job alone causes a poll; Unix milliseconds. */
-function gridTime(id: string, plan: PollPlan, limits: PollLimits, time: number): number {
-  const { attachedAt, likelyAgesMs, hookWaitMs } = plan;
-  const leastMs = Math.max(3 * SECOND, limits.gapMs);
-  const factor = 0.95 + parseInt(id.slice(-8), 16) / 0xffffffff / 10;
-  const likely = likelyAgesMs.length === 0 ? [limits.firstMs] : likelyAgesMs;
-  const lateMs = Math.max(hookWaitMs ?? 0, likelyAgesMs.at(-1) ?? 0);
-  const first = hookWaitMs === null || hookWaitMs === 0 ? likely : [lateMs];
-  let ageMs = 0;
-  for (let i = 0; attachedAt + ageMs <= time || i === 0; i++) {
-    const next = first[i];
-    const usualMs = ageMs < HOUR ? Math.min(ageMs / 5, MINUTE) : 5 * MINUTE;
-    const plannedMs = next === undefined ? ageMs + usualMs * factor : next * factor;
-    ageMs = Math.max(Math.round(plannedMs), ageMs + leastMs);
-    if (ageMs > HOUR && i >= first.length) {
-      const waitMs = Math.max(Math.round(5 * MINUTE * factor), leastMs);
-      ageMs += Math.max(0, Math.floor((time - attachedAt - ageMs) / waitMs)) * waitMs;
-    }
+function gridTime(
+  id: string,
+  { attachedAt, hookWaitMs }: PollPlan,
+  { limits, lateness }: PollSetting,
+  time: number,
+): number {
+  const gapMs = limits?.gapMs ?? 0;
+  const stretch = 0.95 + parseInt(id.slice(-8), 16) / 0xffffffff / 10;
+  const waitsForHook = hookWaitMs !== null && hookWaitMs !== 0;
+  const shortestMs = Math.max(waitsForHook ? MINUTE : 2 * SECOND, gapMs);
+  const longestMs = Math.max(Math.round(30 * MINUTE * stretch), shortestMs);
+  const firstMs = Math.round((waitsForHook ? hookWaitMs : 4 * SECOND) * stretch);
+  let ageMs = Math.max(firstMs, 2 * SECOND, gapMs);
+  while (attachedAt + ageMs <= time) {
+    let waitMs = 150 * SECOND * lateness;
+    if (ageMs < 150 * SECOND) waitMs = ageMs * lateness;
+    if (ageMs >= 10 * MINUTE) waitMs = (ageMs / 4) * lateness;
+    waitMs = Math.round(Math.min(waitMs, 30 * MINUTE) * stretch);
+    ageMs += Math.max(waitMs, shortestMs);
+    // From then on no wait differs from the one before.
+    const missingMs = time - attachedAt - ageMs;
+    if (waitMs >= longestMs && missingMs >= 0) ageMs += missingMs - (missingMs % longestMs);
   }
   return attachedAt + ageMs;
 }

@@ -9,7 +9,8 @@ import { isPollable } from "./end-rules.ts";
 import type { SharedState } from "./object-host.ts";
 import type { SimulatedObject } from "./simulated-object.ts";
 import { dueTime } from "./due-time.ts";
-import { DEFERRED_MS } from "./poll-rules.ts";
+import type { LastPoll } from "./poll-rules.ts";
+import { urgentTime } from "./poll-times.ts";
 
 /**
  * Checks promises 2 and 6 whenever the object is idle: if its instance died now, an alarm would continue the
@@ -36,14 +37,14 @@ export function restFault(shared: SharedState, living: SimulatedObject | null): 
   const isAtRest = isIdle && !shared.hadFault;
   // An alarm that was set before the last poll may serve for the next one.
   const knownAt = Math.max(alarm.armedAt, alarm.by.lastPoll?.at ?? 0);
-  const owed = dueTime(record, alarm.under, knownAt, hasPolled(alarm));
-  // The next poll may have to wait for the gap after the last one, or was deferred.
+  // It may also serve for what follows the last write to the index.
+  const known = { lastPoll: pollOf(alarm), rowTriedAt: alarm.by.rowTriedAt };
+  const owed = dueTime(record, alarm.under, knownAt, known);
+  // The next poll may have to wait for the gap after the last one, or for its turn.
   const gapMs = isOpen(record) ? (alarm.under.limits?.gapMs ?? 0) : 0;
-  const deferredMs = alarm.by.lastPoll?.at === -Infinity ? DEFERRED_MS : 0;
   const isStillDue = isAtRest && isDeferred(record, alarm, shared);
-  const latest = isAtRest
-    ? alarm.armedAt + Math.max(gapMs, deferredMs) + 1
-    : watchdogLimit(record, alarm, shared);
+  const limit = isAtRest ? knownAt + gapMs + 1 : watchdogLimit(record, alarm, shared);
+  const latest = Math.max(limit, turnTime(record, alarm));
   return firstViolation({
     [`the alarm is in time (${alarm.at - owed} ms after what is owed, ${alarm.at - alarm.armedAt} ms after it was set)`]:
       alarm.at <= Math.max(isStillDue ? 0 : owed, latest),
@@ -51,11 +52,23 @@ export function restFault(shared: SharedState, living: SimulatedObject | null): 
 }
 
 /**
- * Tells whether the instance that set an alarm had polled a job of the task, and so knows which planned polls it
- * made; all polls of a job that was attached since are planned for later.
+ * Returns the last poll of the instance that set an alarm, by which it knows which planned polls it made; all polls
+ * of a job that was attached since are planned for later. Null when the instance has made no poll.
  */
-function hasPolled({ by }: Alarm): boolean {
-  return by.lastPoll !== null && by.lastPoll.at > -Infinity;
+function pollOf({ by }: Alarm): LastPoll | null {
+  return by.lastPoll !== null && by.lastPoll.at > -Infinity ? by.lastPoll : null;
+}
+
+/**
+ * Returns the time at which a deferred poll has its turn or has become urgent, in Unix milliseconds; 0 when the
+ * last poll was not deferred.
+ */
+function turnTime(record: TaskRecord, { by }: Alarm): number {
+  if (by.lastPoll?.at !== -Infinity) return 0;
+  const { retryAt, deferredAt } = by.lastPoll;
+  const plan = isOpen(record) ? record.tracking.poll : null;
+  if (!isOpen(record) || plan === null) return retryAt;
+  return Math.min(retryAt, urgentTime(record, plan, deferredAt));
 }
 
 /** Tells whether a poll is due that waits only because its connection has deferred it. */

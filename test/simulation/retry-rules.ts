@@ -1,5 +1,5 @@
 import type { Retry } from "../../src/core/record/credits.ts";
-import type { Notice } from "../../src/core/record/notice.ts";
+import type { Notice } from "../../src/core/record/operator-notice.ts";
 import { isTerminal, type TaskRecord, type TerminalTask } from "../../src/core/record/task.ts";
 import { MINUTE, SECOND } from "../core/builders.ts";
 import { type Change, isEqual, firstViolation } from "./change.ts";

@@ -18,8 +18,8 @@ export interface RunResult {
   readonly world: World;
 }
 
-/** Part of the lives that begin with a scenario, and part of a scenario's moves that a random one precedes. */
-const DIRECTED = 0.2;
+/** Part of the lives that begin with a scenario, and part of the moves of a scenario before which a random one comes. */
+const DIRECTED = 0.25;
 const NOISE = 0.04;
 /** Largest number of random moves after a scenario. */
 const MOVES_AFTER = 6;
@@ -101,8 +101,8 @@ async function runToEnd(world: World, beginning: InitialState): Promise<void> {
     poll: 0,
     charge: 0,
     refund: 0,
-    publish: 0,
-    notify: isOperatorDown ? 2 : 0,
+    writeIndexRow: 0,
+    sendNotice: isOperatorDown ? 2 : 0,
   };
   for (let i = 0; i < MAX_DRAIN && checker.violation === null; i++) {
     if (world.disk.durable.record === null) break;

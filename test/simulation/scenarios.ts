@@ -32,7 +32,7 @@ import type { Action, Move, OutsideEvent } from "./moves.ts";
 import { OVERSIZED, TOO_MANY_LINKS } from "./oversized.ts";
 import { POLL_ANSWERS } from "./parties.ts";
 import type { Random } from "./random.ts";
-import { FORGETFUL, type Setting } from "./setting.ts";
+import { FORGETFUL, NAMING, type Setting } from "./setting.ts";
 import type { CallName } from "./simulated-object.ts";
 import type { World } from "./world.ts";
 
@@ -42,7 +42,7 @@ import type { World } from "./world.ts";
  */
 type Scenario = (world: World, random: Random) => Iterable<Move>;
 
-const DEFERRED: PollAnswer = { kind: "deferred", waitMs: 7 * SECOND };
+const DEFERRED: PollAnswer = { kind: "deferred", waitMs: 100 * SECOND };
 /** Number of turns of the event loop within which a run of work ends and the next may begin. */
 const TURNS = 7;
 /** Largest number of moves in which a scenario waits for a call. */
@@ -106,6 +106,8 @@ function* hookAfterNoOutput(world: World, random: Random): Iterable<Move> {
   yield* poll(world, newsAnswer(NO_OUTPUT));
   yield ring(HOUR + random.below(HOUR));
   yield happen(aHook(random.pick([QUEUED, PROCESSING])));
+  yield answer(world, UNANSWERED);
+  yield ring();
 }
 
 /** The instance is lost shortly before the wait ends that the provider has named, and another one takes an event. */
@@ -130,7 +132,7 @@ function* expiryAndAgain(world: World, random: Random): Iterable<Move> {
   const created = aReport(aCompletion(), aCreation({ callbackUrl: null }));
   for (let i = 0; i < 4; i++) {
     yield happen(created);
-    yield end(world, "publish", 0);
+    yield end(world, "writeIndexRow", 0);
     yield { ...ring(), turns: random.below(4) };
   }
 }
@@ -167,6 +169,53 @@ function* deferredPoll(world: World, random: Random): Iterable<Move> {
   yield* poll(world, random.pick([DEFERRED, newsAnswer(QUEUED)]));
 }
 
+/** A poll before the deadline waits for its turn, which comes after the deadline. */
+function* deferredBeforeDeadline(world: World, random: Random): Iterable<Move> {
+  yield* register(world, MINUTE);
+  yield* poll(world, DEFERRED);
+  yield* poll(world, random.pick([DEFERRED, newsAnswer(PROCESSING), UNANSWERED]));
+}
+
+/** A young job is polled, by a provider that allows few polls or that answers slowly. */
+function* youngJob(world: World, random: Random): Iterable<Move> {
+  const limits = random.pick([LIMITS, NAMING]);
+  yield* register(world, null, { limits, lateness: random.pick([0.03, 0.07]) });
+  for (let i = 0; i < 3; i++) {
+    yield* until(world, "poll");
+    if (random.isLucky(0.5)) yield pass(9 * SECOND);
+    yield answer(world, newsAnswer(QUEUED));
+  }
+}
+
+/** A job is polled after days, when the waits between its polls no longer grow. */
+function* oldJob(world: World, random: Random): Iterable<Move> {
+  yield* register(world, 3 * DAY, { isIndexed: false, lateness: random.pick([0.07, 0.5]) });
+  yield* poll(world, newsAnswer(QUEUED), random.pick([5 * HOUR, 2 * DAY]));
+  yield* poll(world, newsAnswer(QUEUED));
+}
+
+/** A hook claims the end of a job whose poll waits for its turn. */
+function* claimWhileDeferred(world: World, random: Random): Iterable<Move> {
+  yield* register(world, null);
+  yield* poll(world, DEFERRED, random.pick([0, HOUR]));
+  yield pass(random.below(60 * SECOND));
+  yield happen(aHook(random.pick([aCompletion(), anUpstreamFailure()])));
+  yield* poll(world, random.pick([DEFERRED, newsAnswer(QUEUED)]));
+  yield* poll(world, newsAnswer(QUEUED));
+}
+
+/** The poll of a task that has failed at its deadline waits for its turn. */
+function* deferredLatePoll(world: World): Iterable<Move> {
+  yield* register(world, MINUTE, { limits: null, isIndexed: false, isOperatorNotified: false });
+  yield* until(world, "send");
+  yield end(world, "send", 0);
+  yield deploy(world, { isIndexed: false, isOperatorNotified: false });
+  yield { kind: "read" };
+  yield ring();
+  yield* poll(world, DEFERRED, HOUR);
+  yield* poll(world, newsAnswer(QUEUED));
+}
+
 /** The poll at the deadline waits for its turn past the time at which the provider forgets the job. */
 function* deferredBeyondMemory(world: World, random: Random): Iterable<Move> {
   yield* register(world, MINUTE, { limits: FORGETFUL });
@@ -177,11 +226,10 @@ function* deferredBeyondMemory(world: World, random: Random): Iterable<Move> {
 
 /** The poll of an old job, whose polls are far apart, waits for its turn, and the instance is lost. */
 function* deferredOldPoll(world: World): Iterable<Move> {
-  yield deploy(world);
-  yield happen(aProvidedRegistration());
-  const likelyAgesMs = [HOUR, 3 * HOUR];
-  yield happen(anAttachment(JOB, undefined, { likelyAgesMs }));
-  yield* poll(world, DEFERRED, HOUR);
+  yield deploy(world, { lateness: 0.5 });
+  yield happen(aProvidedRegistration({ deadlineMs: 2 * DAY }));
+  yield happen(anAttachment());
+  yield* poll(world, DEFERRED, 12 * HOUR);
   yield crash();
   yield ring();
 }
@@ -239,6 +287,15 @@ function* pollAcrossDeadline(world: World, random: Random): Iterable<Move> {
   yield* until(world, "poll");
   yield pass(2 * SECOND, true);
   yield answer(world, random.pick([UNANSWERED, UNANSWERED, newsAnswer(QUEUED), rateLimited()]));
+}
+
+/** The hook of a job is expected and does not come. */
+function* missingHook(world: World): Iterable<Move> {
+  yield deploy(world);
+  yield happen(aProvidedRegistration());
+  yield happen(anAttachment(JOB, undefined, true));
+  for (let i = 0; i < 2; i++) yield* poll(world, newsAnswer(QUEUED));
+  yield ring();
 }
 
 /** Hooks of one state come twice, and the poll that the first has postponed brings nothing. */
@@ -302,8 +359,8 @@ function* clockBack(world: World, random: Random): Iterable<Move> {
 function* alarmOfAnother(world: World): Iterable<Move> {
   yield deploy(world, { isIndexed: true, isPaused: true, isOperatorNotified: false });
   yield happen(aReport(aCompletion(), aCreation()));
-  yield* until(world, "publish");
-  yield end(world, "publish", 0);
+  yield* until(world, "writeIndexRow");
+  yield end(world, "writeIndexRow", 0);
   yield { ...deploy(world, { isIndexed: true }), turns: 0 };
   yield { kind: "duplicateAlarm" };
 }
@@ -327,7 +384,7 @@ function* hooksBeforeTheJob(world: World, random: Random): Iterable<Move> {
   }
   if (random.isLucky(0.3)) yield deploy(world, { limits: null });
   const isHookExpected = random.isLucky(0.7);
-  yield happen(anAttachment(random.pick([JOB, OTHER_JOB]), undefined, { isHookExpected }));
+  yield happen(anAttachment(random.pick([JOB, OTHER_JOB]), undefined, isHookExpected));
   for (let i = 0; i < 3; i++) yield* poll(world, newsAnswer(QUEUED));
 }
 
@@ -338,6 +395,7 @@ function* jobOfAHookAtTheDeadline(world: World, random: Random): Iterable<Move> 
   for (const { id: jobId } of [JOB, OTHER_JOB]) {
     if (random.isLucky(0.7)) yield happen(aHook(random.pick([aCompletion(), QUEUED]), { jobId }));
   }
+  if (random.isLucky(0.5)) yield* poll(world, DEFERRED, MINUTE);
   yield* poll(world, random.pick([UNANSWERED, rateLimited(), newsAnswer(aCompletion())]), MINUTE);
   yield ring();
 }
@@ -398,31 +456,37 @@ function* deadlineUnderPause(world: World, random: Random): Iterable<Move> {
 
 /** All scenarios with their weights: a mistake that few random details of a scenario show needs more of it. */
 const SCENARIOS: readonly (readonly [weight: number, scenario: Scenario])[] = [
-  [1, noOutput],
+  [2, noOutput],
   [2, hookAfterNoOutput],
-  [1, waitOfProvider],
+  [3, waitOfProvider],
   [1, expiryAndAgain],
-  [1, refusedTwice],
-  [1, refusedCharge],
-  [1, deferredPoll],
+  [2, refusedTwice],
+  [2, refusedCharge],
+  [3, deferredPoll],
+  [1, deferredBeforeDeadline],
   [1, deferredBeyondMemory],
-  [1, deferredOldPoll],
-  [1, lateSuccess],
-  [2, claimsOfTheEnd],
+  [2, deferredOldPoll],
+  [1, claimWhileDeferred],
+  [2, deferredLatePoll],
+  [3, youngJob],
+  [1, oldJob],
+  [2, lateSuccess],
+  [3, claimsOfTheEnd],
   [1, overdueLatePoll],
-  [1, deadlineTwice],
+  [2, deadlineTwice],
   [2, pollAcrossDeadline],
-  [1, hooksOfOneState],
-  [1, lateRefund],
+  [1, missingHook],
+  [3, hooksOfOneState],
+  [2, lateRefund],
   [1, readBeforeAlarm],
-  [1, anotherJob],
+  [2, anotherJob],
   [1, clockBack],
   [1, alarmOfAnother],
-  [1, oversizedResult],
+  [3, oversizedResult],
   [2, hooksBeforeTheJob],
-  [1, jobOfAHookAtTheDeadline],
-  [1, ordersWithKeys],
-  [1, eventAtTheEndOfARun],
+  [3, jobOfAHookAtTheDeadline],
+  [2, ordersWithKeys],
+  [2, eventAtTheEndOfARun],
   [1, interruptedAttempts],
   [1, deadlineUnderPause],
 ];

@@ -11,6 +11,8 @@ export interface Setting {
   readonly isOperatorNotified: boolean;
   /** Limits of the one connection; null when it has no key. */
   readonly limits: PollLimits | null;
+  /** Wait between two polls as a fraction of the job's age. */
+  readonly lateness: number;
 }
 
 /** Initial state of a run. */
@@ -28,14 +30,14 @@ export interface InitialState {
 
 /** Limits of a provider that forgets jobs after two hours. */
 export const FORGETFUL: PollLimits = {
-  firstMs: SECOND,
   hookWaitMs: null,
   gapMs: 0,
   maxAgeMs: 2 * HOUR,
   isIdEnough: true,
   isTaskNamed: true,
 };
-const NAMING: PollLimits = { ...LIMITS, isTaskNamed: true };
+/** Limits of a provider whose answers name the task, and that allows polls only every 20 s. */
+export const NAMING: PollLimits = { ...LIMITS, gapMs: 20 * SECOND, isTaskNamed: true };
 const SCHEDULE_MS = [0, 180_000, 600_000];
 
 export function settingFrom(random: Random): Setting {
@@ -61,6 +63,11 @@ export function settingFrom(random: Random): Setting {
       [1, FORGETFUL],
       [2, null],
     ]),
+    lateness: random.weighted([
+      [4, 0.07],
+      [1, 0.03],
+      [1, 0.5],
+    ]),
   };
 }
 
@@ -73,7 +80,9 @@ export function policyOf(setting: Setting, now: number): Policy {
 }
 
 function unpaused(setting: Setting): Policy {
-  const { scheduleMs, taskDeadlineMs, isIndexed, isOperatorNotified, limits } = setting;
+  const { lateness, limits, ...others } = setting;
+  const { scheduleMs, taskDeadlineMs, isIndexed, isOperatorNotified } = others;
   const polls = new Map(limits === null ? [] : [[CONNECTION, limits]]);
-  return aPolicy({ scheduleMs, taskDeadlineMs, isIndexed, isOperatorNotified, polls });
+  const own = { scheduleMs, taskDeadlineMs, isIndexed, isOperatorNotified };
+  return aPolicy({ ...own, polls, pollLateness: lateness });
 }

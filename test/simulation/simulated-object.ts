@@ -4,7 +4,7 @@ import type { LogLevel, LogLine } from "../../src/log.ts";
 import type { Platform } from "../../src/task-object/platform.ts";
 import type { LastPoll } from "./poll-rules.ts";
 
-export type CallName = "send" | "charge" | "refund" | "poll" | "publish" | "notify";
+export type CallName = "send" | "charge" | "refund" | "poll" | "writeIndexRow" | "sendNotice";
 
 /** Type of the subject of a call, e.g. the attempt of a callback that is to be sent. */
 export type Subject<Name extends CallName> = Parameters<Platform[Name]>[0];
@@ -51,6 +51,8 @@ export class SimulatedObject implements Platform {
   polls = 0;
   /** The instance's last poll; null when there was none. */
   lastPoll: LastPoll | null = null;
+  /** Time of the instance's last write to the index, in Unix milliseconds; 0 when it has made none. */
+  rowTriedAt = 0;
   /** Latest time that the instance's work loop has seen, in Unix milliseconds. */
   latest = 0;
   /** Records that this instance committed, oldest first. */
@@ -64,9 +66,12 @@ export class SimulatedObject implements Platform {
   readonly refund: Platform["refund"] = (refund) => this.#call((to) => to.refund(refund, this));
   readonly poll: Platform["poll"] = (poll, aborted) =>
     this.#call((to) => to.poll(poll, aborted, this));
-  readonly publish: Platform["publish"] = (row) => this.#call((to) => to.publish(row, this));
-  readonly notify: Platform["notify"] = (notice, aborted) =>
-    this.#call((to) => to.notify(notice, aborted, this));
+  readonly writeIndexRow: Platform["writeIndexRow"] = (row) => {
+    this.rowTriedAt = this.latest;
+    return this.#call((to) => to.writeIndexRow(row, this));
+  };
+  readonly sendNotice: Platform["sendNotice"] = (notice, aborted) =>
+    this.#call((to) => to.sendNotice(notice, aborted, this));
 
   constructor(host: Host) {
     this.#host = host;
@@ -103,7 +108,7 @@ export class SimulatedObject implements Platform {
     this.#point();
   }
 
-  report(): void {}
+  reportHook(): void {}
 
   background(work: Promise<unknown>): void {
     void work.catch((error: unknown) => {

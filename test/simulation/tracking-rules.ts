@@ -67,7 +67,7 @@ export function trackedFault(
 }
 
 function attachFault(
-  { job, expectation }: Attachment,
+  { job }: Attachment,
   before: OpenTask,
   after: OpenTask,
   { setting, now }: Pick<Answer, "setting" | "now">,
@@ -80,8 +80,7 @@ function attachFault(
   const { poll } = after.tracking;
   return firstViolation({
     "kept hooks count where the upstream cannot be polled": isAsked || claims.length === 0,
-    "an attachment plans polls from now on":
-      poll?.attachedAt === now && isEqual(poll.likelyAgesMs, expectation?.likelyAgesMs ?? []),
+    "an attachment plans polls from now on": poll?.attachedAt === now,
     "a kept hook that claims the end causes a poll at once":
       !isAsked || claims.length > 0 === (poll?.hint?.at ?? Infinity) <= now + 1,
     "kept hooks that say queued or running move the polls":
@@ -127,10 +126,9 @@ function movedFault(
   if (poll === null) return "a hook leaves the plan of polls";
   if (news.status === "queued" || news.status === "processing") {
     const isFirst = !plan.heard.includes(news.status);
-    const latestMs = Math.max(2 * MINUTE, plan.attachedAt + (plan.likelyAgesMs.at(-1) ?? 0) - now);
     return firstViolation({
       "only the first hook of a state moves the next poll":
-        poll.at === (isFirst ? now + latestMs : plan.at),
+        poll.at === (isFirst ? now + 2 * MINUTE : plan.at),
       "a hook that says queued or running is no claim of the end": isEqual(poll.hint, plan.hint),
     });
   }

@@ -35,6 +35,8 @@ export class World implements SharedState {
   #isMisconfigured = false;
   #runningAlarm: Alarm | null = null;
   #lastAlarm: Alarm | null = null;
+  /** Time for which the alarm was set that was late when the latest event came; null when none was. */
+  #lateAlarmAt: number | null = null;
   #charges = 0;
 
   constructor({ setting, granted, hasAccount, isRoundTripped }: InitialState, isTraced: boolean) {
@@ -51,6 +53,15 @@ export class World implements SharedState {
   get runningAlarmAt(): number | null {
     return this.#runningAlarm?.at ?? null;
   }
+  /**
+   * Time for which the work is planned that may start now: an alarm that comes late, and an event that comes before
+   * such an alarm, start work that was due at the time of the alarm.
+   */
+  get plannedAt(): number {
+    const alarmAt = this.runningAlarmAt ?? this.#lateAlarmAt ?? Infinity;
+    return Math.min(this.now, alarmAt);
+  }
+
   get now(): number {
     return Math.max(this.clock, this.runningAlarmAt ?? 0, this.instance?.latest ?? 0);
   }
@@ -146,6 +157,8 @@ export class World implements SharedState {
     const { instance, loop } = this.#start();
     const event = this.#charged(given);
     const before = this.disk.written.record;
+    const alarmAt = this.disk.written.alarm?.at ?? Infinity;
+    this.#lateAlarmAt = alarmAt < this.now ? alarmAt : null;
     this.checker.onEvent(event, before);
     this.checker.isErasing = event.type === "erase";
     instance.commits.length = 0;
@@ -203,6 +216,7 @@ export class World implements SharedState {
   #handle(alarm: Alarm): void {
     const mustPoll = alarm !== this.#lastAlarm && isForPoll(this, alarm);
     this.#runningAlarm = alarm;
+    this.#lateAlarmAt = null;
     this.#lastAlarm = alarm;
     this.checker.history?.recordAlarm(this.now);
     const { instance, loop } = this.#start();

@@ -53,7 +53,7 @@ it("POST /v1/accounts/{account}/keys generates a different working key for each 
   expect((await keysOf(account)).map(({ label }) => label)).toEqual([null, null]);
 });
 
-it("POST /v1/accounts/{account}/keys imports a client's existing key by its SHA-256 hash, even when the key's text contains the id of another account", async () => {
+it("POST /v1/accounts/{account}/keys imports a client's key by its SHA-256 hash, even when the key contains the id of another account", async () => {
   const account = await anAccount();
   const { key, view } = await anImportedKey(account, `trk_somebody_${crypto.randomUUID()}`);
   expect(view).toMatchObject({ id: ID, label: "old", created_at: START_S });
@@ -72,7 +72,7 @@ it("importing the same hash twice returns the same API key, and answers 409 when
   expect(await keysOf(account)).toMatchObject([{ id, role: "full" }]);
 });
 
-it('POST /v1/accounts/{account}/keys with the role "read" creates a generated or imported key that may read the account but not send test callbacks', async () => {
+it('POST /v1/accounts/{account}/keys with the role "read" makes a generated or imported key that may read but not send test callbacks', async () => {
   const account = await anAccount();
   const foreign = aForeignKey();
   const response = await make(account, { role: "read" });

@@ -61,7 +61,7 @@ function verifies({ body, headers }: Sent, secret: string): boolean {
   return verdicts[0] === true;
 }
 
-it("GET /v1/accounts/{account}/signing-secrets shows the operator and the owner the account's secret, which differs from other accounts' and the relay's", async () => {
+it("GET /v1/accounts/{account}/signing-secrets shows operator and owner the account's secret, which no other account nor the relay has", async () => {
   const [account, other] = [await anAccount(), await anAccount()];
   const { key } = await aKey(account);
   const path = `/v1/accounts/${account}/signing-secrets`;
@@ -129,7 +129,7 @@ it("after a rotation of an account's signing secret, callbacks verify with the o
   }
 });
 
-it("a callback of a task with an account does not verify with a signing secret of the account that two rotations had replaced before the task was created", async () => {
+it("a callback does not verify with a signing secret of the account that two rotations had replaced before the task was created", async () => {
   const account = await anAccount(10);
   const old = await newest(account);
   await rotate(account);
@@ -165,7 +165,7 @@ it("POST /v1/accounts/{account}/signing-secrets makes a new secret and lists it 
   expect(new Set([first, second, third]).size).toBe(3);
 });
 
-it("POST /v1/accounts/{account}/signing-secrets replaces the secret only once when a request is repeated with the same number in its field generation", async () => {
+it("POST /v1/accounts/{account}/signing-secrets replaces the secret only once when it is repeated with the same generation number", async () => {
   const account = await anAccount();
   const answers = [await rotate(account, { generation: 1 })];
   expect(await rotate(account, { generation: 1 })).toEqual(answers[0]);

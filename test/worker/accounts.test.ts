@@ -112,20 +112,25 @@ it("GET /v1/accounts answers 501 index_disabled when no index is bound", async (
   });
 });
 
-it.each<[string, string, unknown]>([
-  ["GET", "", undefined],
-  ["GET", "/grants", undefined],
-  ["GET", "/entries", undefined],
-  ["GET", "/keys", undefined],
-  ["GET", "/signing-secrets", undefined],
-  ["POST", "/grants", { reference: "r", amount: 1 }],
-  ["POST", "/adjustments", { reference: "r", amount: 1, reason: "x" }],
-  ["POST", "/keys", {}],
-  ["POST", "/keys", { sha256: "a".repeat(64) }],
-  ["POST", "/signing-secrets", {}],
+it.each<[what: string, path: string, body?: object]>([
+  ["GET /v1/accounts/{account}", ""],
+  ["GET /v1/accounts/{account}/grants", "/grants"],
+  ["GET /v1/accounts/{account}/entries", "/entries"],
+  ["GET /v1/accounts/{account}/keys", "/keys"],
+  ["GET /v1/accounts/{account}/signing-secrets", "/signing-secrets"],
+  ["POST /v1/accounts/{account}/grants", "/grants", { reference: "r", amount: 1 }],
+  [
+    "POST /v1/accounts/{account}/adjustments",
+    "/adjustments",
+    { reference: "r", amount: 1, reason: "x" },
+  ],
+  ["POST /v1/accounts/{account}/keys", "/keys", {}],
+  ["POST /v1/accounts/{account}/keys with a hash", "/keys", { sha256: "a".repeat(64) }],
+  ["POST /v1/accounts/{account}/signing-secrets", "/signing-secrets", {}],
 ])(
-  "%s /v1/accounts/{account}%s answers 404 for an account that does not exist and 400 to a malformed id",
-  async (method, path, body) => {
+  "%s answers 404 for an account that does not exist and 400 to a malformed id",
+  async (what, path, body) => {
+    const method = what.startsWith("GET") ? "GET" : "POST";
     const unknown = crypto.randomUUID();
     const bodies = new Set<string>();
     for (const id of [unknown, crypto.randomUUID()]) {

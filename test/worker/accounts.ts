@@ -1,5 +1,5 @@
 import { runInDurableObject } from "cloudflare:test";
-import { env } from "cloudflare:workers";
+import { env } from "../../src/startup.ts";
 import { vi } from "vitest";
 import * as z from "zod";
 import { ledgerObject, profileObject } from "../../src/objects/object-names.ts";

@@ -34,7 +34,7 @@ async function requestOf(id: string, number: number, query = "", message: Messag
   return { ...rest, headers: Object.fromEntries(names) };
 }
 
-it("GET /v1/tasks/{id}/attempts/{number}/request returns exactly what each attempt has sent, also when a redelivery has gone to another URL since", async () => {
+it("GET /v1/tasks/{id}/attempts/{number}/request returns what each attempt has sent, also when a redelivery has gone to another URL since", async () => {
   const received = aReceiver(status(200));
   const id = await completed();
   pass(5_000);
@@ -55,7 +55,7 @@ it("GET /v1/tasks/{id}/attempts/{number}/request returns exactly what each attem
   });
 });
 
-it("GET /v1/tasks/{id}/attempts/{number}/request shows an account with which of its secrets the request is signed, and whether each is the current one", async () => {
+it("GET /v1/tasks/{id}/attempts/{number}/request shows an account which of its secrets sign the request, and whether each is current", async () => {
   aReceiver(status(200));
   const account = await anAccount();
   const id = await completed({ account });

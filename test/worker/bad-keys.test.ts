@@ -1,5 +1,5 @@
 import { listDurableObjectIds, runInDurableObject } from "cloudflare:test";
-import { env } from "cloudflare:workers";
+import { env } from "../../src/startup.ts";
 import { beforeEach, expect, it, vi } from "vitest";
 import { claimObject, HASH_DIGITS } from "../../src/objects/object-names.ts";
 import { ROUTES } from "../../src/api/routes.ts";

@@ -2,7 +2,7 @@ import { exports } from "cloudflare:workers";
 import { expect, expectTypeOf, it } from "vitest";
 import type * as z from "zod/mini";
 import type { Plain } from "../../src/api/shapes/plain.d.ts";
-import type * as schemas from "../../src/api/shapes/task.ts";
+import type * as schemas from "../../src/api/shapes/task-shape.ts";
 import type { TaskPage } from "../../src/api/search/filters.ts";
 import type { TaskFinishEvent } from "../../src/api/tasks/event-schema.ts";
 import type { Attachment, RedeliverOrder, Registration } from "../../src/api/tasks/task-schemas.ts";

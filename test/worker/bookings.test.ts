@@ -35,7 +35,7 @@ it.each([
   ["grants", give, { kind: "grant", ...GRANT }],
   ["adjustments", adjust, { kind: "adjustment", ...ADJUSTMENT }],
 ] as const)(
-  "POST /v1/accounts/{account}/%s answers 201 with the booking and the new balance, and 200 with the same body to a repeat, which is not booked again",
+  "POST /v1/accounts/{account}/%s answers 201 with booking and balance, and 200 with the same body to a repeat, which is not booked",
   async (_, book, { kind, ...order }) => {
     const account = await anAccount(20);
     const balance = 20 + order.amount;
@@ -155,7 +155,7 @@ it.each([
     (sql: SqlStorage) => replaceTable(sql, -MAX, "reason TEXT,"),
   ],
 ])(
-  "the ledger of an account, %s, books a charge and an adjustment that makes the balance negative, both with the name of the key, and then a refund",
+  "an account's ledger, %s, books a charge and an adjustment below zero, both with the key's name, and then a refund",
   async (_, prepare) => {
     const received = aReceiver();
     const account = await anAccount();

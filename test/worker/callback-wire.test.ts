@@ -11,7 +11,7 @@ import { aCompletion, aFailure, CALLBACK_URL, completed, finish, register } from
 
 useClock();
 
-it("the callback of a completed task has exactly the expected headers and body, and the answer of GET /v1/tasks/{id} begins with the bytes of that body", async () => {
+it("the callback of a completed task has exactly the expected headers and body, and GET /v1/tasks/{id} begins with the bytes of that body", async () => {
   const received = aReceiver();
   const id = await register({ metadata: { not: "sent" }, parameters: { not: "sent" } });
   const metadata = {

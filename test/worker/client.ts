@@ -1,6 +1,7 @@
 import { exports } from "cloudflare:workers";
 import * as z from "zod";
 import { app } from "../../src/app.ts";
+import { isolateOf } from "./started.ts";
 import { conforming } from "../description/conforms.ts";
 
 export const ORIGIN = "https://relay.example.com";
@@ -46,7 +47,7 @@ export async function call(path: string, message: Message = {}): Promise<Respons
 
 /** Sends a request to a relay with these bindings. Fails when the answer is not as its description states. */
 export async function answerTo(request: Request, bindings: object): Promise<Response> {
-  return conforming(request, await app.fetch(request, bindings));
+  return conforming(request, await app.fetch(request, await isolateOf(bindings)));
 }
 
 export async function callWith(bindings: object, path: string, message: Message = {}) {

@@ -1,12 +1,15 @@
 import { env } from "cloudflare:workers";
-import { expect, it } from "vitest";
+import { expect, it, vi } from "vitest";
 import { parseConfig } from "../../src/config/config.ts";
+import { Variables } from "../../src/config/variables.ts";
 import { OPERATOR_EVENT_TYPES } from "../../src/config/operator-events.ts";
-import { aReceiver } from "./receiver.ts";
-import { callWith, ProblemBody } from "./client.ts";
-import { useClock } from "./clock.ts";
 import { OBJECT_CLASSES } from "../../src/config/object-bindings.ts";
+import { warningsOf } from "../../src/config/warnings.ts";
+import { aReceiver } from "./receiver.ts";
+import { call, callWith, ProblemBody } from "./client.ts";
+import { useClock } from "./clock.ts";
 import { NOTHING, stored } from "./objects.ts";
+import { isolateOf, started } from "./started.ts";
 import { aCompletion, CALLBACK_URL } from "./tasks.ts";
 
 useClock();
@@ -130,6 +133,50 @@ it.each(CASES)(
     expect(received).toEqual([]);
   },
 );
+
+it("an isolate parses its configuration and imports its keys once, at its start, and not for requests and the objects that they call", async () => {
+  const work = [vi.spyOn(Variables, "safeParse"), vi.spyOn(crypto.subtle, "importKey")];
+  const bindings = { ...env };
+  await isolateOf(bindings);
+  const [parsed, imported] = work.map(({ mock }) => mock.calls.length);
+  expect([parsed, imported]).toEqual([1, expect.any(Number)]);
+  const id = crypto.randomUUID();
+  for (const [path, message] of [
+    ["/v1/tasks", { body: { id, model: "m", callback_url: CALLBACK_URL } }],
+    [`/v1/tasks/${id}`, {}],
+    ["/healthz", {}],
+    ["/nowhere", {}],
+  ] as const) {
+    await callWith(bindings, path, message);
+    await call(path, message);
+  }
+  expect(work.map(({ mock }) => mock.calls.length)).toEqual([parsed, imported]);
+});
+
+it("two relays with different configurations in one process each use their own, also for requests at the same time", async () => {
+  const relays = ["a", "b"].map((name) => {
+    const OPERATOR_KEYS = `test-only-operator-key-of-${name}`;
+    const RELAY_SECRET = `test-only-relay-secret-of-${name}`.padEnd(32, "-");
+    const PUBLIC_URL = `https://${name}.example.org`;
+    return {
+      name,
+      key: OPERATOR_KEYS,
+      bindings: { ...env, OPERATOR_KEYS, RELAY_SECRET, PUBLIC_URL },
+    };
+  });
+  const asked = relays.flatMap((relay) => relays.map(({ name, key }) => ({ relay, name, key })));
+  const answers = asked.map(async ({ relay, name, key }) => {
+    const response = await callWith(relay.bindings, "/v1/tasks", { key, body: { model: "m" } });
+    const isOwn = name === relay.name;
+    expect(response.status).toBe(isOwn ? 201 : 401);
+    expect(await response.text()).toContain(`https://${relay.name}.example.org/`);
+  });
+  await Promise.all(answers);
+  const secrets = relays.map(async ({ key, bindings }) => {
+    return (await callWith(bindings, "/v1/signing-secrets", { key })).text();
+  });
+  expect(new Set(await Promise.all(secrets)).size).toBe(2);
+});
 
 it("a relay with several wrong variables names all of them at once", async () => {
   const bindings = { TASKS: env.TASKS, ACCOUNTS: env.ACCOUNTS, PAUSED: "maybe" };
@@ -259,4 +306,53 @@ it("GET /healthz shows the operator the configured or default value of every set
     without_key: expect.objectContaining({ ark: expect.anything() }),
     index: null,
   });
+});
+
+const PUBLIC_URL = "https://relay.example.com";
+const OF_OTHERS =
+  "API_BASE_URL AWS_API_KEY AI_API_KEY XI_API_KEY SITE_BASE_URL STRIPE_WEBHOOK_SECRET".split(" ");
+const MISSPELT = { CALLBACK_SCHEDULE_SECONDS: "0", RELAY_SECRETS: "x", GREETING: "hello" };
+
+const WARNED: readonly (readonly [string, readonly string[], object])[] = [
+  [
+    "a valid configuration with misspelt names, without PUBLIC_URL, and with PAUSED and local callbacks",
+    ["PAUSED", "ALLOW_LOCAL_CALLBACKS", "PUBLIC_URL", "CALLBACK_SCHEDULE_SECONDS", "RELAY_SECRETS"],
+    { ...MISSPELT, PAUSED: "true", ALLOW_LOCAL_CALLBACKS: "true" },
+  ],
+  ["a configuration with PUBLIC_URL", [], { PUBLIC_URL }],
+  [
+    "a configuration with variables of other Workers",
+    [],
+    { PUBLIC_URL, ...Object.fromEntries(OF_OTHERS.map((name) => [name, "x"])) },
+  ],
+  [
+    "misspelt variables of connections",
+    ["CONNECTION", "CONECTIONS_2", "ARK_APIKEY", "MINMAX_BASE_URL"],
+    { PUBLIC_URL, CONNECTION: "{}", CONECTIONS_2: "{}", ARK_APIKEY: "x", MINMAX_BASE_URL: "x" },
+  ],
+  ["an invalid configuration", ["MAX_BODY_KB"], { MAX_BODY_KB: "large", PAUSED: "true" }],
+];
+
+it.each(WARNED.map(([what, ...row]) => [what, row[0].join(", ") || "none", ...row] as const))(
+  "for %s the relay warns about exactly these variables: %s",
+  (_what, _names, expected, changes) => {
+    const vars = { ...env, ...changes };
+    const found = warningsOf(vars, parseConfig(vars, Cloudflare.compatibilityFlags));
+    expect(found.map(({ path }) => path)).toEqual(expected);
+  },
+);
+
+it("the relay warns about SIGNING_KEYS when the two halves of a key do not match, which only its import shows", async () => {
+  const { startup } = await started({ ...env, SIGNING_KEYS: jwk({}), PUBLIC_URL });
+  expect(startup.runtime.ok).toBe(false);
+  expect(startup.warnings.map(({ path }) => path)).toEqual(["SIGNING_KEYS"]);
+});
+
+it("the relay logs a warning about a variable once per isolate", async () => {
+  const warned = vi.spyOn(console, "warn").mockImplementation(() => undefined);
+  for (let i = 0; i < 2; i++) await callWith({ ...env, CALLBACK_SCHEDULE_SECOND: "0" }, "/healthz");
+  const lines = warned.mock.calls.map(([line]) => JSON.parse(String(line)));
+  const warnings = lines.filter(({ variable }) => variable === "CALLBACK_SCHEDULE_SECOND");
+  const detail = "is not known: CALLBACK_SCHEDULE_S is";
+  expect(warnings).toMatchObject([{ event: "config.warning", detail }]);
 });

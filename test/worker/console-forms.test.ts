@@ -96,7 +96,7 @@ it("when a redelivery ordered in the console is refused, the page of the task is
   const response = await submit(`/tasks/${id}/redeliver`, fields, await logIn());
   expect(response.status).toBe(400);
   const page = await response.text();
-  expect(page).toMatch(/<dialog id="send-again"[^>]* open/);
+  expect(page).toMatch(/<dialog id="redeliver"[^>]* open/);
   expect(page).toContain('value="ftp://a.example/&lt;"');
   expect(page).toMatch(/id="callback_url-issue" class="field-error">must use https:/);
 });
@@ -124,3 +124,15 @@ it("the console says whether a received callback's pasted headers and body have 
   expect(nameless).toContain("The headers name no task.");
   expect(nameless).toContain("v1,&lt;</textarea>");
 });
+
+it.each([
+  ["has 256 characters", "x".repeat(256)],
+  ["has a character outside ASCII", "\u{1F511}"],
+])(
+  "a form of the console that sends a callback again is refused with 400 when its idempotency_key %s",
+  async (_, key) => {
+    const path = `/tasks/${crypto.randomUUID()}/redeliver`;
+    const response = await submit(path, { idempotency_key: key }, await logIn());
+    expect(response.status).toBe(400);
+  },
+);

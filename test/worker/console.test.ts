@@ -1,4 +1,4 @@
-import { env } from "cloudflare:workers";
+import { env } from "../../src/startup.ts";
 import { expect, it } from "vitest";
 import { app } from "../../src/app.ts";
 import { HTML } from "./browser.ts";
@@ -10,15 +10,16 @@ function visit(path: string, headers: Readonly<Record<string, string>> = HTML) {
 }
 
 it.each([
-  ["/nowhere", HTML, 404, "text/html; charset=utf-8"],
-  ["/tasks/1/2/3/4", {}, 404, "text/html; charset=utf-8"],
-  ["/nowhere", {}, 404, "application/problem+json"],
-  ["/v1/nowhere", HTML, 404, "application/problem+json"],
-  ["/hooks/ark", HTML, 404, "application/problem+json"],
-  ["/.well-known/other", HTML, 404, "application/problem+json"],
-] as const)("GET %s with the headers %o gets %i as %s", async (path, headers, status, type) => {
+  ["a page", "/nowhere", "a browser", HTML],
+  ["a page", "/tasks/1/2/3/4", "a client that does not ask for HTML", {}],
+  ["a problem in JSON", "/nowhere", "a client that does not ask for HTML", {}],
+  ["a problem in JSON", "/v1/nowhere", "a browser", HTML],
+  ["a problem in JSON", "/hooks/ark", "a browser", HTML],
+  ["a problem in JSON", "/.well-known/other", "a browser", HTML],
+] as const)("a 404 is %s for the unknown path %s requested by %s", async (as, path, _, headers) => {
   const response = await visit(path, headers);
-  expect([response.status, response.headers.get("Content-Type")]).toEqual([status, type]);
+  const type = as === "a page" ? "text/html; charset=utf-8" : "application/problem+json";
+  expect([response.status, response.headers.get("Content-Type")]).toEqual([404, type]);
   expect(response.headers.get("Cache-Control")).toBe("no-store");
   expect(response.headers.has("X-Request-Id")).toBe(true);
 });
@@ -34,7 +35,7 @@ it("every page forbids scripts and styles that are inline or of another origin, 
   expect(page).not.toMatch(/<style| style=| on\w+=|<script(?![^>]* src="\/)[^>]*>/);
 });
 
-it("the styles and scripts that a page loads may be cached for ever under the path with their version, and not at all under a path with another version", async () => {
+it("a page's styles and scripts may be cached for ever under the path with their version, and not at all under that of another version", async () => {
   const page = await (await visit("/nowhere")).text();
   const paths = Array.from(page.matchAll(/"(\/assets\/[^"]+)"/g), ([, path = ""]) => path);
   const kept = "public, max-age=31536000, immutable";

@@ -1,5 +1,5 @@
 import { listDurableObjectIds, runInDurableObject } from "cloudflare:test";
-import { env } from "cloudflare:workers";
+import { env } from "../../src/startup.ts";
 import { describe, expect, it, vi } from "vitest";
 import { AccountObject } from "../../src/account/account-object.ts";
 import { claimObject } from "../../src/objects/object-names.ts";

@@ -1,9 +1,8 @@
-import type { Env as RelayEnv } from "../../src/env.ts";
 import type * as relay from "../../src/index.ts";
 
 declare global {
   namespace Cloudflare {
-    interface Env extends RelayEnv {
+    interface Env {
       readonly RELAY_SECRET: string;
       readonly OPERATOR_KEYS: string;
       readonly SHARD_1?: D1Database;

@@ -1,13 +1,23 @@
 import { env } from "cloudflare:workers";
 import * as z from "zod";
+import { expect, it, vi } from "vitest";
 import { PROVIDERS } from "../../src/providers/registry.ts";
 import type { HookFixture, PollFixture } from "../providers/fixture.ts";
-import { attach, type Hooked, hooked, type HookedOptions, sendHook } from "./hooked.ts";
+import {
+  attach,
+  type Hooked,
+  hooked,
+  type HookedOptions,
+  sendHook,
+  answerOf,
+  readHooked,
+} from "./hooked.ts";
 import { anOutside, answering, type Outside } from "./outside.ts";
 import { bodyFor, found, isStatus, PUBLISHED_JWK, type Sender, SENDERS } from "./senders.ts";
 import { until } from "./clock.ts";
-import { stored } from "./objects.ts";
+import { stored, expectUnchanged, refusalsOf } from "./objects.ts";
 import { CALLBACK_URL } from "./tasks.ts";
+import { callWith, refusal, UNKNOWN_TASK, UNAUTHENTICATED } from "./client.ts";
 
 /** A provider, on a relay that has the provider's key, webhook secret, both or neither. */
 export interface HookCase {
@@ -131,4 +141,208 @@ export async function polled(scene: Scene): Promise<void> {
     const { record } = await stored(scene.task.id);
     return Polled.safeParse(record).success;
   });
+}
+
+const OK = [200, "ok"];
+
+function urlsOf(means: unknown): unknown {
+  return Reflect.get(Object(means), "urls");
+}
+
+/** Waits until the task has ended and its callback is delivered; returns the task. */
+async function ended({ task, outside }: Scene) {
+  await until(async () => {
+    const { callback } = await readHooked(task);
+    return Reflect.get(Object(callback), "status") === "delivered";
+  });
+  const calls = outside.sentTo(CALLBACK_URL);
+  const end = await readHooked(task);
+  expect(calls.map(({ headers }) => headers["x-event"])).toEqual([`task.${end.status}`]);
+  return end;
+}
+
+/** Returns a task whose upstream has finished the job. */
+async function finished(hookCase: HookCase): Promise<Scene> {
+  const scene = await aScene(hookCase);
+  scene.answers(hookCase.sender.done);
+  return scene;
+}
+
+/** Tests what a hook of this case changes and what the relay answers to it. */
+export function testHooks(hookCase: HookCase): void {
+  testAcceptedHooks(hookCase);
+  testIgnoredHooks(hookCase);
+  testRefusedHooks(hookCase);
+  if (hookCase.isChecked) testSignatures(hookCase);
+}
+
+/**
+ * Tests how hooks end a task: at once when the relay trusts the hook, otherwise by the poll that the hook
+ * causes.
+ */
+function testAcceptedHooks(hookCase: HookCase): void {
+  const { sender, isTrusted } = hookCase;
+  const success = hookOf(hookCase, "completed");
+  const urls = isTrusted ? urlsOf(success.means) : urlsOf(sender.done.means);
+
+  it(`${hookCase.name} that arrives before its job was attached to the task completes the task`, async () => {
+    const scene = await finished(hookCase);
+    expect(await answerOf(await scene.post(success))).toEqual(OK);
+    if (!isTrusted) {
+      expect(await readHooked(scene.task)).toMatchObject({ status: "pending" });
+      expect(scene.polls()).toBe(0);
+      expect((await scene.attach()).status).toBe(200);
+    }
+    expect(await ended(scene)).toMatchObject({ status: "completed", output: { urls } });
+    expect(scene.polls() > 0).toBe(!isTrusted);
+    expect((await scene.attach()).status).toBe(isTrusted ? 409 : 200);
+  });
+
+  it(`${hookCase.name} about the job attached to the task completes the task, and gets 404 once the task is erased`, async () => {
+    const scene = await finished(hookCase);
+    await scene.attach();
+    expect(await answerOf(await scene.post(success))).toEqual(OK);
+    expect(await ended(scene)).toMatchObject({ status: "completed", output: { urls } });
+    expect(scene.polls() > 0).toBe(!isTrusted);
+    const { id, bindings } = scene.task;
+    await callWith(bindings, `/v1/tasks/${id}`, { method: "DELETE" });
+    expect(await refusal(await scene.post(success))).toEqual(UNKNOWN_TASK);
+  });
+
+  it(`${hookCase.name} that reports a failure ${isTrusted ? "fails the task" : "only causes a poll, because it is not trusted"}`, async () => {
+    const scene = await aScene(hookCase);
+    const failure = hookOf(hookCase, "failed");
+    await scene.attach();
+    expect(await answerOf(await scene.post(failure))).toEqual(OK);
+    if (isTrusted) {
+      expect(await ended(scene)).toMatchObject({ status: "failed", ...Object(failure.means) });
+    } else {
+      await polled(scene);
+      expect(await readHooked(scene.task)).not.toHaveProperty("error");
+      expect(scene.outside.sentTo(CALLBACK_URL)).toEqual([]);
+    }
+    expect(scene.polls() > 0).toBe(!isTrusted);
+  });
+}
+
+/** Tests that repeated, late and outdated hooks do not change the task. */
+function testIgnoredHooks(hookCase: HookCase): void {
+  const { sender } = hookCase;
+  const success = hookOf(hookCase, "completed");
+
+  it(`${hookCase.name} that arrives after the end of the task changes nothing, whatever it reports`, async () => {
+    const scene = await finished(hookCase);
+    await scene.attach();
+    await scene.post(success);
+    await ended(scene);
+    const polls = scene.polls();
+    await expectUnchanged(scene.task.id, async () => {
+      for (const hook of sender.hooks.filter(({ jobId }) => jobId === sender.done.jobId)) {
+        expect(await answerOf(await scene.post(hook))).toEqual(OK);
+      }
+    });
+    expect(scene.polls()).toBe(polls);
+    expect(scene.outside.sentTo(CALLBACK_URL)).toHaveLength(1);
+  });
+}
+
+type Headers = Readonly<Record<string, string>>;
+
+/** Tests hooks that are too large or addressed to another task. */
+function testRefusedHooks(hookCase: HookCase): void {
+  const { sender } = hookCase;
+  const { provider } = sender;
+  const failure = hookOf(hookCase, "failed");
+
+  it(`${hookCase.name} with a body over the limit gets 413`, async () => {
+    const scene = await aScene(hookCase);
+    const large = { ...failure, body: `${failure.body}${" ".repeat(256 * 1024)}` };
+    await expectUnchanged(scene.task.id, async () => {
+      const tooLarge = { status: 413, code: "payload_too_large" };
+      expect(await refusal(await scene.post(large))).toEqual(tooLarge);
+    });
+  });
+
+  it.runIf(PROVIDERS.get(provider)?.hooks?.idParameter != null)(
+    `${hookCase.name} with the id of another task in its body changes nothing, except that the reason of the refusal is stored`,
+    async () => {
+      const scene = await aScene(hookCase);
+      await scene.attach();
+      const body = bodyFor(failure, scene.task).replaceAll(scene.task.id, crypto.randomUUID());
+      const headers = await sender.sign(body, scene.task);
+      const reasons = await refusalsOf(scene.task.id, async () => {
+        expect(await answerOf(await sendHook(scene.task, body, headers))).toEqual([200, "ok"]);
+      });
+      expect(reasons).toEqual(["other_task"]);
+      expect(scene.polls()).toBe(0);
+    },
+  );
+}
+
+/** Tests hooks whose signature is missing, wrong, outdated or of another body. */
+function testSignatures(hookCase: HookCase): void {
+  const { sender } = hookCase;
+  const failure = hookOf(hookCase, "failed");
+
+  it(`${hookCase.name} whose signature is missing, incomplete, wrong or too old gets 401, and is stored as refused at most three times`, async () => {
+    const scene = await aScene(hookCase);
+    await scene.attach();
+    const body = bodyFor(failure, scene.task);
+    const right = await sender.sign(body, scene.task);
+    const old = await outdated(sender, body, scene.task);
+    const reasons = await refusalsOf(scene.task.id, async () => {
+      for (const headers of [{}, ...withoutOne(right), spoiled(right), old]) {
+        const response = await sendHook(scene.task, body, headers);
+        expect(response.headers.get("WWW-Authenticate")).toMatch(/^Signature /);
+        expect(await refusal(response)).toEqual(UNAUTHENTICATED);
+      }
+    });
+    expect(reasons).toEqual(Array(3).fill("bad_signature"));
+    expect(scene.polls()).toBe(0);
+    expect(scene.outside.sentTo(CALLBACK_URL)).toEqual([]);
+  });
+
+  const isOverBody = sender.isBodySigned || sender.hasPublishedKeys;
+  it(`${hookCase.name} with the signature of another body gets ${isOverBody ? "401" : "200, because the provider does not sign bodies"}`, async () => {
+    const scene = await aScene(hookCase);
+    const genuine = bodyFor(hookOf(hookCase, "completed"), scene.task);
+    const headers = await sender.sign(genuine, scene.task);
+    const forge = () => sendHook(scene.task, bodyFor(failure, scene.task), headers);
+    if (!isOverBody) return expect((await forge()).status).toBe(200);
+    const reasons = await refusalsOf(scene.task.id, async () => {
+      expect(await refusal(await forge())).toEqual(UNAUTHENTICATED);
+    });
+    expect(reasons).toEqual(["bad_signature"]);
+  });
+
+  it(`${hookCase.name} without a signature gets 401 before its body is parsed`, async () => {
+    const scene = await aScene(hookCase);
+    expect(await refusal(await sendHook(scene.task, "{"))).toEqual(UNAUTHENTICATED);
+  });
+}
+
+/** Signs a body 301 s before the present time. */
+async function outdated(sender: Sender, body: string, task: Hooked): Promise<Headers> {
+  const now = Date.now();
+  vi.setSystemTime(now - 301_000);
+  const headers = await sender.sign(body, task);
+  vi.setSystemTime(now);
+  return headers;
+}
+
+/** Leaves out each of the headers that the signature needs, one at a time. */
+function withoutOne(headers: Headers): readonly Headers[] {
+  const names = Object.keys(headers).filter((name) => name !== "X-HMAC-ACCESS-KEY");
+  return names.map((absent) =>
+    Object.fromEntries(Object.entries(headers).filter(([name]) => name !== absent)),
+  );
+}
+
+/** Replaces one character in the middle of the signature. */
+function spoiled(headers: Headers): Headers {
+  const [name = ""] = Object.keys(headers).filter((each) => /signature(-ed25519)?$/i.test(each));
+  const signature = headers[name] ?? "";
+  const at = signature.length - 20;
+  const other = signature[at] === "1" ? "2" : "1";
+  return { ...headers, [name]: `${signature.slice(0, at)}${other}${signature.slice(at + 1)}` };
 }

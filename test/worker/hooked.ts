@@ -1,5 +1,5 @@
 import { runInDurableObject } from "cloudflare:test";
-import { env } from "cloudflare:workers";
+import { env } from "../../src/startup.ts";
 import * as z from "zod";
 import { connectionObject } from "../../src/objects/object-names.ts";
 import { PROVIDERS } from "../../src/providers/registry.ts";
@@ -28,7 +28,7 @@ const Registered = z.looseObject({ id: z.string(), hook_url: z.string() });
 
 export async function hooked({ provider, bindings = env, fields }: HookedOptions): Promise<Hooked> {
   const id = crypto.randomUUID();
-  if (PROVIDERS.has(provider)) await forgetJobs(provider);
+  if (PROVIDERS.has(provider)) await forgetHooks(provider);
   await restart(id, bindings);
   const body = { id, model: "m", callback_url: CALLBACK_URL, provider, ...fields };
   const response = await answerTo(aRequest("/v1/tasks", { body }), bindings);
@@ -37,12 +37,10 @@ export async function hooked({ provider, bindings = env, fields }: HookedOptions
   return { id, provider, bindings, hookUrl };
 }
 
-/**
- * Makes a connection that tests share forget the durations of its jobs, so that no test depends on another.
- */
-function forgetJobs(connection: string): Promise<boolean> {
+/** Makes a connection that tests share forget which hooks did not come, so that no test depends on another. */
+function forgetHooks(connection: string): Promise<boolean> {
   return runInDurableObject(connectionObject(env, connection), (_, { storage }) =>
-    storage.kv.delete("durations"),
+    storage.kv.delete("hookless"),
   );
 }
 

@@ -1,4 +1,4 @@
-import { env } from "cloudflare:workers";
+import { env } from "../../src/startup.ts";
 import { expect, it, vi } from "vitest";
 import { claimObject, profileObject } from "../../src/objects/object-names.ts";
 import { sha256Hex } from "../../src/security/encoding.ts";

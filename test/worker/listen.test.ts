@@ -1,5 +1,5 @@
 import { evictDurableObject, runInDurableObject } from "cloudflare:test";
-import { env } from "cloudflare:workers";
+import { env } from "../../src/startup.ts";
 import { afterEach, expect, it } from "vitest";
 import * as z from "zod";
 import { listenersObject } from "../../src/objects/object-names.ts";
@@ -249,7 +249,7 @@ it("the callback_url listen: is refused with 400 for a task with an account when
   expect(await refusal(response)).toEqual(invalid("/callback_url"));
 });
 
-it("with the callback_url listen:, the callback of a task created by an event, a redelivery and a test callback go to the listener on a WebSocket", async () => {
+it("with the callback_url listen:, the callback of an event's task, a redelivery and a test callback go to the listener on a WebSocket", async () => {
   const { account, key, listeners } = await listening(answers(200));
   const id = crypto.randomUUID();
   await finish(aCompletion(id, { model: "m", account, ...LISTEN }));

@@ -3,10 +3,10 @@ import { Webhook } from "standardwebhooks";
 import { beforeAll, expect, it, vi } from "vitest";
 import * as z from "zod";
 import { aCharged, aKey, anAccount, breakLedger } from "./accounts.ts";
-import { call, callWith, OPERATOR_KEY, post } from "./client.ts";
-import { START, START_S, until } from "./clock.ts";
+import { call, callWith, OPERATOR_KEY, post, OPERATOR_NAME, type Message } from "./client.ts";
+import { START, START_S, until, useClock } from "./clock.ts";
 import { useStatusLink } from "./links.ts";
-import { attach, hooked, sendHook } from "./hooked.ts";
+import { attach, hooked, sendHook, readHooked } from "./hooked.ts";
 import { restart, stored, untilIdle, wake } from "./objects.ts";
 import { anOutside, answering } from "./outside.ts";
 import { aReceiver, refused, status } from "./receiver.ts";
@@ -20,7 +20,13 @@ import {
   redeliver,
   register,
   report,
+  finish,
+  VIDEO,
+  completed,
 } from "./tasks.ts";
+import { loggedBy } from "./logged.ts";
+
+useClock();
 
 /** Text that is contained in everything that a client, an upstream or a receiver sends. */
 const MARK = "planted-marker";
@@ -247,4 +253,202 @@ it("the log contains no payload, query string, URL, key or secret", () => {
     expect(log).not.toContain(word);
   }
   expect(log).not.toMatch(/whsec_[A-Za-z0-9+/]/);
+});
+
+const NORMAL = { ...env, LOG: "normal", ARK_API_KEY: "test-only-ark-key" };
+
+const SETTLED = {
+  event: "task.settled",
+  account: null,
+  connection: null,
+  status: "completed",
+  failure: null,
+  callback: "delivered",
+  attempts: 1,
+  series: 1,
+  hooks: 0,
+  polls: 0,
+  refunded: null,
+  open_ms: expect.any(Number),
+  settling_ms: expect.any(Number),
+  registered_by: OPERATOR_NAME,
+  attached_by: null,
+  reported_by: null,
+};
+
+it("the log has one line for a task that a hook ends and whose callback arrives, without LOG=all", async () => {
+  const outside = anOutside();
+  const job = { id: "cgt-quiet", status: "succeeded", content: { video_url: VIDEO } };
+  outside.on("https://ark.", answering(job));
+  outside.on(CALLBACK_URL, answering({}));
+  let id = "";
+  const logged = await loggedBy(async () => {
+    const task = await hooked({ provider: "ark", bindings: NORMAL });
+    ({ id } = task);
+    await attach(task, job.id);
+    await sendHook(task, JSON.stringify({ ...job, status: "queued" }));
+    await sendHook(task, JSON.stringify(job));
+    await until(async () => (await readHooked(task)).status === "completed");
+    await untilIdle(id);
+    await sendHook(task, JSON.stringify(job));
+  });
+  expect(logged).toEqual([
+    { ...SETTLED, task_id: id, connection: "ark", attached_by: OPERATOR_NAME, hooks: 2, polls: 1 },
+  ]);
+});
+
+it("without LOG=all the log has one line for each failed callback attempt, and task.settled as a warning after the last", async () => {
+  aReceiver(status(500), refused, status(500));
+  const id = await register();
+  await restart(id, NORMAL);
+  const logged = await loggedBy(async () => {
+    await finish(aFailure(id));
+    for (const wait of [180_000, 600_000]) await wake(id, wait);
+  });
+  expect(logged).toMatchObject([
+    { event: "callback.attempt", number: 1, outcome: "rejected" },
+    { event: "callback.attempt", number: 2, outcome: "unreachable" },
+    {
+      ...SETTLED,
+      task_id: id,
+      status: "failed",
+      callback: "failed",
+      attempts: 3,
+      reported_by: OPERATOR_NAME,
+    },
+    { event: "callback.attempt", number: 3, outcome: "rejected" },
+  ]);
+});
+
+it.each([
+  ["no line for a request for a path that does not exist", "/wp-login.php", { key: null }, 0],
+  ["no line for a request without a key", "/v1/tasks", { key: null, body: {} }, 0],
+  [
+    "no line for a request with a method that the path does not support",
+    "/v1/tasks",
+    { key: null, method: "PUT" },
+    0,
+  ],
+  [
+    "no line for a request for a hook URL that the relay did not make",
+    "/hooks/ark/x/y",
+    { key: null, body: {} },
+    0,
+  ],
+  ["one line for a request of the operator with an invalid body", "/v1/tasks", { body: {} }, 1],
+  ["one line for a request of the operator for an unknown task", "/v1/tasks/x", {}, 1],
+])("the log of a relay without LOG=all has %s: %s", async (_what, path, message, count) => {
+  expect(await loggedBy(() => callWith(NORMAL, path, message))).toHaveLength(count);
+});
+
+const ALICE_KEY = "tok_5d41402abc4b2a76b971";
+const WITH_ALICE = { ...env, LOG: "normal", OPERATOR_KEYS: `all:alice=${ALICE_KEY}` };
+
+/** The task, account or key that an order of the operator concerns. */
+interface Subject {
+  readonly account: string;
+  readonly keyId: string;
+  readonly open: string;
+  readonly settled: string;
+}
+
+type Order = (subject: Subject) => readonly [path: string, message: Message, line: object];
+
+const count = { woken: 1, unknown: 0, failed: 0 };
+const grant = { reference: "g", amount: 5 };
+const adjustment = { reference: "a", amount: -5, reason: "private" };
+
+/** Orders of the operator by the event of their log line: the request, and the fields of the line. */
+const ORDERS: Readonly<Record<string, Order>> = {
+  "task.cancel": ({ open }) => [`/v1/tasks/${open}/cancel`, { body: {} }, { task_id: open }],
+  "task.redeliver": ({ settled }) => [
+    `/v1/tasks/${settled}/redeliver`,
+    { body: {} },
+    { task_id: settled },
+  ],
+  "task.erase": ({ settled }) => [
+    `/v1/tasks/${settled}`,
+    { method: "DELETE" },
+    { task_id: settled, outcome: "erased" },
+  ],
+  "tasks.wake": ({ open }) => ["/v1/wake", { body: { ids: [open] } }, count],
+  "credits.grant": ({ account }) => [
+    `/v1/accounts/${account}/grants`,
+    { body: grant },
+    { account, amount: 5, outcome: "booked" },
+  ],
+  "credits.adjustment": ({ account }) => [
+    `/v1/accounts/${account}/adjustments`,
+    { body: adjustment },
+    { account, amount: -5, outcome: "booked" },
+  ],
+  "account.create": () => ["/v1/accounts", { body: { id: "new-one" } }, { account: "new-one" }],
+  "account.delete": ({ account }) => [
+    `/v1/accounts/${account}?force=true`,
+    { method: "DELETE" },
+    { account },
+  ],
+  "key.create": ({ account }) => [
+    `/v1/accounts/${account}/keys`,
+    { body: { label: "private" } },
+    { account, key_id: expect.stringMatching(/^[\da-f-]{36}$/) },
+  ],
+  "key.revoke": ({ account, keyId }) => [
+    `/v1/accounts/${account}/keys/${keyId}`,
+    { method: "DELETE" },
+    { account, key_id: keyId },
+  ],
+  "secret.rotate": ({ account }) => [
+    `/v1/accounts/${account}/signing-secrets`,
+    { body: {} },
+    { account, generation: 2 },
+  ],
+  "callback.test": () => [
+    "/v1/callbacks/test",
+    { body: { callback_url: "https://client.example.net/hook" } },
+    { outcome: "delivered" },
+  ],
+};
+
+it.each(Object.entries(ORDERS))(
+  "the log of a relay without LOG=all has one line with the event %s when the operator orders it, with the label of the operator key",
+  async (event, order) => {
+    aReceiver();
+    const account = await anAccount();
+    const { id: keyId } = await aKey(account);
+    const [open, settled] = [await register(), await completed()];
+    await untilIdle(settled);
+    for (const id of [open, settled]) await restart(id, WITH_ALICE);
+    const [path, message, line] = order({ account, keyId, open, settled });
+    const logged: string[] = [];
+    const write = (text: string) => void logged.push(text);
+    for (const level of ["log", "warn", "error"] as const) {
+      vi.spyOn(console, level).mockImplementation(write);
+    }
+    const response = await callWith(WITH_ALICE, path, { ...message, key: ALICE_KEY });
+    vi.restoreAllMocks();
+    expect(response.ok).toBe(true);
+    const ofOrder = logged.filter((text) => text.includes(`"event":"${event}"`));
+    expect(ofOrder.map((text) => JSON.parse(text))).toMatchObject([
+      { event, by: "alice", ...line },
+    ]);
+    expect(ofOrder.join()).not.toMatch(/private|tok_/);
+  },
+);
+
+it("a redelivery ordered with an account's API key is logged with the key's name, which GET of the task shows only to the operator", async () => {
+  aReceiver();
+  const account = await anAccount();
+  const { key, name } = await aKey(account);
+  const id = await completed({ account });
+  const written = vi.spyOn(console, "log");
+  expect((await redeliver(id, {}, { key })).status).toBe(202);
+  await untilIdle(id);
+  const parsed = written.mock.calls.map(([line]) => JSON.parse(String(line)));
+  const line = { event: "task.redeliver", task_id: id, by: name };
+  expect(parsed.filter(({ event }) => event === line.event)).toMatchObject([line]);
+  const shown = async (message: Message) =>
+    (await (await call(`/v1/tasks/${id}`, message)).text()).match(/"ordered_by":"\w+"/g);
+  expect(await shown({})).toEqual([`"ordered_by":"${name}"`]);
+  expect(await shown({ key })).toBeNull();
 });

@@ -30,11 +30,11 @@ async function afterAlarm(object: Stub) {
 const DIGEST = { host: "a.example", since: 1, dueAt: 2, failed: 1, tasks: ["t"], tries: 0 };
 
 it.each([
-  ["has counted the failures of a receiver's host", "host:", { failures: [1], told_at: 1 }],
-  ["gathers failed callbacks", "digest:", { digest: DIGEST }],
-  ["sends a digest of failed callbacks", "digest:", { digest_closed: DIGEST }],
+  ["counted the failures of a receiver's host", "host:", { failures: [1], told_at: 1 }],
+  ["gathered failed callbacks", "digest:", { digest: DIGEST }],
+  ["was sending a digest of failed callbacks", "digest:", { digest_closed: DIGEST }],
 ])(
-  "an object of the class AccountObject that %s since an earlier release erases itself at its alarm",
+  "an object of the class AccountObject that %s in an earlier release erases itself at its alarm",
   async (_, name, entries) => {
     expect(await afterAlarm(await withAlarm(name, entries))).toEqual({ keys: [], alarm: null });
   },

@@ -3,6 +3,7 @@ import { env } from "cloudflare:workers";
 import { expect, vi } from "vitest";
 import * as z from "zod";
 import { OBJECT_CLASSES } from "../../src/config/object-bindings.ts";
+import { started } from "./started.ts";
 import { DAY_MS, pass, realMs, until } from "./clock.ts";
 
 export function stubOf(id: string) {
@@ -86,9 +87,10 @@ export async function waitsOfADay(id: string): Promise<readonly number[]> {
 
 /** Replaces the instance of a task's object by one with these bindings, as a deployment does. */
 export async function restart(id: string, bindings: object = env): Promise<void> {
+  const value = await started(bindings);
   await evict(id);
   await runInDurableObject(stubOf(id), (instance) => {
-    Object.defineProperty(instance, "env", { value: bindings });
+    Object.defineProperty(instance, "env", { value });
   });
 }
 

@@ -1,9 +1,8 @@
-import { env } from "cloudflare:workers";
+import { env } from "../../src/startup.ts";
 import { expect, it } from "vitest";
 import * as z from "zod/mini";
 import { Problem } from "../../src/api/http/problem.ts";
 import { type Context, NoBody, NoQuery, operation, Unread } from "../../src/api/operation.ts";
-import { runtimeOf } from "../../src/config/runtime.ts";
 import type { Caller } from "../../src/task-object/caller.ts";
 
 const ID = "0190a3a0-7a3c-7e6b-9a51-0f2d3c4b5a69";
@@ -37,7 +36,7 @@ const WRONG: Input = {
 };
 
 async function contextWith(isWithinLimit: boolean): Promise<Context> {
-  const runtime = await runtimeOf(env);
+  const { runtime } = env.startup;
   if (!runtime.ok) throw new Error("the configuration is not valid");
   const limited = { ...env, LIMIT_LISTS: { limit: async () => ({ success: isWithinLimit }) } };
   return { env: limited, runtime: runtime.value, origin: "https://relay.example.com" };

@@ -57,7 +57,7 @@ it.each(Object.entries(RESULTS))(
   },
 );
 
-it("the page of a status link indents the metadata of an ordinary result and offers to copy it; of huge metadata it shows the beginning and names the API", async () => {
+it("a status link's page indents an ordinary result's metadata and offers to copy it; of huge metadata it shows the start and names the API", async () => {
   aReceiver();
   for (const [count, isOrdinary] of [
     [3, true],

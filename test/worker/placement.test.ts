@@ -6,6 +6,7 @@ import { ObjectPlatform } from "../../src/task-object/object-platform.ts";
 import { callWith, type Message, ProblemBody } from "./client.ts";
 import { useClock } from "./clock.ts";
 import { NOTHING, stored, stubOf } from "./objects.ts";
+import { started } from "./started.ts";
 import { CALLBACK_URL } from "./tasks.ts";
 
 useClock();
@@ -97,8 +98,9 @@ it("JURISDICTION and LOCATION_HINT determine where the account object that a tas
   const id = crypto.randomUUID();
   const charge = { chargeId: "c", accountId: "acct_none", amount: 1, taskId: id, bookedBy: null };
   await runInDurableObject(stubOf(id), async (_, ctx) => {
-    const platform: Caller = Reflect.construct(ObjectPlatform, [ctx, bindings, {}]);
-    await platform.prepare(bindings);
+    const relay = await started(bindings);
+    const platform: Caller = Reflect.construct(ObjectPlatform, [ctx, relay, {}]);
+    await platform.prepare(relay);
     await platform.charge(charge);
     await platform.refund({ ...charge, reason: "failed" });
   });

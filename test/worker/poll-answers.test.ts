@@ -1,7 +1,7 @@
 import { env } from "cloudflare:workers";
+import { started } from "./started.ts";
 import { describe, expect, it } from "vitest";
 import type { PollAnswer } from "../../src/core/events/event.ts";
-import { runtimeOf } from "../../src/config/runtime.ts";
 import { askUpstream } from "../../src/outbound/ask-upstream.ts";
 import { PROVIDERS } from "../../src/providers/registry.ts";
 import { MEANINGS, type PollFixture } from "../providers/fixture.ts";
@@ -86,7 +86,7 @@ async function asked(
 ): Promise<PollAnswer> {
   const adapter = PROVIDERS.get(provider);
   const vars = adapter && keyVarsOf(adapter, "test-only-access:test-only-secret");
-  const runtime = await runtimeOf({ ...env, ...vars });
+  const runtime = (await started({ ...env, ...vars })).startup.runtime;
   if (!runtime.ok) throw new Error(JSON.stringify(runtime.error));
   const answers = exchanges.map(({ answer: { status, body } }, i) =>
     i === 0 ? first(JSON.stringify(body)) : Response.json(body ?? null, { status }),
@@ -97,7 +97,7 @@ async function asked(
     connection: provider,
     job: { id: jobId, endpoint: endpoint ?? null },
     createdAt: Date.now(),
-    likelihood: 1,
+    isUrgent: false,
     purpose: "result",
   } as const;
   return askUpstream(poll, runtime.value, new AbortController().signal);

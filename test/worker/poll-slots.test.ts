@@ -1,6 +1,13 @@
 import { expect, it } from "vitest";
 import { pass, until, useClock } from "./clock.ts";
-import { aConnection, aFinishedArk, attached, calls, lived, rowsOfConnection } from "./kinds.ts";
+import {
+  aConnection,
+  aFinishedArk,
+  attached,
+  calls,
+  lived,
+  rowsOfConnection,
+} from "./own-connection.ts";
 import { stored, wake } from "./objects.ts";
 
 useClock();

@@ -1,5 +1,5 @@
 import { runInDurableObject } from "cloudflare:test";
-import { env } from "cloudflare:workers";
+import { env } from "../../src/startup.ts";
 import { expect, it, vi } from "vitest";
 import * as z from "zod";
 import { ObjectPlatform } from "../../src/task-object/object-platform.ts";
@@ -122,7 +122,7 @@ it.each(FAULTS)(
   },
 );
 
-it("a task with a record of a later release wakes at most 90 times a day, and about a minute after the first failed alarm in an hour", async () => {
+it("a task with a record of a later release wakes at most 90 times a day, first about a minute after the first failed alarm of an hour", async () => {
   const id = await register({ deadline_at: START_S + 60 });
   pass(60_000);
   const fault = record((good) => ({ ...good, v: 2 }));

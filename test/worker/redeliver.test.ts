@@ -97,7 +97,7 @@ it("POST /v1/tasks/{id}/redeliver sends nothing twice under Idempotency-Key K1 w
   expect(received).toHaveLength(3);
 });
 
-it("POST /v1/tasks/{id}/redeliver answers 422 idempotency_key_reused with the task, and changes nothing, for a key that was used with another callback_url", async () => {
+it("POST /v1/tasks/{id}/redeliver answers 422 with the task, and changes nothing, for an Idempotency-Key used with another callback_url", async () => {
   const received = aReceiver();
   const id = await completed();
   expect((await redeliverWith("K1", id)).status).toBe(202);

@@ -118,7 +118,7 @@ function registerWith(idempotencyKey: string, fields: object = {}, key?: string)
   return post("/v1/tasks", { model: "m", ...fields }, { headers, ...(key && { key }) });
 }
 
-it("POST /v1/tasks with an Idempotency-Key derives the id of the task, a UUIDv8, and marks the answer to a repeat with any operator key as replayed", async () => {
+it("POST /v1/tasks with an Idempotency-Key derives the task's id, a UUIDv8, and marks the answer to a repeat by any operator key as replayed", async () => {
   const first = await registerWith("order 1");
   expect([first.status, first.headers.get("Idempotent-Replayed")]).toEqual([201, null]);
   const task = await taskOf(first);

@@ -3,8 +3,7 @@ import type { UpstreamProvider } from "../../src/providers/provider.ts";
 import { PROVIDERS, type SigningProvider } from "../../src/providers/registry.ts";
 import { FIXTURES } from "../providers/fixtures/index.ts";
 import { examplesIn, GATEWAY, type HookFixture, type PollFixture } from "../providers/fixture.ts";
-import { base64, hex, hmac } from "../providers/hook.ts";
-import { base64Url } from "../providers/signatures/atlascloud-scheme.ts";
+import { base64, base64Url, hex, hmac } from "../providers/hook.ts";
 import type { Hooked } from "./hooked.ts";
 
 type Headers = Readonly<Record<string, string>>;

@@ -1,4 +1,5 @@
-import { env, exports } from "cloudflare:workers";
+import { exports } from "cloudflare:workers";
+import { env } from "../../src/startup.ts";
 import { beforeEach, expect, it, vi } from "vitest";
 import { TaskObject } from "../../src/task-object/task-object.ts";
 import { AccountObject } from "../../src/account/account-object.ts";
@@ -60,7 +61,7 @@ const follow = (link: string, last?: string) =>
     headers: last === undefined ? {} : { "Last-Event-ID": last },
   });
 
-it("GET /v1/tasks/{id}/events sends the present state and each change with its version to a status token, and ends when the callback is delivered", async () => {
+it("GET /v1/tasks/{id}/events sends a status token the present state and each change with its version, and ends when the callback arrived", async () => {
   aReceiver(status(500), status(204));
   const { id, link } = await aLinkedTask();
   between = async (pause) => {

@@ -53,7 +53,7 @@ it("GET /v1/tasks/{id} shows the operator that a hook of the task was refused fo
   expect(tracking).toMatchObject({ hooks_refused: [{ at: START_S, reason: "bad_signature" }] });
 });
 
-it("GET /v1/tasks/{id} of a task whose receiver answers 526 shows the cause tls of the attempt, and the time at which the relay accepted the result", async () => {
+it("GET /v1/tasks/{id} of a task whose receiver answers 526 shows the attempt's cause tls, and the time at which the result was accepted", async () => {
   aReceiver(status(526));
   expect(await read(await completed())).toMatchObject({
     finished_at: START_S,

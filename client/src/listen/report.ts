@@ -43,6 +43,6 @@ export function missedLine(ids: readonly string[], isAll: boolean, relay: string
   const tasks = ids.length === 1 ? "task has" : "tasks have";
   const command = `curl -fsS -X POST '${relay}/v1/redeliveries?callback=failed&host=listen' -H "Authorization: Bearer $TASK_RELAY_KEY" -H "Idempotency-Key: $(date +%s)"`;
   return timed(
-    `Missed: the callbacks of ${count} ${tasks} failed, such as ${ids[0]}. To send them again: ${command}`,
+    `Missed: the callbacks of ${count} ${tasks} failed, such as ${ids[0]}. To redeliver them: ${command}`,
   );
 }

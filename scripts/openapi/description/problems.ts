@@ -3,7 +3,7 @@ import { isProblemCode, type ProblemCode, PROBLEMS } from "../../../src/api/http
 import type { Route } from "../../../src/api/http/route.ts";
 import type { RouteDescription } from "./description.ts";
 import { Count, described, maybe, named } from "../../../src/api/shapes/described.ts";
-import { Task } from "../../../src/api/shapes/task.ts";
+import { Task } from "../../../src/api/shapes/task-shape.ts";
 
 const CODES = Object.keys(PROBLEMS);
 

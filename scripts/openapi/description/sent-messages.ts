@@ -3,7 +3,7 @@ import { OPERATOR_EVENT_TYPES } from "../../../src/config/operator-events.ts";
 import type { Content } from "./description.ts";
 import { CANCELED_TASK, COMPLETED_CALLBACK, FAILED_CALLBACK, TASK_ID } from "./examples.ts";
 import { AnyObject, Count, Id, Time } from "../../../src/api/shapes/described.ts";
-import { CompletedCallback, FailedCallback, Task } from "../../../src/api/shapes/task.ts";
+import { CompletedCallback, FailedCallback, Task } from "../../../src/api/shapes/task-shape.ts";
 
 /** Description of a request that the relay sends, e.g. a callback: a summary, and its body. */
 interface Webhook extends Content {

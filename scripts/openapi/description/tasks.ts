@@ -17,7 +17,7 @@ import {
   Task,
   TaskCount,
   TaskStatus,
-} from "../../../src/api/shapes/task.ts";
+} from "../../../src/api/shapes/task-shape.ts";
 
 /**
  * Header of an answer to a caller with a status token (the token in the status link of a task): it lets pages
@@ -159,7 +159,7 @@ export const TASK_ROUTES = {
   },
   redeliverTask: {
     audience: "client",
-    summary: "Send a settled callback again, optionally to a corrected URL",
+    summary: "Redeliver a settled callback, optionally to a corrected URL",
     details:
       "While the relay is paused, an order for a callback whose next attempt waits starts no further series: that attempt is sent after the pause, to the new URL if one is given; `callback.paused` says so. A task remembers the last eight keys of the operator and of its owner: under one of them nothing is sent again, and another `callback_url` than that of its order is refused with 422.",
     request: {

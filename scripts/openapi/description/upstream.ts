@@ -2,8 +2,8 @@ import * as z from "zod/mini";
 import { jsonAnswer, type RouteDescription } from "./description.ts";
 import { COMPLETED_CALLBACK, COMPLETED_TASK, SENT_REQUEST } from "./examples.ts";
 import { AnyObject } from "../../../src/api/shapes/described.ts";
-import { TestOutcome } from "../../../src/api/shapes/callback.ts";
-import { Task } from "../../../src/api/shapes/task.ts";
+import { TestOutcome } from "../../../src/api/shapes/callback-shape.ts";
+import { Task } from "../../../src/api/shapes/task-shape.ts";
 
 /** Descriptions of the routes by which upstreams report results, and of the test callback. */
 export const UPSTREAM_ROUTES = {

@@ -1,7 +1,7 @@
 import { generateAccountKey } from "../../security/account-key.ts";
 import type { Runtime } from "../../config/runtime.ts";
 import { sha256Hex } from "../../security/encoding.ts";
-import { keyName } from "../../security/operator-keys.ts";
+import { keyName } from "../../security/operator-key-hashes.ts";
 import { toSeconds } from "../../core/time.ts";
 import { log } from "../../log.ts";
 import { type Caller, keyNameOf } from "../../task-object/caller.ts";

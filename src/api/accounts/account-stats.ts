@@ -1,6 +1,6 @@
 import * as z from "zod/mini";
 import { DAY_MS, toSeconds } from "../../core/time.ts";
-import { accountCounts } from "../../index-db/account-stats.ts";
+import { accountCounts } from "../../index-db/account-counts.ts";
 import { json } from "../http/answer.ts";
 import { invalidRequest } from "../http/problem.ts";
 import { routeOf } from "../http/route.ts";

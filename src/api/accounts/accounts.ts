@@ -7,7 +7,7 @@ import { keyNameOf } from "../../task-object/caller.ts";
 import { callLedger } from "./account-client.ts";
 import { json } from "../http/answer.ts";
 import { queryIndex, requireIndex } from "../search/query-index.ts";
-import { listAccountIds, noteAccount } from "../../index-db/accounts.ts";
+import { listAccountIds, noteAccount } from "../../index-db/account-list.ts";
 import { INDEX_TIMEOUT_MS } from "../../index-db/database.ts";
 import { withTimeout } from "../../timeout.ts";
 import { callObject } from "../http/object-call.ts";

@@ -8,7 +8,7 @@ import { log } from "../../log.ts";
 import pMap from "p-map";
 import { keyNameOf } from "../../task-object/caller.ts";
 import { taskObject } from "../../task-object/task-stub.ts";
-import { forgetListedAccount } from "../../index-db/accounts.ts";
+import { forgetListedAccount } from "../../index-db/account-list.ts";
 import { findOpenTask } from "../../index-db/open-tasks.ts";
 import { callObject } from "../http/object-call.ts";
 import { Problem } from "../http/problem.ts";

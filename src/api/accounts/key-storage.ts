@@ -14,7 +14,7 @@ import {
 import type { StoredKey } from "../../account/key-table.ts";
 import { configOf } from "../../config/runtime.ts";
 import type { Env } from "../../env.ts";
-import { keyName } from "../../security/operator-keys.ts";
+import { keyName } from "../../security/operator-key-hashes.ts";
 import { forgetKey } from "../http/key-owner.ts";
 import { callObject } from "../http/object-call.ts";
 import { Problem, unknownAccount } from "../http/problem.ts";
@@ -90,8 +90,7 @@ export async function removeKeys(
  * @param hash hash of the API key with which they have connected; null disconnects all.
  */
 async function closeListeners(env: Env, accountId: string, hash: string | null): Promise<void> {
-  const config = configOf(env);
-  if (!config.ok || !config.value.isListenOn) return;
+  if (configOf(env)?.isListenOn !== true) return;
   const key = hash === null ? null : keyName(hash);
   await callObject(() => listenersObject(env, accountId).closeListeners(key));
 }

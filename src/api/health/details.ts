@@ -1,7 +1,7 @@
 import type { Config } from "../../config/config.ts";
 import type { Env } from "../../env.ts";
-import { connectionsOf, withoutKey } from "./connections.ts";
-import { indexStateOf } from "./index-state.ts";
+import { connectionsOf, withoutKey } from "./connection-health.ts";
+import { indexStateOf } from "./index-health.ts";
 import { configurationOf } from "./settings.ts";
 
 /** Returns the part of the answer of `/healthz` that only operators see. */

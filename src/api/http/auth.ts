@@ -1,6 +1,6 @@
 import { verify } from "../../security/signature.ts";
 import { sha256Hex } from "../../security/encoding.ts";
-import { findKey, keyName } from "../../security/operator-keys.ts";
+import { findKey, keyName } from "../../security/operator-key-hashes.ts";
 import { isForAccounts, type Permission } from "../../security/roles.ts";
 import type { Env } from "../../env.ts";
 import type { Caller, KeyHolder } from "../../task-object/caller.ts";

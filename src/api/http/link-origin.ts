@@ -7,6 +7,5 @@ import { originOf } from "./host.ts";
  * the `Host` header is not a valid host, so that the links are relative.
  */
 export function linkOrigin(env: Env, request: Request): string {
-  const result = configOf(env);
-  return (result.ok ? result.value.publicUrl : null) ?? originOf(request) ?? "";
+  return configOf(env)?.publicUrl ?? originOf(request) ?? "";
 }

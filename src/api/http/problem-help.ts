@@ -78,7 +78,7 @@ export const PROBLEM_HELP: Readonly<Record<ProblemCode, ProblemHelp>> = {
     cure: "Wait until the status of the callback is delivered or failed, then try again.",
   },
   no_callback: {
-    cause: "The task was created without a callback_url, so there is nothing to send again.",
+    cause: "The task was created without a callback_url, so there is nothing to redeliver.",
     cure: "Give a callback_url with the redelivery, or read the result with GET /v1/tasks/{id}.",
   },
   payload_too_large: {

@@ -1,5 +1,4 @@
 import { DAY_MS, MINUTE_MS } from "../../core/time.ts";
-import { versionOf } from "../../config/runtime.ts";
 import type { Shards } from "../../index-db/shards.ts";
 import type { Statistics } from "../../index-db/statistics.ts";
 import { shardStatistics } from "../../index-db/stats-shards.ts";
@@ -12,8 +11,8 @@ import { queryIndex, requireIndex } from "./query-index.ts";
 
 const WINDOW_MS = 2 * DAY_MS;
 /**
- * Time in milliseconds for which the answer of `/metrics` is kept in memory, because several scrapers may
- * read it and each computation reads rows of the index, which cost money.
+ * Time in milliseconds for which the answer of `/metrics` is kept in memory, because several scrapers may read
+ * it and each computation reads index rows, which cost money.
  */
 const KEEP_MS = MINUTE_MS;
 
@@ -49,7 +48,7 @@ async function presentMetrics({
   const accepted = request.headers.get("Accept") ?? "";
   const format = accepted.includes("application/openmetrics-text") ? "openmetrics" : "text";
   const { paused: isPaused } = runtime.config;
-  const families = metricsOf(found, at, { version: versionOf(env), isPaused });
+  const families = metricsOf(found, at, { version: env.startup.version, isPaused });
   return new Response(metricsText(families, format), {
     headers: { "Content-Type": CONTENT_TYPES[format], Vary: "Accept" },
   });

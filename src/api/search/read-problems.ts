@@ -1,5 +1,3 @@
-import { configOf } from "../../config/runtime.ts";
-import { warningsOf } from "../../config/warnings.ts";
 import type { Config } from "../../config/config.ts";
 import { SECOND_MS, toSeconds } from "../../core/time.ts";
 import type { Env } from "../../env.ts";
@@ -7,7 +5,7 @@ import { countOpen } from "../../index-db/open-count.ts";
 import { shardsOf } from "../../index-db/shards.ts";
 import { failedCallbacks, nextTasks } from "../../index-db/troubled-tasks.ts";
 import { EnvCache } from "../../isolate-cache.ts";
-import { connectionsOf } from "../health/connections.ts";
+import { connectionsOf } from "../health/connection-health.ts";
 import { json } from "../http/answer.ts";
 import { routeOf } from "../http/route.ts";
 import { NoBody, NoQuery, operation } from "../operation.ts";
@@ -75,7 +73,7 @@ async function factsOf(env: Env, config: Config, now: number): Promise<Facts> {
   return {
     now,
     isPaused: config.paused,
-    warnings: warningsOf(env, configOf(env)),
+    warnings: env.startup.warnings,
     connections: Object.entries(connections).map(([name, state]) => ({
       name,
       keyRefusedAt: "refused_at" in state ? state.refused_at : null,

@@ -1,8 +1,7 @@
 import type { Runtime } from "../../config/runtime.ts";
-import { NOTHING_EXPECTED } from "../../core/record/poll-plan.ts";
 import { endpointFault } from "../../providers/endpoint.ts";
 import type { Connection } from "../../providers/provider.ts";
-import { isLoopback } from "../../security/url-policy.ts";
+import { isLoopback } from "../../security/url-rules.ts";
 import { taskAnswer } from "../http/answer.ts";
 import { requireConnection } from "./connection.ts";
 import { invalidRequest } from "../http/problem.ts";
@@ -21,8 +20,7 @@ export const attachUpstream = operation(
     if (fault !== null) throw invalidRequest([{ path: "/endpoint", message: fault }]);
     const job = { id: body.id, endpoint: body.endpoint };
     const isHookExpected = canHooksCome(connection, runtime, origin);
-    const expectation = { ...NOTHING_EXPECTED, isHookExpected };
-    const event = { type: "attach", connection: connection.name, job, expectation } as const;
+    const event = { type: "attach", connection: connection.name, job, isHookExpected } as const;
     return accepted(await taskClient(env, id).apply(event, caller)).task;
   },
 );

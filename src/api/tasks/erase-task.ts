@@ -1,12 +1,12 @@
 import { routeOf } from "../http/route.ts";
 import { NoBody, NoQuery, operation } from "../operation.ts";
-import { removeRows } from "../../index-db/writer.ts";
+import { removeRows } from "../../index-db/index-row-table.ts";
 import { type Shards, shardsOf } from "../../index-db/shards.ts";
 import { INDEX_TIMEOUT_MS } from "../../index-db/database.ts";
 import { withTimeout } from "../../timeout.ts";
 import { accepted, taskClient } from "./task-client.ts";
 
-/** Erases a task and its row in the index, unless it is open, or its callback or refund is under way. */
+/** Erases a task and its index row, unless it is open, or its callback or refund is under way. */
 export const eraseTask = operation(
   { access: "administer", params: ["id"], query: NoQuery, body: NoBody },
   async ({ env, runtime, params: { id }, caller }) => {

@@ -1,5 +1,5 @@
 import type { TaskReply } from "../../task-object/reply.ts";
-import type { Task, TaskStatus } from "../shapes/task.ts";
+import type { Task, TaskStatus } from "../shapes/task-shape.ts";
 
 /**
  * Returns a task that its object has written as text. Only the text has the callback body byte for byte, so the

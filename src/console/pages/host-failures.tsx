@@ -1,7 +1,7 @@
 import type { failuresOf } from "../../api/search/host-views.ts";
 import { countText } from "../format.ts";
 import { causeOf } from "../host-causes.ts";
-import type { TaskCallback } from "../../api/shapes/task.ts";
+import type { TaskCallback } from "../../api/shapes/task-shape.ts";
 import { Status } from "../parts/chip.tsx";
 import { Hostile } from "../parts/hostile.tsx";
 import { Panel } from "../parts/page-head.tsx";

@@ -1,30 +1,30 @@
 import type { PropsWithChildren } from "hono/jsx";
-import type { BulkEffects } from "../../api/search/redeliver-many.ts";
+import type { BulkEffects } from "../../api/search/bulk-redelivery.ts";
 import type { Tested } from "../../api/test-callback.ts";
 import { countText, durationText } from "../format.ts";
 import type { FormFault } from "../form-fault.ts";
-import type { TaskCallback } from "../../api/shapes/task.ts";
+import type { TaskCallback } from "../../api/shapes/task-shape.ts";
 import { Status } from "../parts/chip.tsx";
 import { described, FormIssue, Issue } from "../parts/field.tsx";
 import { Panel } from "../parts/page-head.tsx";
-import { reasonsText } from "../send-again.ts";
-import { StartForm } from "./send-again-parts.tsx";
+import { reasonsText } from "../bulk-redelivery-state.ts";
+import { StartForm } from "./bulk-redelivery-parts.tsx";
 
 /** Id of the form of the first step, which sends a test callback. */
 export const TEST = "test";
-/** Id of the form of the second step, which sends one failed callback again. */
+/** Id of the form of the second step, which redelivers one failed callback. */
 export const ONE = "one";
 const URL_FIELD = "callback_url";
 
 /**
- * The three steps from a failing host to delivered callbacks (send a test, send one failed callback again, send
- * all again), with the results of those already taken.
+ * The three steps from a failing host to delivered callbacks (send a test, redeliver one failed callback,
+ * redeliver all), with the results of those already taken.
  */
 export interface Steps {
   readonly host: string;
   /** URL to which a test callback is sent; empty when no URL is known. */
   readonly url: string;
-  /** Id of a task whose failed callback is sent again as the second step; null when none is known. */
+  /** Id of a task whose failed callback is redelivered as the second step; null when none is known. */
   readonly task: string | null;
   /** Number of failed callbacks to the host. */
   readonly failed: number;
@@ -33,15 +33,15 @@ export interface Steps {
   /** Why the form of a step that the viewer has just sent was refused; null for none. */
   readonly fault: FormFault | null;
   /**
-   * Numbers of callbacks that would be sent and skipped if all failed ones were sent again; null until the
+   * Numbers of callbacks that would be sent and skipped if all failed ones were redelivered; null until the
    * redelivery of a single one has succeeded.
    */
   readonly expected: BulkEffects | null;
 }
 
 /**
- * Section with three steps: send a test callback, send one failed callback again, send all failed callbacks
- * again. The button of the next step is highlighted.
+ * Section with three steps: send a test callback, redeliver one failed callback, redeliver all failed
+ * callbacks. The button of the next step is highlighted.
  */
 export function HostSteps(steps: Steps) {
   const { tested, sent, task, fault } = steps;
@@ -68,7 +68,7 @@ export function HostSteps(steps: Steps) {
           {sent === null ? null : <SentResult {...sent} />}
         </Step>
         <Step title="Send all again" text="Counted first. A reload sends nothing twice.">
-          <AllAgain {...steps} isNext={isSent} />
+          <RedeliverAll {...steps} isNext={isSent} />
         </Step>
       </ol>
     </Panel>
@@ -141,7 +141,7 @@ function SentResult({ id, callback }: NonNullable<Steps["sent"]>) {
   );
 }
 
-function AllAgain({ host, failed, expected, isNext }: Steps & { readonly isNext: boolean }) {
+function RedeliverAll({ host, failed, expected, isNext }: Steps & { readonly isNext: boolean }) {
   const filters = new URLSearchParams({ callback: "failed", host });
   if (expected === null && failed === 0) return <p class="muted">No failed callback is left.</p>;
   if (expected === null) {

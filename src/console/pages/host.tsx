@@ -1,11 +1,11 @@
 import { readHost } from "../../api/search/read-hosts.ts";
 import { linkOrigin } from "../../api/http/link-origin.ts";
 import { may } from "../../task-object/caller.ts";
-import { html } from "../answer.ts";
+import { html } from "../html-answer.ts";
 import { withFaultsIn } from "../form-fault.ts";
 import { countText, percentText } from "../format.ts";
 import { frameOf } from "../frame.ts";
-import { callbackOf, countFailed, sendOnce, testUrl } from "../host-actions.ts";
+import { callbackOf, countFailed, redeliverOnce, testUrl } from "../host-actions.ts";
 import { formAction, viewerPage, type ViewerVisit } from "../page.ts";
 import { ApiDialog } from "../parts/api-dialog.tsx";
 import { Id } from "../parts/copy.tsx";
@@ -39,14 +39,14 @@ export const testHost = formAction("/hosts/{host}/test", "operate", async (visit
   );
 });
 
-/** Sends the callback of one task again, shows its outcome, and counts the other failed callbacks. */
-export const sendOneAgain = formAction("/hosts/{host}/one", "operate", async (visit) => {
+/** Redelivers the callback of one task, shows its outcome, and counts the other failed callbacks. */
+export const redeliverOne = formAction("/hosts/{host}/one", "operate", async (visit) => {
   const id = visit.form.get("task") ?? "";
   const run = visit.form.get("run") ?? "";
   return withFaultsIn(
     { id: ONE, typed: visit.form, fields: [] },
     async () => {
-      const sent = { id, callback: await sendOnce(id, visit, run) };
+      const sent = { id, callback: await redeliverOnce(id, visit, run) };
       return showHost(visit, { ...NOTHING, sent });
     },
     (fault) => showHost(visit, { ...NOTHING, fault }),
@@ -94,7 +94,7 @@ async function showHost(visit: HostVisit, done: Done): Promise<Response> {
 }
 
 /**
- * Returns the three steps of a host's page (send a test, send one callback again, send all again) with their
+ * Returns the three steps of a host's page (send a test, redeliver one callback, redeliver all) with their
  * results. Null when no callback to the host has failed and no form of the page was sent, and for the group of
  * hosts that are counted together.
  */
@@ -129,8 +129,8 @@ function urlIn(samples: readonly Sample[]): string {
 }
 
 /**
- * Returns the number of failed callbacks by the rows of the index. The hourly counts, which may be minutes old
- * and then still contain callbacks that were delivered since, are used only when not all rows were read.
+ * Returns the number of failed callbacks by the index rows. The hourly counts, which may be minutes old and
+ * then still contain callbacks that were delivered since, are used only when not all rows were read.
  */
 function failedCount({ callbacks, failing, failures }: Host): number {
   const found = failures.outcomes.reduce((sum, { tasks }) => sum + tasks, 0) - failures.sending;

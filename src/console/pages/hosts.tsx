@@ -1,6 +1,6 @@
 import { listHosts } from "../../api/search/read-hosts.ts";
 import type { HostView } from "../../api/search/host-views.ts";
-import { html } from "../answer.ts";
+import { html } from "../html-answer.ts";
 import { countText, percentText } from "../format.ts";
 import { frameOf } from "../frame.ts";
 import { viewerPage } from "../page.ts";

@@ -5,7 +5,7 @@ import { PROBLEMS, type ProblemCode } from "../../api/http/problem-list.ts";
 import { DAY_MS } from "../../core/time.ts";
 import type { Env } from "../../env.ts";
 import { configOf } from "../../config/runtime.ts";
-import { html } from "../answer.ts";
+import { html } from "../html-answer.ts";
 import { frameOf } from "../frame.ts";
 import { Code } from "../parts/code.tsx";
 import { Hostile } from "../parts/hostile.tsx";
@@ -164,6 +164,6 @@ function adviceFor(code: ProblemCode, request: Request, env: Env): string {
 
 function retentionText(env: Env): string {
   const config = configOf(env);
-  if (!config.ok) return "";
-  return `: a finished task is kept for ${config.value.retentionMs / DAY_MS} days after its last change`;
+  if (config === null) return "";
+  return `: a finished task is kept for ${config.retentionMs / DAY_MS} days after its last change`;
 }

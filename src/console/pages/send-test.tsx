@@ -1,6 +1,6 @@
 import type { Tested } from "../../api/test-callback.ts";
 import type { Verdict } from "../../security/doctor/verdict.ts";
-import { html } from "../answer.ts";
+import { html } from "../html-answer.ts";
 import type { FormFault } from "../form-fault.ts";
 import { durationText } from "../format.ts";
 import { frameOf } from "../frame.ts";

@@ -1,13 +1,13 @@
 import { readLinkedTask } from "../../api/tasks/read-task.ts";
 import { linkedTaskIn } from "../../api/tasks/task-json.ts";
-import { html } from "../answer.ts";
+import { html } from "../html-answer.ts";
 import { publicPage } from "../page.ts";
 import { Status } from "../parts/chip.tsx";
 import { Hostile } from "../parts/hostile.tsx";
 import { themeOf } from "../parts/layout.tsx";
 import { PageHead } from "../parts/page-head.tsx";
 import { PublicLayout } from "../parts/public-layout.tsx";
-import type { TaskStatus } from "../../api/shapes/task.ts";
+import type { TaskStatus } from "../../api/shapes/task-shape.ts";
 import { ResultPanel } from "./task/result.tsx";
 
 /**

@@ -10,22 +10,22 @@ const SHORT_ID = 8;
 
 interface TaskTableProps {
   readonly tasks: readonly TaskSummary[];
-  /** Path of the page that sends the callbacks of all matching tasks again; null when the viewer may not. */
-  readonly again: string | null;
+  /** Path of the page that redelivers the callbacks of all matching tasks; null when the viewer may not. */
+  readonly redeliverPath: string | null;
   readonly now: number;
 }
 
-/** A page of tasks; viewers who may send callbacks again can select the tasks to do it for. */
-export function TaskTable({ tasks, again, now }: TaskTableProps) {
+/** A page of tasks; viewers who may redeliver callbacks can select the tasks to do it for. */
+export function TaskTable({ tasks, redeliverPath, now }: TaskTableProps) {
   const table = (
     <Table
       caption="Tasks"
-      columns={columns(now, again !== null)}
+      columns={columns(now, redeliverPath !== null)}
       rows={tasks}
       rowId={({ id }) => `task-${id}`}
     />
   );
-  if (again === null) return table;
+  if (redeliverPath === null) return table;
   return (
     <form method="post" action="/redeliveries/selected" class="stack-s" data-selection="">
       <input type="hidden" name="run" value={crypto.randomUUID()} />
@@ -35,7 +35,7 @@ export function TaskTable({ tasks, again, now }: TaskTableProps) {
             Send <span data-selected-count="">the selected</span> again
           </span>
         </button>
-        <a class="button" href={again} data-key="r" data-dialog="">
+        <a class="button" href={redeliverPath} data-key="r" data-dialog="">
           Send all that match again…
         </a>
         <label class="select-all small needs-script">

@@ -1,7 +1,7 @@
 import { Problem } from "../../api/http/problem.ts";
 import { listTasks } from "../../api/search/list-tasks.ts";
 import { may } from "../../task-object/caller.ts";
-import { html } from "../answer.ts";
+import { html } from "../html-answer.ts";
 import { frameOf } from "../frame.ts";
 import { viewerPage, type ViewerVisit } from "../page.ts";
 import { ApiDialog } from "../parts/api-dialog.tsx";
@@ -135,7 +135,7 @@ function List({ page, asked, visit, now }: ListProps) {
       ) : (
         <TaskTable
           tasks={page.data}
-          again={mayRedeliver ? pathWith("/redeliveries", without(asked, "cursor")) : null}
+          redeliverPath={mayRedeliver ? pathWith("/redeliveries", without(asked, "cursor")) : null}
           now={now}
         />
       )}

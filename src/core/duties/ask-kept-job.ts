@@ -1,6 +1,6 @@
 import { type Policy, startAt } from "../policy.ts";
 import { isOpen, type TaskRecord } from "../record/task.ts";
-import { keptJobToAsk } from "../record/tracking.ts";
+import { keptJobToAsk } from "../polls/kept-job.ts";
 import type { Duty } from "./duty.ts";
 import type { PollStep } from "./poll.ts";
 
@@ -15,6 +15,7 @@ export function askKeptJob(record: TaskRecord, policy: Policy): Duty<PollStep> |
   const asked = keptJobToAsk(record, policy);
   const { id: taskId, createdAt, deadlineAt } = record;
   if (asked === null || startAt(deadlineAt, policy, createdAt) > deadlineAt) return null;
-  const poll = { taskId, ...asked, createdAt, likelihood: 1, purpose: "kept_job" } as const;
-  return { dueAt: deadlineAt, step: () => ({ kind: "poll", poll }) };
+  const poll = { taskId, ...asked, createdAt, isUrgent: true, purpose: "kept_job" } as const;
+  const dueAt = Math.max(deadlineAt, policy.pollDeferredTo);
+  return { dueAt, step: () => ({ kind: "poll", poll }) };
 }

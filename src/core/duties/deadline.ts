@@ -1,6 +1,6 @@
 import type { Policy } from "../policy.ts";
 import { isOpen, type TaskRecord } from "../record/task.ts";
-import { lastPollAt } from "../record/poll-plan.ts";
+import { lastPollAt } from "../polls/plan.ts";
 import { askKeptJob } from "./ask-kept-job.ts";
 import type { Duty, EventStep } from "./duty.ts";
 import { poll } from "./poll.ts";

@@ -7,8 +7,8 @@ import type { TaskEvent } from "../events/event.ts";
 export interface Duty<Step> {
   /** Time from which the step (e.g. a poll) is to be taken, in Unix milliseconds. */
   readonly dueAt: number;
-  /** Builds the description of the step (e.g. a poll); called only when the step is taken. */
-  readonly step: () => Step;
+  /** Builds the description of the step (e.g. a poll) that is taken at `now`. */
+  readonly step: (now: number) => Step;
 }
 
 /**

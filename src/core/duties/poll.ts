@@ -1,7 +1,7 @@
 import type { Policy } from "../policy.ts";
 import { isOpen, type TaskRecord } from "../record/task.ts";
-import { likelihoodOf } from "../record/poll-likelihood.ts";
-import { nextPoll } from "../record/next-poll.ts";
+import { nextPoll } from "../polls/next-poll.ts";
+import { isUrgent } from "../polls/plan.ts";
 import type { PollPurpose } from "../events/event.ts";
 import type { Job } from "../record/upstream.ts";
 import type { Duty } from "./duty.ts";
@@ -15,10 +15,10 @@ export interface Poll {
   /** Time at which the task was created, in Unix milliseconds. */
   readonly createdAt: number;
   /**
-   * Probability that this poll finds the result, from 0 to 1, by which the polls of a connection are chosen
-   * when there are too many; 1 for a poll that must not be put off.
+   * States that the poll comes before others of its connection when there are too many: a hook has just claimed
+   * the end of the job, or the task ends after this poll.
    */
-  readonly likelihood: number;
+  readonly isUrgent: boolean;
   readonly purpose: PollPurpose;
 }
 
@@ -28,7 +28,7 @@ export interface PollStep {
 }
 
 /**
- * Returns the next poll of the upstream (record/next-poll.ts); events/polling.ts applies the answer.
+ * Returns the next poll of the upstream (polls/next-poll.ts); events/polling.ts applies the answer.
  */
 export function poll(record: TaskRecord, policy: Policy): Duty<PollStep> | null {
   if (!isOpen(record) || record.upstream === null || record.tracking.poll === null) return null;
@@ -39,6 +39,8 @@ export function poll(record: TaskRecord, policy: Policy): Duty<PollStep> | null 
   const { job, dueAt } = next;
   const { connection } = upstream;
   const question = { taskId, connection, job, createdAt, purpose: "result" } as const;
-  const likelihood = () => likelihoodOf(record, plan, policy, dueAt);
-  return { dueAt, step: () => ({ kind: "poll", poll: { ...question, likelihood: likelihood() } }) };
+  const step = (now: number): PollStep => {
+    return { kind: "poll", poll: { ...question, isUrgent: isUrgent(record, plan, now) } };
+  };
+  return { dueAt, step };
 }

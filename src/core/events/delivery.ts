@@ -2,13 +2,13 @@ import { changed, conflict, type Decision, unchanged, UNKNOWN_TASK } from "./dec
 import type { AttemptEndedEvent, RedeliverEvent } from "./event.ts";
 import type { Policy } from "../policy.ts";
 import type { Callback } from "../record/callback.ts";
-import { type KeyedOrder, rememberedOrder } from "../record/keyed-orders.ts";
-import { isNotified, noticeOf, withNotice } from "../record/notice.ts";
+import { type KeyedRedelivery, knownRedelivery } from "../record/redelivery-keys.ts";
+import { isNoticeWanted, noticeOf, withNotice } from "../record/operator-notice.ts";
 import {
   closeAttempt,
-  joinedOrder,
+  joinedRedelivery,
   openDueAttempt,
-  orderedSeries,
+  redeliverySeries,
 } from "../record/attempt-plan.ts";
 import {
   isSettled,
@@ -39,7 +39,7 @@ export function endAttempt(
   const decision = changeCallback(record, policy, now, (callback) =>
     closeAttempt(callback, event.number, event, policy, now),
   );
-  if (decision.kind !== "changed" || !isNotified(policy, "callback.failed")) return decision;
+  if (decision.kind !== "changed" || !isNoticeWanted(policy, "callback.failed")) return decision;
   const { record: next } = decision;
   if (!isTerminal(next) || next.callback?.state.kind !== "failed") return decision;
   const notice = noticeOf("callback.failed", next.version, now);
@@ -47,11 +47,12 @@ export function endAttempt(
 }
 
 /**
- * Handles the order to send the callback of a finished task again, optionally to another URL. An order under
- * a remembered `Idempotency-Key` starts nothing, and is rejected when it names another URL than the first
- * order under that key, so that nobody believes it was sent there. An order is also rejected while the task is open, its refund is not confirmed, or an earlier attempt is running or planned.
- * Exception: an attempt that waits because the relay is paused takes over the order, so that it goes to the
- * ordered URL and no further series of attempts starts.
+ * Redelivers the callback of a finished task on an order, optionally to another URL. An order under a
+ * remembered `Idempotency-Key` starts nothing, and is rejected when it names another URL than the first order
+ * under that key, so that nobody believes it was sent there. An order is also rejected while the task is open,
+ * its refund is not confirmed, or an earlier attempt is running or planned. Exception: an attempt that waits
+ * because the relay is paused takes over the order, so that it goes to the ordered URL and no further series of
+ * attempts starts.
  */
 export function redeliver(
   record: TaskRecord | null,
@@ -62,21 +63,21 @@ export function redeliver(
   if (record === null || record.status === "charging") return UNKNOWN_TASK;
   if (!isTerminal(record)) return conflict("task_open", record);
   const { callback } = record;
-  const earlier = callback === null ? null : rememberedOrder(callback, event);
-  if (earlier !== null) return repeatedOrder(record, event, earlier);
+  const earlier = callback === null ? null : knownRedelivery(callback, event);
+  if (earlier !== null) return repeatedRedelivery(record, event, earlier);
   const joined = joinPaused(record, event, policy, now);
   if (joined !== null) return joined;
   if (!isSettled(record)) return conflict("series_running", record);
   const url = event.callbackUrl ?? callback?.url ?? null;
   if (url === null) return conflict("no_callback", record);
-  const next = orderedSeries(callback, url, event, policy, now);
+  const next = redeliverySeries(callback, url, event, policy, now);
   return changed(withCallback(record, next, policy, now));
 }
 
-function repeatedOrder(
+function repeatedRedelivery(
   record: TerminalTask,
   { callbackUrl }: RedeliverEvent,
-  { callbackUrl: earlierUrl }: KeyedOrder,
+  { callbackUrl: earlierUrl }: KeyedRedelivery,
 ): Decision {
   const isSame = earlierUrl === undefined || earlierUrl === callbackUrl;
   return isSame ? unchanged(record) : conflict("idempotency_key_reused", record);
@@ -94,7 +95,7 @@ function joinPaused(
 ): Decision | null {
   const { callback } = record;
   if (policy.pausedAt === null || callback?.state.kind !== "due") return null;
-  const joined = joinedOrder(callback, event.callbackUrl ?? callback.url, event);
+  const joined = joinedRedelivery(callback, event.callbackUrl ?? callback.url, event);
   const isSame = joined === callback;
   return isSame ? unchanged(record) : changed(withCallback(record, joined, policy, now));
 }

@@ -1,7 +1,7 @@
 import { changed, conflict, type Decision, erasure, unchanged, UNKNOWN_TASK } from "./decision.ts";
 import { finishAtDeadline, finishCanceled } from "./finish.ts";
 import type { Policy } from "../policy.ts";
-import { lastPollAt } from "../record/poll-plan.ts";
+import { lastPollAt } from "../polls/plan.ts";
 import { isOpen, isSettled, isTerminal, type TaskRecord } from "../record/task.ts";
 
 /** Fails a task whose deadline has passed without a result. */

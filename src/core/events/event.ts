@@ -1,6 +1,5 @@
 import type { AttemptResult, RedeliveryOrder } from "../record/callback.ts";
-import type { Expectation } from "../record/poll-plan.ts";
-import type { NoticeKind } from "../record/notice.ts";
+import type { NoticeKind } from "../record/operator-notice.ts";
 import type { Account, Registration } from "../record/task.ts";
 import type { HookRefusal } from "../record/tracking.ts";
 import type { Job, UpstreamNews, UpstreamResult } from "../record/upstream.ts";
@@ -13,7 +12,7 @@ export type TaskEvent =
   | HookEvent
   | HookRefusedEvent
   | RedeliverEvent
-  | RepublishEvent
+  | RewriteIndexRowEvent
   | { readonly type: "cancel" }
   | { readonly type: "erase" }
   | { readonly type: "deadline" }
@@ -22,7 +21,7 @@ export type TaskEvent =
   | ChargeEndedEvent
   | PollEndedEvent
   | RefundEndedEvent
-  | PublishEndedEvent
+  | IndexRowEndedEvent
   | NoticeEndedEvent;
 
 /**
@@ -71,7 +70,7 @@ export interface Creation {
   readonly isAccountUnknown: boolean;
   readonly createdAt: number | null;
   readonly callbackUrl: string | null;
-  /** Reason why the URL policy refuses `callbackUrl`; null when it does not. */
+  /** Reason why the URL rules refuse `callbackUrl`; null when it does not. */
   readonly callbackUrlRefusal: string | null;
   readonly origin: string;
 }
@@ -82,10 +81,10 @@ export interface AttachEvent extends Requested {
   readonly connection: string;
   readonly job: Job;
   /**
-   * Time at which the job may end, and whether its hooks are expected. Absent when a Worker of an earlier
-   * release has sent the event; nothing is known of the job then.
+   * States that the upstream can reach the task's hook URL, and that its hooks are expected to come. Absent when
+   * a Worker of an earlier release has sent the event; no hook is expected then.
    */
-  readonly expectation?: Expectation;
+  readonly isHookExpected?: boolean;
 }
 
 /** Event of a hook that a provider sent to `POST /hooks/{provider}/{id}/{token}`. */
@@ -183,22 +182,25 @@ export interface RefundEndedEvent {
   readonly isRefunded: boolean;
 }
 
-/** Event that plans another write of the task's row to the index, to repair an index that lacks the row. */
-export interface RepublishEvent {
+/**
+ * Event that plans another write of the index row, to repair an index that lacks it. It has the name of the
+ * method of the object that plans it, which Workers of other releases call too.
+ */
+export interface RewriteIndexRowEvent {
   readonly type: "republish";
   /**
-   * States that the row of the index is written at once even when a write is already planned; false means
-   * that a planned write keeps its time.
+   * States that the index row is written at once even when a write is already planned; false means that a
+   * planned write keeps its time.
    */
   readonly isAlwaysDue: boolean;
 }
 
-export interface PublishEndedEvent {
-  readonly type: "publish_ended";
+export interface IndexRowEndedEvent {
+  readonly type: "index_row_ended";
   /** Version of the task's record in the row that was written to the index. */
   readonly version: number;
   /** States that the index has stored the row; false also when there was no answer in time. */
-  readonly isPublished: boolean;
+  readonly isWritten: boolean;
 }
 
 export interface NoticeEndedEvent {

@@ -12,15 +12,8 @@ import type { AttachEvent, HookEvent } from "./event.ts";
 import { finishFromNews } from "./finish.ts";
 import { applyLateHook } from "./late-results.ts";
 import type { Policy } from "../policy.ts";
-import {
-  canPoll,
-  type Expectation,
-  hear,
-  hint,
-  NOTHING_EXPECTED,
-  planPolls,
-  type PollPlan,
-} from "../record/poll-plan.ts";
+import { canPoll, hear, hint, planPolls } from "../polls/plan.ts";
+import type { PollPlan } from "../record/poll-plan.ts";
 import {
   isOpen,
   isTerminal,
@@ -38,16 +31,10 @@ import {
   type UpstreamNews,
 } from "../record/upstream.ts";
 
-/**
- * Expectation for a job that is attached because a hook has named it: as this hook has reached the relay, a
- * hook is expected to report the end of the job too.
- */
-const HOOK_EXPECTED: Expectation = { ...NOTHING_EXPECTED, isHookExpected: true };
-
 /** Attaches the upstream job, and applies the hooks about this job that arrived before. */
 export function attach(
   record: TaskRecord | null,
-  { connection, job, expectation = NOTHING_EXPECTED, keyName }: AttachEvent,
+  { connection, job, isHookExpected = false, keyName }: AttachEvent,
   policy: Policy,
   now: number,
 ): Decision {
@@ -62,7 +49,7 @@ export function attach(
   }
   const hooks = record.tracking.keptHooks.filter(({ jobId }) => isAbout(job, jobId));
   const known = { ...record, keyNames: { ...record.keyNames, attachedBy: keyName } };
-  const attached = attachJob(known, { connection, job }, expectation, policy, now);
+  const attached = attachJob(known, { connection, job }, isHookExpected, policy, now);
   return changed(withHooks(hooks, attached, policy, now));
 }
 
@@ -70,11 +57,11 @@ export function attach(
 export function attachJob(
   record: OpenTask,
   upstream: AttachedJob,
-  expectation: Expectation,
+  isHookExpected: boolean,
   policy: Policy,
   now: number,
 ): OpenTask {
-  const poll = planPolls(expectation, policy.polls.get(upstream.connection), now);
+  const poll = planPolls(isHookExpected, policy.polls.get(upstream.connection), now);
   const tracking = { ...record.tracking, poll, keptHooks: [] };
   return { ...record, version: nextVersion(record, now), upstream, tracking };
 }
@@ -95,7 +82,8 @@ function withProvenJob(
   if (!isIdEnough || !canPoll(task, policy, now)) return task;
   const job: Job = { id, endpoint: null };
   const earlier = task.tracking.keptHooks.filter(({ jobId }) => isAbout(job, jobId));
-  const attached = attachJob(task, { connection, job }, HOOK_EXPECTED, policy, now);
+  // As this hook has reached the relay, a hook is expected to report the end of the job too.
+  const attached = attachJob(task, { connection, job }, true, policy, now);
   return withHooks([...earlier, { jobId: id, news }], attached, policy, now);
 }
 

@@ -17,7 +17,7 @@ import type { Credits } from "../record/credits.ts";
 import { NO_COUNTS } from "../record/counts.ts";
 import { findingOf } from "../record/finding.ts";
 import { NO_KEY_NAMES } from "../record/key-names.ts";
-import { UNPUBLISHED } from "../record/publication.ts";
+import { NO_INDEX_ROW } from "../record/index-row-state.ts";
 import { isStorable, maxBytesOf } from "../record/stored-size.ts";
 import {
   isOpen,
@@ -26,7 +26,7 @@ import {
   type Registration,
   type TaskRecord,
 } from "../record/task.ts";
-import { trackingOf } from "../record/tracking.ts";
+import { trackingOf } from "../polls/plan.ts";
 
 /**
  * Registers a task. Repeating the same registration changes nothing; another one under the same id
@@ -53,7 +53,7 @@ export function register(
   const head = { v: 1, version, id, model, origin, registration } as const;
   const keyNames = { ...NO_KEY_NAMES, registeredBy: event.keyName };
   const times = { createdAt: now, recordedAt: now };
-  const base = { ...head, ...times, publication: UNPUBLISHED, counts: NO_COUNTS, keyNames };
+  const base = { ...head, ...times, publication: NO_INDEX_ROW, counts: NO_COUNTS, keyNames };
   const upstream = provider === null ? null : { connection: provider, job: event.job };
   const task = { ...base, upstream, callbackUrl, deadlineAt };
   const tracking = trackingOf(upstream, policy, now);
@@ -132,7 +132,7 @@ function createFromEvent(
     account: creation.account,
     credits: null,
     upstream: null,
-    publication: UNPUBLISHED,
+    publication: NO_INDEX_ROW,
     counts: NO_COUNTS,
     keyNames: NO_KEY_NAMES,
     createdAt: creation.createdAt ?? Math.min(now, completedAt ?? now),

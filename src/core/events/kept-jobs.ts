@@ -3,7 +3,6 @@ import type { PollEndedEvent } from "./event.ts";
 import { attachJob } from "./hooks.ts";
 import { endPoll, extendDeadline } from "./polling.ts";
 import type { Policy } from "../policy.ts";
-import { NOTHING_EXPECTED } from "../record/poll-plan.ts";
 import { isOpen, nextVersion, type TaskRecord } from "../record/task.ts";
 import { withoutKeptJob } from "../record/tracking.ts";
 
@@ -23,8 +22,9 @@ export function endKeptJobPoll(
   const { upstream, tracking } = record;
   if (upstream.job !== null) return unchanged(record);
   const { answer, job } = event;
+  if (answer.kind === "deferred") return unchanged(record);
   if (answer.kind === "news") {
-    const attached = attachJob(record, { ...upstream, job }, NOTHING_EXPECTED, policy, now);
+    const attached = attachJob(record, { ...upstream, job }, false, policy, now);
     return endPoll(attached, event, policy, now);
   }
   if (answer.kind === "limited" && !tracking.isExtended)

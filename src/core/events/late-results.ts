@@ -1,8 +1,9 @@
 import { changed, type Decision, unchanged } from "./decision.ts";
 import type { HookEvent, PollEndedEvent } from "./event.ts";
 import type { Policy } from "../policy.ts";
-import { isLateResultKnown, isTimedOut, withLateHint, withLateResult } from "../record/late-job.ts";
-import { canPoll } from "../record/poll-plan.ts";
+import { withLateHint } from "../polls/late-poll.ts";
+import { canPoll } from "../polls/plan.ts";
+import { isLateResultKnown, isTimedOut, withLateResult } from "../record/late-job.ts";
 import type { TaskRecord, TerminalTask } from "../record/task.ts";
 import { isAbout, sameJob } from "../record/upstream.ts";
 

@@ -3,14 +3,8 @@ import { changed, type Decision, unchanged } from "./decision.ts";
 import type { PollAnswer, PollEndedEvent } from "./event.ts";
 import { finishAtDeadline, finishFromNews } from "./finish.ts";
 import { DEADLINE_EXTENSION, type Policy } from "../policy.ts";
-import {
-  ANSWER_KINDS,
-  isHintedSince,
-  lastNoOutputPollAt,
-  lastPollAt,
-  type PollPlan,
-  type UpstreamAnswer,
-} from "../record/poll-plan.ts";
+import { isHintedSince, lastNoOutputPollAt, lastPollAt } from "../polls/plan.ts";
+import { ANSWER_KINDS, type PollPlan, type UpstreamAnswer } from "../record/poll-plan.ts";
 import { isOpen, nextVersion, type OpenTask, type TaskRecord } from "../record/task.ts";
 import { sameJob, type UpstreamEnd, type UpstreamNews } from "../record/upstream.ts";
 

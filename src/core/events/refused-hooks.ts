@@ -5,7 +5,7 @@ import { noteRefusedHook } from "../record/tracking.ts";
 
 /**
  * Stores in the record of an open task that a hook was refused, and the reason, for the operator. The version
- * stays, because the row of the index shows none of this.
+ * stays, because the index row shows none of this.
  */
 export function refuseHook(
   record: TaskRecord | null,

@@ -3,9 +3,9 @@ import type { ChargeEndedEvent, RefundEndedEvent } from "./event.ts";
 import type { Policy } from "../policy.ts";
 import { release } from "../record/attempt-plan.ts";
 import { type Credits, planRetry, type Retry } from "../record/credits.ts";
-import { isNotified, noticeOf, withNotice } from "../record/notice.ts";
+import { isNoticeWanted, noticeOf, withNotice } from "../record/operator-notice.ts";
 import { isTerminal, nextVersion, type TaskRecord, type TerminalTask } from "../record/task.ts";
-import { trackingOf } from "../record/tracking.ts";
+import { trackingOf } from "../polls/plan.ts";
 import { MINUTE_MS } from "../time.ts";
 
 /**
@@ -79,7 +79,8 @@ export function endRefund(
   const retry = planRetry(credits.state, now);
   const state = { kind: "refunding", ...retry } as const;
   const late = { ...next, credits: { ...credits, state } };
-  const isNews = isNotified(policy, "refund.delayed") && passesLimit(record, credits.state, retry);
+  const isNews =
+    isNoticeWanted(policy, "refund.delayed") && passesLimit(record, credits.state, retry);
   return changed(isNews ? withDelayNotice(late, now) : late);
 }
 

@@ -1,6 +1,6 @@
 import type { PollAnswer } from "./event.ts";
 import type { Policy } from "../policy.ts";
-import { isNotified, noticeOf, withNotice } from "../record/notice.ts";
+import { isNoticeWanted, noticeOf, withNotice } from "../record/operator-notice.ts";
 import type { OpenTask } from "../record/task.ts";
 import { HOUR_MS } from "../time.ts";
 
@@ -11,9 +11,9 @@ import { HOUR_MS } from "../time.ts";
 const UNCLEAR_MS = HOUR_MS;
 
 /**
- * Adds a notice to the operator about a task whose polls get unusable answers, once for each kind of notice.
- * One kind is due after an hour of answers that were not understood, the other at the second answer that
- * reports success without output.
+ * Adds an operator notice about a task whose polls get unusable answers, once for each kind of notice. One kind
+ * is due after an hour of answers that were not understood, the other at the second answer that reports success
+ * without output.
  * @param before the task before the answer.
  * @param after the task with the answer stored.
  */
@@ -26,7 +26,7 @@ export function withUpstreamNotice(
 ): OpenTask {
   const kind = noticeKindOf(before, answer, now);
   const { told } = after.tracking;
-  if (kind === null || !isNotified(policy, kind) || told.includes(kind)) return after;
+  if (kind === null || !isNoticeWanted(policy, kind) || told.includes(kind)) return after;
   const details =
     answer.kind === "unclear" ? { status_code: answer.statusCode, word: answer.word } : null;
   const notice = noticeOf(kind, Math.max(after.version, now), now, details);

@@ -7,7 +7,7 @@ import {
   dueAt,
   type RedeliveryOrder,
 } from "./callback.ts";
-import { NO_ORDERS, withOrder } from "./keyed-orders.ts";
+import { NO_REDELIVERIES, withRedelivery } from "./redelivery-keys.ts";
 import { withAttempt } from "./outcome-counts.ts";
 
 /**
@@ -29,7 +29,7 @@ export function automaticSeries(url: string): Callback {
     series: { number: 1, started: 0, ordered: null, keyName: null },
     state: { kind: "held" },
     deliveredAt: null,
-    ...NO_ORDERS,
+    ...NO_REDELIVERIES,
   };
 }
 
@@ -46,7 +46,7 @@ export function release(callback: Callback, policy: Policy, now: number): Callba
  * Starts a redelivery: another series of attempts for a callback of which no attempt is planned or running.
  * @param previous the callback so far; null when the task never had a URL.
  */
-export function orderedSeries(
+export function redeliverySeries(
   previous: Callback | null,
   url: string,
   order: RedeliveryOrder,
@@ -56,16 +56,20 @@ export function orderedSeries(
   const callback = withPastUrls(previous ?? automaticSeries(url), url);
   const { attempts: ordered, keyName } = order;
   const series = { number: callback.series.number + 1, started: 0, ordered, keyName };
-  return begin({ ...withOrder(callback, order), url, series }, policy, now);
+  return begin({ ...withRedelivery(callback, order), url, series }, policy, now);
 }
 
 /**
  * Applies a redelivery to a callback whose next attempt waits while the relay is paused: no further series of
  * attempts starts, and the attempt that waits goes to `url`. Returns the same callback when nothing changes.
  */
-export function joinedOrder(callback: Callback, url: string, order: RedeliveryOrder): Callback {
+export function joinedRedelivery(
+  callback: Callback,
+  url: string,
+  order: RedeliveryOrder,
+): Callback {
   const isSame = url === callback.url && order.idempotencyKey === null;
-  return isSame ? callback : { ...withOrder(withPastUrls(callback, url), order), url };
+  return isSame ? callback : { ...withRedelivery(withPastUrls(callback, url), order), url };
 }
 
 /** Stores with each past attempt the URL to which it went, before the URL of the callback changes to `url`. */

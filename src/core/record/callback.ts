@@ -1,13 +1,13 @@
 import { type Policy, startAt } from "../policy.ts";
 import type { Outcome, UnreachableCause } from "./outcome.ts";
-import type { Orderer, OrderMemory } from "./keyed-orders.ts";
+import type { Orderer, RedeliveryMemory } from "./redelivery-keys.ts";
 import type { OutcomeCounts } from "./outcome-counts.ts";
 
 /** Number of attempts kept in the record. Older ones are dropped; their numbers are not used again. */
 export const MAX_ATTEMPTS_KEPT = 20;
 
 /** The callback of a terminal task: the attempts so far, and the plan of the next one. */
-export interface Callback extends OrderMemory {
+export interface Callback extends RedeliveryMemory {
   readonly url: string;
   /** Attempts that have ended, oldest first. */
   readonly attempts: readonly Attempt[];

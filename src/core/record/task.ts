@@ -5,8 +5,8 @@ import type { Finding } from "./finding.ts";
 import type { JsonObject } from "../json.ts";
 import type { KeyNames } from "./key-names.ts";
 import type { LateJob } from "./late-job.ts";
-import type { Notice } from "./notice.ts";
-import type { Publication } from "./publication.ts";
+import type { Notice } from "./operator-notice.ts";
+import type { IndexRowState } from "./index-row-state.ts";
 import type { Tracking } from "./tracking.ts";
 import type { Failure, Upstream, UpstreamTimes, Usage } from "./upstream.ts";
 
@@ -100,7 +100,7 @@ export interface TaskBase {
    * Null when a release that did not store it created the record.
    */
   readonly recordedAt: number | null;
-  readonly publication: Publication;
+  readonly publication: IndexRowState;
   readonly counts: Counts;
   readonly keyNames: KeyNames;
   /** Origin of the relay as the creator of the task addressed it, e.g. `https://relay.example.com`. */

@@ -1,9 +1,7 @@
-import type { Policy } from "../policy.ts";
-import type { NoticeKind } from "./notice.ts";
-import { canPoll, NOTHING_EXPECTED, planPolls, type PollPlan } from "./poll-plan.ts";
+import type { NoticeKind } from "./operator-notice.ts";
+import type { PollPlan } from "./poll-plan.ts";
 import { storedBytes } from "./stored-size.ts";
-import type { OpenTask } from "./task.ts";
-import type { AttachedJob, Job, Upstream, UpstreamNews } from "./upstream.ts";
+import type { Job, UpstreamNews } from "./upstream.ts";
 
 /**
  * State of the search for the result of an open task: the plan of its polls, and the hooks that are stored
@@ -55,17 +53,6 @@ const MAX_KEPT_BYTES = 8192;
 const MAX_REFUSED = 3;
 
 /**
- * Returns the tracking (plan of polls and stored hooks) of a task that becomes open at `now`. No poll is
- * planned while no job is attached. The only jobs that are attached at this time are simulated ones of the
- * sandbox, so no hook is expected.
- */
-export function trackingOf(upstream: Upstream | null, policy: Policy, now: number): Tracking {
-  const limits = upstream?.job == null ? undefined : policy.polls.get(upstream.connection);
-  const poll = upstream?.job == null ? null : planPolls(NOTHING_EXPECTED, limits, now);
-  return { poll, keptHooks: [], isExtended: false, told: [], refusedHooks: [] };
-}
-
-/**
  * Stores a hook with the task until its job is attached. Nothing is lost when a hook is not stored, because
  * the upstream is polled after the attachment anyway. Returns null when the hook would take more than 8 KiB.
  */
@@ -93,20 +80,6 @@ export function noteRefusedHook(tracking: Tracking, reason: HookRefusal, now: nu
  */
 export function keptJobIds({ keptHooks }: Tracking): readonly string[] {
   return [...new Set(keptHooks.flatMap(({ jobId }) => jobId ?? []))];
-}
-
-/**
- * Returns the job to poll at the deadline of a task to which no job was attached, with its connection: the last
- * of `keptJobIds`, the jobs that stored hooks name. Null when there is none, or when the provider's answers do
- * not show for which task a job was submitted: whoever knows a hook URL could then name the job of another task.
- */
-export function keptJobToAsk(task: OpenTask, policy: Policy): AttachedJob | null {
-  if (task.upstream?.job !== null) return null;
-  const { connection } = task.upstream;
-  const isNamed = policy.polls.get(connection)?.isTaskNamed === true;
-  if (!isNamed || !canPoll(task, policy, task.deadlineAt)) return null;
-  const id = keptJobIds(task.tracking).at(-1);
-  return id === undefined ? null : { connection, job: { id, endpoint: null } };
 }
 
 /**

@@ -4,7 +4,7 @@ import { type OutcomeCounts, outcomesOf } from "../record/outcome-counts.ts";
 import { completedAtOf } from "../record/callback-body.ts";
 import type { FoundBy } from "../record/finding.ts";
 import type { FailureCategory } from "../record/upstream.ts";
-import { rowExpiresAt } from "../record/row-schedule.ts";
+import { rowExpiresAt } from "../record/index-row-schedule.ts";
 import {
   type CreatedTask,
   isSettled,

@@ -17,8 +17,8 @@ import type { TaskReader } from "./reader.ts";
 import { trackingView } from "./tracking-view.ts";
 
 /**
- * Writes the task as `GET /v1/tasks/{id}` shows it, as JSON text. The text for a terminal task begins with
- * its callback body, byte for byte. Lists show rows of the index instead (views/index-row.ts).
+ * Writes the task as `GET /v1/tasks/{id}` shows it, as JSON text. The text for a terminal task begins with its
+ * callback body, byte for byte. Lists show index rows instead (views/index-row.ts).
  * @param progress progress of the job of an open task in percent; null when it is not known.
  * @param policy settings, and what the task's object remembers of its polls; they are needed to show what the
  * task waits for, why and until when. Null leaves out everything that can change while the version of the

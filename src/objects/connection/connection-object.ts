@@ -1,9 +1,7 @@
 import { retryable } from "cloudflare:durable-objects";
 import { DurableObject } from "cloudflare:workers";
-import type { JobReport } from "../../core/events/job-report.ts";
 import { HOUR_MS, MINUTE_MS } from "../../core/time.ts";
 import { AlertSlots } from "../alert-slots.ts";
-import { DurationBook, type KnownKind } from "./duration-book.ts";
 import { PollSlots } from "./poll-slots.ts";
 
 /** An answer that a provider gave when it was polled, and that the relay did not understand. */
@@ -25,8 +23,7 @@ export interface ConnectionState {
   /** Time at which the provider last refused the API key, in Unix milliseconds; null when it never did. */
   readonly keyRefusedAt: number | null;
   /**
-   * True when each of the last 20 tasks of the connection that expected a hook, and reported on its job,
-   * got none.
+   * True when each of the last 20 tasks of the connection that expected a hook got none.
    */
   readonly areHooksMissing: boolean;
   /**
@@ -38,6 +35,11 @@ export interface ConnectionState {
 
 const REFUSED_KEY = "refused_at";
 const UNCLEAR_KEY = "unclear";
+const HOOKLESS_KEY = "hookless";
+/** Row of earlier releases, which learned the durations of jobs. */
+const OBSOLETE_KEY = "durations";
+/** Number of tasks in a row without their expected hook after which a connection's hooks count as missing. */
+export const HOOKLESS_TASKS = 20;
 /**
  * Time in milliseconds after a stored refusal of an API key in which no further one is stored, because many
  * tasks meet the same refusal at once.
@@ -55,23 +57,24 @@ export const UNCLEAR_PAUSE_MS = HOUR_MS;
  * connection learn together, and keeps their polls below the provider's rate limit.
  *
  * Stores the last refusal of the API key (`refused_at`), the last alert about it (`alerted_at:refused`), the
- * last answer that was not understood (`unclear`), and how long jobs take and whether hooks come
- * (`durations`, duration-book.ts). The counts of polls are only in memory (poll-slots.ts).
+ * last answer that was not understood (`unclear`), and the number of tasks in a row whose expected hook did not
+ * come (`hookless`). The counts of polls are only in memory (poll-slots.ts).
  *
- * Called by task objects: for each poll where the connection has `polls_per_minute`; for the durations of a
- * kind of jobs once in ten minutes by each isolate; with a report for the first jobs of each kind and one in 24
- * later (`task-object/job-kinds.ts`); for a refused key or an unclear answer, in every isolate the first of
- * many (`task-object/alerts.ts`). `GET /healthz`, `GET /v1/problems` and the console read its state. Nobody
- * depends on its answer: without it tasks are polled as if nothing were known.
+ * Called by task objects (`task-object/connection-calls.ts`): for each poll where the connection has
+ * `polls_per_minute`; for the number of missing hooks once in ten minutes by each isolate that attaches jobs;
+ * with each hook that did not come, and with hooks that came after those; and for a refused key or an unclear
+ * answer, in every isolate the first of many (`task-object/alerts.ts`). `GET /healthz`, `GET /v1/problems` and
+ * the console read its state. Nobody depends on its answer: without it tasks are polled as if hooks came and the
+ * polls had no limit.
  */
 export class ConnectionObject extends DurableObject<object> {
   static {
     // The platform may repeat these calls after a lost connection, because they change nothing.
-    for (const name of ["connectionState", "knownKind"] as const) retryable(this.prototype[name]);
+    for (const name of ["connectionState", "hooklessTasks"] as const)
+      retryable(this.prototype[name]);
   }
 
   readonly #alerts = new AlertSlots(this.ctx.storage.kv);
-  readonly #durations = new DurationBook(this.ctx.storage.kv);
   readonly #slots = new PollSlots();
 
   /**
@@ -81,7 +84,7 @@ export class ConnectionObject extends DurableObject<object> {
   noteRefusedKey(): boolean {
     const now = Date.now();
     const last = this.#refusedAt();
-    if (last === null || now - last > REFUSAL_PAUSE_MS) this.ctx.storage.kv.put(REFUSED_KEY, now);
+    if (last === null || now - last > REFUSAL_PAUSE_MS) this.#put(REFUSED_KEY, now);
     return this.#alerts.claim(now, "refused");
   }
 
@@ -93,7 +96,7 @@ export class ConnectionObject extends DurableObject<object> {
     const now = Date.now();
     const known = this.#unclear();
     if (known === null || Math.abs(now - known.at) >= UNCLEAR_PAUSE_MS) {
-      this.ctx.storage.kv.put<NotedAnswer>(UNCLEAR_KEY, { ...answer, at: now });
+      this.#put(UNCLEAR_KEY, { ...answer, at: now });
     }
   }
 
@@ -102,29 +105,40 @@ export class ConnectionObject extends DurableObject<object> {
    * missing, and the last answer that the relay did not understand.
    */
   connectionState(): ConnectionState {
-    const areHooksMissing = this.#durations.areHooksMissing();
+    const areHooksMissing = this.hooklessTasks() >= HOOKLESS_TASKS;
     return { keyRefusedAt: this.#refusedAt(), areHooksMissing, unclear: this.#unclear() };
   }
 
-  /** Returns how long jobs of one kind take at this connection, and whether its hooks come. */
-  knownKind(kind: string): KnownKind {
-    return this.#durations.known(kind);
+  /** Returns the number of tasks in a row whose expected hook did not come, at most 20. */
+  hooklessTasks(): number {
+    return this.ctx.storage.kv.get<number>(HOOKLESS_KEY) ?? 0;
   }
 
   /**
-   * Stores a task's report about its job at this connection: how long the job took, and whether a hook came.
-   * The polls of later jobs are planned from these reports.
+   * Counts a task whose expected hook did not come; a hook that came begins the count anew. A count that stays
+   * the same is not written.
+   * @returns the new number of tasks in a row whose expected hook did not come, at most 20.
    */
-  noteJob(report: JobReport): void {
-    this.#durations.add(report);
+  noteHook(hasCome: boolean): number {
+    const known = this.hooklessTasks();
+    const hookless = hasCome ? 0 : Math.min(known + 1, HOOKLESS_TASKS);
+    if (hookless !== known) this.#put(HOOKLESS_KEY, hookless);
+    return hookless;
   }
 
   /**
    * Asks for the permission to poll a job of this connection now; see `PollSlots.take`.
    * @returns 0 when the poll may be made, else the wait before the next request in milliseconds.
    */
-  takePollSlot(taskId: string, likelihood: number, perMinute: number): number {
-    return this.#slots.take(taskId, likelihood, perMinute, Date.now());
+  takePollSlot(taskId: string, isUrgent: boolean, perMinute: number): number {
+    return this.#slots.take(taskId, isUrgent, perMinute, Date.now());
+  }
+
+  /** Stores a row, and deletes the one that only earlier releases have used. */
+  #put(key: string, value: number | NotedAnswer): void {
+    const { kv } = this.ctx.storage;
+    kv.delete(OBSOLETE_KEY);
+    kv.put(key, value);
   }
 
   #refusedAt(): number | null {

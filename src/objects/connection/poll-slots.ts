@@ -1,97 +1,123 @@
 import { MINUTE_MS, SECOND_MS } from "../../core/time.ts";
 
+/** Part of the polls permitted per minute that is kept for urgent polls; rounded up. */
+const KEPT_PART = 1 / 10;
+/** Part of the polls permitted per minute that may be made all at once: those of one second. */
+const BURST_PART = 1 / 60;
 /**
- * A task whose poll was deferred, because the limit was reached, and that will ask again for the permission
- * to poll.
+ * Longest wait in milliseconds after which a task asks again. A task whose job has ended does not ask, so that
+ * nobody waits for long behind tasks that need no poll any more.
  */
-interface Waiting {
-  readonly likelihood: number;
-  /**
-   * Number of the first request for this poll, counted up over all tasks; of polls with the same likelihood,
-   * the one with the lowest number is permitted first.
-   */
-  readonly number: number;
-  /** Time after which the poll is forgotten if the task has not asked again, in Unix milliseconds. */
-  readonly until: number;
-}
-
-/**
- * Largest number of deferred polls that keep their place in the queue. The task of any further one has to
- * wait as well, but counts as a new one when it asks again.
- */
-const MAX_WAITING = 2_000;
-/** Largest part of the polls permitted per minute that may be made all at once. */
-const BURST = 1 / 6;
-/**
- * Part of the polls permitted per minute that is handed out evenly over each minute: together with a burst,
- * no minute then has more polls than the limit.
- */
-const STEADY = 1 - BURST;
 const LONGEST_WAIT_MS = MINUTE_MS;
-/** Time in milliseconds that a task may be late in asking again before its deferred poll loses its turn. */
-const GRACE_MS = 5 * SECOND_MS;
+/** Time in milliseconds that a task may be late in asking again before it loses its turn. */
+const GRACE_MS = 3 * SECOND_MS;
+/** Largest error in milliseconds of a time that is the sum of many distances. */
+const ROUNDING_MS = 0.01;
+/** Largest number of waiting tasks of a lane. A further task waits as well, but its turn begins to count later. */
+const MAX_WAITING = 10_000;
 
 /**
- * Distributes the polls that a provider permits to one API key per minute among the tasks. A poll beyond the
- * limit is deferred: its task gets a time at which to ask again, which is the earlier, the likelier the poll
- * is to find a result. The counts are only in memory, because a restart loses no more than those of the last
- * minute.
+ * Distributes the polls that a provider permits to one API key per minute among the tasks. A task whose poll is
+ * beyond the limit waits for its turn, in the order of asking, and is told when to ask again. A tenth of the polls
+ * is kept for urgent ones, which take the others too. The order is only in memory, because a restart loses no
+ * more than the turns of the waiting tasks and the count of the last minute.
  */
 export class PollSlots {
-  /**
-   * Number of polls that were still permitted at the time `#countedAt`; negative after polls that were
-   * permitted beyond the limit, because polls that surely find a result never wait.
-   */
-  #free = Infinity;
-  #countedAt = 0;
-  #lastNumber = 0;
-  readonly #waiting = new Map<string, Waiting>();
+  readonly #kept = new Lane();
+  readonly #common = new Lane();
+  #latest = 0;
 
   /**
    * Asks for the permission to poll now.
-   * @param likelihood probability that the poll finds a result; a poll with 1 never waits.
+   * @param isUrgent true when the poll must not wait behind the many others.
+   * @param now time in Unix milliseconds.
    * @returns 0 when the poll may be made, else the wait before the next request in milliseconds.
    */
-  take(taskId: string, likelihood: number, perMinute: number, now: number): number {
-    this.#count(perMinute, now);
-    const number = this.#waiting.get(taskId)?.number ?? ++this.#lastNumber;
+  take(taskId: string, isUrgent: boolean, perMinute: number, now: number): number {
+    this.#watchClock(now);
+    const kept = perMinute > 1 ? Math.ceil(perMinute * KEPT_PART) : 0;
+    this.#kept.limitTo(kept);
+    this.#common.limitTo(perMinute - kept);
+    const commonMs = this.#common.waitMs(taskId, now);
+    const keptMs = isUrgent && kept > 0 ? this.#kept.waitMs(taskId, now) : Infinity;
+    const [lane, waitMs] =
+      keptMs <= commonMs ? [this.#kept, keptMs] : ([this.#common, commonMs] as const);
+    if (waitMs > 0) return lane.wait(taskId, Math.min(waitMs, LONGEST_WAIT_MS), now);
+    lane.use(now);
+    this.#kept.leave(taskId);
+    this.#common.leave(taskId);
+    return 0;
+  }
+
+  /** Forgets all turns when the clock was put back, because they would be far in the future. */
+  #watchClock(now: number): void {
+    if (now < this.#latest - SECOND_MS) {
+      this.#kept.clear();
+      this.#common.clear();
+    }
+    this.#latest = now;
+  }
+}
+
+/**
+ * Places for polls at even distances, with which a limit of polls per minute is kept, and the tasks that wait for
+ * them. Some places that were free in the past may be used all at once. All times are in Unix milliseconds.
+ */
+class Lane {
+  /** Time of the next place if no place is free from the past. */
+  #evenAt = 0;
+  #distanceMs = Infinity;
+  /** Time by which a place that is free from the past lies before its even time. */
+  #burstMs = 0;
+  /** Waiting tasks in the order in which they first asked, each with the time at which it loses its turn. */
+  readonly #waiting = new Map<string, number>();
+
+  /** Sets the number of polls that a minute may have. */
+  limitTo(perMinute: number): void {
+    const burst = Math.max(1, Math.floor(perMinute * BURST_PART));
+    // In a minute that begins with a burst, one place fewer than this rate gives is after the burst.
+    this.#distanceMs = MINUTE_MS / (perMinute + 1 - burst);
+    this.#burstMs = (burst - 1) * this.#distanceMs;
+  }
+
+  /** Returns the time until the task's turn, in whole milliseconds; 0 or less when a place is free for it now. */
+  waitMs(taskId: string, now: number): number {
+    const evenAt = Math.max(this.#evenAt, now) + this.#countBefore(taskId, now) * this.#distanceMs;
+    return Math.ceil(evenAt - this.#burstMs - now - ROUNDING_MS);
+  }
+
+  /** Takes note that a task waits, as long as not too many do. @returns the given time. */
+  wait(taskId: string, forMs: number, now: number): number {
+    const isKnown = this.#waiting.has(taskId);
+    // A known task keeps its place in the order.
+    if (isKnown || this.#waiting.size < MAX_WAITING) {
+      this.#waiting.set(taskId, now + forMs + GRACE_MS);
+    }
+    return forMs;
+  }
+
+  /** Uses the next place. */
+  use(now: number): void {
+    this.#evenAt = Math.max(this.#evenAt, now) + this.#distanceMs;
+  }
+
+  leave(taskId: string): void {
     this.#waiting.delete(taskId);
-    const ahead = this.#ahead(likelihood, number);
-    if (likelihood >= 1 || this.#free >= ahead + 1) {
-      this.#free = Math.max(this.#free - 1, -perMinute);
-      return 0;
-    }
-    const turnMs = Math.ceil(((ahead + 1 - this.#free) * MINUTE_MS) / (perMinute * STEADY));
-    const waitMs = Math.min(Math.max(turnMs, SECOND_MS), LONGEST_WAIT_MS);
-    if (this.#waiting.size < MAX_WAITING) {
-      this.#waiting.set(taskId, { likelihood, number, until: now + waitMs + GRACE_MS });
-    }
-    return waitMs;
   }
 
-  /**
-   * Adds the polls that have become permitted since the last call, and forgets deferred polls whose tasks
-   * did not ask again in time.
-   */
-  #count(perMinute: number, now: number): void {
-    // The clock may have been put back.
-    const passedMs = Math.max(0, now - this.#countedAt);
-    const most = Math.max(1, perMinute * BURST);
-    this.#free = Math.min(most, this.#free + (passedMs * perMinute * STEADY) / MINUTE_MS);
-    this.#countedAt = now;
-    for (const [id, { until }] of this.#waiting) {
-      if (until < now || until > now + LONGEST_WAIT_MS + GRACE_MS) this.#waiting.delete(id);
-    }
+  clear(): void {
+    this.#evenAt = 0;
+    this.#waiting.clear();
   }
 
-  /**
-   * Counts the deferred polls that come before another one: those that are likelier to find a result, and
-   * those that are equally likely and were asked for earlier.
-   */
-  #ahead(likelihood: number, number: number): number {
-    const first = [...this.#waiting.values()].filter((each) =>
-      each.likelihood === likelihood ? each.number < number : each.likelihood > likelihood,
-    );
-    return first.length;
+  /** Counts the tasks that wait longer than this one, and forgets those of them that did not ask again in time. */
+  #countBefore(taskId: string, now: number): number {
+    let count = 0;
+    for (const [other, lostAt] of this.#waiting) {
+      if (other === taskId) return count;
+      if (lostAt < now) this.#waiting.delete(other);
+      else count++;
+    }
+    return count;
   }
 }

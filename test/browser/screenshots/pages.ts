@@ -31,7 +31,7 @@ export function pagesOf({ failedTask, downHost }: Shown): readonly ScreenshotPag
     { name: "overview", path: "/", ...own },
     { name: "tasks", path: "/tasks", ...own },
     { name: "tasks-failed", path: "/tasks?callback=failed", ...own },
-    { name: "send-again", path: "/tasks?callback=failed", ...own, prepare: openSendAgain },
+    { name: "redeliver", path: "/tasks?callback=failed", ...own, prepare: openRedelivery },
     { name: "task", path: `/tasks/${failedTask}`, ...own },
     { name: "hosts", path: "/hosts", ...own },
     { name: "host", path: `/hosts/${downHost}`, ...own },
@@ -43,7 +43,7 @@ export function pagesOf({ failedTask, downHost }: Shown): readonly ScreenshotPag
   ];
 }
 
-async function openSendAgain(page: Page): Promise<void> {
+async function openRedelivery(page: Page): Promise<void> {
   await page.getByRole("link", { name: "Send all that match" }).click();
   await page.getByRole("dialog", { name: "Send callbacks again" }).waitFor();
 }

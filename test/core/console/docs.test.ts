@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { attemptCurl, exampleCurl } from "../../../src/console/curl.ts";
 import { type Endpoint, titleOf } from "../../../src/console/docs/document.ts";
-import { fieldsOf, limitsOf, typeOf } from "../../../src/console/docs/fields.ts";
+import { fieldsOf, limitsOf, typeOf } from "../../../src/console/docs/schema-fields.ts";
 
 const ORIGIN = "https://relay.example.com";
 const ID = "6f9619ff-8b86-4d01-b42d-00cf4fc964ff";
@@ -96,7 +96,7 @@ const kind = (status: string, required: string[], output: object) => ({
   required,
 });
 
-it("the API reference lists each member of a schema with oneOf once, with the alternatives that require the member", () => {
+it("the API reference lists each member of a schema with oneOf once, and says in which alternatives it is required", () => {
   const inner = { type: "object", properties: { url: { type: "string", maxLength: 1024 } } };
   const schemas = { Failed: kind("failed", ["status"], { type: "null" }) };
   const schema = {

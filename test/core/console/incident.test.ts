@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { hostIncident, taskIncident } from "../../../src/console/incident.ts";
-import type { Task as TaskJson } from "../../../src/api/shapes/task.ts";
+import type { Task as TaskJson } from "../../../src/api/shapes/task-shape.ts";
 import { taskFacts } from "../../../src/core/views/task-facts.ts";
 import { taskView } from "../../../src/core/views/task-view.ts";
 import { aCallback, aFinishedTask, anAttempt, ID, MINUTE, NOW, POLICY } from "../builders.ts";

@@ -6,7 +6,7 @@ import {
   remediesOf,
   type Series,
 } from "../../../src/console/overview.ts";
-import { totalsOf } from "../../../src/console/totals.ts";
+import { totalsOf } from "../../../src/console/range-totals.ts";
 import { BOUNDS_MS } from "../../../src/index-db/buckets.ts";
 
 type Step = Series["steps"][number];

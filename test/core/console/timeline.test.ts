@@ -1,10 +1,12 @@
 import { describe, expect, it } from "vitest";
+import { html } from "hono/html";
 import { nextStepOf } from "../../../src/console/next-step.ts";
-import type { Task as TaskJson } from "../../../src/api/shapes/task.ts";
+import type { Task as TaskJson } from "../../../src/api/shapes/task-shape.ts";
 import { timelineOf } from "../../../src/console/timeline.ts";
 import type { TerminalTask } from "../../../src/core/record/task.ts";
 import { taskFacts } from "../../../src/core/views/task-facts.ts";
 import { taskView } from "../../../src/core/views/task-view.ts";
+import { TimelineDrawing } from "../../../src/console/parts/timeline.tsx";
 import {
   aCallback,
   aFinishedTask,
@@ -246,4 +248,15 @@ describe("the next step of a task", () => {
     const view: TaskJson = JSON.parse(taskView(task, "operator", null, POLICY));
     expect(nextStepOf(view, taskFacts(task, "operator", POLICY), NOW + afterMs).text).toBe(text);
   });
+});
+
+it("the drawing of a task whose result came with its registration shows the result's label inside the drawing, above the registration's", async () => {
+  const facts = taskFacts(aFinishedTask(), "operator", POLICY);
+  const timeline = timelineOf(facts, { credits: null }, NOW + MINUTE);
+  const drawing = await html`${TimelineDrawing({ timeline })}`;
+  const labels = drawing.matchAll(/<text x="(.+?)" y="(.+?)">(registered|result)</g);
+  expect([...labels].map(([, x, y, name]) => [name, Number(x), Number(y)])).toEqual([
+    ["registered", 0, 64],
+    ["result", 0, 48],
+  ]);
 });

@@ -53,7 +53,7 @@ describe("a poll", () => {
   it("the alarm handler of a task waits for the answer of a poll that it started", async () => {
     const { rung } = await startPoll();
     const question = { taskId: ID, connection: CONNECTION, job: JOB, createdAt: NOW };
-    expect(host.polls).toEqual([{ ...question, purpose: "result", likelihood: 0.5 }]);
+    expect(host.polls).toEqual([{ ...question, purpose: "result", isUrgent: false }]);
     let hasEnded = false;
     void rung.then(() => (hasEnded = true));
     await runMicrotasks();
@@ -113,7 +113,7 @@ describe("a write to the index or a notice that hangs", () => {
     host.loop.apply(aRegistration());
     const rung = host.ring();
     await runMicrotasks();
-    expect(openCalls()).toEqual(["publish"]);
+    expect(openCalls()).toEqual(["writeIndexRow"]);
     host.loop.apply(aReport());
     await runMicrotasks();
     expect(host.numbers).toEqual([1]);
@@ -123,12 +123,12 @@ describe("a write to the index or a notice that hangs", () => {
   });
 
   it.each([
-    ["a write to the index", "publish"],
-    ["a notice to the operator", "notify"],
+    ["a write to the index", "writeIndexRow"],
+    ["an operator notice", "sendNotice"],
   ] as const)(
     "a redelivery starts at once while %s is still without an answer",
     async (_what, what) => {
-      const isIndexed = what === "publish";
+      const isIndexed = what === "writeIndexRow";
       host.policyAt = () => aPolicy({ isIndexed, isOperatorNotified: !isIndexed, scheduleMs: [0] });
       host.endings = {};
       host.loop.apply(finish);

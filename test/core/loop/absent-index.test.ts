@@ -37,7 +37,7 @@ async function rowsOf(life: Life, outcome: "delivered" | "rejected", isIndexed: 
   const host = new MemoryHost();
   host.policyAt = () => aPolicy({ isIndexed });
   const send = ANSWERED_OUTCOMES.indexOf(outcome);
-  host.endings = { publish: NOT_DONE, poll: UNANSWERED, send };
+  host.endings = { writeIndexRow: NOT_DONE, poll: UNANSWERED, send };
   await life(host);
   await runMicrotasks();
   await ringUntil(host, host.clock + 28 * DAY);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { noticeOf } from "../../../src/core/record/notice.ts";
+import { noticeOf } from "../../../src/core/record/operator-notice.ts";
 import { type CallStep, nextStep } from "../../../src/core/step.ts";
 import type { TaskRecord } from "../../../src/core/record/task.ts";
 import type { LogLevel, LogLine } from "../../../src/log.ts";
@@ -29,24 +29,24 @@ import {
 } from "../upstream-builders.ts";
 import { MemoryHost } from "./memory-host.ts";
 
-type Call = "charge" | "refund" | "poll" | "publish" | "notify";
+type Call = "charge" | "refund" | "poll" | "writeIndexRow" | "sendNotice";
 
 const everything = aPolicy({ isIndexed: true, isOperatorNotified: true });
 const notice = noticeOf("callback.failed", NOW, NOW);
-const published = { version: NOW, retryAt: 0, tries: 0 };
+const rowState = { version: NOW, retryAt: 0, tries: 0 };
 const RECORDS: Readonly<Record<Call, TaskRecord>> = {
   charge: aChargingTask(),
   refund: aRefundingTask(),
   poll: anAttachedTask(),
-  publish: anOpenTask(),
-  notify: aFinishedTask({ publication: published, notices: [notice] }),
+  writeIndexRow: anOpenTask(),
+  sendNotice: aFinishedTask({ publication: rowState, notices: [notice] }),
 };
 const LINES: Readonly<Record<Call, object>> = {
   charge: { event: "credits.charge", account: "acme", amount: PRICE },
   refund: { event: "credits.refund", account: "acme", amount: PRICE },
   poll: { event: "upstream.poll", connection: CONNECTION },
-  publish: { event: "index.publish", version: NOW },
-  notify: { event: "operator.notice", notice: "callback.failed" },
+  writeIndexRow: { event: "index.publish", version: NOW },
+  sendNotice: { event: "operator.notice", notice: "callback.failed" },
 };
 
 /** Makes the call that a record requires next; the called service gives this answer. */
@@ -88,10 +88,10 @@ describe("the log line of a call", () => {
     ],
     ["a poll without an answer", "poll", UNANSWERED, "unanswered", "warn"],
     ["a poll whose key the provider refuses", "poll", UNAUTHORIZED, "unauthorized", "warn"],
-    ["a successful write to the index", "publish", true, "published", "detail"],
-    ["a failed write to the index", "publish", false, "unknown", "warn"],
-    ["a notice that the operator accepted", "notify", true, "delivered", "info"],
-    ["a notice that the operator did not accept", "notify", false, "unknown", "warn"],
+    ["a successful write to the index", "writeIndexRow", true, "published", "detail"],
+    ["a failed write to the index", "writeIndexRow", false, "unknown", "warn"],
+    ["a notice that the operator accepted", "sendNotice", true, "delivered", "info"],
+    ["a notice that the operator did not accept", "sendNotice", false, "unknown", "warn"],
   ])(
     "a call is logged with its outcome, at the log level that belongs to this outcome: %s",
     async (_what, call, answer, outcome, level) => {
@@ -102,8 +102,8 @@ describe("the log line of a call", () => {
 
   it.each<[what: string, Call, unknown, outcome: string]>([
     ["an unanswered poll", "poll", UNANSWERED, "aborted"],
-    ["an unfinished write to the index", "publish", false, "unknown"],
-    ["an unanswered notice to the operator", "notify", false, "unknown"],
+    ["an unfinished write to the index", "writeIndexRow", false, "unknown"],
+    ["an unanswered operator notice", "sendNotice", false, "unknown"],
   ])(
     '%s is logged at the log level "detail", not "warn", when the relay itself aborted it',
     async (_what, call, answer, outcome) => {

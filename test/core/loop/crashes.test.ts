@@ -38,7 +38,7 @@ function breakOnly(...operations: readonly Operation[]): void {
 }
 
 describe("an open attempt of a dead instance", () => {
-  it("a callback attempt cut off by a crash is recorded as interrupted, counts as an attempt of its series, and is followed by the next one after 5 s", async () => {
+  it("a callback attempt cut off by a crash is recorded as interrupted, counts in its series, and is followed by the next one after 5 s", async () => {
     host.loop.apply(finish);
     host.crash();
     await host.ring();
@@ -169,7 +169,7 @@ describe("an error around an attempt", () => {
     await expect(rung).rejects.toThrow("commit is broken");
   });
 
-  it("a callback attempt whose start is stored but whose request an error prevents is sent when the same instance next does the due steps of the task", async () => {
+  it("a callback attempt whose start is stored but whose request an error prevents is sent when the instance next does the task's due steps", async () => {
     let loads = 0;
     host.isBroken = (operation) => operation === "load" && ++loads === 2;
     host.loop.apply(finish);

@@ -34,7 +34,12 @@ export class MemoryHost implements Host, CallObserver {
   readonly ledger = new SimulatedLedger(GRANTED);
   readonly outside = new Parties(this.ledger, this, () => this.clock);
   /** Answers with which calls end, by kind of call; a call without an entry stays open. */
-  endings: Partial<Record<CallName, number>> = { charge: 0, refund: 0, publish: 0, notify: 0 };
+  endings: Partial<Record<CallName, number>> = {
+    charge: 0,
+    refund: 0,
+    writeIndexRow: 0,
+    sendNotice: 0,
+  };
   readonly sent: Delivery[] = [];
   readonly charges: Charge[] = [];
   readonly polls: Poll[] = [];

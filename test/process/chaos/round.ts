@@ -6,7 +6,6 @@ import { isRefundStored } from "../harness/stored-ledger.ts";
 import { Workerd } from "../harness/workerd.ts";
 import { FakeUpstream } from "../upstreams/fake-upstream.ts";
 import { openAccounts, readLedger } from "./accounts.ts";
-import { SCHEDULE_S } from "./callback-faults.ts";
 import { CallbackVerifier } from "./callback-verifier.ts";
 import { Caller } from "./caller.ts";
 import { Counters } from "./counters.ts";
@@ -14,7 +13,7 @@ import type { Load } from "./kills.ts";
 import { ACCOUNTS, type TaskPlan } from "./plan.ts";
 import { quiescence } from "./quiescence.ts";
 import { faultsIn, type Recording } from "./recording.ts";
-import { type Evidence, ReadTask } from "./task-faults.ts";
+import { type Evidence, ReadTask, SCHEDULE_S } from "./task-faults.ts";
 import type { TaskHistory, World } from "./task-history.ts";
 import { runTask } from "./task-run.ts";
 

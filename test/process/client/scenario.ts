@@ -17,10 +17,16 @@ export async function drive({ url, key, callbackUrl, received, keys }: ScenarioI
   const relay = new TaskRelay({ url, key });
   const { id } = await relay.register({ model: "m", callback_url: callbackUrl });
   const states: string[] = [];
+  const { promise: firstChange, resolve: onFirstChange } = Promise.withResolvers<void>();
   const waiting = relay.waitFor(id, {
     timeoutMs: RELAY_MS,
-    onChange: ({ status }) => states.push(status),
+    onChange: ({ status }) => {
+      states.push(status);
+      onFirstChange();
+    },
   });
+  // The state "pending" is seen only if the task has not ended before it is read for the first time.
+  await Promise.race([firstChange, waiting]);
   const output = { urls: ["https://cdn.example.com/a.mp4"] };
   const reported = await relay.report({ id, status: "completed", output });
   const ended = await waiting;

@@ -1,5 +1,4 @@
-import type { ObjectBindings } from "../../../src/task-object/object-platform.ts";
-import { TaskObject as Released } from "../../../src/task-object/task-object.ts";
+import { TaskObject as Released } from "../../../src/index.ts";
 
 export * from "../../../src/index.ts";
 export { default } from "../../../src/index.ts";
@@ -9,9 +8,9 @@ export { default } from "../../../src/index.ts";
  * relay must not do.
  */
 export class TaskObject extends Released {
-  constructor(ctx: DurableObjectState, env: ObjectBindings) {
-    super(ctx, env);
+  constructor(ctx: DurableObjectState) {
+    super(ctx);
     console.log(`constructed ${ctx.id.name ?? ""}`);
-    if ("PINNED" in env) setTimeout(() => {}, 600_000);
+    if ("PINNED" in this.env) setTimeout(() => {}, 600_000);
   }
 }

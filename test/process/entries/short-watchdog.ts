@@ -1,4 +1,4 @@
-import type { ObjectBindings } from "../../../src/task-object/object-platform.ts";
+import { env } from "../../../src/startup.ts";
 import { TaskObject as Released } from "../../../src/task-object/task-object.ts";
 
 export * from "../../../src/index.ts";
@@ -6,7 +6,7 @@ export { default } from "../../../src/index.ts";
 
 /** Task object whose watchdog alarm fires 1.8 s before an attempt may end. */
 export class TaskObject extends Released {
-  constructor(ctx: DurableObjectState, env: ObjectBindings) {
+  constructor(ctx: DurableObjectState) {
     super(ctx, env, { watchdogMarginMs: -1800 });
   }
 }

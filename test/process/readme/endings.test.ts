@@ -1,7 +1,7 @@
 import { execFileSync } from "node:child_process";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { afterAll, expect, it } from "vitest";
+import { afterAll, expect, it, vi } from "vitest";
 import { Child } from "../harness/child.ts";
 import { freePort } from "../harness/loopback.ts";
 import { Checkout, newcomersEnvironment } from "./checkout.ts";
@@ -33,8 +33,7 @@ it.each(ENDINGS)(
     const child = new Child(npm, args, newcomersEnvironment());
     await child.answering(`http://127.0.0.1:${port}/healthz`);
     const { pid = 0 } = child;
-    const started = descendantsOf(pid);
-    expect(started.map(({ command: run }) => run).join("\n")).toContain("workerd");
+    const started = await untilWorkerdRuns(pid);
 
     process.kill(isForGroup ? -pid : pid, signal);
     const ids = new Set([pid, ...started.map((each) => each.pid)]);
@@ -46,6 +45,18 @@ it.each(ENDINGS)(
     await expect(fetch(`http://127.0.0.1:${port}/healthz`)).rejects.toThrow("fetch failed");
   },
 );
+
+/** Returns the descendants of a process once workerd is among them: wrangler may be replacing one by another. */
+async function untilWorkerdRuns(pid: number): Promise<readonly Process[]> {
+  return vi.waitFor(
+    () => {
+      const all = descendantsOf(pid);
+      expect(all.map(({ command }) => command).join("\n")).toContain("workerd");
+      return all;
+    },
+    { timeout: ENDED_WITHIN_MS, interval: LOOK_EVERY_MS },
+  );
+}
 
 interface Process {
   readonly pid: number;

@@ -161,7 +161,7 @@ it.each([
   await expect(failed).rejects.toThrow(/^http:\S+ .+\. Cure: .+$/);
 });
 
-it("npm run deploy:first opens a tunnel with cloudflared and ends it, and goes on without a tunnel when cloudflared is not installed or prints no address", async () => {
+it("npm run deploy:first opens and ends a tunnel with cloudflared, and goes on without one when cloudflared is missing or prints no address", async () => {
   const directory = mkdtempSync(join(tmpdir(), "task-relay-tunnel-"));
   onTestFinished(() => rmSync(directory, { recursive: true, force: true }));
   const cloudflared = join(directory, "cloudflared");

@@ -119,7 +119,7 @@ describe("a relay for development", () => {
   });
 
   it.each(["127.0.0.1", "2130706433", "0x7f.1", "１２７。０。０。１", "localhost", "LOCALHOST"])(
-    "a test callback that a relay for development sends to the loopback host %s is counted by the server with which these tests detect forbidden requests",
+    "the server that detects forbidden requests counts a test callback of a relay for development to the loopback host %s",
     async (host) => {
       for (const port of canary.ports) {
         canary.hits.length = 0;

@@ -1,9 +1,8 @@
 import { beforeAll, expect, it } from "vitest";
 import type { HookContext } from "../../../src/providers/provider.ts";
 import { aConnection, aHook, NOW, rfc8032Keys, tampered } from "../hook.ts";
-import { ATLASCLOUD } from "./atlascloud-scheme.ts";
-import { FAL, signedByFal } from "./fal-scheme.ts";
 import type { Scheme } from "./scheme.ts";
+import { ATLASCLOUD, FAL, signedByFal } from "./schemes.ts";
 
 const JWKS_URL = "https://rest.fal.ai/.well-known/jwks.json";
 const SIGNATURE = "X-AtlasCloud-Webhook-Signature-Ed25519";
@@ -82,7 +81,7 @@ it("a fal hook whose signature matches none of the cached public keys of fal mak
   });
 });
 
-it("the signature check of a fal hook returns unavailable, not refused, when no cached public key of fal matches and fresh ones cannot be fetched", async () => {
+it("the signature check of a fal hook returns unavailable, not refused, when no cached key of fal matches and fresh ones cannot be fetched", async () => {
   const signed = await signedByFal(rotated.privateKey, FAL.body);
 
   for (const keys of [[null], [[published], null], [[], null]] as const) {

@@ -6,9 +6,9 @@ import type { SigningProvider } from "../../../src/providers/registry.ts";
 import { replicate } from "../../../src/providers/replicate.ts";
 import { vidu } from "../../../src/providers/vidu.ts";
 import { wavespeed } from "../../../src/providers/wavespeed.ts";
-import { base64, hex, hmac, NOW_S } from "../hook.ts";
-import { ATLASCLOUD } from "./atlascloud-scheme.ts";
-import { FAL } from "./fal-scheme.ts";
+import { atlascloud } from "../../../src/providers/atlascloud.ts";
+import { fal } from "../../../src/providers/fal.ts";
+import { base64, base64Url, hex, hmac, NOW_S, rfc8032Keys } from "../hook.ts";
 import { OTHER_SECONDS, type Scheme } from "./scheme.ts";
 
 const KIE_SIGNATURE = "eYLB9HDwSBhsRjDcftCH+KvUl+8yjZTwHDxcFBGpnrI=";
@@ -232,6 +232,104 @@ export const WAVESPEED: Scheme = {
     "is sent without a version": { "webhook-signature": WAVESPEED_SIGNATURE.replace("v3,", "") },
   },
   rotated: { "webhook-signature": `v3,${"0".repeat(64)} ${WAVESPEED_SIGNATURE}` },
+};
+
+const ATLASCLOUD_NAME = "X-AtlasCloud-Webhook-Signature-Ed25519";
+const ATLASCLOUD_SIGNATURE =
+  "4Uaj_xUUW0qjTa_w49NQsONhKb-jTeuCFrn13Cj1vQMp0hWfU3vfByDs_T_yhEBrwnUJr1jJLiX7MOL161O2AA";
+
+export const ATLASCLOUD: Scheme = {
+  provider: atlascloud,
+  connection: {},
+  wrongConnections: [],
+  proves: "unsigned",
+  isOverBody: true,
+  body: '{"session_id":"a1b2-0001","event_type":"video.task.terminal","status":"OK","payload":{"id":"a1b2-0001","status":"completed","outputs":["https://cdn.example/v.mp4"]},"error":null}',
+  headers: {
+    "X-AtlasCloud-Webhook-Timestamp": `${NOW_S}`,
+    [ATLASCLOUD_NAME]: ATLASCLOUD_SIGNATURE,
+  },
+  sign: async (time, body = ATLASCLOUD.body) => {
+    const message = new TextEncoder().encode(`${time}.${body}`);
+    const { sign } = await rfc8032Keys();
+    const signature = new Uint8Array(await crypto.subtle.sign("Ed25519", sign, message));
+    return { "X-AtlasCloud-Webhook-Timestamp": time, [ATLASCLOUD_NAME]: base64Url(signature) };
+  },
+  otherTimes: OTHER_SECONDS,
+  unicodeBody: '{"session_id":"früher 🦊"}',
+  refused: {
+    "is cut short": { [ATLASCLOUD_NAME]: ATLASCLOUD_SIGNATURE.slice(0, -2) },
+    "is too long": { [ATLASCLOUD_NAME]: `${ATLASCLOUD_SIGNATURE}AA` },
+    "has base64 padding": { [ATLASCLOUD_NAME]: `${ATLASCLOUD_SIGNATURE}==` },
+    "is in the standard base64 alphabet, not the URL-safe one": {
+      [ATLASCLOUD_NAME]: ATLASCLOUD_SIGNATURE.replaceAll("_", "/").replaceAll("-", "+"),
+    },
+    "has the right bytes, but in another base64 spelling": {
+      [ATLASCLOUD_NAME]: `${ATLASCLOUD_SIGNATURE.slice(0, -1)}B`,
+    },
+    "has wrong bytes": { [ATLASCLOUD_NAME]: `5${ATLASCLOUD_SIGNATURE.slice(1)}` },
+    "was made for a timestamp one second earlier": {
+      "X-AtlasCloud-Webhook-Timestamp": `${NOW_S + 1}`,
+    },
+    "is not of Ed25519, but an HMAC in hex, in the header for HMACs": {
+      [ATLASCLOUD_NAME]: undefined,
+      "X-AtlasCloud-Webhook-Signature": "0".repeat(64),
+    },
+  },
+  rotated: null,
+};
+
+/** Signs a hook of fal with a private key. */
+export async function signedByFal(
+  key: CryptoKey,
+  body: string,
+  changes: Readonly<Record<string, string>> = {},
+): Promise<Record<string, string>> {
+  const headers = { ...FAL.headers, ...changes };
+  const digest = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(body));
+  const message = [
+    headers["X-Fal-Webhook-Request-Id"],
+    headers["X-Fal-Webhook-User-Id"],
+    headers["X-Fal-Webhook-Timestamp"],
+    hex(new Uint8Array(digest)),
+  ].join("\n");
+  const bytes = new TextEncoder().encode(message);
+  const signature = hex(new Uint8Array(await crypto.subtle.sign("Ed25519", key, bytes)));
+  return { ...headers, "X-Fal-Webhook-Signature": signature };
+}
+
+const FAL_SIGNATURE =
+  "64c9ec33e2fb970a3b7b4bf878f537f78e063e91582d8141368d8f27662cf88829791f7b7ef2951b02c8f06ded7adf76aec8eddc19e986b2d2b33fef4b2b940e";
+
+export const FAL: Scheme = {
+  provider: fal,
+  connection: { userId: "user-0001" },
+  wrongConnections: [{ userId: "" }, { userId: "user-0002" }],
+  proves: "signed",
+  isOverBody: true,
+  body: '{"request_id":"req-0001","gateway_request_id":"req-0001","status":"OK","payload":{"video":{"url":"https://v3.fal.media/files/a/b.mp4"},"seed":42}}',
+  headers: {
+    "X-Fal-Webhook-Request-Id": "req-0001",
+    "X-Fal-Webhook-User-Id": "user-0001",
+    "X-Fal-Webhook-Timestamp": `${NOW_S}`,
+    "X-Fal-Webhook-Signature": FAL_SIGNATURE,
+  },
+  sign: async (time, body = FAL.body) =>
+    signedByFal((await rfc8032Keys()).sign, body, { "X-Fal-Webhook-Timestamp": time }),
+  otherTimes: OTHER_SECONDS,
+  unicodeBody: '{"request_id":"früher 🦊"}',
+  refused: {
+    "is cut short": { "X-Fal-Webhook-Signature": FAL_SIGNATURE.slice(0, -2) },
+    "is shorter by one hex digit": { "X-Fal-Webhook-Signature": FAL_SIGNATURE.slice(0, -1) },
+    "ends with a letter that is not hex": {
+      "X-Fal-Webhook-Signature": `${FAL_SIGNATURE.slice(0, -1)}g`,
+    },
+    "is changed in the last byte": { "X-Fal-Webhook-Signature": `${FAL_SIGNATURE.slice(0, -2)}00` },
+    "is too long": { "X-Fal-Webhook-Signature": `${FAL_SIGNATURE}00` },
+    "was made for another request id": { "X-Fal-Webhook-Request-Id": "req-0002" },
+    "was made for a timestamp one second earlier": { "X-Fal-Webhook-Timestamp": `${NOW_S + 1}` },
+  },
+  rotated: null,
 };
 
 /** The way of signing of every provider that signs its hooks. */

@@ -1,14 +1,7 @@
 import { describe } from "vitest";
 import { useClock } from "../clock.ts";
-import { testAcceptedHooks, testIgnoredHooks } from "../hook-answers.ts";
-import { CASES } from "../hook-cases.ts";
-import { testRefusedHooks, testSignatures } from "../hook-refusals.ts";
+import { CASES, testHooks } from "../hook-cases.ts";
 
 useClock();
 
-describe.each(CASES)("$name", (hookCase) => {
-  testAcceptedHooks(hookCase);
-  testIgnoredHooks(hookCase);
-  testRefusedHooks(hookCase);
-  if (hookCase.isChecked) testSignatures(hookCase);
-});
+describe.each(CASES)("$name", testHooks);

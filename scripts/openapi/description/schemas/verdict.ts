@@ -1,6 +1,6 @@
 import * as z from "zod/mini";
 import { FAULT_CODES } from "../../../../src/security/doctor/verdict.ts";
-import { SENT_FIELDS } from "../../../../src/api/shapes/callback.ts";
+import { SENT_FIELDS } from "../../../../src/api/shapes/callback-shape.ts";
 import { described, maybe, named } from "../../../../src/api/shapes/described.ts";
 
 const Signer = named(

@@ -12,8 +12,8 @@ import {
 import { type Facts, get, type Trouble, trouble } from "./trouble.ts";
 
 /**
- * Time in milliseconds from a change of a task to its row in the index. The index counts as lagging when one
- * task in twenty of the last hours took longer.
+ * Time in milliseconds from a change of a task to its index row. The index counts as lagging when one task in
+ * twenty of the last hours took longer.
  */
 const LAG_MS = MINUTE_MS;
 const HEALTH = [get("inspect", "/healthz")];

@@ -9,7 +9,7 @@ import { unknownAccount } from "../../../api/http/problem.ts";
 import { readQuery } from "../../../api/http/query.ts";
 import { countRequest } from "../../../api/http/rate-limit.ts";
 import { accountOf, type KeyHolder, may, readerOf } from "../../../task-object/caller.ts";
-import { html } from "../../answer.ts";
+import { html } from "../../html-answer.ts";
 import { countText } from "../../format.ts";
 import type { FormFault } from "../../form-fault.ts";
 import { frameOf } from "../../frame.ts";

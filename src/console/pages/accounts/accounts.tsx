@@ -3,7 +3,7 @@ import { createAccount, listBalances } from "../../../api/accounts/accounts.ts";
 import { readQuery } from "../../../api/http/query.ts";
 import { shardsOf } from "../../../index-db/shards.ts";
 import { may } from "../../../task-object/caller.ts";
-import { html, seeOther } from "../../answer.ts";
+import { html, seeOther } from "../../html-answer.ts";
 import { countText } from "../../format.ts";
 import { type FormFault, withFaultsIn } from "../../form-fault.ts";
 import { frameOf } from "../../frame.ts";

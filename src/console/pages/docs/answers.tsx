@@ -1,5 +1,5 @@
 import type { Content, Endpoint } from "../../docs/document.ts";
-import { typeOf } from "../../docs/fields.ts";
+import { typeOf } from "../../docs/schema-fields.ts";
 import { Code } from "../../parts/code.tsx";
 import { SchemaMembers, TypeText } from "./members.tsx";
 import type { Reference } from "../../docs/schemas.ts";

@@ -1,5 +1,5 @@
 import type { Parameter, Schema } from "../../docs/document.ts";
-import { type Field, fieldsOf, limitsOf, typeOf, type TypePart } from "../../docs/fields.ts";
+import { type Field, fieldsOf, limitsOf, typeOf, type TypePart } from "../../docs/schema-fields.ts";
 import type { Reference } from "../../docs/schemas.ts";
 import { Prose, sentence } from "./prose.tsx";
 

@@ -1,7 +1,7 @@
 import { raw } from "hono/html";
 import openapi from "../../../../openapi.json" with { type: "json" };
 import { linkOrigin } from "../../../api/http/link-origin.ts";
-import { html } from "../../answer.ts";
+import { html } from "../../html-answer.ts";
 import { publicPage } from "../../page.ts";
 import { type Theme, themeOf } from "../../parts/layout.tsx";
 import { ErrorsPage } from "./errors.tsx";

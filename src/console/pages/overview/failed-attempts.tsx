@@ -1,6 +1,6 @@
 import { countText } from "../../format.ts";
 import { causeOf } from "../../host-causes.ts";
-import type { Totals } from "../../totals.ts";
+import type { Totals } from "../../range-totals.ts";
 import { Status } from "../../parts/chip.tsx";
 import { Panel } from "../../parts/page-head.tsx";
 import { type Column, Table } from "../../parts/table.tsx";

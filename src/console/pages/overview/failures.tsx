@@ -1,7 +1,7 @@
 import { countText } from "../../format.ts";
 import { Panel } from "../../parts/page-head.tsx";
 import { type Column, Table } from "../../parts/table.tsx";
-import type { CountOf } from "../../totals.ts";
+import type { CountOf } from "../../range-totals.ts";
 
 const SHOWN = 5;
 

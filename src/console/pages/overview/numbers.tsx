@@ -4,7 +4,7 @@ import type { Series } from "../../overview.ts";
 import { Panel } from "../../parts/page-head.tsx";
 import { Stat } from "../../parts/stat.tsx";
 import { Time } from "../../parts/time.tsx";
-import type { Totals } from "../../totals.ts";
+import type { Totals } from "../../range-totals.ts";
 
 interface NowProps {
   readonly problems: Awaited<ReturnType<typeof presentProblems>>;

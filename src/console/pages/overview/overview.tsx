@@ -1,11 +1,11 @@
 import { linkOrigin } from "../../../api/http/link-origin.ts";
 import { countRequest } from "../../../api/http/rate-limit.ts";
 import { shardsOf } from "../../../index-db/shards.ts";
-import { html } from "../../answer.ts";
+import { html } from "../../html-answer.ts";
 import { frameOf } from "../../frame.ts";
 import { type ViewerVisit, viewerPage } from "../../page.ts";
 import { Layout } from "../../parts/layout.tsx";
-import { AccountOverview, readAccountFacts } from "./account.tsx";
+import { AccountOverview, readAccountFacts } from "./account-overview.tsx";
 import { OperatorOverview, rangeIn, readOperatorFacts } from "./operator.tsx";
 
 /** The front page: for operators the problems and numbers of the relay, for accounts their own tasks. */

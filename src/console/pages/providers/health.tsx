@@ -1,4 +1,4 @@
-import type { indexStateOf } from "../../../api/health/index-state.ts";
+import type { indexStateOf } from "../../../api/health/index-health.ts";
 import { SECOND_MS } from "../../../core/time.ts";
 import type { OpenCount } from "../../../index-db/open-count.ts";
 import { countOf, countText, durationText } from "../../format.ts";

@@ -2,12 +2,10 @@ import { healthDetails } from "../../../api/health/details.ts";
 import { queryIndex } from "../../../api/search/query-index.ts";
 import { openTasks } from "../../../api/search/read-open.ts";
 import type { Config } from "../../../config/config.ts";
-import { configOf, versionOf } from "../../../config/runtime.ts";
-import { warningsOf } from "../../../config/warnings.ts";
 import { countOpen } from "../../../index-db/open-count.ts";
 import { shardsOf } from "../../../index-db/shards.ts";
 import type { Env } from "../../../env.ts";
-import { html } from "../../answer.ts";
+import { html } from "../../html-answer.ts";
 import { frameOf } from "../../frame.ts";
 import { viewerPage } from "../../page.ts";
 import { ApiDialog } from "../../parts/api-dialog.tsx";
@@ -39,7 +37,7 @@ export const providersPage = viewerPage("/providers", "inspect", async (visit) =
       </PageHead>
       <div class="stack" id="providers" data-refresh="60">
         <div class="stack-s">
-          {warningsOf(env, configOf(env)).map(({ path, message }) => (
+          {env.startup.warnings.map(({ path, message }) => (
             <Notice tone="warn" icon="warn" title={`${path} ${message}`} />
           ))}
         </div>
@@ -53,8 +51,8 @@ export const providersPage = viewerPage("/providers", "inspect", async (visit) =
             />
           </div>
         </Panel>
-        <HealthPanel version={versionOf(env)} index={index} unsettled={unsettled} />
-        <Configuration values={configuration} env={env} />
+        <HealthPanel version={env.startup.version} index={index} unsettled={unsettled} />
+        <Configuration values={configuration} bindings={env.startup.bindings} />
       </div>
     </Layout>,
   );
@@ -75,17 +73,14 @@ async function taskCounts(env: Env, config: Config) {
 
 interface ConfigurationProps {
   readonly values: Awaited<ReturnType<typeof healthDetails>>["configuration"];
-  readonly env: Env;
+  readonly bindings: readonly string[];
 }
 
 /**
  * The configuration of the relay: each setting by the name and in the unit of its environment variable; of
  * secrets only the number.
  */
-function Configuration({ values: { secrets, ...settings }, env }: ConfigurationProps) {
-  const bindings = Object.entries(env).flatMap(([name, value]) =>
-    typeof value === "object" ? name : [],
-  );
+function Configuration({ values: { secrets, ...settings }, bindings }: ConfigurationProps) {
   const counts = Object.entries(secrets).map(([name, count]) => [name, `${count} set`] as const);
   return (
     <Panel title="Configuration" aside="Names and units of the variables; secrets are counted">

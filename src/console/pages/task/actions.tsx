@@ -12,12 +12,12 @@ interface ActionsProps {
   readonly fault: FormFault | null;
 }
 
-/** Id of the dialog that sends the callback again. */
-export const SEND_AGAIN = "send-again";
+/** Id of the dialog that redelivers the callback. */
+export const REDELIVER = "redeliver";
 
 /**
- * The buttons for what the viewer may do with a task now (e.g. cancel it or send its callback again), each
- * with a dialog that says what will happen.
+ * The buttons for what the viewer may do with a task now (e.g. cancel it or redeliver its callback), each with
+ * a dialog that says what will happen.
  */
 export function TaskActions({ shown, visit: { viewer }, fault }: ActionsProps) {
   const { facts } = shown;
@@ -26,7 +26,7 @@ export function TaskActions({ shown, visit: { viewer }, fault }: ActionsProps) {
   return (
     <>
       {isSettled && facts.callback !== null && may(viewer, "redeliver") ? (
-        <SendAgain shown={shown} fault={fault} />
+        <Redeliver shown={shown} fault={fault} />
       ) : (
         <FormIssue fault={fault} />
       )}
@@ -44,14 +44,14 @@ function isSettledTask({ task: { callback, credits } }: ShownTask): boolean {
   return callback?.status !== "sending" && credits?.state !== "refunding";
 }
 
-function SendAgain({ shown: { task }, fault }: Pick<ActionsProps, "shown" | "fault">) {
+function Redeliver({ shown: { task }, fault }: Pick<ActionsProps, "shown" | "fault">) {
   const wanted = fault?.typed.get("attempts") ?? "1";
   return (
     <>
-      <DialogButton opens={SEND_AGAIN} class="button button-main" hotkey="r">
+      <DialogButton opens={REDELIVER} class="button button-main" hotkey="r">
         <Icon name="send" /> Send again
       </DialogButton>
-      <Dialog id={SEND_AGAIN} title="Send the callback again" isOpen={fault !== null}>
+      <Dialog id={REDELIVER} title="Send the callback again" isOpen={fault !== null}>
         <form class="stack-s" method="post" action={`/tasks/${task.id}/redeliver`}>
           <p>
             Starts another series at once, with the same body and the same <code>webhook-id</code>,
@@ -80,7 +80,7 @@ function SendAgain({ shown: { task }, fault }: Pick<ActionsProps, "shown" | "fau
           />
           <FormIssue fault={fault} />
           <div class="buttons">
-            <CloseButton of={SEND_AGAIN}>Close</CloseButton>
+            <CloseButton of={REDELIVER}>Close</CloseButton>
             <button class="button button-main" type="submit">
               Send now
             </button>

@@ -6,7 +6,7 @@ import { TaskId } from "../../../api/http/fields.ts";
 import type { CallbackFacts, TaskFacts } from "../../../core/views/task-facts.ts";
 import { Problem } from "../../../api/http/problem.ts";
 import type { ViewerVisit } from "../../page.ts";
-import type { Task } from "../../../api/shapes/task.ts";
+import type { Task } from "../../../api/shapes/task-shape.ts";
 
 /** A task with everything that its page shows, e.g. the times of its attempts. */
 export interface ShownTask {

@@ -1,6 +1,6 @@
 import { verifyCallback } from "../../../api/tasks/verify-callback.ts";
 import type { Fault, Verdict } from "../../../security/doctor/verdict.ts";
-import { html } from "../../answer.ts";
+import { html } from "../../html-answer.ts";
 import { durationText } from "../../format.ts";
 import { frameOf } from "../../frame.ts";
 import { formAction, viewerPage } from "../../page.ts";

@@ -1,7 +1,7 @@
 import { linkOrigin } from "../../../api/http/link-origin.ts";
 import type { StatusLink } from "../../../api/tasks/status-url.ts";
 import { may } from "../../../task-object/caller.ts";
-import { html } from "../../answer.ts";
+import { html } from "../../html-answer.ts";
 import { durationText } from "../../format.ts";
 import type { FormFault } from "../../form-fault.ts";
 import { frameOf } from "../../frame.ts";
@@ -21,7 +21,7 @@ import { TimelineDrawing } from "../../parts/timeline.tsx";
 import { timelineOf } from "../../timeline.ts";
 import { SECOND_MS } from "../../../core/time.ts";
 import { TaskActions } from "./actions.tsx";
-import type { Task } from "../../../api/shapes/task.ts";
+import type { Task } from "../../../api/shapes/task-shape.ts";
 import { readShownTask, type ShownTask, type TaskVisit } from "./data.ts";
 import { ResultPanel } from "./result.tsx";
 import { SeenPanel, seenOf } from "./seen.tsx";

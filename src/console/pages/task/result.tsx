@@ -6,7 +6,7 @@ import { Panel } from "../../parts/page-head.tsx";
 import { Ago, Time } from "../../parts/time.tsx";
 import { SECOND_MS } from "../../../core/time.ts";
 import type { LinkEnd } from "../../link-life.ts";
-import type { Task } from "../../../api/shapes/task.ts";
+import type { Task } from "../../../api/shapes/task-shape.ts";
 
 /** Largest number of links of a result that a page shows. */
 const MAX_LINKS = 20;

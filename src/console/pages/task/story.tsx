@@ -5,7 +5,7 @@ import { Status } from "../../parts/chip.tsx";
 import { Hostile } from "../../parts/hostile.tsx";
 import { Time } from "../../parts/time.tsx";
 import { eventsOf, latenessText } from "../../timeline.ts";
-import type { TaskAttempt } from "../../../api/shapes/task.ts";
+import type { TaskAttempt } from "../../../api/shapes/task-shape.ts";
 import type { ShownTask } from "./data.ts";
 
 interface Step {

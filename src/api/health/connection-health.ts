@@ -1,0 +1,87 @@
+import { connectionObject } from "../../objects/object-names.ts";
+import type { ConnectionState } from "../../objects/connection/connection-object.ts";
+import type { Config } from "../../config/config.ts";
+import { keySettingOf, settingsNeededBy } from "../../config/needed-settings.ts";
+import { canHaveResults } from "../../config/poll-limits.ts";
+import { HOUR_MS, MINUTE_MS, toSeconds } from "../../core/time.ts";
+import type { Env } from "../../env.ts";
+import type { Connection } from "../../providers/provider.ts";
+import { PROVIDERS, SIMULATED_PROVIDERS } from "../../providers/registry.ts";
+import { callObject } from "../http/object-call.ts";
+
+/**
+ * Time in milliseconds after a provider has refused an API key for which `/healthz` shows the refusal: longer
+ * than any wait between two polls of a job, so that it stays visible while polls go on.
+ */
+const REFUSAL_SHOWN_MS = 35 * MINUTE_MS;
+/**
+ * Time in milliseconds for which `/healthz` shows an answer of a provider that the relay did not understand:
+ * longer than the hour after which the next such answer is stored.
+ */
+const UNCLEAR_SHOWN_MS = 2 * HOUR_MS;
+
+/**
+ * Returns each connection (a set of credentials for a provider) that has an API key, with its faults, for
+ * `/healthz`. Its faults are that the provider has refused the key within the last 35 minutes, that no hooks
+ * come although they are expected, and that the relay did not understand an answer to one of its polls within
+ * the last two hours.
+ */
+export async function connectionsOf({ connections }: Config, env: Env) {
+  const withKey = [...connections.values()].filter(({ key }) => key);
+  const entries = withKey.map(async ({ name, provider }) => {
+    const { keyRefusedAt: refusedAt, ...known } = await callObject(() =>
+      connectionObject(env, name).connectionState(),
+    );
+    const isRefused = refusedAt !== null && Date.now() - refusedAt < REFUSAL_SHOWN_MS;
+    const state = isRefused ? { key: "refused", refused_at: toSeconds(refusedAt) } : { key: "set" };
+    const hooks = known.areHooksMissing ? { hooks: "missing" } : {};
+    return [name, { provider: provider.name, ...state, ...hooks, ...unclearOf(known) }] as const;
+  });
+  return Object.fromEntries(await Promise.all(entries));
+}
+
+/**
+ * Returns the last answer of a connection's provider that the relay did not understand, unless it is older
+ * than two hours.
+ */
+function unclearOf({ unclear }: Pick<ConnectionState, "unclear">) {
+  if (unclear === null || Date.now() - unclear.at >= UNCLEAR_SHOWN_MS) return {};
+  const { at, statusCode, word } = unclear;
+  return { unclear: { at: toSeconds(at), status_code: statusCode, word } };
+}
+
+/** Entry of `/healthz` for a connection without an API key, or for a provider without a connection. */
+interface WithoutKey {
+  readonly provider: string;
+  /** Settings that it needs, e.g. `FAL_KEY`; `[]` for a simulated provider that is switched on. */
+  readonly needs: readonly string[];
+  /** States that tasks may name it. Without a key their results come by hooks only. */
+  readonly accepts_tasks: boolean;
+}
+
+/**
+ * Returns each connection that has no API key, and each provider that has no connection, with what it needs,
+ * for `/healthz`. Together with the connections that have a key, these are all that the relay knows.
+ */
+export function withoutKey({ connections }: Config): Readonly<Record<string, WithoutKey>> {
+  const names = [...PROVIDERS.keys(), ...SIMULATED_PROVIDERS.map(({ name }) => name)];
+  const missing = names.filter((name) => !connections.has(name));
+  const keyless = [...connections.values()].filter(({ key }) => !key);
+  return Object.fromEntries([
+    ...keyless.map((connection) => [connection.name, keylessView(connection)] as const),
+    ...missing.map((name) => [name, missingView(name)] as const),
+  ]);
+}
+
+function keylessView(connection: Connection): WithoutKey {
+  const key = keySettingOf(connection);
+  return {
+    provider: connection.provider.name,
+    needs: key === null ? [] : [key],
+    accepts_tasks: canHaveResults(connection),
+  };
+}
+
+function missingView(provider: string): WithoutKey {
+  return { provider, needs: settingsNeededBy(provider), accepts_tasks: false };
+}

@@ -1,0 +1,179 @@
+import * as z from "zod/mini";
+import type { Env } from "../../env.ts";
+import type { ListedTask } from "../../index-db/list.ts";
+import { listShards } from "../../index-db/list-shards.ts";
+import type { Caller } from "../../task-object/caller.ts";
+import type { Refusal } from "../../task-object/reply.ts";
+import { json } from "../http/answer.ts";
+import { invalidRequest } from "../http/problem.ts";
+import { routeOf } from "../http/route.ts";
+import { NoFields, TaskId } from "../http/fields.ts";
+import { type Call, NoQuery, operation } from "../operation.ts";
+import { taskClient } from "../tasks/task-client.ts";
+import { callTasks } from "./call-tasks.ts";
+import { queryIndex, requireIndex } from "./query-index.ts";
+import { cursorOf, positionOf } from "./cursor.ts";
+import { filtersOf, RedeliveryPage } from "./filters.ts";
+
+/** Largest number of tasks whose callbacks one request redelivers. */
+const MAX_REDELIVERED = 500;
+
+/** Largest number of tasks that can be selected in a list of the console. */
+export const MAX_SELECTED = 50;
+
+const BULK = {
+  rateLimit: "LIMIT_BULK",
+  query: RedeliveryPage,
+  body: NoFields,
+  takesIdempotencyKey: true,
+} as const;
+
+/**
+ * Orders one more attempt of the callback of each task on one page of a list of tasks, once per
+ * `Idempotency-Key`, which is the same for all pages of a list.
+ */
+export const redeliverMany = operation(
+  { ...BULK, access: "redeliver" },
+  async ({ query, idempotencyKey, env, runtime, caller }) => {
+    if (idempotencyKey === null) throw keyRequired();
+    if (query.limit > MAX_REDELIVERED) throw tooMany();
+    const { tasks, next_cursor } = await pageOf(query, { env, runtime, caller });
+    const ids = tasks.map(({ id }) => id);
+    const effects = await redeliverTasks(ids, idempotencyKey, env, caller);
+    return { ...countedEffects(effects, true), next_cursor };
+  },
+);
+
+/**
+ * Counts the effects that a bulk redelivery of one page of a list of tasks would have, as far as the rows of the
+ * index show.
+ */
+export const countRedeliveries = operation(
+  { ...BULK, access: "read" },
+  async ({ query, env, runtime, caller }) => {
+    const { tasks, next_cursor } = await pageOf(query, { env, runtime, caller });
+    return { ...countedEffects(tasks.map(expectedOf), false), next_cursor };
+  },
+);
+
+/** Effects of a bulk redelivery of one page of a list of tasks, and the cursor of the next page; null for none. */
+export type BulkEffects = Counted & { readonly next_cursor: string | null };
+
+const WIRE = { id: "redeliverMany", method: "POST", path: "/v1/redeliveries" } as const;
+const countRoute = routeOf(WIRE, countRedeliveries, (effects) => json(effects));
+const orderRoute = routeOf(WIRE, redeliverMany, (effects) => json(effects));
+
+/** With `dry_run=true` the route only counts, for which the permission to read suffices. */
+export const redeliverManyRoute: typeof orderRoute = {
+  ...orderRoute,
+  handle: async (call) => {
+    const isDryRun = call.url.searchParams.get("dry_run") === "true";
+    return (isDryRun ? countRoute : orderRoute).handle(call);
+  },
+};
+
+/**
+ * Orders one more attempt of the callback of each of some tasks, once per `Idempotency-Key`. Only the console
+ * offers it.
+ */
+export const redeliverSelected = operation(
+  {
+    access: "redeliver",
+    rateLimit: "LIMIT_BULK",
+    query: NoQuery,
+    body: z.strictObject({ ids: z.array(TaskId).check(z.maxLength(MAX_SELECTED)) }),
+    takesIdempotencyKey: true,
+  },
+  async ({ body: { ids }, idempotencyKey, env, caller }) => {
+    if (idempotencyKey === null) throw keyRequired();
+    return countedEffects(await redeliverTasks(ids, idempotencyKey, env, caller), true);
+  },
+);
+
+async function pageOf(
+  query: z.output<typeof RedeliveryPage>,
+  { env, runtime, caller }: Pick<Call<never, unknown, unknown>, "env" | "runtime" | "caller">,
+) {
+  const shards = requireIndex(env, runtime);
+  const filters = filtersOf(query, caller);
+  const { cursorKeys } = runtime.keyring;
+  const after = await positionOf(query.cursor, filters, cursorKeys);
+  const { tasks, next } = await queryIndex(() =>
+    listShards(shards, filters, after, query.limit, Date.now()),
+  );
+  return { tasks, next_cursor: next === null ? null : await cursorOf(next, filters, cursorKeys) };
+}
+
+/**
+ * Counts on how many tasks an order of redeliveries started an attempt, and how many it skipped, by reason.
+ * @param isOrdered false when the order was only simulated, so that no attempt has started.
+ */
+function countedEffects(effects: readonly Effect[], isOrdered: boolean) {
+  const skipped = effects.filter((effect) => effect !== "started");
+  return {
+    matched: effects.length,
+    started: isOrdered ? effects.length - skipped.length : 0,
+    skipped: skipped.length,
+    skipped_because: countsOf(skipped),
+  };
+}
+
+type Counted = ReturnType<typeof countedEffects>;
+
+/** Effect of a redelivery order on one task: `started`, or the reason why the task is skipped. */
+type Effect = "started" | "already_ordered" | "unreachable" | Refusal["code"];
+
+/**
+ * Orders one more attempt of the callback of each task, once per `Idempotency-Key`. The Durable Object of a
+ * task skips the order when the task has no result yet, is still sending its callback, was erased, or has had
+ * this order already. The list of tasks comes from the index, which may lag behind the objects.
+ */
+async function redeliverTasks(
+  ids: readonly string[],
+  idempotencyKey: string,
+  env: Env,
+  caller: Caller,
+): Promise<readonly Effect[]> {
+  const event = { type: "redeliver", attempts: 1, callbackUrl: null, idempotencyKey } as const;
+  const effects = await callTasks(ids, async (id): Promise<Effect> => {
+    const applied = await taskClient(env, id).apply(event, caller);
+    if (applied.kind === "refused") return applied.refusal.code;
+    return applied.kind === "recorded" ? "started" : "already_ordered";
+  });
+  return effects.map((effect) =>
+    effect === "failed" || effect === "unasked" ? "unreachable" : effect,
+  );
+}
+
+/**
+ * Returns the effect that a redelivery order would have on a task, as far as the task's index row shows.
+ */
+function expectedOf({ callback }: ListedTask): Effect {
+  switch (callback) {
+    case null:
+      return "no_callback";
+    case "waiting":
+      return "task_open";
+    case "sending":
+      return "series_running";
+    case "delivered":
+    case "failed":
+      return "started";
+  }
+}
+
+function countsOf(effects: readonly Effect[]): Readonly<Record<string, number>> {
+  const groups = Map.groupBy(effects, (effect) => effect);
+  return Object.fromEntries([...groups].map(([effect, group]) => [effect, group.length]));
+}
+
+function tooMany() {
+  const message = `must be a whole number from 1 to ${MAX_REDELIVERED} without dry_run`;
+  return invalidRequest([{ path: "/limit", message }]);
+}
+
+function keyRequired() {
+  const message =
+    "is required, so that a repeated or interrupted bulk redelivery sends nothing twice";
+  return invalidRequest([{ path: "/Idempotency-Key", message }]);
+}

@@ -1,0 +1,226 @@
+import * as z from "zod/mini";
+import { FAILURE_CATEGORIES } from "../../core/record/upstream.ts";
+import { Callback, WaitingCallback } from "./callback-shape.ts";
+import { AnyObject, Count, described, Id, maybe, named, Time } from "./described.ts";
+import type { Plain } from "./plain.d.ts";
+import { Tracking } from "./tracking-shape.ts";
+
+const HEAD = {
+  id: Id,
+  model: described(z.string(), "As registered."),
+  created_at: described(Time, "When the task was registered, or what its first event stated."),
+};
+
+const Output = z.strictObject({
+  urls: described(z.array(z.string()), "Links to what was generated."),
+  metadata: described(
+    AnyObject,
+    "What was generated, e.g. `seed`, `ratio`, `duration`, `resolution`, `generate_audio`, `framespersecond`; other members are those of the upstream.",
+  ),
+});
+
+const COMPLETED = {
+  ...HEAD,
+  status: z.literal("completed"),
+  completed_at: described(
+    Time,
+    "When the job ended by the upstream's own clock, where that is known; otherwise when the relay took the result.",
+  ),
+  output: Output,
+};
+
+const FAILED = {
+  ...HEAD,
+  status: z.literal("failed"),
+  error: z.strictObject({
+    code: described(
+      z.string(),
+      "`upstream_error`, `upstream_timeout`, `canceled`, or the code that an event stated.",
+    ),
+    message: z.string(),
+  }),
+};
+
+const Credits = z.strictObject({
+  amount: z.int(),
+  state: z.enum(["charging", "charged", "refunding", "refunded"]),
+  refunded_at: maybe(Time, "When the refund was confirmed."),
+  retry_at: maybe(Time, "When the charge or refund is tried again. Only operators see it."),
+  tries: z.optional(Count),
+});
+
+const SHARED = {
+  account: maybe(z.string(), "The account that owns the task."),
+  provider: maybe(z.string(), "The connection. Only operators see it."),
+  upstream: maybe(
+    z.strictObject({
+      id: z.string(),
+      endpoint: z.optional(z.string()),
+      attached_at: maybe(Time, "When the job was attached; like the following, after the end."),
+      hook_at: maybe(Time, "When the latest hook claimed the end of the job."),
+      asked_at: maybe(Time, "When the upstream was last asked."),
+    }),
+    "The attached job. Only operators see it.",
+  ),
+  metadata: maybe(AnyObject, "The labels of the registration."),
+  credits: z.optional(Credits),
+};
+
+const OPEN_FIELDS = {
+  ...HEAD,
+  status: z.enum(["pending", "processing"]),
+  callback: described(z.nullable(WaitingCallback), "Null without a `callback_url`."),
+  ...SHARED,
+  progress: maybe(
+    z.int().check(z.minimum(0), z.maximum(100)),
+    "Percent, where the upstream states it.",
+  ),
+  deadline_at: described(Time, "When the task fails unless it has ended."),
+  tracking: z.optional(Tracking),
+};
+
+const ENDED_FIELDS = {
+  callback: described(z.nullable(Callback), "Null without a `callback_url`."),
+  ...SHARED,
+  finished_at: maybe(Time, "When the relay took the end."),
+  usage: maybe(
+    z.record(z.string(), z.number()),
+    "What the job consumed or cost, by the upstream's own names. Only operators see it.",
+  ),
+};
+
+const COMPLETED_FIELDS = { ...COMPLETED, ...ENDED_FIELDS };
+const FAILED_FIELDS = {
+  ...FAILED,
+  ...ENDED_FIELDS,
+  failure: maybe(
+    z.strictObject({ category: z.enum(FAILURE_CATEGORIES), retryable: z.boolean() }),
+    "Kind of the failure, where known.",
+  ),
+};
+
+const OpenTask = named(
+  "OpenTask",
+  z.strictObject(OPEN_FIELDS),
+  "A task whose result is not known yet.",
+);
+const CompletedTask = named(
+  "CompletedTask",
+  z.strictObject(COMPLETED_FIELDS),
+  "A task that has completed. It begins with the body of its callback, byte for byte.",
+);
+const FailedTask = named(
+  "FailedTask",
+  z.strictObject(FAILED_FIELDS),
+  "A task that has failed. It begins with the body of its callback, byte for byte.",
+);
+export const Task = named(
+  "Task",
+  z.discriminatedUnion("status", [OpenTask, CompletedTask, FailedTask]),
+  "A task as its reader may see it. A member that does not apply is left out.",
+);
+
+const REGISTERED_FIELDS = {
+  hook_url: maybe(z.string(), "URL to pass to the provider for its hook."),
+  hook_parameter: maybe(
+    z.string(),
+    "Name of the parameter of the provider's submit call that takes `hook_url`.",
+  ),
+  id_parameter: maybe(
+    z.string(),
+    "Name of the parameter of the provider's submit call that takes the id of the task.",
+  ),
+  status_url: described(
+    z.string(),
+    "Status link of the task: reads it without a key, from pages of any site, until 24 hours after its deadline.",
+  ),
+};
+
+const STATUS_FIELDS = {
+  callback: described(
+    z.nullable(z.strictObject({ status: z.enum(["waiting", "sending", "delivered", "failed"]) })),
+    "Null without a `callback_url`.",
+  ),
+};
+
+export const TaskStatus = named(
+  "TaskStatus",
+  z.discriminatedUnion("status", [
+    z.strictObject({ ...HEAD, status: OPEN_FIELDS.status, ...STATUS_FIELDS }),
+    z.strictObject({ ...COMPLETED, ...STATUS_FIELDS }),
+    z.strictObject({ ...FAILED, ...STATUS_FIELDS }),
+  ]),
+  "A task as whoever has its status link sees it.",
+);
+
+export const RegisteredTask = named(
+  "RegisteredTask",
+  z.discriminatedUnion("status", [
+    z.strictObject({ ...OPEN_FIELDS, ...REGISTERED_FIELDS }),
+    z.strictObject({ ...COMPLETED_FIELDS, ...REGISTERED_FIELDS }),
+    z.strictObject({ ...FAILED_FIELDS, ...REGISTERED_FIELDS }),
+  ]),
+  "A registered task, with what its submit call to the provider must pass on.",
+);
+
+/** Schema of the body of the callback `task.completed`; `FailedCallback` is that of `task.failed`. */
+export const CompletedCallback = named(
+  "CompletedCallback",
+  z.strictObject(COMPLETED),
+  "Body of the callback of a completed task.",
+);
+export const FailedCallback = named(
+  "FailedCallback",
+  z.strictObject(FAILED),
+  "Body of the callback of a failed task.",
+);
+
+export const TaskCount = named(
+  "TaskCount",
+  z.strictObject({
+    count: Count,
+    is_capped: described(z.boolean(), "Whether there are rows that were not read."),
+  }),
+  "Number of the tasks of a list.",
+);
+
+/** Members of a task in a list, which come from the index. */
+export const ListedTask = named(
+  "ListedTask",
+  z.strictObject({
+    ...HEAD,
+    status: z.enum(["pending", "processing", "completed", "failed"]),
+    completed_at: z.optional(Time),
+    finished_at: z.optional(Time),
+    settled_at: maybe(Time, "When the last attempt of the callback ended."),
+    failure: maybe(
+      z.strictObject({ category: z.enum(FAILURE_CATEGORIES) }),
+      "Kind of the failure of a failed task, where it is known.",
+    ),
+    account: z.optional(z.string()),
+    provider: maybe(z.string(), "The connection. Only operators see it."),
+    upstream: maybe(z.strictObject({ id: z.string() }), "The attached job. Only operators see it."),
+    callback: z.nullable(
+      z.strictObject({
+        status: z.enum(["waiting", "sending", "delivered", "failed"]),
+        host: z.nullable(z.string()),
+        attempts: described(Count, "Number of attempts so far."),
+        last_outcome: z.optional(z.string()),
+        last_status_code: z.optional(z.int()),
+      }),
+    ),
+  }),
+  "A task in a list.",
+);
+
+/** A task as its reader may see it: what `GET /v1/tasks/{id}` answers. */
+export type Task = Plain<z.output<typeof Task>>;
+
+/** A task as whoever has its status link sees it. */
+export type TaskStatus = Plain<z.output<typeof TaskStatus>>;
+
+/** The callback of a task. Null without a `callback_url`. */
+export type TaskCallback = NonNullable<Task["callback"]>;
+
+/** One request of a callback. */
+export type TaskAttempt = TaskCallback["attempts"][number];

@@ -1,0 +1,122 @@
+import { type AccountCounts, accountCounts } from "../../../index-db/account-counts.ts";
+import { callLedger } from "../../../api/accounts/account-client.ts";
+import { callbacksView, tasksView } from "../../../api/search/count-views.ts";
+import { queryIndex } from "../../../api/search/query-index.ts";
+import { DAY_MS } from "../../../core/time.ts";
+import type { Env } from "../../../env.ts";
+import { listShards } from "../../../index-db/list-shards.ts";
+import type { Shards } from "../../../index-db/shards.ts";
+import { countText } from "../../format.ts";
+import { ANY_TASK } from "../../overview.ts";
+import { ApiDialog } from "../../parts/api-dialog.tsx";
+import { PageHead } from "../../parts/page-head.tsx";
+import { Stat } from "../../parts/stat.tsx";
+import { mostFirst } from "../../range-totals.ts";
+import { Failures } from "./failures.tsx";
+import { LastTasks } from "./last-tasks.tsx";
+import { NoIndex } from "./no-index.tsx";
+
+const WINDOW_MS = 7 * DAY_MS;
+/** Largest number of tasks that are counted, the newest; D1 bills up to three rows for each. */
+const MAX_TASKS = 2_000;
+const SHOWN = 10;
+
+type Facts = Awaited<ReturnType<typeof readAccountFacts>>;
+
+/**
+ * Reads what the overview of an account shows; without an index that is only its balance.
+ * @param isRefresh states that an open page asks again, which replaces only its list of tasks.
+ */
+export async function readAccountFacts(
+  env: Env,
+  shards: Shards | null,
+  account: string,
+  isRefresh: boolean,
+) {
+  const now = Date.now();
+  const since = now - WINDOW_MS;
+  const [{ balance }, found] = await Promise.all([
+    callLedger(env, account, (object) => object.describe()),
+    shards === null
+      ? null
+      : queryIndex(() =>
+          Promise.all([
+            isRefresh ? null : accountCounts(shards, account, { since, until: now + 1 }, MAX_TASKS),
+            listShards(shards, { ...ANY_TASK, account }, null, SHOWN, now),
+          ]),
+        ),
+  ]);
+  const [counts = null, page = null] = found ?? [];
+  return { balance, since, now, counts, tasks: page?.tasks ?? null };
+}
+
+interface AccountOverviewProps {
+  readonly facts: Facts;
+  readonly account: string;
+  readonly origin: string;
+}
+
+/** The front page of an account: its balance, its tasks and callbacks by status, and its last tasks. */
+export function AccountOverview({ facts, account, origin }: AccountOverviewProps) {
+  const { balance, counts, tasks, since, now } = facts;
+  const path = `/v1/accounts/${account}`;
+  return (
+    <>
+      <PageHead title={account} sub="Your tasks and their callbacks">
+        <ApiDialog origin={origin} paths={[path, `${path}/stats`, `/v1/tasks?limit=${SHOWN}`]} />
+      </PageHead>
+      {tasks === null ? <NoIndex /> : null}
+      <div class="stack overview">
+        <div class="stats">
+          <Stat value={countText(balance)} label="credits" href={`/accounts/${account}`} />
+          {counts === null ? null : <CallbackNumbers counts={counts} since={since} />}
+        </div>
+        {counts === null ? null : <OwnFailures counts={counts} since={since} />}
+        {tasks === null ? null : (
+          <div id="account" data-refresh="30">
+            <LastTasks tasks={tasks} now={now} />
+          </div>
+        )}
+      </div>
+    </>
+  );
+}
+
+interface CountsProps {
+  readonly counts: AccountCounts;
+  /** Start of the time in which the counted tasks were created, in Unix milliseconds. */
+  readonly since: number;
+}
+
+function CallbackNumbers({ counts: { counts, isCapped }, since }: CountsProps) {
+  const { delivered, failed, sending } = callbacksView(counts);
+  const of7Days = `since=${Math.floor(since / 1000)}`;
+  return (
+    <>
+      <Stat
+        value={`${countText(delivered)}${isCapped ? "+" : ""}`}
+        label="delivered in 7 days"
+        href={`/tasks?callback=delivered&${of7Days}`}
+      />
+      <Stat
+        value={`${countText(failed)}${isCapped ? "+" : ""}`}
+        label="failed in 7 days"
+        href={`/tasks?callback=failed&${of7Days}`}
+      />
+      <Stat value={countText(sending)} label="being sent" href="/tasks?callback=sending" />
+    </>
+  );
+}
+
+function OwnFailures({ counts: { counts, isCapped }, since }: CountsProps) {
+  const tasks = isCapped
+    ? `of your ${countText(MAX_TASKS)} newest tasks`
+    : "of your tasks of the last 7 days";
+  return (
+    <Failures
+      failures={mostFirst([tasksView(counts, counts).failures])}
+      since={Math.floor(since / 1000)}
+      aside={tasks}
+    />
+  );
+}

@@ -1,0 +1,11 @@
+import { seeOther } from "../../html-answer.ts";
+import { registerTask } from "../../../api/tasks/register-task.ts";
+import { formAction } from "../../page.ts";
+
+/** Registers a task of the simulated provider, which completes by itself, and shows it. */
+export const runSandboxTask = formAction("/sandbox", "operate", async (visit) => {
+  const id = crypto.randomUUID();
+  const body = { id, provider: "sandbox", model: "sandbox/ok" };
+  await registerTask.perform({ params: {}, body }, visit.viewer, visit);
+  return seeOther(`/tasks/${id}`);
+});

@@ -1,0 +1,42 @@
+import { seeOther } from "../../html-answer.ts";
+import { cancelTask } from "../../../api/tasks/cancel-task.ts";
+import { eraseTask } from "../../../api/tasks/erase-task.ts";
+import { redeliverTask } from "../../../api/tasks/redeliver-task.ts";
+import { withFaultsIn } from "../../form-fault.ts";
+import { numberIn } from "../../form-number.ts";
+import { formAction } from "../../page.ts";
+import { REDELIVER } from "./actions.tsx";
+import { taskIdOf } from "./data.ts";
+import { showTask } from "./page.tsx";
+
+/** Orders a redelivery and redirects to the task. A form that is sent twice orders it only once. */
+export const redeliver = formAction("/tasks/{id}/redeliver", "redeliver", async (visit) => {
+  const { form, viewer, params } = visit;
+  const body = {
+    attempts: form.has("attempts") ? numberIn(form, "attempts") : 1,
+    callback_url: form.get("callback_url") || null,
+  };
+  return withFaultsIn(
+    { id: REDELIVER, typed: form, fields: ["callback_url"] },
+    async () => {
+      const given = { params, body, idempotencyKey: form.get("idempotency_key") };
+      await redeliverTask.perform(given, viewer, visit);
+      return seeOther(`/tasks/${taskIdOf(params.id)}`);
+    },
+    (fault) => showTask(visit, fault),
+  );
+});
+
+/** Cancels a task and redirects to it. */
+export const cancel = formAction("/tasks/{id}/cancel", "operate", async (visit) => {
+  const { viewer, params } = visit;
+  await cancelTask.perform({ params }, viewer, visit);
+  return seeOther(`/tasks/${taskIdOf(params.id)}`);
+});
+
+/** Erases a task and redirects to the front page of the console. */
+export const erase = formAction("/tasks/{id}/erase", "administer", async (visit) => {
+  const { viewer, params } = visit;
+  await eraseTask.perform({ params }, viewer, visit);
+  return seeOther("/");
+});

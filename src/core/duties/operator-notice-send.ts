@@ -1,0 +1,88 @@
+import type { Policy } from "../policy.ts";
+import type { JsonObject } from "../json.ts";
+import { isNoticeWanted, type NoticeKind } from "../record/operator-notice.ts";
+import { isTerminal, type TaskRecord } from "../record/task.ts";
+import { hostOf } from "../url.ts";
+import { taskView } from "../views/task-view.ts";
+import { deliver } from "./deliver.ts";
+import type { Duty } from "./duty.ts";
+import { refund } from "./refund.ts";
+
+/** An operator notice: a message to the operator about one task. */
+export interface OperatorNotice {
+  readonly taskId: string;
+  /** Id of the account of the task; null when it has none. */
+  readonly account: string | null;
+  /** Host of the `callback_url`; null when the task has none. */
+  readonly host: string | null;
+  readonly kind: NoticeKind;
+  /**
+   * Identifies the message together with its kind: the version of the task's record at the event that the
+   * message is about or, for an event that readers of the task do not see, the time of the event in Unix
+   * milliseconds.
+   */
+  readonly version: number;
+  /**
+   * Members that this kind of message has besides the task, e.g. the output of a late success; null when it
+   * has none.
+   */
+  readonly details: JsonObject | null;
+  /** JSON text of the task as the operator may read it. */
+  readonly task: string;
+}
+
+export interface NoticeStep {
+  readonly kind: "sendNotice";
+  readonly notice: OperatorNotice;
+}
+
+/**
+ * Time in milliseconds before a planned refund or attempt of the callback within which no notice to the
+ * operator is sent, so that waiting for the operator's receiver delays neither.
+ */
+const CLEARANCE_MS = 5_500;
+
+/**
+ * Returns the operator notice that is to be sent next. The wait before another try is planned in
+ * record/operator-notice.ts. Null when there is no notice, or when a refund or an attempt of the callback is
+ * planned before the operator's receiver would have to answer.
+ */
+export function sendNotice(record: TaskRecord, policy: Policy): Duty<NoticeStep> | null {
+  if (record.status === "charging") return null;
+  const [next] = record.notices
+    .filter((notice) => isNoticeWanted(policy, notice.kind))
+    .toSorted((a, b) => a.retryAt - b.retryAt);
+  if (next === undefined) return null;
+  const { kind, version, details, retryAt } = next;
+  if (mayDelayClient(record, policy, retryAt, CLEARANCE_MS)) return null;
+  const notice = () => {
+    const url = isTerminal(record) ? record.callback?.url : record.callbackUrl;
+    const about = {
+      taskId: record.id,
+      account: record.account?.id ?? null,
+      host: hostOf(url ?? ""),
+    };
+    return { ...about, kind, version, details, task: taskView(record, "operator") };
+  };
+  return { dueAt: retryAt, step: () => ({ kind: "sendNotice", notice: notice() }) };
+}
+
+/**
+ * Tells whether a call for which no client waits, e.g. an operator notice, could last until the next planned
+ * refund or attempt of the callback and so delay it. A call that is overdue counts as starting at the task's
+ * last change or later: the record's `version` is never lower than the time of that change in Unix
+ * milliseconds. Without this, an overdue call could start right after an interrupted attempt, although the next
+ * attempt follows sooner than the call may end.
+ * @param plannedAt time for which the call is planned, in Unix milliseconds.
+ * @param clearanceMs longest time that the call may take, in milliseconds.
+ */
+export function mayDelayClient(
+  record: TaskRecord,
+  policy: Policy,
+  plannedAt: number,
+  clearanceMs: number,
+): boolean {
+  const refundAt = refund(record)?.dueAt ?? Infinity;
+  const attemptAt = deliver(record, policy)?.dueAt ?? Infinity;
+  return Math.max(plannedAt, record.version) + clearanceMs > Math.min(refundAt, attemptAt);
+}

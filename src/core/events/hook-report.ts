@@ -1,0 +1,58 @@
+import type { PollPlan } from "../record/poll-plan.ts";
+import { isOpen, isTerminal, type OpenTask, type TaskRecord } from "../record/task.ts";
+import type { TaskEvent } from "./event.ts";
+
+/**
+ * Report of a task to the Durable Object of its connection to the provider: whether the hook that was expected
+ * of the task's job has come. When no hooks of the connection come, later jobs are polled sooner.
+ */
+export interface HookReport {
+  readonly connection: string;
+  readonly hasCome: boolean;
+}
+
+/**
+ * Returns the report of a task after an event; null when there is nothing to report. A task reports when a hook
+ * or a poll has ended it, if a hook was expected or has come; and when a hook comes after its end.
+ * @param before the task before the event.
+ * @param after the task after the event.
+ */
+export function hookReportOf(
+  before: TaskRecord | null,
+  event: TaskEvent,
+  after: TaskRecord | null,
+): HookReport | null {
+  if (before === null || after === null || !isTerminal(after) || !saysEnd(event)) return null;
+  const connection = before.upstream?.connection;
+  if (connection === undefined) return null;
+  const hasCome = isOpen(before) ? hasHookCome(before, event) : isOwnHook(event, connection);
+  return hasCome === null ? null : { connection, hasCome };
+}
+
+/**
+ * Tells whether an event is a hook, or a poll that found that the job has ended. A task that ends at its deadline
+ * while its job is queued or running reports nothing: the hook of the job may still come.
+ */
+function saysEnd(event: TaskEvent): boolean {
+  if (event.type === "hook") return true;
+  if (event.type !== "poll_ended" || event.answer.kind !== "news") return false;
+  const { status } = event.answer.news;
+  return status !== "queued" && status !== "processing";
+}
+
+/** Tells whether a hook about the job has come by its end; null when none was expected and none came. */
+function hasHookCome({ upstream, tracking }: OpenTask, { type }: TaskEvent): boolean | null {
+  const { poll: plan } = tracking;
+  if (upstream?.job == null || plan === null) return null;
+  const hasCome = type === "hook" || isHeard(plan);
+  return hasCome || plan.hookWaitMs !== null ? hasCome : null;
+}
+
+/** Tells whether an event is a hook of this connection; null when it is not. */
+function isOwnHook(event: TaskEvent, connection: string): true | null {
+  return event.type === "hook" && event.connection === connection ? true : null;
+}
+
+function isHeard({ heard, hint }: PollPlan): boolean {
+  return heard.length > 0 || hint !== null;
+}

@@ -1,0 +1,53 @@
+import * as z from "zod/mini";
+import { FOUND_BY } from "../core/record/finding.ts";
+import { OUTCOMES } from "../core/record/outcome.ts";
+import { FAILURE_CATEGORIES } from "../core/record/upstream.ts";
+import type { IndexRow } from "../core/views/index-row.ts";
+
+const Int = z.int();
+const Text = z.string();
+
+/**
+ * Schema of an index row. The columns of the table, the messages of the queue and the lists of tasks are
+ * derived from its fields. A new field needs a default in the schema, because the queue may still hold rows
+ * that an older release has sent, and a migration that adds its column.
+ */
+export const RowSchema = z.object({
+  id: Text,
+  version: Int,
+  account: z.nullable(Text),
+  model: Text,
+  provider: z.nullable(Text),
+  job: z._default(z.nullable(Text), null),
+  status: z.enum(["pending", "processing", "completed", "failed"]),
+  category: z._default(z.nullable(z.enum(FAILURE_CATEGORIES)), null),
+  callback: z.nullable(z.enum(["waiting", "sending", "delivered", "failed"])),
+  attempts: Int,
+  outcomes: z._default(z.partialRecord(z.enum(OUTCOMES), Int), {}),
+  lastOutcome: z.nullable(Text),
+  lastStatusCode: z.nullable(Int),
+  host: z.nullable(Text),
+  createdAt: Int,
+  completedAt: z.nullable(Int),
+  finishedAt: z.nullable(Int),
+  foundBy: z._default(z.nullable(z.enum(FOUND_BY)), null),
+  foundLateMs: z._default(z.nullable(Int), null),
+  refunded: z._default(Int, 0),
+  settledAt: z.nullable(Int),
+  firstAttemptMs: z.nullable(Int),
+  settledMs: z.nullable(Int),
+  dueAt: z.nullable(Int),
+  expiresAt: z.nullable(Int),
+}) satisfies z.ZodMiniType<IndexRow>;
+
+export type RowField = keyof z.infer<typeof RowSchema>;
+
+export const FIELDS: readonly RowField[] = z.keyof(RowSchema).options;
+
+/**
+ * Returns the name of the column of the table `tasks` that holds a field of the row: the field's name in
+ * snake_case.
+ */
+export function columnOf(field: RowField): string {
+  return field.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+}

@@ -1,0 +1,36 @@
+import type { IndexRow } from "../core/views/index-row.ts";
+import { withinTime } from "../timeout.ts";
+import type { Shards } from "./shards.ts";
+import { writeRows } from "./index-row-table.ts";
+
+/**
+ * Bindings of the index: its first database, and the queue through which its rows are written, if one is
+ * bound.
+ */
+export interface IndexBindings {
+  readonly INDEX_DB?: D1Database;
+  readonly INDEX_QUEUE?: Queue<IndexRow>;
+}
+
+/**
+ * Writes the row of a task to the index: sends it to the queue, if one is bound, whose consumer
+ * (index-row-queue.ts) writes it to a database; else writes it directly. The task repeats a failed write as
+ * planned in core/record/index-row-schedule.ts.
+ * @returns true when the queue or the database has accepted the row; false when that took longer than
+ * `timeoutMs`.
+ * @throws when the queue or the database fails.
+ */
+export function sendRow(
+  row: IndexRow,
+  shards: Shards | null,
+  queue: IndexBindings["INDEX_QUEUE"],
+  timeoutMs: number,
+): Promise<boolean> {
+  const send = async () => {
+    if (shards === null) return false;
+    if (queue === undefined) await writeRows(shards.at(row.createdAt), [row], Date.now());
+    else await queue.send(row);
+    return true;
+  };
+  return withinTime(send, false, timeoutMs);
+}

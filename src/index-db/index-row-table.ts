@@ -1,0 +1,81 @@
+import { HOUR_MS } from "../core/time.ts";
+import type { IndexRow } from "../core/views/index-row.ts";
+import { columnOf, FIELDS } from "./index-row-columns.ts";
+import { onSchema } from "./database.ts";
+import type { Position } from "./list.ts";
+
+const COLUMNS = FIELDS.map(columnOf);
+const VALUES = FIELDS.map((field) => `value ->> '${field}'`);
+const STORED = COLUMNS.map((column) => `tasks.${column}`);
+const NEW = COLUMNS.map((column) => `excluded.${column}`);
+const UPDATES = [...COLUMNS, "indexed_at"].map((column) => `${column} = excluded.${column}`);
+
+/**
+ * Statement that inserts or updates the rows of the JSON list `?1` at the time `?2`. Rows arrive late, twice
+ * and in any order. A stored row is replaced only by one of a newer version of the task, or by one of the same
+ * version with other contents, which corrects a wrong row. Rows of expired or erased tasks are not written.
+ */
+const UPSERT = `
+  INSERT INTO tasks (${COLUMNS.join(", ")}, indexed_at)
+  SELECT ${VALUES.join(", ")}, ?2 FROM json_each(?1)
+  WHERE coalesce(value ->> 'expiresAt', ?2 + 1) > ?2 AND NOT EXISTS (
+    SELECT 1 FROM erased
+    WHERE created_at = value ->> 'createdAt' AND id = value ->> 'id' AND version >= value ->> 'version'
+  )
+  ON CONFLICT (created_at, id) DO UPDATE SET ${UPDATES.join(", ")}
+  WHERE excluded.version > tasks.version
+    OR (excluded.version = tasks.version AND (${NEW.join(", ")}) IS NOT (${STORED.join(", ")}))`;
+const NOTE_ERASED = `
+  INSERT OR REPLACE INTO erased (created_at, id, version)
+  SELECT value ->> 'createdAt', value ->> 'id', value ->> 'version' FROM json_each(?)`;
+/**
+ * Part of an SQL statement that finds the rows of the tasks in a JSON list of erased tasks, each by its
+ * primary key.
+ */
+const ERASED_ROWS = `
+  FROM json_each(?) CROSS JOIN tasks
+    ON tasks.created_at = value ->> 'createdAt' AND tasks.id = value ->> 'id'
+  WHERE tasks.version <= value ->> 'version'`;
+// Triggers mark the hours of rows that are written, but not of deleted rows: expired rows stay counted.
+const MARK_HOURS = `
+  INSERT OR IGNORE INTO dirty_hours (hour, run)
+  SELECT tasks.created_at - tasks.created_at % ${HOUR_MS}, '' ${ERASED_ROWS}`;
+const DELETE = `
+  DELETE FROM tasks WHERE (created_at, id) IN (SELECT tasks.created_at, tasks.id ${ERASED_ROWS})`;
+
+/** An erased task whose index row is to be deleted. */
+interface ErasedTask extends Position {
+  /**
+   * Version of the task when it was erased. A new task with the same id has a higher one, so its row is kept.
+   */
+  readonly version: number;
+}
+
+/**
+ * Writes rows to a database of the index, in one statement. After a failure the task
+ * (core/record/index-row-schedule.ts) or the queue (index-row-queue.ts) repeats the write.
+ * @param now current time, in Unix milliseconds.
+ * @throws when the database fails.
+ */
+export async function writeRows(
+  db: D1Database,
+  rows: readonly IndexRow[],
+  now: number,
+): Promise<void> {
+  const list = JSON.stringify(rows);
+  await onSchema(db, (database) => database.prepare(UPSERT).bind(list, now).run());
+}
+
+/**
+ * Deletes the rows of erased tasks from a database of the index, and stores that rows of these tasks which
+ * arrive later must not be written. Makes three queries for any number of rows, because D1 limits the queries
+ * of an invocation.
+ */
+export async function removeRows(db: D1Database, tasks: readonly ErasedTask[]): Promise<void> {
+  const list = JSON.stringify(tasks);
+  await onSchema(db, (database) =>
+    database.batch(
+      [NOTE_ERASED, MARK_HOURS, DELETE].map((statement) => database.prepare(statement).bind(list)),
+    ),
+  );
+}

@@ -1,0 +1,11 @@
+import { env as platformEnv } from "cloudflare:workers";
+import { withStartup } from "./config/runtime.ts";
+import { nameVersion } from "./log.ts";
+
+/**
+ * Environment of this Worker. Its configuration is parsed and its keys are imported here, at module scope, because
+ * the platform bills no CPU time there.
+ */
+export const env = await withStartup(platformEnv, Cloudflare.compatibilityFlags);
+
+nameVersion(env.startup.version);

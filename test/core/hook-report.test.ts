@@ -1,0 +1,139 @@
+import { describe, expect, it } from "vitest";
+import type { TaskEvent } from "../../src/core/events/event.ts";
+import { type HookReport, hookReportOf } from "../../src/core/events/hook-report.ts";
+import type { TaskRecord } from "../../src/core/record/task.ts";
+import type { UpstreamNews } from "../../src/core/record/upstream.ts";
+import { transition } from "../../src/core/transition.ts";
+import {
+  aCompletion,
+  aFinishedTask,
+  anOpenTask,
+  aReport,
+  CONNECTION,
+  MINUTE,
+  NOW,
+  POLICY,
+  PROCESSING,
+  SECOND,
+} from "./builders.ts";
+import { afterwards } from "./decisions.ts";
+import {
+  aHook,
+  anAnswer,
+  anAttachedTask,
+  anUpstreamFailure,
+  aPlan,
+  aPollEnd,
+  aProvidedTask,
+  aTracking,
+  newsAnswer,
+  NO_OUTPUT,
+  UNANSWERED,
+  UPSTREAM,
+} from "./upstream-builders.ts";
+
+/** Task whose job is to be reported by a hook. */
+const expecting = anAttachedTask({ hookWaitMs: MINUTE });
+const found = aPollEnd(newsAnswer(aCompletion()));
+const signedHook = (news: UpstreamNews) => aHook(news, { isSigned: true });
+const CAME: HookReport = { connection: CONNECTION, hasCome: true };
+const MISSING: HookReport = { connection: CONNECTION, hasCome: false };
+
+function reported(before: TaskRecord, event: TaskEvent): HookReport | null {
+  const after = afterwards(transition(before, event, POLICY, NOW + 14 * SECOND));
+  return hookReportOf(before, event, after);
+}
+
+describe("the report of a task whether the hook of its job has come", () => {
+  it.each<[string, TaskRecord, TaskEvent]>([
+    ["a poll found the result", expecting, found],
+    ["a poll found a failure", expecting, aPollEnd(newsAnswer(anUpstreamFailure()))],
+    [
+      "a poll found success without output for ten minutes",
+      anAttachedTask({ hookWaitMs: 0, answer: anAnswer("no_output", NOW - 10 * MINUTE) }),
+      aPollEnd(newsAnswer(NO_OUTPUT)),
+    ],
+  ])(
+    "a task reports that its expected hook is missing when %s and no hook had come",
+    (_, before, event) => {
+      expect(reported(before, event)).toEqual(MISSING);
+    },
+  );
+
+  it.each<[string, TaskRecord, TaskEvent]>([
+    ["the expected hook has ended it", expecting, signedHook(aCompletion())],
+    [
+      "a poll found the result after a hook had said that the job runs",
+      anAttachedTask({ hookWaitMs: MINUTE, heard: ["processing"] }),
+      found,
+    ],
+    [
+      "a poll found the result after an unsigned hook had claimed it",
+      anAttachedTask({ hookWaitMs: MINUTE, hint: { at: NOW, status: "completed" } }),
+      found,
+    ],
+    ["a hook that was not expected has ended it", anAttachedTask(), signedHook(aCompletion())],
+    [
+      "a poll found the result after a hook that was not expected",
+      anAttachedTask({ heard: ["queued"] }),
+      found,
+    ],
+    ["a hook comes after its end", aFinishedTask({ upstream: UPSTREAM }), aHook(aCompletion())],
+  ])("a task reports that a hook has come when %s", (_, before, event) => {
+    expect(reported(before, event)).toEqual(CAME);
+  });
+
+  it.each<[string, TaskRecord, TaskEvent]>([
+    ["no hook was expected and none came", anAttachedTask(), found],
+    ["its job is still running", expecting, aPollEnd(newsAnswer(PROCESSING))],
+    ["a hook says that its job is still running", expecting, signedHook(PROCESSING)],
+    ["it is canceled", expecting, { type: "cancel" }],
+    ["its result came by POST /v1/events, not from a poll or a hook", expecting, aReport()],
+  ])("a task reports nothing about hooks when %s", (_, before, event) => {
+    expect(reported(before, event)).toBeNull();
+  });
+
+  it.each<[string, TaskRecord | null, TaskEvent, TaskRecord | null]>([
+    ["a hook about an unknown task", null, aHook(aCompletion()), null],
+    ["an event that created and ended a task", null, aHook(aCompletion()), aFinishedTask()],
+    ["a task without a provider", anOpenTask(), signedHook(aCompletion()), aFinishedTask()],
+    [
+      "a task without a job",
+      aProvidedTask({ tracking: aTracking({ poll: aPlan({ hookWaitMs: MINUTE }) }) }),
+      signedHook(aCompletion()),
+      aFinishedTask(),
+    ],
+    [
+      "a job without a plan of polls",
+      aProvidedTask({ upstream: UPSTREAM }),
+      signedHook(aCompletion()),
+      aFinishedTask(),
+    ],
+    [
+      "a poll without an answer, at which the task reached its deadline,",
+      expecting,
+      aPollEnd(UNANSWERED),
+      aFinishedTask(),
+    ],
+    [
+      "a poll that finds the job still running at the deadline of the task",
+      expecting,
+      aPollEnd(newsAnswer(PROCESSING)),
+      aFinishedTask({ upstream: UPSTREAM }),
+    ],
+    [
+      "a late hook about a task without a provider",
+      aFinishedTask(),
+      aHook(aCompletion()),
+      aFinishedTask(),
+    ],
+    [
+      "a late hook of another connection than the task's",
+      aFinishedTask({ upstream: UPSTREAM }),
+      aHook(aCompletion(), { connection: "fal" }),
+      aFinishedTask({ upstream: UPSTREAM }),
+    ],
+  ])("no hook is reported for %s", (_, before, event, after) => {
+    expect(hookReportOf(before, event, after)).toBeNull();
+  });
+});

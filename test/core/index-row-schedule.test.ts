@@ -1,0 +1,220 @@
+import { writeIndexRow } from "../../src/core/duties/index-row-write.ts";
+import { describe, expect, it } from "vitest";
+import { type IndexRowState, NO_INDEX_ROW } from "../../src/core/record/index-row-state.ts";
+import {
+  markWritten,
+  noteOutdatedRow,
+  nextWriteAfter,
+  rowExpiresAt,
+} from "../../src/core/record/index-row-schedule.ts";
+import { nextStep, wakeAt } from "../../src/core/step.ts";
+import type { TaskRecord } from "../../src/core/record/task.ts";
+import {
+  aCallback,
+  aFinishedTask,
+  anAttempt,
+  anOpenTask,
+  aPolicy,
+  DAY,
+  HOUR,
+  MINUTE,
+  NOW,
+  SECOND,
+  runningSince,
+} from "./builders.ts";
+import { aChargedTask, aChargingTask, aRefundingTask } from "./credit-builders.ts";
+
+const INDEXED = aPolicy({ isIndexed: true });
+const SOON = 2_500;
+
+/**
+ * Returns the time at which the row of the index is due; null when no write is due. @param indexTriedAt time
+ * of the last failed write.
+ */
+function writeAt(record: TaskRecord, indexTriedAt = 0): number | null {
+  return writeIndexRow(record, { ...INDEXED, indexTriedAt })?.dueAt ?? null;
+}
+
+function known(version: number, changes: Partial<IndexRowState> = {}) {
+  return { publication: { ...NO_INDEX_ROW, version, ...changes } };
+}
+
+/** Builds a task whose next attempt is due this long after NOW. */
+function dueIn(ms: number, changes: Parameters<typeof aFinishedTask>[0] = {}) {
+  const attempts = [anAttempt({ outcome: "rejected" })];
+  const state = { kind: "due", nextAttemptAt: NOW + ms } as const;
+  return aFinishedTask({ callback: aCallback({ attempts, state, deliveredAt: null }), ...changes });
+}
+
+/** Returns the times of all further writes, each of which fails, in milliseconds after NOW. */
+function retries(record: TaskRecord, triedAt: number, until: number): readonly number[] {
+  const times: number[] = [];
+  for (let at = triedAt; at < until;) {
+    at = nextWriteAfter(record, at);
+    times.push(at - NOW);
+  }
+  return times;
+}
+
+const inFlight = aFinishedTask({
+  callback: aCallback({ state: runningSince(NOW) }),
+});
+const undelivered = aFinishedTask({ callback: aCallback({ state: { kind: "failed" } }) });
+
+describe("a change is written to the index", () => {
+  it.each<readonly [what: string, record: TaskRecord, at: number | null]>([
+    ["30 s after the task was created", anOpenTask(), NOW + 30 * SECOND],
+    ["30 s after its price was charged", aChargedTask(), NOW + 30 * SECOND],
+    [
+      "45 s after it was changed, when an earlier version is in the index",
+      anOpenTask(known(NOW - HOUR)),
+      NOW + 45 * SECOND,
+    ],
+    ["5 s after its result while a callback attempt is in flight", inFlight, NOW + 5 * SECOND],
+    ["5 s after its result while a callback attempt is planned", dueIn(MINUTE), NOW + 5 * SECOND],
+    ["5 s after its failure while its refund is pending", aRefundingTask(), NOW + 5 * SECOND],
+    ["at once when the callback is delivered", aFinishedTask(), NOW],
+    ["at once when the callback has failed", undelivered, NOW],
+    ["at once when there is no callback", aFinishedTask({ callback: null }), NOW],
+    ["at no time while its price is being charged", aChargingTask(), null],
+    ["at no time when its latest version is in the index", aFinishedTask(known(NOW)), null],
+    [
+      "at no time when its latest version is in the index and the task is open",
+      anOpenTask(known(NOW)),
+      null,
+    ],
+  ])("the index write of a task is due %s", (_what, record, at) => {
+    expect(writeAt(record)).toBe(at);
+  });
+
+  it.each([
+    ["before the attempt if it ends in time even then", 5 * SECOND + SOON, NOW + 5 * SECOND],
+    ["after the attempt if it would end 1 ms too late", 5 * SECOND + SOON - 1, null],
+    ["after the attempt if that is due before it", SECOND, null],
+  ])(
+    "an index write that may take its full time limit before the next callback attempt is made %s",
+    (_what, ms, at) => {
+      expect(writeAt(dueIn(ms))).toBe(at);
+    },
+  );
+
+  it("an index write that must be repeated waits until after the next callback attempt when too little time is left before that attempt", () => {
+    expect(writeAt(dueIn(20 * SECOND + SOON), NOW + 5 * SECOND)).toBe(NOW + 20 * SECOND);
+    expect(writeAt(dueIn(20 * SECOND + SOON - 1), NOW + 5 * SECOND)).toBeNull();
+  });
+});
+
+describe("the next write of a row after a failed one", () => {
+  const growing = Array.from({ length: 9 }, (_, k) => 5 * SECOND * 4 ** k);
+  const last = growing.at(-1) ?? 0;
+  const weekly = [1, 2, 3, 4].map((weeks) => last + weeks * 7 * DAY);
+
+  it("a failed index write is repeated 5 s after the change, then each time after four times as long, and at least every 7 days", () => {
+    const { publication } = noteOutdatedRow(null, aFinishedTask(), NOW);
+    expect(retries(aFinishedTask({ publication }), NOW, NOW + 28 * DAY)).toEqual([
+      ...growing,
+      ...weekly,
+    ]);
+  });
+
+  it("the time of the next index write is counted from the oldest change that is not in the index", () => {
+    const first = noteOutdatedRow(null, anOpenTask(), NOW);
+    const later = noteOutdatedRow(first, { ...first, version: NOW + HOUR }, NOW + HOUR);
+    expect(later.publication.retryAt).toBe(NOW);
+    const published = { ...first, ...known(NOW) };
+    const changed = noteOutdatedRow(published, { ...published, version: NOW + DAY }, NOW + DAY);
+    expect(changed.publication).toEqual({ version: NOW, retryAt: NOW + DAY, tries: 0 });
+  });
+
+  it("a repeated index write is made at the time stored in the task's record or, if none is stored, 5 s after the task's last change", () => {
+    const planned = aFinishedTask(known(0, { retryAt: NOW + HOUR, tries: 9 }));
+    expect(nextWriteAfter(planned, NOW)).toBe(NOW + HOUR);
+    expect(nextWriteAfter(aFinishedTask(known(0)), NOW)).toBe(NOW + 5 * SECOND);
+  });
+
+  it("no index write is planned for a time at which the index row would have expired", () => {
+    expect(writeAt(aFinishedTask(), NOW + 3 * DAY)).toBe(NOW + last);
+    expect(writeAt(aFinishedTask(), NOW + last)).toBeNull();
+    expect(writeAt(undelivered, NOW + last)).toBe(NOW + last + 7 * DAY);
+    expect(writeAt(undelivered, NOW + 27 * DAY)).toBeNull();
+    const brief = { ...INDEXED, indexRetentionMs: 5 * SECOND, indexTriedAt: NOW };
+    expect(writeIndexRow(aFinishedTask(), brief)).toBeNull();
+  });
+
+  it("the index row of a task does not expire while the task is open, its refund is pending or its callback is being sent", () => {
+    const expiries = [anOpenTask(), aRefundingTask(), inFlight, dueIn(MINUTE)].map((record) =>
+      rowExpiresAt(record, INDEXED),
+    );
+    expect(expiries).toEqual([Infinity, Infinity, Infinity, Infinity]);
+  });
+
+  it("no index write is planned after a successful one, unless the task changed during the write", () => {
+    const record = aFinishedTask(known(0, { retryAt: NOW - DAY }));
+    expect(markWritten(record, NOW, NOW)).toEqual({ version: NOW, retryAt: 0, tries: 0 });
+    const changed = { version: NOW - 1, retryAt: NOW, tries: 0 };
+    expect(markWritten(record, NOW - 1, NOW)).toEqual(changed);
+    expect(markWritten(aFinishedTask(known(NOW)), NOW - 1, NOW).version).toBe(NOW);
+  });
+});
+
+describe("a version that is not in the index", () => {
+  const records: readonly (readonly [string, TaskRecord])[] = [
+    ["an open task that was never in the index", anOpenTask()],
+    ["an open task that changed after an index write", anOpenTask(known(NOW - 1))],
+    ["a task whose callback attempt is due much later", dueIn(MINUTE)],
+    ["a task whose callback attempt is due at once", dueIn(1)],
+    ["a task whose callback attempt is in flight", inFlight],
+    ["a task whose refund is pending", aRefundingTask()],
+    ["a task whose callback was delivered", aFinishedTask()],
+    ["a task whose callback failed", undelivered],
+  ];
+
+  it.each(records)(
+    "the alarm of %s is set no later than the time at which its latest version is to be written to the index",
+    (_what, record) => {
+      const latest = writeAt(record) ?? nextAttemptOf(record);
+      expect(wakeAt(record, INDEXED)).toBeLessThanOrEqual(latest);
+      expect(nextStep(record, INDEXED, latest)).not.toBeNull();
+    },
+  );
+
+  it.each(records)(
+    "in a relay without an index, the alarm of %s is planned as if no index write were due",
+    (_what, record) => {
+      const everywhere = { ...record, ...known(record.version) };
+      expect(wakeAt(record, aPolicy())).toBe(wakeAt(everywhere, INDEXED));
+    },
+  );
+
+  it("an index write contains the row of the task's current version", () => {
+    const step = nextStep(undelivered, INDEXED, NOW);
+    expect(step).toMatchObject({
+      kind: "writeIndexRow",
+      row: { version: NOW, callback: "failed" },
+    });
+  });
+});
+
+function nextAttemptOf(record: TaskRecord): number {
+  if (!("callback" in record) || record.callback?.state.kind !== "due") return NOW;
+  return record.callback.state.nextAttemptAt;
+}
+
+describe("the order of due steps", () => {
+  it("a callback attempt, a refund and a deadline that are due are handled before an index write that is due", () => {
+    expect(nextStep(inFlight, INDEXED, NOW + MINUTE)?.kind).toBe("send");
+    const start = { kind: "event", event: { type: "attempt_started" } };
+    expect(nextStep(dueIn(5 * MINUTE), INDEXED, NOW + 10 * MINUTE)).toEqual(start);
+    expect(nextStep(aRefundingTask(), INDEXED, NOW + MINUTE)?.kind).toBe("refund");
+    const end = { kind: "event", event: { type: "deadline" } };
+    expect(nextStep(anOpenTask(), INDEXED, NOW + 4 * DAY)).toEqual(end);
+  });
+
+  it("an erasure is not delayed by an index write that fails", () => {
+    const { expiresAt } = undelivered;
+    const end = { kind: "event", event: { type: "erase" } };
+    const down = { ...INDEXED, indexTriedAt: expiresAt - 1 };
+    expect(nextStep(undelivered, INDEXED, expiresAt - 1)?.kind).toBe("writeIndexRow");
+    expect(nextStep(undelivered, down, expiresAt)).toEqual(end);
+  });
+});

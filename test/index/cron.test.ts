@@ -1,0 +1,344 @@
+import { runInDurableObject } from "cloudflare:test";
+import { env } from "cloudflare:workers";
+import { expect, it, vi } from "vitest";
+import * as z from "zod";
+import { started } from "../worker/started.ts";
+import { removeRows, writeRows } from "../../src/index-db/index-row-table.ts";
+import { isSampled, ExpiryCheck } from "../../src/task-object/expiry-check.ts";
+import { HOUSEKEEPING, runScheduled } from "../../src/cron.ts";
+import { ready } from "../../src/index-db/database.ts";
+import { planCheck } from "../../src/index-db/expiry-checks.ts";
+import { pass, START, until } from "../worker/clock.ts";
+import { evict, untilIdle, NOTHING, stored, stubOf } from "../worker/objects.ts";
+import { aReceiver, status } from "../worker/receiver.ts";
+import { read } from "../worker/tasks.ts";
+import { gated } from "./bindings.ts";
+import {
+  allRows,
+  aRow,
+  callWith,
+  cron,
+  db,
+  DAY,
+  HOUR,
+  indexed,
+  insert,
+  loseAlarm,
+  rowsOfTask,
+  useIndex,
+  indexedTask,
+  finish,
+  TABLES,
+} from "./support.ts";
+
+useIndex();
+
+const TEN_MINUTES = 600_000;
+
+const expiringAt = (expiresAt: number) => aRow({ createdAt: expiresAt - 7 * DAY, expiresAt });
+
+/** Returns the ids of the tasks that the index remembers as erased. */
+const erasedIds = async () => (await db.prepare("SELECT id FROM erased").all()).results;
+
+/** Returns the number of batches of tasks whose erasure is still to be checked. */
+const plannedChecks = async () =>
+  (await db.prepare("SELECT * FROM expiry_checks").all()).results.length;
+
+const unreachable = () => Promise.reject(new Error("Network connection lost."));
+
+it("the cron removes the index row of a task that expires at the time of the run, and keeps the row of a task that expires later", async () => {
+  const [first, later] = [expiringAt(START + 1000), expiringAt(START + 1001)];
+  await insert(first, later, aRow({ expiresAt: null, dueAt: START + DAY }));
+  pass(999);
+  await cron();
+  expect(await allRows()).toHaveLength(3);
+  pass(1);
+  await cron();
+  expect(await rowsOfTask(first.id)).toEqual([]);
+  expect(await allRows()).toHaveLength(2);
+});
+
+/** Returns an id whose task belongs, or does not belong, to the sample of the sweep. */
+function anId(isInSample: boolean): string {
+  const id = crypto.randomUUID();
+  return isSampled(id) === isInSample ? id : anId(isInSample);
+}
+
+/**
+ * Makes settled tasks whose objects have lost their alarms and whose rows have left the index, and lets
+ * their retention end.
+ */
+async function expiredWithoutAlarm(...ids: readonly string[]): Promise<void> {
+  for (const id of ids) {
+    await finish(id, { model: "m" });
+    await indexed(id);
+    await loseAlarm(id);
+  }
+  pass(7 * DAY);
+  await cron();
+  expect(await allRows()).toEqual([]);
+  pass(21 * DAY + HOUR);
+}
+
+it.each([
+  [
+    "erases all expired tasks that lost their alarms when one of them is in the sample of expired tasks that it checks",
+    true,
+    NOTHING,
+    2,
+  ],
+  [
+    "does not find the expired tasks that lost their alarms, and erases none, when none of them is in the sample of expired tasks that it checks",
+    false,
+    { alarm: null },
+    0,
+  ],
+])("the cron %s", async (_, isInSample, other, lost) => {
+  const [first, second] = [anId(isInSample), anId(false)];
+  await expiredWithoutAlarm(first, second);
+  pass(-1);
+  await cron();
+  expect(await stored(first)).toMatchObject({ alarm: null });
+  pass(1);
+  await cron();
+  expect(await stored(second)).toMatchObject(other);
+  const metrics = await (await callWith({}, "/metrics")).arrayBuffer();
+  expect(new TextDecoder().decode(metrics)).toContain(`\ntask_relay_expiry_lost_tasks ${lost}\n`);
+  expect(await plannedChecks()).toBe(0);
+});
+
+it("the cron checks an expired task again an hour later when the task's object could not be reached", async () => {
+  const id = anId(true);
+  await expiredWithoutAlarm(id);
+  await cron({ TASKS: { getByName: () => ({ expireIfDue: unreachable }) } });
+  expect(await plannedChecks()).toBe(1);
+  pass(HOUR);
+  await cron();
+  expect(await stored(id)).toEqual(NOTHING);
+});
+
+it("the cron does not erase a task whose retention was extended after its index row had been removed", async () => {
+  const id = anId(true);
+  await finish(id, { model: "m", callback_url: null });
+  await indexed(id);
+  pass(7 * DAY);
+  await cron();
+  await runInDurableObject(stubOf(id), (_, { storage }) => {
+    const record: object = storage.kv.get("task") ?? {};
+    storage.kv.put("task", { ...record, expiresAt: START + 40 * DAY });
+  });
+  await evict(id);
+  pass(21 * DAY + HOUR);
+  await cron();
+  expect(await stored(id)).not.toEqual(NOTHING);
+  expect(await plannedChecks()).toBe(0);
+});
+
+it("for 14 days after a task was erased the index keeps its id in the table of erased tasks; then the cron removes it", async () => {
+  const { id, createdAt } = aRow();
+  await removeRows(db, [{ id, createdAt, version: START }]);
+  pass(14 * DAY);
+  await cron();
+  expect(await erasedIds()).toEqual([{ id }]);
+  pass(1);
+  await cron();
+  expect(await erasedIds()).toEqual([]);
+});
+
+it("the cron wakes a task whose next callback attempt was due more than 10 minutes ago, and the attempt is made", async () => {
+  const received = aReceiver(status(500), status(200));
+  const id = await indexedTask();
+  await loseAlarm(id);
+  pass(START + 180_000 - Date.now() + TEN_MINUTES);
+  await cron();
+  expect(received).toHaveLength(1);
+  pass(1);
+  await cron();
+  await until(() => received.length === 2);
+  await untilIdle(id);
+  expect(await read(id)).toMatchObject({ callback: { status: "delivered" } });
+  await indexed(id);
+  expect(await rowsOfTask(id)).toMatchObject([{ callback: "delivered", due_at: null }]);
+});
+
+it("the cron updates an index row that shows an earlier version of its task", async () => {
+  aReceiver();
+  const id = await indexedTask();
+  const behind = { status: "pending", due_at: START, settled_at: null, version: START - 5 };
+  await db
+    .prepare("UPDATE tasks SET status = ?, due_at = ?, settled_at = ?, version = ? WHERE id = ?")
+    .bind(...Object.values(behind), id)
+    .run();
+  pass(TEN_MINUTES + 1);
+  await cron();
+  await until(async () => (await rowsOfTask(id))[0]?.["status"] === "completed");
+  expect(await rowsOfTask(id)).toMatchObject([{ due_at: null, callback: "delivered" }]);
+});
+
+it("the cron removes the index row of a task that no longer exists", async () => {
+  const row = aRow({ dueAt: START, expiresAt: null });
+  await insert(row);
+  pass(TEN_MINUTES + 1);
+  await cron();
+  expect(await allRows()).toEqual([]);
+  expect(await stored(row.id)).toEqual(NOTHING);
+});
+
+it("when the cron cannot reach the object of one overdue task it goes on to the next overdue task", async () => {
+  const [lost, gone] = [aRow({ dueAt: START - 2 }), aRow({ dueAt: START - 1 })];
+  await insert(lost, gone);
+  pass(TEN_MINUTES + 1);
+  const getByName = (id: string) =>
+    id === lost.id ? { republish: unreachable } : env.TASKS.getByName(id);
+  await cron({ TASKS: { getByName } });
+  expect((await allRows()).map(({ id }) => id)).toEqual([lost.id]);
+});
+
+it.each([
+  ["the removal of expired index rows", /DELETE FROM tasks[^;]*expires_at/],
+  ["the counting of tasks for the hourly rollups", /INTO rollups/],
+  ["the search for overdue tasks", /ORDER BY random/],
+])("the cron does its other work when %s fails", async (part, statement) => {
+  const gone = aRow({ dueAt: START - 1, expiresAt: null });
+  const expired = expiringAt(START + 1);
+  await insert(gone, expired, aRow());
+  pass(TEN_MINUTES);
+  const INDEX_DB = gated(db, async (sql) => {
+    if (statement.test(sql)) throw new Error("D1 is unavailable");
+  });
+  await cron({ INDEX_DB });
+  const ids = (await allRows()).map(({ id }) => id);
+  expect(ids.includes(expired.id)).toBe(part.includes("expired"));
+  expect(ids.includes(gone.id)).toBe(part.includes("overdue"));
+  const { results } = await db.prepare("SELECT hour FROM rollups").all();
+  expect(results.length > 0).toBe(!part.includes("counting"));
+});
+
+it("the cron does nothing without an index or without a valid configuration", async () => {
+  await insert(expiringAt(START + 1));
+  pass(1);
+  await cron({ INDEX_DB: undefined });
+  await cron({ RELAY_SECRET: "" });
+  expect(await allRows()).toHaveLength(1);
+});
+
+const BINDINGS = {
+  INDEX_DB_1: env.SHARD_1,
+  INDEX_DB_2: env.SHARD_2,
+  INDEX_SHARD_HOURS: 90,
+};
+const ONE_ROUND = HOUSEKEEPING.map((step) => ({ ...step, maxRounds: 1 }));
+
+async function clear(each: D1Database): Promise<void> {
+  await ready(each);
+  await each.batch(TABLES.map((table) => each.prepare(`DELETE FROM ${table}`)));
+}
+
+const Line = z.looseObject({ event: z.string() });
+
+it("the cron wakes overdue tasks as its first step, before other steps can use up its time and its calls", async () => {
+  const log = vi.spyOn(console, "log").mockImplementation(() => undefined);
+  await cron();
+  const events = log.mock.calls.map(([line]) => Line.parse(JSON.parse(String(line))).event);
+  const steps = ["overdue", "size", "rollups", "expired", "expiry_checks"];
+  expect(events).toEqual(steps.map((step) => `index.${step}`));
+});
+
+it("when each step of the cron may do only one round of its work in a run, it works in each run on another of several index databases", async () => {
+  const databases = [db, env.SHARD_1, env.SHARD_2].filter((each) => each !== undefined);
+  await Promise.all(databases.map(clear));
+  for (const each of databases) {
+    const expired = aRow({ createdAt: START - 8 * DAY, expiresAt: START + HOUR });
+    await writeRows(each, [expired, aRow()], START);
+    await each.batch([...planCheck(each, [crypto.randomUUID()], START)]);
+  }
+  const total = async (table: string) => {
+    const query = (each: D1Database) => each.prepare(`SELECT 1 FROM ${table}`).all();
+    const found = await Promise.all(databases.map(query));
+    return found.flatMap(({ results }) => results).length;
+  };
+  pass(HOUR);
+  const due = Date.now();
+  const counts = [];
+  for (let run = 0; run < databases.length; run++, pass(600_000)) {
+    await runScheduled(await started({ ...env, ...BINDINGS }), Date.now(), ONE_ROUND);
+    counts.push({
+      counted: await total("rollups"),
+      expired: await total(`tasks WHERE expires_at <= ${due}`),
+      unchecked: await total(`expiry_checks WHERE check_at <= ${due}`),
+    });
+  }
+  expect(counts).toEqual([
+    { counted: 1, expired: 2, unchecked: 2 },
+    { counted: 2, expired: 1, unchecked: 1 },
+    { counted: 3, expired: 0, unchecked: 0 },
+  ]);
+  await Promise.all(databases.map(clear));
+});
+
+it("the check that expired tasks were erased returns the ids of the tasks that it could not check because it may call no more Durable Objects", async () => {
+  const sampled = (): string => {
+    const id = crypto.randomUUID();
+    return isSampled(id) ? id : sampled();
+  };
+  const [first, second] = [sampled(), sampled()];
+  const expiryCheck = new ExpiryCheck(await started(env), 1);
+  expect(await expiryCheck.check([first, second])).toEqual([second]);
+  expect(await expiryCheck.check([second])).toEqual([second]);
+  expect(expiryCheck.counts).toEqual({ asked: 1, lost: 0 });
+});
+
+const spent = () => Promise.reject(new Error("Too many subrequests by single Worker invocation."));
+
+it("the cron needs fewer than 50 queries to remove the index rows of 70 tasks that no longer exist", async () => {
+  await insert(...Array.from({ length: 70 }, () => aRow({ dueAt: START, expiresAt: null })));
+  pass(600_001);
+  let queries = 0;
+  const INDEX_DB = gated(db, async (sql) => {
+    queries += sql.split(";").length;
+  });
+  await cron({ INDEX_DB, TASKS: { getByName: () => ({ republish: async () => null }) } });
+  expect(await allRows()).toEqual([]);
+  expect(queries).toBeLessThan(50);
+});
+
+/** Runs the cron on overdue tasks whose objects answer with `republish`. @returns the pauses between calls. */
+async function cronOn(
+  tasks: number,
+  republish: () => Promise<unknown>,
+  onPause: () => void = () => undefined,
+) {
+  await insert(...Array.from({ length: tasks }, () => aRow({ dueAt: START, expiresAt: null })));
+  pass(600_001);
+  const pause = vi.spyOn(scheduler, "wait").mockImplementation(async () => onPause());
+  await cron({ TASKS: { getByName: () => ({ republish }) } });
+  return pause.mock.calls.map(([ms]) => ms);
+}
+
+it("the cron stops waking overdue tasks when the platform refuses further calls to Durable Objects", async () => {
+  const republish = vi.fn(spent);
+  await cronOn(300, republish);
+  expect(republish.mock.calls.length).toBeLessThanOrEqual(50);
+  expect(await allRows()).toHaveLength(300);
+});
+
+it.each([
+  ["all of 50 overdue tasks, without a pause", 50, 50, []],
+  ["all of 51 overdue tasks, with a pause of 600 ms after each task", 51, 51, Array(51).fill(600)],
+  [
+    "only 5,000 of 5,001 overdue tasks in one run, with a pause of 600 ms after each task",
+    5_001,
+    5_000,
+    Array(5_000).fill(600),
+  ],
+])("the cron wakes %s", async (_, overdue, asked, pauses) => {
+  const republish = vi.fn(async () => START);
+  expect(await cronOn(overdue, republish)).toEqual(pauses);
+  expect(republish).toHaveBeenCalledTimes(asked);
+});
+
+it("the cron stops waking overdue tasks a minute after it has begun to", async () => {
+  const republish = vi.fn(async () => START);
+  await cronOn(51, republish, () => pass(60_000));
+  expect(republish.mock.calls.length).toBeLessThanOrEqual(50);
+});

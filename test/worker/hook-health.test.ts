@@ -1,0 +1,171 @@
+import { runInDurableObject } from "cloudflare:test";
+import { env } from "../../src/startup.ts";
+import { describe, expect, it } from "vitest";
+import * as z from "zod";
+import type { ConnectionObject } from "../../src/objects/connection/connection-object.ts";
+import { connectionObject } from "../../src/objects/object-names.ts";
+import { answerTo, aRequest } from "./client.ts";
+import { pass, until, useClock } from "./clock.ts";
+import { attach, readHooked, sendHook } from "./hooked.ts";
+import { stored, stubOf, wake } from "./objects.ts";
+import {
+  aConnection,
+  aFinishedArk,
+  aTask,
+  attached,
+  calls,
+  JOB,
+  lived,
+  noteHooks,
+  type OwnConnection,
+  rowsOfConnection,
+} from "./own-connection.ts";
+
+useClock();
+
+const SECOND = 1_000;
+const MINUTE = 60 * SECOND;
+const MISSING = Array.from({ length: 20 }, () => false);
+
+async function healthOf({ name, bindings }: OwnConnection): Promise<unknown> {
+  const Health = z.object({ connections: z.record(z.string(), z.unknown()) });
+  const response = await answerTo(aRequest("/healthz"), bindings);
+  return Health.parse(await response.json()).connections[name];
+}
+
+describe("an attachment to a connection whose hooks are expected", () => {
+  it("a job is first polled after about a minute while at least one of the last 20 expected hooks has come, and after about 4 s when none has", async () => {
+    const connection = aConnection();
+    await noteHooks(connection, ...MISSING.slice(1));
+    expect(await healthOf(connection)).toEqual({ provider: "ark", key: "set" });
+    expect((await attached(connection)).waitMs).toBeGreaterThan(56 * SECOND);
+    await noteHooks(connection, false);
+    expect(await healthOf(connection)).toMatchObject({ hooks: "missing" });
+    pass(10 * MINUTE);
+    expect((await attached(connection)).waitMs).toBeLessThan(4.3 * SECOND);
+  });
+
+  it("an isolate asks once in ten minutes how many hooks of a connection are missing, and not when the same job is attached again", async () => {
+    const connection = aConnection();
+    const asked = calls("hooklessTasks");
+    const { task } = await attached(connection);
+    await attached(connection);
+    pass(10 * MINUTE - 1);
+    await attached(connection);
+    expect(asked).toHaveBeenCalledTimes(1);
+    pass(1);
+    await attach(task, JOB);
+    expect(asked).toHaveBeenCalledTimes(1);
+    await attached(connection);
+    expect(asked).toHaveBeenCalledTimes(2);
+  });
+
+  it("a job is first polled after about 4 s when a Worker of an earlier release attaches it, which does not say whether a hook is expected", async () => {
+    const { id, provider } = await aTask(aConnection());
+    const job = { id: JOB, endpoint: null };
+    const operator = { kind: "operator", role: "all", key: "test" } as const;
+    await stubOf(id).apply({ type: "attach", connection: provider, job }, operator);
+    expect((await stored(id)).alarm).toBeLessThan(Date.now() + 4.3 * SECOND);
+  });
+
+  it.each<[string, () => unknown]>([
+    ["does not answer", () => new Promise<never>(() => undefined)],
+    [
+      "fails",
+      () => {
+        throw new Error("overloaded");
+      },
+    ],
+  ])(
+    "a job is attached, and first polled after about a minute, when the object that knows of missing hooks %s",
+    async (_, answer) => {
+      calls("hooklessTasks").mockImplementation(answer);
+      const { waitMs } = await attached(aConnection());
+      expect(waitMs).toBeGreaterThan(56 * SECOND);
+      expect(waitMs).toBeLessThan(64 * SECOND);
+    },
+  );
+});
+
+describe("what tasks tell the object of their connection about hooks", () => {
+  it("a task whose expected hook did not come reports it, with one written row, of which there are at most 20 in a row", async () => {
+    aFinishedArk();
+    const connection = aConnection();
+    const rows = await rowsOfConnection(connection);
+    const noted = calls("noteHook");
+    await lived(connection, 2 * MINUTE);
+    await until(() => noted.mock.calls.length === 1);
+    expect(rows()).toBe(1);
+    await noteHooks(connection, ...MISSING, ...MISSING);
+    expect(rows()).toBe(20);
+  });
+
+  it("a hook that comes while none is missing sends no request to the object of its connection", async () => {
+    aFinishedArk();
+    const connection = aConnection();
+    const { task } = await attached(connection);
+    const noted = calls("noteHook");
+    await sendHook(task, JSON.stringify({ id: JOB, status: "succeeded" }));
+    await wake(task.id, 3 * MINUTE);
+    expect(await readHooked(task)).toMatchObject({ status: "completed" });
+    expect(noted).not.toHaveBeenCalled();
+  });
+
+  it.each<[string, string, boolean]>([
+    ["says that the job runs", "running", false],
+    ["says that the job has ended", "succeeded", false],
+    ["comes after a poll had found the result", "succeeded", true],
+  ])(
+    "after one hook that %s, /healthz no longer says that the connection's hooks are missing",
+    async (_, status, isLate) => {
+      aFinishedArk();
+      const connection = aConnection();
+      await noteHooks(connection, ...MISSING);
+      const { task } = await attached(connection);
+      const hook = () => sendHook(task, JSON.stringify({ id: JOB, status }));
+      if (!isLate) await hook();
+      await wake(task.id, 3 * MINUTE);
+      expect(await readHooked(task)).toMatchObject({ status: "completed" });
+      if (isLate) await hook();
+      await until(async () => !JSON.stringify(await healthOf(connection)).includes("missing"));
+    },
+  );
+
+  it("when three hooks arrive after a task reported that its hook did not come, the first alone is reported, and is one more written row", async () => {
+    aFinishedArk();
+    const connection = aConnection();
+    const noted = calls("noteHook");
+    const rows = await rowsOfConnection(connection);
+    const task = await lived(connection, 2 * MINUTE);
+    await until(() => rows() === 1);
+    for (let count = 0; count < 3; count++) {
+      await sendHook(task, JSON.stringify({ id: JOB, status: "succeeded" }));
+      await until(() => noted.mock.calls.length === 2);
+    }
+    expect(noted.mock.calls).toEqual([[false], [true]]);
+    expect(rows()).toBe(2);
+  });
+
+  it("a task ends even when the object of its connection throws as the task reports a missing hook", async () => {
+    aFinishedArk();
+    calls("noteHook").mockImplementation(() => {
+      throw new Error("overloaded");
+    });
+    await lived(aConnection(), 2 * MINUTE);
+  });
+});
+
+it("the durations of jobs that an earlier release has stored in the object of a connection are ignored, and deleted with its next write", async () => {
+  const connection = aConnection();
+  const keys = await runInDurableObject(
+    connectionObject(env, connection.name),
+    (instance: ConnectionObject, { storage }) => {
+      storage.kv.put("durations", { hookless: 20, kinds: [["m", { firstBin: 0, weights: [1] }]] });
+      const before = [instance.hooklessTasks(), instance.noteHook(true)];
+      const kept = [...storage.kv.list()].map(([key]) => key);
+      instance.noteHook(false);
+      return [before, kept, [...storage.kv.list()].map(([key]) => key)];
+    },
+  );
+  expect(keys).toEqual([[0, 0], ["durations"], ["hookless"]]);
+});
