@@ -12,13 +12,12 @@ const LAYERS: Layers = [
   ["providers"],
   ["config"],
   ["outbound"],
-  ["index-db", "account"],
+  ["index-db"],
   ["objects"],
-  ["task-object"],
   ["env.ts"],
   ["api"],
   ["browser-request.ts", "wake-overdue.ts"],
-  ["console", "binding", "cron.ts"],
+  ["console", "service-binding", "cron.ts"],
   ["app.ts", "startup.ts"],
   ["rehearsal.ts"],
   ["index.ts"],
@@ -36,7 +35,7 @@ const CORE_LAYERS: Layers = [
 /** What only one other file of `src` imports. */
 const ONLY_IMPORTED_BY: Readonly<Record<string, string>> = {
   console: "app.ts",
-  binding: "index.ts",
+  "service-binding": "index.ts",
   "cron.ts": "index.ts",
 };
 
@@ -123,9 +122,13 @@ function ofLayer(reader: string): readonly object[] {
   return [direction, framework];
 }
 
+const TASK_OBJECT_LAST = "The task's object calls the other objects, which do not know it.";
+
 const LAYER_RULES = [
   imports("src/**", ...ofLayer("")),
   ...LAYERS.flat().map((name) => imports(filesOf("src", name), ...ofLayer(name))),
+  imports("src/objects/**", ...ofLayer("objects"), refusal(["task"], TASK_OBJECT_LAST)),
+  imports("src/objects/task/**", ...ofLayer("objects")),
 ];
 
 /** Restricts the imports of a part of the core to the layers of the core before it, without packages. */

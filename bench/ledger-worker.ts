@@ -1,7 +1,7 @@
-import type { AccountObject } from "../src/account/account-object.ts";
+import type { AccountObject } from "../src/objects/account/account-object.ts";
 
-export { AccountObject } from "../src/account/account-object.ts";
-export { TaskObject } from "../src/task-object/task-object.ts";
+export { AccountObject } from "../src/objects/account/account-object.ts";
+export { TaskObject } from "../src/objects/task/task-object.ts";
 
 type Account = DurableObjectStub<AccountObject>;
 

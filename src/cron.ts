@@ -16,7 +16,7 @@ import type { IndexAlert } from "./objects/deployment-object.ts";
 import { deploymentObject } from "./objects/object-names.ts";
 import { placedRuntimeOf } from "./objects/placed-runtime.ts";
 import { sendOperatorEvent } from "./outbound/webhooks.ts";
-import { ExpiryCheck } from "./task-object/expiry-check.ts";
+import { ExpiryCheck } from "./objects/task/expiry-check.ts";
 import { TimeBudget } from "./time-budget.ts";
 import { wakeOverdue } from "./wake-overdue.ts";
 

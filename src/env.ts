@@ -1,7 +1,7 @@
 import type { RateLimitName } from "./config/rate-limits.ts";
 import type { WithStartup } from "./config/runtime.ts";
-import type { ObjectBindings } from "./task-object/object-platform.ts";
-import type { TaskBindings } from "./task-object/task-stub.ts";
+import type { ObjectBindings } from "./objects/task/object-platform.ts";
+import type { TaskBindings } from "./objects/task/task-stub.ts";
 
 type RateLimits = { readonly [Name in RateLimitName]?: RateLimit };
 

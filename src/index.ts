@@ -1,12 +1,12 @@
-import { AccountObject as Account } from "./account/account-object.ts";
+import { AccountObject as Account } from "./objects/account/account-object.ts";
 import { app } from "./app.ts";
-import { Relay as Entrypoint } from "./binding/relay.ts";
+import { Relay as Entrypoint } from "./service-binding/relay.ts";
 import { runScheduled } from "./cron.ts";
 import { consume } from "./index-db/index-row-queue.ts";
 import { DigestObject as Digest } from "./objects/digest-object.ts";
 import { rehearse } from "./rehearsal.ts";
 import { env } from "./startup.ts";
-import { TaskObject as Task } from "./task-object/task-object.ts";
+import { TaskObject as Task } from "./objects/task/task-object.ts";
 
 export { ConnectionObject } from "./objects/connection/connection-object.ts";
 export { DeploymentObject } from "./objects/deployment-object.ts";

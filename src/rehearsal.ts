@@ -6,11 +6,11 @@ import type { Env } from "./env.ts";
 import { skipComparison } from "./objects/placed-runtime.ts";
 import { bytesOf } from "./security/encoding.ts";
 import { mayOperator } from "./security/roles.ts";
-import { type Caller, readerOf } from "./task-object/caller.ts";
-import { ObjectPlatform } from "./task-object/object-platform.ts";
-import { attributed, type OutsideEvent } from "./task-object/outside-event.ts";
-import { type Applied, appliedOf } from "./task-object/reply.ts";
-import { WorkLoop } from "./task-object/work-loop.ts";
+import { type Caller, readerOf } from "./objects/task/caller.ts";
+import { ObjectPlatform } from "./objects/task/object-platform.ts";
+import { attributed, type OutsideEvent } from "./objects/task/outside-event.ts";
+import { type Applied, appliedOf } from "./objects/task/reply.ts";
+import { WorkLoop } from "./objects/task/work-loop.ts";
 
 const URL_OF_TASKS = "https://relay.invalid/v1/tasks";
 const TASK = { id: "0190a3a0-7a3c-4e6b-9a51-0f2d3c4b5a69", model: "rehearsal" };

@@ -7,8 +7,8 @@ import type { Shards } from "./index-db/shards.ts";
 import { overdueTasks } from "./index-db/sweep.ts";
 import { removeRows } from "./index-db/index-row-table.ts";
 import { errorText, log } from "./log.ts";
-import type { Caller } from "./task-object/caller.ts";
-import { areCallsSpent, taskObject } from "./task-object/task-stub.ts";
+import type { Caller } from "./objects/task/caller.ts";
+import { areCallsSpent, taskObject } from "./objects/task/task-stub.ts";
 import { TimeBudget } from "./time-budget.ts";
 
 const OVERDUE_MS = 10 * MINUTE_MS;

@@ -1,5 +1,5 @@
 import { placedRuntimeOf } from "../objects/placed-runtime.ts";
-import { may } from "../task-object/caller.ts";
+import { may } from "../objects/task/caller.ts";
 import { healthDetails } from "./health/details.ts";
 import { json } from "./http/answer.ts";
 import { operatorOf } from "./http/auth.ts";

@@ -1,6 +1,6 @@
 import { listenersObject, profileObject } from "../objects/object-names.ts";
 import { keyName } from "../security/operator-key-hashes.ts";
-import { accountOf, keyNameOf } from "../task-object/caller.ts";
+import { accountOf, keyNameOf } from "../objects/task/caller.ts";
 import { unauthenticated } from "./http/auth.ts";
 import { callObject } from "./http/object-call.ts";
 import { invalidRequest, Problem } from "./http/problem.ts";

@@ -2,7 +2,7 @@ import * as z from "zod/mini";
 import type { Runtime } from "../config/runtime.ts";
 import type { Env } from "../env.ts";
 import { describeHolders, type Permission } from "../security/roles.ts";
-import { accountOf, type Caller, may } from "../task-object/caller.ts";
+import { accountOf, type Caller, may } from "../objects/task/caller.ts";
 import { validate } from "./http/body.ts";
 import { AccountId, TaskId } from "./http/fields.ts";
 import { invalidRequest, Problem, unknownAccount, unknownTask } from "./http/problem.ts";

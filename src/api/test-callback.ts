@@ -6,7 +6,7 @@ import { causeOf } from "../core/record/outcome.ts";
 import type { UpstreamResult } from "../core/record/upstream.ts";
 import { log } from "../log.ts";
 import { callbackRequest, deliver } from "../outbound/webhooks.ts";
-import { accountOf, keyNameOf, readerOf } from "../task-object/caller.ts";
+import { accountOf, keyNameOf, readerOf } from "../objects/task/caller.ts";
 import { findAccount } from "./accounts/account-client.ts";
 import { json } from "./http/answer.ts";
 import { requireAcceptable } from "./callback-url.ts";

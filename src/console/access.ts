@@ -4,7 +4,7 @@ import type { AccessConfig } from "../config/config.ts";
 import { HOUR_MS } from "../core/time.ts";
 import { logAs, type LogSettings } from "../log.ts";
 import { keyReader } from "../outbound/jwks.ts";
-import type { KeyHolder } from "../task-object/caller.ts";
+import type { KeyHolder } from "../objects/task/caller.ts";
 
 /** Header in which Cloudflare Access hands the token of a user to the application that it protects. */
 const HEADER = "Cf-Access-Jwt-Assertion";

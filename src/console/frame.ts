@@ -1,4 +1,4 @@
-import type { KeyHolder } from "../task-object/caller.ts";
+import type { KeyHolder } from "../objects/task/caller.ts";
 import type { Config } from "../config/config.ts";
 import { type Frame, themeOf } from "./parts/layout.tsx";
 

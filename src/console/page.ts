@@ -8,7 +8,7 @@ import type { Context } from "../api/operation.ts";
 import type { Runtime } from "../config/runtime.ts";
 import type { Env } from "../env.ts";
 import { describeHolders, type Permission } from "../security/roles.ts";
-import { type KeyHolder, may } from "../task-object/caller.ts";
+import { type KeyHolder, may } from "../objects/task/caller.ts";
 import { requireOwnForm } from "./own-form.ts";
 import { strangerAnswer } from "./stranger.tsx";
 import { visitorOf } from "./session.ts";

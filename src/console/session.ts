@@ -8,7 +8,7 @@ import { isLogoutPermitted } from "../api/http/rate-limit.ts";
 import type { Env } from "../env.ts";
 import { sha256Hex, toHex } from "../security/encoding.ts";
 import { keyName } from "../security/operator-key-hashes.ts";
-import type { KeyHolder } from "../task-object/caller.ts";
+import type { KeyHolder } from "../objects/task/caller.ts";
 import { accessUserOf } from "./access.ts";
 import { cookieHeader, cookieOf } from "./cookie.ts";
 import { newSessionId, type Session, sessionIn, sessionText } from "./session-text.ts";

@@ -26,7 +26,7 @@ export function lookWaitMs(ageMs: number, jitter: number): number {
 /**
  * Computes an exponential backoff, the wait before the next try, in the unit of `first` and `max`. The wait
  * is `first` doubled for every earlier try, but never more than `max`. The attempts of a callback have a
- * schedule instead (policy.ts, record/attempt-plan.ts).
+ * schedule instead (policy.ts, record/callback-attempt-plan.ts).
  * @param tries number of tries before the one that just failed, from 0.
  */
 export function backoff(first: number, tries: number, max: number): number {

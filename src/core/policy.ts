@@ -66,7 +66,7 @@ export interface Settings {
   /**
    * Wait before each automatic attempt of a callback in milliseconds, counted from the end of the previous
    * attempt. The length of the list is the number of attempts. The first attempt of a series that a crash
-   * interrupts is followed sooner and takes no wait of the list (record/attempt-plan.ts).
+   * interrupts is followed sooner and takes no wait of the list (record/callback-attempt-plan.ts).
    */
   readonly scheduleMs: readonly number[];
   readonly taskDeadlineMs: number;

@@ -2,7 +2,7 @@ import { askKeptJob } from "./duties/ask-kept-job.ts";
 import { askLateJob } from "./duties/ask-late-job.ts";
 import { charge } from "./duties/charge.ts";
 import { passDeadline } from "./duties/deadline.ts";
-import { deliver, type SendStep } from "./duties/deliver.ts";
+import { deliver, type SendStep } from "./duties/callback-attempt.ts";
 import type { Duty, EventStep } from "./duties/duty.ts";
 import { expire } from "./duties/expire.ts";
 import { sendNotice } from "./duties/operator-notice-send.ts";

@@ -1,5 +1,5 @@
 import { changed, type Decision } from "./events/decision.ts";
-import { endAttempt, redeliver, startAttempt } from "./events/delivery.ts";
+import { endAttempt, redeliver, startAttempt } from "./events/callback-attempt-end.ts";
 import { cancel, erase, endAtDeadline } from "./events/ending.ts";
 import type { PollEndedEvent, TaskEvent } from "./events/event.ts";
 import { applyHook, attach } from "./events/hooks.ts";

@@ -38,7 +38,7 @@ const MAX_TRIES = 10;
  * Stores the digest that still gathers (`digest`) and the one that is being sent (`digest_closed`), until the
  * alarm has sent them; then it erases itself.
  *
- * Called by task objects (`task-object/alerts.ts`), once for each task whose callback has failed for good, only
+ * Called by task objects (`objects/task/alerts.ts`), once for each task whose callback has failed for good, only
  * where `OPERATOR_DIGEST_MINUTES` is set.
  */
 export class DigestObject extends DurableObject<WithStartup> {

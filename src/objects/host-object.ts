@@ -15,7 +15,7 @@ const STALE_MARGIN_MS = SECOND_MS;
  * Stores the times of the last ten failed attempts (`failures`) and of the last alert (`alerted_at:failing`),
  * both until the alarm finds that they affect no further alert and erases the object.
  *
- * Called by task objects after a failed attempt (`task-object/alerts.ts`), only where the operator wants the
+ * Called by task objects after a failed attempt (`objects/task/alerts.ts`), only where the operator wants the
  * event `host.failing`: an isolate reports each failure of a host that begins to fail, later several at once.
  */
 export class HostObject extends DurableObject<object> {

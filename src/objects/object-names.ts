@@ -1,4 +1,4 @@
-import type { AccountObject } from "../account/account-object.ts";
+import type { AccountObject } from "./account/account-object.ts";
 import type { ObjectBinding } from "../config/object-bindings.ts";
 import { configOf, type WithStartup } from "../config/runtime.ts";
 import type { ConnectionObject } from "./connection/connection-object.ts";

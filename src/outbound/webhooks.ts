@@ -2,7 +2,7 @@ import { callbackUrlRulesOf } from "../config/callback-url-rules.ts";
 import { isWanted } from "../config/operator-events.ts";
 import type { Runtime } from "../config/runtime.ts";
 import { type AttemptResult, unansweredAttempt } from "../core/record/callback.ts";
-import type { Delivery } from "../core/duties/deliver.ts";
+import type { Delivery } from "../core/duties/callback-attempt.ts";
 import type { Refund } from "../core/duties/refund.ts";
 import { toSeconds } from "../core/time.ts";
 import { LISTEN_URL } from "../core/url.ts";
@@ -30,7 +30,7 @@ export type SendToListeners = (
 ) => Promise<AttemptResult>;
 
 /**
- * Sends one attempt of a callback, which core/record/attempt-plan.ts has planned. The URL is checked again,
+ * Sends one attempt of a callback, which core/record/callback-attempt-plan.ts has planned. The URL is checked again,
  * because the URL rules or the relay's own address may have changed since the registration. The body
  * (core/record/callback-body.ts) and `webhook-id` are the same on every attempt; timestamp and signature are
  * new.

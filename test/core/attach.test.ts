@@ -137,8 +137,8 @@ describe("an attachment to an open task", () => {
   });
 
   it.each([
-    ["4 s when no hook is expected", false, 4_103],
-    ["a minute when a hook is expected", true, 61_543],
+    ["4 s when no hook is expected", false, 4_187],
+    ["a minute when a hook is expected", true, 62_804],
   ])(
     "after it is attached, a job is polled for the first time after %s (plus jitter derived from the task id)",
     (_what, isHookExpected, waitMs) => {
@@ -146,6 +146,15 @@ describe("an attachment to an open task", () => {
       expect(wakeAt(record, POLICY)).toBe(later + waitMs);
     },
   );
+
+  it("jobs of tasks whose ids are UUIDs of version 1 from one machine, which end alike, are not all polled at the same moment", () => {
+    const ids = ["0", "1", "2"].map((each) => `6fdbf9a${each}-a1c2-11ef-8f2a-0242ac120002`);
+    const wakes = ids.map((id) => {
+      const record = apply({ ...aProvidedTask(), id }, anAttachment(JOB), later);
+      return wakeAt(record, POLICY);
+    });
+    expect(new Set(wakes).size).toBe(3);
+  });
 
   it("an attached job of a provider connection without an API key is not polled until the key is configured", () => {
     const hooked = anAttachment(JOB, CONNECTION, true);

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { FaultNotes } from "../../src/task-object/fault-notes.ts";
+import { FaultNotes } from "../../src/objects/task/fault-notes.ts";
 import { MINUTE, NOW, SECOND } from "./builders.ts";
 
 it("FaultNotes, which groups failed callbacks to a host into few calls to the object that counts them, makes 12 for 10,000 failures a minute", () => {

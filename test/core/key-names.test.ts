@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { settledSummary } from "../../src/core/views/settled-summary.ts";
 import { taskView } from "../../src/core/views/task-view.ts";
-import { parseRecord } from "../../src/task-object/record-schema.ts";
+import { parseRecord } from "../../src/objects/task/record-schema.ts";
 import {
   anEndAs,
   anOpenTask,

@@ -130,6 +130,20 @@ describe("the polls of a task that has failed at its deadline", () => {
     },
   );
 
+  it.each([
+    ["that is erased at the end of its retention", timedOut.expiresAt, []],
+    ["that wakes for the poll of the day after the end", endedAt + DAY, ["poll"]],
+  ])(
+    "in an instance that does not know which polls were made, a task %s (at %i ms) is polled at most once: %j",
+    (_what, scheduledAt, polls) => {
+      const policy = aPolicy({ polledAt: 0, indexTriedAt: scheduledAt - 1 });
+      const asked = [policy, { ...policy, polledAt: scheduledAt }]
+        .map((each) => nextStep(timedOut, each, scheduledAt)?.kind)
+        .filter((kind) => kind === "poll");
+      expect(asked).toEqual(polls);
+    },
+  );
+
   it("the job of a task that failed at its deadline in an earlier release, which did not store the time of the end, is not polled", () => {
     expect(latePollAt({ ...timedOut, finishedAt: null }, aPolicy({ polledAt: -1 }))).toBeNull();
   });

@@ -87,7 +87,7 @@ describe("a poll", () => {
 
 describe("the time of the next poll", () => {
   it("a job whose hook is not expected is polled at the ages of about 4, 6, 8 and 10 s", () => {
-    expect(pollTimes(attached, 4, NOW)).toEqual([4_103, 6_103, 8_103, 10_103]);
+    expect(pollTimes(attached, 4, NOW)).toEqual([4_187, 6_187, 8_187, 10_187]);
   });
 
   it("a poll that a hook has postponed by two minutes is made then, and the next one no later than if no hook had come", () => {
@@ -207,7 +207,7 @@ it("regular polls whose times pass while a poll waits for its answer are not mad
     askedAt: FIRST_POLL,
     pollEndedAt: NOW + 14_000,
   });
-  expect(wakeAt(attached, answered)).toBe(NOW + 14_103);
+  expect(wakeAt(attached, answered)).toBe(NOW + 14_187);
 });
 
 it("a claim of the end that comes while a poll waits for its answer is followed by a poll at once", () => {

@@ -3,7 +3,7 @@ import type { CallbackState } from "../../src/core/record/callback.ts";
 import { NO_REDELIVERIES } from "../../src/core/record/redelivery-keys.ts";
 import type { TaskRecord } from "../../src/core/record/task.ts";
 import { transition } from "../../src/core/transition.ts";
-import { parseRecord } from "../../src/task-object/record-schema.ts";
+import { parseRecord } from "../../src/objects/task/record-schema.ts";
 import {
   aCallback,
   aCompletion,

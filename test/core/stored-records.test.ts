@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { isTerminal, type TaskRecord, type TerminalTask } from "../../src/core/record/task.ts";
-import { parseRecord } from "../../src/task-object/record-schema.ts";
+import { parseRecord } from "../../src/objects/task/record-schema.ts";
 import { aCompletion, aPolicy, aRedelivery } from "./builders.ts";
 import { expectUnchanged } from "./decisions.ts";
 import { MemoryHost } from "./loop/memory-host.ts";

@@ -19,7 +19,7 @@ export const UPSTREAM = { connection: CONNECTION, job: JOB };
  * Time of the first poll of a job that was attached at NOW and whose hook is not expected: after 4 s, lengthened
  * by the jitter of the task id.
  */
-export const FIRST_POLL = NOW + 4_103;
+export const FIRST_POLL = NOW + 4_187;
 
 /** Time later than every deadline of the tests. */
 const ASKED_AFTER_ALL = Number.MAX_SAFE_INTEGER;

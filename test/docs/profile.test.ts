@@ -4,7 +4,7 @@ import { grouped, partOf, timeByFile } from "../../bench/profile/parts.ts";
 const SCRIPT = [
   "// node_modules/hono/dist/compose.js",
   "function compose() {}",
-  "// src/task-object/record-store.ts",
+  "// src/objects/task/record-store.ts",
   "function store() {}",
 ].join("\n");
 const frame = (functionName: string, lineNumber = -1) => ({ functionName, lineNumber });
@@ -26,7 +26,7 @@ it("a CPU profile is added up by source file, and a call of a platform function 
   expect(timeByFile(PROFILE, SCRIPT)).toEqual(
     new Map([
       ["node_modules/hono/dist/compose.js", 2],
-      ["src/task-object/record-store.ts", 28],
+      ["src/objects/task/record-store.ts", 28],
       ["(garbage collector)", 32],
       ["(platform)", 64],
     ]),

@@ -1,6 +1,6 @@
 import { expect, it, vi } from "vitest";
-import { AccountObject } from "../../src/account/account-object.ts";
-import { TaskObject } from "../../src/task-object/task-object.ts";
+import { AccountObject } from "../../src/objects/account/account-object.ts";
+import { TaskObject } from "../../src/objects/task/task-object.ts";
 import { app } from "../../src/app.ts";
 import { ROUTES } from "../../src/api/routes.ts";
 import { hookToken } from "../../src/security/hook-token.ts";

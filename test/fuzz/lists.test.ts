@@ -4,7 +4,7 @@ import { invalidRequest } from "../../src/api/http/problem.ts";
 import { readQuery } from "../../src/api/http/query.ts";
 import { filtersOf, TaskPage } from "../../src/api/search/filters.ts";
 import { hmacKey } from "../../src/security/hmac.ts";
-import type { Caller } from "../../src/task-object/caller.ts";
+import type { Caller } from "../../src/objects/task/caller.ts";
 import type { Filters } from "../../src/index-db/list.ts";
 import { fuzz } from "./fuzz.ts";
 import { hostileKey } from "./hostile.ts";

@@ -1,4 +1,4 @@
-import { AccountObject } from "../../src/account/account-object.ts";
+import { AccountObject } from "../../src/objects/account/account-object.ts";
 import { ConnectionObject } from "../../src/objects/connection/connection-object.ts";
 import { DeploymentObject } from "../../src/objects/deployment-object.ts";
 import { DigestObject } from "../../src/objects/digest-object.ts";
@@ -6,7 +6,7 @@ import { HostObject } from "../../src/objects/host-object.ts";
 import { ListenersObject } from "../../src/objects/listeners/listeners-object.ts";
 import type { ObjectBinding } from "../../src/config/object-bindings.ts";
 import { withStartup, type WithStartup } from "../../src/config/runtime.ts";
-import { TaskObject } from "../../src/task-object/task-object.ts";
+import { TaskObject } from "../../src/objects/task/task-object.ts";
 import type { TaskRecord } from "../../src/core/record/task.ts";
 import { transition } from "../../src/core/transition.ts";
 import {

@@ -4,7 +4,7 @@ import { expect, it, vi } from "vitest";
 import * as z from "zod";
 import { started } from "../worker/started.ts";
 import { removeRows, writeRows } from "../../src/index-db/index-row-table.ts";
-import { isSampled, ExpiryCheck } from "../../src/task-object/expiry-check.ts";
+import { isSampled, ExpiryCheck } from "../../src/objects/task/expiry-check.ts";
 import { HOUSEKEEPING, runScheduled } from "../../src/cron.ts";
 import { ready } from "../../src/index-db/database.ts";
 import { planCheck } from "../../src/index-db/expiry-checks.ts";

@@ -1,6 +1,6 @@
 import { expect, it, vi } from "vitest";
 import * as z from "zod";
-import { TaskObject } from "../../src/task-object/task-object.ts";
+import { TaskObject } from "../../src/objects/task/task-object.ts";
 import { accountStub, aCharged, anAccount, breakLedger, priced } from "../worker/accounts.ts";
 import { call, post, refusal } from "../worker/client.ts";
 import { pass, useClock } from "../worker/clock.ts";

@@ -4,7 +4,7 @@ import { expect, vi } from "vitest";
 import { removeExpired } from "../../src/index-db/sweep.ts";
 import * as z from "zod";
 import type { Meters } from "../../scripts/cost/lives.ts";
-import { TaskObject } from "../../src/task-object/task-object.ts";
+import { TaskObject } from "../../src/objects/task/task-object.ts";
 import { TimeBudget } from "../../src/time-budget.ts";
 import { callWith, type Message } from "../worker/client.ts";
 import { until } from "../worker/clock.ts";

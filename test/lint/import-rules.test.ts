@@ -44,7 +44,7 @@ const REFUSED: Readonly<Record<string, Code>> = {
   },
   "no-restricted-properties": {
     "core/probe.ts": [exported("Math.random()"), exported("AbortSignal.timeout(1)")],
-    "task-object/probe.ts": [
+    "objects/task/probe.ts": [
       ...NAMESPACE_CALLS.map(exported),
       "export const { getByName } = env.TASKS;",
       exported("AbortSignal.timeout(1)"),
@@ -71,8 +71,9 @@ const REFUSED: Readonly<Record<string, Code>> = {
     "core/duties/probe.ts": [imported("../step.ts"), imported("../../providers/x.ts")],
     "core/transition.ts": [imported("../security/x.ts")],
     "security/probe.ts": [imported("hono"), imported("hono/tiny")],
-    "task-object/probe.ts": [imported("hono"), imported("../binding/x.ts")],
-    "account/deep/probe.ts": [imported("../../api/x.ts")],
+    "objects/task/probe.ts": [imported("hono"), imported("../../service-binding/x.ts")],
+    "objects/account/probe.ts": [imported("../../api/x.ts"), imported("../task/x.ts")],
+    "objects/probe.ts": [imported("./task/x.ts")],
     "api/http/probe.ts": [
       imported("../health.ts"),
       imported("../tasks/x.ts"),
@@ -83,8 +84,8 @@ const REFUSED: Readonly<Record<string, Code>> = {
       imported("../../scripts/openapi/x.ts"),
       "export type { X } from '../console/x.ts';",
     ],
-    "binding/probe.ts": [imported("../console/x.ts")],
-    "app.ts": [imported("./binding/x.ts")],
+    "service-binding/probe.ts": [imported("../console/x.ts")],
+    "app.ts": [imported("./service-binding/x.ts")],
     "probe.ts": [imported("./core/x.ts"), imported("./console/x.ts")],
   },
 };
@@ -97,17 +98,17 @@ const ACCEPTED: Code = {
   "core/duties/probe.ts": [imported("../events/x.ts"), imported("../views/x.ts")],
   "core/transition.ts": [imported("./duties/x.ts")],
   "security/probe.ts": [imported("../log.ts"), exported("Date.now()")],
-  "task-object/probe.ts": [
+  "objects/task/probe.ts": [
     'import * as z from "zod/mini"; export const text = z.string();',
-    imported("../objects/object-names.ts"),
+    imported("../object-names.ts"),
   ],
   "api/probe.ts": [imported("hono"), imported("./http/x.ts"), imported("../env.ts")],
-  "api/http/probe.ts": [imported("./x.ts"), imported("../../task-object/x.ts")],
-  "binding/probe.ts": [imported("../api/x.ts")],
+  "api/http/probe.ts": [imported("./x.ts"), imported("../../objects/task/x.ts")],
+  "service-binding/probe.ts": [imported("../api/x.ts")],
   "objects/object-names.ts": NAMESPACE_CALLS.map(exported),
   "outbound/http.ts": [exported("fetch('https://example.com')")],
   "console/client/probe.js": [exported("fetch('/x')")],
-  "index.ts": [imported("./binding/x.ts"), imported("./cron.ts")],
+  "index.ts": [imported("./service-binding/x.ts"), imported("./cron.ts")],
 };
 
 function exported(expression: string): string {

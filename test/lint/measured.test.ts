@@ -54,7 +54,7 @@ it("the hash of core, loop and simulation changes with any file that decides a s
     cpSync(join(ROOT, path), join(copy, path));
   }
   expect(coreHash(copy)).toBe(present);
-  const changing = ["src/core/transition.ts", "src/task-object/work-loop.ts"];
+  const changing = ["src/core/transition.ts", "src/objects/task/work-loop.ts"];
   for (const path of [...changing, "test/simulation/generator.ts", "test/simulation/worker.ts"]) {
     expect(files).toContain(path);
     const text = readFileSync(join(copy, path), "utf8");

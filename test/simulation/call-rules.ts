@@ -1,6 +1,6 @@
 import { type IndexRow, rowOf } from "../../src/core/views/index-row.ts";
 import { POLICY } from "../core/builders.ts";
-import type { Delivery } from "../../src/core/duties/deliver.ts";
+import type { Delivery } from "../../src/core/duties/callback-attempt.ts";
 import type { OperatorNotice } from "../../src/core/duties/operator-notice-send.ts";
 import type { Refund } from "../../src/core/duties/refund.ts";
 import { isTerminal, type TaskRecord, type TerminalTask } from "../../src/core/record/task.ts";

@@ -2,7 +2,7 @@ import type { ChargeAnswer } from "../../src/core/events/event.ts";
 import { charge, type Entry, type Posting, refund } from "../../src/core/ledger.ts";
 import type { Charge } from "../../src/core/duties/charge.ts";
 import type { Refund } from "../../src/core/duties/refund.ts";
-import { RefusedCharges } from "../../src/account/refused-charges.ts";
+import { RefusedCharges } from "../../src/objects/account/refused-charges.ts";
 import { ACCOUNT } from "../core/builders.ts";
 
 /** One account of the ledger, and the operator's own billing. */

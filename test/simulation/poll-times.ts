@@ -1,3 +1,4 @@
+import { hashOf } from "../../src/core/hash.ts";
 import type { PollPlan } from "../../src/core/record/poll-plan.ts";
 import type { OpenTask } from "../../src/core/record/task.ts";
 import { MINUTE, SECOND } from "../core/builders.ts";
@@ -68,7 +69,7 @@ function gridTime(
   time: number,
 ): number {
   const gapMs = limits?.gapMs ?? 0;
-  const stretch = 0.95 + parseInt(id.slice(-8), 16) / 0xffffffff / 10;
+  const stretch = 0.95 + hashOf(id) / 0xffffffff / 10;
   const waitsForHook = hookWaitMs !== null && hookWaitMs !== 0;
   const shortestMs = Math.max(waitsForHook ? MINUTE : 2 * SECOND, gapMs);
   const longestMs = Math.max(Math.round(30 * MINUTE * stretch), shortestMs);

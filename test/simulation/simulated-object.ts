@@ -1,7 +1,7 @@
 import type { Policy } from "../../src/core/policy.ts";
 import type { TaskRecord } from "../../src/core/record/task.ts";
 import type { LogLevel, LogLine } from "../../src/log.ts";
-import type { Platform } from "../../src/task-object/platform.ts";
+import type { Platform } from "../../src/objects/task/platform.ts";
 import type { LastPoll } from "./poll-rules.ts";
 
 export type CallName = "send" | "charge" | "refund" | "poll" | "writeIndexRow" | "sendNotice";

@@ -1,6 +1,6 @@
 import { availableParallelism } from "node:os";
 import { expect, it } from "vitest";
-import { planPolls } from "../../src/core/polls/plan.ts";
+import { planPolls } from "../../src/core/polls/next-poll.ts";
 import type { OpenTask, TaskRecord } from "../../src/core/record/task.ts";
 import type { Job } from "../../src/core/record/upstream.ts";
 import { anOpenTask, CONNECTION, LIMITS, NOW } from "../core/builders.ts";

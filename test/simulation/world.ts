@@ -1,4 +1,4 @@
-import { WorkLoop } from "../../src/task-object/work-loop.ts";
+import { WorkLoop } from "../../src/objects/task/work-loop.ts";
 import { MINUTE, NOW } from "../core/builders.ts";
 import { answerFault, chargingOf } from "./answer-rules.ts";
 import { SimulatedLedger } from "./ledger.ts";

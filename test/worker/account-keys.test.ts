@@ -1,6 +1,6 @@
 import { expect, it, vi } from "vitest";
 import * as z from "zod";
-import { AccountObject } from "../../src/account/account-object.ts";
+import { AccountObject } from "../../src/objects/account/account-object.ts";
 import { sha256Hex } from "../../src/security/encoding.ts";
 import { aForeignKey, aKey, anAccount, anImportedKey, statusFor } from "./accounts.ts";
 import { call, invalid, post, refusal } from "./client.ts";

@@ -1,7 +1,7 @@
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { expect, it, vi } from "vitest";
-import { AccountObject } from "../../src/account/account-object.ts";
+import { AccountObject } from "../../src/objects/account/account-object.ts";
 import {
   accountStub,
   aKey,

@@ -6,7 +6,7 @@ import type * as schemas from "../../src/api/shapes/task-shape.ts";
 import type { TaskPage } from "../../src/api/search/filters.ts";
 import type { TaskFinishEvent } from "../../src/api/tasks/event-schema.ts";
 import type { Attachment, RedeliverOrder, Registration } from "../../src/api/tasks/task-schemas.ts";
-import type * as service from "../../src/binding/relay-service.ts";
+import type * as service from "../../src/service-binding/relay-service.ts";
 import { useClock } from "./clock.ts";
 import { NOTHING, stored, untilIdle } from "./objects.ts";
 import { aReceiver } from "./receiver.ts";

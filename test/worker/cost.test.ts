@@ -1,7 +1,7 @@
 import { listDurableObjectIds, runInDurableObject } from "cloudflare:test";
 import { env } from "../../src/startup.ts";
 import { describe, expect, it, vi } from "vitest";
-import { AccountObject } from "../../src/account/account-object.ts";
+import { AccountObject } from "../../src/objects/account/account-object.ts";
 import { claimObject } from "../../src/objects/object-names.ts";
 import { sha256Hex } from "../../src/security/encoding.ts";
 import {

@@ -1,6 +1,6 @@
 import { runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { expect, it, vi } from "vitest";
-import { AccountObject } from "../../src/account/account-object.ts";
+import { AccountObject } from "../../src/objects/account/account-object.ts";
 import { sha256Hex } from "../../src/security/encoding.ts";
 import {
   accountStub,

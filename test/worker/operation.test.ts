@@ -3,7 +3,7 @@ import { expect, it } from "vitest";
 import * as z from "zod/mini";
 import { Problem } from "../../src/api/http/problem.ts";
 import { type Context, NoBody, NoQuery, operation, Unread } from "../../src/api/operation.ts";
-import type { Caller } from "../../src/task-object/caller.ts";
+import type { Caller } from "../../src/objects/task/caller.ts";
 
 const ID = "0190a3a0-7a3c-7e6b-9a51-0f2d3c4b5a69";
 const OWNER: Caller = { kind: "account", id: "acme", role: "full", key: "1" };

@@ -2,7 +2,7 @@ import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { expect, it, vi } from "vitest";
 import type { ObjectBinding } from "../../src/config/object-bindings.ts";
-import { ObjectPlatform } from "../../src/task-object/object-platform.ts";
+import { ObjectPlatform } from "../../src/objects/task/object-platform.ts";
 import { callWith, type Message, ProblemBody } from "./client.ts";
 import { useClock } from "./clock.ts";
 import { NOTHING, stored, stubOf } from "./objects.ts";

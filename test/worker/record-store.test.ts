@@ -1,6 +1,6 @@
 import { runInDurableObject } from "cloudflare:test";
 import { expect, it, vi } from "vitest";
-import { RecordStore } from "../../src/task-object/record-store.ts";
+import { RecordStore } from "../../src/objects/task/record-store.ts";
 import { stubOf } from "./objects.ts";
 import { aReceiver, status } from "./receiver.ts";
 import { completed } from "./tasks.ts";

@@ -2,7 +2,7 @@ import { runInDurableObject } from "cloudflare:test";
 import { env } from "../../src/startup.ts";
 import { expect, it, vi } from "vitest";
 import * as z from "zod";
-import { ObjectPlatform } from "../../src/task-object/object-platform.ts";
+import { ObjectPlatform } from "../../src/objects/task/object-platform.ts";
 import { pass, START, START_S, useClock } from "./clock.ts";
 import {
   evict,

@@ -1,8 +1,8 @@
 import { exports } from "cloudflare:workers";
 import { env } from "../../src/startup.ts";
 import { beforeEach, expect, it, vi } from "vitest";
-import { TaskObject } from "../../src/task-object/task-object.ts";
-import { AccountObject } from "../../src/account/account-object.ts";
+import { TaskObject } from "../../src/objects/task/task-object.ts";
+import { AccountObject } from "../../src/objects/account/account-object.ts";
 import { claimObject } from "../../src/objects/object-names.ts";
 import { sha256Hex } from "../../src/security/encoding.ts";
 import { aKey, anAccount, anImportedKey, profileStub } from "./accounts.ts";

@@ -5,7 +5,7 @@ import { callProfile, forgetAccount, requireAccount } from "./account-client.ts"
 import { ledgerObject } from "../../objects/object-names.ts";
 import { callObject } from "../http/object-call.ts";
 import { log } from "../../log.ts";
-import { keyNameOf } from "../../task-object/caller.ts";
+import { keyNameOf } from "../../objects/task/caller.ts";
 import { json } from "../http/answer.ts";
 import { routeOf } from "../http/route.ts";
 import { NoBody, NoQuery, operation } from "../operation.ts";

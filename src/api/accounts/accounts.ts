@@ -1,9 +1,9 @@
 import * as z from "zod/mini";
-import type { AccountState } from "../../account/account-object.ts";
+import type { AccountState } from "../../objects/account/account-object.ts";
 import { ledgerObject, profileObject } from "../../objects/object-names.ts";
 import { toSeconds } from "../../core/time.ts";
 import { log } from "../../log.ts";
-import { keyNameOf } from "../../task-object/caller.ts";
+import { keyNameOf } from "../../objects/task/caller.ts";
 import { callLedger } from "./account-client.ts";
 import { json } from "../http/answer.ts";
 import { queryIndex, requireIndex } from "../search/query-index.ts";

@@ -1,6 +1,6 @@
-import type { CreditAnswer } from "../../account/ledger-book.ts";
+import type { CreditAnswer } from "../../objects/account/ledger-book.ts";
 import { log } from "../../log.ts";
-import { keyNameOf } from "../../task-object/caller.ts";
+import { keyNameOf } from "../../objects/task/caller.ts";
 import { json } from "../http/answer.ts";
 import { unknownAnswer } from "../http/object-call.ts";
 import { invalidRequest, Problem } from "../http/problem.ts";

@@ -1,8 +1,8 @@
 import * as z from "zod/mini";
-import type { StoredEntry } from "../../account/entry-table.ts";
+import type { StoredEntry } from "../../objects/account/entry-table.ts";
 import type { Reader } from "../../core/views/reader.ts";
 import type { Env } from "../../env.ts";
-import { readerOf } from "../../task-object/caller.ts";
+import { readerOf } from "../../objects/task/caller.ts";
 import { json } from "../http/answer.ts";
 import { pageLimit, wholeNumber } from "../http/query.ts";
 import { routeOf } from "../http/route.ts";

@@ -1,6 +1,6 @@
-import type { StoredEntry } from "../../account/entry-table.ts";
+import type { StoredEntry } from "../../objects/account/entry-table.ts";
 import type { Reader } from "../../core/views/reader.ts";
-import { readerOf } from "../../task-object/caller.ts";
+import { readerOf } from "../../objects/task/caller.ts";
 import type { Call } from "../operation.ts";
 import { callLedger } from "./account-client.ts";
 import { entryView } from "./entry-view.ts";

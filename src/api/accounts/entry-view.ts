@@ -1,7 +1,7 @@
 import * as z from "zod/mini";
 import { toSeconds } from "../../core/time.ts";
 import type { Reader } from "../../core/views/reader.ts";
-import type { StoredEntry } from "../../account/entry-table.ts";
+import type { StoredEntry } from "../../objects/account/entry-table.ts";
 import { wholeNumber } from "../http/query.ts";
 
 const MAX_CURSOR = Number.MAX_SAFE_INTEGER;

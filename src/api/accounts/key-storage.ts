@@ -11,7 +11,7 @@ import {
   listenersObject,
   profileObject,
 } from "../../objects/object-names.ts";
-import type { StoredKey } from "../../account/key-table.ts";
+import type { StoredKey } from "../../objects/account/key-table.ts";
 import { configOf } from "../../config/runtime.ts";
 import type { Env } from "../../env.ts";
 import { keyName } from "../../security/operator-key-hashes.ts";

@@ -1,4 +1,4 @@
-import type { TaskReply } from "../../task-object/reply.ts";
+import type { TaskReply } from "../../objects/task/reply.ts";
 
 /** Answers with a value as JSON. */
 export function json(value: unknown, status = 200, headers: Record<string, string> = {}): Response {

@@ -3,8 +3,8 @@ import { sha256Hex } from "../../security/encoding.ts";
 import { findKey, keyName } from "../../security/operator-key-hashes.ts";
 import { isForAccounts, type Permission } from "../../security/roles.ts";
 import type { Env } from "../../env.ts";
-import type { Caller, KeyHolder } from "../../task-object/caller.ts";
-import { measureRefusal } from "../../task-object/measure.ts";
+import type { Caller, KeyHolder } from "../../objects/task/caller.ts";
+import { measureRefusal } from "../../objects/task/measure.ts";
 import type { Runtime } from "../../config/runtime.ts";
 import { ownerOfHash, ownerOfKey } from "./key-owner.ts";
 import { countFailedCredential } from "./rate-limit.ts";
@@ -12,7 +12,7 @@ import { Problem } from "./problem.ts";
 
 /**
  * The permission that a route requires (security/roles.ts), or `anyone` for a route without authentication.
- * The task's object (task-object/task-object.ts) checks whether a task belongs to the account that calls.
+ * The task's object (objects/task/task-object.ts) checks whether a task belongs to the account that calls.
  */
 export type Access = Permission | "anyone";
 

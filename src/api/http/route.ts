@@ -1,6 +1,6 @@
 import type * as z from "zod/mini";
 import type { Env } from "../../env.ts";
-import type { Caller } from "../../task-object/caller.ts";
+import type { Caller } from "../../objects/task/caller.ts";
 import { placedRuntimeOf } from "../../objects/placed-runtime.ts";
 import { describeIssues } from "../../config/issue.ts";
 import type { Runtime } from "../../config/runtime.ts";

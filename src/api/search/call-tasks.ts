@@ -1,6 +1,6 @@
 import pMap from "p-map";
 import { errorText, log } from "../../log.ts";
-import { areCallsSpent } from "../../task-object/task-stub.ts";
+import { areCallsSpent } from "../../objects/task/task-stub.ts";
 import { Problem } from "../http/problem.ts";
 
 const CONCURRENCY = 50;

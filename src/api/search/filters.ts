@@ -3,7 +3,7 @@ import type { Filters } from "../../index-db/list.ts";
 import { OUTCOMES } from "../../core/record/outcome.ts";
 import { FAILURE_CATEGORIES } from "../../core/record/upstream.ts";
 import { hostOf } from "../../core/url.ts";
-import { accountOf, type Caller } from "../../task-object/caller.ts";
+import { accountOf, type Caller } from "../../objects/task/caller.ts";
 import { jsonPointer } from "../http/body.ts";
 import { invalidRequest } from "../http/problem.ts";
 import { Flag, pageLimit, wholeNumber } from "../http/query.ts";

@@ -2,7 +2,7 @@ import { toSeconds } from "../../core/time.ts";
 import type { Reader } from "../../core/views/reader.ts";
 import type { ListedTask } from "../../index-db/list.ts";
 import { countShards, listShards } from "../../index-db/list-shards.ts";
-import { readerOf } from "../../task-object/caller.ts";
+import { readerOf } from "../../objects/task/caller.ts";
 import { json } from "../http/answer.ts";
 import { routeOf } from "../http/route.ts";
 import { NoBody, operation } from "../operation.ts";

@@ -1,5 +1,5 @@
 import * as z from "zod/mini";
-import { taskObject } from "../../task-object/task-stub.ts";
+import { taskObject } from "../../objects/task/task-stub.ts";
 import { json } from "../http/answer.ts";
 import { callObject } from "../http/object-call.ts";
 import { routeOf } from "../http/route.ts";

@@ -1,8 +1,8 @@
 import * as z from "zod/mini";
 import { type UnsettledTask, unsettledTasks } from "../../index-db/open-tasks.ts";
 import { log } from "../../log.ts";
-import { keyNameOf } from "../../task-object/caller.ts";
-import { taskObject } from "../../task-object/task-stub.ts";
+import { keyNameOf } from "../../objects/task/caller.ts";
+import { taskObject } from "../../objects/task/task-stub.ts";
 import type { Env } from "../../env.ts";
 import { json } from "../http/answer.ts";
 import { listOf, optional, TaskId } from "../http/fields.ts";

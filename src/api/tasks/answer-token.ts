@@ -2,7 +2,7 @@ import { SECOND_MS } from "../../core/time.ts";
 import type { Runtime } from "../../config/runtime.ts";
 import type { Env } from "../../env.ts";
 import { timesOfStatusToken } from "../../security/status-token.ts";
-import { measureRefusal } from "../../task-object/measure.ts";
+import { measureRefusal } from "../../objects/task/measure.ts";
 import { bearerOf, holderOfKey, unauthenticated } from "../http/auth.ts";
 import { TaskId } from "../http/fields.ts";
 import { problemFrom } from "../http/internal-error.ts";

@@ -1,6 +1,6 @@
 import * as z from "zod/mini";
 import { describeHolders } from "../../security/roles.ts";
-import { may } from "../../task-object/caller.ts";
+import { may } from "../../objects/task/caller.ts";
 import { json } from "../http/answer.ts";
 import { Problem } from "../http/problem.ts";
 import { Flag } from "../http/query.ts";

@@ -1,7 +1,7 @@
 import * as z from "zod/mini";
 import type { TaskReader } from "../../core/views/reader.ts";
 import { SECOND_MS } from "../../core/time.ts";
-import type { TaskReply } from "../../task-object/reply.ts";
+import type { TaskReply } from "../../objects/task/reply.ts";
 import { stateOf, taskAnswer } from "../http/answer.ts";
 import { unknownTask } from "../http/problem.ts";
 import { readQuery } from "../http/query.ts";

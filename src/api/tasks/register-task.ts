@@ -6,7 +6,7 @@ import type { Env } from "../../env.ts";
 import type { Connection } from "../../providers/provider.ts";
 import type { Runtime } from "../../config/runtime.ts";
 import { toSeconds } from "../../core/time.ts";
-import { readerOf } from "../../task-object/caller.ts";
+import { readerOf } from "../../objects/task/caller.ts";
 import { findAccount } from "../accounts/account-client.ts";
 import { taskAnswer } from "../http/answer.ts";
 import { requireAcceptable } from "../callback-url.ts";
@@ -20,8 +20,8 @@ import { statusLinkOf } from "./status-url.ts";
 import { Registration } from "./task-schemas.ts";
 import { accepted, taskClient } from "./task-client.ts";
 import { taskIn } from "./task-json.ts";
-import type { Applied, TaskReply } from "../../task-object/reply.ts";
-import type { OutsideEvent } from "../../task-object/outside-event.ts";
+import type { Applied, TaskReply } from "../../objects/task/reply.ts";
+import type { OutsideEvent } from "../../objects/task/outside-event.ts";
 
 /** Registers a task before its job is submitted upstream, so that no hook comes too early. */
 export const registerTask = operation(

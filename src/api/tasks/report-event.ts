@@ -1,7 +1,7 @@
 import type * as z from "zod/mini";
 import type { ReportEvent } from "../../core/events/event.ts";
 import type { Env } from "../../env.ts";
-import type { OutsideEvent } from "../../task-object/outside-event.ts";
+import type { OutsideEvent } from "../../objects/task/outside-event.ts";
 import { findAccount } from "../accounts/account-client.ts";
 import { taskAnswer } from "../http/answer.ts";
 import { refusalOf } from "../callback-url.ts";

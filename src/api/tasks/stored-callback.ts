@@ -1,6 +1,6 @@
 import type { CallbackFacts } from "../../core/views/task-facts.ts";
 import type { Env } from "../../env.ts";
-import type { Caller } from "../../task-object/caller.ts";
+import type { Caller } from "../../objects/task/caller.ts";
 import { Problem, unknownTask } from "../http/problem.ts";
 import { taskClient } from "./task-client.ts";
 

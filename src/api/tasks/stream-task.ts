@@ -1,7 +1,7 @@
 import * as z from "zod/mini";
 import { SECOND_MS } from "../../core/time.ts";
 import { type Bytes, bytesOf } from "../../security/encoding.ts";
-import type { TaskReply } from "../../task-object/reply.ts";
+import type { TaskReply } from "../../objects/task/reply.ts";
 import { stateOf } from "../http/answer.ts";
 import { Problem, unknownTask } from "../http/problem.ts";
 import { readQuery } from "../http/query.ts";

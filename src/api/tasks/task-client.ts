@@ -1,8 +1,8 @@
 import type { Env } from "../../env.ts";
-import type { Applied, InspectedTask, Refusal, TaskReply } from "../../task-object/reply.ts";
-import type { Caller } from "../../task-object/caller.ts";
-import type { OutsideEvent } from "../../task-object/outside-event.ts";
-import { taskObject } from "../../task-object/task-stub.ts";
+import type { Applied, InspectedTask, Refusal, TaskReply } from "../../objects/task/reply.ts";
+import type { Caller } from "../../objects/task/caller.ts";
+import type { OutsideEvent } from "../../objects/task/outside-event.ts";
+import { taskObject } from "../../objects/task/task-stub.ts";
 import { invalidRequest, Problem, unknownAccount, unknownTask } from "../http/problem.ts";
 import { callObject, unavailable, unknownAnswer } from "../http/object-call.ts";
 

@@ -1,4 +1,4 @@
-import type { TaskReply } from "../../task-object/reply.ts";
+import type { TaskReply } from "../../objects/task/reply.ts";
 import type { Task, TaskStatus } from "../shapes/task-shape.ts";
 
 /**

@@ -8,7 +8,7 @@ import {
   redeliverSelected,
 } from "../../api/search/bulk-redelivery.ts";
 import { HOUR_MS } from "../../core/time.ts";
-import { may } from "../../task-object/caller.ts";
+import { may } from "../../objects/task/caller.ts";
 import { html, seeOther } from "../html-answer.ts";
 import { cookieHeader, cookieOf } from "../cookie.ts";
 import { frameOf } from "../frame.ts";

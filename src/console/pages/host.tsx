@@ -1,6 +1,6 @@
 import { readHost } from "../../api/search/read-hosts.ts";
 import { linkOrigin } from "../../api/http/link-origin.ts";
-import { may } from "../../task-object/caller.ts";
+import { may } from "../../objects/task/caller.ts";
 import { html } from "../html-answer.ts";
 import { withFaultsIn } from "../form-fault.ts";
 import { countText, percentText } from "../format.ts";

@@ -1,6 +1,6 @@
 import { Problem } from "../../api/http/problem.ts";
 import { listTasks } from "../../api/search/list-tasks.ts";
-import { may } from "../../task-object/caller.ts";
+import { may } from "../../objects/task/caller.ts";
 import { html } from "../html-answer.ts";
 import { frameOf } from "../frame.ts";
 import { viewerPage, type ViewerVisit } from "../page.ts";

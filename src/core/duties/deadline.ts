@@ -1,6 +1,6 @@
 import type { Policy } from "../policy.ts";
 import { isOpen, type TaskRecord } from "../record/task.ts";
-import { lastPollAt } from "../polls/plan.ts";
+import { finalPollAt } from "../polls/next-poll.ts";
 import { askKeptJob } from "./ask-kept-job.ts";
 import type { Duty, EventStep } from "./duty.ts";
 import { poll } from "./poll.ts";
@@ -14,7 +14,7 @@ export function passDeadline(record: TaskRecord, policy: Policy): Duty<EventStep
   if (!isOpen(record) || poll(record, policy) !== null) return null;
   if (askKeptJob(record, policy) !== null) return null;
   return {
-    dueAt: lastPollAt(record),
+    dueAt: finalPollAt(record),
     step: () => ({ kind: "event", event: { type: "deadline" } }),
   };
 }

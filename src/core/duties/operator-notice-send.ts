@@ -4,7 +4,7 @@ import { isNoticeWanted, type NoticeKind } from "../record/operator-notice.ts";
 import { isTerminal, type TaskRecord } from "../record/task.ts";
 import { hostOf } from "../url.ts";
 import { taskView } from "../views/task-view.ts";
-import { deliver } from "./deliver.ts";
+import { deliver } from "./callback-attempt.ts";
 import type { Duty } from "./duty.ts";
 import { refund } from "./refund.ts";
 

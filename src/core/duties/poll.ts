@@ -1,7 +1,7 @@
 import type { Policy } from "../policy.ts";
 import { isOpen, type TaskRecord } from "../record/task.ts";
 import { nextPoll } from "../polls/next-poll.ts";
-import { isUrgent } from "../polls/plan.ts";
+import { isUrgent } from "../polls/next-poll.ts";
 import type { PollPurpose } from "../events/event.ts";
 import type { Job } from "../record/upstream.ts";
 import type { Duty } from "./duty.ts";

@@ -21,7 +21,7 @@ export interface RefundStep {
 /**
  * Returns the order to refund the credits of a failed task, repeated until the refund is confirmed;
  * `planRetry` in record/credits.ts plans the waits. The Durable Object of the account books the refund
- * (account/ledger-book.ts). Null when no refund is open.
+ * (objects/account/ledger-book.ts). Null when no refund is open.
  */
 export function refund(record: TaskRecord): Duty<RefundStep> | null {
   if (!isTerminal(record) || record.credits?.state.kind !== "refunding") return null;

@@ -1,12 +1,12 @@
 import { changed, conflict, type Decision, erasure, unchanged, UNKNOWN_TASK } from "./decision.ts";
 import { finishAtDeadline, finishCanceled } from "./finish.ts";
 import type { Policy } from "../policy.ts";
-import { lastPollAt } from "../polls/plan.ts";
+import { finalPollAt } from "../polls/next-poll.ts";
 import { isOpen, isSettled, isTerminal, type TaskRecord } from "../record/task.ts";
 
 /** Fails a task whose deadline has passed without a result. */
 export function endAtDeadline(record: TaskRecord | null, policy: Policy, now: number): Decision {
-  if (record === null || !isOpen(record) || lastPollAt(record) > now) return unchanged(record);
+  if (record === null || !isOpen(record) || finalPollAt(record) > now) return unchanged(record);
   return changed(finishAtDeadline(record, policy, now));
 }
 

@@ -1,5 +1,5 @@
 import type { Policy } from "../policy.ts";
-import { automaticSeries, release } from "../record/attempt-plan.ts";
+import { automaticSeries, release } from "../record/callback-attempt-plan.ts";
 import { callbackBody } from "../record/callback-body.ts";
 import { isRefunding, startRefund } from "../record/credits.ts";
 import { findingOf, type FoundBy } from "../record/finding.ts";

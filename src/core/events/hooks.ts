@@ -12,7 +12,7 @@ import type { AttachEvent, HookEvent } from "./event.ts";
 import { finishFromNews } from "./finish.ts";
 import { applyLateHook } from "./late-results.ts";
 import type { Policy } from "../policy.ts";
-import { canPoll, hear, hint, planPolls } from "../polls/plan.ts";
+import { canPoll, hear, hint, planPolls } from "../polls/next-poll.ts";
 import type { PollPlan } from "../record/poll-plan.ts";
 import {
   isOpen,

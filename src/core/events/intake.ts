@@ -26,7 +26,7 @@ import {
   type Registration,
   type TaskRecord,
 } from "../record/task.ts";
-import { trackingOf } from "../polls/plan.ts";
+import { trackingOf } from "../polls/next-poll.ts";
 
 /**
  * Registers a task. Repeating the same registration changes nothing; another one under the same id

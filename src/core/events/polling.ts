@@ -3,7 +3,7 @@ import { changed, type Decision, unchanged } from "./decision.ts";
 import type { PollAnswer, PollEndedEvent } from "./event.ts";
 import { finishAtDeadline, finishFromNews } from "./finish.ts";
 import { DEADLINE_EXTENSION, type Policy } from "../policy.ts";
-import { isHintedSince, lastNoOutputPollAt, lastPollAt } from "../polls/plan.ts";
+import { isHintedSince, finalNoOutputPollAt, finalPollAt } from "../polls/next-poll.ts";
 import { ANSWER_KINDS, type PollPlan, type UpstreamAnswer } from "../record/poll-plan.ts";
 import { isOpen, nextVersion, type OpenTask, type TaskRecord } from "../record/task.ts";
 import { sameJob, type UpstreamEnd, type UpstreamNews } from "../record/upstream.ts";
@@ -34,8 +34,8 @@ export function endPoll(
   }
   const answered = withAnswer(record, poll, answer, policy, now);
   const task = withUpstreamNotice(record, answered, answer, policy, now);
-  const isAtDeadline = lastPollAt(record) <= Math.min(now, askedAt);
-  if (!isAtDeadline || lastPollAt(task) > now)
+  const isAtDeadline = finalPollAt(record) <= Math.min(now, askedAt);
+  if (!isAtDeadline || finalPollAt(task) > now)
     return task === record ? unchanged(record) : changed(task);
   if (record.tracking.isExtended || !deservesExtension(poll, event)) {
     return changed(finishAtDeadline(record, policy, now));
@@ -58,7 +58,7 @@ function planFor({ job, answer }: PollEndedEvent, { upstream, tracking }: OpenTa
  */
 function isEnd(news: UpstreamNews, { answer }: PollPlan, askedAt: number): news is UpstreamEnd {
   if (news.status === "no_output")
-    return answer?.kind === "no_output" && askedAt >= lastNoOutputPollAt(answer);
+    return answer?.kind === "no_output" && askedAt >= finalNoOutputPollAt(answer);
   return news.status === "completed" || news.status === "failed";
 }
 
@@ -135,7 +135,7 @@ function isUnclear({ answer }: PollPlan): boolean {
  * or, after the deadline, end the task before they are over.
  */
 function isNoOutputKept({ answer: last }: PollPlan, { kind }: PollAnswer, now: number): boolean {
-  return last?.kind === "no_output" && kind !== "news" && now < lastNoOutputPollAt(last);
+  return last?.kind === "no_output" && kind !== "news" && now < finalNoOutputPollAt(last);
 }
 
 /**

@@ -1,11 +1,11 @@
 import { changed, type Decision, erasure, unchanged } from "./decision.ts";
 import type { ChargeEndedEvent, RefundEndedEvent } from "./event.ts";
 import type { Policy } from "../policy.ts";
-import { release } from "../record/attempt-plan.ts";
+import { release } from "../record/callback-attempt-plan.ts";
 import { type Credits, planRetry, type Retry } from "../record/credits.ts";
 import { isNoticeWanted, noticeOf, withNotice } from "../record/operator-notice.ts";
 import { isTerminal, nextVersion, type TaskRecord, type TerminalTask } from "../record/task.ts";
-import { trackingOf } from "../polls/plan.ts";
+import { trackingOf } from "../polls/next-poll.ts";
 import { MINUTE_MS } from "../time.ts";
 
 /**

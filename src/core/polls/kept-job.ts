@@ -2,7 +2,7 @@ import type { Policy } from "../policy.ts";
 import type { OpenTask } from "../record/task.ts";
 import { keptJobIds } from "../record/tracking.ts";
 import type { AttachedJob } from "../record/upstream.ts";
-import { canPoll } from "./plan.ts";
+import { canPoll } from "./next-poll.ts";
 
 /**
  * Returns the job to poll at the deadline of a task to which no job was attached, with its connection: the last

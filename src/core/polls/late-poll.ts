@@ -2,7 +2,7 @@ import type { Policy } from "../policy.ts";
 import { isTimedOut, NOTHING_LATE } from "../record/late-job.ts";
 import type { TerminalTask } from "../record/task.ts";
 import { DAY_MS, HOUR_MS, MINUTE_MS } from "../time.ts";
-import { canPoll } from "./plan.ts";
+import { canPoll } from "./next-poll.ts";
 
 /** Times from the end of a task that has failed at its deadline to the polls of its job, in milliseconds. */
 const POLL_WAITS_MS = [HOUR_MS, DAY_MS];
@@ -13,6 +13,12 @@ const POLL_WAITS_MS = [HOUR_MS, DAY_MS];
 const HINT_WAITS_MS = [0, 2 * MINUTE_MS];
 /** Shortest time between two unverified hooks about one failed task that cause polls, in milliseconds. */
 const HINT_PAUSE_MS = HOUR_MS;
+
+/**
+ * Time in milliseconds after which a planned poll counts as made. Other work of the task, such as its erasure,
+ * would otherwise begin with a poll that an earlier instance has made long ago.
+ */
+const MADE_AFTER_MS = DAY_MS;
 
 /**
  * Returns the time of the next poll, after `policy.polledAt`, of the job of a task that has failed at its
@@ -28,7 +34,9 @@ export function latePollAt(task: TerminalTask, policy: Policy): number | null {
     ...POLL_WAITS_MS.map((waitMs) => finishedAt + waitMs),
     ...(hintAt === null ? [] : HINT_WAITS_MS.map((waitMs) => hintAt + waitMs)),
   ];
-  const plannedAt = Math.min(...times.filter((time) => time > policy.polledAt));
+  // An instance that has just begun does not know which polls earlier ones have made.
+  const madeUntil = Math.max(policy.polledAt, policy.indexTriedAt - MADE_AFTER_MS);
+  const plannedAt = Math.min(...times.filter((time) => time > madeUntil));
   const isInTime = plannedAt < task.expiresAt && canPoll(task, policy, plannedAt);
   return isInTime ? plannedAt : null;
 }

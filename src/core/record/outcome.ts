@@ -39,7 +39,7 @@ export function cloudflareErrorOf(status: number, body: string | null): number |
 /**
  * Derives the outcome of an attempt from the HTTP status of the answer and, where Cloudflare answered in
  * place of the receiver, from its error code. The receiver's body has no influence. After every outcome but
- * `delivered` the next attempt follows, also after the statuses 410 and 429 (attempt-plan.ts).
+ * `delivered` the next attempt follows, also after the statuses 410 and 429 (callback-attempt-plan.ts).
  * @param cloudflareError code that `cloudflareErrorOf` found in the answer; null for none.
  */
 export function outcomeOfAnswer(status: number, cloudflareError: number | null): Outcome {

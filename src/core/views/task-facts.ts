@@ -1,4 +1,4 @@
-import { totalAttempts } from "../record/attempt-plan.ts";
+import { totalAttempts } from "../record/callback-attempt-plan.ts";
 import type { Attempt, Callback } from "../record/callback.ts";
 import type { Outcome } from "../record/outcome.ts";
 import type { Policy } from "../policy.ts";

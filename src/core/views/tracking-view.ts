@@ -1,6 +1,6 @@
 import type { Policy } from "../policy.ts";
 import { nextPoll } from "../polls/next-poll.ts";
-import { canPoll } from "../polls/plan.ts";
+import { canPoll } from "../polls/next-poll.ts";
 import type { UpstreamAnswer } from "../record/poll-plan.ts";
 import type { OpenTask } from "../record/task.ts";
 import { keptJobIds, type Tracking } from "../record/tracking.ts";

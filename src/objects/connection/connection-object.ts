@@ -60,10 +60,10 @@ export const UNCLEAR_PAUSE_MS = HOUR_MS;
  * last answer that was not understood (`unclear`), and the number of tasks in a row whose expected hook did not
  * come (`hookless`). The counts of polls are only in memory (poll-slots.ts).
  *
- * Called by task objects (`task-object/connection-calls.ts`): for each poll where the connection has
+ * Called by task objects (`objects/task/connection-calls.ts`): for each poll where the connection has
  * `polls_per_minute`; for the number of missing hooks once in ten minutes by each isolate that attaches jobs;
  * with each hook that did not come, and with hooks that came after those; and for a refused key or an unclear
- * answer, in every isolate the first of many (`task-object/alerts.ts`). `GET /healthz`, `GET /v1/problems` and
+ * answer, in every isolate the first of many (`objects/task/alerts.ts`). `GET /healthz`, `GET /v1/problems` and
  * the console read its state. Nobody depends on its answer: without it tasks are polled as if hooks came and the
  * polls had no limit.
  */

@@ -1,14 +1,14 @@
 import { expect } from "vitest";
 import type { Charge } from "../../../src/core/duties/charge.ts";
-import type { Delivery } from "../../../src/core/duties/deliver.ts";
+import type { Delivery } from "../../../src/core/duties/callback-attempt.ts";
 import type { Poll } from "../../../src/core/duties/poll.ts";
 import type { PollAnswer } from "../../../src/core/events/event.ts";
 import type { Policy } from "../../../src/core/policy.ts";
 import type { Outcome } from "../../../src/core/record/outcome.ts";
 import type { TaskRecord } from "../../../src/core/record/task.ts";
 import type { LogLine } from "../../../src/log.ts";
-import { parseRecord } from "../../../src/task-object/record-schema.ts";
-import { WorkLoop } from "../../../src/task-object/work-loop.ts";
+import { parseRecord } from "../../../src/objects/task/record-schema.ts";
+import { WorkLoop } from "../../../src/objects/task/work-loop.ts";
 import { SimulatedLedger } from "../../simulation/ledger.ts";
 import { runMicrotasks } from "../../simulation/microtasks.ts";
 import type { CallObserver, OpenCall } from "../../simulation/open-call.ts";

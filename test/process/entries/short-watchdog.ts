@@ -1,5 +1,5 @@
 import { env } from "../../../src/startup.ts";
-import { TaskObject as Released } from "../../../src/task-object/task-object.ts";
+import { TaskObject as Released } from "../../../src/objects/task/task-object.ts";
 
 export * from "../../../src/index.ts";
 export { default } from "../../../src/index.ts";

@@ -8,7 +8,7 @@ import { AccountId } from "../../../api/http/fields.ts";
 import { unknownAccount } from "../../../api/http/problem.ts";
 import { readQuery } from "../../../api/http/query.ts";
 import { countRequest } from "../../../api/http/rate-limit.ts";
-import { accountOf, type KeyHolder, may, readerOf } from "../../../task-object/caller.ts";
+import { accountOf, type KeyHolder, may, readerOf } from "../../../objects/task/caller.ts";
 import { html } from "../../html-answer.ts";
 import { countText } from "../../format.ts";
 import type { FormFault } from "../../form-fault.ts";

@@ -2,7 +2,7 @@ import * as z from "zod/mini";
 import { createAccount, listBalances } from "../../../api/accounts/accounts.ts";
 import { readQuery } from "../../../api/http/query.ts";
 import { shardsOf } from "../../../index-db/shards.ts";
-import { may } from "../../../task-object/caller.ts";
+import { may } from "../../../objects/task/caller.ts";
 import { html, seeOther } from "../../html-answer.ts";
 import { countText } from "../../format.ts";
 import { type FormFault, withFaultsIn } from "../../form-fault.ts";

@@ -1,4 +1,4 @@
-import type { StoredKey } from "../../../account/key-table.ts";
+import type { StoredKey } from "../../../objects/account/key-table.ts";
 import { DAY_MS } from "../../../core/time.ts";
 import type { FormFault } from "../../form-fault.ts";
 import { DialogButton } from "../../parts/dialog.tsx";

@@ -1,5 +1,5 @@
 import type { LedgerPage } from "../../../api/accounts/entries.ts";
-import type { StoredEntry } from "../../../account/entry-table.ts";
+import type { StoredEntry } from "../../../objects/account/entry-table.ts";
 import type { Reader } from "../../../core/views/reader.ts";
 import { countText } from "../../format.ts";
 import { Hostile } from "../../parts/hostile.tsx";

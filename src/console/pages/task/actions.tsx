@@ -1,4 +1,4 @@
-import { may } from "../../../task-object/caller.ts";
+import { may } from "../../../objects/task/caller.ts";
 import type { FormFault } from "../../form-fault.ts";
 import { CloseButton, Dialog, DialogButton } from "../../parts/dialog.tsx";
 import { Field, FormIssue } from "../../parts/field.tsx";

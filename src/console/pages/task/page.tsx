@@ -1,6 +1,6 @@
 import { linkOrigin } from "../../../api/http/link-origin.ts";
 import type { StatusLink } from "../../../api/tasks/status-url.ts";
-import { may } from "../../../task-object/caller.ts";
+import { may } from "../../../objects/task/caller.ts";
 import { html } from "../../html-answer.ts";
 import { durationText } from "../../format.ts";
 import type { FormFault } from "../../form-fault.ts";

@@ -1,5 +1,5 @@
 import { type AttemptRequest, requestOf } from "../../../api/tasks/attempt-request.ts";
-import { may } from "../../../task-object/caller.ts";
+import { may } from "../../../objects/task/caller.ts";
 import { numberIn } from "../../form-number.ts";
 import { indentedJson } from "../../indented.ts";
 import { Code } from "../../parts/code.tsx";

@@ -1,0 +1,57 @@
+import type { Policy } from "../policy.ts";
+import { dueAt } from "../record/callback.ts";
+import { type Account, isTerminal, type TaskRecord, type TerminalTask } from "../record/task.ts";
+import type { Duty, EventStep } from "./duty.ts";
+
+/** Everything needed to send one attempt of a callback. */
+export interface Delivery {
+  readonly taskId: string;
+  /** Account whose secrets sign the callback; null when the relay's own secrets sign it. */
+  readonly account: Account | null;
+  readonly status: TerminalTask["status"];
+  /** Body of the callback, written once when the task ended (events/finish.ts, record/callback-body.ts). */
+  readonly body: string;
+  readonly url: string;
+  /** Origin of the relay as the creator of the task addressed it, e.g. `https://relay.example.com`. */
+  readonly origin: string;
+  /**
+   * Number of the attempt, from 1, counted over all attempts for the task: automatic ones and redeliveries.
+   */
+  readonly number: number;
+  /** Time at which the attempt started, in Unix milliseconds. */
+  readonly startedAt: number;
+  /** Name of the connection to the provider, for measurements; null for a task without a provider. */
+  readonly provider: string | null;
+}
+
+export interface SendStep {
+  readonly kind: "send";
+  readonly delivery: Delivery;
+}
+
+/**
+ * Returns the next step to deliver the callback of a task: the start of an attempt is stored first, then
+ * the attempt is sent. The wait before the next attempt is planned in record/callback-attempt-plan.ts. Null when no
+ * attempt is planned or running.
+ */
+export function deliver(record: TaskRecord, policy: Policy): Duty<EventStep | SendStep> | null {
+  if (!isTerminal(record) || record.callback === null) return null;
+  const { state, url } = record.callback;
+  switch (state.kind) {
+    case "due": {
+      const event = { type: "attempt_started" } as const;
+      return { dueAt: dueAt(state, policy), step: () => ({ kind: "event", event }) };
+    }
+    case "in_flight": {
+      const { id: taskId, account, status, body, origin } = record;
+      const { number, startedAt } = state;
+      const provider = record.upstream?.connection ?? null;
+      const delivery = { taskId, account, status, body, url, origin, number, startedAt, provider };
+      return { dueAt: startedAt, step: () => ({ kind: "send", delivery }) };
+    }
+    case "held":
+    case "delivered":
+    case "failed":
+      return null;
+  }
+}

@@ -1,0 +1,12 @@
+/**
+ * Returns the FNV-1a hash of a text, from 0 to 0xffffffff. It spreads similar texts, such as the UUIDs of one
+ * machine, and protects nothing.
+ * Source: https://datatracker.ietf.org/doc/draft-eastlake-fnv/
+ */
+export function hashOf(text: string): number {
+  let hash = 0x811c9dc5;
+  for (let index = 0; index < text.length; index++) {
+    hash = Math.imul(hash ^ text.charCodeAt(index), 0x01000193) >>> 0;
+  }
+  return hash;
+}

@@ -1,0 +1,260 @@
+import { retryable } from "cloudflare:durable-objects";
+import { DurableObject } from "cloudflare:workers";
+import { configOf, type WithStartup } from "../../config/runtime.ts";
+import type { ChargeAnswer } from "../../core/events/event.ts";
+import type { Adjustment, Booking } from "../../core/ledger.ts";
+import { MAX_RETENTION_MS, refundableMs } from "../../core/policy.ts";
+import type { AccountRole } from "../../security/roles.ts";
+import { AccountProfile, type Profile } from "./account-profile.ts";
+import type { StoredEntry } from "./entry-table.ts";
+import { type KeyClaim, KeyClaims, type KeyUse } from "./key-claims.ts";
+import { KeyTable, type StoredKey } from "./key-table.ts";
+import { type CreditAnswer, LedgerBook } from "./ledger-book.ts";
+
+/**
+ * Methods whose calls the platform may repeat after a lost connection to the object, because a second call
+ * changes nothing more.
+ */
+const REPEATABLE = [
+  "charge",
+  "refund",
+  "profile",
+  "recentlyCharged",
+  "describe",
+  "useListedKey",
+] as const;
+
+const JURISDICTION_KEY = "jurisdiction";
+/**
+ * Storage keys of the objects that earlier releases also kept in this class and that set alarms: those that
+ * counted the failures of a receiver's host, and those that gathered its failed callbacks.
+ */
+const MOVED_KEYS = ["failures", "digest", "digest_closed"];
+
+export interface AccountState extends Profile {
+  readonly balance: number;
+}
+
+/**
+ * Durable Object with what accounts own: credits and API keys (binding `ACCOUNTS`). Its objects are of four
+ * kinds, told apart by their names (`objects/object-names.ts`), because the platform cannot move an object to
+ * another class and these must never lose what they store. An account id has no colon, so it cannot equal a
+ * name of another kind.
+ *
+ * | name                     | one per    | stores                              | called                           |
+ * | ------------------------ | ---------- | ----------------------------------- | -------------------------------- |
+ * | account id               | account    | `account`, `fold_at`, table `entries` | by task objects, once to charge a task with a price and once to refund it; by the routes of credits |
+ * | `account-keys:<account>` | account    | `account`, table `api_keys`         | for an API key, by each isolate at most once a minute; by the routes of keys and secrets |
+ * | `keys:<digit>`           | 16 in all  | claims to keys, by their SHA-256    | for a key that the relay has not made, by each isolate at most once a minute; for each key that is added or removed |
+ * | `index:`                 | deployment | `jurisdiction`                      | once by each isolate             |
+ *
+ * `account` is the profile (account-profile.ts), `entries` the ledger (entry-table.ts), `api_keys` the list of
+ * API keys (key-table.ts); claims to keys are in key-claims.ts. The object named after the account only books
+ * credits. Requests are authenticated, and tasks without a price registered, without a call to it, because it
+ * handles its calls one after the other. Both objects of an account store nothing until the account is created;
+ * until then their other methods answer null, false or `unknown_account`. Methods contain no `await` where
+ * possible, so that no other call can change the balance between the reading and the writing of one.
+ */
+export class AccountObject extends DurableObject<WithStartup> {
+  static {
+    for (const name of REPEATABLE) retryable(this.prototype[name]);
+  }
+
+  readonly #profile = new AccountProfile(this.ctx.storage.kv);
+  readonly #ledger = new LedgerBook(this.ctx.storage);
+  readonly #keys = new KeyTable(this.ctx.storage.sql);
+  readonly #claims = new KeyClaims(this.ctx.storage.kv);
+
+  // Object named after an account: books its credits.
+
+  /** Creates the ledger of an account unless it exists. @returns the account, and whether it is new. */
+  create(): { readonly isNew: boolean; readonly account: AccountState } {
+    const known = this.describe();
+    if (known !== null) return { isNew: false, account: known };
+    this.#ledger.create();
+    const profile = { generation: 1, createdAt: Date.now(), deletedAt: null };
+    return { isNew: true, account: { ...this.#profile.create(profile), balance: 0 } };
+  }
+
+  /** Returns the account with its balance, also after its deletion; null when it was never created. */
+  describe(): AccountState | null {
+    const profile = this.#profile.read();
+    return profile === null ? null : { ...profile, balance: this.#ledger.balance() };
+  }
+
+  /**
+   * Charges the price of a task. A repeated call with the same reference charges nothing more; see
+   * `LedgerBook.charge`.
+   * @param notAfter time after which the charge is not booked, in Unix milliseconds.
+   * @param bookedBy name of the API key that registered the task; an earlier release sends none.
+   */
+  charge(
+    order: Booking,
+    taskId: string,
+    notAfter: number,
+    bookedBy: string | null = null,
+  ): ChargeAnswer {
+    const annotation = { taskId, bookedBy };
+    return this.#ledger.charge(order, annotation, notAfter, this.#profile.read());
+  }
+
+  /** Refunds the charge of a task, once, also after the deletion of the account; see `LedgerBook.refund`. */
+  refund(reference: string, taskId: string): boolean {
+    return this.#profile.exists() && this.#ledger.refund(reference, taskId);
+  }
+
+  /** Books a grant. @param bookedBy name of the API key that orders it; an earlier release sends none. */
+  grant(order: Booking, bookedBy: string | null = null): CreditAnswer | null {
+    return this.#profile.active() === null ? null : this.#ledger.grant(order, bookedBy);
+  }
+
+  adjust(order: Adjustment, bookedBy: string | null = null): CreditAnswer | null {
+    return this.#profile.active() === null ? null : this.#ledger.adjust(order, bookedBy);
+  }
+
+  /** Returns a page of ledger entries; see `LedgerBook.page`. Null when there is no such account. */
+  entries(kind: "grant" | null, before: number, limit: number): StoredEntry[] | null {
+    return this.#profile.exists() ? this.#ledger.page(kind, before, limit) : null;
+  }
+
+  /**
+   * Returns the tasks of charges that were booked after `time` and are not refunded; see
+   * `EntryTable.recentlyCharged`. Null when there is no such account.
+   */
+  recentlyCharged(time: number, limit: number): string[] | null {
+    return this.#profile.exists() ? this.#ledger.recentlyCharged(time, limit) : null;
+  }
+
+  /**
+   * Stores the newest generation of the callback secret, a number that each rotation of the secret raises.
+   * The answer to a charge passes it on to the task.
+   */
+  noteGeneration(generation: number): void {
+    this.#profile.noteGeneration(generation);
+  }
+
+  /**
+   * Marks the account as deleted: later charges, grants and adjustments are refused, refunds are still
+   * booked.
+   * @param foldAt time from which one entry with their total replaces all ledger entries, in Unix
+   * milliseconds.
+   */
+  deleteLedger(foldAt: number): void {
+    const isActive = this.#profile.active() !== null;
+    this.#profile.delete(Date.now());
+    if (isActive) this.#ledger.foldAt(foldAt);
+  }
+
+  // Object `account-keys:<account>`: the profile of an account and the list of its API keys.
+
+  /** Stores the profile of an account unless there is one. */
+  createProfile({ generation, createdAt }: Profile): void {
+    this.#profile.create({ generation, createdAt, deletedAt: null });
+  }
+
+  profile(): Profile | null {
+    return this.#profile.read();
+  }
+
+  /**
+   * Rotates the account's callback secret, which raises its generation by one. Nothing changes when the
+   * generation is not `seen`, the one that the caller knows; null rotates in any case.
+   * @returns the profile, changed or not; null when the account does not exist or was deleted.
+   */
+  rotateSecret(seen: number | null): Profile | null {
+    return this.#profile.rotate(seen);
+  }
+
+  /**
+   * Adds an API key to the list of the account.
+   * @returns the stored key, which is an older one when its hash is known already.
+   */
+  addListedKey(key: StoredKey): StoredKey | null {
+    return this.#profile.active() === null ? null : this.#keys.add(key);
+  }
+
+  keys(): StoredKey[] | null {
+    return this.#profile.active() === null ? null : this.#keys.all();
+  }
+
+  keyHash(id: string): string | null {
+    return this.#profile.exists() ? this.#keys.hashOf(id) : null;
+  }
+
+  removeKey(id: string): void {
+    if (this.#profile.exists()) this.#keys.remove(id);
+  }
+
+  /** Returns the role of an API key of the account, and stores the day of its use; see `KeyTable.use`. */
+  useListedKey(sha256: string, today: number): AccountRole | null {
+    return this.#profile.active() === null ? null : this.#keys.use(sha256, today);
+  }
+
+  /** Marks the account as deleted. @returns the hashes of its API keys; null without such an account. */
+  deleteProfile(): string[] | null {
+    return this.#profile.delete(Date.now()) === null ? null : this.#keys.hashes();
+  }
+
+  /** Removes all keys from the list of a deleted account. */
+  forgetKeys(): void {
+    if (this.#profile.exists()) this.#keys.removeAll();
+  }
+
+  // Objects `keys:<digit>`: which account owns an API key.
+
+  /** Makes an account the owner of an API key, unless the key has one. @returns the stored claim. */
+  claimKeyHash(sha256: string, claim: KeyClaim): KeyClaim {
+    return this.#claims.claim(sha256, claim);
+  }
+
+  /** Returns the owner of an API key, and stores the day of the use; see `KeyClaims.use`. */
+  useKeyHash(sha256: string, today: number): KeyUse | null {
+    return this.#claims.use(sha256, today);
+  }
+
+  /**
+   * Ends the claim of an account to an API key, which then has no owner; changes nothing if another account
+   * owns the key.
+   */
+  releaseKeyHash(sha256: string, accountId: string): void {
+    this.#claims.release(sha256, accountId);
+  }
+
+  /** Ends all claims of an account to API keys that this object stores: afterwards the keys have no owner. */
+  releaseKeyHashes(accountId: string): void {
+    this.#claims.releaseAll(accountId);
+  }
+
+  // Object `index:`: the jurisdiction of the deployment.
+
+  /**
+   * Stores the jurisdiction under which the deployment creates its objects, unless one is stored: the first
+   * request writes it and nothing changes it, because the relay would not find the existing tasks in another
+   * jurisdiction.
+   * @returns the stored jurisdiction, new or older.
+   */
+  claimJurisdiction(jurisdiction: string): string {
+    const { kv } = this.ctx.storage;
+    const noted = kv.get<string>(JURISDICTION_KEY);
+    if (noted === undefined) kv.put(JURISDICTION_KEY, jurisdiction);
+    return noted ?? jurisdiction;
+  }
+
+  /**
+   * Handles the alarm, which only a ledger sets: replaces old entries by their total. Erases an object of an
+   * earlier release whose kind has moved to another class, because nothing else would ever erase it.
+   */
+  override async alarm(): Promise<void> {
+    const { storage } = this.ctx;
+    if (this.#profile.exists()) this.#ledger.compact(refundableMs(this.#retentionMs()));
+    else if (MOVED_KEYS.some((key) => storage.kv.get(key) !== undefined)) await storage.deleteAll();
+  }
+
+  /**
+   * Returns the configured retention of tasks, in milliseconds; the longest allowed one when the
+   * configuration is not valid.
+   */
+  #retentionMs(): number {
+    return configOf(this.env)?.retentionMs ?? MAX_RETENTION_MS;
+  }
+}

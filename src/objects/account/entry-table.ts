@@ -1,0 +1,195 @@
+import type { Entry, EntryKind } from "../../core/ledger.ts";
+
+/**
+ * Optional data of a ledger entry that do not affect the balance: the task of a charge or a refund, the
+ * reason of an adjustment, the key that ordered an entry. An absent field is stored as null.
+ */
+export interface Annotation {
+  readonly taskId?: string | null;
+  readonly reason?: string | null;
+  readonly bookedBy?: string | null;
+}
+
+/**
+ * A ledger entry as a row of the table `entries` holds it: the booking with its number, time and annotation.
+ */
+export interface StoredEntry extends Entry {
+  /** Number of the entry in the ledger; each entry has a higher one than those before. */
+  readonly seq: number;
+  readonly taskId: string | null;
+  /** Reason of an adjustment; null for other entries. */
+  readonly reason: string | null;
+  /**
+   * Name of the API key that ordered a grant or an adjustment, or registered the task of a charge; null for
+   * other entries, and for entries of earlier releases.
+   */
+  readonly bookedBy: string | null;
+  /** Time at which the entry was booked, in Unix milliseconds. */
+  readonly createdAt: number;
+}
+
+type OptionalColumn = "reason" | "booked_by";
+
+/** Row of the table `entries`; the optional columns are missing where an earlier release created the table. */
+type Row = Record<"kind" | "reference", string> &
+  Record<"seq" | "amount" | "balance" | "created_at", number> & {
+    kind: EntryKind;
+    task_id: string | null;
+  } & { [Column in OptionalColumn]?: string | null };
+
+const COLUMNS = "seq, kind, reference, amount, balance, task_id, created_at";
+const schemaOf = (table: string) => `
+  CREATE TABLE ${table} (
+    seq INTEGER PRIMARY KEY,
+    kind TEXT NOT NULL,
+    reference TEXT NOT NULL,
+    amount INTEGER NOT NULL,
+    balance INTEGER NOT NULL,
+    task_id TEXT,
+    created_at INTEGER NOT NULL,
+    reason TEXT,
+    booked_by TEXT,
+    UNIQUE (kind, reference)
+  ) STRICT`;
+const OPTIONAL_COLUMNS =
+  "SELECT name FROM pragma_table_info('entries') WHERE name IN ('reason', 'booked_by')";
+const ADD_BOOKED_BY = "ALTER TABLE entries ADD COLUMN booked_by TEXT";
+const REPLACEMENT = [
+  schemaOf("entries_signed"),
+  `INSERT INTO entries_signed (${COLUMNS}, booked_by) SELECT ${COLUMNS}, booked_by FROM entries`,
+  "DROP TABLE entries",
+  "ALTER TABLE entries_signed RENAME TO entries",
+];
+const BALANCE = "SELECT balance FROM entries ORDER BY seq DESC LIMIT 1";
+const FIND = "SELECT * FROM entries WHERE kind = ? AND reference = ?";
+const PAGE = "SELECT * FROM entries WHERE seq < ? ORDER BY seq DESC LIMIT ?";
+const GRANTS = "SELECT * FROM entries WHERE seq < ? AND kind = 'grant' ORDER BY seq DESC LIMIT ?";
+/**
+ * Query for the tasks of at most `?2` charges that were booked after the time `?1` and are not refunded, newest
+ * first. It goes back from the newest entry to the first older one and reads no others.
+ */
+const RECENTLY_CHARGED = `
+  SELECT task_id AS taskId FROM entries AS charges NOT INDEXED
+  WHERE seq > coalesce((SELECT seq FROM entries WHERE created_at <= ?1 ORDER BY seq DESC LIMIT 1), 0)
+    AND kind = 'charge' AND task_id IS NOT NULL
+    AND NOT EXISTS (
+      SELECT 1 FROM entries AS refunds
+      WHERE refunds.kind = 'refund' AND refunds.reference = charges.reference
+    )
+  ORDER BY seq DESC LIMIT ?2`;
+/**
+ * Query for the last entry booked before the time `?1`, searched only among the oldest `?2` entries, to limit
+ * the work of one call.
+ */
+const LAST_OLD = `
+  SELECT * FROM (SELECT * FROM entries ORDER BY seq LIMIT ?2)
+  WHERE created_at < ?1 ORDER BY seq DESC LIMIT 1`;
+const DELETE_UP_TO = "DELETE FROM entries WHERE seq <= ?";
+const INSERT_OPENING = `
+  INSERT INTO entries (seq, kind, reference, amount, balance, created_at)
+  VALUES (?1, 'opening', 'opening', ?2, ?2, ?3)`;
+
+/**
+ * Largest number of old ledger entries that one call replaces by a single entry, so that other calls to the
+ * account's object need not wait long.
+ */
+const COMPACT_AT_ONCE = 5_000;
+
+/** Table `entries` of an account object: the ledger of the account. The table exists only after `create`. */
+export class EntryTable {
+  readonly #sql: SqlStorage;
+  /**
+   * Optional columns that the table has; null until they are first read, which is when an entry with a
+   * value for one of them is inserted.
+   */
+  #optionalColumns: Set<OptionalColumn> | null = null;
+
+  constructor(sql: SqlStorage) {
+    this.#sql = sql;
+  }
+
+  create(): void {
+    this.#sql.exec(schemaOf("entries"));
+  }
+
+  /** Returns the balance of the account, which the newest entry states. */
+  balance(): number {
+    const [newest] = this.#sql.exec<{ balance: number }>(BALANCE);
+    return newest?.balance ?? 0;
+  }
+
+  find(kind: EntryKind, reference: string): StoredEntry | null {
+    const [entry] = this.#read(FIND, kind, reference);
+    return entry ?? null;
+  }
+
+  insert(entry: Entry, annotation: Annotation, now: number): void {
+    const { kind, reference, amount, balance } = entry;
+    const { taskId: task_id = null, reason = null, bookedBy: booked_by = null } = annotation;
+    if (booked_by !== null) this.#add("booked_by");
+    if (reason !== null) this.#add("reason");
+    const row = { kind, reference, amount, balance, task_id, created_at: now, reason, booked_by };
+    const filled = Object.entries(row).filter(([, value]) => value !== null);
+    const columns = filled.map(([column]) => column).join(", ");
+    const query = `INSERT INTO entries (${columns}) VALUES (${filled.map(() => "?").join(", ")})`;
+    this.#sql.exec(query, ...filled.map(([, value]) => value));
+  }
+
+  /**
+   * Returns a page of at most `limit` ledger entries with numbers below `before`, newest first: all entries
+   * when `kind` is null, else only the grants.
+   */
+  page(kind: "grant" | null, before: number, limit: number): StoredEntry[] {
+    return this.#read(kind === null ? PAGE : GRANTS, before, limit);
+  }
+
+  /**
+   * Returns the ids of the tasks of charges that were booked after `time` and are not refunded, newest first.
+   * @param time in Unix milliseconds.
+   */
+  recentlyCharged(time: number, limit: number): string[] {
+    const rows = this.#sql.exec<{ taskId: string }>(RECENTLY_CHARGED, time, limit);
+    return Array.from(rows, ({ taskId }) => taskId);
+  }
+
+  /**
+   * Replaces the oldest ledger entries that were booked before `time` by one entry of the kind `opening`,
+   * which states the balance after them; at most `COMPACT_AT_ONCE` entries in one call.
+   * @param time in Unix milliseconds.
+   * @returns true when there may be more entries to replace.
+   */
+  compact(time: number): boolean {
+    const [last] = this.#read(LAST_OLD, time, COMPACT_AT_ONCE);
+    if (last === undefined || last.kind === "opening") return false;
+    this.#sql.exec(DELETE_UP_TO, last.seq);
+    this.#sql.exec(INSERT_OPENING, last.seq, last.balance, last.createdAt);
+    return true;
+  }
+
+  /**
+   * Adds an optional column to a table that an earlier release created without it. The column `booked_by`
+   * is added in place. For `reason` the whole table is replaced, because the old one also refuses the
+   * negative amounts that adjustments need. The columns are read once and remembered, because every charge
+   * has a value for `booked_by`.
+   */
+  #add(column: OptionalColumn): void {
+    this.#optionalColumns ??= new Set(
+      Array.from(this.#sql.exec<{ name: OptionalColumn }>(OPTIONAL_COLUMNS), ({ name }) => name),
+    );
+    if (this.#optionalColumns.has(column)) return;
+    if (column === "booked_by") this.#sql.exec(ADD_BOOKED_BY);
+    else {
+      this.#add("booked_by");
+      for (const statement of REPLACEMENT) this.#sql.exec(statement);
+    }
+    this.#optionalColumns.add(column);
+  }
+
+  #read(query: string, ...values: readonly (string | number)[]): StoredEntry[] {
+    return Array.from(this.#sql.exec<Row>(query, ...values), (row) => {
+      const { task_id: taskId, created_at: createdAt, reason = null, ...others } = row;
+      const { booked_by: bookedBy = null, ...entry } = others;
+      return { ...entry, taskId, reason, bookedBy, createdAt };
+    });
+  }
+}

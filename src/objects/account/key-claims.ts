@@ -1,0 +1,79 @@
+import type { AccountRole } from "../../security/roles.ts";
+
+/** Account that owns an API key, and the role of the key. */
+export interface KeyClaim {
+  readonly accountId: string;
+  readonly role: AccountRole;
+}
+
+/** Owner and role of an API key with which a request is being made. */
+export interface KeyUse extends KeyClaim {
+  /**
+   * True when this is the first use of the key on this day (UTC). The caller then records the use in the
+   * account's list of keys, at the cost of one write per key and day.
+   */
+  readonly isFirstOfDay: boolean;
+}
+
+interface StoredClaim extends KeyClaim {
+  /**
+   * Day on which this object was last asked for the owner of the key, in days since 1970-01-01 UTC; null
+   * when it never was.
+   */
+  readonly usedDay: number | null;
+}
+
+/**
+ * Claims of accounts to API keys, stored under the hash of each key. They are spread over 16 objects, by the
+ * first digit of the hash, so that requests with made-up keys create no further object; asking for an unknown
+ * key writes nothing. These objects decide which account owns an imported key, and a generated one whose MAC
+ * no configured secret has made (api/http/key-owner.ts).
+ */
+export class KeyClaims {
+  readonly #kv: SyncKvStorage;
+
+  constructor(kv: SyncKvStorage) {
+    this.#kv = kv;
+  }
+
+  /** Makes an account the owner of an API key, unless the key has an owner. @returns the stored claim. */
+  claim(sha256: string, { accountId, role }: KeyClaim): KeyClaim {
+    const known = this.#read(sha256);
+    if (known !== null) return { accountId: known.accountId, role: known.role };
+    this.#kv.put<StoredClaim>(sha256, { accountId, role, usedDay: null });
+    return { accountId, role };
+  }
+
+  /**
+   * Returns the owner of an API key, and stores the day of the use, at most once a day because every write
+   * costs; null for an unknown or revoked key.
+   * @param today days since 1970-01-01 UTC.
+   */
+  use(sha256: string, today: number): KeyUse | null {
+    const claim = this.#read(sha256);
+    if (claim === null) return null;
+    const isFirstOfDay = claim.usedDay !== today;
+    if (isFirstOfDay) this.#kv.put<StoredClaim>(sha256, { ...claim, usedDay: today });
+    return { accountId: claim.accountId, role: claim.role, isFirstOfDay };
+  }
+
+  /** Removes the claim to an API key if the account owns the key. */
+  release(sha256: string, accountId: string): void {
+    if (this.#read(sha256)?.accountId === accountId) this.#kv.delete(sha256);
+  }
+
+  /**
+   * Removes all claims of an account that this object stores, also those to keys that are missing from the
+   * account's list of keys.
+   */
+  releaseAll(accountId: string): void {
+    const claims = Array.from(this.#kv.list<StoredClaim>());
+    for (const [sha256, claim] of claims) {
+      if (claim.accountId === accountId) this.#kv.delete(sha256);
+    }
+  }
+
+  #read(sha256: string): StoredClaim | null {
+    return this.#kv.get<StoredClaim>(sha256) ?? null;
+  }
+}

@@ -1,0 +1,173 @@
+import type { ChargeAnswer } from "../../core/events/event.ts";
+import {
+  adjust,
+  type Adjustment,
+  type Booking,
+  charge,
+  COMPACT_EVERY_MS,
+  grant,
+  type Posting,
+  refund,
+} from "../../core/ledger.ts";
+import { SECOND_MS } from "../../core/time.ts";
+import type { Profile } from "./account-profile.ts";
+import { type Annotation, EntryTable, type StoredEntry } from "./entry-table.ts";
+import { RefusedCharges } from "./refused-charges.ts";
+
+/** Answer of the ledger to a grant or an adjustment: booked now, booked earlier, or refused. */
+export type CreditAnswer =
+  | { readonly kind: "booked" | "repeated"; readonly balance: number }
+  | { readonly kind: "reference_reused" | "too_large" };
+
+const FOLD_KEY = "fold_at";
+const COMPACT_PAUSE_MS = SECOND_MS;
+
+/**
+ * Ledger of one account: books charges, refunds, grants and adjustments as `core/ledger.ts` decides. Each
+ * method runs without an `await`, so two bookings never start from the same balance.
+ */
+export class LedgerBook {
+  readonly #storage: DurableObjectStorage;
+  readonly #entries: EntryTable;
+  readonly #refused = new RefusedCharges();
+
+  constructor(storage: DurableObjectStorage) {
+    this.#storage = storage;
+    this.#entries = new EntryTable(storage.sql);
+  }
+
+  create(): void {
+    this.#entries.create();
+    this.#setAlarm(COMPACT_EVERY_MS);
+  }
+
+  balance(): number {
+    return this.#entries.balance();
+  }
+
+  /**
+   * Charges the price of a task. A repeated call with the same reference returns the first outcome. A charge
+   * that was refused stays refused. A charge that was booked succeeds again, even when the account was deleted
+   * meanwhile, because its task waits for the answer.
+   * @param annotation the task, and the API key that registered it.
+   * @param notAfter time in Unix milliseconds; a call that arrives later books nothing, because its task may
+   * have been refused and erased meanwhile.
+   * @param account profile of the account; null when it does not exist.
+   */
+  charge(
+    order: Booking,
+    annotation: Annotation,
+    notAfter: number,
+    account: Profile | null,
+  ): ChargeAnswer {
+    const { reference, amount: price } = order;
+    if (Date.now() > notAfter) return { kind: "unknown" };
+    const known = account === null ? null : this.#entries.find("charge", reference);
+    const refused = known === null ? this.#refused.of(reference) : null;
+    if (refused !== null) return refused;
+    if (account === null || (known === null && account.deletedAt !== null)) {
+      return this.#refused.note(reference, { kind: "unknown_account" });
+    }
+    const balance = this.balance();
+    const posting = charge(balance, known, order);
+    if (posting.kind === "refused") {
+      if (posting.reason !== "insufficient") throw new Error(`charge refused: ${posting.reason}`);
+      return this.#refused.note(reference, { kind: "insufficient", balance, price });
+    }
+    this.#book(posting, annotation);
+    return { kind: "charged", generation: account.generation };
+  }
+
+  /**
+   * Refunds the charge of a task; a repeated call books nothing more.
+   * @returns true when the charge is refunded, now or earlier; false when there was no such charge.
+   */
+  refund(reference: string, taskId: string): boolean {
+    const charged = this.#entries.find("charge", reference);
+    const known = this.#entries.find("refund", reference);
+    const posting = refund(this.balance(), charged, known);
+    this.#book(posting, { taskId });
+    return posting.kind !== "refused";
+  }
+
+  /**
+   * Books a grant, which adds credits to the balance, once per reference.
+   * @param bookedBy name of the API key that orders it.
+   */
+  grant(order: Booking, bookedBy: string | null): CreditAnswer {
+    const known = this.#entries.find("grant", order.reference);
+    const posting = grant(this.balance(), known, order);
+    this.#book(posting, { bookedBy });
+    return this.#answer(posting);
+  }
+
+  /**
+   * Books an adjustment, which adds credits to the balance or takes credits from it, once per reference.
+   * @param bookedBy name of the API key that orders it.
+   */
+  adjust(order: Adjustment, bookedBy: string | null): CreditAnswer {
+    const known = this.#entries.find("adjustment", order.reference);
+    const posting = adjust(this.balance(), known, order);
+    this.#book(posting, { reason: order.reason, bookedBy });
+    return this.#answer(posting);
+  }
+
+  /**
+   * Returns a page of at most `limit` ledger entries with numbers below `before`, newest first: all entries
+   * when `kind` is null, else only the grants.
+   */
+  page(kind: "grant" | null, before: number, limit: number): StoredEntry[] {
+    return this.#entries.page(kind, before, limit);
+  }
+
+  /** Returns the tasks of charges after `time` without a refund; see `EntryTable.recentlyCharged`. */
+  recentlyCharged(time: number, limit: number): string[] {
+    return this.#entries.recentlyCharged(time, limit);
+  }
+
+  /**
+   * Stores the time from which `compact` replaces all ledger entries of a deleted account by one entry with
+   * their total. Until then the single charges remain, so that each can still be refunded, once.
+   * @param time Unix milliseconds.
+   */
+  foldAt(time: number): void {
+    this.#storage.kv.put(FOLD_KEY, time);
+    this.#setAlarm(Math.min(COMPACT_EVERY_MS, time - Date.now()));
+  }
+
+  /**
+   * Keeps the ledger small: replaces entries older than `maxAgeMs` by one entry that states their balance, a
+   * few thousand in one call. It is called by the alarm of the account's object and sets that alarm again:
+   * for one second later while there may be more such entries, otherwise for 28 days later. The ledger of a
+   * deleted account stays as it is until the time that `foldAt` has stored; from then on all its entries are
+   * replaced, and after the last of them no alarm is set.
+   */
+  compact(maxAgeMs: number): void {
+    // Set first, so that an alarm remains if the work throws.
+    this.#setAlarm(COMPACT_EVERY_MS);
+    const now = Date.now();
+    const foldAt = this.#storage.kv.get<number>(FOLD_KEY) ?? null;
+    if (foldAt !== null && foldAt > now) {
+      this.#setAlarm(Math.min(COMPACT_EVERY_MS, foldAt - now));
+      return;
+    }
+    const hasMore = this.#entries.compact(foldAt === null ? now - maxAgeMs : now + 1);
+    if (hasMore) this.#setAlarm(COMPACT_PAUSE_MS);
+    else if (foldAt !== null) void this.#storage.deleteAlarm();
+  }
+
+  #setAlarm(afterMs: number): void {
+    void this.#storage.setAlarm(Date.now() + afterMs);
+  }
+
+  #answer(posting: Posting): CreditAnswer {
+    if (posting.kind === "refused") {
+      return { kind: posting.reason === "reference_reused" ? "reference_reused" : "too_large" };
+    }
+    return { kind: posting.kind === "book" ? "booked" : "repeated", balance: this.balance() };
+  }
+
+  #book(posting: Posting, annotation: Annotation): void {
+    if (posting.kind === "book") this.#entries.insert(posting.entry, annotation, Date.now());
+  }
+}

@@ -1,0 +1,211 @@
+import type { Delivery } from "../../core/duties/callback-attempt.ts";
+import type { ChargeAnswer, PollAnswer, TaskEvent } from "../../core/events/event.ts";
+import type { AttemptResult } from "../../core/record/callback.ts";
+import { causeOf } from "../../core/record/outcome.ts";
+import type { TaskRecord } from "../../core/record/task.ts";
+import type { CallStep } from "../../core/step.ts";
+import type { IndexRow } from "../../core/views/index-row.ts";
+import { hostOf } from "../../core/url.ts";
+import { settledSummary } from "../../core/views/settled-summary.ts";
+import { errorText, type LogLevel, type LogLine } from "../../log.ts";
+import type { Platform } from "./platform.ts";
+import { isAtRest } from "./pending-alarm.ts";
+
+/** A line for the log, and the level at which to write it. */
+export interface Logged {
+  readonly line: LogLine;
+  readonly level: LogLevel;
+}
+
+/**
+ * The outcome of a call that a task object made to another service (ledger, provider, index or operator): the
+ * event that changes the task accordingly, and a line for the log.
+ */
+export interface CallOutcome extends Logged {
+  readonly event: TaskEvent;
+}
+
+/**
+ * Makes the call that a step of the task consists of: charge, refund, poll, write to the index or notice to
+ * the operator. A call that fails or is not answered in time returns an outcome too; it does not throw.
+ * @param aborted ends the wait early, when the answer is no longer needed.
+ * @param now time of the work loop, in Unix milliseconds.
+ */
+export async function makeCall(
+  step: CallStep,
+  platform: Platform,
+  aborted: AbortSignal,
+  now: number,
+): Promise<CallOutcome> {
+  switch (step.kind) {
+    case "charge": {
+      const { taskId, chargeId, accountId: account, amount } = step.charge;
+      const { answer, fault } = await ended(platform.charge(step.charge), { kind: "unknown" });
+      const line = { task_id: taskId, account, amount, outcome: answer.kind, ...fault };
+      const event = { type: "charge_ended", chargeId, answer } as const;
+      return { event, line: { event: "credits.charge", ...line }, level: levelOfCharge(answer) };
+    }
+    case "refund": {
+      const { taskId, accountId: account, amount } = step.refund;
+      const { answer: isRefunded, fault } = await ended(platform.refund(step.refund), false);
+      const result = { outcome: outcome(isRefunded, "refunded"), ...fault };
+      const line = { task_id: taskId, account, amount, ...result };
+      const event = { type: "refund_ended", isRefunded } as const;
+      return { event, line: { event: "credits.refund", ...line }, level: level(isRefunded) };
+    }
+    case "poll": {
+      const { taskId, connection, job, purpose } = step.poll;
+      const answer = await platform.poll(step.poll, aborted);
+      const result = { outcome: pollOutcome(answer, aborted), ...unclearFields(answer) };
+      const line = { task_id: taskId, connection, purpose, ...result };
+      const event = { type: "poll_ended", job, purpose, askedAt: now, answer } as const;
+      return {
+        event,
+        line: { event: "upstream.poll", ...line },
+        level: levelOfPoll(answer, aborted),
+      };
+    }
+    case "writeIndexRow":
+      return writeIndexRow(step.row, platform, aborted);
+    case "sendNotice": {
+      const { taskId, kind, version } = step.notice;
+      const isTaken = await platform.sendNotice(step.notice, aborted);
+      const line = { task_id: taskId, notice: kind, outcome: outcome(isTaken, "delivered") };
+      const event = { type: "notice_ended", kind, version, isTaken } as const;
+      const noticeLevel = isTaken ? "info" : level(aborted.aborted);
+      return { event, line: { event: "operator.notice", ...line }, level: noticeLevel };
+    }
+  }
+}
+
+async function writeIndexRow(
+  row: IndexRow,
+  platform: Platform,
+  aborted: AbortSignal,
+): Promise<CallOutcome> {
+  const { id, version } = row;
+  const write = unlessAborted(platform.writeIndexRow(row), aborted);
+  const { answer: isWritten, fault } = await ended(write, false);
+  const line = { task_id: id, version, outcome: outcome(isWritten, "published"), ...fault };
+  const event = { type: "index_row_ended", version, isWritten } as const;
+  const isExpected = isWritten || aborted.aborted;
+  return { event, line: { event: "index.publish", ...line }, level: level(isExpected) };
+}
+
+/**
+ * Waits for the end of a call.
+ * @param fallback answer to return when the call fails.
+ * @returns the answer, and the error of a failed call as a field for the log line of the call.
+ */
+async function ended<T>(call: Promise<T>, fallback: T) {
+  try {
+    return { answer: await call, fault: {} };
+  } catch (error) {
+    return { answer: fallback, fault: { error: errorText(error) } };
+  }
+}
+
+function outcome(isDone: boolean, done: string): string {
+  return isDone ? done : "unknown";
+}
+
+/**
+ * Returns the HTTP status and the state or code in a provider's answer that was not understood, as fields
+ * for the log line of the poll; no fields for any other answer.
+ */
+function unclearFields(answer: PollAnswer) {
+  return answer.kind === "unclear" ? { status_code: answer.statusCode, word: answer.word } : {};
+}
+
+function pollOutcome(answer: PollAnswer, { aborted }: AbortSignal): string {
+  if (aborted) return "aborted";
+  return answer.kind === "news" ? answer.news.status : answer.kind;
+}
+
+/**
+ * Returns the log line of one attempt to deliver a callback.
+ * @param isRecorded false when the task had already recorded another end of this attempt, so that `result`
+ * was not stored.
+ */
+export function attemptLine(
+  { taskId, number, url, account, provider }: Delivery,
+  result: AttemptResult,
+  durationMs: number,
+  isRecorded: boolean,
+): Logged {
+  const { statusCode, cloudflareError, answer } = result;
+  const retryAfter = answer?.retryAfter ?? null;
+  const cause = causeOf(result);
+  const line = {
+    event: "callback.attempt",
+    task_id: taskId,
+    number,
+    host: hostOf(url),
+    account: account?.id ?? null,
+    provider,
+    outcome: result.outcome,
+    ...(cause !== null && { cause }),
+    status_code: statusCode,
+    ...(cloudflareError !== null && { cloudflare_error: cloudflareError }),
+    ...(retryAfter !== null && { retry_after: retryAfter }),
+    duration_ms: durationMs,
+    recorded: isRecorded,
+  };
+  if (result.outcome !== "delivered") return { line, level: "warn" };
+  return { line, level: isRecorded ? "detail" : "info" };
+}
+
+/**
+ * Returns the log line of a task that a change has just settled: no attempt or refund is left to make; else
+ * null.
+ */
+export function settledLine(
+  before: TaskRecord | null,
+  record: TaskRecord,
+  now: number,
+): Logged | null {
+  if (!isAtRest(record) || isAtRest(before)) return null;
+  const isFailed = record.callback?.state.kind === "failed";
+  const line = { event: "task.settled", ...settledSummary(record, now) };
+  return { line, level: isFailed ? "warn" : "info" };
+}
+
+function levelOfCharge({ kind }: ChargeAnswer): LogLevel {
+  return kind === "insufficient" || kind === "unknown_account" ? "info" : level(kind === "charged");
+}
+
+function levelOfPoll(answer: PollAnswer, { aborted }: AbortSignal): LogLevel {
+  if (aborted) return "detail";
+  switch (answer.kind) {
+    case "news":
+      return level(answer.news.status !== "no_output");
+    case "deferred":
+      return "detail";
+    case "limited":
+      return "info";
+    case "unclear":
+    case "unauthorized":
+    case "unanswered":
+      return "warn";
+  }
+}
+
+/**
+ * Returns the log level of a call to another service: `detail` when the call ended as expected; `warn` when
+ * it got no answer or the key was refused, because the other service failed and the relay goes on.
+ */
+function level(isExpected: boolean): LogLevel {
+  return isExpected ? "detail" : "warn";
+}
+
+/** Waits until a write to the index ends or the wait is aborted; after an abort the write itself goes on. */
+async function unlessAborted(write: Promise<boolean>, aborted: AbortSignal): Promise<boolean> {
+  const { promise, resolve } = Promise.withResolvers<boolean>();
+  const stop = () => resolve(false);
+  aborted.addEventListener("abort", stop);
+  try {
+    return await Promise.race([write, promise]);
+  } finally {
+    aborted.removeEventListener("abort", stop);
+  }
+}

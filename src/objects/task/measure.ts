@@ -1,0 +1,43 @@
+import type { Delivery } from "../../core/duties/callback-attempt.ts";
+import type { Poll } from "../../core/duties/poll.ts";
+import type { PollAnswer } from "../../core/events/event.ts";
+import type { AttemptResult } from "../../core/record/callback.ts";
+import { hostOf } from "../../core/url.ts";
+
+/**
+ * The dataset `METRICS` of Analytics Engine for time series, if it is bound. Writing a data point to it
+ * writes nothing to the storage of a Durable Object.
+ */
+type TimeSeries = AnalyticsEngineDataset | undefined;
+
+/** Writes a data point about one attempt: account, host, provider, outcome, status code and duration. */
+export function measureAttempt(
+  series: TimeSeries,
+  { url, number, startedAt, account, provider }: Delivery,
+  result: AttemptResult,
+): void {
+  series?.writeDataPoint({
+    indexes: [account?.id ?? ""],
+    blobs: [result.outcome, hostOf(url) ?? "", provider ?? "", "attempt"],
+    doubles: [number, Date.now() - startedAt, result.statusCode ?? 0],
+  });
+}
+
+/** Writes a data point about one poll: connection and kind of the answer. */
+export function measurePoll(series: TimeSeries, { connection }: Poll, answer: PollAnswer): void {
+  const kind = answer.kind === "news" ? answer.news.status : answer.kind;
+  series?.writeDataPoint({ indexes: [""], blobs: [kind, "", connection, "poll"] });
+}
+
+/**
+ * Writes a data point about a request whose credentials were refused, or not looked at because too many from
+ * its address had failed (`limited`). It names nothing that the sender of the request chooses.
+ * @param connection whose signature was wrong; empty for other credentials.
+ */
+export function measureRefusal(
+  series: TimeSeries,
+  outcome: "refused" | "limited" = "refused",
+  connection = "",
+): void {
+  series?.writeDataPoint({ indexes: [""], blobs: [outcome, "", connection, "credential"] });
+}

@@ -1,0 +1,249 @@
+import type { Charge } from "../../core/duties/charge.ts";
+import type { Delivery } from "../../core/duties/callback-attempt.ts";
+import type { OperatorNotice } from "../../core/duties/operator-notice-send.ts";
+import type { Poll } from "../../core/duties/poll.ts";
+import type { Refund } from "../../core/duties/refund.ts";
+import type { ChargeAnswer, PollAnswer } from "../../core/events/event.ts";
+import type { Settings } from "../../core/policy.ts";
+import type { AttemptResult } from "../../core/record/callback.ts";
+import type { HookReport } from "../../core/events/hook-report.ts";
+import type { TaskRecord } from "../../core/record/task.ts";
+import { SECOND_MS } from "../../core/time.ts";
+import type { IndexRow } from "../../core/views/index-row.ts";
+import { toListeners } from "../listeners/send-to-listeners.ts";
+import { type ObjectNamespaces, ledgerObject } from "../object-names.ts";
+import { placedRuntimeOf } from "../placed-runtime.ts";
+import { callbackUrlRulesOf } from "../../config/callback-url-rules.ts";
+import { policyOf } from "../../config/config.ts";
+import { describeIssues } from "../../config/issue.ts";
+import type { Runtime } from "../../config/runtime.ts";
+import { INDEX_TIMEOUT_MS } from "../../index-db/database.ts";
+import { type IndexBindings, sendRow } from "../../index-db/index-row-send.ts";
+import { shardsOf } from "../../index-db/shards.ts";
+import { errorText, log, logAs, type LogLevel, type LogLine } from "../../log.ts";
+import { askUpstream } from "../../outbound/ask-upstream.ts";
+import { deliver, sendOperatorEvent, settle } from "../../outbound/webhooks.ts";
+import type { UrlRules } from "../../security/url-rules.ts";
+import { POLL_TIMEOUT_MS, withinTime } from "../../timeout.ts";
+import { Alerts } from "./alerts.ts";
+import { measureAttempt, measurePoll } from "./measure.ts";
+import { type Attachment, ConnectionCalls } from "./connection-calls.ts";
+import type { Platform } from "./platform.ts";
+import { RecordStore } from "./record-store.ts";
+import { setRecoveryAlarm } from "./recovery.ts";
+import { UpstreamProgress } from "./upstream-progress.ts";
+
+/**
+ * Bindings of the environment that a task object uses: index, other objects and time series. The variables
+ * are read by src/config.
+ */
+export interface ObjectBindings extends IndexBindings, ObjectNamespaces {
+  readonly METRICS?: AnalyticsEngineDataset;
+}
+
+/** Time limits of a task object, in milliseconds. */
+export interface Timeouts {
+  /**
+   * Time in milliseconds that is added to the time limit of a callback attempt or of a poll, the longer of the
+   * two: after both, the watchdog alarm fires, which starts the work again if a crash has ended it.
+   */
+  readonly watchdogMarginMs: number;
+  /** Time limit in milliseconds for one call to an account object, e.g. to the ledger. */
+  readonly ledgerMs: number;
+  /** Time limit in milliseconds for one write to the index. */
+  readonly indexMs: number;
+}
+
+const TIMEOUTS: Timeouts = {
+  watchdogMarginMs: 5 * SECOND_MS,
+  ledgerMs: 2 * SECOND_MS,
+  indexMs: INDEX_TIMEOUT_MS,
+};
+
+/**
+ * The implementation of `Platform` for a task's Durable Object: its storage and alarm, the clock, and the
+ * calls to other services.
+ */
+export class ObjectPlatform implements Platform {
+  readonly progress = new UpstreamProgress();
+  readonly #ctx: DurableObjectState;
+  readonly #bindings: ObjectBindings;
+  readonly #timeouts: Timeouts;
+  readonly #alerts: Alerts;
+  readonly #connections: ConnectionCalls;
+  readonly #jitter = Math.random();
+  readonly #records: RecordStore;
+  #runtime: Runtime | null = null;
+
+  /** Creates the platform of one task object. @param timeouts time limits that differ from the defaults. */
+  constructor(ctx: DurableObjectState, bindings: ObjectBindings, timeouts: Partial<Timeouts>) {
+    this.#ctx = ctx;
+    this.#bindings = bindings;
+    this.#timeouts = { ...TIMEOUTS, ...timeouts };
+    this.#alerts = new Alerts(bindings, this.#timeouts.ledgerMs);
+    this.#connections = new ConnectionCalls(bindings);
+    this.#records = new RecordStore(ctx.storage);
+  }
+
+  /**
+   * Reads the configuration and imports the secret keys. Must be called before the work loop uses this
+   * platform.
+   * @throws when the configuration is not valid.
+   */
+  async prepare(env: ObjectNamespaces): Promise<void> {
+    const result = await placedRuntimeOf(env);
+    if (!result.ok) throw new Error(`configuration: ${describeIssues(result.error)}`);
+    this.#runtime = result.value;
+  }
+
+  get watchdogMs(): number {
+    const { callbackTimeoutMs } = this.#prepared().config;
+    return Math.max(callbackTimeoutMs, POLL_TIMEOUT_MS) + this.#timeouts.watchdogMarginMs;
+  }
+
+  now(): number {
+    return Date.now();
+  }
+
+  policy(now: number): Settings {
+    return policyOf(this.#prepared().config, now, this.#jitter);
+  }
+
+  /** Returns the rules for the `callback_url` of a task. */
+  urlRules({ origin, account }: Pick<TaskRecord, "origin" | "account">): UrlRules {
+    return callbackUrlRulesOf(this.#prepared().config, origin, account !== null);
+  }
+
+  load(): TaskRecord | null {
+    return this.#records.load();
+  }
+
+  // Two storage calls without an await between them are one commit. A failing storage breaks the output
+  // gate and resets the object, so the promise of `setAlarm` need not be awaited.
+  commit(record: TaskRecord, alarmAt: number | null): void {
+    this.#records.store(record);
+    if (alarmAt !== null) this.setAlarm(alarmAt);
+  }
+
+  setAlarm(at: number): void {
+    void this.#ctx.storage.setAlarm(at);
+  }
+
+  /**
+   * Sets another alarm after the handler of one has thrown at `now`. The work loop does not know of the new
+   * alarm before it fires. Does not throw: when the storage accepts no alarm either, the platform repeats the
+   * failed one for some minutes, and then only a request, the cron trigger or `POST /v1/wake` makes the task
+   * proceed.
+   */
+  async recover(now: number): Promise<void> {
+    try {
+      await setRecoveryAlarm(this.#ctx.storage, now, this.#jitter);
+    } catch (error) {
+      const line = { task_id: this.#ctx.id.name ?? null, error: errorText(error) };
+      log({ event: "alarm.not_repeated", ...line }, "error");
+    }
+  }
+
+  erase(): Promise<void> {
+    return this.#records.erase();
+  }
+
+  async send(delivery: Delivery): Promise<AttemptResult> {
+    const result = await deliver(delivery, this.#prepared(), toListeners(this.#bindings));
+    try {
+      measureAttempt(this.#bindings.METRICS, delivery, result);
+      if (result.outcome !== "delivered") {
+        this.background(this.#alerts.reportFailedAttempt(delivery, this.#prepared()));
+      }
+    } catch (error) {
+      // A failing metric must not turn a sent attempt into `interrupted`.
+      const { taskId } = delivery;
+      log({ event: "measure.failed", task_id: taskId, error: errorText(error) }, "error");
+    }
+    return result;
+  }
+
+  charge(charge: Charge): Promise<ChargeAnswer> {
+    const { accountId, chargeId: reference, amount, taskId, bookedBy } = charge;
+    const account = ledgerObject(this.#bindings, accountId);
+    const { ledgerMs } = this.#timeouts;
+    const notAfter = Date.now() + ledgerMs;
+    const call = async () => account.charge({ reference, amount }, taskId, notAfter, bookedBy);
+    return withinTime<ChargeAnswer>(call, { kind: "unknown" }, ledgerMs);
+  }
+
+  refund(refund: Refund): Promise<boolean> {
+    const { chargeId, accountId, taskId } = refund;
+    const runtime = this.#prepared();
+    if (chargeId !== null) {
+      const account = ledgerObject(this.#bindings, accountId);
+      const call = async () => account.refund(chargeId, taskId);
+      return withinTime(call, false, this.#timeouts.ledgerMs);
+    }
+    const url = runtime.config.settlementUrl;
+    if (url !== null) return settle(refund, url, runtime);
+    const line = { task_id: taskId, detail: "SETTLEMENT_URL is not set" };
+    log({ event: "settlement.impossible", ...line }, "error");
+    return Promise.resolve(false);
+  }
+
+  async poll(poll: Poll, aborted: AbortSignal): Promise<PollAnswer> {
+    const runtime = this.#prepared();
+    const waitMs = await this.#connections.pollWaitMs(poll, runtime.config);
+    if (waitMs > 0) return { kind: "deferred", waitMs };
+    const answer = await askUpstream(poll, runtime, aborted);
+    this.progress.notePoll(poll.job.id, answer);
+    this.background(this.#noteAnswer(poll, answer, runtime));
+    return answer;
+  }
+
+  async #noteAnswer(poll: Poll, answer: PollAnswer, runtime: Runtime): Promise<void> {
+    measurePoll(this.#bindings.METRICS, poll, answer);
+    await this.#alerts.reportAnswer(poll, answer, runtime);
+  }
+
+  reportHook(report: HookReport): void {
+    this.background(this.#connections.reportHook(report));
+  }
+
+  /**
+   * Returns an event that attaches a job, which expects a hook only while those of its connection come; see
+   * `ConnectionCalls.withHookHealth`.
+   */
+  withHookHealth<Event extends Attachment>(event: Event): Promise<Event> {
+    return this.#connections.withHookHealth(event, this.load(), this.#prepared().config);
+  }
+
+  async writeIndexRow(row: IndexRow): Promise<boolean> {
+    const shards = shardsOf(this.#bindings, this.#prepared().config);
+    return sendRow(row, shards, this.#bindings.INDEX_QUEUE, this.#timeouts.indexMs);
+  }
+
+  sendNotice(notice: OperatorNotice, aborted: AbortSignal): Promise<boolean> {
+    const { kind: type, version, ...about } = notice;
+    const { host, taskId } = about;
+    const { digestMs } = this.#prepared().config;
+    if (type === "callback.failed" && digestMs !== null && host !== null) {
+      return this.#alerts.gather(host, taskId, digestMs);
+    }
+    const id = `${type}_${taskId}_${version}`;
+    return sendOperatorEvent({ type, ...about }, id, version, this.#prepared(), aborted);
+  }
+
+  background(work: Promise<unknown>): void {
+    const guarded = work.catch((error: unknown) => {
+      const line = { task_id: this.#ctx.id.name ?? null, error: errorText(error) };
+      log({ event: "loop.failed", ...line }, "error");
+    });
+    this.#ctx.waitUntil(guarded);
+  }
+
+  log(line: LogLine, level: LogLevel): void {
+    logAs(level, line, this.#prepared().config);
+  }
+
+  #prepared(): Runtime {
+    if (this.#runtime === null) throw new Error("the platform is used before `prepare`");
+    return this.#runtime;
+  }
+}

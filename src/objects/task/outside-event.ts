@@ -1,0 +1,52 @@
+import type { TaskEvent } from "../../core/events/event.ts";
+import { checkCallbackUrl } from "../../security/url-rules.ts";
+import { type Caller, keyNameOf, ordererOf } from "./caller.ts";
+import type { ObjectPlatform } from "./object-platform.ts";
+import type { Refusal } from "./reply.ts";
+
+/**
+ * Events that requests to the API cause: the task object gets them from the API and adds the caller. All
+ * other events come from a provider's hook, the cron trigger or the work loop of the object.
+ */
+export type OutsideEvent = WithoutCaller<AttributedEvent>;
+
+type WithoutCaller<Event> = Event extends unknown ? Omit<Event, "keyName" | "orderedBy"> : never;
+
+/** An event that a request to the API causes, with its caller. */
+export type AttributedEvent = Extract<
+  TaskEvent,
+  { readonly type: "register" | "report" | "attach" | "redeliver" | "cancel" | "erase" }
+>;
+
+/**
+ * Adds the caller to an event: the name of its key, and whether it orders a redelivery as operator or as
+ * owner.
+ */
+export function attributed(event: OutsideEvent, caller: Caller): AttributedEvent {
+  const sender = { keyName: keyNameOf(caller), orderedBy: ordererOf(caller) };
+  return { ...event, ...sender };
+}
+
+/**
+ * Returns the name of an event for the log: its type, or for a report the reported status, e.g. `completed`.
+ */
+export function nameOf(event: OutsideEvent): string {
+  return event.type === "report" ? event.news.status : event.type;
+}
+
+/**
+ * Returns the refusal of a redelivery to a URL that the relay may not call; null for any other event. URLs of
+ * the relay itself are refused; for this the origin under which the task was created is compared, because the
+ * request for the redelivery may have come to the relay under another one.
+ */
+export function urlRefusalOf(
+  event: OutsideEvent,
+  platform: Pick<ObjectPlatform, "load" | "urlRules">,
+): Refusal | null {
+  if (event.type !== "redeliver" || event.callbackUrl === null) return null;
+  const record = platform.load();
+  if (record === null || record.status === "charging") return null;
+  const verdict = checkCallbackUrl(event.callbackUrl, platform.urlRules(record));
+  if (verdict.ok) return null;
+  return { code: "invalid_field", field: "/callback_url", message: verdict.error };
+}

@@ -1,0 +1,76 @@
+import {
+  isOpen,
+  isSettled,
+  isTerminal,
+  type TaskRecord,
+  type TerminalTask,
+} from "../../core/record/task.ts";
+import { MINUTE_MS, SECOND_MS } from "../../core/time.ts";
+
+/**
+ * Longest time in milliseconds by which an alarm that is set already may come later than a new watchdog alarm
+ * and still be used in its place. A watchdog alarm starts the work of a task again after a crash; using the
+ * alarm that is set saves a billed row. While a client waits for a callback or refund, the alarm must not
+ * come later at all.
+ */
+const ACCEPTED_DELAY_MS = MINUTE_MS;
+/**
+ * Longest time in milliseconds by which an alarm that is set already may come earlier than a new watchdog
+ * alarm and still be used in its place, while a callback attempt is being sent. A watchdog alarm starts the
+ * work of a task again after a crash.
+ */
+const ACCEPTED_LEAD_MS = SECOND_MS;
+
+/**
+ * The alarm of a task object, with the facts that this instance of the object knows. Times are Unix
+ * milliseconds.
+ */
+export interface KnownAlarm {
+  /** Time for which the alarm is set; null when none is set, or when the instance does not know. */
+  readonly armedFor: number | null;
+  /**
+   * States that the handler of an alarm is running. Unless another alarm is set, the platform repeats it
+   * after a crash.
+   */
+  readonly isRunning: boolean;
+}
+
+/**
+ * Tells whether a run of work needs no new watchdog alarm, which would start the work again after a crash.
+ * Setting an alarm is billed as a written row, so one of these serves in its place:
+ * - an alarm that is set for later, by at most `ACCEPTED_DELAY_MS`, unless a client waits for a callback or refund;
+ * - one that is set for earlier, because the handler of an alarm waits for work that is under way; while an attempt
+ *   of a callback is being sent, it may be earlier by at most `ACCEPTED_LEAD_MS`;
+ * - no alarm, while the handler of one is running and no client waits: the platform repeats it after a crash.
+ * @param wantedAt time at which a new watchdog alarm would fire, in Unix milliseconds.
+ */
+export function canWatch(
+  { armedFor, isRunning }: KnownAlarm,
+  record: TaskRecord,
+  wantedAt: number,
+  now: number,
+): boolean {
+  const isClientWaiting = !isOpen(record) && !isAtRest(record);
+  if (armedFor === null) return isRunning && !isClientWaiting;
+  const earliest = openAttempt(record) === null ? now + 1 : wantedAt - ACCEPTED_LEAD_MS;
+  const latest = isClientWaiting ? wantedAt : wantedAt + ACCEPTED_DELAY_MS;
+  return armedFor >= earliest && armedFor <= latest;
+}
+
+/**
+ * Tells whether a task is settled: it has ended, and no attempt of its callback and no refund is left to
+ * make.
+ */
+export function isAtRest(record: TaskRecord | null): record is TerminalTask {
+  return record !== null && isTerminal(record) && isSettled(record);
+}
+
+/**
+ * Returns the number of the attempt that was started and whose result is not stored yet; null when there is
+ * none.
+ */
+export function openAttempt(record: TaskRecord | null): number | null {
+  if (record === null || !isTerminal(record) || record.callback === null) return null;
+  const { state } = record.callback;
+  return state.kind === "in_flight" ? state.number : null;
+}

@@ -1,0 +1,323 @@
+import * as z from "zod/mini";
+import { type JsonObject, parseJson } from "../../core/json.ts";
+import { OF_A_LATER_RELEASE } from "../../core/later-release.ts";
+import { NO_COUNTS } from "../../core/record/counts.ts";
+import { FOUND_BY } from "../../core/record/finding.ts";
+import { NO_KEY_NAMES } from "../../core/record/key-names.ts";
+import { NOTICE_KINDS } from "../../core/record/operator-notice.ts";
+import { ANSWER_KINDS } from "../../core/record/poll-plan.ts";
+import { NO_INDEX_ROW } from "../../core/record/index-row-state.ts";
+import { HOOK_REFUSALS } from "../../core/record/tracking.ts";
+import type { TaskRecord } from "../../core/record/task.ts";
+import { CAUSES, OUTCOMES } from "../../core/record/outcome.ts";
+import { MAX_KEYED_REDELIVERIES } from "../../core/record/redelivery-keys.ts";
+import { FAILURE_CATEGORIES } from "../../core/record/upstream.ts";
+
+// Schema of the stored record. Objects are loose: fields that a later release adds within the same `v`
+// survive a write by this release. A record of a later `v` is refused and stays untouched: requests get
+// `unavailable` (api/http/object-call.ts), and its alarm is repeated until that release is back.
+
+const Int = z.int();
+const IntOrNull = z.nullable(Int);
+const TextOrNull = z.nullable(z.string());
+const Time = Int.check(z.nonnegative());
+const TimeOrNull = z.nullable(Time);
+/** Schema of a time that is missing in records which earlier builds have stored; it is then null. */
+const LaterTime = z._default(TimeOrNull, null);
+
+// The reported state of a job.
+
+const Json = z.custom<JsonObject>((value) => typeof value === "object" && value !== null);
+
+const Failure = z.looseObject({
+  category: z.enum(FAILURE_CATEGORIES),
+  retryable: z.boolean(),
+});
+
+const Usage = z.record(z.string(), z.number());
+const Used = { usage: z.exactOptional(Usage) };
+
+const News = z.discriminatedUnion("status", [
+  z.looseObject({ status: z.enum(["queued", "processing"]) }),
+  z.looseObject({ status: z.literal("no_output"), ...Used }),
+  z.looseObject({
+    status: z.literal("completed"),
+    completedAt: z.nullable(z.int()),
+    urls: z.array(z.string()),
+    metadata: Json,
+    ...Used,
+  }),
+  z.looseObject({
+    status: z.literal("failed"),
+    error: z.looseObject({ code: z.string(), message: z.string() }),
+    failure: Failure,
+    ...Used,
+  }),
+]);
+
+// The callback.
+
+const AnswerHeaders = z.looseObject({
+  contentType: TextOrNull,
+  locationHost: TextOrNull,
+  retryAfter: TextOrNull,
+});
+
+const Attempt = z.looseObject({
+  number: Int,
+  series: Int,
+  url: z._default(TextOrNull, null),
+  dueAt: LaterTime,
+  startedAt: Time,
+  durationMs: Int,
+  outcome: z.enum(OUTCOMES),
+  statusCode: IntOrNull,
+  responseExcerpt: TextOrNull,
+  cloudflareError: z._default(IntOrNull, null),
+  cause: z._default(z.nullable(z.enum(CAUSES)), null),
+  answer: z._default(z.nullable(AnswerHeaders), null),
+  sentDigest: z._default(TextOrNull, null),
+  keyName: z._default(TextOrNull, null),
+});
+
+const KeyedRedelivery = z.looseObject({ key: z.string(), callbackUrl: z.optional(TextOrNull) });
+
+const KeyedRedeliveries = z.looseObject({
+  operator: z.array(KeyedRedelivery),
+  owner: z.array(KeyedRedelivery),
+});
+
+const StoredCallback = z.looseObject({
+  url: z.string(),
+  attempts: z.array(Attempt),
+  droppedOutcomes: z._default(z.partialRecord(z.enum(OUTCOMES), Int), {}),
+  lastNumber: Int,
+  series: z.looseObject({
+    number: Int,
+    started: Int,
+    ordered: IntOrNull,
+    keyName: z._default(TextOrNull, null),
+  }),
+  state: z.discriminatedUnion("kind", [
+    z.looseObject({ kind: z.literal("held") }),
+    z.looseObject({ kind: z.literal("due"), nextAttemptAt: Time }),
+    z.looseObject({ kind: z.literal("in_flight"), number: Int, dueAt: LaterTime, startedAt: Time }),
+    z.looseObject({ kind: z.literal("delivered") }),
+    z.looseObject({ kind: z.literal("failed") }),
+  ]),
+  deliveredAt: TimeOrNull,
+  lastOrderKey: TextOrNull,
+  lastOwnerOrderKey: z.optional(TextOrNull),
+  keyedOrders: z._default(KeyedRedeliveries, { operator: [], owner: [] }),
+});
+
+/**
+ * The callback of a task. Records of early builds have one key for the last order of whoever it was; it is then
+ * used for the operator and the owner, so that neither of them starts a redelivery twice by repeating a request.
+ */
+const Callback = z.pipe(
+  StoredCallback,
+  z.transform(({ lastOwnerOrderKey, ...callback }: z.output<typeof StoredCallback>) => {
+    const { lastOrderKey } = callback;
+    const ownerKey = lastOwnerOrderKey === undefined ? lastOrderKey : lastOwnerOrderKey;
+    const keyedOrders = {
+      operator: withLatest(callback.keyedOrders.operator, lastOrderKey),
+      owner: withLatest(callback.keyedOrders.owner, ownerKey),
+    };
+    return { ...callback, lastOwnerOrderKey: ownerKey, keyedOrders };
+  }),
+);
+
+/**
+ * Returns the remembered orders of a caller including the one with the latest key, which is missing among them
+ * when a release that stores only the latest key has accepted that order.
+ */
+function withLatest(
+  orders: z.output<typeof KeyedRedeliveries>["owner"],
+  latest: string | null,
+): z.output<typeof KeyedRedeliveries>["owner"] {
+  if (latest === null || orders.some(({ key }) => key === latest)) return orders;
+  return [...orders, { key: latest }].slice(-MAX_KEYED_REDELIVERIES);
+}
+
+// The tracking of the job, and the task.
+
+const Job = z.looseObject({ id: z.string(), endpoint: TextOrNull });
+const Upstream = z.looseObject({ connection: z.string(), job: z.nullable(Job) });
+
+const Finding = z.looseObject({ by: z.enum(FOUND_BY), lateMs: TimeOrNull });
+
+const UpstreamAnswer = z.looseObject({
+  kind: z.enum(ANSWER_KINDS),
+  since: Time,
+  statusCode: IntOrNull,
+  word: TextOrNull,
+});
+
+const Hint = z.looseObject({
+  at: Time,
+  status: z.enum(["queued", "processing", "no_output", "completed", "failed"]),
+});
+
+// Earlier releases have also stored what they had learned of the durations of jobs; it is dropped.
+const Poll = z.pipe(
+  z.looseObject({
+    attachedAt: z._default(Time, 0),
+    hookWaitMs: z._default(TimeOrNull, null),
+    at: TimeOrNull,
+    notBefore: Time,
+    heard: z._default(z.array(z.enum(["queued", "processing"])), []),
+    hint: z._default(z.nullable(Hint), null),
+    answer: z._default(z.nullable(UpstreamAnswer), null),
+    unansweredSince: z._default(TimeOrNull, null),
+  }),
+  z.transform(({ likelyAgesMs: _ages, isReported: _isReported, ...plan }) => plan),
+);
+
+const Tracking = z.looseObject({
+  poll: z.nullable(Poll),
+  keptHooks: z.array(z.looseObject({ jobId: TextOrNull, news: News })),
+  isExtended: z.boolean(),
+  told: z._default(z.array(z.enum(NOTICE_KINDS)), []),
+  refusedHooks: z._default(z.array(z.looseObject({ at: Time, reason: z.enum(HOOK_REFUSALS) })), []),
+});
+
+const IndexRowState = z.looseObject({ version: Int, retryAt: Time, tries: Int });
+const Counts = z.looseObject({ hooks: Int, polls: Int });
+const Notice = z.looseObject({
+  kind: z.enum(NOTICE_KINDS),
+  version: Int,
+  details: z._default(z.nullable(Json), null),
+  retryAt: Time,
+  tries: Int,
+});
+
+const Late = z.looseObject({ hintAt: TimeOrNull, resultAt: TimeOrNull });
+
+const UpstreamTimes = z.looseObject({
+  attachedAt: Time,
+  hookAt: TimeOrNull,
+  askedAt: TimeOrNull,
+});
+
+const Account = z.looseObject({ id: z.string(), generation: Int });
+const price = { accountId: z.string(), amount: Int };
+const retry = { retryAt: Time, tries: Int };
+const Charging = z.looseObject({ kind: z.literal("charging"), ...retry });
+
+const Credits = z.looseObject({
+  ...price,
+  chargeId: TextOrNull,
+  state: z.discriminatedUnion("kind", [
+    z.looseObject({ kind: z.literal("charged") }),
+    z.looseObject({ kind: z.literal("refunding"), ...retry }),
+    z.looseObject({ kind: z.literal("refunded"), at: LaterTime }),
+  ]),
+});
+
+// A Worker of an earlier release names no key.
+const KeyName = z._default(TextOrNull, null);
+const KeyNames = z.looseObject({
+  registeredBy: KeyName,
+  attachedBy: KeyName,
+  reportedBy: KeyName,
+});
+
+const Registration = z.looseObject({
+  callbackUrl: TextOrNull,
+  provider: z._default(TextOrNull, null),
+  parameters: z.nullable(Json),
+  metadata: z.nullable(Json),
+  deadlineAt: TimeOrNull,
+  accountId: TextOrNull,
+  credits: IntOrNull,
+});
+
+// Fields with a default did not exist in the records of the first release.
+const base = {
+  v: z.literal(1),
+  version: Int,
+  id: z.string(),
+  model: z.string(),
+  account: z.nullable(Account),
+  upstream: z._default(z.nullable(Upstream), null),
+  createdAt: Time,
+  recordedAt: LaterTime,
+  publication: z._default(IndexRowState, { ...NO_INDEX_ROW }),
+  counts: z._default(Counts, { ...NO_COUNTS }),
+  keyNames: z._default(KeyNames, { ...NO_KEY_NAMES }),
+  origin: z.string(),
+  registration: z.nullable(Registration),
+};
+
+const ChargingTask = z.looseObject({
+  ...base,
+  account: z.null(),
+  status: z.literal("charging"),
+  callbackUrl: TextOrNull,
+  deadlineAt: Time,
+  credits: z.looseObject({ ...price, chargeId: z.string(), state: Charging }),
+});
+
+const OpenTask = z.looseObject({
+  ...base,
+  credits: z.nullable(Credits),
+  status: z.enum(["pending", "processing"]),
+  callbackUrl: TextOrNull,
+  deadlineAt: Time,
+  tracking: z._default(Tracking, {
+    poll: null,
+    keptHooks: [],
+    isExtended: false,
+    told: [],
+    refusedHooks: [],
+  }),
+  notices: z._default(z.array(Notice), []),
+});
+
+const TerminalTask = z.looseObject({
+  ...base,
+  credits: z.nullable(Credits),
+  status: z.enum(["completed", "failed"]),
+  body: z.string().check(z.refine(isBody)),
+  failure: z.nullable(Failure),
+  callback: z.nullable(Callback),
+  finishedAt: LaterTime,
+  upstreamTimes: z._default(z.nullable(UpstreamTimes), null),
+  found: z._default(z.nullable(Finding), null),
+  usage: z._default(z.nullable(Usage), null),
+  notices: z._default(z.array(Notice), []),
+  late: z._default(z.nullable(Late), null),
+  expiresAt: Time,
+});
+
+const Record = z.discriminatedUnion("status", [ChargingTask, OpenTask, TerminalTask]);
+
+/** The fields of a stored callback body that the relay reads again after it has built the body. */
+const Body = z.object({
+  id: z.string(),
+  completed_at: z.optional(Time),
+  error: z.optional(z.object({ code: z.string() })),
+});
+
+function isBody(text: string): boolean {
+  // Views append members behind the last one, so the text must end with the brace.
+  return text.endsWith("}") && Body.safeParse(parseJson(text)).success;
+}
+
+/**
+ * Parses the stored record of a task.
+ * @throws when this release cannot read the record; the task is then neither changed nor acted upon, so that
+ * a later release finds it as it was.
+ */
+export function parseRecord(value: unknown): TaskRecord {
+  const parsed = Record.safeParse(value);
+  if (parsed.success) return parsed.data;
+  const where = parsed.error.issues.map((issue) => issue.path.join(".")).join(", ");
+  const release = isLater(value) ? ` ${OF_A_LATER_RELEASE}` : "";
+  throw new Error(`unreadable task record${release}: ${where}`);
+}
+
+function isLater(value: unknown): boolean {
+  return z.looseObject({ v: z.number().check(z.gt(1)) }).safeParse(value).success;
+}

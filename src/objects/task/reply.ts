@@ -1,0 +1,99 @@
+import type {
+  ChargeRefusal,
+  ConflictCode,
+  Decision,
+  Rejection,
+} from "../../core/events/decision.ts";
+import { isSettled, isTerminal, type TaskRecord } from "../../core/record/task.ts";
+import type { Policy } from "../../core/policy.ts";
+import type { TaskReader } from "../../core/views/reader.ts";
+import type { TaskFacts } from "../../core/views/task-facts.ts";
+import { taskView } from "../../core/views/task-view.ts";
+
+/** The answer about a task for one reader, who may not see all of it, with the version for its ETag. */
+export interface TaskReply {
+  readonly version: number;
+  readonly isTerminal: boolean;
+  /**
+   * Tells whether the task has ended, is refunded where it must be, and has no attempt of its callback to make;
+   * absent in an answer of a task object that still runs an earlier release.
+   */
+  readonly isSettled?: boolean;
+  /** Creation of the task in Unix milliseconds; absent like `isSettled`. */
+  readonly createdAt?: number;
+  /**
+   * Time at which the task's record was created, in Unix milliseconds; null when an earlier release created it,
+   * absent in an answer of a task object that still runs one. No reader sees it, but status links contain it.
+   */
+  readonly recordedAt?: number | null;
+  /** Progress of the job of an open task in percent, for its ETag; absent when it is not known. */
+  readonly progress?: number;
+  /** JSON text of the task with the parts that this reader may see. */
+  readonly json: string;
+}
+
+/** A task as one reader may see it, with facts that `GET /v1/tasks/{id}` does not show. */
+export interface InspectedTask {
+  readonly task: TaskReply;
+  readonly facts: TaskFacts;
+}
+
+/** The effect of an event (e.g. a registration or a redelivery) that a request sent to the task object. */
+export type Applied =
+  | { readonly kind: "recorded" | "repeated"; readonly task: TaskReply }
+  /**
+   * Effect of a request that erased the task; `createdAt` and `version` identify the task's index row.
+   */
+  | { readonly kind: "erased"; readonly createdAt: number; readonly version: number }
+  | { readonly kind: "refused"; readonly refusal: Refusal };
+
+/**
+ * Reason why the task object refused an event. A refusal because of the task's present state contains the
+ * task as the caller may see it.
+ */
+export type Refusal =
+  | Exclude<Rejection, { readonly task: TaskRecord }>
+  | ChargeRefusal
+  | { readonly code: ConflictCode; readonly task: TaskReply };
+
+export function appliedOf(decision: Decision, reader: TaskReader, policy: Policy): Applied {
+  switch (decision.kind) {
+    case "changed":
+      return { kind: "recorded", task: replyOf(decision.record, reader, policy) };
+    case "unchanged":
+      if (decision.record === null) return refused({ code: "unknown_task" });
+      return { kind: "repeated", task: replyOf(decision.record, reader, policy) };
+    case "erase": {
+      const { because } = decision;
+      if (because !== "settled") return refused(because);
+      const { createdAt, version } = decision.record;
+      return { kind: "erased", createdAt, version };
+    }
+    case "reject": {
+      const { rejection } = decision;
+      if (!("task" in rejection)) return refused(rejection);
+      return refused({ code: rejection.code, task: replyOf(rejection.task, reader, policy) });
+    }
+  }
+}
+
+export function refused(refusal: Refusal): Applied {
+  return { kind: "refused", refusal };
+}
+
+export function replyOf(
+  record: TaskRecord,
+  reader: TaskReader,
+  policy: Policy,
+  progress: number | null = null,
+): TaskReply {
+  return {
+    version: record.version,
+    isTerminal: isTerminal(record),
+    isSettled: isTerminal(record) && isSettled(record),
+    createdAt: record.createdAt,
+    recordedAt: record.recordedAt,
+    ...(progress !== null && { progress }),
+    json: taskView(record, reader, progress, policy),
+  };
+}

@@ -1,0 +1,272 @@
+import { retryable } from "cloudflare:durable-objects";
+import { DurableObject } from "cloudflare:workers";
+import { expire } from "../../core/duties/expire.ts";
+import type { Decision } from "../../core/events/decision.ts";
+import type { HookEvent, HookRefusedEvent } from "../../core/events/event.ts";
+import { isLateSuccess } from "../../core/events/late-results.ts";
+import { type CreatedTask, isTerminal, type TaskRecord } from "../../core/record/task.ts";
+import { toSeconds } from "../../core/time.ts";
+import { taskFacts } from "../../core/views/task-facts.ts";
+import { errorText, log } from "../../log.ts";
+import { accountOf, type Caller, keyNameOf, readerOf } from "./caller.ts";
+import { type ObjectBindings, ObjectPlatform, type Timeouts } from "./object-platform.ts";
+import { attributed, nameOf, type OutsideEvent, urlRefusalOf } from "./outside-event.ts";
+import {
+  type Applied,
+  appliedOf,
+  type InspectedTask,
+  refused,
+  replyOf,
+  type TaskReply,
+} from "./reply.ts";
+import { WorkLoop } from "./work-loop.ts";
+
+/**
+ * Types of events that a person orders, such as a cancellation. The log has them at the level `info`; it has
+ * other events of requests only at the level `detail`.
+ */
+const RARE: ReadonlySet<string> = new Set(["redeliver", "cancel", "erase"]);
+
+/**
+ * Outcomes of a provider's hook that belong to the normal life of a task and are logged only at the level
+ * `detail`: `recorded`, `nudged` (a poll was made earlier), `kept` (stored until the job is known) and
+ * `ignored`.
+ */
+const NORMAL_OUTCOMES: ReadonlySet<string> = new Set(["recorded", "nudged", "kept", "ignored"]);
+
+/**
+ * The Durable Object of one task, which stores one record and one alarm for its next step. The rules are in
+ * src/core: core/duties decides what the task must do and when, core/events what an event changes.
+ */
+export class TaskObject extends DurableObject<ObjectBindings> {
+  static {
+    // Repeating these methods changes nothing, so the platform may do it after a lost connection. `apply` is
+    // not among them: a redelivery without a key would be ordered twice.
+    for (const name of [
+      "hook",
+      "inspect",
+      "isOpen",
+      "read",
+      "readByLink",
+      "republish",
+      "wake",
+    ] as const) {
+      retryable(this.prototype[name]);
+    }
+  }
+
+  readonly #platform: ObjectPlatform;
+  readonly #loop: WorkLoop;
+
+  /** Creates the task object. @param timeouts time limits that differ from the defaults. */
+  constructor(ctx: DurableObjectState, env: ObjectBindings, timeouts: Partial<Timeouts> = {}) {
+    super(ctx, env);
+    this.#platform = new ObjectPlatform(ctx, env, timeouts);
+    this.#loop = new WorkLoop(this.#platform);
+  }
+
+  /**
+   * Applies an event that a request has sent, e.g. a result or a redelivery. An account that does not own the
+   * task gets the refusal `unknown_task`.
+   */
+  async apply(event: OutsideEvent, caller: Caller): Promise<Applied> {
+    const startedAt = Date.now();
+    await this.#platform.prepare(this.env);
+    const applied = this.#isForeign(caller)
+      ? refused({ code: "unknown_task" })
+      : await this.#applyEvent(event, caller);
+    const outcome = this.#outcomeOf(applied, event);
+    const durationMs = Date.now() - startedAt;
+    const by = keyNameOf(caller);
+    const line = { task_id: this.#taskId, by, outcome, duration_ms: durationMs };
+    const level = applied.kind === "refused" || RARE.has(event.type) ? "info" : "detail";
+    this.#platform.log({ event: `task.${nameOf(event)}`, ...line }, level);
+    return applied;
+  }
+
+  /**
+   * Applies a hook of a provider. A hook is never refused because of the task's state: what contradicts the
+   * task is only logged.
+   */
+  async hook(event: HookEvent): Promise<"taken" | "unknown_task"> {
+    await this.#platform.prepare(this.env);
+    const decision = this.#loop.apply(event);
+    const isUnknown = decision.kind === "reject";
+    if (!isUnknown) this.#platform.progress.noteHook(event);
+    const note = "note" in decision ? decision.note : undefined;
+    const outcome = note ?? (decision.kind === "changed" ? "recorded" : "unknown_task");
+    const { connection, news } = event;
+    if (outcome === "other_job") {
+      this.#loop.apply({ type: "hook_refused", connection, reason: outcome });
+    }
+    const line = { task_id: this.#taskId, connection, status: news.status, outcome };
+    const level = NORMAL_OUTCOMES.has(outcome) ? "detail" : "info";
+    this.#platform.log({ event: "task.hook", ...line }, level);
+    return isUnknown ? "unknown_task" : "taken";
+  }
+
+  /** Stores that a hook which came to a valid hook URL of the task was refused. */
+  async refuseHook(event: HookRefusedEvent): Promise<void> {
+    await this.#platform.prepare(this.env);
+    this.#loop.apply(event);
+  }
+
+  /**
+   * Writes the task's index row again at once, and sets the task's alarm again if it was lost.
+   * @param isAlwaysDue true plans the repetitions of a failed write anew, counted from now. False keeps the
+   * times that are planned for a write that has not succeeded yet, so that each repeated call costs at most one
+   * write.
+   * @returns the task's creation time, in Unix milliseconds; null when there is no task, or when the time for
+   * which the index keeps its row is over.
+   */
+  async republish(isAlwaysDue = true): Promise<number | null> {
+    await this.#platform.prepare(this.env);
+    const decision = this.#loop.apply({ type: "republish", isAlwaysDue });
+    if (decision.kind === "reject") return null;
+    if (decision.kind === "unchanged") this.#loop.resume();
+    return this.#platform.load()?.createdAt ?? null;
+  }
+
+  /**
+   * Erases the task if its retention is over, for the case that the alarm that should have erased it was
+   * lost.
+   * @returns `gone` when there was no task, `expired` when the task was erased, `kept` when it stays.
+   */
+  async expireIfDue(): Promise<"gone" | "expired" | "kept"> {
+    await this.#platform.prepare(this.env);
+    const record = this.#platform.load();
+    if (record === null) return "gone";
+    const expiry = expire(record);
+    if (expiry === null || expiry.dueAt > this.#platform.now()) return "kept";
+    const decision = await this.#loop.applyAndErase({ type: "erase" });
+    return decision.kind === "erase" ? "expired" : "kept";
+  }
+
+  /**
+   * Sets the task's alarm anew, in case it was lost, and starts the work that is due. Writes the task's row
+   * to the index at once when the index lacks its present version.
+   * @returns false without a task.
+   */
+  async wake(): Promise<boolean> {
+    await this.#platform.prepare(this.env);
+    return this.#loop.resume();
+  }
+
+  /**
+   * Returns the task as the caller may see it; null when it does not exist or belongs to another account than
+   * the caller.
+   */
+  async read(caller: Caller): Promise<TaskReply | null> {
+    await this.#platform.prepare(this.env);
+    const record = this.#readable();
+    if (record === null || this.#isForeign(caller)) return null;
+    const progress = this.#platform.progress.of(record);
+    return replyOf(record, readerOf(caller), this.#loop.policy(), progress);
+  }
+
+  /**
+   * Returns the task as its status link (a URL with a token) shows it; null when it does not exist or is
+   * another task under the same id than the one that the link was made for.
+   * @param createdAtS creation time of the task that the link states, in Unix seconds.
+   * @param recordedAt creation time of its record that the link states, in Unix milliseconds; null in a link to
+   * a task that an earlier release has created.
+   */
+  async readByLink(createdAtS: number, recordedAt: number | null): Promise<TaskReply | null> {
+    await this.#platform.prepare(this.env);
+    const record = this.#readable();
+    if (record === null || toSeconds(record.createdAt) !== createdAtS) return null;
+    if (record.recordedAt !== recordedAt) return null;
+    return replyOf(record, "link", this.#loop.policy());
+  }
+
+  /**
+   * Returns the task as `read` does, with its exact times and the data from which callback requests follow.
+   */
+  async inspect(caller: Caller): Promise<InspectedTask | null> {
+    const task = await this.read(caller);
+    const record = this.#platform.load();
+    if (task === null || record === null) return null;
+    return { task, facts: taskFacts(record, readerOf(caller), this.#loop.policy()) };
+  }
+
+  /**
+   * Tells whether the task has no result yet. A task counts as open also before the ledger's answer to its
+   * charge has arrived, when no reader sees it yet.
+   */
+  async isOpen(): Promise<boolean> {
+    await this.#platform.prepare(this.env);
+    const record = this.#platform.load();
+    return record !== null && !isTerminal(record);
+  }
+
+  override async alarm(info?: AlarmInvocationInfo): Promise<void> {
+    const scheduledTime = info?.scheduledTime ?? 0;
+    try {
+      await this.#platform.prepare(this.env);
+      await this.#loop.wake(scheduledTime);
+    } catch (error) {
+      log({ event: "alarm.failed", task_id: this.#taskId, error: errorText(error) }, "error");
+      await this.#platform.recover(Math.max(Date.now(), scheduledTime));
+      throw error;
+    }
+  }
+
+  get #taskId(): string | null {
+    return this.ctx.id.name ?? null;
+  }
+
+  #outcomeOf(applied: Applied, event: OutsideEvent): string {
+    if (applied.kind !== "refused") return applied.kind;
+    const { refusal } = applied;
+    const isLate =
+      "task" in refusal &&
+      event.type === "report" &&
+      isLateSuccess(this.#platform.load(), event.news);
+    return isLate ? "late_result" : refusal.code;
+  }
+
+  async #applyEvent(event: OutsideEvent, caller: Caller): Promise<Applied> {
+    const refusal = urlRefusalOf(event, this.#platform);
+    if (refusal !== null) return refused(refusal);
+    const reader = readerOf(caller);
+    const known = event.type === "attach" ? await this.#platform.withHookHealth(event) : event;
+    const decision = await this.#loop.applyAndErase(attributed(known, caller));
+    const chargeId = outstandingCharge(decision);
+    const policy = this.#loop.policy();
+    if (chargeId === null) return appliedOf(decision, reader, policy);
+    // Only the ledger's answer tells whether there is a task.
+    const last = await this.#loop.runUntilIdle();
+    if (last?.kind === "erase" && isCharging(last.record, chargeId)) {
+      return appliedOf(last, reader, policy);
+    }
+    const record = this.#platform.load();
+    if (record === null || record.status === "charging") return refused({ code: "charging" });
+    if (record.credits?.chargeId !== chargeId) return refused({ code: "charging" });
+    const kind = decision.kind === "changed" ? "recorded" : "repeated";
+    return { kind, task: replyOf(record, reader, policy) };
+  }
+
+  /** Returns the task; null without one, and while the ledger has not yet accepted the charge of a new task. */
+  #readable(): CreatedTask | null {
+    const record = this.#loop.read();
+    return record?.status === "charging" ? null : record;
+  }
+
+  #isForeign(caller: Caller): boolean {
+    const accountId = accountOf(caller);
+    return accountId !== null && this.#platform.load()?.account?.id !== accountId;
+  }
+}
+
+/**
+ * Returns the id of the charge of a new task while the ledger has not answered it yet; null when no answer is
+ * awaited. A task with a price exists for readers only after the ledger has accepted its charge.
+ */
+function outstandingCharge(decision: Decision): string | null {
+  if (decision.kind !== "changed" && decision.kind !== "unchanged") return null;
+  return decision.record?.status === "charging" ? decision.record.credits.chargeId : null;
+}
+
+function isCharging(record: TaskRecord, chargeId: string): boolean {
+  return record.status === "charging" && record.credits.chargeId === chargeId;
+}

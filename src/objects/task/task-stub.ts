@@ -1,0 +1,28 @@
+import { errorText } from "../../log.ts";
+import { objectNamed } from "../object-names.ts";
+import type { WithStartup } from "../../config/runtime.ts";
+import type { TaskObject } from "./task-object.ts";
+
+/**
+ * The binding through which task objects are called. Callers pass the whole environment, because its
+ * configuration decides in which jurisdiction and region the objects are.
+ */
+export interface TaskBindings extends WithStartup {
+  readonly TASKS: DurableObjectNamespace<TaskObject>;
+}
+
+/**
+ * Pattern of the error of a call when the Worker has used up the calls that the platform allows in one
+ * invocation (50 on the Free plan).
+ */
+const CALLS_SPENT = /too many (?:subrequests|api requests)/i;
+
+/** Tells whether a call failed because the invocation may make no more calls. */
+export function areCallsSpent(error: unknown): boolean {
+  return CALLS_SPENT.test(errorText(error));
+}
+
+/** Returns the Durable Object of a task. @param id of the task, in lower case. */
+export function taskObject(env: TaskBindings, id: string) {
+  return objectNamed(env.TASKS, id, env);
+}

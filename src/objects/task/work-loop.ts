@@ -1,0 +1,254 @@
+import type { Delivery } from "../../core/duties/callback-attempt.ts";
+import type { Decision } from "../../core/events/decision.ts";
+import type { PollEndedEvent, TaskEvent } from "../../core/events/event.ts";
+import type { Policy } from "../../core/policy.ts";
+import { unansweredAttempt } from "../../core/record/callback.ts";
+import { hookReportOf } from "../../core/events/hook-report.ts";
+import { isOpen, type TaskRecord } from "../../core/record/task.ts";
+import { type CallStep, nextStep, type Step, wakeAt } from "../../core/step.ts";
+import { DAY_MS, MINUTE_MS } from "../../core/time.ts";
+import { transition } from "../../core/transition.ts";
+import { attemptLine, makeCall, settledLine } from "./calls.ts";
+import type { Platform } from "./platform.ts";
+import { canWatch, type KnownAlarm, openAttempt } from "./pending-alarm.ts";
+import { TriedUntil } from "./tried-until.ts";
+
+/**
+ * Longest time ahead for which an alarm is set, because the platform allows less than 30 days. For a later
+ * time, several alarms follow one another: each sets the next.
+ */
+const MAX_ALARM_AHEAD_MS = 29 * DAY_MS;
+/** Delay of a task's next step from which its alarm counts as lost, so that a read of the task sets it again. */
+const OVERDUE_MS = MINUTE_MS;
+/** Limit on the steps (events and calls) of one run of the loop, as a guard against an endless loop. */
+const MAX_STEPS_PER_RUN = 100;
+
+/**
+ * The loop that does the work of one task, one per instance of its object: it loads the record, asks src/core
+ * for the next step, commits the change and makes the call. Nothing read before an `await` is written after
+ * it: the result of a call is an event, applied to the record as stored at that moment.
+ */
+export class WorkLoop {
+  readonly #platform: Platform;
+  #running = false;
+  /** The current or last run of the loop; resolves to the effect of the last event that the run applied. */
+  #run: Promise<Decision | null> = Promise.resolve(null);
+  /** Number of the attempt that this instance has stored as started and not sent yet; null for none. */
+  #ownAttempt: number | null = null;
+  /**
+   * Time for which the object's alarm is set, in Unix milliseconds; null when this instance does not know.
+   */
+  #armedFor: number | null = null;
+  /** Time for which the alarm that is being handled was set, in Unix milliseconds; 0 when none is. */
+  #alarmTime = 0;
+  #isAlarmRunning = false;
+  /** Latest time seen, in Unix milliseconds: the loop's clock never goes back, even if the machine's does. */
+  #clock = 0;
+  #callInFlight: AbortController | null = null;
+  readonly #tried = new TriedUntil();
+
+  constructor(platform: Platform) {
+    this.#platform = platform;
+  }
+
+  /** Applies an event to the stored record, and starts a run of the loop if there is work to do now. */
+  apply(event: TaskEvent): Decision {
+    const now = this.#now();
+    const policy = this.policy(now);
+    const before = this.#platform.load();
+    const decision = transition(before, event, policy, now);
+    if (decision.kind === "changed") this.#commit(before, decision.record, policy, now);
+    const after = decision.kind === "changed" ? decision.record : before;
+    const report = hookReportOf(before, event, after);
+    if (report !== null) this.#platform.reportHook(report);
+    return decision;
+  }
+
+  /** Returns the settings, and the times up to which this instance has tried planned index writes and polls. */
+  policy(now = this.#now()): Policy {
+    return { ...this.#platform.policy(now), ...this.#tried.at(now) };
+  }
+
+  /** Applies an event to the stored record; deletes record and alarm when the event erases the task. */
+  async applyAndErase(event: TaskEvent): Promise<Decision> {
+    const decision = this.apply(event);
+    if (decision.kind === "erase") {
+      this.#armedFor = null;
+      // A later task under this id must get a higher version, even within the same millisecond.
+      this.#clock = Math.max(this.#clock, decision.record.version + 1);
+      await this.#platform.erase();
+    }
+    return decision;
+  }
+
+  /** Runs the loop, or joins a run, until nothing is due. Returns the effect of the last applied event. */
+  async runUntilIdle(): Promise<Decision | null> {
+    let last: Decision | null;
+    do last = await this.#start();
+    while (this.#running);
+    return last;
+  }
+
+  /**
+   * Returns the record for a reader. Writes nothing, except that it sets the alarm again when the task is so
+   * late that its alarm must have been lost.
+   */
+  read(): TaskRecord | null {
+    const record = this.#platform.load();
+    if (record === null || this.#running) return record;
+    const now = this.#now();
+    const wake = wakeAt(record, this.policy(now));
+    if (wake < now - OVERDUE_MS) this.#platform.setAlarm(this.#armable(now, now));
+    return record;
+  }
+
+  /** Sets the alarm again; starts due work and a failed write to the index. @returns false without a task. */
+  resume(): boolean {
+    const record = this.#platform.load();
+    if (record === null || this.#running) return record !== null;
+    const now = this.#now();
+    this.#tried.noteIndexWrite(0);
+    const policy = this.policy(now);
+    const isDue = nextStep(record, policy, now) !== null;
+    const alarmAt = isDue ? now + this.#platform.watchdogMs : wakeAt(record, policy);
+    this.#setAlarm(alarmAt, now);
+    if (isDue) this.#platform.background(this.#start());
+    return true;
+  }
+
+  /**
+   * Handles an alarm. Returns only when the work has ended, because after a crash the platform repeats an
+   * alarm only if its handler had not returned.
+   */
+  async wake(scheduledTime: number): Promise<void> {
+    // After a crash the platform does not repeat an alarm when a later one has been set already.
+    this.#isAlarmRunning = this.#armedFor === null || this.#armedFor <= scheduledTime;
+    this.#alarmTime = scheduledTime;
+    this.#armedFor = null;
+    this.#tried.noteAlarm(scheduledTime);
+    try {
+      await this.runUntilIdle();
+    } catch (error) {
+      // The object sets another alarm, of which the loop does not know.
+      this.#armedFor = null;
+      throw error;
+    } finally {
+      this.#isAlarmRunning = false;
+      this.#alarmTime = 0;
+    }
+  }
+
+  #start(): Promise<Decision | null> {
+    if (!this.#running) {
+      this.#running = true;
+      this.#run = this.#takeSteps();
+    }
+    return this.#run;
+  }
+
+  async #takeSteps(): Promise<Decision | null> {
+    let last: Decision | null = null;
+    try {
+      for (let steps = 0; steps < MAX_STEPS_PER_RUN; steps++) {
+        const record = this.#platform.load();
+        if (record === null) return last;
+        const now = this.#now();
+        const policy = this.policy(now);
+        const step = nextStep(record, policy, now);
+        if (step === null) {
+          const wake = wakeAt(record, policy);
+          if (this.#armedFor !== wake) this.#setAlarm(wake, now);
+          return last;
+        }
+        last = await this.#perform(step);
+      }
+      throw new Error(`the work loop has taken ${MAX_STEPS_PER_RUN} steps without an end`);
+    } finally {
+      // The flag is cleared in the turn in which nothing was due, so that the next event starts another
+      // run.
+      this.#running = false;
+    }
+  }
+
+  async #perform(step: Step): Promise<Decision> {
+    if (step.kind === "event") return this.applyAndErase(step.event);
+    return step.kind === "send" ? this.#send(step.delivery) : this.#call(step);
+  }
+
+  async #call(step: CallStep): Promise<Decision> {
+    const aborter = new AbortController();
+    this.#callInFlight = aborter;
+    const now = this.#now();
+    if (step.kind === "writeIndexRow") this.#tried.noteIndexWrite(now);
+    if (step.kind === "poll") this.#tried.notePoll(now);
+    const outcome = await makeCall(step, this.#platform, aborter.signal, now);
+    this.#callInFlight = null;
+    const { event } = outcome;
+    if (event.type === "poll_ended") this.#noteAnswer(event);
+    const decision = await this.applyAndErase(event);
+    this.#platform.log(outcome.line, outcome.level);
+    return decision;
+  }
+
+  #noteAnswer({ answer, askedAt }: PollEndedEvent): void {
+    const now = this.#now();
+    if (answer.kind === "deferred") this.#tried.deferPoll(askedAt, now + answer.waitMs);
+    else this.#tried.endPoll(now);
+  }
+
+  async #send(delivery: Delivery): Promise<Decision> {
+    const { number } = delivery;
+    // An earlier instance of the object may have sent this attempt before it ended. The attempt is not sent
+    // again and gets the outcome `interrupted`.
+    const isOwn = this.#ownAttempt === number;
+    this.#ownAttempt = null;
+    const result = isOwn ? await this.#platform.send(delivery) : unansweredAttempt("interrupted");
+    const decision = this.apply({ type: "attempt_ended", number, ...result });
+    const durationMs = Math.max(0, this.#now() - delivery.startedAt);
+    const { line, level } = attemptLine(delivery, result, durationMs, decision.kind === "changed");
+    this.#platform.log(line, level);
+    return decision;
+  }
+
+  #commit(before: TaskRecord | null, record: TaskRecord, policy: Policy, now: number): void {
+    const dueAt = wakeAt(record, policy);
+    const isDue = dueAt <= now;
+    const alarmAt = isDue ? now + this.#platform.watchdogMs : dueAt;
+    const isKept = isDue
+      ? canWatch(this.#knownAlarm, record, alarmAt, now)
+      : this.#armedFor === alarmAt;
+    const opened = openAttempt(record);
+    this.#platform.commit(record, isKept ? null : this.#armable(alarmAt, now));
+    if (!isKept) this.#armedFor = alarmAt;
+    const settled = settledLine(before, record, now);
+    if (settled !== null) this.#platform.log(settled.line, settled.level);
+    // A call in flight must not delay the first attempt of the callback.
+    if (!isOpen(record)) this.#callInFlight?.abort();
+    if (opened !== null && opened !== openAttempt(before)) this.#ownAttempt = opened;
+    if (isDue && !this.#running) this.#platform.background(this.#start());
+  }
+
+  get #knownAlarm(): KnownAlarm {
+    // The handler of an alarm waits for the run that is running, but not for one that starts afterwards.
+    return { armedFor: this.#armedFor, isRunning: this.#isAlarmRunning && this.#running };
+  }
+
+  /** Sets the alarm, and then remembers its time; when the storage throws, the time is not remembered. */
+  #setAlarm(at: number, now: number): void {
+    this.#platform.setAlarm(this.#armable(at, now));
+    this.#armedFor = at;
+  }
+
+  /**
+   * Returns the time nearest to `at` for which the platform sets an alarm without losing it (workerd
+   * #6866).
+   */
+  #armable(at: number, now: number): number {
+    return Math.min(Math.max(at, now + 1), now + MAX_ALARM_AHEAD_MS);
+  }
+
+  #now(): number {
+    this.#clock = Math.max(this.#clock, this.#platform.now(), this.#alarmTime);
+    return this.#clock;
+  }
+}

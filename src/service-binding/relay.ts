@@ -1,0 +1,197 @@
+import { WorkerEntrypoint } from "cloudflare:workers";
+import { readJson, requireSize } from "../api/http/body.ts";
+import { problemFrom } from "../api/http/internal-error.ts";
+import { Problem, problemResponse } from "../api/http/problem.ts";
+import { PROBLEMS } from "../api/http/problem-list.ts";
+import { requireRuntime, type Route } from "../api/http/route.ts";
+import { type Context, Unread } from "../api/operation.ts";
+import { listTasks, listTasksRoute } from "../api/search/list-tasks.ts";
+import { attachUpstream, attachUpstreamRoute } from "../api/tasks/attach-upstream.ts";
+import { cancelTask, cancelTaskRoute } from "../api/tasks/cancel-task.ts";
+import { eraseTask, eraseTaskRoute } from "../api/tasks/erase-task.ts";
+import { readTask, readTaskRoute } from "../api/tasks/read-task.ts";
+import { redeliverTask, redeliverTaskRoute } from "../api/tasks/redeliver-task.ts";
+import { registerTask, registerTaskRoute } from "../api/tasks/register-task.ts";
+import { reportEvent, reportEventRoute } from "../api/tasks/report-event.ts";
+import { taskIn } from "../api/tasks/task-json.ts";
+import type { Env } from "../env.ts";
+import { log } from "../log.ts";
+import { bytesOf } from "../security/encoding.ts";
+import type { Caller } from "../objects/task/caller.ts";
+import type * as service from "./relay-service.ts";
+
+/**
+ * Caller as which operations treat another Worker of the same Cloudflare account: an operator with all
+ * permissions, because that Worker could also change the relay itself.
+ */
+const CALLER: Caller = { kind: "operator", role: "all", key: "binding" };
+
+/**
+ * Origin that is used in place of the relay's own for a call through a service binding while `PUBLIC_URL` is
+ * not set. No host has this name (RFC 2606 §2).
+ */
+const NO_ORIGIN = "https://relay.invalid";
+
+/**
+ * Entrypoint for other Workers of the same Cloudflare account, over a service binding: typed methods without a
+ * key and without HTTP. Each performs the operation of the same name, and answers `{ok: true, …}` or
+ * `{ok: false, problem}` with a problem (RFC 9457) of the same codes. docs/binding.md has examples.
+ *
+ * A Worker without types may pass any values, so every argument is checked like the input of a request.
+ */
+export class Relay extends WorkerEntrypoint<Env> implements service.RelayService {
+  async register(
+    registration: service.TaskRegistration,
+    options?: service.Repeatable,
+  ): Promise<service.Changed<service.RegisteredTask>> {
+    return answered(registerTaskRoute, this.env, async (context) => {
+      requirePublicUrl(registration, context);
+      const given = { params: {}, body: argument(registration, context), ...keyIn(options) };
+      const { isNew, task, members } = await registerTask.perform(given, CALLER, context);
+      const { status_url, ...hook } = members;
+      const link = context.origin === NO_ORIGIN ? {} : { status_url };
+      return { isNew, task: { ...taskIn(task), ...hook, ...link } };
+    });
+  }
+
+  async attach(
+    id: string,
+    job: service.UpstreamJob,
+  ): Promise<service.Answer<{ readonly task: service.Task }>> {
+    return answered(attachUpstreamRoute, this.env, async (context) => {
+      requirePublicUrl(job, context);
+      const given = { ...taskOf(id), body: argument(job, context) };
+      return { task: taskIn(await attachUpstream.perform(given, CALLER, context)) };
+    });
+  }
+
+  async report(event: service.TaskEvent): Promise<service.Changed<service.Task>> {
+    return answered(reportEventRoute, this.env, async (context) => {
+      const given = { params: {}, body: argument(event, context) };
+      const { isNew, task } = await reportEvent.perform(given, CALLER, context);
+      return { isNew, task: taskIn(task) };
+    });
+  }
+
+  async read(
+    id: string,
+    options?: { readonly wait?: number },
+  ): Promise<service.Answer<{ readonly task: service.Task }>> {
+    return answered(readTaskRoute, this.env, async (context) => {
+      const { wait } = { ...options };
+      const given = { ...taskOf(id), query: textsOf({ wait }) };
+      return { task: taskIn((await readTask.perform(given, CALLER, context)).task) };
+    });
+  }
+
+  async list(query: service.TaskQuery = {}): Promise<service.Answer<service.TaskList>> {
+    return answered(listTasksRoute, this.env, async (context) =>
+      listTasks.perform({ params: {}, query: textsOf({ ...query }) }, CALLER, context),
+    );
+  }
+
+  async redeliver(
+    id: string,
+    order: service.Redelivery = {},
+    options?: service.Repeatable,
+  ): Promise<service.Changed<service.Task>> {
+    return answered(redeliverTaskRoute, this.env, async (context) => {
+      const given = { ...taskOf(id), body: argument(order, context), ...keyIn(options) };
+      const { isNew, task } = await redeliverTask.perform(given, CALLER, context);
+      return { isNew, task: taskIn(task) };
+    });
+  }
+
+  async cancel(id: string): Promise<service.Answer<{ readonly task: service.Task }>> {
+    return answered(cancelTaskRoute, this.env, async (context) => {
+      const task = await cancelTask.perform(taskOf(id), CALLER, context);
+      return { task: taskIn(task) };
+    });
+  }
+
+  async erase(id: string): Promise<service.Answer<object>> {
+    return answered(eraseTaskRoute, this.env, async (context) => {
+      await eraseTask.perform(taskOf(id), CALLER, context);
+      return {};
+    });
+  }
+}
+
+/**
+ * Calls `act` and returns its result, or the problem with which the relay refuses the call.
+ * @param route route of the same operation, by which the log names a refused call.
+ */
+async function answered<T extends object>(
+  { method, path }: Route,
+  env: Env,
+  act: (context: Context) => Promise<T>,
+): Promise<service.Answer<T>> {
+  try {
+    const runtime = await requireRuntime(env);
+    const origin = runtime.config.publicUrl ?? NO_ORIGIN;
+    return { ok: true, ...(await act({ env, runtime, origin })) };
+  } catch (error) {
+    const problem = problemFrom(error);
+    const { status } = PROBLEMS[problem.code];
+    const line = { event: "request.refused", via: "binding", method, path, status };
+    log({ ...line, code: problem.code }, status >= 500 ? "warn" : "info");
+    return { ok: false, problem: await problemResponse(problem, "").json() };
+  }
+}
+
+/**
+ * Reads an argument of a method as if a client had sent it as JSON. Its size limit is that of the JSON text. A value
+ * that JSON cannot express, such as a Map or an object that contains itself, is refused or read as JSON writes it.
+ */
+function argument(value: unknown, { runtime }: Context): Unread {
+  return new Unread(() => {
+    const bytes = bytesOf(jsonOf(value));
+    requireSize(bytes, runtime.config.maxBodyBytes);
+    return bytes.length === 0 ? {} : readJson(bytes);
+  });
+}
+
+/**
+ * Writes a value as JSON; as the empty text when it is undefined.
+ * @throws Problem `invalid_json` for a value that JSON does not have, e.g. a BigInt or a cycle.
+ */
+function jsonOf(value: unknown): string {
+  try {
+    return JSON.stringify(value) ?? "";
+  } catch {
+    const issues = [{ path: "", message: "must be a value that JSON has" }];
+    throw new Problem("invalid_json", { detail: "The argument is not a JSON value.", issues });
+  }
+}
+
+/** Returns parameters as the texts that a query would contain; one that is undefined is left out. */
+function textsOf(query: Readonly<Record<string, unknown>>): Readonly<Record<string, string>> {
+  const given = Object.entries(query).filter(([, value]) => value !== undefined);
+  return Object.fromEntries(given.map(([name, value]) => [name, textOf(value)]));
+}
+
+function taskOf(id: unknown) {
+  return { params: { id: textOf(id) } };
+}
+
+function keyIn(options: { readonly idempotencyKey?: unknown } | undefined) {
+  const { idempotencyKey } = { ...options };
+  return idempotencyKey === undefined ? {} : { idempotencyKey: textOf(idempotencyKey) };
+}
+
+/** Returns a value as the text that a path, a query or a header would contain. */
+function textOf(value: unknown): string {
+  return String(value);
+}
+
+/**
+ * Refuses an argument that names a provider while `PUBLIC_URL` is not set, because a call through a binding has no
+ * origin from which the relay could make the hook URL.
+ * @throws Problem `not_configured`.
+ */
+function requirePublicUrl(value: unknown, { origin }: Context): void {
+  const provider = typeof value === "object" && value !== null && Reflect.get(value, "provider");
+  if (origin !== NO_ORIGIN || typeof provider !== "string") return;
+  const detail = "PUBLIC_URL is required for a provider in a call through a service binding.";
+  throw new Problem("not_configured", { detail });
+}
