@@ -3,8 +3,9 @@ import { basename, dirname, join } from "node:path";
 import { expect, it } from "vitest";
 import { ROOT } from "../process/harness/child.ts";
 
-const [, section = ""] =
-  /^### Five walks$([^]*?)^#/m.exec(readFileSync(join(ROOT, "CONTRIBUTING.md"), "utf8")) ?? [];
+const PAGE = readFileSync(join(ROOT, "CONTRIBUTING.md"), "utf8");
+const [, section = ""] = /^### Five walks$([^]*?)^#/m.exec(PAGE) ?? [];
+const [, decisions = ""] = /^### Where a question is decided$([^]*?)^#/m.exec(PAGE) ?? [];
 const WALKS = [...section.matchAll(/^(\S.*):\n\n((?:\d+\. .*\n)+)/gm)].map(
   ([, name = "", items = ""]) => [name, stepsOf(items)] as const,
 );
@@ -17,10 +18,15 @@ it("CONTRIBUTING.md describes five walks through the code, each in six to nine s
   }
 });
 
-it("each file that the walks name without its folders is a file of src", () => {
-  const names = Array.from(section.matchAll(/`([\w-]+\.tsx?)`/g), ([, name = ""]) => name);
-  const sources = globSync("src/**/*.{ts,tsx}", { cwd: ROOT }).map((path) => basename(path));
-  expect(names.filter((name) => !sources.includes(name))).toEqual([]);
+it.each([
+  ["the walks", section],
+  ["the table of questions", decisions],
+])("each file that %s of CONTRIBUTING.md names exists in src", (_what, text) => {
+  const names = Array.from(text.matchAll(/`((?:src\/)?[\w/-]+\.tsx?)`/g), ([, name = ""]) => name);
+  const paths = globSync("src/**/*.{ts,tsx}", { cwd: ROOT });
+  const known = new Set([...paths, ...paths.map((path) => basename(path))]);
+  expect(names.length).toBeGreaterThan(10);
+  expect(names.filter((name) => !known.has(name))).toEqual([]);
 });
 
 it.each(WALKS)(
