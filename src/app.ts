@@ -4,8 +4,7 @@ import { requireHost } from "./api/http/host.ts";
 import { linkOrigin } from "./api/http/link-origin.ts";
 import { problemFrom } from "./api/http/internal-error.ts";
 import { honoPath } from "./api/http/path.ts";
-import { Problem, problemResponse } from "./api/http/problem.ts";
-import { PROBLEMS } from "./api/http/problem-list.ts";
+import { Problem, problemResponse, refusalLine } from "./api/http/problem.ts";
 import { DEFAULT_HEADERS, SECURITY_HEADERS } from "./api/http/security-headers.ts";
 import { ROUTES } from "./api/routes.ts";
 import { preflight } from "./api/tasks/answer-token.ts";
@@ -65,13 +64,9 @@ app.all("*", async ({ req, env }) => {
 
 app.onError(async (error, c) => {
   const problem = problemFrom(error);
-  const { code, details } = problem;
-  const { status } = PROBLEMS[code];
   const { method, routePath: path } = c.req;
-  const request = { request_id: c.get("requestId"), method, path };
-  const reason = details.reason == null ? {} : { reason: details.reason };
-  const line = { event: "request.refused", ...request, status, code, ...reason };
-  logAs(levelOfRefusal(status, path), line, logSettingsOf(c.env));
+  const line = refusalLine(problem, { request_id: c.get("requestId"), method, path });
+  logAs(levelOfRefusal(line.status, path), line, logSettingsOf(c.env));
   if ((path === NO_ROUTE && isForBrowser(c.req.raw)) || isStatusPage(c.req.raw)) {
     return answerProblem(problem, {
       request: c.req.raw,

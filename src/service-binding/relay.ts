@@ -1,8 +1,7 @@
 import { WorkerEntrypoint } from "cloudflare:workers";
 import { readJson, requireSize } from "../api/http/body.ts";
 import { problemFrom } from "../api/http/internal-error.ts";
-import { Problem, problemResponse } from "../api/http/problem.ts";
-import { PROBLEMS } from "../api/http/problem-list.ts";
+import { Problem, problemMembers, refusalLine } from "../api/http/problem.ts";
 import { requireRuntime, type Route } from "../api/http/route.ts";
 import { type Context, Unread } from "../api/operation.ts";
 import { listTasks, listTasksRoute } from "../api/search/list-tasks.ts";
@@ -132,10 +131,11 @@ async function answered<T extends object>(
     return { ok: true, ...(await act({ env, runtime, origin })) };
   } catch (error) {
     const problem = problemFrom(error);
-    const { status } = PROBLEMS[problem.code];
-    const line = { event: "request.refused", via: "binding", method, path, status };
-    log({ ...line, code: problem.code }, status >= 500 ? "warn" : "info");
-    return { ok: false, problem: await problemResponse(problem, "").json() };
+    const line = refusalLine(problem, { via: "binding", method, path });
+    log(line, line.status >= 500 ? "warn" : "info");
+    const { taskJson } = problem.details;
+    const task = taskJson === undefined ? {} : { task: taskIn({ json: taskJson }) };
+    return { ok: false, problem: { ...problemMembers(problem, ""), ...task } };
   }
 }
 

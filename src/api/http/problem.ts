@@ -67,14 +67,29 @@ export function unknownAccount(): Problem {
  * Answers with a problem (RFC 9457).
  * @param origin of the relay, for the link to `/docs/errors`, which explains every code.
  */
-export function problemResponse({ code, details }: Problem, origin: string): Response {
-  const { status, title } = PROBLEMS[code];
-  const { detail, issues, members: more, taskJson, headers } = details;
-  const type = `${origin}/docs/errors#${code}`;
-  const members = { type, title, status, detail, code, ...(issues && { issues }), ...more };
+export function problemResponse(problem: Problem, origin: string): Response {
+  const { headers, taskJson } = problem.details;
   const task = taskJson === undefined ? "{}" : `{"task":${taskJson}}`;
-  return new Response(appendMembers(JSON.stringify(members), task), {
-    status,
+  return new Response(appendMembers(JSON.stringify(problemMembers(problem, origin)), task), {
+    status: PROBLEMS[problem.code].status,
     headers: { "Content-Type": "application/problem+json", ...headers },
   });
+}
+
+/** Returns the members of a problem in an answer, but for the task (`taskJson`), which is text. */
+export function problemMembers({ code, details }: Problem, origin: string) {
+  const { status, title } = PROBLEMS[code];
+  const { detail, issues, members } = details;
+  const type = `${origin}/docs/errors#${code}`;
+  return { type, title, status, detail, code, ...(issues && { issues }), ...members };
+}
+
+/** Returns the log line of a refused request. @param request members that say which request it was. */
+export function refusalLine(
+  { code, details }: Problem,
+  request: Readonly<Record<"method" | "path", string> & { via?: string; request_id?: string }>,
+) {
+  const { status } = PROBLEMS[code];
+  const reason = details.reason == null ? {} : { reason: details.reason };
+  return { event: "request.refused", ...request, status, code, ...reason } as const;
 }
