@@ -14,9 +14,9 @@ export function isolateCache<V>(
 }
 
 /**
- * Cache, in the memory of this isolate, of values that are read at most once in a while for each `env` object
- * of the Worker, because each reading costs index rows. All callers get the same values, so these must not
- * depend on the caller.
+ * Cache, in the memory of this isolate, of values whose computation reads many rows of the index, such as the
+ * statistics of a day. Each `env` object of the Worker has its own values. All callers get the same values, so
+ * these must not depend on the caller.
  */
 export class EnvCache<V> {
   readonly #caches = new WeakMap<object, QuickLRU<string, V>>();

@@ -17,8 +17,8 @@ const TASK = { id: "0190a3a0-7a3c-4e6b-9a51-0f2d3c4b5a69", model: "rehearsal" };
 
 /**
  * Number of registrations. The first compiles most of the code, which saves about 4.5 ms of the CPU time of the
- * first request (bench/startup). The others save about 2.5 ms more: they fill the memory in which the engine
- * keeps new values, so that the values which the start has left behind are collected now and not in a request.
+ * first request (bench/startup). The others save about 2.5 ms more: they cause the garbage collection that the
+ * start of the program has made necessary, which would otherwise fall into the first request.
  */
 const ROUNDS = 20;
 

@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { existsSync, globSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
+import { transformSync } from "esbuild";
 
 /** The core, and the two programs of the simulation: the command and its threads. */
 const ROOTS = ["src/core/**/*.ts", "test/simulation/main.ts", "test/simulation/worker.ts"];
@@ -22,14 +23,16 @@ function importsOf(root: string, path: string): readonly string[] {
   return paths.filter((to) => existsSync(join(root, to)));
 }
 
-/** Returns a hash of the names and contents of the files that decide a simulated life. */
+/**
+ * Returns a hash of the names and the code of the files that decide a simulated life. Comments, types and the
+ * format of the code do not count.
+ */
 export function coreHash(root: string): string {
   const hash = createHash("sha256");
   for (const path of lifeFiles(root)) {
-    hash
-      .update(`${path}\0`)
-      .update(readFileSync(join(root, path)))
-      .update("\0");
+    const text = readFileSync(join(root, path), "utf8");
+    const code = path.endsWith(".ts") ? transformSync(text, { loader: "ts" }).code : text;
+    hash.update(`${path}\0${code}\0`);
   }
   return hash.digest("hex").slice(0, 16);
 }

@@ -53,7 +53,8 @@ const TASKS = {
       "wait before each attempt, counted from the end of the previous one. The first attempt of a series that a crash interrupts is followed after 5 s instead, and takes no wait",
   },
   CALLBACK_TIMEOUT_S: {
-    meaning: "time limit of a whole attempt",
+    meaning:
+      "time limit of a whole attempt of a callback, a test callback or one to a listener included, and of a call to `SETTLEMENT_URL`; operator events have it too, but at most 5 s. Five seconds after it (15 s after the start where it is less than 10) the watchdog looks for an interrupted attempt. Polls have a limit of 10 s of their own",
   },
   RETENTION_DAYS: {
     meaning: "how long a finished task is kept after its last change",

@@ -3,7 +3,8 @@ import { countText } from "./format.ts";
 /** Largest number of characters that a page shows of a text that someone else has written. */
 const SHOWN_CHARACTERS = 2000;
 /**
- * Largest number of invisible characters of a text that a page names; each takes some 35 bytes of the page.
+ * Largest number of invisible characters of a text in place of which a page shows their names. A name takes some 35
+ * bytes of the page.
  */
 const NAMED_CHARACTERS = 100;
 

@@ -3,8 +3,8 @@ import { durationText } from "./format.ts";
 /** Width of the drawing, in its own units. */
 export const WIDTH = 1000;
 /**
- * Width of a pause of more than a second between two sections of the time axis, which is not drawn to scale.
- * A shortened pause inside a section is wider.
+ * Width of a pause of more than a second between two sections of the time axis, which is not drawn to scale. It is
+ * less than that of a shortened pause inside a section (`SHORTENED`).
  */
 const BREAK = 74;
 /** Smallest width of an attempt in the drawing, so that one of a few milliseconds can be seen. */

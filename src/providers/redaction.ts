@@ -72,8 +72,8 @@ function firstBytes(text: string, max: number): string {
 }
 
 /**
- * Returns a function that replaces all matches of a pattern in a text. @param pattern a pattern with the flag
- * `g`.
+ * Returns a function that replaces all matches of a pattern in a text by `replacement`. @param pattern a pattern
+ * with the flag `g`.
  */
 function replacing(pattern: RegExp, replacement: string): Redaction["redact"] {
   return (text) => text.replace(pattern, replacement);

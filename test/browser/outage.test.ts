@@ -53,7 +53,7 @@ async function expectSound(page: Page): Promise<void> {
   expect(await isTooWide(page)).toBe(false);
 }
 
-it("four clicks lead from the overview through a failing host and a test to delivered callbacks, each sent once despite a reload", async () => {
+it("four clicks in the console find a failing host, test it and send its callbacks again, each once, even when the page is reloaded", async () => {
   const url = receiver.at("/hook", { kind: "answer", status: 503, body: "<b>down</b>\u202E" });
   const ids = await Promise.all(Array.from({ length: TASKS }, () => relay.client.finish(url)));
   await untilListed("callback=failed", TASKS);

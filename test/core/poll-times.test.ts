@@ -115,7 +115,7 @@ describe("the time of the next poll", () => {
     expect(pollTimes(hinted, 9, NOW - SECOND)).toEqual([...expected, 3_600_000]);
   });
 
-  it("an unsigned hook that claims the end of the job 15 s after another one begins the two minutes of additional polls anew", () => {
+  it("the two minutes of additional polls begin anew with a second unsigned hook that claims the end of the job, 15 s after the first", () => {
     const hinted = anAttachedTask({ hint: { at: NOW, status: "completed" } });
     const record = apply(hinted, aHook(anUpstreamFailure()), NOW + 15 * SECOND);
     expect(record).toMatchObject({

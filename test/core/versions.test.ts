@@ -32,12 +32,12 @@ const changes: readonly Change[] = [
 ];
 
 /** Readers compare the versions of a task, and the index stores a row only if its version is higher. */
-describe.each(changes)("the version of a task after %s", (what, record, event) => {
+describe.each(changes)("the version of a task: %s", (what, record, event) => {
   it.each([
     ["the time of the change", HOUR, NOW + HOUR],
     ["its earlier version plus 1, if the earlier change was in the same millisecond", 0, NOW + 1],
     ["its earlier version plus 1, if the clock was put back in between", -HOUR, NOW + 1],
-  ])(`after ${what}, the version of the task's record is %s`, (_when, afterMs, version) => {
+  ])(`after ${what}, the version of the task is %s`, (_when, afterMs, version) => {
     expect(apply(record, event, NOW + afterMs).version).toBe(version);
   });
 });

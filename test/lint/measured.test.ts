@@ -47,7 +47,7 @@ it("every figure of docs/measured.json is in the table of figures of docs/promis
 const copy = mkdtempSync(join(tmpdir(), "task-relay-core-"));
 afterAll(() => rmSync(copy, { recursive: true }));
 
-it("the hash of core, loop and simulation changes with any file that decides a simulated life, and with no test and no planted bug", () => {
+it("the hash of core, loop and simulation changes with the code of their files, and with no comment, test or planted bug", () => {
   const files = lifeFiles(ROOT);
   for (const path of files) {
     mkdirSync(dirname(join(copy, path)), { recursive: true });
@@ -58,8 +58,10 @@ it("the hash of core, loop and simulation changes with any file that decides a s
   for (const path of [...changing, "test/simulation/generator.ts", "test/simulation/worker.ts"]) {
     expect(files).toContain(path);
     const text = readFileSync(join(copy, path), "utf8");
-    writeFileSync(join(copy, path), `${text}\n`);
+    writeFileSync(join(copy, path), `${text}\nexport const added = 1;\n`);
     expect(coreHash(copy), path).not.toBe(present);
+    writeFileSync(join(copy, path), `// A comment.\n\n${text}`);
+    expect(coreHash(copy), path).toBe(present);
     writeFileSync(join(copy, path), text);
   }
   expect(files.filter((path) => /planted|\.test\.ts$/.test(path))).toEqual([]);

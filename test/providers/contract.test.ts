@@ -53,10 +53,10 @@ describe.each(FIXTURES)("the adapter of $provider", (fixtures) => {
   );
 
   it.each([
-    ["polls", fixtures.polls],
-    ["hooks", fixtures.hooks],
+    ["an answer to a poll", fixtures.polls],
+    ["a hook", fixtures.hooks],
   ])(
-    `an example %s of ${name} named after a meaning, such as success, has this meaning; a meaning without an example has a stated reason`,
+    `each example of %s of ${name} is understood as what it is named after, e.g. success; a missing example has a stated reason`,
     (_, reports) => {
       const { others: _others, ...named } = reports ?? { others: [] };
       const kinds = Object.entries(named).map(([kind, example]) => [

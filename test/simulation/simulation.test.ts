@@ -67,7 +67,7 @@ it.each(readKeptLives().map((life, index) => ({ ...life, number: index + 1 })))(
   },
 );
 
-it("a life is kept without the bytes of a result that is too large to be stored, and is read with them", async () => {
+it("the file of broken lives has no bytes of results that are too large to be stored; reading it adds them again", async () => {
   const { beginning } = await runSeed(SEED);
   const moves = OVERSIZED.map((news): Move => ({ kind: "event", event: aHook(news) }));
   const text = keptText({ promise: "a", detail: "b (1 ms)" }, beginning, moves);

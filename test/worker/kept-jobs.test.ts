@@ -89,7 +89,7 @@ describe.each(UPSTREAMS)("a job of $provider that only a hook has named", (upstr
     ["names another task", (other: Hooked) => nameOf(other)],
     ["names no task", () => undefined],
   ])(
-    `a task for which a forged hook named another task's job fails at its deadline without that result if the answer of ${provider} %s`,
+    `a forged hook that names another task's job brings no result at the deadline if the answer of ${provider} %s`,
     async (_what, nameIn) => {
       const outside = aNetwork();
       const other = await hooked({ provider, bindings: BINDINGS });

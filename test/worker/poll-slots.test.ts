@@ -19,7 +19,7 @@ function limited() {
   return aConnection({ polls_per_minute: 6 });
 }
 
-it("under 6 polls a minute, the second of two polls due at once is sent 12 s later, and the delay writes no row to the connection's object", async () => {
+it("with 6 polls a minute, of which one is kept for urgent ones, the second of two polls due at once is sent 12 s later; the delay writes no row", async () => {
   const outside = aFinishedArk();
   const connection = limited();
   const rows = await rowsOfConnection(connection);

@@ -164,7 +164,7 @@ async function orderedOrHeld(
   const query = { ...pageQuery(filters, bulk.pace), ...cursor };
   try {
     const given = { params: {}, query, idempotencyKey: bulk.id };
-    return advanced(bulk, await redeliverMany.perform(given, visit.viewer, uncounted(visit)));
+    return advanced(bulk, await redeliverMany.perform(given, visit.viewer, alreadyCounted(visit)));
   } catch (error) {
     if (!(error instanceof Problem)) throw error;
     return held(bulk, error);
@@ -193,8 +193,8 @@ async function counted(visit: ViewerVisit, filters: URLSearchParams, limit: numb
   return countRedeliveries.perform(given, visit.viewer, visit);
 }
 
-/** Returns the visit for a bulk redelivery that has been counted under `LIMIT_LISTS` instead of its own limit. */
-function uncounted(visit: ViewerVisit): ViewerVisit {
+/** Returns a visit for which `LIMIT_BULK` does not count the bulk redelivery, because `LIMIT_LISTS` has counted it. */
+function alreadyCounted(visit: ViewerVisit): ViewerVisit {
   return { ...visit, counted: "LIMIT_BULK" };
 }
 
@@ -221,7 +221,7 @@ async function leftAfter(
   try {
     await countRequest("LIMIT_LISTS", visit.viewer, visit.env);
     const [ofFailed, ofSending] = await Promise.all(
-      [filters, sending].map((asked) => counted(uncounted(visit), asked, MAX_LEFT)),
+      [filters, sending].map((asked) => counted(alreadyCounted(visit), asked, MAX_LEFT)),
     );
     return { failed: ofFailed?.matched ?? 0, sending: ofSending?.matched ?? 0 };
   } catch (error) {

@@ -12,8 +12,9 @@ const GROWTH = 4;
 const MAX_RETRY_MS = 7 * DAY_MS;
 
 /**
- * Returns the state of an index row that became outdated at `now`. An outdated row is written at once, and
- * again at the times that `nextWriteAfter` computes until a write succeeds.
+ * Returns the state of an index row that became outdated at `now`, which the field `retryAt` holds. The first
+ * write follows after a delay (duties/index-row-write.ts), further ones at the times that `nextWriteAfter` computes
+ * until a write succeeds.
  */
 export function outdatedSince(publication: IndexRowState, now: number): IndexRowState {
   return { ...publication, retryAt: now, tries: 0 };
@@ -45,9 +46,10 @@ export function noteOutdatedRow(
 
 /**
  * Returns the time of the first planned write of an outdated row to the index that is later than `triedAt`, in
- * Unix milliseconds. A write is planned for the moment at which the row becomes outdated, and further ones for
- * 5, 20, 80 … seconds after that moment. The times grow by a factor of four, but no wait is longer than 7
- * days. All times follow from the stored task, so that a failed write need not be stored.
+ * Unix milliseconds. The grid of these times begins when the row becomes outdated, and goes on 5, 20, 80 … seconds
+ * after that moment: it grows by a factor of four, but no wait is longer than 7 days. The first write is later than
+ * the beginning of the grid, by a delay that duties/index-row-write.ts adds. All times follow from the stored task,
+ * so that a failed write need not be stored.
  */
 export function nextWriteAfter({ publication, version }: TaskRecord, triedAt: number): number {
   const since = publication.retryAt > 0 ? publication.retryAt : version;

@@ -10,8 +10,9 @@ import { optional } from "./optional.ts";
 /**
  * Shows the operator what an open task waits for: the jobs that hooks have named, as long as no job is
  * attached to the task, and, when the relay does not understand the provider's answers to polls, the first of
- * these answers. With a policy it also shows the kind of the latest answer, the time of the next poll, and
- * how many hooks were taken, stored for later or refused.
+ * these answers.
+ * @param policy configuration of the relay, with which the view also shows the latest answer, the next poll with its
+ * reason, and how many hooks were taken, stored for later or refused; null in lists, which leave these out.
  */
 export function trackingView(task: OpenTask, policy: Policy | null) {
   const { tracking } = task;

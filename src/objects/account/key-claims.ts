@@ -26,8 +26,9 @@ interface StoredClaim extends KeyClaim {
 /**
  * Claims of accounts to API keys, stored under the hash of each key. They are spread over 16 objects, by the
  * first digit of the hash, so that requests with made-up keys create no further object; asking for an unknown
- * key writes nothing. These objects decide which account owns an imported key, and a generated one whose MAC
- * no configured secret has made (api/http/key-owner.ts).
+ * key writes nothing. These objects decide which account owns an imported key, one that the operator has brought
+ * along. A key that the relay has generated contains a MAC that proves it, so these objects decide about it only
+ * when that MAC was made with a secret which is no longer configured (api/http/key-owner.ts).
  */
 export class KeyClaims {
   readonly #kv: SyncKvStorage;

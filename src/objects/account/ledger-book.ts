@@ -46,8 +46,8 @@ export class LedgerBook {
   }
 
   /**
-   * Charges the price of a task. A repeated call with the same reference returns the first outcome. A charge
-   * that was refused stays refused. A charge that was booked succeeds again, even when the account was deleted
+   * Charges the price of a task. A repeated call with the same reference returns the first outcome, a refusal as long
+   * as it is remembered (refused-charges.ts). A charge that was booked succeeds again, even when the account was deleted
    * meanwhile, because its task waits for the answer.
    * @param annotation the task, and the API key that registered it.
    * @param notAfter time in Unix milliseconds; a call that arrives later books nothing, because its task may

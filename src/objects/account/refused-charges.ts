@@ -3,9 +3,9 @@ import type { ChargeAnswer } from "../../core/events/event.ts";
 const MAX_KEPT = 1_000;
 
 /**
- * Remembers which charges were refused, so that a repetition is refused even after a grant: the refused task
- * has been erased, while another call for the same charge may still arrive. The refusals are in memory only:
- * an account object that restarts forgets them, and may then book such a late call.
+ * Remembers the last 1,000 charges that were refused, so that a repetition is refused even after a grant: the
+ * refused task has been erased, while another call for the same charge may still arrive. The refusals are in memory
+ * only: an account object that restarts forgets them, and may then book such a late call.
  */
 export class RefusedCharges {
   readonly #answers = new Map<string, ChargeAnswer>();

@@ -60,8 +60,9 @@ export class PollSlots {
 }
 
 /**
- * Places for polls at even distances, with which a limit of polls per minute is kept, and the tasks that wait for
- * them. Some places that were free in the past may be used all at once. All times are in Unix milliseconds.
+ * Times at which polls may be sent (places), as many in each minute as a limit permits, and the tasks that wait for
+ * one. Places follow each other at even intervals. A few places that nobody has used may be used later, all at once.
+ * All times are in Unix milliseconds.
  */
 class Lane {
   /** Time of the next place if no place is free from the past. */

@@ -38,10 +38,11 @@ export interface KnownAlarm {
 /**
  * Tells whether a run of work needs no new watchdog alarm, which would start the work again after a crash.
  * Setting an alarm is billed as a written row, so one of these serves in its place:
- * - an alarm that is set for later, by at most `ACCEPTED_DELAY_MS`, unless a client waits for a callback or refund;
- * - one that is set for earlier, because the handler of an alarm waits for work that is under way; while an attempt
- *   of a callback is being sent, it may be earlier by at most `ACCEPTED_LEAD_MS`;
- * - no alarm, while the handler of one is running and no client waits: the platform repeats it after a crash.
+ * - an alarm that fires later than the watchdog would, by at most `ACCEPTED_DELAY_MS`, unless a client waits for a
+ *   callback or refund;
+ * - an alarm that fires earlier: its handler joins the work that is under way and sets the next alarm at its end;
+ *   while an attempt of a callback is being sent, it may be earlier by at most `ACCEPTED_LEAD_MS`;
+ * - the alarm whose handler is running, if no client waits: after a crash the platform runs it again.
  * @param wantedAt time at which a new watchdog alarm would fire, in Unix milliseconds.
  */
 export function canWatch(

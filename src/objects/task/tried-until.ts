@@ -19,11 +19,12 @@ export interface TriedTimes {
 
 /**
  * Remembers up to which time one instance of a task's object has tried its planned work: writes to the index,
- * and polls. This is kept in memory only, because a failed write or a poll without news stores nothing. A new
- * instance that a request or hook wakes assumes that all work planned for earlier times has been tried. One
- * that an alarm wakes assumes that the index writes planned for the time of the alarm or later are still to be
- * tried, and that no poll has been made: the alarm may belong to a poll that an earlier instance has begun or
- * deferred, however long ago it was planned. At worst one poll is made more than planned.
+ * and polls. This is kept in memory only, because a failed write or a poll without news stores nothing. So a new
+ * instance assumes:
+ * - when a request or hook wakes it: all work that was planned for earlier times has been tried;
+ * - when an alarm wakes it: index writes that were planned for before the alarm have been tried, later ones not;
+ * - when an alarm wakes it: no poll has been made, because the alarm may be that of a poll which an earlier instance
+ *   has begun or deferred, however long ago it was planned. At worst one poll is made more than planned.
  */
 export class TriedUntil {
   #indexTriedAt: number | null = null;
