@@ -33,8 +33,9 @@ export type Entry = z.infer<typeof Entries>[string];
 /** A connection to a provider as the variables define it, not checked yet. */
 export interface Draft {
   /**
-   * Name of the variable that defines the connection: `CONNECTIONS`, `CONNECTIONS_2` …; for the default
-   * connection of a provider, which several variables define, the one that contains the base URL.
+   * Name of the variable that defines the connection, which errors about it state: `CONNECTIONS`, `CONNECTIONS_2` …
+   * The default connection of a provider is defined by several variables; here stands the one with the base URL,
+   * because its value is what is checked.
    */
   readonly variable: string;
   /**

@@ -24,7 +24,8 @@ export const DEFAULT_INDEX_RETENTION_DAYS = 7;
 /**
  * Every variable of the relay with its default and its unit, parsed to milliseconds, bytes and fractions. The
  * variables of the providers are named in `src/providers`, `CONNECTIONS` is read by `connections.ts`, the
- * bindings are in `src/env.ts`; `scripts/docs/variables.ts` says what each changes. Times and limits that no variable changes stand where they are used.
+ * bindings are in `src/env.ts`; `scripts/docs/variables.ts` says what each changes.
+ * Times and limits that no variable changes stand where they are used.
  */
 export const Variables = z.object({
   CALLBACK_SCHEDULE_S: listOfSeconds("0,180,600", { max: 86_400, maxCount: 10 }),

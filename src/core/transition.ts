@@ -10,7 +10,7 @@ import { endIndexRow, rewriteIndexRow } from "./events/index-row-events.ts";
 import { endNotice } from "./events/operator-notice-end.ts";
 import { endPoll } from "./events/polling.ts";
 import { refuseHook } from "./events/refused-hooks.ts";
-import { endCharge, endRefund } from "./events/settlement.ts";
+import { endCharge, endRefund } from "./events/charge-refund-end.ts";
 import { OF_A_LATER_RELEASE } from "./later-release.ts";
 import type { Policy } from "./policy.ts";
 import { type Counts, withOneMore } from "./record/counts.ts";

@@ -7,9 +7,9 @@ import { type Reading, readingOf, UNCLEAR } from "./provider.ts";
 const OF_SERVERS = /^(?:ok|success|ready|error|fail|failure)$/i;
 
 /**
- * Converts the state of a job, as a gateway has reported it, to what the relay understands of the answer. A
- * report without a job id and without a link counts as not understood if a server that runs no jobs could have
- * written its state, e.g. `ok`.
+ * Returns what the answer of a gateway means for the job: its news, or that it was not understood. An answer without
+ * a job id and without a link is not understood when its state is one of a server and not of a job, e.g. `ok`,
+ * because a proxy in front of the gateway may have written it.
  */
 export function readingOfGateway(observation: Observation | null): Reading {
   if (observation === null) return UNCLEAR;

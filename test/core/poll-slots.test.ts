@@ -27,7 +27,7 @@ function polled(slots: PollSlots, tasks: readonly string[], isUrgent = false) {
 }
 
 describe("the slots of a limit of 60 polls per minute", () => {
-  it("one poll is permitted at once, and each further one is told a time that is 1.11 s after the one before", () => {
+  it("with a limit of 60 a minute, of which six are kept for urgent polls, the other polls are permitted one by one every 1.11 s", () => {
     const all = waits(new PollSlots(), NAMES.slice(0, 5));
     expect(all).toEqual([0, 1_112, 2_223, 3_334, 4_445]);
   });

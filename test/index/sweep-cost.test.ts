@@ -101,7 +101,7 @@ it("the counting of tasks per hour begins no further hour once its time budget i
   expect(await counted()).toHaveLength(2);
 });
 
-it("the hourly count covers all hours with changed tasks in an hour's first ten minutes, otherwise those of the current six-hour period", async () => {
+it("a count in the first ten minutes of an hour covers all hours whose tasks have changed, a later one those of the current quarter of the day", async () => {
   await insert(aRow({ createdAt: NOON - 20 * HOUR }), aRow({ createdAt: NOON }));
   await rollUp(db, 2 * DAY, NOON + 20 * 60_000, new TimeBudget(HOUR));
   expect(await counted()).toHaveLength(1);

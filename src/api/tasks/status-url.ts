@@ -12,8 +12,8 @@ interface LinkedTask {
   /** Creation of the task's record in Unix milliseconds; null when an earlier release created it. */
   readonly recordedAt: number | null;
   /**
-   * Deadline that the registration states, in Unix seconds; null when it states none, or when an event created the task: the
-   * relay's default deadline then counts.
+   * Deadline that the registration states, in Unix seconds; null when it states none, or when an event created the
+   * task: the relay's default deadline then counts.
    */
   readonly deadlineAtS: number | null;
 }

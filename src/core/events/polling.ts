@@ -72,8 +72,9 @@ function deservesExtension(poll: PollPlan, { answer, askedAt }: PollEndedEvent):
 
 /**
  * Stores in the task what is new in the answer to a poll: its kind, if the previous answer was of another kind;
- * the time since which polls have got no answer; and the wait that the provider demands. Returns the same record when nothing is new. The version of the record rises only for what
- * readers see: a new status, and for the operator the beginning or end of answers that are not understood.
+ * the time since which polls have got no answer; and the wait that the provider demands. Returns the same record
+ * when nothing is new. The version of the record rises only for what readers see: a new status, and for the operator
+ * the beginning or end of answers that are not understood.
  */
 function withAnswer(
   task: OpenTask,

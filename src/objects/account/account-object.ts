@@ -41,12 +41,13 @@ export interface AccountState extends Profile {
  * another class and these must never lose what they store. An account id has no colon, so it cannot equal a
  * name of another kind.
  *
- * | name                     | one per    | stores                              | called                           |
- * | ------------------------ | ---------- | ----------------------------------- | -------------------------------- |
- * | account id               | account    | `account`, `fold_at`, table `entries` | by task objects, once to charge a task with a price and once to refund it; by the routes of credits |
- * | `account-keys:<account>` | account    | `account`, table `api_keys`         | for an API key, by each isolate at most once a minute; by the routes of keys and secrets |
- * | `keys:<digit>`           | 16 in all  | claims to keys, by their SHA-256    | for a key that the relay has not made, by each isolate at most once a minute; for each key that is added or removed |
- * | `index:`                 | deployment | `jurisdiction`                      | once by each isolate             |
+ * - `<account id>`, one per account: stores `account`, `fold_at` and the table `entries`. Called by task objects, once
+ *   to charge a task with a price and once to refund it, and by the routes of credits.
+ * - `account-keys:<account id>`, one per account: stores `account` and the table `api_keys`. Called for an API key, by
+ *   each isolate at most once a minute, and by the routes of keys and secrets.
+ * - `keys:<digit>`, 16 in all: stores claims to keys by their SHA-256. Called for a key that the relay has not made, by
+ *   each isolate at most once a minute, and for each key that is added or removed.
+ * - `index:`, one per deployment: stores `jurisdiction`. Called once by each isolate.
  *
  * `account` is the profile (account-profile.ts), `entries` the ledger (entry-table.ts), `api_keys` the list of
  * API keys (key-table.ts); claims to keys are in key-claims.ts. The object named after the account only books

@@ -5,15 +5,18 @@ const KEPT_PART = 1 / 10;
 /** Part of the polls permitted per minute that may be made all at once: those of one second. */
 const BURST_PART = 1 / 60;
 /**
- * Longest wait in milliseconds after which a task asks again. A task whose job has ended does not ask, so that
- * nobody waits for long behind tasks that need no poll any more.
+ * Longest wait in milliseconds after which a task must ask again, even when its turn comes later. A task whose job has
+ * ended meanwhile does not ask again and so loses its turn; otherwise many ended tasks would hold up the others.
  */
 const LONGEST_WAIT_MS = MINUTE_MS;
 /** Time in milliseconds that a task may be late in asking again before it loses its turn. */
 const GRACE_MS = 3 * SECOND_MS;
-/** Largest error in milliseconds of a time that is the sum of many distances. */
+/** Largest rounding error in milliseconds of a time to which many intervals have been added. */
 const ROUNDING_MS = 0.01;
-/** Largest number of waiting tasks of a lane. A further task waits as well, but its turn begins to count later. */
+/**
+ * Largest number of tasks whose order of asking a lane remembers. A further task is told to ask again later, and gets
+ * its place in the order then.
+ */
 const MAX_WAITING = 10_000;
 
 /**
