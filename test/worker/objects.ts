@@ -80,7 +80,7 @@ export async function waitsOfADay(id: string): Promise<readonly number[]> {
   while (Date.now() < endAt) {
     const waitMs = ((await stored(id)).alarm ?? Infinity) - Date.now();
     waitsMs.push(waitMs);
-    await wake(id, waitMs).catch(() => false);
+    await wake(id, waitMs);
   }
   return waitsMs;
 }

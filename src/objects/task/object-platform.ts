@@ -130,17 +130,18 @@ export class ObjectPlatform implements Platform {
   }
 
   /**
-   * Sets another alarm after the handler of one has thrown at `now`. The work loop does not know of the new
-   * alarm before it fires. Does not throw: when the storage accepts no alarm either, the platform repeats the
-   * failed one for some minutes, and then only a request, the cron trigger or `POST /v1/wake` makes the task
-   * proceed.
+   * Sets another alarm after the work of one has failed at `now`, and waits until it is stored. The work loop does
+   * not know of the new alarm before it fires.
+   * @returns false when the storage has not stored the alarm.
    */
-  async recover(now: number): Promise<void> {
+  async recover(now: number): Promise<boolean> {
     try {
       await setRecoveryAlarm(this.#ctx.storage, now, this.#jitter);
+      return true;
     } catch (error) {
       const line = { task_id: this.#ctx.id.name ?? null, error: errorText(error) };
       log({ event: "alarm.not_repeated", ...line }, "error");
+      return false;
     }
   }
 

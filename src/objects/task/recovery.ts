@@ -1,7 +1,8 @@
 import { lookWaitMs, MAX_LOOK_MS } from "../../core/backoff.ts";
+import { MINUTE_MS } from "../../core/time.ts";
 
 /**
- * A series of alarms of one task object whose handlers have thrown, as stored: the time of the first and of
+ * A series of alarms of one task object whose work has failed, as stored: the time of the first and of
  * the latest of them, in Unix milliseconds.
  */
 interface Failing {
@@ -12,13 +13,12 @@ interface Failing {
 const FAILING_KEY = "failing";
 
 /**
- * Sets another alarm of the object after the handler of one has thrown. The platform drops an alarm that
- * keeps throwing, but keeps one that the handler set before it threw. The later alarms come after longer and
- * longer waits, because the cause, e.g. a wrong configuration or a record that only a later release can read,
- * may stay for days.
+ * Sets another alarm of the object after the work of one has failed, and waits until it is stored: 60 seconds after
+ * the first failure of a series, then after longer and longer waits, because the cause, e.g. a wrong configuration
+ * or a record that only a later release can read, may stay for days.
  * @param now time of the failed alarm, in Unix milliseconds.
  * @param jitter random number from 0 to 1.
- * @throws when the storage refuses to write.
+ * @throws when the storage does not store the alarm.
  */
 export async function setRecoveryAlarm(
   storage: DurableObjectStorage,
@@ -26,8 +26,20 @@ export async function setRecoveryAlarm(
   jitter: number,
 ): Promise<void> {
   const since = failingSince(storage.kv, now);
-  await storage.setAlarm(now + lookWaitMs(now - since, jitter));
-  storage.kv.put(FAILING_KEY, { since, lastAt: now } satisfies Failing);
+  const waitMs = since === now ? MINUTE_MS : lookWaitMs(now - since, jitter);
+  const alarmSet = storage.setAlarm(now + waitMs);
+  noteFailure(storage.kv, { since, lastAt: now });
+  await alarmSet;
+  await storage.sync();
+}
+
+/** Stores when the series of failed alarms began. Without it, each failure counts as the first of a series. */
+function noteFailure(kv: SyncKvStorage, failing: Failing): void {
+  try {
+    kv.put(FAILING_KEY, failing);
+  } catch {
+    // Storage that refuses this may still have taken the alarm.
+  }
 }
 
 /**

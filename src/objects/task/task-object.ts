@@ -199,6 +199,11 @@ export class TaskObject extends DurableObject<ObjectBindings> {
     return record !== null && !isTerminal(record);
   }
 
+  /**
+   * Does the work that is due. When it fails, another alarm is stored and the failure is only logged.
+   * @throws when no other alarm could be stored. The platform then repeats this one for some minutes; afterwards
+   * only a request, the cron trigger or `POST /v1/wake` makes the task proceed.
+   */
   override async alarm(info?: AlarmInvocationInfo): Promise<void> {
     const scheduledTime = info?.scheduledTime ?? 0;
     try {
@@ -206,8 +211,9 @@ export class TaskObject extends DurableObject<ObjectBindings> {
       await this.#loop.wake(scheduledTime);
     } catch (error) {
       log({ event: "alarm.failed", task_id: this.#taskId, error: errorText(error) }, "error");
-      await this.#platform.recover(Math.max(Date.now(), scheduledTime));
-      throw error;
+      const isSet = await this.#platform.recover(Math.max(Date.now(), scheduledTime));
+      // The platform would repeat an alarm that throws, in addition to the one that is set.
+      if (!isSet) throw error;
     }
   }
 
