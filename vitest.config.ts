@@ -15,6 +15,8 @@ const BINDINGS = {
   // Tests look at single steps in the log, and for secrets in every line.
   LOG: "all",
   LISTEN: "true",
+  // The host to which tests send their requests.
+  PUBLIC_URL: "https://relay.example.com",
 };
 
 /** Further databases, which a test binds as shards of the index. */

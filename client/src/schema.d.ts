@@ -19,7 +19,7 @@ export interface paths {
         put?: never;
         /**
          * Register a task before it is submitted upstream, and charge its price
-         * @description Repeating the same registration changes nothing. Without `id`, an `Idempotency-Key` derives the id, so that a repeated registration finds its task. With `provider` the answer has the `hook_url` for the provider, and in `hook_parameter` the field of its submit call that takes it. Permitted to operator keys with the role `operate` or `all`.
+         * @description Repeating the same registration changes nothing. Without `id`, an `Idempotency-Key` derives the id, so that a repeated registration finds its task. With `provider` the answer has the `hook_url` for the provider, and in `hook_parameter` the field of its submit call that takes it. A provider with hooks needs the variable `PUBLIC_URL`: without it the registration is refused with `not_configured` before anything is stored, unless it was sent to this machine. Permitted to operator keys with the role `operate` or `all`.
          */
         post: operations["registerTask"];
         delete?: never;

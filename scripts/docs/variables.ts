@@ -96,10 +96,10 @@ const TASKS = {
  */
 const ADDRESSES = {
   PUBLIC_URL: {
-    without: "origin of the request",
+    without: "none",
     values: "URL without a path",
     meaning:
-      "public origin of the relay, used in `hook_url` and links; a `callback_url` on its host is refused. Set it wherever the relay runs for others: without it all three follow the `Host` header, which outside Cloudflare any caller may choose. `npm start` sets it to the address that it prints, unless `.dev.vars` or `--var` sets it",
+      "public origin of the relay, used in `hook_url` and links; a `callback_url` on its host is refused. Without it no `hook_url` is made: a registration with a provider that has hooks is refused (503 `not_configured`), unless it was sent to this machine (`localhost`, `127.0.0.0/8`, `[::1]`). Links, and what counts as the host of the relay, then follow the `Host` header, which outside Cloudflare any caller may choose. `npm run deploy:first` sets it to the address of the deployment, `npm start` to the address that it prints, unless `.dev.vars` or `--var` sets it",
   },
   JURISDICTION: {
     meaning:

@@ -14,6 +14,9 @@ const CONNECTIONS = /^CONNECTIONS(_\d+)?$/;
  */
 const SHARED = /_(?:API_KEY|BASE_URL|USER_ID|WEBHOOK_KEY|WEBHOOK_SECRET)$/;
 
+const NO_ADDRESS =
+  "is not set: tasks of providers with hooks are refused, and links follow the Host header of requests";
+
 /**
  * Returns one warning, with the name of the variable, for everything that is invalid or doubtful in the
  * variables or looks misspelt.
@@ -30,9 +33,7 @@ function doubts({ paused, allowLocalCallbacks, publicUrl }: Config): ConfigIssue
   return [
     ...(paused ? [{ path: "PAUSED", message: "is on: callbacks and polls wait" }] : []),
     ...(allowLocalCallbacks ? [{ path: "ALLOW_LOCAL_CALLBACKS", message: local }] : []),
-    ...(publicUrl === null
-      ? [{ path: "PUBLIC_URL", message: "is not set: links follow the Host header of requests" }]
-      : []),
+    ...(publicUrl === null ? [{ path: "PUBLIC_URL", message: NO_ADDRESS }] : []),
   ];
 }
 

@@ -123,9 +123,9 @@ export type Changed<T> = Answer<{ readonly isNew: boolean; readonly task: T }>;
 
 /** The methods of the entrypoint `Relay`. Each does what the route of the same operation does. */
 export interface RelayService {
-  /** Registers a task before it is submitted upstream. A `provider` needs `PUBLIC_URL`, for the hook URL. */
+  /** Registers a task before it is submitted upstream. A `provider` with hooks needs `PUBLIC_URL`, for the hook URL. */
   register(task: TaskRegistration, options?: Repeatable): Promise<Changed<RegisteredTask>>;
-  /** Attaches the upstream job that the submit call returned. Requires that `PUBLIC_URL` is configured. */
+  /** Attaches the upstream job that the submit call returned. */
   attach(id: string, job: UpstreamJob): Promise<Answer<{ readonly task: Task }>>;
   /** Tells the relay the progress or the result of a task, as `POST /v1/events` does. */
   report(event: TaskEvent): Promise<Changed<Task>>;

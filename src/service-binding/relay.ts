@@ -44,7 +44,6 @@ export class Relay extends WorkerEntrypoint<Env> implements service.RelayService
     options?: service.Repeatable,
   ): Promise<service.Changed<service.RegisteredTask>> {
     return answered(registerTaskRoute, this.env, async (context) => {
-      requirePublicUrl(registration, context);
       const given = { params: {}, body: argument(registration, context), ...keyIn(options) };
       const { isNew, task, members } = await registerTask.perform(given, CALLER, context);
       const { status_url, ...hook } = members;
@@ -58,7 +57,6 @@ export class Relay extends WorkerEntrypoint<Env> implements service.RelayService
     job: service.UpstreamJob,
   ): Promise<service.Answer<{ readonly task: service.Task }>> {
     return answered(attachUpstreamRoute, this.env, async (context) => {
-      requirePublicUrl(job, context);
       const given = { ...taskOf(id), body: argument(job, context) };
       return { task: taskIn(await attachUpstream.perform(given, CALLER, context)) };
     });
@@ -182,16 +180,4 @@ function keyIn(options: { readonly idempotencyKey?: unknown } | undefined) {
 /** Returns a value as the text that a path, a query or a header would contain. */
 function textOf(value: unknown): string {
   return String(value);
-}
-
-/**
- * Refuses an argument that names a provider while `PUBLIC_URL` is not set, because a call through a binding has no
- * origin from which the relay could make the hook URL.
- * @throws Problem `not_configured`.
- */
-function requirePublicUrl(value: unknown, { origin }: Context): void {
-  const provider = typeof value === "object" && value !== null && Reflect.get(value, "provider");
-  if (origin !== NO_ORIGIN || typeof provider !== "string") return;
-  const detail = "PUBLIC_URL is required for a provider in a call through a service binding.";
-  throw new Problem("not_configured", { detail });
 }

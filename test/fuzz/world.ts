@@ -30,6 +30,7 @@ const VARIABLES = {
   OPERATOR_KEYS: `${OPERATOR_KEY} test-only-older-operator-key`,
   MAX_BODY_KB: "8",
   SANDBOX: "true",
+  PUBLIC_URL: "https://relay.example.com",
   ARK_API_KEY: "test-only-ark-key",
   FAL_USER_ID: "user-1",
   VIDU_API_KEY: "test-only-vidu-key",

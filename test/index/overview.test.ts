@@ -104,7 +104,11 @@ it("GET /v1/hosts/{host} answers with zeros for a host without callbacks, and re
 it("GET /v1/problems lists a failing host, a refused API key and a pause, and counts tasks that are overdue, send a callback or await a refund", async () => {
   await anOutage();
   await connectionObject(env, "vidu").noteRefusedKey();
-  const answer = await answerOf("/v1/problems", { VIDU_API_KEY: "k", PAUSED: "true" });
+  const answer = await answerOf("/v1/problems", {
+    VIDU_API_KEY: "k",
+    PAUSED: "true",
+    PUBLIC_URL: "",
+  });
   expect(answer).toMatchObject({
     at: START_S,
     data: [
@@ -124,8 +128,8 @@ it("GET /v1/problems lists a failing host, a refused API key and a pause, and co
 });
 
 it("GET /v1/problems without an index lists the problems of the configuration, and has null in place of the numbers of tasks", async () => {
-  const answer = await answerOf("/v1/problems", { INDEX_DB: undefined });
-  expect(answer).toMatchObject({ now: null, data: [{ kind: "configuration" }] });
+  const answer = await answerOf("/v1/problems", { INDEX_DB: undefined, PAUSED: "true" });
+  expect(answer).toMatchObject({ now: null, data: [{ kind: "paused" }] });
 });
 
 it.each(["/v1/hosts", `/v1/hosts/${HOST}`, "/v1/problems", "/v1/stats/series"])(
@@ -155,7 +159,7 @@ it("GET /v1/hosts, /v1/problems and /v1/stats/series join the counts and tasks o
     { host: "other.example.net", callbacks: { total: 1 } },
   ]);
   expect(await answerOf("/v1/problems", bindings)).toMatchObject({
-    data: [{ kind: "host_failing", tasks: { count: 5 } }, { kind: "configuration" }],
+    data: [{ kind: "host_failing", tasks: { count: 5 } }],
   });
   const { steps } = await answerOf("/v1/stats/series", bindings);
   expect(Object.values(steps ?? []).slice(-2)).toMatchObject([

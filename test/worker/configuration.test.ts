@@ -288,7 +288,7 @@ it("GET /healthz shows the operator the configured or default value of every set
       LISTEN: true,
       JURISDICTION: null,
       LOCATION_HINT: null,
-      PUBLIC_URL: null,
+      PUBLIC_URL: "https://relay.example.com",
       SETTLEMENT_URL: null,
       LIMIT_TESTS: false,
       LIMIT_BULK: false,
@@ -317,7 +317,7 @@ const WARNED: readonly (readonly [string, readonly string[], object])[] = [
   [
     "a valid configuration with misspelt names, without PUBLIC_URL, and with PAUSED and local callbacks",
     ["PAUSED", "ALLOW_LOCAL_CALLBACKS", "PUBLIC_URL", "CALLBACK_SCHEDULE_SECONDS", "RELAY_SECRETS"],
-    { ...MISSPELT, PAUSED: "true", ALLOW_LOCAL_CALLBACKS: "true" },
+    { ...MISSPELT, PUBLIC_URL: "", PAUSED: "true", ALLOW_LOCAL_CALLBACKS: "true" },
   ],
   ["a configuration with PUBLIC_URL", [], { PUBLIC_URL }],
   [

@@ -3,7 +3,7 @@ import { expect, it } from "vitest";
 import openApi from "../../openapi.json" with { type: "json" };
 import { EXPLAINED_PROBLEMS } from "../../src/api/http/problem-help.ts";
 import { isProblemCode } from "../../src/api/http/problem-list.ts";
-import { answerTo, aRequest, call, ProblemBody } from "./client.ts";
+import { answerTo, aRequest, call, callWith, ProblemBody } from "./client.ts";
 
 /**
  * Parses a page as browsers do: returns the ids and texts of its sections, the targets of its links, and its
@@ -79,7 +79,8 @@ it("GET /docs has a section for every operation and webhook of openapi.json, and
 /** Returns the first tag of the reference at this origin, for a reader of this theme. */
 async function rootAt(origin: string, theme: string): Promise<string | undefined> {
   const headers = { Accept: "text/html", Cookie: `theme=${theme}` };
-  const page = await (await call(`${origin}/docs`, { key: null, headers })).text();
+  const bindings = { ...env, PUBLIC_URL: "" };
+  const page = await (await callWith(bindings, `${origin}/docs`, { key: null, headers })).text();
   expect(page).not.toContain("origin.invalid");
   expect(page).toContain(`curl -fsS ${origin}/v1/tasks`);
   return /<html[^>]*>/.exec(page)?.[0];

@@ -3,10 +3,11 @@ import { env } from "cloudflare:workers";
 import { expect, it } from "vitest";
 import * as z from "zod";
 import { PROVIDERS } from "../../src/providers/registry.ts";
-import { callWith, ORIGIN, refusal, UNKNOWN_TASK } from "./client.ts";
+import { anAccount, balanceOf } from "./accounts.ts";
+import { call, callWith, ORIGIN, ProblemBody, refusal, UNKNOWN_TASK } from "./client.ts";
 import { until, useClock } from "./clock.ts";
 import { answerOf, attach, hooked, readHooked, sendHook } from "./hooked.ts";
-import { expectUnchanged } from "./objects.ts";
+import { expectUnchanged, NOTHING, stored } from "./objects.ts";
 import { anOutside, answering } from "./outside.ts";
 import { aReceiver } from "./receiver.ts";
 import { SENDERS } from "./senders.ts";
@@ -70,12 +71,64 @@ it("registering a task returns no hook URL without a provider, or for a provider
   }
 });
 
-it("the hook URL of a task is built from PUBLIC_URL, or from the request's origin without it", async () => {
-  const bindings = { ...env, PUBLIC_URL: "https://hooks.example.org" };
-  const { hook_url: configured } = await registration({ provider: "ark" }, bindings);
-  const { hook_url: derived } = await registration({ provider: "ark" });
-  expect(configured).toMatch(/^https:\/\/hooks\.example\.org\/hooks\/ark\//);
-  expect(String(derived).startsWith(`${ORIGIN}/hooks/ark/`)).toBe(true);
+/** Bindings of a relay that does not know its own address. */
+const UNADDRESSED = { ...env, PUBLIC_URL: "" };
+
+it("the hook URL of a task is built from PUBLIC_URL, whatever host the registration was sent to", async () => {
+  const body = { model: "m", provider: "ark" };
+  for (const origin of [ORIGIN, "https://other.example.net", "http://localhost:8787"]) {
+    const response = await call(`${origin}/v1/tasks`, { body });
+    expect(await response.text()).toContain(`"hook_url":"${ORIGIN}/hooks/ark/`);
+  }
+});
+
+it.each([
+  "http://localhost:8787",
+  "http://localhost.",
+  "http://127.0.0.1:8787",
+  "http://127.8.9.10",
+  "https://[::1]:8787",
+])(
+  "without PUBLIC_URL, a registration with a provider that was sent to this machine, %s, gets a hook URL there",
+  async (origin) => {
+    const body = { model: "m", provider: "ark" };
+    const response = await callWith(UNADDRESSED, `${origin}/v1/tasks`, { body });
+    expect(response.status).toBe(201);
+    expect(await response.text()).toContain(`"hook_url":"${origin}/hooks/ark/`);
+  },
+);
+
+it.each([
+  ORIGIN,
+  "https://localhost.example.com",
+  "http://127.0.0.1.example.com",
+  "http://128.0.0.1",
+  "http://10.0.0.1",
+  "http://[::2]",
+])(
+  "without PUBLIC_URL, a registration with a provider that has hooks, sent to %s, is refused with 503 not_configured and stores nothing",
+  async (origin) => {
+    const account = await anAccount(5);
+    const id = crypto.randomUUID();
+    const body = { id, model: "m", provider: "ark", account, credits: 2 };
+    const response = await callWith(UNADDRESSED, `${origin}/v1/tasks`, { body });
+    expect(response.headers.get("Retry-After")).toBe("60");
+    expect(ProblemBody.parse(await response.json())).toMatchObject({
+      status: 503,
+      code: "not_configured",
+      detail: expect.stringContaining("PUBLIC_URL"),
+    });
+    expect(await stored(id)).toEqual(NOTHING);
+    expect(await balanceOf(account)).toBe(5);
+  },
+);
+
+it("without PUBLIC_URL, tasks without a provider and of providers without hooks are registered", async () => {
+  const bindings = { ...UNADDRESSED, RUNWAY_API_KEY: "test-only-runway-key", SANDBOX: "true" };
+  for (const fields of [{}, { provider: "runway" }, { model: "sandbox/ok", provider: "sandbox" }]) {
+    const body = { model: "m", ...fields };
+    expect((await callWith(bindings, "/v1/tasks", { body })).status).toBe(201);
+  }
 });
 
 it("reading a task does not show the hook URL that its registration with a provider returned", async () => {

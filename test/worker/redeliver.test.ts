@@ -1,7 +1,8 @@
+import { env } from "cloudflare:workers";
 import { expect, it } from "vitest";
-import { call, invalid, ORIGIN, refusal } from "./client.ts";
+import { callWith, invalid, ORIGIN, refusal } from "./client.ts";
 import { pass, START_S, useClock } from "./clock.ts";
-import { expectUnchanged, untilIdle } from "./objects.ts";
+import { expectUnchanged, restart, untilIdle } from "./objects.ts";
 import { aReceiver, refused, status } from "./receiver.ts";
 import { completed, read, redeliver, register } from "./tasks.ts";
 
@@ -123,13 +124,15 @@ it.each([
   });
 });
 
-it("a redelivery refuses a callback_url on the origin under which the task was created, also when it is sent to another origin", async () => {
+it("without PUBLIC_URL a redelivery refuses a callback_url on the origin under which the task was created, also when it is sent to another origin", async () => {
   aReceiver();
+  const bindings = { ...env, PUBLIC_URL: "" };
   const id = await completed();
+  await restart(id, bindings);
   const path = `https://other.example.com/v1/tasks/${id}/redeliver`;
   await expectUnchanged(id, async () => {
     for (const own of [ORIGIN, "https://other.example.com"]) {
-      const response = await call(path, { body: { callback_url: `${own}/x` } });
+      const response = await callWith(bindings, path, { body: { callback_url: `${own}/x` } });
       expect(await refusal(response)).toEqual(invalid("/callback_url"));
     }
   });

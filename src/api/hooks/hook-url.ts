@@ -1,8 +1,11 @@
 import { hookToken, isHookToken } from "../../security/hook-token.ts";
 import type { Connection, HookAdapter } from "../../providers/provider.ts";
+import type { Config } from "../../config/config.ts";
 import type { Runtime } from "../../config/runtime.ts";
+import { isLoopback } from "../../security/url-rules.ts";
 import type { PathParams } from "../http/path.ts";
 import { TaskId } from "../http/fields.ts";
+import { Problem } from "../http/problem.ts";
 
 /** The connection (a configured access to a provider) and the task that a hook URL belongs to. */
 export interface HookTarget {
@@ -21,6 +24,8 @@ export interface HookFields {
 /**
  * Returns the fields that the answer to a registration contains for the provider's hook, e.g. `hook_url`,
  * which the submit call to the provider must pass on; `{}` for a provider without hooks.
+ * @param origin origin to which the registration was sent.
+ * @throws Problem `not_configured` when the relay does not know its own address.
  */
 export async function hookFields(
   connection: Connection,
@@ -30,13 +35,25 @@ export async function hookFields(
 ): Promise<HookFields> {
   const { hooks } = connection.provider;
   if (hooks === null) return {};
+  const base = hookOrigin(runtime.config, origin);
   const token = await hookToken(connection.name, taskId, runtime.keyring.hookKeys);
-  const base = runtime.config.publicUrl ?? origin;
   return {
     hook_url: `${base}/hooks/${connection.name}/${taskId}/${token}`,
     hook_parameter: hooks.parameter,
     ...(hooks.idParameter !== null && { id_parameter: hooks.idParameter }),
   };
+}
+
+/**
+ * Returns the origin with which hook URLs begin: `PUBLIC_URL`, or without it that of a request to this machine.
+ * The origin of any other request is not used, because it follows the `Host` header, which its caller chooses.
+ * @throws Problem `not_configured` for any other request.
+ */
+function hookOrigin({ publicUrl }: Config, origin: string): string {
+  if (publicUrl !== null) return publicUrl;
+  if (isLoopback(new URL(origin))) return origin;
+  const detail = "PUBLIC_URL is not set, so the relay has no hook URL for this provider.";
+  throw new Problem("not_configured", { detail, headers: { "Retry-After": "60" } });
 }
 
 export const HOOK_PATH = "/hooks/{provider}/{id}/{token}";

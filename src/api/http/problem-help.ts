@@ -105,8 +105,9 @@ export const PROBLEM_HELP: Readonly<Record<ProblemCode, ProblemHelp>> = {
     cure: "Bind a D1 database as INDEX_DB and deploy again. Tasks and callbacks work without it.",
   },
   not_configured: {
-    cause: "A variable or secret is missing or malformed. The member detail names it.",
-    cure: "Set the variables that detail names and deploy again. Locally, npm run setup writes the missing secrets.",
+    cause:
+      "A variable or secret is missing or malformed, or the task would get a hook URL and PUBLIC_URL is not set. The member detail names it. Nothing was stored.",
+    cure: "Set the variables that detail names and deploy again; npm run deploy:first sets PUBLIC_URL. Locally, npm run setup writes the missing secrets.",
   },
   unavailable: {
     cause:

@@ -13,13 +13,13 @@ import { accepted, taskClient } from "./task-client.ts";
 /** Attaches the upstream job that the submit call has returned to its task. */
 export const attachUpstream = operation(
   { access: "operate", params: ["id"], query: NoQuery, body: Attachment },
-  async ({ env, runtime, params: { id }, caller, origin, body }) => {
+  async ({ env, runtime, params: { id }, caller, body }) => {
     const connection = requireConnection(body.provider, runtime.config);
     const { provider, key } = connection;
     const fault = endpointFault(provider, body.endpoint, key !== null);
     if (fault !== null) throw invalidRequest([{ path: "/endpoint", message: fault }]);
     const job = { id: body.id, endpoint: body.endpoint };
-    const isHookExpected = canHooksCome(connection, runtime, origin);
+    const isHookExpected = canHooksCome(connection, runtime);
     const event = { type: "attach", connection: connection.name, job, isHookExpected } as const;
     return accepted(await taskClient(env, id).apply(event, caller)).task;
   },
@@ -33,9 +33,9 @@ export const attachUpstreamRoute = routeOf(
 
 /**
  * Tells whether hooks of a connection can come: not when its provider sends none, or the hook URL is on this
- * machine, which no provider reaches.
+ * machine, which no provider reaches. Without `PUBLIC_URL` only requests to this machine get a hook URL.
  */
-function canHooksCome({ provider }: Connection, { config }: Runtime, origin: string): boolean {
-  const isReachable = !isLoopback(new URL(config.publicUrl ?? origin));
+function canHooksCome({ provider }: Connection, { config: { publicUrl } }: Runtime): boolean {
+  const isReachable = publicUrl !== null && !isLoopback(new URL(publicUrl));
   return provider.hooks !== null && isReachable;
 }

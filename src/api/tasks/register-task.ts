@@ -33,6 +33,7 @@ export const registerTask = operation(
       body.provider === null ? null : requireConnection(body.provider, runtime.config);
     const id =
       body.id ?? (key === null ? crypto.randomUUID() : await idOfKey(readerOf(caller), key));
+    const fields = connection === null ? {} : await hookFields(connection, id, runtime, origin);
     const event: Extract<OutsideEvent, { type: "register" }> = {
       type: "register",
       id,
@@ -45,7 +46,6 @@ export const registerTask = operation(
     const applied = await taskClient(env, id).apply(event, caller);
     if (body.id === null) requireUnusedKey(applied);
     const { isNew, task } = accepted(applied);
-    const fields = connection === null ? {} : await hookFields(connection, id, runtime, origin);
     const { recordedAt = null, createdAt } = task;
     // An object that still runs an earlier release states the creation only in the text.
     const createdAtS = createdAt === undefined ? taskIn(task).created_at : toSeconds(createdAt);
