@@ -19,6 +19,7 @@ import {
   secretsToSend,
   type Settings,
 } from "./plan.ts";
+import { hasPublicUrl, publicOrigin, storePublicUrl } from "./public-url.ts";
 import { Refusal } from "./refusal.ts";
 import {
   noReceiver,
@@ -55,14 +56,29 @@ export async function* deployFirst(options: DeployOptions): AsyncGenerator<Findi
   requireValid(settings, secrets, file);
   const chosen = process.env["CLOUDFLARE_ACCOUNT_ID"] || settings.accountId;
   yield ok(`login: account ${requireAccount(await askLogin(), chosen)}`);
-  const sent = secretsToSend(secrets, await deployedSecrets(environment));
-  const { targets, version } = await deploy(environment, sent);
+  const secretNames = await deployedSecrets(environment);
+  const sent = secretsToSend(secrets, secretNames);
+  const deployed = await deploy(environment, sent);
+  const { targets } = deployed;
   const names = Object.keys(sent).join(", ");
   yield ok(`deployed: ${settings.name}${targets.map((target) => `, ${target}`).join("")}`);
   yield ok(`secrets: ${names === "" ? "kept as deployed" : `${names} sent from ${file}`}`);
   const address = addressOf(options.url, settings, targets);
   if (address === null) throw new Refusal("The relay has no address", ADDRESS);
+  const isKnown = hasPublicUrl({ settings, secrets, secretNames });
+  const origin = isKnown ? null : publicOrigin(options.url, targets);
+  const { version } = origin === null ? deployed : await deployAt(origin, environment);
+  if (origin !== null) yield ok(`address: ${origin}, stored as PUBLIC_URL in wrangler.toml`);
   yield* examine(options, new Relay(address.origin, secrets.operatorKey), version);
+}
+
+/**
+ * Stores the address of the relay as `PUBLIC_URL` and deploys again, because only a deployment can tell an address
+ * under workers.dev.
+ */
+async function deployAt(origin: string, environment: Environment) {
+  await storePublicUrl(join(root, "wrangler.toml"), environment, origin);
+  return deploy(environment, {});
 }
 
 const ADDRESS = "npm run setup -- --domain relay.example.com, or tell it with --url https://…";

@@ -62,7 +62,7 @@ export function configurationFindings(health: Health, deployment: Deployment): F
   const { url, isLocal, isPreview } = deployment;
   const problems = [
     ...(isLocal ? [] : publicProblems(health, url)),
-    ...(isLocal || isPreview ? [] : domainProblems(health, url)),
+    ...(isLocal || isPreview ? [] : domainProblems(url)),
     ...(health.configuration.PAUSED && !isPreview
       ? [problem("configuration: PAUSED stops all callbacks and polls", "remove PAUSED and deploy")]
       : []),
@@ -96,7 +96,12 @@ function publicProblems({ configuration }: Health, url: URL): Finding[] {
   if (url.protocol === "http:") {
     found.push(problem("address: http sends keys unencrypted", "use https in --url"));
   }
-  if (PUBLIC_URL !== null && PUBLIC_URL !== url.origin) {
+  if (PUBLIC_URL === null) {
+    const text =
+      "configuration: PUBLIC_URL is not set, so tasks of providers with hooks are refused";
+    const cure = `set PUBLIC_URL to ${url.origin} and deploy, which npm run deploy:first does`;
+    found.push(problem(text, cure));
+  } else if (PUBLIC_URL !== url.origin) {
     const text = `configuration: hooks are sent to PUBLIC_URL ${PUBLIC_URL}, not to ${url.origin}`;
     found.push(problem(text, "run the doctor with that --url, or correct PUBLIC_URL"));
   }
@@ -104,14 +109,9 @@ function publicProblems({ configuration }: Health, url: URL): Finding[] {
 }
 
 /** Checks that a relay has a domain of its own, which the preview does not need. */
-function domainProblems({ configuration }: Health, url: URL): Finding[] {
-  if (url.hostname.endsWith(".workers.dev")) {
-    const text = "address: workers.dev cannot be reached from mainland China and has no firewall";
-    return [problem(text, DOMAIN)];
-  }
-  if (configuration.PUBLIC_URL !== null) return [];
-  const text =
-    "configuration: PUBLIC_URL is not set, so hook URLs and the relay's own address follow the caller's Host";
+function domainProblems(url: URL): Finding[] {
+  if (!url.hostname.endsWith(".workers.dev")) return [];
+  const text = "address: workers.dev cannot be reached from mainland China and has no firewall";
   return [problem(text, DOMAIN)];
 }
 

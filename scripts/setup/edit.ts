@@ -34,7 +34,8 @@ export function warnings(toml: string): readonly string[] {
 }
 
 function domainWarnings(toml: string): readonly string[] {
-  if (readKey(toml, "PUBLIC_URL") !== null) return [];
+  const { hostname } = URL.parse((readKey(toml, "PUBLIC_URL") ?? "").replaceAll('"', "")) ?? {};
+  if (hostname !== undefined && !hostname.endsWith(".workers.dev")) return [];
   return [
     "No domain is set: the relay will be at https://task-relay.<account>.workers.dev, for trying only. " +
       "For production: npm run setup -- --domain relay.example.com",

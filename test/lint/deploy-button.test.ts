@@ -37,9 +37,14 @@ it("the deploy button asks for the two secrets that the relay requires, because 
   expect(parseEnv(read(".dev.vars.example"))).toEqual({ RELAY_SECRET: "", OPERATOR_KEYS: "" });
 });
 
-it("the deploy button describes each secret that it asks for and each binding of wrangler.toml, and says how to generate the secrets", () => {
+it("the deploy button asks for PUBLIC_URL, because wrangler.toml has it as a variable without a value", () => {
+  expect(readConfig({ config: WRANGLER_TOML }).vars).toEqual({ PUBLIC_URL: "" });
+});
+
+it("the deploy button describes each secret and variable that it asks for and each binding of wrangler.toml, and says how to generate the secrets", () => {
   const secrets = Object.keys(parseEnv(read(".dev.vars.example")));
-  expect(described.toSorted()).toEqual([...secrets, ...production.keys()].toSorted());
+  const asked = [...secrets, "PUBLIC_URL", ...production.keys()];
+  expect(described.toSorted()).toEqual(asked.toSorted());
   for (const secret of secrets) {
     const { description } = manifest.cloudflare.bindings[secret] ?? {};
     expect(description).toContain("`openssl rand -hex 32`");

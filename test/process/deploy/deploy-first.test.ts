@@ -43,6 +43,8 @@ beforeEach(async () => {
 /** Finds the temporary files in which secrets are passed to wrangler. */
 const temporary = () => globSync("task-relay-deploy-*/secrets.json", { cwd: home });
 
+const read = (file: string) => readFileSync(join(clone.directory, file), "utf8");
+
 const write = (file: string, content: string) =>
   writeFileSync(join(clone.directory, file), content);
 
@@ -81,41 +83,61 @@ it("npm run deploy:first creates production, delivers a verified callback, keeps
   expect(first).toEqual({
     status: 0,
     stderr: "",
-    stdout: linesOf("OPERATOR_KEYS, RELAY_SECRET sent from .secrets"),
+    stdout: linesOf("OPERATOR_KEYS, RELAY_SECRET sent from .secrets", STORED),
   });
-  const created = { bindings: secretBindings, migrations: MIGRATIONS };
+  const created = { bindings: [publicUrl(""), ...secretBindings], migrations: MIGRATIONS };
   expect(platform.takeChanges()).toEqual([
     upload("task-relay", 7_311_001, created),
     script("task-relay"),
     subdomain("task-relay", true),
     CRON,
+    ...DEPLOYED_AGAIN,
   ]);
+  expect(read("wrangler.toml")).toBe(
+    shipped.replace('PUBLIC_URL = ""', `PUBLIC_URL = "${WORKERS_DEV}"`),
+  );
 
   write(".secrets", secretsFile({ ...SECRETS, RELAY_SECRET: "another".repeat(8) }));
   const again = await deployFirst();
   expect(again).toEqual({ status: 0, stderr: "", stdout: linesOf("kept as deployed") });
-  expect(platform.takeChanges()).toEqual([
-    { request: "POST workers/scripts/task-relay/versions", body: version(7_311_001, {}) },
-    {
-      request: "POST workers/scripts/task-relay/deployments",
-      body: {
-        strategy: "percentage",
-        versions: [{ version_id: expect.any(String), percentage: 100 }],
-        annotations: {},
-        code_update_strategy: DEFERRED,
-      },
-    },
-    script("task-relay", { observability: OBSERVABILITY }),
-    subdomain("task-relay", true),
-    CRON,
-  ]);
+  expect(platform.takeChanges()).toEqual(DEPLOYED_AGAIN);
 });
 
-function linesOf(secrets: string): string {
+const WORKERS_DEV = "https://task-relay.example.workers.dev";
+const STORED = `ok           address: ${WORKERS_DEV}, stored as PUBLIC_URL in wrangler.toml`;
+const publicUrl = (text: string) => ({ name: "PUBLIC_URL", type: "plain_text", text });
+
+/** Returns the first requests of a deployment of a Worker that exists. */
+const replaced = (name: string, limitsFrom: number, bindings: readonly object[]) => [
+  {
+    request: `POST workers/scripts/${name}/versions`,
+    body: version(limitsFrom, { bindings }),
+  },
+  {
+    request: `POST workers/scripts/${name}/deployments`,
+    body: {
+      strategy: "percentage",
+      versions: [{ version_id: expect.any(String), percentage: 100 }],
+      annotations: {},
+      code_update_strategy: DEFERRED,
+    },
+  },
+];
+
+/** Requests of a deployment of production that exists, with its address as `PUBLIC_URL`. */
+const DEPLOYED_AGAIN = [
+  ...replaced("task-relay", 7_311_001, [publicUrl(WORKERS_DEV)]),
+  script("task-relay", { observability: OBSERVABILITY }),
+  subdomain("task-relay", true),
+  CRON,
+];
+
+function linesOf(secrets: string, ...stored: readonly string[]): string {
   return [
     "ok           login: account Test (acc)",
-    "ok           deployed: task-relay, https://task-relay.example.workers.dev, schedule: */10 * * * *",
+    `ok           deployed: task-relay, ${WORKERS_DEV}, schedule: */10 * * * *`,
     `ok           secrets: ${secrets}`,
+    ...stored,
     `ok           health: ${relay.url} answers`,
     "ok           callback: delivered to this machine, signature valid",
     `ok           console: ${relay.url}/, log in with the key in OPERATOR_KEYS of .secrets`,
@@ -123,23 +145,30 @@ function linesOf(secrets: string): string {
   ].join("\n");
 }
 
-it("npm run deploy:first --env preview creates a paused relay with name, database, limits and secrets of its own, without cron and domain", async () => {
+it("npm run deploy:first --env preview creates a paused relay with name, address, database, limits and secrets of its own, without cron and domain", async () => {
   write("wrangler.toml", edit(shipped, { domain: "relay.example.com" }));
   write(".secrets", secretsFile({ ...SECRETS, RELAY_SECRET: "production".repeat(8) }));
   const { status, stdout, stderr } = await deployFirst(["--env", "preview"]);
   expect([stderr, status]).toEqual(["", 0]);
-  expect(stdout).toContain("task-relay-preview, https://task-relay-preview.example.workers.dev\n");
+  const address = "https://task-relay-preview.example.workers.dev";
+  const tags = ["cf:service=task-relay", "cf:environment=preview"];
+  expect(stdout).toContain(`task-relay-preview, ${address}\n`);
   const paused = { name: "PAUSED", type: "plain_text", text: "true" };
   const created = { bindings: [paused, ...secretBindings], migrations: MIGRATIONS };
   expect(platform.takeChanges()).toEqual([
     database("task-relay-preview-index"),
     upload("task-relay-preview", 7_312_001, created),
-    script("task-relay-preview", {
-      tags: ["cf:service=task-relay", "cf:environment=preview"],
-    }),
+    script("task-relay-preview", { tags }),
+    subdomain("task-relay-preview", true),
+    schedules("task-relay-preview"),
+    ...replaced("task-relay-preview", 7_312_001, [paused, publicUrl(address)]),
+    script("task-relay-preview", { tags, observability: OBSERVABILITY }),
     subdomain("task-relay-preview", true),
     schedules("task-relay-preview"),
   ]);
+  expect(read("wrangler.toml")).toContain(
+    `[env.preview.vars]\nPAUSED = "true"\nPUBLIC_URL = "${address}"\n`,
+  );
 });
 
 it.each([
@@ -163,7 +192,7 @@ it("npm run deploy, as the deploy button runs it, needs no file of secrets; with
     "--env=",
   ]);
   expect([stderr, status]).toEqual(["", 0]);
-  const domain = { name: "PUBLIC_URL", type: "plain_text", text: "https://relay.example.com" };
+  const domain = publicUrl("https://relay.example.com");
   expect(platform.takeChanges()).toEqual([
     database("task-relay-index"),
     upload("task-relay", 7_311_001, { bindings: [domain], migrations: MIGRATIONS }),

@@ -11,6 +11,7 @@ import {
   secretsOf,
   secretsToSend,
 } from "../../../scripts/deploy/plan.ts";
+import { hasPublicUrl, publicOrigin } from "../../../scripts/deploy/public-url.ts";
 import { Refusal } from "../../../scripts/deploy/refusal.ts";
 import { openTunnel } from "../../../scripts/deploy/tunnel.ts";
 import { Relay } from "../../../scripts/doctor/relay.ts";
@@ -79,6 +80,45 @@ it.each([
   const url = given === null ? null : new URL(given);
   const settings = { ...SETTINGS, vars: { PUBLIC_URL } };
   expect(addressOf(url, settings, PRINTED)?.origin).toBe(expected);
+});
+
+const SECRETS = secretsOf(FILE, production);
+
+it.each([
+  ["a variable", { PUBLIC_URL: "https://a.example.com" }, SECRETS, [], true],
+  [
+    "a secret of the file",
+    {},
+    secretsOf(`${FILE}PUBLIC_URL="https://b.c"\n`, production),
+    [],
+    true,
+  ],
+  ["a secret that the Worker has", {}, SECRETS, ["PUBLIC_URL"], true],
+  ["nothing", {}, SECRETS, ["RELAY_SECRET"], false],
+  ["a variable without a value", { PUBLIC_URL: " " }, SECRETS, [], false],
+])(
+  "npm run deploy:first takes into account that %s sets PUBLIC_URL",
+  (_, vars, secrets, names, expected) => {
+    const settings = { ...SETTINGS, vars };
+    expect(hasPublicUrl({ settings, secrets, secretNames: new Set(names) })).toBe(expected);
+  },
+);
+
+const DOMAIN = "relay.example.com (custom domain - zone id: 0)";
+
+it.each([
+  ["the address in --url", "https://given.example.com/x", PRINTED, "https://given.example.com"],
+  [
+    "no address of this machine",
+    "http://127.0.0.1:8787",
+    PRINTED,
+    "https://task-relay.me.workers.dev",
+  ],
+  ["the custom domain", null, [...PRINTED, DOMAIN], "https://relay.example.com"],
+  ["the address under workers.dev", null, PRINTED, "https://task-relay.me.workers.dev"],
+  ["nothing without an address", null, PRINTED.slice(0, 1), null],
+])("npm run deploy:first stores as PUBLIC_URL: %s", (_, given, targets, expected) => {
+  expect(publicOrigin(given === null ? null : new URL(given), targets)).toBe(expected);
 });
 
 const API = "A request to the Cloudflare API (/accounts/a/workers/scripts/task-relay) failed.";

@@ -144,11 +144,17 @@ it("npm run doctor reports no problem with a correctly configured public relay o
 
 it.each([
   ["without PUBLIC_URL", OWN, { PUBLIC_URL: null }, "PUBLIC_URL is not set"],
-  ["with another PUBLIC_URL", OWN, { PUBLIC_URL: "https://b.example.com" }, "sent to PUBLIC_URL"],
   [
-    "at an address of workers.dev without PUBLIC_URL",
+    "at an address of workers.dev, without PUBLIC_URL",
     WORKERS_DEV,
     { PUBLIC_URL: null },
+    "PUBLIC_URL is not set",
+  ],
+  ["with another PUBLIC_URL", OWN, { PUBLIC_URL: "https://b.example.com" }, "sent to PUBLIC_URL"],
+  [
+    "at an address of workers.dev",
+    WORKERS_DEV,
+    { PUBLIC_URL: WORKERS_DEV },
     "workers.dev cannot be reached",
   ],
   ["with ALLOW_LOCAL_CALLBACKS", OWN, { ALLOW_LOCAL_CALLBACKS: true }, "ALLOW_LOCAL_CALLBACKS"],
@@ -162,7 +168,7 @@ it.each([
 );
 
 it("npm run doctor does not report a preview for being paused or for having no domain of its own", () => {
-  const preview = { PUBLIC_URL: null, PAUSED: true };
+  const preview = { PUBLIC_URL: WORKERS_DEV, PAUSED: true };
   const lines = findings(WORKERS_DEV, preview, { isPreview: true });
   expect(lines).not.toContain("PROBLEM");
 });

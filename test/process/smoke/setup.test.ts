@@ -87,6 +87,8 @@ const QUEUE = {
 };
 const NO_QUEUE = { producers: [], consumers: [] };
 const AT_FIRST = { workers_dev: true, routes: undefined, limits: undefined, queues: NO_QUEUE };
+/** The address of a relay without a domain. */
+const UNKNOWN = ["PUBLIC_URL", ""];
 const atDomain = (pattern: string) => ({
   workers_dev: false,
   routes: [{ pattern, custom_domain: true }],
@@ -95,7 +97,7 @@ const atDomain = (pattern: string) => ({
 
 /** Options that are given one after the other, and the configuration that wrangler reads after each. */
 const CONFIGURED: Readonly<Record<string, readonly (readonly [string, object])[]>> = {
-  "no options": [["", { ...AT_FIRST, vars: [], d1_databases: [DATABASE] }]],
+  "no options": [["", { ...AT_FIRST, vars: [UNKNOWN], d1_databases: [DATABASE] }]],
   "--domain, and then again with another --domain": [
     ["--domain relay.example.com", atDomain("relay.example.com")],
     ["--domain Hooks.Example.org", atDomain("hooks.example.org")],
@@ -104,13 +106,10 @@ const CONFIGURED: Readonly<Record<string, readonly (readonly [string, object])[]
     [
       "--jurisdiction eu --location apac-ne",
       {
-        vars: [
-          ["JURISDICTION", "eu"],
-          ["LOCATION_HINT", "apac-ne"],
-        ],
+        vars: [UNKNOWN, ["JURISDICTION", "eu"], ["LOCATION_HINT", "apac-ne"]],
       },
     ],
-    ["--jurisdiction none --location none", { vars: [] }],
+    ["--jurisdiction none --location none", { vars: [UNKNOWN] }],
   ],
   "--queue, then with --index off, then with --index on": [
     ["--queue", { queues: QUEUE }],
@@ -203,7 +202,7 @@ it("npm run setup keeps every comment of wrangler.toml, and changes nothing when
 });
 
 it("npm run setup keeps what an operator has added to wrangler.toml, also a comment after a value that it changes", () => {
-  const own = toml().replace("[vars]", '[vars]\nPAUSED = true\nPUBLIC_URL = "https://a.b" # mine');
+  const own = toml().replace('PUBLIC_URL = ""', 'PAUSED = true\nPUBLIC_URL = "https://a.b" # mine');
   writeFileSync(tomlPath(), own);
   setup("--domain", "relay.example.com", "--location", "weur");
   expect(toml()).toContain('PUBLIC_URL = "https://relay.example.com" # mine');
@@ -212,7 +211,7 @@ it("npm run setup keeps what an operator has added to wrangler.toml, also a comm
 });
 
 it("npm run setup adds the table [vars] to a wrangler.toml without one", () => {
-  writeFileSync(tomlPath(), toml().replace(/^\[vars\]$[^[]*(?=^\[)/m, ""));
+  writeFileSync(tomlPath(), toml().replace(/^\[vars\]\n[^]*?(?=^\[)/m, ""));
   setup("--location", "weur");
   expect(configured().vars).toEqual({ LOCATION_HINT: "weur" });
 });
@@ -257,6 +256,8 @@ const shippedWith = (...args: readonly string[]) => edit(SHIPPED, optionsOf(args
 
 it("npm run setup warns that the relay has no domain of its own until --domain sets one", () => {
   expect(warnings(SHIPPED).join()).toContain("No domain is set");
+  const atWorkersDev = SHIPPED.replace('PUBLIC_URL = ""', 'PUBLIC_URL = "https://a.b.workers.dev"');
+  expect(warnings(atWorkersDev).join()).toContain("No domain is set");
   expect(warnings(shippedWith("--domain", "relay.example.com"))).toEqual([]);
 });
 
