@@ -14,7 +14,7 @@ import { errorText, log } from "./log.ts";
 import type { OperatorEvent } from "./outbound/operator-body.ts";
 import type { IndexAlert } from "./objects/deployment-object.ts";
 import { deploymentObject } from "./objects/object-names.ts";
-import { placedRuntimeOf } from "./objects/placed-runtime.ts";
+import { comparedRuntimeOf } from "./objects/placed-runtime.ts";
 import { sendOperatorEvent } from "./outbound/webhooks.ts";
 import { ExpiryCheck } from "./objects/task/expiry-check.ts";
 import { TimeBudget } from "./time-budget.ts";
@@ -82,7 +82,7 @@ export async function runScheduled(
   now: number,
   housekeeping: readonly Step[] = HOUSEKEEPING,
 ): Promise<void> {
-  const result = await placedRuntimeOf(env);
+  const result = await comparedRuntimeOf(env);
   if (!result.ok) return;
   const runtime = result.value;
   const shards = shardsOf(env, runtime.config);

@@ -1,4 +1,4 @@
-import { env as platformEnv } from "cloudflare:workers";
+import { env as platformEnv, waitUntil } from "cloudflare:workers";
 import { withStartup } from "./config/runtime.ts";
 import { nameVersion } from "./log.ts";
 
@@ -6,6 +6,6 @@ import { nameVersion } from "./log.ts";
  * Environment of this Worker. Its configuration is parsed and its keys are imported here, at module scope, because
  * the platform bills no CPU time there.
  */
-export const env = await withStartup(platformEnv, Cloudflare.compatibilityFlags);
+export const env = await withStartup(platformEnv, Cloudflare.compatibilityFlags, waitUntil);
 
 nameVersion(env.startup.version);

@@ -34,7 +34,7 @@ export const readJwks = publicRoute(
     path: "/.well-known/jwks.json",
   },
   async ({ env }) => {
-    const { keyring } = await requireRuntime(env);
+    const { keyring } = requireRuntime(env);
     const keys = keyring.signingKeys.map(publicJwk);
     return json({ keys }, 200, {
       "Content-Type": "application/jwk-set+json",

@@ -27,7 +27,11 @@ export interface Startup {
   readonly version: string | null;
   /** Names of the bindings, such as databases. */
   readonly bindings: readonly string[];
+  readonly waitUntil: WaitUntil;
 }
+
+/** Keeps the platform from ending the present request before a promise is settled. */
+export type WaitUntil = (work: Promise<unknown>) => void;
 
 /** An environment from which the relay has read its configuration. */
 export interface WithStartup {
@@ -44,6 +48,7 @@ const Versioned = z.object({ VERSION: z.object({ id: z.string() }) });
 export async function withStartup<Bindings extends object>(
   env: Bindings,
   flags: Readonly<Record<string, boolean>>,
+  waitUntil: WaitUntil,
 ): Promise<Bindings & WithStartup> {
   const config = parseConfig(env, flags);
   const runtime = config.ok ? await runtimeOf(config.value) : config;
@@ -54,6 +59,7 @@ export async function withStartup<Bindings extends object>(
     bindings: Object.entries(env).flatMap(([name, value]) =>
       typeof value === "object" ? name : [],
     ),
+    waitUntil,
   };
   return { ...env, startup };
 }

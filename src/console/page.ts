@@ -135,7 +135,7 @@ async function asViewer(
   answer: (visit: ViewerVisit) => Promise<Response>,
 ): Promise<Response> {
   const { request, env } = visit;
-  const runtime = await requireRuntime(env);
+  const runtime = requireRuntime(env);
   const visitor = await visitorOf(request, runtime, env);
   if (visitor === null) return strangerAnswer(request);
   const { viewer, renewal } = visitor;

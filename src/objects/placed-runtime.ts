@@ -3,74 +3,114 @@ import { configOf, type Runtime, warnOnce } from "../config/runtime.ts";
 import type { ConfigIssue } from "../config/issue.ts";
 import { failure, type Result } from "../core/result.ts";
 import { MINUTE_MS, SECOND_MS } from "../core/time.ts";
+import { log } from "../log.ts";
 import { withTimeout } from "../timeout.ts";
 import { markerObject, type ObjectNamespaces } from "./object-names.ts";
 
 /** Value that is stored as jurisdiction when `JURISDICTION` is not set. */
 const NONE = "none";
 const MARKER_TIMEOUT_MS = 2 * SECOND_MS;
+/** Largest number of tasks that an isolate remembers in order to name them in the log. */
+const MAX_NAMED = 1_000;
 
 /**
- * Last answer of the object that stores the deployment's jurisdiction, as this isolate remembers it; `noted`
- * is the stored jurisdiction, or null when the object did not answer.
+ * What this isolate knows of the jurisdiction in which the deployment's objects were created. Requests share
+ * this value, and never a promise: the platform binds a call to the request that has made it.
  */
-interface MarkerAnswer {
-  readonly noted: string | null;
-  /**
-   * Time at which the object that stores the jurisdiction answered, or at which the relay stopped waiting for
-   * its answer, in Unix milliseconds.
-   */
-  readonly at: number;
+interface Comparison {
+  /** Jurisdiction that the deployment has stored; null until the object that stores it has answered. */
+  stored: string | null;
+  /** Time at which the isolate last asked that object, in Unix milliseconds. */
+  askedAt: number;
+  /** Ids of tasks that objects in this isolate have stored before the answer, at most `MAX_NAMED`. */
+  readonly tasks: Set<string>;
 }
 
-const answers = new WeakMap<object, MarkerAnswer>();
+const comparisons = new WeakMap<object, Comparison>();
 
 /**
  * Returns the configuration of the relay and its keys; or, when variables are invalid or a class of objects is
  * not bound, the name of each with the reason: the relay must then neither write nor send anything.
- * `JURISDICTION` is also invalid when the existing Durable Objects were created in another jurisdiction.
+ * `JURISDICTION` is also invalid once this isolate has learned that the deployment's objects were created in
+ * another jurisdiction. It asks for that in the background, so that no request waits for the one object that
+ * knows it; when that object does not answer, the relay works on and asks again after a minute.
  */
-export async function placedRuntimeOf(
-  env: ObjectNamespaces,
-): Promise<Result<Runtime, readonly ConfigIssue[]>> {
+export function placedRuntimeOf(env: ObjectNamespaces): Result<Runtime, readonly ConfigIssue[]> {
   warnOnce(env);
   const { runtime } = env.startup;
   const unbound = unboundObjects(env);
   if (unbound.length > 0) return failure(runtime.ok ? unbound : [...unbound, ...runtime.error]);
-  const issue = await jurisdictionIssue(env);
+  if (!runtime.ok) return runtime;
+  const { stored, askedAt } = comparisonOf(env);
+  if (stored === null && Math.abs(Date.now() - askedAt) >= MINUTE_MS)
+    env.startup.waitUntil(compare(env));
+  const issue = jurisdictionIssue(env);
   return issue === null ? runtime : failure([issue]);
+}
+
+/**
+ * Does the same as `placedRuntimeOf`, after it has waited for the comparison, at most two seconds; for callers
+ * that examine the deployment.
+ */
+export async function comparedRuntimeOf(
+  env: ObjectNamespaces,
+): Promise<Result<Runtime, readonly ConfigIssue[]>> {
+  const isComparable = env.startup.runtime.ok && unboundObjects(env).length === 0;
+  if (isComparable && comparisonOf(env).stored === null) await compare(env);
+  return placedRuntimeOf(env);
 }
 
 /** Has the `JURISDICTION` of an environment not compared, for a rehearsal, which calls no object. */
 export function skipComparison(env: ObjectNamespaces): void {
-  answers.set(env, { noted: configOf(env)?.jurisdiction ?? NONE, at: 0 });
+  comparisonOf(env).stored = wantedBy(env);
 }
 
 /**
- * Compares `JURISDICTION` with the jurisdiction that the deployment's first request stored, once per isolate.
- * The relay does not depend on the one object that stores it: when the object does not answer, the relay
- * works on and asks again after a minute.
- * @returns the fault when the two differ; null when they are equal or cannot be compared.
+ * Notes that a task's object has stored the task. When the isolate learns that the deployment's objects are in
+ * another jurisdiction, it writes a log line for each noted task, because the relay will not find that task
+ * again once `JURISDICTION` is corrected.
  */
-async function jurisdictionIssue(env: ObjectNamespaces): Promise<ConfigIssue | null> {
-  const config = configOf(env);
-  if (config === null) return null;
-  const wanted = config.jurisdiction ?? NONE;
-  const noted = await notedJurisdiction(env, wanted);
-  if (noted === null || noted === wanted) return null;
-  const stored = noted === NONE ? "be empty" : `be ${noted}`;
-  return { path: "JURISDICTION", message: `must ${stored}, as when the first task was stored` };
+export function noteStoredTask(env: ObjectNamespaces, taskId: string): void {
+  const { stored, tasks } = comparisonOf(env);
+  if (stored === wantedBy(env) || tasks.has(taskId) || tasks.size >= MAX_NAMED) return;
+  tasks.add(taskId);
+  if (stored !== null) logMisplaced(taskId, stored);
 }
 
-async function notedJurisdiction(env: ObjectNamespaces, wanted: string): Promise<string | null> {
-  const known = answers.get(env);
-  if (known !== undefined && isCurrent(known)) return known.noted;
+/** Asks for the stored jurisdiction, and remembers the answer. */
+async function compare(env: ObjectNamespaces): Promise<void> {
+  const comparison = comparisonOf(env);
+  comparison.askedAt = Date.now();
+  const wanted = wantedBy(env);
   const ask = async (): Promise<string | null> => markerObject(env).claimJurisdiction(wanted);
-  const noted = await withTimeout("jurisdiction", ask, null, MARKER_TIMEOUT_MS);
-  answers.set(env, { noted, at: Date.now() });
-  return noted;
+  const stored = await withTimeout("jurisdiction", ask, null, MARKER_TIMEOUT_MS);
+  // Another request may have asked as well, and its answer is the same.
+  if (stored === null || comparison.stored !== null) return;
+  comparison.stored = stored;
+  if (stored !== wanted) for (const id of comparison.tasks) logMisplaced(id, stored);
+  else comparison.tasks.clear();
 }
 
-function isCurrent({ noted, at }: MarkerAnswer): boolean {
-  return noted !== null || Date.now() - at < MINUTE_MS;
+function logMisplaced(taskId: string, jurisdiction: string): void {
+  log({ event: "task.misplaced", task_id: taskId, stored_jurisdiction: jurisdiction }, "error");
+}
+
+/** Returns the fault when the deployment's objects are known to be in another jurisdiction than the configured one. */
+function jurisdictionIssue(env: ObjectNamespaces): ConfigIssue | null {
+  const { stored } = comparisonOf(env);
+  if (stored === null || stored === wantedBy(env)) return null;
+  const right = stored === NONE ? "be empty" : `be ${stored}`;
+  return { path: "JURISDICTION", message: `must ${right}, as when the first task was stored` };
+}
+
+function wantedBy(env: ObjectNamespaces): string {
+  return configOf(env)?.jurisdiction ?? NONE;
+}
+
+function comparisonOf(env: ObjectNamespaces): Comparison {
+  const known = comparisons.get(env);
+  if (known !== undefined) return known;
+  const comparison = { stored: null, askedAt: -Infinity, tasks: new Set<string>() };
+  comparisons.set(env, comparison);
+  return comparison;
 }

@@ -124,7 +124,7 @@ async function answered<T extends object>(
   act: (context: Context) => Promise<T>,
 ): Promise<service.Answer<T>> {
   try {
-    const runtime = await requireRuntime(env);
+    const runtime = requireRuntime(env);
     const origin = runtime.config.publicUrl ?? NO_ORIGIN;
     return { ok: true, ...(await act({ env, runtime, origin })) };
   } catch (error) {

@@ -182,7 +182,7 @@ export const ENVS: readonly WithStartup[] = await Promise.all(
         }),
       ),
     };
-    const env: WithStartup = await withStartup(bindings, FLAGS);
+    const env: WithStartup = await withStartup(bindings, FLAGS, (work) => void work);
     return env;
   }),
 );

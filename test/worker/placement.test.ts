@@ -2,17 +2,22 @@ import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { expect, it, vi } from "vitest";
 import type { ObjectBinding } from "../../src/config/object-bindings.ts";
+import { runScheduled } from "../../src/cron.ts";
+import type { Env } from "../../src/env.ts";
+import { comparedRuntimeOf, placedRuntimeOf } from "../../src/objects/placed-runtime.ts";
 import { ObjectPlatform } from "../../src/objects/task/object-platform.ts";
 import { callWith, type Message, ProblemBody } from "./client.ts";
-import { useClock } from "./clock.ts";
+import { realMs, until, useClock } from "./clock.ts";
 import { NOTHING, stored, stubOf } from "./objects.ts";
 import { started } from "./started.ts";
-import { CALLBACK_URL } from "./tasks.ts";
+import { CALLBACK_URL, register } from "./tasks.ts";
 
 useClock();
 
 /** One use of a namespace: the jurisdiction, the object's name and the options. */
 type Use = readonly [jurisdiction: string | null, name: string, options: unknown];
+
+const isMarker = ([, name]: Use) => name === "index:";
 
 interface Namespace {
   readonly getByName: (name: string) => unknown;
@@ -49,10 +54,42 @@ function deployed(vars: object, deployment: string = crypto.randomUUID()) {
   return { uses, deployment, bindings: { ...env, ...vars, ...namespaces } };
 }
 
+const answerLater = async () => {
+  await realMs(20);
+  return "us";
+};
+
 const fail = () => Promise.reject(new Error("Network connection lost."));
 
+type Bindings = ReturnType<typeof deployed>["bindings"];
+
+/** Returns the bindings with another answer of the object that stores the jurisdiction. */
+function answering(bindings: Bindings, claimJurisdiction: () => string | Promise<string>) {
+  const { getByName, jurisdiction } = bindings.ACCOUNTS;
+  const replaced = (name: string, options?: unknown) =>
+    name === "index:" ? { claimJurisdiction } : getByName(name, options);
+  return { ...bindings, ACCOUNTS: { jurisdiction, getByName: replaced } };
+}
+
+/**
+ * Returns the environment of an isolate of a relay with `JURISDICTION=eu` in which the object that stores the
+ * jurisdiction answers so.
+ */
+async function isolateAnswering(claimJurisdiction: () => string | Promise<string>): Promise<Env> {
+  const { ACCOUNTS } = answering(deployed({}).bindings, claimJurisdiction);
+  const isolate: Env = Object.create(await started({ ...env, JURISDICTION: "eu" }), {
+    ACCOUNTS: { value: ACCOUNTS },
+  });
+  return isolate;
+}
+
+/** Has the isolate with these bindings compare its jurisdiction with the stored one, and waits for the answer. */
+async function compared(bindings: Bindings): Promise<void> {
+  await callWith(bindings, "/healthz");
+}
+
 /** The calls that a task makes to account objects, with any bindings. */
-interface Caller extends Pick<ObjectPlatform, "charge" | "refund"> {
+interface Caller extends Pick<ObjectPlatform, "charge" | "refund" | "load" | "commit"> {
   prepare(env: object): Promise<void>;
 }
 
@@ -76,15 +113,16 @@ function requests(id: string): readonly (readonly [string, Message])[] {
 
 const VARS = { JURISDICTION: "eu", LOCATION_HINT: "weur", SANDBOX: "true", ARK_API_KEY: "k" };
 
-it("JURISDICTION and LOCATION_HINT place every object that a request calls, except the one that stores the first request's JURISDICTION", async () => {
+it("JURISDICTION and LOCATION_HINT place every object that a request calls, except the one that stores the deployment's jurisdiction", async () => {
   const { uses, bindings } = deployed(VARS);
+  await compared(bindings);
   const id = crypto.randomUUID();
   for (const [path, message] of requests(id)) {
     const response = await callWith(bindings, path, message);
     expect([path, response.status < 500]).toEqual([path, true]);
   }
-  const [marker, ...others] = uses;
-  expect(marker).toEqual([null, "index:", undefined]);
+  expect(uses.filter(isMarker)).toEqual([[null, "index:", undefined]]);
+  const others = uses.filter((use) => !isMarker(use));
   for (const use of others) expect(use).toEqual(["eu", use[1], { locationHint: "weur" }]);
   const names = others.map(([, name]) => name);
   expect(names).toContain(id);
@@ -120,10 +158,13 @@ it("the platform chooses where objects are placed when JURISDICTION and LOCATION
   ]);
 });
 
-it("JURISDICTION is compared with the value that was stored at the first request only once in each isolate", async () => {
+it("JURISDICTION is compared with the value that the deployment has stored only once in each isolate", async () => {
   const { uses, bindings } = deployed({ JURISDICTION: "us" });
-  for (let n = 0; n < 3; n++) await callWith(bindings, `/v1/tasks/${crypto.randomUUID()}`);
-  expect(uses.filter(([, name]) => name === "index:")).toHaveLength(1);
+  for (let n = 0; n < 3; n++) {
+    await callWith(bindings, `/v1/tasks/${crypto.randomUUID()}`);
+    await compared(bindings);
+  }
+  expect(uses.filter(isMarker)).toHaveLength(1);
 });
 
 it.each([
@@ -131,12 +172,13 @@ it.each([
   ["removed", { JURISDICTION: "fedramp" }, {}, "must be fedramp"],
   ["set for the first time", {}, { JURISDICTION: "eu" }, "must be empty"],
 ])(
-  "a relay whose JURISDICTION was %s after the first request answers 503 and calls no task or account object",
+  "an isolate that has learned that JURISDICTION was %s since it was stored answers 503 and calls no task or account object",
   async (_, first, second, message) => {
     const { deployment, bindings } = deployed(first);
-    expect((await callWith(bindings, `/v1/tasks/${crypto.randomUUID()}`)).status).toBe(404);
+    await compared(bindings);
 
     const later = deployed(second, deployment);
+    await compared(later.bindings);
     const id = crypto.randomUUID();
     const detail = `JURISDICTION ${message}`;
     for (const [path, request] of requests(id).slice(0, -1)) {
@@ -152,25 +194,67 @@ it.each([
     expect(await stored(id)).toEqual(NOTHING);
 
     const again = deployed(first, deployment);
+    await compared(again.bindings);
     expect((await callWith(again.bindings, `/v1/tasks/${id}`)).status).toBe(404);
   },
 );
 
-it("a relay that cannot read the JURISDICTION stored at its first request answers requests, and compares its own value with it a minute later", async () => {
+it("requests and task objects are served before the stored jurisdiction is known and refused after, and the operator's GET /healthz and the cron trigger wait for it", async () => {
+  const slow = answering(deployed({ JURISDICTION: "eu" }).bindings, answerLater);
+  const id = crypto.randomUUID();
+  const read = async () => (await callWith(slow, `/v1/tasks/${id}`)).status;
+  expect(await read()).toBe(404);
+  expect((await callWith({ ...slow }, "/healthz", { key: null })).status).toBe(200);
+  const relay = await isolateAnswering(answerLater);
+  await runInDurableObject(stubOf(id), async (_, ctx) => {
+    const platform: Caller = Reflect.construct(ObjectPlatform, [ctx, relay, {}]);
+    const prepare = () => platform.prepare(relay);
+    await prepare();
+    await until(() => !placedRuntimeOf(relay).ok);
+    await expect(prepare()).rejects.toThrow("JURISDICTION must be us");
+  });
+  await until(async () => (await read()) === 503);
+
+  expect((await callWith({ ...slow }, "/healthz")).status).toBe(503);
+  const ofCron = await isolateAnswering(answerLater);
+  await runScheduled(ofCron, 0);
+  expect(placedRuntimeOf(ofCron).ok).toBe(false);
+});
+
+it("an isolate names in its log each task that it has stored before it learned that the deployment's objects are in another jurisdiction", async () => {
+  const error = vi.spyOn(console, "error").mockImplementation(() => undefined);
+  const relay = await isolateAnswering(() => "us");
+  const ids = [await register(), await register()];
+  const storeAgain = (id: string) =>
+    runInDurableObject(stubOf(id), (_, ctx) => {
+      const platform: Caller = Reflect.construct(ObjectPlatform, [ctx, relay, {}]);
+      const record = platform.load();
+      if (record !== null) platform.commit(record, null);
+    });
+  const [early = "", late = ""] = ids;
+  for (const id of [early, early]) await storeAgain(id);
+  expect(error).not.toHaveBeenCalled();
+  expect(await comparedRuntimeOf(relay)).toMatchObject({ error: [{ path: "JURISDICTION" }] });
+  for (const id of [early, late]) await storeAgain(id);
+  const line = { event: "task.misplaced", stored_jurisdiction: "us" };
+  expect(error.mock.calls.map(([text]) => JSON.parse(String(text)))).toMatchObject(
+    ids.map((id) => ({ ...line, task_id: id })),
+  );
+});
+
+it("an isolate that cannot read the stored jurisdiction answers requests, and compares its own with it a minute later", async () => {
   const warn = vi.spyOn(console, "warn").mockImplementation(() => undefined);
-  const { uses, bindings } = deployed({ JURISDICTION: "eu" });
-  const { getByName, jurisdiction } = bindings.ACCOUNTS;
-  const broken = (name: string, options?: unknown) => {
-    const stub = getByName(name, options);
-    return name === "index:" ? { claimJurisdiction: fail } : stub;
-  };
-  const away = { ...bindings, ACCOUNTS: { jurisdiction, getByName: broken } };
+  let asked = 0;
+  const away = answering(deployed({ JURISDICTION: "eu" }).bindings, () => {
+    asked += 1;
+    return fail();
+  });
   for (let n = 0; n < 2; n++) {
     expect((await callWith(away, `/v1/tasks/${crypto.randomUUID()}`)).status).toBe(404);
   }
-  expect(uses.filter(([, name]) => name === "index:")).toHaveLength(1);
+  expect(asked).toBe(1);
   vi.setSystemTime(Date.now() + 60_000);
   await callWith(away, `/v1/tasks/${crypto.randomUUID()}`);
-  expect(uses.filter(([, name]) => name === "index:")).toHaveLength(2);
-  expect(warn).toHaveBeenCalledTimes(2);
+  expect(asked).toBe(2);
+  await until(() => warn.mock.calls.length === 2);
 });

@@ -1,3 +1,4 @@
+import { waitUntil } from "cloudflare:workers";
 import { withStartup, type WithStartup } from "../../src/config/runtime.ts";
 
 const isolates = new WeakMap<object, WithStartup>();
@@ -6,7 +7,7 @@ const isolates = new WeakMap<object, WithStartup>();
 export function started<Bindings extends object>(
   bindings: Bindings,
 ): Promise<Bindings & WithStartup> {
-  return withStartup(bindings, Cloudflare.compatibilityFlags);
+  return withStartup(bindings, Cloudflare.compatibilityFlags, waitUntil);
 }
 
 /** Does the same as `started`, once for each object: its calls go to one isolate. */

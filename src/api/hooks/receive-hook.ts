@@ -30,7 +30,7 @@ const hookRoute = publicRoute(
     path: HOOK_PATH,
   },
   async ({ request, env, url, params }) => {
-    const runtime = await requireRuntime(env);
+    const runtime = requireRuntime(env);
     const { headers } = request;
     const target = await authenticateHookUrl(params, runtime);
     if (target === null) {

@@ -125,7 +125,7 @@ export function routeOf<
   const readParams = paramsReader(wire.path);
   const handle = async ({ request, env, url, params }: RouteRequest<Params>) => {
     const { headers } = request;
-    const runtime = await requireRuntime(env);
+    const runtime = requireRuntime(env);
     let read: ReturnType<typeof readBody> | null = null;
     const rawBody = () => (read ??= readBody(request, runtime.config.maxBodyBytes));
     const caller = await authenticate(access, headers, rawBody, runtime, env);
@@ -205,8 +205,8 @@ export function queryRoute<
  * Returns the configuration and keys of the relay.
  * @throws Problem `not_configured`, which names the invalid variables.
  */
-export async function requireRuntime(env: Env): Promise<Runtime> {
-  const result = await placedRuntimeOf(env);
+export function requireRuntime(env: Env): Runtime {
+  const result = placedRuntimeOf(env);
   if (result.ok) return result.value;
   const headers = { "Retry-After": "60" };
   throw new Problem("not_configured", { detail: describeIssues(result.error), headers });

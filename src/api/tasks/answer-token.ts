@@ -77,7 +77,7 @@ export async function readingByToken(request: LinkRequest): Promise<Reading> {
  */
 async function readingOf(request: LinkRequest): Promise<Reading | null> {
   const { env } = request;
-  const link = await linkOf(request, await requireRuntime(env));
+  const link = await linkOf(request, requireRuntime(env));
   if (link === null) return null;
   const { id, createdAtS, expiresAtS, recordedAt } = link;
   const read = async () => {

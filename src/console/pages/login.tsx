@@ -24,7 +24,7 @@ const NOT_SECURE =
  */
 export const loginPage = publicPage("/login", async ({ request, env, url }) => {
   const returnTo = safeReturnTo(url.searchParams.get("return_to") ?? "", url.origin);
-  const runtime = await requireRuntime(env);
+  const runtime = requireRuntime(env);
   if ((await sessionVisitorOf(request, runtime, env)) !== null) return seeOther(returnTo);
   const user = await accessUserOf(request, runtime.config);
   const fault = isSafe(url, runtime) ? null : NOT_SECURE;
@@ -39,7 +39,7 @@ export const logIn: Page = {
   access: "anyone",
   answer: async ({ request, env, url }) => {
     requireOwnForm(request, env);
-    const runtime = await requireRuntime(env);
+    const runtime = requireRuntime(env);
     const form = await readForm(request, runtime);
     const returnTo = safeReturnTo(form.get("return_to") ?? "", url.origin);
     if (!isSafe(url, runtime)) return refusal(request, returnTo, NOT_SECURE, 403);
@@ -66,7 +66,7 @@ export const logOut: Page = {
   answer: async ({ request, env }) => {
     requireOwnForm(request, env);
     return seeOther("/login", {
-      "Set-Cookie": await endSession(request, await requireRuntime(env), env),
+      "Set-Cookie": await endSession(request, requireRuntime(env), env),
       "Clear-Site-Data": '"cache"',
     });
   },

@@ -66,7 +66,7 @@ export async function problemPage(problem: Problem, refused: Refused): Promise<R
  */
 async function frameFor({ request, env }: Refused): Promise<Frame | null> {
   try {
-    const runtime = await placedRuntimeOf(env);
+    const runtime = placedRuntimeOf(env);
     const visitor = runtime.ok ? await visitorOf(request, runtime.value, env) : null;
     if (!runtime.ok || visitor === null) return null;
     return frameOf({ request, runtime: runtime.value, viewer: visitor.viewer });

@@ -12,7 +12,7 @@ import { SECOND_MS } from "../../core/time.ts";
 import type { IndexRow } from "../../core/views/index-row.ts";
 import { toListeners } from "../listeners/send-to-listeners.ts";
 import { type ObjectNamespaces, ledgerObject } from "../object-names.ts";
-import { placedRuntimeOf } from "../placed-runtime.ts";
+import { noteStoredTask, placedRuntimeOf } from "../placed-runtime.ts";
 import { callbackUrlRulesOf } from "../../config/callback-url-rules.ts";
 import { policyOf } from "../../config/config.ts";
 import { describeIssues } from "../../config/issue.ts";
@@ -91,7 +91,7 @@ export class ObjectPlatform implements Platform {
    * @throws when the configuration is not valid.
    */
   async prepare(env: ObjectNamespaces): Promise<void> {
-    const result = await placedRuntimeOf(env);
+    const result = placedRuntimeOf(env);
     if (!result.ok) throw new Error(`configuration: ${describeIssues(result.error)}`);
     this.#runtime = result.value;
   }
@@ -122,6 +122,7 @@ export class ObjectPlatform implements Platform {
   // gate and resets the object, so the promise of `setAlarm` need not be awaited.
   commit(record: TaskRecord, alarmAt: number | null): void {
     this.#records.store(record);
+    noteStoredTask(this.#bindings, record.id);
     if (alarmAt !== null) this.setAlarm(alarmAt);
   }
 

@@ -73,6 +73,7 @@ it("a relay refuses a JURISDICTION other than the one that an earlier release ha
   expect((await ask("POST", "/v1/tasks", { model: "m" })).status).toBe(201);
 
   await relay.restart({ ...SECRETS, JURISDICTION: "eu" }, (await bundleOf()).script);
+  expect((await ask("GET", "/healthz")).status).toBe(503);
   const { status, json } = await ask("POST", "/v1/tasks", { model: "m" });
   expect([status, json]).toMatchObject([503, { code: "not_configured" }]);
   expect(json.detail).toContain("JURISDICTION must be empty");
