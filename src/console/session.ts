@@ -1,8 +1,8 @@
-import { HOUR_MS, MINUTE_MS } from "../core/time.ts";
+import { HOUR_MS, MINUTE_MS, SECOND_MS } from "../core/time.ts";
 import type { Runtime } from "../config/runtime.ts";
 import { deploymentObject } from "../objects/object-names.ts";
 import { isolateCache } from "../isolate-cache.ts";
-import { callObject } from "../api/http/object-call.ts";
+import { callObject, unavailable } from "../api/http/object-call.ts";
 import { ownerOfHash } from "../api/http/key-owner.ts";
 import { isLogoutPermitted } from "../api/http/rate-limit.ts";
 import type { Env } from "../env.ts";
@@ -11,12 +11,15 @@ import { keyName } from "../security/operator-key-hashes.ts";
 import type { KeyHolder } from "../objects/task/caller.ts";
 import { accessUserOf } from "./access.ts";
 import { cookieHeader, cookieOf } from "./cookie.ts";
+import { withTimeout } from "../timeout.ts";
 import { newSessionId, type Session, sessionIn, sessionText } from "./session-text.ts";
 
 /** Time in milliseconds without a request after which a session ends. */
 const IDLE_MS = HOUR_MS;
 /** Longest time from the login to the end of a session. */
 const MAX_AGE_MS = 12 * HOUR_MS;
+/** Longest time in milliseconds to wait for the object that knows which sessions were ended. */
+const ANSWER_MS = 2 * SECOND_MS;
 /** Age from which a cookie is renewed by the next request. */
 const RENEWAL_MS = 5 * MINUTE_MS;
 
@@ -53,7 +56,11 @@ export async function startSession(
  */
 export async function endSession(request: Request, runtime: Runtime, env: Env): Promise<string> {
   const session = await read(request, runtime);
-  if (session !== null && !(await isEnded(session, env)) && (await mayStoreEnd(session, env))) {
+  if (
+    session !== null &&
+    !(await isEnded(session, request, env)) &&
+    (await mayStoreEnd(session, env))
+  ) {
     live.delete(session.id);
     await callObject(async () => deploymentObject(env).endSession(session.id, endOf(session)));
   }
@@ -96,7 +103,8 @@ export async function sessionVisitorOf(
 ): Promise<Visitor | null> {
   const now = Date.now();
   const session = await read(request, runtime);
-  if (session === null || !isCurrent(session, now) || (await isEnded(session, env))) return null;
+  if (session === null || !isCurrent(session, now) || (await isEnded(session, request, env)))
+    return null;
   const viewer = await holderOf(session, runtime, env);
   if (viewer === null) return null;
   const isOld = now - session.renewedAt >= RENEWAL_MS;
@@ -132,14 +140,22 @@ async function read(request: Request, { keyring }: Runtime): Promise<Session | n
   return sessionIn(cookieOf(request, NAME) ?? "", keyring.sessionKeys);
 }
 
-/** Tells whether the session was ended by logging out; each isolate asks for this at most once a minute. */
-async function isEnded(session: Session, env: Env): Promise<boolean> {
+/**
+ * Tells whether the session was ended by logging out; each isolate asks for this at most once a minute. While the
+ * object that knows it does not answer, a request that only reads is answered, so that its outage does not hide the
+ * console from everybody.
+ * @throws Problem `unavailable` then, for a request that changes something.
+ */
+async function isEnded(session: Session, { method }: Request, env: Env): Promise<boolean> {
   const { id } = session;
   if (live.has(id)) return false;
-  const ask = async () => deploymentObject(env).isSessionEnded(id, endOf(session));
-  const hasEnded = await callObject(ask);
-  if (!hasEnded) live.set(id, true);
-  return hasEnded;
+  const ask = async (): Promise<boolean | null> =>
+    deploymentObject(env).isSessionEnded(id, endOf(session));
+  const hasEnded = await withTimeout("sessions", ask, null, ANSWER_MS);
+  if (hasEnded === false) live.set(id, true);
+  if (hasEnded !== null) return hasEnded;
+  if (method === "GET" || method === "HEAD") return false;
+  throw unavailable("The relay could not check whether this session has ended.");
 }
 
 async function headerOf(request: Request, session: Session, { keyring }: Runtime): Promise<string> {

@@ -4,20 +4,18 @@ import type { Runtime, WithStartup } from "../config/runtime.ts";
 import { MINUTE_MS, toSeconds } from "../core/time.ts";
 import { log } from "../log.ts";
 import { sendOperatorEvent } from "../outbound/webhooks.ts";
+import { type FailedCallbacks, merged } from "./failed-callback-batches.ts";
 
 /**
  * Digest for the operator: tasks whose callbacks to one host have failed. It gathers them for a fixed time
  * after the first one, and is then sent as one operator event, a message to `OPERATOR_CALLBACK_URL`.
  */
-interface Digest {
+interface Digest extends FailedCallbacks {
   readonly host: string;
   /** Time at which the first task was added to the digest, in Unix milliseconds. */
   readonly since: number;
   /** Time at which the operator event with the digest is to be sent, in Unix milliseconds. */
   readonly dueAt: number;
-  readonly failed: number;
-  /** Ids of the first 100 tasks in the digest. */
-  readonly tasks: readonly string[];
   /** Number of failed tries to send the operator event with the digest. */
   readonly tries: number;
 }
@@ -28,7 +26,6 @@ interface Digest {
  */
 const OPEN = "digest";
 const CLOSED = "digest_closed";
-const MAX_IDS = 100;
 const MAX_TRIES = 10;
 
 /**
@@ -38,25 +35,23 @@ const MAX_TRIES = 10;
  * Stores the digest that still gathers (`digest`) and the one that is being sent (`digest_closed`), until the
  * alarm has sent them; then it erases itself.
  *
- * Called by task objects (`objects/task/alerts.ts`), once for each task whose callback has failed for good, only
- * where `OPERATOR_DIGEST_MINUTES` is set.
+ * Called by task objects (`objects/task/alerts.ts`), at most twice in three seconds by each isolate, with all tasks
+ * whose callbacks have failed there for good; only where `OPERATOR_DIGEST_MINUTES` is set.
  */
 export class DigestObject extends DurableObject<WithStartup> {
   /**
-   * Adds a task whose callback has failed to the digest; a task whose id is already in the digest is not
-   * counted again.
+   * Adds tasks whose callbacks have failed to the digest; a task whose id is already in the digest is not counted
+   * again.
    * @param periodMs time from the first task of a digest to its operator event, in milliseconds.
-   * @returns always true, so that the caller can tell a stored task from a call that failed.
+   * @returns always true, so that the caller can tell stored tasks from a call that failed.
    */
-  async noteFailedCallback(host: string, taskId: string, periodMs: number): Promise<true> {
+  async noteFailedCallbacks(host: string, added: FailedCallbacks, periodMs: number): Promise<true> {
     const now = Date.now();
     const { storage } = this.ctx;
     const begun = { host, since: now, dueAt: now + periodMs, failed: 0, tasks: [], tries: 0 };
     const known = this.#read(OPEN) ?? begun;
-    if (!known.tasks.includes(taskId)) {
-      const tasks = [...known.tasks, taskId].slice(0, MAX_IDS);
-      storage.kv.put(OPEN, { ...known, failed: known.failed + 1, tasks });
-    }
+    const all = merged(known, added);
+    if (all.failed > known.failed) storage.kv.put(OPEN, { ...known, ...all });
     if ((await storage.getAlarm()) === null) await storage.setAlarm(known.dueAt);
     return true;
   }

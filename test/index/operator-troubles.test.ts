@@ -1,7 +1,9 @@
-import { runDurableObjectAlarm } from "cloudflare:test";
+import { runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { expect, it, vi } from "vitest";
 import { env } from "../../src/startup.ts";
 import { HostObject } from "../../src/objects/host-object.ts";
+import { DigestObject } from "../../src/objects/digest-object.ts";
+import { Alerts } from "../../src/objects/task/alerts.ts";
 import { digestObject, hostObject } from "../../src/objects/object-names.ts";
 import { pass, START, START_S, until } from "../worker/clock.ts";
 import { attach, type Hooked } from "../worker/hooked.ts";
@@ -205,7 +207,7 @@ it("a digest of failed callbacks is dropped, with a log line, when OPERATOR_CALL
   const outside = receivers(500);
   const host = `${crypto.randomUUID()}.example.net`;
   const digest = digestObject(env, host);
-  await digest.noteFailedCallback(host, "task-1", 60_000);
+  await digest.noteFailedCallbacks(host, { failed: 1, tasks: ["task-1"] }, 60_000);
   pass(60_000);
   expect(await runDurableObjectAlarm(digest)).toBe(true);
   expect(outside.sentTo(OPERATOR_URL)).toEqual([]);
@@ -213,4 +215,41 @@ it("a digest of failed callbacks is dropped, with a log line, when OPERATOR_CALL
   const line = { event: "operator.dropped", type: "callback.failed", host, failed: 1 };
   expect(lines).toContainEqual(expect.objectContaining(line));
   expect(await runDurableObjectAlarm(digest)).toBe(false);
+});
+
+it("the callbacks of 50 tasks to one host that fail at the same time are stored in its digest by two calls", async () => {
+  const host = `${crypto.randomUUID()}.example.net`;
+  const ids = Array.from({ length: 50 }, () => crypto.randomUUID());
+  const calls = vi.spyOn(DigestObject.prototype, "noteFailedCallbacks");
+  const wait = vi.spyOn(scheduler, "wait").mockResolvedValue(undefined);
+  const alerts = new Alerts(env, 10_000);
+  const { signal } = new AbortController();
+  const gathered = ids.map((id) => alerts.gather(host, id, 60_000, signal));
+  expect(await Promise.all(gathered)).toEqual(ids.map(() => true));
+  expect(calls).toHaveBeenCalledTimes(2);
+  expect(wait).toHaveBeenCalledOnce();
+  const digest = await runInDurableObject(digestObject(env, host), (_, { storage }) =>
+    storage.kv.get("digest"),
+  );
+  expect(digest).toMatchObject({ failed: 50, tasks: expect.arrayContaining(ids) });
+});
+
+it("failed callbacks whose digest cannot be stored are stored with those of the task that repeats its notice", async () => {
+  const host = `${crypto.randomUUID()}.example.net`;
+  const warned = vi.spyOn(console, "warn").mockImplementation(() => undefined);
+  const calls = vi.spyOn(DigestObject.prototype, "noteFailedCallbacks");
+  calls.mockRejectedValue(new Error("Network connection lost."));
+  vi.spyOn(scheduler, "wait").mockResolvedValue(undefined);
+  const alerts = new Alerts(env, 10_000);
+  const { signal } = new AbortController();
+  const gather = (id: string) => alerts.gather(host, id, 60_000, signal);
+  expect(await Promise.all(["a", "b", "c"].map(gather))).toEqual([false, false, true]);
+  expect(warned).toHaveBeenCalled();
+  calls.mockRestore();
+  pass(60_000);
+  expect(await gather("b")).toBe(true);
+  const digest = await runInDurableObject(digestObject(env, host), (_, { storage }) =>
+    storage.kv.get("digest"),
+  );
+  expect(digest).toMatchObject({ failed: 2, tasks: ["c", "b"] });
 });

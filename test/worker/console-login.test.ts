@@ -1,7 +1,6 @@
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "../../src/startup.ts";
 import { expect, it, vi } from "vitest";
-import { DeploymentObject } from "../../src/objects/deployment-object.ts";
 import { deploymentObject } from "../../src/objects/object-names.ts";
 import { HOUR_MS, MINUTE_MS } from "../../src/core/time.ts";
 import { forgetKey } from "../../src/api/http/key-owner.ts";
@@ -9,8 +8,9 @@ import { sha256Hex } from "../../src/security/encoding.ts";
 import { aKey, anAccount, anImportedKey } from "./accounts.ts";
 import { cookieIn, HTML, logIn, outcome, submit, visit } from "./browser.ts";
 import { call, callWith, OPERATOR_KEY, OPERATOR_NAME } from "./client.ts";
-import { pass, useClock } from "./clock.ts";
+import { pass, until, useClock } from "./clock.ts";
 import { aRateLimit } from "./rate-limits.ts";
+import { holdTimers } from "./timers.ts";
 
 useClock();
 
@@ -223,13 +223,31 @@ it("neither other requests of an account nor further logouts with an ended sessi
   expect(outcome(await visit("/", copied))).toEqual(TO_LOGIN);
 });
 
-it("the console answers 503 while the object that stores the ended sessions cannot be reached", async () => {
-  const cookie = await logIn();
-  vi.spyOn(DeploymentObject.prototype, "isSessionEnded").mockImplementation(() => {
-    throw Object.assign(new Error("overloaded"), { overloaded: true });
-  });
-  expect((await visit("/", cookie)).status).toBe(503);
-});
+it.each([
+  ["fails", () => Promise.reject(Object.assign(new Error("overloaded"), { overloaded: true }))],
+  ["does not answer", () => new Promise<never>(() => {})],
+])(
+  "while the object that stores the ended sessions %s, the console shows its pages to a valid cookie, and answers its forms with 503",
+  async (_, isSessionEnded) => {
+    vi.spyOn(console, "warn").mockImplementation(() => {});
+    const cookie = await logIn();
+    const DEPLOYMENT = { getByName: () => ({ isSessionEnded }) };
+    const bindings = { ...env, DEPLOYMENT };
+    const expire = holdTimers(2_000);
+    const answered = async (answer: Promise<Response>) => {
+      let status: number | null = null;
+      void answer.then((response) => (status = response.status));
+      await until(() => {
+        expire();
+        return status !== null;
+      });
+      return status;
+    };
+    expect(await answered(visit("/", cookie, {}, bindings))).toBe(200);
+    expect(await answered(submit("/accounts", { id: "acme" }, cookie, {}, bindings))).toBe(503);
+    expect(await answered(visit("/", `${cookie}x`, {}, bindings))).toBe(303);
+  },
+);
 
 it.each([
   ["/tasks?status=failed&host=a.example", "/tasks?status=failed&host=a.example"],

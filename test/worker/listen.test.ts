@@ -1,12 +1,12 @@
 import { evictDurableObject, runInDurableObject } from "cloudflare:test";
 import { env } from "../../src/startup.ts";
-import { afterEach, expect, it } from "vitest";
+import { afterEach, expect, it, vi } from "vitest";
 import * as z from "zod";
 import { listenersObject } from "../../src/objects/object-names.ts";
 import { app } from "../../src/app.ts";
 import { aKey, anAccount } from "./accounts.ts";
 import { aRequest, call, callWith, invalid, post, refusal, UNAUTHENTICATED } from "./client.ts";
-import { until, useClock } from "./clock.ts";
+import { pass, until, useClock } from "./clock.ts";
 import { untilIdle } from "./objects.ts";
 import { aCompletion, completed, finish, read, redeliver, register, report } from "./tasks.ts";
 
@@ -20,6 +20,7 @@ interface Listener {
   readonly socket: WebSocket;
   readonly received: z.output<typeof Message>[];
   readonly closed: { code: number; reason: string }[];
+  readonly pongs: string[];
 }
 
 /** Answers a callback; the text is sent as it is. */
@@ -40,8 +41,9 @@ async function aListener(key: string, behaviour: Behaviour): Promise<Listener> {
   // `call` would read the answer, which has no body.
   const { webSocket: socket } = await app.fetch(aRequest("/v1/listen", { key, ...UPGRADE }), env);
   if (socket === null) throw new Error("the answer has no WebSocket");
-  const listener: Listener = { socket, received: [], closed: [] };
+  const listener: Listener = { socket, received: [], closed: [], pongs: [] };
   socket.addEventListener("message", ({ data }) => {
+    if (data === "pong") return void listener.pongs.push(data);
     const message = Message.safeParse(JSON.parse(String(data))).data;
     if (message === undefined) return;
     listener.received.push(message);
@@ -54,6 +56,12 @@ async function aListener(key: string, behaviour: Behaviour): Promise<Listener> {
   socket.accept();
   open.push(socket);
   return listener;
+}
+
+/** Sends a ping as a listener does, and waits for the answer of the platform. */
+async function pinged(listener: Listener | undefined): Promise<void> {
+  listener?.socket.send("ping");
+  await until(() => listener?.pongs.length === 1);
 }
 
 /** Creates an account with a key, and the listeners that behave like this. */
@@ -192,12 +200,35 @@ it("the deletion of an account closes the WebSockets of its listeners", async ()
   expect(listeners[0]?.closed).toMatchObject([{ code: 1008 }]);
 });
 
-it("when an eleventh listener of an account opens a WebSocket, the WebSocket of one earlier listener is closed", async () => {
-  const { listeners } = await listening(...Array.from({ length: 11 }, () => isSilent));
+it("when an eleventh listener of an account opens a WebSocket, the WebSocket that was silent the longest is closed", async () => {
+  // The platform notes pings by its own clock.
+  vi.setSystemTime(vi.getRealSystemTime() - 30_000);
+  const { key, listeners } = await listening();
+  for (let n = 0; n < 10; n++) {
+    listeners.push(await aListener(key, isSilent));
+    pass(1_000);
+  }
+  const [first, second] = listeners;
+  await pinged(first);
+  vi.setSystemTime(vi.getRealSystemTime());
+  listeners.push(await aListener(key, isSilent));
   const closed = () => listeners.filter((listener) => listener.closed.length > 0);
   await until(() => closed().length > 0);
-  expect(closed()).toMatchObject([{ closed: [{ code: 1008 }] }]);
-  expect(listeners.at(-1)?.closed).toEqual([]);
+  expect(closed()).toEqual([second]);
+  expect(second?.closed).toMatchObject([{ code: 1008 }]);
+});
+
+it("a listener that has sent no ping for 60 s gets no callback, and its WebSocket is closed", async () => {
+  vi.setSystemTime(vi.getRealSystemTime() - 60_000);
+  const { account, listeners } = await listening(isSilent, answers(200));
+  const [silent, pinging] = listeners;
+  await pinged(pinging);
+  vi.setSystemTime(vi.getRealSystemTime());
+  expect(await attemptsOf(account)).toMatchObject([{ outcome: "delivered" }]);
+  await until(() => silent?.closed.length === 1);
+  expect([silent?.received, silent?.closed]).toMatchObject([[], [{ code: 1001 }]]);
+  pinging?.socket.close();
+  await until(async () => (await attemptsOf(account))[0]?.["cause"] === "no_listener");
 });
 
 it("of 40 listeners of an account that connect at the same time, 10 stay connected, and only these receive a callback", async () => {

@@ -1,6 +1,7 @@
 import { DurableObject } from "cloudflare:workers";
 import * as z from "zod/mini";
 import { parseJson } from "../../core/json.ts";
+import { MINUTE_MS } from "../../core/time.ts";
 import { type AttemptResult, unansweredAttempt } from "../../core/record/callback.ts";
 import type { UnreachableCause } from "../../core/record/outcome.ts";
 import { LISTEN_URL } from "../../core/url.ts";
@@ -13,11 +14,13 @@ import { withinTime } from "../../timeout.ts";
  */
 export type ListenerCallback = Pick<PostRequest, "headers" | "body">;
 
-/**
- * Largest number of connected listeners of an account. One more displaces those beyond it that the platform
- * lists last.
- */
+/** Largest number of connected listeners of an account. One more displaces that which was silent the longest. */
 const MAX_LISTENERS = 10;
+/**
+ * Time in milliseconds without a ping after which the relay takes a listener for gone: the network may not have
+ * told that the connection has ended. Listeners ping every 20 s (client/src/listen/session.ts).
+ */
+const MAX_SILENCE_MS = MINUTE_MS;
 /**
  * Length in characters of the longest message that is accepted from a listener: it has room for 4 KiB of a
  * receiver's answer as JSON, and for the headers of that answer.
@@ -25,6 +28,8 @@ const MAX_LISTENERS = 10;
 const MAX_MESSAGE_CHARS = 32_768;
 /** Code with which a WebSocket is closed for a reason that connecting again does not remove (RFC 6455). */
 const POLICY_VIOLATION = 1008;
+/** Code with which a silent WebSocket is closed; a listener that still gets it may connect again (RFC 6455). */
+const GOING_AWAY = 1001;
 
 /**
  * Schema of the headers of a receiver's answer that a listener passes back: only those that the relay keeps
@@ -62,7 +67,7 @@ interface Waiting {
  * A listener is a program that receives the account's callbacks over a WebSocket and passes each on to an HTTP
  * receiver that it can reach.
  *
- * Stores nothing: the platform keeps the WebSockets while the object is not in memory, and answers `ping` with
+ * Stores nothing but the time of connection with each WebSocket: the platform keeps the WebSockets while the object is not in memory, and answers `ping` with
  * `pong` in its place.
  *
  * Called when a listener connects (`api/listen.ts`), for each attempt of a callback and each test
@@ -84,6 +89,7 @@ export class ListenersObject extends DurableObject<object> {
     const { 0: client, 1: server } = new WebSocketPair();
     this.ctx.setWebSocketAutoResponse(new WebSocketRequestResponsePair("ping", "pong"));
     this.ctx.acceptWebSocket(server, [headers.get("Key-Name") ?? ""]);
+    server.serializeAttachment(Date.now());
     server.send(JSON.stringify({ account: this.ctx.id.name }));
     return new Response(null, { status: 101, webSocket: client });
   }
@@ -150,13 +156,27 @@ export class ListenersObject extends DurableObject<object> {
   }
 
   /**
-   * Returns the WebSockets that are open. The platform also lists one that this object has closed, until the
-   * listener has answered the close.
+   * Returns the WebSockets that are open, first that which was heard last, and closes those that were silent for
+   * too long. The platform also lists one that this object has closed, until the listener has answered the close.
    */
   #connected(): WebSocket[] {
-    return this.ctx
+    const open = this.ctx
       .getWebSockets()
-      .filter(({ readyState }) => readyState === WebSocket.READY_STATE_OPEN);
+      .filter(({ readyState }) => readyState === WebSocket.READY_STATE_OPEN)
+      .map((socket) => ({ socket, heardAt: this.#heardAt(socket) }))
+      .toSorted((a, b) => b.heardAt - a.heardAt);
+    const heardSince = Date.now() - MAX_SILENCE_MS;
+    for (const { socket, heardAt } of open) {
+      if (heardAt <= heardSince) socket.close(GOING_AWAY, "The listener has not pinged for 60 s.");
+    }
+    return open.filter(({ heardAt }) => heardAt > heardSince).map(({ socket }) => socket);
+  }
+
+  /** Returns the time of a listener's last ping, or else of its connection, in Unix milliseconds. */
+  #heardAt(socket: WebSocket): number {
+    const connectedAt: unknown = socket.deserializeAttachment();
+    const pingedAt = this.ctx.getWebSocketAutoResponseTimestamp(socket)?.getTime() ?? 0;
+    return Math.max(typeof connectedAt === "number" ? connectedAt : 0, pingedAt);
   }
 }
 

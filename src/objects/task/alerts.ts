@@ -16,6 +16,7 @@ import { log } from "../../log.ts";
 import type { OperatorEvent } from "../../outbound/operator-body.ts";
 import { sendOperatorEvent } from "../../outbound/webhooks.ts";
 import { withTimeout } from "../../timeout.ts";
+import { FailedCallbackBatches } from "../failed-callback-batches.ts";
 import { FaultNotes } from "./fault-notes.ts";
 
 /**
@@ -23,6 +24,8 @@ import { FaultNotes } from "./fault-notes.ts";
  * of an API key, counted for each connection.
  */
 const notes = new FaultNotes();
+/** Tasks whose callbacks have failed for good in this isolate and are not in the digest of their host yet. */
+const batches = new FailedCallbackBatches();
 /**
  * Names of the connections to whose Durable Object this isolate has reported in the last hour that an answer of
  * the provider was not understood.
@@ -101,12 +104,25 @@ export class Alerts {
 
   /**
    * Adds a task to the digest of failed callbacks to a host, one message to the operator about many tasks.
-   * @returns true when it was stored.
+   * @param aborted ends the wait for further failed callbacks.
+   * @returns true when it was stored, or another task is to report it.
    */
-  async gather(host: string, taskId: string, digestMs: number): Promise<boolean> {
+  async gather(
+    host: string,
+    taskId: string,
+    digestMs: number,
+    aborted: AbortSignal,
+  ): Promise<boolean> {
+    const waitMs = batches.add(host, taskId, Date.now());
+    if (waitMs === null) return true;
+    if (waitMs > 0) await scheduler.wait(waitMs, { signal: aborted }).catch(() => undefined);
+    const batch = batches.take(host);
+    if (batch === null) return true;
     const add = async () =>
-      digestObject(this.#bindings, host).noteFailedCallback(host, taskId, digestMs);
-    return withTimeout("digest", add, false, this.#timeoutMs);
+      digestObject(this.#bindings, host).noteFailedCallbacks(host, batch, digestMs);
+    const isStored = await withTimeout("digest", add, false, this.#timeoutMs);
+    if (!isStored) batches.putBack(host, batch, taskId);
+    return isStored;
   }
 
   /**

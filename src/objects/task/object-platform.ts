@@ -226,7 +226,7 @@ export class ObjectPlatform implements Platform {
     const { host, taskId } = about;
     const { digestMs } = this.#prepared().config;
     if (type === "callback.failed" && digestMs !== null && host !== null) {
-      return this.#alerts.gather(host, taskId, digestMs);
+      return this.#alerts.gather(host, taskId, digestMs, aborted);
     }
     const id = `${type}_${taskId}_${version}`;
     return sendOperatorEvent({ type, ...about }, id, version, this.#prepared(), aborted);

@@ -1,0 +1,85 @@
+import { SECOND_MS } from "../core/time.ts";
+import { isolateCache } from "../isolate-cache.ts";
+
+/**
+ * Time in milliseconds from a report on a host within which further failed callbacks wait for the next one. With
+ * the call that reports them it is less than the time that a notice to the operator may take
+ * (core/duties/operator-notice-send.ts).
+ */
+const WINDOW_MS = 3 * SECOND_MS;
+/** Largest number of ids of tasks that are reported together. */
+const MAX_IDS = 100;
+const MAX_HOSTS = 1_000;
+
+/** Tasks whose callbacks to one host have failed for good. */
+export interface FailedCallbacks {
+  readonly failed: number;
+  /** Ids of the first 100 of these tasks. */
+  readonly tasks: readonly string[];
+}
+
+interface Window {
+  /** Time of the first report of the window, in Unix milliseconds. */
+  readonly startedAt: number;
+  /** True when the object of a task waits for the end of the window, to report the batch. */
+  readonly hasReporter: boolean;
+}
+
+/**
+ * Gathers, in this isolate, the tasks whose callbacks to a host have failed, so that their digest gets them in few
+ * calls: the first at once, the others of the next three seconds together in a second call. The task that makes
+ * the second call repeats it until it succeeds, as each task does with its notices; the others are done. Only when
+ * the platform ends the isolate within these three seconds, they are missing in the digest.
+ */
+export class FailedCallbackBatches {
+  readonly #windows = isolateCache<Window>(MAX_HOSTS, Infinity);
+  readonly #batches = new Map<string, FailedCallbacks>();
+
+  /**
+   * Adds a task to the batch of a host.
+   * @param now current time, in Unix milliseconds.
+   * @returns the time in milliseconds after which the caller is to report the batch; null when another task is to
+   * do so.
+   */
+  add(host: string, taskId: string, now: number): number | null {
+    this.#merge(host, { failed: 1, tasks: [taskId] });
+    const window = this.#windows.get(host);
+    const ageMs = window === undefined ? Infinity : Math.abs(now - window.startedAt);
+    if (window === undefined || ageMs >= WINDOW_MS) {
+      this.#windows.set(host, { startedAt: now, hasReporter: false });
+      return 0;
+    }
+    if (window.hasReporter) return null;
+    this.#windows.set(host, { ...window, hasReporter: true });
+    return WINDOW_MS - ageMs;
+  }
+
+  /** Takes the batch of a host, in order to report it; null when it was reported already. */
+  take(host: string): FailedCallbacks | null {
+    const batch = this.#batches.get(host) ?? null;
+    this.#batches.delete(host);
+    return batch;
+  }
+
+  /**
+   * Puts a batch back whose report has failed, for the next report.
+   * @param taskId id of the task that has reported it: it adds itself again when it repeats its notice.
+   */
+  putBack(host: string, { failed, tasks }: FailedCallbacks, taskId: string): void {
+    const others = tasks.filter((id) => id !== taskId);
+    const left = failed - (tasks.length - others.length);
+    if (left > 0) this.#merge(host, { failed: left, tasks: others });
+  }
+
+  #merge(host: string, added: FailedCallbacks): void {
+    const known = this.#batches.get(host) ?? { failed: 0, tasks: [] };
+    this.#batches.set(host, merged(known, added));
+  }
+}
+
+/** Adds failed callbacks to earlier ones; a task among the first 100 is counted once. */
+export function merged(known: FailedCallbacks, added: FailedCallbacks): FailedCallbacks {
+  const fresh = added.tasks.filter((id) => !known.tasks.includes(id));
+  const failed = known.failed + added.failed - (added.tasks.length - fresh.length);
+  return { failed, tasks: [...known.tasks, ...fresh].slice(0, MAX_IDS) };
+}

@@ -1,0 +1,49 @@
+import { expect, it } from "vitest";
+import { FailedCallbackBatches } from "../../src/objects/failed-callback-batches.ts";
+import { NOW, SECOND } from "./builders.ts";
+
+const HOST = "a.example";
+const id = (n: number) => `task-${n}`;
+
+/** Adds tasks at these times. @returns when each is to report the batch, in milliseconds from now; null for never. */
+function added(batches: FailedCallbackBatches, times: readonly number[]) {
+  return times.map((time, n) => batches.add(HOST, id(n), NOW + time));
+}
+
+it("of 1,000 callbacks to a host that fail within three seconds, two tasks report all, one at once and one at the end of the three seconds", () => {
+  const batches = new FailedCallbackBatches();
+  expect(batches.add(HOST, "first", NOW)).toBe(0);
+  expect(batches.take(HOST)).toEqual({ failed: 1, tasks: ["first"] });
+  const others = added(
+    batches,
+    Array.from({ length: 999 }, (_, n) => n * 3),
+  );
+  expect(others.filter((waitMs) => waitMs !== null)).toEqual([3 * SECOND]);
+  const batch = batches.take(HOST);
+  expect([batch?.failed, batch?.tasks.length]).toEqual([999, 100]);
+  expect(batches.take(HOST)).toBe(null);
+});
+
+it.each<[string, readonly number[], readonly (number | null)[]]>([
+  ["three seconds apart are each reported at once", [0, 3 * SECOND, 6 * SECOND], [0, 0, 0]],
+  [
+    "whose reporter was lost are reported with the first failure after the three seconds",
+    [0, 1_000, 2_000, 3_000],
+    [0, 2_000, null, 0],
+  ],
+  ["are reported at once when the clock was put back", [0, -60_000], [0, 0]],
+])("failed callbacks to a host %s", (_, times, waits) => {
+  const batches = new FailedCallbackBatches();
+  expect(added(batches, times)).toEqual(waits);
+  expect(batches.take(HOST)?.failed).toBe(times.length);
+  expect(batches.add("other.example", "x", NOW)).toBe(0);
+});
+
+it("a batch of failed callbacks whose report has failed is reported with the next failure, and the task that repeats its notice is counted once", () => {
+  const batches = new FailedCallbackBatches();
+  added(batches, [0, 1, 2]);
+  const batch = batches.take(HOST);
+  if (batch !== null) batches.putBack(HOST, batch, id(1));
+  expect(batches.add(HOST, id(1), NOW + 60 * SECOND)).toBe(0);
+  expect(batches.take(HOST)).toEqual({ failed: 3, tasks: [id(0), id(2), id(1)] });
+});
