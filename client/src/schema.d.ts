@@ -2011,6 +2011,7 @@ export interface components {
                 LIMIT_TESTS: boolean;
                 LIMIT_BULK: boolean;
                 LIMIT_LISTS: boolean;
+                LIMIT_LINKS: boolean;
                 LIMIT_REFUSALS: boolean;
             };
             /** @description The connections that have an API key. Only operators see them. */

@@ -1,7 +1,9 @@
-import { beforeEach, expect, it, vi } from "vitest";
+import { expect, it, vi } from "vitest";
+import { TaskObject } from "../../src/objects/task/task-object.ts";
 import { anAccount } from "./accounts.ts";
 import { call, invalid, refusal } from "./client.ts";
-import { pass, START_S, useClock } from "./clock.ts";
+import { START_S, useClock } from "./clock.ts";
+import { useHeldWaits } from "./held-waits.ts";
 import { NOTHING, stored } from "./objects.ts";
 import { aReceiver, status } from "./receiver.ts";
 import { aCompletion, CALLBACK_URL, completed, finish, register, report, VIDEO } from "./tasks.ts";
@@ -93,32 +95,16 @@ it("GET /v1/tasks/{id} with If-None-Match answers 404 for an unknown task, even 
   expect((await readIfChanged(crypto.randomUUID(), "*")).status).toBe(404);
 });
 
-/** Waits of the Worker in milliseconds. They take no real time; `between` is called during each of them. */
-let pauses: number[] = [];
-let between: (pause: number) => Promise<unknown> = () => Promise.resolve();
+const waits = useHeldWaits();
 
-beforeEach(() => {
-  pauses = [];
-  between = () => Promise.resolve();
-  vi.spyOn(scheduler, "wait").mockImplementation(async (ms) => {
-    pass(ms);
-    pauses.push(ms);
-    await between(pauses.length);
-  });
-});
-
-function waited(): number {
-  return pauses.reduce((sum, ms) => sum + ms, 0);
-}
-
-it("GET /v1/tasks/{id}?wait=600 asks the object of an open task again after 1, 1, 2, 2 and 3 s, then every 5 s, for 60 s in all", async () => {
+it("GET /v1/tasks/{id}?wait=600 of a task that does not change waits for 60 s and reads it once", async () => {
+  const reads = vi.spyOn(TaskObject.prototype, "read");
   const id = await register();
   const response = await call(`/v1/tasks/${id}?wait=600`);
   expect(response.status).toBe(200);
   expect(await response.json()).toMatchObject({ status: "pending" });
-  expect(pauses.slice(0, 7)).toEqual([1000, 1000, 2000, 2000, 3000, 5000, 5000]);
-  expect(new Set(pauses.slice(5, -1))).toEqual(new Set([5000]));
-  expect(waited()).toBe(60_000);
+  expect(waits.pauses).toEqual([60_000]);
+  expect(reads).toHaveBeenCalledTimes(1);
 });
 
 it.each([
@@ -139,7 +125,7 @@ it.each([
     const id = await register();
     const headers = { Prefer: prefer };
     expect((await call(`/v1/tasks/${id}${query}`, { headers })).status).toBe(200);
-    expect(waited()).toBe(ms);
+    expect(waits.waitedMs()).toBe(ms);
   },
 );
 
@@ -152,16 +138,18 @@ it.each(["", "abc", "5s", "NaN", "1,5", "%20", "-5", "2.5", "0x5", "1e3", "%2B5"
   },
 );
 
-it("GET /v1/tasks/{id}?wait=30 asks the task's object repeatedly and answers as soon as that shows the task ended", async () => {
+it("GET /v1/tasks/{id}?wait=30 answers as soon as the task tells that it has ended, after one read for each change", async () => {
   aReceiver();
+  const reads = vi.spyOn(TaskObject.prototype, "read");
   const id = await register();
-  between = async (pause) => {
-    if (pause === 1) await report({ id, status: "processing" });
-    if (pause === 3) await report(aCompletion(id));
+  waits.between = async (wait) => {
+    if (wait === 1) await report({ id, status: "processing" });
+    else await report(aCompletion(id));
+    return true;
   };
-  const response = await call(`/v1/tasks/${id}?wait=30`);
+  const response = await call(`/v1/tasks/${id}?wait=60`);
   expect(await response.json()).toMatchObject({ status: "completed" });
-  expect(pauses).toEqual([1000, 1000, 2000]);
+  expect(reads).toHaveBeenCalledTimes(3);
 });
 
 it("GET /v1/tasks/{id}?wait=30 answers at once for an unknown task or one that has ended", async () => {
@@ -169,20 +157,20 @@ it("GET /v1/tasks/{id}?wait=30 answers at once for an unknown task or one that h
   const id = await completed();
   expect((await call(`/v1/tasks/${id}?wait=30`)).status).toBe(200);
   expect((await call(`/v1/tasks/${crypto.randomUUID()}?wait=30`)).status).toBe(404);
-  expect(pauses).toEqual([]);
+  expect(waits.pauses).toEqual([]);
 });
 
 it("GET /v1/tasks/{id}?wait=30 with the task's ETag in If-None-Match waits until the task changes", async () => {
   const id = await register();
   const tag = (await call(`/v1/tasks/${id}`)).headers.get("ETag") ?? "";
-  between = async (pause) => {
-    if (pause === 2) await report({ id, status: "processing" });
+  waits.between = async () => {
+    await report({ id, status: "processing" });
+    return true;
   };
   const headers = { "If-None-Match": tag };
   const response = await call(`/v1/tasks/${id}?wait=30`, { headers });
   expect(response.status).toBe(200);
   expect(await response.json()).toMatchObject({ status: "processing" });
-  expect(pauses).toEqual([1000, 1000]);
 });
 
 it("GET /v1/tasks/{id}?wait=4 with the task's ETag in If-None-Match answers 304 after 4 s without a change, even when the task has ended", async () => {
@@ -191,12 +179,12 @@ it("GET /v1/tasks/{id}?wait=4 with the task's ETag in If-None-Match answers 304 
   const tag = (await call(`/v1/tasks/${id}`)).headers.get("ETag") ?? "";
   const response = await call(`/v1/tasks/${id}?wait=4`, { headers: { "If-None-Match": tag } });
   expect(response.status).toBe(304);
-  expect(waited()).toBe(4000);
+  expect(waits.waitedMs()).toBe(4000);
 });
 
 it("GET /v1/tasks/{id}?wait=4 answers at once to an If-None-Match with the ETag of an earlier version", async () => {
   const id = await register();
   const headers = { "If-None-Match": '"1-operator"' };
   expect((await call(`/v1/tasks/${id}?wait=4`, { headers })).status).toBe(200);
-  expect(pauses).toEqual([]);
+  expect(waits.pauses).toEqual([]);
 });

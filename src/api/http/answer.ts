@@ -14,14 +14,6 @@ export function taskAnswer(
   return jsonText(task.json, status, headers);
 }
 
-/**
- * Returns a text that changes whenever the task does: its version and, while the task is open, its progress
- * where it is known.
- */
-export function stateOf({ version, progress }: TaskReply): string {
-  return progress === undefined ? `${version}` : `${version}.${progress}`;
-}
-
 function jsonText(text: string, status: number, headers: Record<string, string>): Response {
   return new Response(text, {
     status,

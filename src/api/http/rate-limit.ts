@@ -10,7 +10,7 @@ import { isolateCache } from "../../isolate-cache.ts";
 import { Problem } from "./problem.ts";
 
 /** Rate limits that a route can declare: they count the requests of an account. */
-export type AccountLimit = Exclude<RateLimitName, "LIMIT_REFUSALS">;
+export type AccountLimit = Exclude<RateLimitName, "LIMIT_LINKS" | "LIMIT_REFUSALS">;
 
 /**
  * Longest wait in seconds until a refused request is allowed again: the `period` of the bindings in
@@ -78,6 +78,18 @@ export async function countFailedCredential(headers: Headers, env: Env): Promise
   measureRefusal(env.METRICS, "limited");
   logOnceAMinute(`${limit} ${address}`, { event: "limit.reached", limit, address });
   throw rateLimited(`Too many wrong credentials came from this address (${limit}).`);
+}
+
+/**
+ * Counts a request with a valid status token, for its task and the IP address of the sender.
+ * @throws Problem `rate_limited` when too many requests with this link came from this address.
+ */
+export async function countLinkRequest(id: string, headers: Headers, env: Env): Promise<void> {
+  const limit = "LIMIT_LINKS";
+  const address = clientNetwork(headers.get("CF-Connecting-IP") ?? "") ?? NO_ADDRESS;
+  if (await isWithin(limit, `${id} ${address}`, env)) return;
+  logOnceAMinute(`${limit} ${id} ${address}`, { event: "limit.reached", limit, task_id: id });
+  throw rateLimited(`Too many requests with this status link came from this address (${limit}).`);
 }
 
 /**

@@ -7,13 +7,19 @@ import { bearerOf, holderOfKey, unauthenticated } from "../http/auth.ts";
 import { TaskId } from "../http/fields.ts";
 import { problemFrom } from "../http/internal-error.ts";
 import { invalidRequest, Problem } from "../http/problem.ts";
-import { countFailedCredential } from "../http/rate-limit.ts";
+import { countFailedCredential, countLinkRequest } from "../http/rate-limit.ts";
 import { requireRuntime, type RouteRequest } from "../http/route.ts";
 import type { AnswerLink, LinkRequest, Reading } from "./reading-route.ts";
 import { taskClient } from "./task-client.ts";
+import { TaskWatch } from "./task-watch.ts";
 
 const WRONG_TOKEN =
   "The status token was altered or cut off, or belongs to another task or another relay.";
+
+/** Largest number of readers in one isolate that wait at a time with a status link of one task. */
+const MAX_LINK_READERS = 32;
+/** Number of the readers in this isolate that wait with a status link, by the ids of their tasks. */
+const linkReaders = new Map<string, number>();
 
 /** Headers that let pages of any site read the answer, and keep its address out of the referrers of browsers. */
 const CROSS_ORIGIN = {
@@ -80,11 +86,24 @@ async function readingOf(request: LinkRequest): Promise<Reading | null> {
   const link = await linkOf(request, requireRuntime(env));
   if (link === null) return null;
   const { id, createdAtS, expiresAtS, recordedAt } = link;
+  const requireLink = async () => requireCurrent(expiresAtS, env);
   const read = async () => {
-    requireCurrent(expiresAtS, env);
+    await requireLink();
     return taskClient(env, id).readByLink(createdAtS, recordedAt);
   };
-  return { reader: "link", read };
+  return { reader: "link", read, requireCurrent: requireLink, watch: () => watchByLink(env, id) };
+}
+
+/** Watches a task for a reader with a status token; null when too many readers of this isolate already do. */
+async function watchByLink(env: Env, id: string): Promise<TaskWatch | null> {
+  const count = linkReaders.get(id) ?? 0;
+  if (count >= MAX_LINK_READERS) return null;
+  linkReaders.set(id, count + 1);
+  return TaskWatch.open(env, id, "link", () => {
+    const left = (linkReaders.get(id) ?? 1) - 1;
+    if (left === 0) linkReaders.delete(id);
+    else linkReaders.set(id, left);
+  });
 }
 
 /**
@@ -104,6 +123,7 @@ async function linkOf({ headers, env, url, params }: LinkRequest, runtime: Runti
     throw unauthenticated(WRONG_TOKEN);
   }
   requireCurrent(times.expiresAtS, env);
+  await countLinkRequest(id, headers, env);
   return { id, ...times };
 }
 

@@ -1,8 +1,8 @@
 import * as z from "zod/mini";
 import type { TaskReader } from "../../core/views/reader.ts";
 import { SECOND_MS } from "../../core/time.ts";
-import type { TaskReply } from "../../objects/task/reply.ts";
-import { stateOf, taskAnswer } from "../http/answer.ts";
+import { stateOf, type TaskReply } from "../../objects/task/reply.ts";
+import { taskAnswer } from "../http/answer.ts";
 import { unknownTask } from "../http/problem.ts";
 import { readQuery } from "../http/query.ts";
 import { routeOf } from "../http/route.ts";
@@ -16,7 +16,8 @@ import {
   StatusToken,
 } from "./reading-route.ts";
 import { taskClient } from "./task-client.ts";
-import { pollUntil, Wait, waitMsOf } from "./wait.ts";
+import { readWhen } from "./task-watch.ts";
+import { Wait, waitMsOf } from "./wait.ts";
 
 const RETRY_AFTER_S = "5";
 
@@ -98,12 +99,13 @@ function awaitedBy(search: URLSearchParams, headers: Headers): Awaited {
 }
 
 /** Reads a task when it is as awaited, at the latest when the wait is over. */
-async function taskWhen({ waitMs, known }: Awaited, { reader, read }: Reading): Promise<FoundTask> {
+async function taskWhen({ waitMs, known }: Awaited, reading: Reading): Promise<FoundTask> {
+  const { reader } = reading;
   const etagOf = (task: TaskReply) => `"${stateOf(task)}-${reader}"`;
   const isKnown = (task: TaskReply) =>
     known !== null && (known.includes("*") || known.includes(etagOf(task)));
   const isAwaited = (task: TaskReply) => (known === null ? task.isTerminal : !isKnown(task));
-  const task = await pollUntil(read, isAwaited, waitMs);
+  const task = await readWhen({ ...reading, stateIn: (read) => read }, isAwaited, waitMs);
   if (task === null) throw unknownTask();
   return { task, reader, etag: etagOf(task), isKnown: isKnown(task) };
 }

@@ -8,6 +8,7 @@ import type { ProtectedRoute, RouteRequest } from "../http/route.ts";
 import type { Call } from "../operation.ts";
 import { answerToken } from "./answer-token.ts";
 import { taskClient } from "./task-client.ts";
+import { TaskWatch } from "./task-watch.ts";
 
 /** Schema of the query parameter `token`, the status token of a task, which answer-token.ts checks. */
 export const StatusToken = z.optional(z.string());
@@ -22,6 +23,13 @@ export interface Reading {
    * @throws Problem `unauthenticated` when the API key was revoked, or the status token has expired.
    */
   readonly read: () => Promise<TaskReply | null>;
+  /**
+   * Checks that the credential is still valid, as `read` does.
+   * @throws Problem `unauthenticated` when it is not.
+   */
+  readonly requireCurrent: () => Promise<void>;
+  /** Opens a watch of the task, which the caller closes; null when too many readers use its status link. */
+  readonly watch: () => Promise<TaskWatch | null>;
 }
 
 /** Returns the access that the caller of an operation has to a task. */
@@ -38,7 +46,13 @@ export function readingBy({
     isFirst = false;
     return taskClient(env, id).read(caller);
   };
-  return { reader: readerOf(caller), read };
+  const reader = readerOf(caller);
+  return {
+    reader,
+    read,
+    requireCurrent: async () => requireCurrent?.(),
+    watch: () => TaskWatch.open(env, id, reader),
+  };
 }
 
 /** A request that shows a status token, the token in the status link of a task. */

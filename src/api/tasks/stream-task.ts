@@ -1,24 +1,23 @@
 import * as z from "zod/mini";
-import { SECOND_MS } from "../../core/time.ts";
+import { MINUTE_MS, SECOND_MS } from "../../core/time.ts";
 import { type Bytes, bytesOf } from "../../security/encoding.ts";
-import type { TaskReply } from "../../objects/task/reply.ts";
-import { stateOf } from "../http/answer.ts";
+import { stateOf, type TaskReply } from "../../objects/task/reply.ts";
 import { Problem, unknownTask } from "../http/problem.ts";
 import { readQuery } from "../http/query.ts";
 import { queryRoute } from "../http/route.ts";
 import { alsoByLink, type Reading, readingBy, StatusToken } from "./reading-route.ts";
-import { pauseMs } from "./wait.ts";
+import type { TaskWatch } from "./task-watch.ts";
 
-/**
- * Largest number of reads of the task in one stream, which end it after about three minutes; browsers then
- * connect again. A request to a Worker may make 50 calls to objects on the Free plan
- * (https://developers.cloudflare.com/workers/platform/limits/), some of which look up the key.
- */
-const MAX_READS = 40;
+/** Longest time that a stream lasts, in milliseconds; browsers then connect again. */
+const MAX_STREAM_MS = 15 * MINUTE_MS;
 /** Time in milliseconds after which a browser connects again when a stream has ended. */
 const RECONNECT_MS = 2 * SECOND_MS;
+/** The same time where too many readers use one status link, so that the stream has only the present state. */
+const CROWDED_RECONNECT_MS = 15 * SECOND_MS;
 /** Longest silence of a stream in milliseconds, because proxies close connections that are silent for longer. */
 const MAX_SILENCE_MS = 15 * SECOND_MS;
+/** Longest time in milliseconds for which a client may leave a part of the stream unread. */
+const MAX_UNREAD_MS = MINUTE_MS;
 
 const Query = z.strictObject({ token: StatusToken });
 
@@ -42,58 +41,86 @@ export const streamTask = alsoByLink(byKey, async (reading, { url, headers }) =>
  * that the reader has it, and each change until the callback and the refund of the ended task are done. A
  * reader who already has the last state gets the answer 204, after which browsers do not connect again.
  */
-async function eventStream({ read }: Reading, headers: Headers): Promise<Response> {
+async function eventStream(reading: Reading, headers: Headers): Promise<Response> {
   const known = headers.get("Last-Event-ID");
-  const task = await read();
+  const task = await reading.read();
   if (task === null) throw unknownTask();
   if (task.isSettled === true && stateOf(task) === known)
     return new Response(null, { status: 204 });
-  return new Response(streamOf(eventsOf(task, known, read)), {
+  const watch = task.isSettled === true ? null : await reading.watch();
+  return new Response(streamOf(eventsOf(task, known, reading, watch), watch), {
     headers: { "Content-Type": "text/event-stream" },
   });
 }
 
 /**
- * Makes a stream that asks the generator for the next piece only when the client can receive it, and that
- * ends the generator when the client is gone.
+ * Makes a stream that asks the generator for the next piece only when the client can receive it. The watch is
+ * closed, which ends the generator, when the client is gone or leaves a piece unread for a minute.
  */
-function streamOf(pieces: AsyncGenerator<Bytes, void>): ReadableStream<Bytes> {
+function streamOf(
+  pieces: AsyncGenerator<Bytes, void>,
+  watch: TaskWatch | null,
+): ReadableStream<Bytes> {
+  let unread: ReturnType<typeof setTimeout> | undefined;
+  const noteRead = () => {
+    if (unread !== undefined) clearTimeout(unread);
+  };
+  const end = async () => {
+    noteRead();
+    watch?.close();
+    await pieces.return();
+  };
   return new ReadableStream<Bytes>(
     {
       pull: async (controller) => {
+        noteRead();
         const { done, value } = await pieces.next();
-        if (done === true) controller.close();
-        else controller.enqueue(value);
+        if (done === true) {
+          watch?.close();
+          controller.close();
+          return;
+        }
+        controller.enqueue(value);
+        unread = setTimeout(() => {
+          controller.error(new Error("the client does not read the stream"));
+          void end();
+        }, MAX_UNREAD_MS);
       },
-      cancel: async () => {
-        await pieces.return();
-      },
+      cancel: end,
     },
     { highWaterMark: 0 },
   );
 }
 
-/** Yields the pieces of the stream: events, and comments that break a silence. */
+/**
+ * Yields the pieces of the stream: events, and comments that break a silence.
+ * @param watch watch of the task; null for a stream that ends after the present state.
+ */
 async function* eventsOf(
   first: TaskReply,
   last: string | null,
-  read: Reading["read"],
+  { read, requireCurrent }: Reading,
+  watch: TaskWatch | null,
 ): AsyncGenerator<Bytes, void> {
-  yield bytesOf(`retry: ${RECONNECT_MS}\n\n`);
+  const endsAt = Date.now() + MAX_STREAM_MS;
+  const isCrowded = watch === null && first.isSettled !== true;
+  yield bytesOf(`retry: ${isCrowded ? CROWDED_RECONNECT_MS : RECONNECT_MS}\n\n`);
   let task: TaskReply | null = first;
   let known = last;
-  let silentMs = 0;
-  for (let reads = 1; task !== null; reads++) {
+  while (task !== null) {
     const state = stateOf(task);
     if (state !== known) yield bytesOf(`event: task\nid: ${state}\ndata: ${task.json}\n\n`);
-    else if (silentMs >= MAX_SILENCE_MS) yield bytesOf(":\n\n");
-    if (state !== known || silentMs >= MAX_SILENCE_MS) silentMs = 0;
     known = state;
-    if (task.isSettled === true || reads >= MAX_READS) return;
-    const pause = pauseMs(reads - 1);
-    await scheduler.wait(pause);
-    silentMs += pause;
-    task = await readAgain(read, task);
+    if (task.isSettled === true || watch === null || watch.isClosed) return;
+    if (Date.now() >= endsAt) return;
+    const seen: TaskReply = task;
+    const hasChanged = await watch.changed(seen, MAX_SILENCE_MS);
+    task = await whileValid(seen, async () => {
+      if (hasChanged) return read();
+      await requireCurrent();
+      return seen;
+    });
+    if (!hasChanged) yield bytesOf(":\n\n");
   }
 }
 
@@ -103,7 +130,10 @@ async function* eventsOf(
  * and give up. Null means that the stream must end: the task is gone, the API key was revoked, or the status
  * token has expired.
  */
-async function readAgain(read: Reading["read"], known: TaskReply): Promise<TaskReply | null> {
+async function whileValid(
+  known: TaskReply,
+  read: () => Promise<TaskReply | null>,
+): Promise<TaskReply | null> {
   try {
     return await read();
   } catch (error) {

@@ -7,7 +7,7 @@ const all = (selector) =>
 
 const IDLE_MS = 30 * 60_000;
 const LONGEST_WAIT_MS = 5 * 60_000;
-const LONGEST_ANSWER_MS = 30_000;
+const LONGEST_ANSWER_MS = 65_000;
 
 /** Text of the button that stops refreshing. @type {"Live" | "No answer" | "Paused" | "Idle" | "Ended"} */
 let state = "Live";

@@ -16,7 +16,7 @@ import { ResultPanel } from "./task/result.tsx";
  */
 const REFRESH_S = { open: 1, sending: 5, settled: 3_600 };
 /** Longest time in seconds for which the answer to a refresh waits for the end of the task. */
-const LONGEST_HOLD_S = "20";
+const LONGEST_HOLD_S = "55";
 
 /**
  * The page of a status link, for people without a login. It reads the task as the route of the API does, which

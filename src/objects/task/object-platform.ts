@@ -30,8 +30,10 @@ import { measureAttempt, measurePoll } from "./measure.ts";
 import { type Attachment, ConnectionCalls } from "./connection-calls.ts";
 import type { Platform } from "./platform.ts";
 import { RecordStore } from "./record-store.ts";
+import { stateOf } from "./reply.ts";
 import { setRecoveryAlarm } from "./recovery.ts";
 import { UpstreamProgress } from "./upstream-progress.ts";
+import { Watchers } from "./watchers.ts";
 
 /**
  * Bindings of the environment that a task object uses: index, other objects and time series. The variables
@@ -66,6 +68,7 @@ const TIMEOUTS: Timeouts = {
  */
 export class ObjectPlatform implements Platform {
   readonly progress = new UpstreamProgress();
+  readonly watchers: Watchers;
   readonly #ctx: DurableObjectState;
   readonly #bindings: ObjectBindings;
   readonly #timeouts: Timeouts;
@@ -83,6 +86,7 @@ export class ObjectPlatform implements Platform {
     this.#alerts = new Alerts(bindings, this.#timeouts.ledgerMs);
     this.#connections = new ConnectionCalls(bindings);
     this.#records = new RecordStore(ctx.storage);
+    this.watchers = new Watchers(ctx);
   }
 
   /**
@@ -124,6 +128,20 @@ export class ObjectPlatform implements Platform {
     this.#records.store(record);
     noteStoredTask(this.#bindings, record.id);
     if (alarmAt !== null) this.setAlarm(alarmAt);
+    this.tellWatchers();
+  }
+
+  /** Tells the state of the task to those who watch it. The platform sends it only after the commit. */
+  tellWatchers(): void {
+    this.watchers.tell(this.state);
+  }
+
+  /** The state of the task, which changes whenever readers see another task. */
+  get state(): string {
+    const record = this.load();
+    if (record === null) return "";
+    const progress = this.progress.of(record);
+    return stateOf({ version: record.version, ...(progress !== null && { progress }) });
   }
 
   setAlarm(at: number): void {
@@ -146,8 +164,9 @@ export class ObjectPlatform implements Platform {
     }
   }
 
-  erase(): Promise<void> {
-    return this.#records.erase();
+  async erase(): Promise<void> {
+    await this.#records.erase();
+    this.tellWatchers();
   }
 
   async send(delivery: Delivery): Promise<AttemptResult> {
@@ -195,6 +214,7 @@ export class ObjectPlatform implements Platform {
     if (waitMs > 0) return { kind: "deferred", waitMs };
     const answer = await askUpstream(poll, runtime, aborted);
     this.progress.notePoll(poll.job.id, answer);
+    this.tellWatchers();
     this.background(this.#noteAnswer(poll, answer, runtime));
     return answer;
   }

@@ -32,6 +32,14 @@ export interface TaskReply {
   readonly json: string;
 }
 
+/**
+ * Returns a text that changes whenever the task does: its version and, while the task is open, its progress
+ * where it is known.
+ */
+export function stateOf({ version, progress }: Pick<TaskReply, "version" | "progress">): string {
+  return progress === undefined ? `${version}` : `${version}.${progress}`;
+}
+
 /** A task as one reader may see it, with facts that `GET /v1/tasks/{id}` does not show. */
 export interface InspectedTask {
   readonly task: TaskReply;

@@ -93,6 +93,7 @@ export class TaskObject extends DurableObject<ObjectBindings> {
     const decision = this.#loop.apply(event);
     const isUnknown = decision.kind === "reject";
     if (!isUnknown) this.#platform.progress.noteHook(event);
+    this.#platform.tellWatchers();
     const note = "note" in decision ? decision.note : undefined;
     const outcome = note ?? (decision.kind === "changed" ? "recorded" : "unknown_task");
     const { connection, news } = event;
@@ -197,6 +198,15 @@ export class TaskObject extends DurableObject<ObjectBindings> {
     await this.#platform.prepare(this.env);
     const record = this.#platform.load();
     return record !== null && !isTerminal(record);
+  }
+
+  /**
+   * Accepts the WebSocket of a Worker that holds a reader of this task, and tells it the state of the task: now and
+   * at each change (watchers.ts). The Worker reads the task by `read` or `readByLink`, which check the access.
+   */
+  override async fetch(): Promise<Response> {
+    await this.#platform.prepare(this.env);
+    return this.#platform.watchers.accept(this.#platform.state);
   }
 
   /**

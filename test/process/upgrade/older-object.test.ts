@@ -17,6 +17,7 @@ function requests(id: string, hookPath: string): readonly (readonly [string, obj
   const finished = { id, status: "completed", model: "m", output: { urls: ["https://a.test/1"] } };
   return [
     ["GET /healthz"],
+    [`GET /v1/tasks/${id}?wait=1`],
     [`POST ${hookPath}`, { id: "cgt-1", status: "running" }],
     [`POST /v1/tasks/${id}/upstream`, { provider: "ark", id: "cgt-1" }],
     [`POST /v1/tasks/${id}/redeliver`, {}],

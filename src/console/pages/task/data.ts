@@ -1,6 +1,7 @@
 import { inspectTask } from "../../../api/tasks/read-task.ts";
 import { taskIn } from "../../../api/tasks/task-json.ts";
-import { pollUntil } from "../../../api/tasks/wait.ts";
+import { readWhen, TaskWatch } from "../../../api/tasks/task-watch.ts";
+import { readerOf } from "../../../objects/task/caller.ts";
 import { unknownTask } from "../../../api/http/problem.ts";
 import { TaskId } from "../../../api/http/fields.ts";
 import type { CallbackFacts, TaskFacts } from "../../../core/views/task-facts.ts";
@@ -18,19 +19,24 @@ export interface ShownTask {
 export type TaskVisit = ViewerVisit<{ readonly id: string }>;
 
 /** Longest time for which the answer to a refresh waits for a change, in milliseconds. */
-const LONGEST_HOLD_MS = 20_000;
+const LONGEST_HOLD_MS = 55_000;
 const SOON_MS = 5_000;
 
 /**
  * Reads the task of a page. A refresh names the version that the page shows, and is answered when the task has
- * changed, or after 20 seconds.
+ * changed, or after 55 seconds.
  * @throws Problem `unknown_task`, also for a task of another account.
  */
 export async function readShownTask(visit: TaskVisit): Promise<ShownTask> {
   const { request, params, viewer } = visit;
   const known = Number(request.headers.get("X-Refresh") ?? Number.NaN);
-  const inspected = await pollUntil(
-    () => inspectTask.perform({ params }, viewer, visit),
+  const inspected = await readWhen(
+    {
+      read: () => inspectTask.perform({ params }, viewer, visit),
+      watch: () => TaskWatch.open(visit.env, taskIdOf(params.id), readerOf(viewer)),
+      requireCurrent: async () => visit.requireCurrent?.(),
+      stateIn: ({ task }) => task,
+    },
     ({ task, facts }) => task.version !== known || !isAboutToChange(facts, Date.now()),
     Number.isNaN(known) ? 0 : LONGEST_HOLD_MS,
   );

@@ -1,0 +1,180 @@
+import { MINUTE_MS, SECOND_MS } from "../../core/time.ts";
+import type { TaskReader } from "../../core/views/reader.ts";
+import { stateOf, type TaskReply } from "../../objects/task/reply.ts";
+import { type TaskBindings, taskObject } from "../../objects/task/task-stub.ts";
+
+/** What a reader of a task knows of it: the answer to its last read. */
+type Known = Pick<TaskReply, "version" | "progress" | "createdAt">;
+
+/** Shortest and longest pause in milliseconds between two reads of a task that cannot be watched. */
+const MIN_PAUSE_MS = 5 * SECOND_MS;
+const MAX_PAUSE_MS = MINUTE_MS;
+/** Pause between two reads of a task that cannot be watched, as a part of the task's age. */
+const PAUSE_OF_AGE = 1 / 8;
+/** Longest time in milliseconds that a reader waits for the WebSocket before it asks instead. */
+const OPEN_MS = 2 * SECOND_MS;
+
+/** Returns the pause in milliseconds before a task that cannot be watched is read again. */
+function pauseMs({ createdAt }: Pick<Known, "createdAt">, now: number): number {
+  const ageMs = createdAt === undefined ? 0 : now - createdAt;
+  return Math.min(Math.max(MIN_PAUSE_MS, ageMs * PAUSE_OF_AGE), MAX_PAUSE_MS);
+}
+
+/**
+ * The wait of one request for changes of one task. The task's object tells each new state over a WebSocket, which
+ * the platform keeps while the object is not in memory. The WebSocket belongs to the request that has opened it and
+ * must be closed by it. Where there is none (too many watchers, an object that is overloaded or runs an earlier
+ * release, a connection that the platform has closed) the task is to be read from time to time.
+ */
+export class TaskWatch {
+  readonly #reader: TaskReader;
+  #socket: WebSocket | null = null;
+  /** State that the object has told last; null for none. */
+  #told: string | null = null;
+  /** What the reader knows of the task; null before the first wait. */
+  #known: Known | null = null;
+  /** Ends the present wait, because of news or the end of the connection. */
+  #onNews = (): void => undefined;
+
+  #isClosed = false;
+  /** Runs when the watch is closed. */
+  readonly #onClose: () => void;
+
+  private constructor(reader: TaskReader, onClose: () => void) {
+    this.#reader = reader;
+    this.#onClose = onClose;
+  }
+
+  /**
+   * Watches a task. Where its object gives no WebSocket, the watch asks instead.
+   * @param reader kind of the reader: one with a status link does not see the progress of the job.
+   */
+  static async open(
+    env: TaskBindings,
+    id: string,
+    reader: TaskReader,
+    onClose = (): void => undefined,
+  ): Promise<TaskWatch> {
+    const watch = new TaskWatch(reader, onClose);
+    await watch.#open(env, id);
+    return watch;
+  }
+
+  async #open(env: TaskBindings, id: string): Promise<void> {
+    const { promise: late, resolve } = Promise.withResolvers<null>();
+    const timer = setTimeout(() => resolve(null), OPEN_MS);
+    try {
+      const headers = { Upgrade: "websocket" };
+      const call = taskObject(env, id).fetch("https://task/watch", { headers });
+      const response = await Promise.race([call, late]);
+      if (response?.webSocket != null) this.#take(response.webSocket);
+    } catch {
+      // The next read of the task tells what is wrong, if anything is.
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  /**
+   * Waits until the task may have another state than the known one, at most `maxMs` milliseconds.
+   * @returns whether the task is to be read: it has changed, or it cannot be watched.
+   */
+  async changed(known: Known, maxMs: number): Promise<boolean> {
+    if (this.#socket === null) {
+      await scheduler.wait(Math.min(pauseMs(known, Date.now()), maxMs));
+      return true;
+    }
+    this.#known = known;
+    if (!this.#isNews()) await this.#news(maxMs);
+    return this.#socket === null || this.#isNews();
+  }
+
+  /** True once `close` was called. */
+  get isClosed(): boolean {
+    return this.#isClosed;
+  }
+
+  /** Closes the WebSocket and ends a wait, both of which the end of the request needs. */
+  close(): void {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    this.#socket?.close();
+    this.#socket = null;
+    this.#onNews();
+    this.#onClose();
+  }
+
+  #take(socket: WebSocket): void {
+    socket.accept();
+    this.#socket = socket;
+    socket.addEventListener("message", ({ data }) => {
+      if (typeof data === "string") this.#told = data;
+      if (this.#isNews()) this.#onNews();
+    });
+    const end = () => {
+      this.#socket = null;
+      this.#onNews();
+    };
+    socket.addEventListener("close", end);
+    socket.addEventListener("error", end);
+  }
+
+  #isNews(): boolean {
+    const known = this.#known;
+    if (this.#told === null || known === null) return false;
+    const [version = ""] = this.#told.split(".");
+    return this.#reader === "link" ? version !== `${known.version}` : this.#told !== stateOf(known);
+  }
+
+  async #news(maxMs: number): Promise<void> {
+    const { promise: news, resolve } = Promise.withResolvers<void>();
+    this.#onNews = resolve;
+    const waiting = new AbortController();
+    const silence = scheduler.wait(maxMs, { signal: waiting.signal }).catch(() => undefined);
+    await Promise.race([news, silence]);
+    waiting.abort();
+  }
+}
+
+/** Access of a waiting request to what it waits for. */
+export interface Watched<T> {
+  readonly read: () => Promise<T | null>;
+  /**
+   * Checks that the credential is still valid.
+   * @throws Problem `unauthenticated` when it is not.
+   */
+  readonly requireCurrent: () => Promise<void>;
+  /** Opens a watch of the task, which the caller closes; null when the reader must not wait. */
+  readonly watch: () => Promise<TaskWatch | null>;
+  /** Returns the state of the task in an answer. */
+  readonly stateIn: (answer: T) => Known;
+}
+
+/**
+ * Reads a task, and again whenever it has changed, until `isWanted` accepts the answer, the answer is null, or
+ * `waitMs` milliseconds have passed. The waiting happens in the Worker and not in the task's object, which would be
+ * billed for the time that it stays in memory.
+ * @returns the last answer.
+ */
+export async function readWhen<T>(
+  { read, requireCurrent, watch: open, stateIn }: Watched<T>,
+  isWanted: (answer: T) => boolean,
+  waitMs: number,
+): Promise<T | null> {
+  const giveUpAt = Date.now() + waitMs;
+  let answer = await read();
+  if (answer === null || isWanted(answer) || waitMs <= 0) return answer;
+  const watch = await open();
+  if (watch === null) return answer;
+  try {
+    for (let leftMs = waitMs; leftMs > 0; leftMs = giveUpAt - Date.now()) {
+      if (!(await watch.changed(stateIn(answer), leftMs))) continue;
+      answer = await read();
+      if (answer === null || isWanted(answer)) return answer;
+    }
+    await requireCurrent();
+    return answer;
+  } finally {
+    watch.close();
+  }
+}

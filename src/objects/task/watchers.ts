@@ -1,0 +1,45 @@
+/**
+ * Largest number of readers for whom one task keeps a WebSocket. Further readers ask the task from time to time.
+ */
+const MAX_WATCHERS = 64;
+
+/**
+ * The WebSockets over which the Workers that hold readers of one task (`?wait=`, streams, pages) learn that the
+ * task has changed. The platform keeps them while the object is not in memory, so that watching a task costs
+ * nothing while it does not change. Nothing is awaited: a socket that is slow, full or dead delays no work.
+ */
+export class Watchers {
+  readonly #ctx: DurableObjectState;
+  /** State that was sent last, so that a commit without news for readers sends nothing; null for none. */
+  #told: string | null = null;
+
+  constructor(ctx: DurableObjectState) {
+    this.#ctx = ctx;
+  }
+
+  /**
+   * Accepts one more watcher and tells it the present state of the task.
+   * @returns 101 with the WebSocket; 503 when the task has `MAX_WATCHERS` already.
+   */
+  accept(state: string): Response {
+    if (this.#ctx.getWebSockets().length >= MAX_WATCHERS)
+      return new Response(null, { status: 503 });
+    const { 0: client, 1: server } = new WebSocketPair();
+    this.#ctx.acceptWebSocket(server);
+    server.send(state);
+    return new Response(null, { status: 101, webSocket: client });
+  }
+
+  /** Tells all watchers the state of the task, unless they know it. */
+  tell(state: string): void {
+    if (state === this.#told) return;
+    this.#told = state;
+    for (const socket of this.#ctx.getWebSockets()) {
+      try {
+        socket.send(state);
+      } catch {
+        // The Worker has closed this socket, and the platform has not told so yet.
+      }
+    }
+  }
+}
