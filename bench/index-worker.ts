@@ -16,6 +16,7 @@ export type Order =
   | { readonly kind: "list"; readonly pages: readonly PageOrder[] }
   | { readonly kind: "statistics"; readonly sinceMs: number; readonly calls: number }
   | { readonly kind: "consume"; readonly batches: number; readonly size: number }
+  | { readonly kind: "countHour"; readonly maxQueries: number }
   | { readonly kind: "rollUp" | "rollUpAll" | "removeExpired" | "overdue"; readonly calls: number };
 
 /** Order to insert rows of the last 28 days, or of the last full hour. */
@@ -36,6 +37,20 @@ export interface PageOrder {
 interface Measurement {
   readonly ms: readonly number[];
   readonly rows: number;
+  /** How one run of the cron trigger has counted an hour. */
+  readonly count?: CountOfHour;
+}
+
+interface CountOfHour {
+  /** Hours that it has left to the next run: 1 when its queries did not suffice for all parts. */
+  readonly left: number;
+  readonly queries: number;
+  readonly rowsRead: number;
+  readonly rowsWritten: number;
+  /** Largest number of rows that one statement has read. */
+  readonly mostRead: number;
+  /** Longest transaction, during which D1 answers nobody else, in milliseconds. */
+  readonly longestMs: number;
 }
 
 interface Body {
@@ -81,12 +96,36 @@ async function measure({ order, seed, now }: Body, db: D1Database): Promise<Meas
         return batch.messages.length;
       });
     }
+    case "countHour":
+      return countHour(db, now, order.maxQueries);
     case "rollUp":
     case "rollUpAll":
     case "removeExpired":
     case "overdue":
       return timed(Array.from({ length: order.calls }), cronSteps(db, now)[order.kind]);
   }
+}
+
+/** Measures one run of the cron trigger that counts an hour. */
+async function countHour(db: D1Database, now: number, maxQueries: number): Promise<Measurement> {
+  const seen = { rowsRead: 0, rowsWritten: 0, mostRead: 0, longestMs: 0 };
+  const batch = db.batch.bind(db);
+  db.batch = async (statements) => {
+    const startedAt = performance.now();
+    const answers = await batch<never>(statements);
+    seen.longestMs = Math.max(seen.longestMs, performance.now() - startedAt);
+    for (const { meta } of answers) {
+      seen.rowsRead += meta.rows_read;
+      seen.rowsWritten += meta.rows_written;
+      seen.mostRead = Math.max(seen.mostRead, meta.rows_read);
+    }
+    return answers;
+  };
+  const budget = new TimeBudget(HOUR_MS, maxQueries);
+  const startedAt = performance.now();
+  const { left } = await rollUp(db, KEPT_MS, now - (now % HOUR_MS), budget);
+  const ms = [performance.now() - startedAt];
+  return { ms, rows: seen.rowsRead, count: { left, queries: budget.queries, ...seen } };
 }
 
 /** Statement that marks the six hours before `?1`, so that the next run of the cron trigger counts them. */
@@ -98,7 +137,7 @@ const MARK_HOURS = `
 function cronSteps(db: D1Database, now: number) {
   // On the hour the cron also counts older hours.
   const fullHour = now - (now % HOUR_MS);
-  const count = () => rollUp(db, KEPT_MS, fullHour, new TimeBudget(HOUR_MS));
+  const count = async () => (await rollUp(db, KEPT_MS, fullHour, new TimeBudget(HOUR_MS))).hours;
   const budget = new TimeBudget(HOUR_MS);
   const retention = { retentionMs: KEPT_MS, indexRetentionMs: KEPT_MS };
   return {

@@ -6,17 +6,20 @@ import { WranglerDev } from "../test/process/harness/wrangler-dev.ts";
 import { seeded } from "../test/simulation/random.ts";
 import { quantile } from "./figures.ts";
 import { compareLatencies } from "./index-latency.ts";
+import { withHeap } from "./profile/inspector.ts";
 
 // Measures the queries of an index with a million rows, the throughput of its consumer, and what the index
-// costs the tasks: `node bench/index.ts`, about 3 minutes. `BENCH_ROWS` sets the number of rows (0 measures
-// the tasks only), `BENCH_SEED` their contents.
+// costs the tasks, and counts busy hours: `node bench/index.ts`, about 10 minutes. `BENCH_ROWS` sets the number of
+// rows (0 leaves the queries out), `BENCH_RATES` the tasks per second of the counted hours, e.g. "50 200" ("0"
+// leaves them out), `BENCH_SEED` the contents.
 
 const ROWS = Number(process.env["BENCH_ROWS"] ?? 1_000_000);
 const SEED = Number(process.env["BENCH_SEED"] ?? 1);
 const CALLS = 300;
 const FILL_AT_ONCE = 50_000;
-/** Number of tasks that are created in one hour at a rate of 83 per second. */
-const HOUR_ROWS = 300_000;
+/** Tasks per second of the hours that are counted. */
+const RATES = (process.env["BENCH_RATES"] ?? "50 200 1000").split(" ").map(Number);
+const MAX_HEAP_MB = 16;
 const TARGET_MS = 50;
 const TARGET_ROWS_PER_S = 1_000;
 const BATCHES = 200;
@@ -24,7 +27,16 @@ const BATCH = 100;
 const DAY_MS = 86_400_000;
 const KEPT_MS = 28 * DAY_MS;
 
-const Done = z.object({ ms: z.array(z.number()), rows: z.int() });
+const Count = z.object({
+  left: z.int(),
+  queries: z.int(),
+  rowsRead: z.int(),
+  rowsWritten: z.int(),
+  mostRead: z.int(),
+  longestMs: z.number(),
+});
+type Count = z.infer<typeof Count>;
+const Done = z.object({ ms: z.array(z.number()), rows: z.int(), count: z.optional(Count) });
 type Done = z.infer<typeof Done>;
 type Filters = Readonly<Record<(typeof FILTERS)[number], string | number | null>>;
 const FILTERS = [
@@ -44,7 +56,7 @@ const now = Date.now();
 const home = await mkdtemp(join(tmpdir(), "task-relay-bench-"));
 try {
   if (ROWS > 0) await measureIndex();
-  if (ROWS > 0) await measureBusyHour();
+  for (const tasksPerS of RATES.filter((rate) => rate > 0)) await measureBusyHour(tasksPerS);
   await compareLatencies();
 } finally {
   await rm(home, { recursive: true, force: true });
@@ -63,15 +75,32 @@ async function measureIndex(): Promise<void> {
 }
 
 /**
- * Measures how long the cron trigger needs to count one hour with many tasks, in a database without other
- * rows.
+ * Measures how the cron trigger counts one hour at a rate, in a database without other rows: the time, the rows
+ * that D1 reads, the runs that it takes, and the largest heap of the Worker, which does not depend on the rate.
  */
-async function measureBusyHour(): Promise<void> {
+async function measureBusyHour(tasksPerS: number): Promise<void> {
   await using bench = await WranglerDev.start({ vars: {}, config: await writeConfig() });
-  await fill(bench, "fillHour", HOUR_ROWS);
-  const { ms } = await ask(bench, { kind: "rollUpAll", calls: 1 });
-  const perRow = (((ms[0] ?? 0) * 1000) / HOUR_ROWS).toFixed(1);
-  console.log(`cron: count of one hour with ${HOUR_ROWS} rows: ${perRow} µs per row`);
+  const rows = tasksPerS * 3_600;
+  await fill(bench, "fillHour", rows);
+  const runs: Done[] = [];
+  const count = async () => {
+    const run = await ask(bench, { kind: "countHour", maxQueries: 1_000 });
+    runs.push(run);
+    if (run.count?.left === 1) await count();
+  };
+  const { heapBytes } = await withHeap(bench.inspectorPort, count);
+  const counts = runs.flatMap((run) => run.count ?? []);
+  const ms = runs.reduce((sum, run) => sum + (run.ms[0] ?? 0), 0);
+  const total = (of: (count: Count) => number) => counts.reduce((sum, each) => sum + of(each), 0);
+  const most = (of: (count: Count) => number) => Math.max(...counts.map(of));
+  const heapMb = heapBytes / 1_000_000;
+  console.log(
+    `cron: an hour at ${tasksPerS}/s, ${rows} rows: ${(ms / 1000).toFixed(1)} s in ${runs.length} run(s), ` +
+      `${((ms * 1000) / rows).toFixed(1)} µs per row, longest transaction ${most((c) => c.longestMs).toFixed(0)} ms; ` +
+      `${total((c) => c.rowsRead)} rows read, at most ${most((c) => c.mostRead)} by one statement; ` +
+      `${total((c) => c.rowsWritten)} written; ${total((c) => c.queries)} queries; ` +
+      `heap ${heapMb.toFixed(1)} MB${heapMb > MAX_HEAP_MB ? `  misses ${MAX_HEAP_MB} MB` : ""}`,
+  );
 }
 
 async function fill(bench: WranglerDev, kind: "fill" | "fillHour", rows: number): Promise<void> {

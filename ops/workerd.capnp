@@ -58,6 +58,7 @@ const relay :Workerd.Worker = (
     (name = "ALLOW_IP_CALLBACKS", fromEnvironment = "ALLOW_IP_CALLBACKS"),
     (name = "EXTRA_BASE_HOSTS", fromEnvironment = "EXTRA_BASE_HOSTS"),
     (name = "LOG", fromEnvironment = "LOG"),
+    (name = "PLAN", fromEnvironment = "PLAN"),
     (name = "OPERATOR_CALLBACK_URL", fromEnvironment = "OPERATOR_CALLBACK_URL"),
     (name = "OPERATOR_EVENTS", fromEnvironment = "OPERATOR_EVENTS"),
     (name = "OPERATOR_CALLBACK_FORMAT", fromEnvironment = "OPERATOR_CALLBACK_FORMAT"),

@@ -1,11 +1,12 @@
+import type { Config } from "./config/config.ts";
 import { isWanted } from "./config/operator-events.ts";
 import type { Runtime } from "./config/runtime.ts";
-import { MINUTE_MS, toSeconds } from "./core/time.ts";
+import { MINUTE_MS, SECOND_MS, toSeconds } from "./core/time.ts";
 import type { Env } from "./env.ts";
-import { count } from "./index-db/counters.ts";
+import { count, COUNTER_QUERIES } from "./index-db/counters.ts";
 import { sizeBytes } from "./index-db/database.ts";
 import { runChecks } from "./index-db/expiry-checks.ts";
-import { lastEndAt } from "./index-db/last-end.ts";
+import { LAST_END_QUERIES, lastEndAt } from "./index-db/last-end.ts";
 import { ALMOST_FULL_BYTES, MAX_INDEX_BYTES } from "./index-db/limits.ts";
 import { rollUp } from "./index-db/rollups.ts";
 import { type Shards, shardsOf } from "./index-db/shards.ts";
@@ -18,15 +19,24 @@ import { comparedRuntimeOf } from "./objects/placed-runtime.ts";
 import { sendOperatorEvent } from "./outbound/webhooks.ts";
 import { ExpiryCheck } from "./objects/task/expiry-check.ts";
 import { TimeBudget } from "./time-budget.ts";
+import { withinTime } from "./timeout.ts";
 import { wakeOverdue } from "./wake-overdue.ts";
 
 /** Time in milliseconds from one cron trigger to the next (wrangler.toml). */
 const PERIOD_MS = 10 * MINUTE_MS;
+/**
+ * Time in milliseconds for which a step waits for D1 after its own time is over: D1 ends a query after 30 seconds.
+ */
+const PATIENCE_MS = 30 * SECOND_MS;
+/** Numbers of D1 queries that Cloudflare allows one invocation (https://developers.cloudflare.com/d1/platform/limits/). */
+export const MAX_QUERIES = { paid: 1_000, free: 50 } as const;
 
 /** Values that every step of the work in one cron trigger needs. */
 interface Job {
   readonly env: Env;
   readonly shards: Shards;
+  /** The databases of the index, beginning in each run with another one. */
+  readonly databases: readonly D1Database[];
   readonly runtime: Runtime;
   /** Time of the present cron trigger, in Unix milliseconds. */
   readonly now: number;
@@ -39,89 +49,120 @@ interface Job {
 
 type Counts = Readonly<Record<string, number>>;
 
-/**
- * A step of the work that the cron trigger does on the index, e.g. the deletion of expired rows; it is done
- * in one database after another.
- */
-interface Step {
+/** A step of the work of the cron trigger, e.g. the deletion of expired rows. */
+export interface Step {
   readonly name: string;
   /** Longest time of the step in all databases together, in milliseconds. */
   readonly maxMs: number;
-  /**
-   * Largest number of rounds in all databases together. A round is a group of queries that are made together,
-   * e.g. the deletion of one page of rows.
-   */
-  readonly maxRounds: number;
-  readonly run: (db: D1Database, job: Job, budget: TimeBudget) => Promise<Counts>;
+  /** Largest number of its queries in all databases together, for each plan. */
+  readonly maxQueries: Readonly<Record<Config["plan"], number>>;
+  /** Work on all databases together; returns undefined when it is switched off. */
+  readonly once?: (job: Job, budget: TimeBudget) => Promise<Counts | undefined>;
+  /** Work on one database after another. */
+  readonly each?: (db: D1Database, job: Job, budget: TimeBudget) => Promise<Counts>;
+  /** What the operator is told when the step fails or gets no answer. */
+  readonly failure?: OperatorEvent & { readonly type: "index.lagging" };
 }
 
+const COUNT_FAILED = { type: "index.lagging", overdue: 0, cause: "count_failed" } as const;
+
 /**
- * Steps of the housekeeping, in their order. They end before the next trigger, ten minutes later. Together
- * they make fewer than the 1,000 queries that D1 allows one invocation: a round that counts hours makes 11
- * queries, one that deletes rows makes 4, one that performs a planned check makes 3. Deleting 5,000 rows in
- * one round takes about 22 ms of CPU time.
+ * Steps of the work, in their order: first what keeps tasks and the size of the index right, and last the counts,
+ * so that a count that fails or takes long delays nothing else. They end before the next trigger, ten minutes
+ * later.
  */
-export const HOUSEKEEPING: readonly Step[] = [
-  { name: "size", maxMs: MINUTE_MS, maxRounds: Infinity, run: measureSize },
-  { name: "rollups", maxMs: 2 * MINUTE_MS, maxRounds: 30, run: recount },
-  { name: "expired", maxMs: 3 * MINUTE_MS, maxRounds: 60, run: removeExpiredRows },
-  { name: "expiry_checks", maxMs: MINUTE_MS, maxRounds: 60, run: checkExpiries },
+export const STEPS: readonly Step[] = [
+  { name: "overdue", maxMs: MINUTE_MS, maxQueries: { paid: 400, free: 8 }, once: repair },
+  { name: "size", maxMs: MINUTE_MS, maxQueries: { paid: 100, free: 3 }, each: measureSize },
+  { name: "expired", maxMs: 3 * MINUTE_MS, maxQueries: { paid: 290, free: 9 }, each: expire },
+  {
+    name: "expiry_checks",
+    maxMs: MINUTE_MS,
+    maxQueries: { paid: 190, free: 6 },
+    each: checkExpiries,
+  },
+  { name: "silence", maxMs: MINUTE_MS, maxQueries: { paid: 210, free: 4 }, once: reportSilence },
+  {
+    name: "rollups",
+    maxMs: 2 * MINUTE_MS,
+    maxQueries: { paid: Infinity, free: Infinity },
+    each: recount,
+    failure: COUNT_FAILED,
+  },
 ];
 
 /**
  * Handles the cron trigger. First it wakes the tasks that should have changed by now; the limits on time and
- * queries, which a later step may reach, thus cannot prevent it. Then it does each step of the housekeeping
- * in all databases of the index: measures the size, counts again the tasks of each hour whose rows have
- * changed, deletes expired rows, and checks that their tasks are erased. The databases share the limits of a
- * step, so they take turns at being first. A step that fails does not stop the others and runs again at the
- * next trigger. Without an index nothing is done.
+ * queries, which a later step may reach, thus cannot prevent it. Then it measures the size of the databases of the
+ * index, deletes expired rows, checks that their tasks are erased, looks whether tasks end, and counts again the
+ * tasks of each hour whose rows have changed. The databases share the limits of a step and those of the run, so
+ * they take turns at being first. A step that fails or gets no answer does not stop the others, and runs again at
+ * the next trigger. Without an index nothing is done.
  * @param now time of the trigger, in Unix milliseconds.
+ * @param patienceMs time for which a step waits for D1 after its own time is over, in milliseconds.
  */
 export async function runScheduled(
   env: Env,
   now: number,
-  housekeeping: readonly Step[] = HOUSEKEEPING,
+  steps: readonly Step[] = STEPS,
+  patienceMs = PATIENCE_MS,
 ): Promise<void> {
   const result = await comparedRuntimeOf(env);
   if (!result.ok) return;
   const runtime = result.value;
   const shards = shardsOf(env, runtime.config);
   if (shards === null) return;
-  const job = { env, shards, runtime, now, expiryCheck: new ExpiryCheck(env) };
-  // During a pause callbacks wait on purpose, so overdue tasks are no fault.
-  if (!runtime.config.paused) await runStep("overdue", () => repair(job));
-  const { databases } = shards;
-  const first = Math.floor(now / PERIOD_MS) % databases.length;
-  for (const { name, maxMs, maxRounds, run } of housekeeping) {
-    const budget = new TimeBudget(maxMs, maxRounds);
-    for (const db of [...databases.slice(first), ...databases.slice(0, first)]) {
-      await runStep(name, () => run(db, job, budget));
-    }
+  const first = Math.floor(now / PERIOD_MS) % shards.databases.length;
+  const databases = [...shards.databases.slice(first), ...shards.databases.slice(0, first)];
+  const job = { env, shards, databases, runtime, now, expiryCheck: new ExpiryCheck(env) };
+  let left: number = MAX_QUERIES[runtime.config.plan];
+  for (const step of steps) {
+    const budget = new TimeBudget(step.maxMs, Math.min(left, step.maxQueries[runtime.config.plan]));
+    for (const work of worksOf(step, job, budget)) await runStep(step, work, job, patienceMs);
+    left -= budget.queries;
   }
-  const { silenceMs, paused } = runtime.config;
-  // During a pause no job is polled, so that fewer tasks end.
-  if (silenceMs !== null && !paused) await runStep("silence", () => reportSilence(silenceMs, job));
+}
+
+/** Returns the parts of a step that are done, and logged, one after the other. */
+function worksOf(
+  { once, each }: Step,
+  job: Job,
+  budget: TimeBudget,
+): readonly (() => Promise<Counts | undefined>)[] {
+  return [
+    ...(once === undefined ? [] : [() => once(job, budget)]),
+    ...(each === undefined ? [] : job.databases.map((db) => () => each(db, job, budget))),
+  ];
 }
 
 /**
  * Runs one step of the cron trigger, e.g. the deletion of expired rows, and logs the numbers that it returns,
- * or its failure.
+ * or its failure. A step that gets no answer is left to itself.
  */
-async function runStep(name: string, step: () => Promise<Counts>): Promise<void> {
+async function runStep(
+  { name, maxMs, failure }: Step,
+  work: () => Promise<Counts | undefined>,
+  job: Job,
+  patienceMs: number,
+): Promise<void> {
   try {
-    log({ event: `index.${name}`, ...(await step()) });
+    const counts = await withinTime<Counts | null | undefined>(work, null, maxMs + patienceMs);
+    if (counts === null) throw new Error("no answer from D1");
+    if (counts !== undefined) log({ event: `index.${name}`, ...counts });
   } catch (error) {
     log({ event: "index.unreachable", part: name, error: errorText(error) }, "warn");
+    if (failure !== undefined) await alertOperator(failure, "uncounted", job);
   }
 }
 
-async function removeExpiredRows(db: D1Database, { runtime, now }: Job, budget: TimeBudget) {
+async function expire(db: D1Database, { runtime, now }: Job, budget: TimeBudget) {
   return { removed: await removeExpired(db, runtime.config, now, budget) };
 }
 
 /** Checks that the Durable Objects of tasks whose rows were deleted from the index have erased the tasks. */
 async function checkExpiries(db: D1Database, { now, expiryCheck }: Job, budget: TimeBudget) {
   const before = expiryCheck.counts;
+  if (!budget.take(COUNTER_QUERIES)) return { asked: 0, lost: 0 };
   await runChecks(db, now, budget, (ids) => expiryCheck.check(ids));
   const asked = expiryCheck.counts.asked - before.asked;
   const lost = expiryCheck.counts.lost - before.lost;
@@ -129,29 +170,41 @@ async function checkExpiries(db: D1Database, { now, expiryCheck }: Job, budget: 
   return { asked, lost };
 }
 
-async function recount(db: D1Database, { runtime, now }: Job, budget: TimeBudget) {
-  return { hours: await rollUp(db, runtime.config.indexRetentionMs, now, budget) };
+/** Counts the hours of one database again, and alerts the operator if the time did not suffice for all of them. */
+async function recount(db: D1Database, job: Job, budget: TimeBudget) {
+  const { hours, left } = await rollUp(db, job.runtime.config.indexRetentionMs, job.now, budget);
+  const event = { type: "index.lagging", overdue: 0, cause: "count_slow" } as const;
+  if (left > 0 && budget.isSpent()) await alertOperator(event, "uncounted", job);
+  return { hours, left };
 }
 
 /** Wakes tasks that have not changed by their due time, and alerts the operator if there are any. */
-async function repair(job: Job) {
-  const found = await wakeOverdue(job.env, job.shards, job.now);
-  const event = { type: "index.lagging", overdue: found.overdue } as const;
+async function repair(job: Job, budget: TimeBudget) {
+  // During a pause callbacks wait on purpose, so overdue tasks are no fault.
+  if (job.runtime.config.paused) return undefined;
+  const found = await wakeOverdue(job.env, job.shards, job.now, budget);
+  const { overdue } = found;
+  const event = { type: "index.lagging", overdue, cause: "tasks_overdue" } as const;
   if (found.overdue > 0) await alertOperator(event, "lagging", job);
   return found;
 }
 
 /** Measures the size of one database of the index, and alerts the operator if it is almost full. */
-async function measureSize(db: D1Database, job: Job) {
+async function measureSize(db: D1Database, job: Job, budget: TimeBudget) {
+  if (!budget.take(1)) return { bytes: 0 };
   const bytes = await sizeBytes(db);
   const event = { type: "index.full", bytes, max_bytes: MAX_INDEX_BYTES } as const;
   if (bytes >= ALMOST_FULL_BYTES) await alertOperator(event, "full", job);
   return { bytes };
 }
 
-/** Alerts the operator if no task has ended for `silenceMs`. */
-async function reportSilence(silenceMs: number, job: Job) {
-  const at = await lastEndAt(job.shards.databases);
+/** Alerts the operator if no task has ended for `SILENCE_MINUTES`. */
+async function reportSilence(job: Job, budget: TimeBudget) {
+  const { silenceMs, paused } = job.runtime.config;
+  // During a pause no job is polled, so that fewer tasks end.
+  if (silenceMs === null || paused) return undefined;
+  if (!budget.take(job.databases.length * LAST_END_QUERIES)) return { minutes: 0 };
+  const at = await lastEndAt(job.databases, job.now - silenceMs);
   const silentMs = at === null ? 0 : job.now - at;
   const minutes = Math.floor(silentMs / MINUTE_MS);
   const event = { type: "events.silent", since: toSeconds(job.now - silentMs), minutes } as const;

@@ -1,7 +1,7 @@
 import pMap from "p-map";
 import { MINUTE_MS } from "./core/time.ts";
 import type { Env } from "./env.ts";
-import { takesRows } from "./index-db/database.ts";
+import { READY_QUERIES, takesRows } from "./index-db/database.ts";
 import type { Position } from "./index-db/list.ts";
 import type { Shards } from "./index-db/shards.ts";
 import { overdueTasks } from "./index-db/sweep.ts";
@@ -9,17 +9,18 @@ import { removeRows } from "./index-db/index-row-table.ts";
 import { errorText, log } from "./log.ts";
 import type { Caller } from "./objects/task/caller.ts";
 import { areCallsSpent, taskObject } from "./objects/task/task-stub.ts";
-import { TimeBudget } from "./time-budget.ts";
+import type { TimeBudget } from "./time-budget.ts";
 
 const OVERDUE_MS = 10 * MINUTE_MS;
 const MAX_WOKEN = 5_000;
-const BUDGET_MS = MINUTE_MS;
 const CONCURRENCY = 50;
 /**
  * Pause in milliseconds after each call to the Durable Object of a task; it spreads the start of the work of
  * up to 5,000 woken tasks over a minute.
  */
-const PAUSE_MS = (BUDGET_MS * CONCURRENCY) / MAX_WOKEN;
+const PAUSE_MS = (MINUTE_MS * CONCURRENCY) / MAX_WOKEN;
+/** Largest number of queries of a database with overdue tasks: a row as a test, and the removal of rows. */
+const WRITE_QUERIES = READY_QUERIES + 5;
 const DATABASES_AT_ONCE = 6;
 /** Caller as which the cron trigger reads a task. */
 const CRON: Caller = { kind: "operator", role: "read", key: "cron" };
@@ -42,14 +43,13 @@ type Outcome = "woken" | "gone" | "failed" | "skipped";
  * exist are deleted together, because the platform limits the queries of an invocation. A row that lies in the
  * wrong database, because the configured databases were changed, moves to the right one. While a database is
  * full or out of reach, its tasks are not asked to write their rows, because each write costs a task two rows;
- * they only set lost alarms again.
+ * they only set lost alarms again; likewise where `budget` does not suffice for writing.
  * @param now time of the cron trigger, in Unix milliseconds.
  * @returns how many tasks were found and how many woken.
  */
-export async function wakeOverdue(env: Env, shards: Shards, now: number) {
-  const overdue = await allOverdue(shards, now - OVERDUE_MS);
-  const budget = new TimeBudget(BUDGET_MS);
-  const writable = await writableOf(overdue, shards);
+export async function wakeOverdue(env: Env, shards: Shards, now: number, budget: TimeBudget) {
+  const overdue = await allOverdue(shards, now - OVERDUE_MS, budget);
+  const writable = await writableOf(overdue, shards, budget);
   const isWritable = (task: OverdueTask) =>
     writable.has(task.db) && writable.has(shards.at(task.createdAt));
   let hasCalls = true;
@@ -92,8 +92,13 @@ export async function wakeOverdue(env: Env, shards: Shards, now: number) {
  * Returns tasks whose due time lies before `before` (Unix milliseconds): at most `MAX_WOKEN`, of which each
  * database of the index may contribute an equal share.
  */
-async function allOverdue({ databases }: Shards, before: number): Promise<readonly OverdueTask[]> {
+async function allOverdue(
+  { databases }: Shards,
+  before: number,
+  budget: TimeBudget,
+): Promise<readonly OverdueTask[]> {
   const limit = Math.ceil(MAX_WOKEN / databases.length);
+  if (!budget.take(databases.length)) return [];
   const found = await pMap(
     databases,
     async (db) => {
@@ -112,8 +117,10 @@ async function allOverdue({ databases }: Shards, before: number): Promise<readon
 async function writableOf(
   tasks: readonly OverdueTask[],
   shards: Shards,
+  budget: TimeBudget,
 ): Promise<ReadonlySet<D1Database>> {
   const databases = [...new Set(tasks.flatMap(({ createdAt, db }) => [db, shards.at(createdAt)]))];
+  if (!budget.take(databases.length * WRITE_QUERIES)) return new Set();
   const answers = await pMap(databases, takesRows, { concurrency: DATABASES_AT_ONCE });
   return new Set(databases.filter((_, index) => answers[index]));
 }

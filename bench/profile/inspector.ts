@@ -7,12 +7,47 @@ const Message = z.object({ id: z.int().optional(), result: z.unknown().optional(
 const Stopped = z.object({ profile: Profile });
 const SAMPLE_EVERY_US = 200;
 
+const HeapUsage = z.object({ usedSize: z.number() });
+const HEAP_EVERY_MS = 20;
+
+type Ask = (method: string, params?: object) => Promise<unknown>;
+
 /** Profiles the CPU time of a running workerd while `work` runs. @param port of its inspector. */
-export async function profiled(port: number, work: () => Promise<unknown>): Promise<Profile> {
+export function profiled(port: number, work: () => Promise<unknown>): Promise<Profile> {
+  return inspected(port, async (ask) => {
+    await ask("Profiler.enable");
+    await ask("Profiler.setSamplingInterval", { interval: SAMPLE_EVERY_US });
+    await ask("Profiler.start");
+    await work();
+    return Stopped.parse(await ask("Profiler.stop")).profile;
+  });
+}
+
+/**
+ * Returns what `work` returns, and the largest heap of a running Worker meanwhile, in bytes, garbage included.
+ * @param port of the inspector of its workerd.
+ */
+export function withHeap<T>(port: number, work: () => Promise<T>) {
+  return inspected(port, async (ask) => {
+    let heapBytes = 0;
+    const measure = async () => {
+      const { usedSize } = HeapUsage.parse(await ask("Runtime.getHeapUsage"));
+      heapBytes = Math.max(heapBytes, usedSize);
+    };
+    await measure();
+    const timer = setInterval(() => void measure(), HEAP_EVERY_MS);
+    const result = await work().finally(() => clearInterval(timer));
+    await measure();
+    return { result, heapBytes };
+  });
+}
+
+async function inspected<T>(port: number, work: (ask: Ask) => Promise<T>): Promise<T> {
   const list = await fetch(`http://127.0.0.1:${port}/json`);
   const url = Targets.parse(await list.json())[0]?.webSocketDebuggerUrl;
   if (url === undefined) throw new Error("workerd has nothing to profile");
-  const socket = new WebSocket(url);
+  // The inspector of `wrangler dev` requires the origin.
+  const socket = new WebSocket(url, { headers: { Origin: "http://localhost" } });
   await once(socket, "open");
   const answers = new Map<number, (result: unknown) => void>();
   socket.addEventListener("message", ({ data }) => {
@@ -21,16 +56,14 @@ export async function profiled(port: number, work: () => Promise<unknown>): Prom
     answers.get(id)?.(result);
   });
   let lastId = 0;
-  const ask = (method: string, params: object = {}) =>
+  const ask: Ask = (method, params = {}) =>
     new Promise<unknown>((resolve) => {
       answers.set(++lastId, resolve);
       socket.send(JSON.stringify({ id: lastId, method, params }));
     });
-  await ask("Profiler.enable");
-  await ask("Profiler.setSamplingInterval", { interval: SAMPLE_EVERY_US });
-  await ask("Profiler.start");
-  await work();
-  const { profile } = Stopped.parse(await ask("Profiler.stop"));
-  socket.close();
-  return profile;
+  try {
+    return await work(ask);
+  } finally {
+    socket.close();
+  }
 }

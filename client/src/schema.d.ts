@@ -904,7 +904,7 @@ export interface webhooks {
         get?: never;
         put?: never;
         /**
-         * Tasks should have changed 10 minutes ago
+         * Tasks should have changed 10 minutes ago, or the hourly counts are out of date
          * @description Sent to OPERATOR_CALLBACK_URL, unless OPERATOR_EVENTS excludes it or OPERATOR_CALLBACK_FORMAT is `slack`.
          */
         post: operations["operatorIndexLagging"];
@@ -6348,7 +6348,8 @@ export interface operations {
                  *       "type": "index.lagging",
                  *       "timestamp": 1767225600,
                  *       "data": {
-                 *         "overdue": 12
+                 *         "overdue": 12,
+                 *         "cause": "tasks_overdue"
                  *       }
                  *     }
                  */
@@ -6358,6 +6359,8 @@ export interface operations {
                     timestamp: number;
                     data: {
                         overdue: number;
+                        /** @enum {string} */
+                        cause: "tasks_overdue" | "count_failed" | "count_slow";
                     };
                 };
             };

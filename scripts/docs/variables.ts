@@ -130,6 +130,10 @@ const OPERATORS = {
   LOG: {
     meaning: "`all` logs every step of a task and every refused request; see [the log](#the-log)",
   },
+  PLAN: {
+    meaning:
+      "the plan of the Cloudflare account: with `free` a run of the cron trigger makes at most 50 queries of D1 in place of 1,000, and leaves the rest to the next runs. `npm run setup -- --plan free` sets it",
+  },
   INDEX_RETENTION_DAYS: {
     meaning:
       "how long a settled task stays in the [index](index.md); at most `RETENTION_DAYS`, which is the default where it is less than 7 days. A task whose callback failed stays for `RETENTION_DAYS`",

@@ -22,7 +22,7 @@ export function edit(toml: string, options: SetupOptions): string {
   if (domain !== undefined) text = withDomain(text, domain);
   if (jurisdiction !== undefined) text = setKey(text, "vars", "JURISDICTION", named(jurisdiction));
   if (location !== undefined) text = setKey(text, "vars", "LOCATION_HINT", named(location));
-  if (isPaid !== undefined) text = switchBlocks(text, "[limits]", isPaid);
+  if (isPaid !== undefined) text = withPlan(text, isPaid);
   if (index !== undefined) text = withIndex(text, index);
   if (queue !== undefined) text = withQueue(text, queue);
   return text;
@@ -66,6 +66,11 @@ function withDomain(toml: string, domain: string): string {
   const routed = setKey(toml, null, "routes", route);
   const exclusive = setKey(routed, null, "workers_dev", "false");
   return setKey(exclusive, "vars", "PUBLIC_URL", `"https://${domain}"`);
+}
+
+function withPlan(toml: string, isPaid: boolean): string {
+  const limited = switchBlocks(toml, "[limits]", isPaid);
+  return setKey(limited, "vars", "PLAN", isPaid ? null : '"free"');
 }
 
 function withIndex(toml: string, isOn: boolean): string {

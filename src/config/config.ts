@@ -67,6 +67,8 @@ export interface Config extends Secrets, Placement, IndexConfig, LogSettings {
    * callback is reported at once.
    */
   readonly digestMs: number | null;
+  /** Plan of the Cloudflare account, which limits the D1 queries of one run of the cron trigger. */
+  readonly plan: "paid" | "free";
   /** Time in milliseconds without the end of any task after which the operator is alerted; null for never. */
   readonly silenceMs: number | null;
   /** States that operator events have the format of Slack (`OPERATOR_CALLBACK_FORMAT=slack`). */
@@ -149,13 +151,21 @@ export function parseConfig(
     isSandboxOn: data.SANDBOX,
     isListenOn: data.LISTEN,
     isErrorTextGeneric: data.ERROR_TEXT === "generic",
+    plan: data.PLAN,
+    ...alertsOf(data),
+    access: accessOf(data),
+  });
+}
+
+/** Returns what decides which operator events are sent, where to and how. */
+function alertsOf(data: ParsedVariables) {
+  return {
     operatorCallbackUrl: data.OPERATOR_CALLBACK_URL,
     unwantedEvents: data.OPERATOR_EVENTS,
     digestMs: data.OPERATOR_DIGEST_MINUTES,
     silenceMs: data.SILENCE_MINUTES,
     isOperatorOnSlack: data.OPERATOR_CALLBACK_FORMAT === "slack",
-    access: accessOf(data),
-  });
+  };
 }
 
 function accessOf({

@@ -47,6 +47,7 @@ export const Variables = z.object({
   // Holds back polls and callback attempts (`startAt` in core/policy.ts).
   PAUSED: flag(),
   LOG: oneOf("normal", ["normal", "all"]),
+  PLAN: oneOf("paid", ["paid", "free"]),
   JURISDICTION: optionalOneOf(JURISDICTIONS),
   LOCATION_HINT: optionalOneOf(LOCATION_HINTS),
   PUBLIC_URL: convert(

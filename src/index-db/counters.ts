@@ -11,6 +11,9 @@ const ADD = `
   INSERT INTO counters (hour, name, tasks) VALUES (?, ?, ?)
   ON CONFLICT (hour, name) DO UPDATE SET tasks = counters.tasks + excluded.tasks`;
 
+/** Number of queries that `count` makes on a database that is ready. */
+export const COUNTER_QUERIES = 1;
+
 /** Adds the number `tasks` to a counter, for the hour of `now` (Unix milliseconds). */
 export async function count(
   db: D1Database,

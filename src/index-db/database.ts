@@ -42,6 +42,9 @@ export async function onSchema<T>(
   }
 }
 
+/** Largest number of queries that `ready` makes where no migration is missing. */
+export const READY_QUERIES = 2;
+
 /**
  * Returns the database after applying the missing migrations, for work that may wait for that; only the first
  * call in an isolate looks for them.

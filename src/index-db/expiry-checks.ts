@@ -1,7 +1,7 @@
 import { HOUR_MS } from "../core/time.ts";
 import { fromBase64, toBase64, toHex, bytesOf, fromHex } from "../security/encoding.ts";
 import type { TimeBudget } from "../time-budget.ts";
-import { ready } from "./database.ts";
+import { ready, READY_QUERIES } from "./database.ts";
 
 /**
  * Time in milliseconds from the end of a task's retention to the check that the task is erased: the alarm
@@ -9,6 +9,8 @@ import { ready } from "./database.ts";
  */
 const MARGIN_MS = HOUR_MS;
 const ID_BYTES = 16;
+/** Largest number of queries of one check, which is of the tasks of one plan. */
+const CHECK_QUERIES = 3;
 
 const PLAN = "INSERT INTO expiry_checks (check_at, batch, ids) VALUES (?, ?, ?)";
 const NEXT = `
@@ -49,8 +51,9 @@ export async function runChecks(
   budget: TimeBudget,
   check: (ids: readonly string[]) => Promise<readonly string[]>,
 ): Promise<void> {
+  if (!budget.take(READY_QUERIES)) return;
   const database = await ready(db);
-  while (budget.startRound()) {
+  while (budget.take(CHECK_QUERIES)) {
     const due = await database.prepare(NEXT).bind(now).first<PlannedCheck>();
     if (due === null) return;
     const unchecked = await check(unpackIds(due.ids));

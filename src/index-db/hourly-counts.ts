@@ -4,7 +4,7 @@ import { HOUR_MS } from "../core/time.ts";
 import type { Measure } from "./buckets.ts";
 import { latest, readEach } from "./each-shard.ts";
 import type { Shards } from "./shards.ts";
-import type { Count, Window } from "./statistics.ts";
+import type { Count, HostCount as HostCountOfWindow, Window } from "./statistics.ts";
 import { hoursSummed } from "./summaries.ts";
 
 /** Numbers of the attempts that have ended with each outcome. */
@@ -16,10 +16,10 @@ interface OfStep {
 }
 
 /** Number of the tasks created in one hour or day that have the same status and callback status. */
-export interface StepCount extends OfStep, EndedAttempts, Omit<Count, "model" | "host"> {}
+export interface StepCount extends OfStep, EndedAttempts, Omit<Count, "model"> {}
 
 /** Number of the tasks created in one hour whose callbacks go to the same host and have the same status. */
-export interface HostCount extends OfStep, Omit<Count, "model" | "status"> {}
+export interface HostCount extends OfStep, HostCountOfWindow {}
 
 /** Number of the tasks created in one hour or day whose latency falls into the same bucket of a histogram. */
 interface StepLatency extends OfStep {

@@ -17,14 +17,41 @@ const MARK_RECENT_HOURS = `
   WITH RECURSIVE past (hours) AS (SELECT 0 UNION ALL SELECT hours + 1 FROM past WHERE hours < 96)
   SELECT (unixepoch() / 3600 - hours) * ${HOUR_MS}, '' FROM past WHERE EXISTS (SELECT 1 FROM tasks)`;
 
-const STALE_TRIGGERS = ["rollups", "latencies", "failures"].flatMap((table) =>
-  ["INSERT", "UPDATE", "DELETE"].map((change) => {
+const STALE_TRIGGERS = ["rollups", "latencies", "failures"].flatMap(staleTriggers);
+
+/** Returns the triggers that list the hours in `stale_hours` whose counts in this table change. */
+function staleTriggers(table: string): readonly string[] {
+  return ["INSERT", "UPDATE", "DELETE"].map((change) => {
     const hour = change === "DELETE" ? "OLD.hour" : "NEW.hour";
     return `CREATE TRIGGER IF NOT EXISTS ${table}_stale_on_${change} AFTER ${change} ON ${table}
       WHEN NOT EXISTS (SELECT 1 FROM stale_hours WHERE hour = ${hour})
       BEGIN INSERT INTO stale_hours (hour) VALUES (${hour}); END`;
-  }),
-);
+  });
+}
+
+/**
+ * Trigger for a release before the table `host_counts`, which counts by host in `rollups`: its count of an hour
+ * replaces that of a later release.
+ */
+const HOSTS_IN_ROLLUPS = `CREATE TRIGGER IF NOT EXISTS hosts_in_rollups AFTER INSERT ON rollups
+  WHEN NEW.host <> ''
+  BEGIN DELETE FROM host_counts WHERE hour = NEW.hour; END`;
+
+/**
+ * Returns the statement that creates a table of numbers for each hour.
+ * @param keys names and types of the key columns after the hour.
+ */
+function countTable(name: string, keys: readonly string[], sums: readonly string[]): string {
+  const columns = [
+    "hour INTEGER NOT NULL",
+    ...keys.map((key) => `${key} NOT NULL`),
+    ...sums.map((sum) => `${sum} INTEGER NOT NULL`),
+  ];
+  const key = ["hour", ...keys.map((each) => each.split(" ")[0])];
+  return `CREATE TABLE IF NOT EXISTS ${name} (
+    ${columns.join(", ")}, PRIMARY KEY (${key.join(", ")})
+  ) STRICT, WITHOUT ROWID`;
+}
 /** Statement that lists all hours that an earlier release has counted. */
 const LIST_COUNTED_HOURS = `
   INSERT OR IGNORE INTO stale_hours (hour)
@@ -52,6 +79,10 @@ const LIST_COUNTED_HOURS = `
  * A row of `summaries` sums up the counts of one hour or day as JSON (summaries.ts), so that few rows show a
  * long time. Triggers list the hours whose counts have changed since, in `stale_hours`; so counts that an
  * older release writes list their hours too.
+ *
+ * The tables whose names end in `_parts` have the counts of the first parts of an hour that is being counted, and
+ * a row of `count_passes` says which count (`run`) this is and the last row of `tasks` that it has counted
+ * (rollups.ts). Since there is `host_counts`, the host in `rollups` is empty.
  */
 export const MIGRATIONS: readonly (readonly string[])[] = [
   [
@@ -191,5 +222,29 @@ export const MIGRATIONS: readonly (readonly string[])[] = [
     "CREATE TABLE IF NOT EXISTS stale_hours (hour INTEGER NOT NULL PRIMARY KEY) STRICT",
     ...STALE_TRIGGERS,
     LIST_COUNTED_HOURS,
+  ],
+  [
+    countTable("host_counts", ["host TEXT", "callback TEXT"], ["tasks", "attempts"]),
+    ...staleTriggers("host_counts"),
+    HOSTS_IN_ROLLUPS,
+    countTable(
+      "rollups_parts",
+      ["model TEXT", "host TEXT", "status TEXT", "callback TEXT"],
+      ["tasks", "attempts", "refunds", ...OUTCOMES.map((outcome) => `attempts_${outcome}`)],
+    ),
+    countTable("host_counts_parts", ["host TEXT", "callback TEXT"], ["tasks", "attempts"]),
+    countTable("latencies_parts", ["measure TEXT", "bucket INTEGER"], ["tasks", "total_ms"]),
+    countTable(
+      "found_late_parts",
+      ["provider TEXT", "found_by TEXT", "bucket INTEGER"],
+      ["tasks", "total_ms"],
+    ),
+    countTable("failures_parts", ["category TEXT"], ["tasks"]),
+    `CREATE TABLE IF NOT EXISTS count_passes (
+      hour INTEGER NOT NULL PRIMARY KEY,
+      run TEXT NOT NULL,
+      created_at INTEGER NOT NULL,
+      id TEXT NOT NULL
+    ) STRICT`,
   ],
 ];

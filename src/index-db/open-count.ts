@@ -36,7 +36,11 @@ interface OpenRow {
 const OVERDUE_MS = MINUTE_MS;
 const EMPTY: OpenRow = { tasks: 0, oldestAt: null, overdue: 0, overdueSince: null };
 
-const OPEN = `
+/**
+ * Query that counts at most `?2` unsettled tasks, and those of them that should have changed by themselves before
+ * `?1`: it reads the entry of each in the database index `tasks_due`, those that should change first.
+ */
+export const OPEN = `
   SELECT count(*) AS tasks, min(created_at) AS oldestAt,
     count(CASE WHEN due_at < ?1 THEN 1 END) AS overdue,
     min(CASE WHEN due_at < ?1 THEN due_at END) AS overdueSince

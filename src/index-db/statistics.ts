@@ -2,23 +2,34 @@ import type { Measure } from "./buckets.ts";
 import type { FoundRow, Histogram } from "./found-late.ts";
 import type { TotalRow } from "./totals.ts";
 
-/**
- * Number of tasks of one model, host, status and callback status, summed over the hours of a window, and the
- * number of their attempts.
- */
-export interface Count {
-  readonly model: string;
-  /** Host of the receiver; empty when the tasks have no `callback_url`. */
-  readonly host: string;
-  readonly status: string;
+interface Tasks {
   /** Status of the callback; empty when the tasks have no `callback_url`. */
   readonly callback: string;
   readonly tasks: number;
   readonly attempts: number;
 }
 
+/**
+ * Number of tasks of one model, status and callback status, summed over the hours of a window, and the number of
+ * their attempts.
+ */
+export interface Count extends Tasks {
+  readonly model: string;
+  readonly status: string;
+}
+
+/**
+ * Number of tasks whose callbacks go to the same host and have the same status, summed over the hours of a window,
+ * and the number of their attempts.
+ */
+export interface HostCount extends Tasks {
+  /** Host of the receiver; `*` for those that are not counted by name. */
+  readonly host: string;
+}
+
 export interface Statistics {
   readonly counts: readonly Count[];
+  readonly hosts: readonly HostCount[];
   readonly histograms: Readonly<Record<Measure, Histogram>>;
   /**
    * Numbers of tasks by the time between the end of the job at the provider and the arrival of its result at
@@ -27,7 +38,8 @@ export interface Statistics {
   readonly found: readonly FoundRow[];
   /**
    * Unsettled tasks: those without a result, and those whose callback or refund is still under way;
-   * `oldestAt` is the creation time of the oldest.
+   * `oldestAt` is the creation time of the oldest. At most 10,000 of each database are counted, those that should
+   * change first.
    */
   readonly backlog: Backlog;
   /**

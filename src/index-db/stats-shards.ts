@@ -8,8 +8,8 @@ import { statistics } from "./stats.ts";
 const CONCURRENCY = 6;
 
 /**
- * Combines the statistics of all databases of the index. The lists `counts`, `found` and `totals` of the
- * databases are only joined, so several entries may have the same key (e.g. model, host and status);
+ * Combines the statistics of all databases of the index. The lists `counts`, `hosts`, `found` and `totals` of the
+ * databases are only joined, so several entries may have the same key (e.g. model and status);
  * histograms (bucket by bucket) and numbers of tasks are summed; each `oldestAt` is the earliest, and
  * `sizeBytes` is that of the largest database.
  */
@@ -23,6 +23,7 @@ export async function shardStatistics(
   });
   return {
     counts: parts.flatMap(({ counts }) => counts),
+    hosts: parts.flatMap(({ hosts }) => hosts),
     histograms: {
       first_attempt: histogram(parts, "first_attempt"),
       settled: histogram(parts, "settled"),

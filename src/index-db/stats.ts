@@ -1,7 +1,9 @@
 import { MINUTE_MS } from "../core/time.ts";
 import type { Measure } from "./buckets.ts";
 import { nearest, onSchema } from "./database.ts";
-import type { Backlog, Count, Statistics, Window } from "./statistics.ts";
+import { countsByHost } from "./count-tables.ts";
+import { OPEN } from "./open-count.ts";
+import type { Backlog, Count, HostCount, Statistics, Window } from "./statistics.ts";
 import type { TotalRow } from "./totals.ts";
 import { FOUND_LATE_ROWS, type FoundRow, type Histogram, histogramOf } from "./found-late.ts";
 
@@ -19,30 +21,29 @@ interface Unsettled extends Backlog {
 
 const OVERDUE_MS = MINUTE_MS;
 
+/**
+ * Largest number of unsettled tasks that are counted in one database, those that should change first: more would
+ * make `GET /metrics` and `GET /v1/stats` dear where many tasks are open.
+ */
+const MAX_OPEN = 10_000;
+
 const COUNTS = `
-  SELECT model, host, status, callback, sum(tasks) AS tasks, sum(attempts) AS attempts
-  FROM rollups WHERE hour >= ? AND hour < ? GROUP BY 1, 2, 3, 4`;
+  SELECT model, status, callback, sum(tasks) AS tasks, sum(attempts) AS attempts
+  FROM rollups WHERE hour >= ? AND hour < ? GROUP BY 1, 2, 3`;
+const HOSTS = `
+  SELECT host, callback, sum(tasks) AS tasks, sum(attempts) AS attempts
+  FROM (${countsByHost("hour >= ?1 AND hour < ?2")}) GROUP BY 1, 2`;
 const HISTOGRAMS = `
   SELECT measure, bucket, sum(tasks) AS tasks, sum(total_ms) AS totalMs
   FROM latencies WHERE hour >= ? AND hour < ? GROUP BY 1, 2`;
 const EXPIRY_LOST = `
   SELECT coalesce(sum(tasks), 0) AS tasks FROM counters
   WHERE name = 'expiry_lost' AND hour >= ? AND hour < ?`;
-/**
- * Query that counts the unsettled tasks (without a result, or with a callback or refund still under way), and
- * those of them that should have changed by themselves before `?1`. It reads the entry of each in the
- * database index `tasks_due` once.
- */
-const UNSETTLED = `
-  SELECT count(*) AS tasks, min(created_at) AS oldestAt,
-    count(CASE WHEN due_at < ?1 THEN 1 END) AS overdue,
-    min(CASE WHEN due_at < ?1 THEN due_at END) AS overdueSince
-  FROM tasks INDEXED BY tasks_due WHERE due_at IS NOT NULL`;
 const EMPTY: Unsettled = { tasks: 0, oldestAt: null, overdue: 0, overdueSince: null };
 
 /**
  * Computes the statistics of one database: sums the counts that the cron trigger has stored for each hour
- * (rollups.ts), and counts the tasks that still have work to do. It never reads the rows of the other tasks,
+ * (rollups.ts), and counts the tasks that still have work to do, `MAX_OPEN` at most. It never reads the rows of the other tasks,
  * which may be millions. The window and `now` are in Unix milliseconds.
  */
 export async function statistics(
@@ -50,12 +51,13 @@ export async function statistics(
   { since, until }: Window,
   now: number,
 ): Promise<Statistics> {
-  const [counts, buckets, unsettled, expiryLost, found, totals] = await onSchema(db, () => {
+  const [counts, hosts, buckets, unsettled, expiryLost, found, totals] = await onSchema(db, () => {
     const database = nearest(db);
-    return database.batch<Count & HistogramRow & Unsettled & FoundRow & TotalRow>([
+    return database.batch<Count & HostCount & HistogramRow & Unsettled & FoundRow & TotalRow>([
       database.prepare(COUNTS).bind(since, until),
+      database.prepare(HOSTS).bind(since, until),
       database.prepare(HISTOGRAMS).bind(since, until),
-      database.prepare(UNSETTLED).bind(now - OVERDUE_MS),
+      database.prepare(OPEN).bind(now - OVERDUE_MS, MAX_OPEN),
       database.prepare(EXPIRY_LOST).bind(since, until),
       database.prepare(FOUND_LATE_ROWS).bind(since, until),
       database.prepare("SELECT name, value, advanced_at AS advancedAt FROM totals"),
@@ -65,6 +67,7 @@ export async function statistics(
   const { tasks, oldestAt, overdue, overdueSince } = unsettled?.results[0] ?? EMPTY;
   return {
     counts: rowsOf(counts),
+    hosts: rowsOf(hosts),
     histograms: {
       first_attempt: histogram(rows, "first_attempt"),
       settled: histogram(rows, "settled"),

@@ -1,6 +1,7 @@
 import { OUTCOMES } from "../core/record/outcome.ts";
 import { DAY_MS, HOUR_MS } from "../core/time.ts";
 import type { TimeBudget } from "../time-budget.ts";
+import { countsByHost } from "./count-tables.ts";
 
 /**
  * Lists of a summary: each with the table that it sums up, the columns that its entries keep apart, and the
@@ -12,7 +13,7 @@ const LISTS = {
     ["status", "callback"],
     ["tasks", "attempts", ...OUTCOMES.map((outcome) => `attempts_${outcome}`)],
   ],
-  hosts: ["rollups", ["host", "callback"], ["tasks", "attempts"]],
+  hosts: ["host_counts", ["host", "callback"], ["tasks", "attempts"]],
   latencies: ["latencies", ["measure", "bucket"], ["tasks"]],
   failures: ["failures", ["category"], ["tasks"]],
 } as const satisfies Readonly<
@@ -31,7 +32,10 @@ export function hoursSummed(hours: string): string {
 }
 
 function ofHour(name: ListName): string {
-  return listOf(name, (column) => column, `${LISTS[name][0]} WHERE hour = hours.value`);
+  const ofThis = "hour = hours.value";
+  const counts =
+    name === "hosts" ? `(${countsByHost(ofThis)})` : `${LISTS[name][0]} WHERE ${ofThis}`;
+  return listOf(name, (column) => column, counts);
 }
 
 /**
@@ -69,6 +73,8 @@ const STATEMENTS = [
   `${STORE} ${daysSummed(`(SELECT DISTINCT value - value % ${DAY_MS} AS value FROM (${STALE_OF_LIST}))`)}`,
   "DELETE FROM stale_hours WHERE hour IN (SELECT value FROM json_each(?1))",
 ];
+/** Number of queries that `summaryWrites` returns. */
+export const SUMMARY_QUERIES = STATEMENTS.length;
 const REMOVE = `
   DELETE FROM summaries WHERE step_ms IN (${HOUR_MS}, ${DAY_MS}) AND at < ? - ${DAY_MS}`;
 const STALE = "SELECT hour FROM stale_hours ORDER BY hour DESC LIMIT ?";
@@ -94,7 +100,7 @@ export function removalOfSummaries(database: D1Database, until: number): D1Prepa
  * earlier release has counted them.
  */
 export async function writeStaleSummaries(database: D1Database, budget: TimeBudget): Promise<void> {
-  while (budget.startRound()) {
+  while (budget.take(1 + SUMMARY_QUERIES)) {
     const { results } = await database
       .prepare(STALE)
       .bind(HOURS_AT_ONCE)

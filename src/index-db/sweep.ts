@@ -5,6 +5,10 @@ import { planCheck } from "./expiry-checks.ts";
 import type { Position } from "./list.ts";
 
 export const ROWS_AT_ONCE = 5_000;
+/** Largest number of queries that a run makes besides its rounds: for the state of the search. */
+export const SWEEP_QUERIES = 5;
+/** Largest number of queries of a round, which deletes the expired rows among `ROWS_AT_ONCE`. */
+export const ROUND_QUERIES = 4;
 /** Longest time in milliseconds for which a queue of Cloudflare keeps a message. */
 const MAX_QUEUED_MS = 14 * DAY_MS;
 /**
@@ -93,6 +97,7 @@ export async function removeExpired(
   now: number,
   budget: TimeBudget,
 ): Promise<number> {
+  if (!budget.take(SWEEP_QUERIES)) return 0;
   return onSchema(db, (database) => removeRows(database, retention, now, budget));
 }
 
@@ -148,7 +153,7 @@ async function removePages(
   const youngest = now - indexRetentionMs;
   const settling: Position = { createdAt: youngest - SETTLING_MS, id: "" };
   let [removed, hasKept, isThrough, last] = [0, false, false, after];
-  while (!isThrough && budget.startRound()) {
+  while (!isThrough && budget.take(ROUND_QUERIES)) {
     const { results: rows } = await database
       .prepare(PAGE)
       .bind(youngest, now, last.createdAt, last.id)

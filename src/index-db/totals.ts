@@ -1,5 +1,5 @@
 import { OUTCOMES } from "../core/record/outcome.ts";
-import { type CountRow, TASK_SUMS } from "./tally.ts";
+import { IS_OWN } from "./count-tables.ts";
 
 /**
  * Totals that the index keeps of all tasks that it has ever counted. Each has its name, the column of
@@ -29,50 +29,22 @@ export interface TotalRow {
   readonly advancedAt: number;
 }
 
+/** Query for the part of each total that the hour `?1` has, as one JSON object in the column `sums`. */
+export const SUMS_OF_HOUR = `
+  SELECT json_object(${SOURCES.map(([name, column, status]) => {
+    const value = status === null ? column : `iif(status = '${status}', ${column}, 0)`;
+    return `'${name}', coalesce(sum(${value}), 0)`;
+  }).join(", ")}) AS sums FROM rollups WHERE hour = ?1`;
+
 /**
- * Statement that raises the totals. `?1` is a list of increments, each with its hour and the name of the
- * total; `?3` is the present time. An increment is added only if the entry of its hour in `dirty_hours` still
- * has the id `?2` of this run, because another run may have taken the hour over.
+ * Statement that raises the totals after the hour `?1` was counted again: by the difference between its present
+ * sums and those before the count, `?5`; `?6` is the present time. A number that has fallen, because a task was
+ * erased, lowers no total, so that the totals only rise.
  */
 export const ADVANCE = `
   INSERT INTO totals (name, value, advanced_at)
-  SELECT value ->> 1, sum(value ->> 2), ?3 FROM json_each(?1)
-  WHERE EXISTS (SELECT 1 FROM dirty_hours WHERE hour = value ->> 0 AND run = ?2)
-  GROUP BY value ->> 1
+  SELECT present.key, present.value - before.value, ?6
+  FROM json_each((${SUMS_OF_HOUR})) AS present JOIN json_each(?5) AS before ON before.key = present.key
+  WHERE present.value > before.value AND ${IS_OWN}
   ON CONFLICT (name) DO UPDATE
   SET value = totals.value + excluded.value, advanced_at = excluded.advanced_at`;
-
-/**
- * Computes the increments of the totals after some hours were counted again, by comparing the stored counts
- * with the new ones. A number that has fallen, because a task was erased, lowers no total, so that the totals
- * only rise.
- * @returns the increments above 0, each with its hour and the name of the total.
- */
-export function advances(
-  stored: readonly CountRow[],
-  counted: readonly CountRow[],
-): readonly (readonly [number, TotalName, number])[] {
-  const before = Map.groupBy(stored, hourOf);
-  return [...Map.groupBy(counted, hourOf)].flatMap(([hour, rows]) => {
-    const known = before.get(hour) ?? [];
-    return SOURCES.flatMap(([name, column, status]) => {
-      const rise = sumOf(rows, column, status) - sumOf(known, column, status);
-      return rise > 0 ? [[hour, name, rise] as const] : [];
-    });
-  });
-}
-
-function hourOf({ key: [hour] }: CountRow): number {
-  return Number(hour);
-}
-
-/** Adds up a column of rows of the table `rollups`, of the tasks with a status; null means all tasks. */
-function sumOf(
-  rows: readonly CountRow[],
-  column: (typeof TASK_SUMS)[number],
-  status: string | null,
-): number {
-  const index = TASK_SUMS.indexOf(column);
-  const covered = rows.filter(({ key }) => status === null || key[3] === status);
-  return covered.reduce((total, { sums }) => total + (sums[index] ?? 0), 0);
-}

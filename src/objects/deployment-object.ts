@@ -3,10 +3,10 @@ import { DurableObject } from "cloudflare:workers";
 import { AlertSlots } from "./alert-slots.ts";
 
 /**
- * Kind of an alert to the operator about the index. `lagging`: tasks are overdue. `full`: a database is almost
- * full. `silent`: no task ends. An alert of one kind does not delay one of another kind.
+ * Kind of an alert to the operator about the index. `lagging`: tasks are overdue. `uncounted`: the hourly counts
+ * are out of date. `full`: a database is almost full. `silent`: no task ends. An alert of one kind does not delay one of another kind.
  */
-export type IndexAlert = "lagging" | "full" | "silent";
+export type IndexAlert = "lagging" | "uncounted" | "full" | "silent";
 
 const PREFIX = "session:";
 /**

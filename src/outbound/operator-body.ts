@@ -19,9 +19,16 @@ export type OperatorEvent =
     }
   | { readonly type: "host.failing"; readonly host: string }
   | { readonly type: "provider.unauthorized"; readonly connection: string }
-  | { readonly type: "index.lagging"; readonly overdue: number }
+  | { readonly type: "index.lagging"; readonly overdue: number; readonly cause: LaggingCause }
   | { readonly type: "index.full"; readonly bytes: number; readonly max_bytes: number }
   | { readonly type: "events.silent"; readonly since: number; readonly minutes: number };
+
+/**
+ * Why the index lags: tasks are overdue; or the hourly counts are out of date, because a count failed, or because
+ * the time of a run of the cron trigger did not suffice for all of them.
+ */
+export const LAGGING_CAUSES = ["tasks_overdue", "count_failed", "count_slow"] as const;
+type LaggingCause = (typeof LAGGING_CAUSES)[number];
 
 type OperatorFormat = Pick<Config, "isOperatorOnSlack" | "publicUrl">;
 

@@ -7,10 +7,9 @@ import { ASSUMED, billOf, gbMonths, usageOf } from "../../scripts/cost/usage.ts"
 import { PRICES } from "../../scripts/cost/prices.ts";
 import { DEADLINE_EXTENSION } from "../../src/core/policy.ts";
 import { MAX_ENDED_BYTES } from "../../src/core/record/stored-size.ts";
-import { HOUSEKEEPING } from "../../src/cron.ts";
-import { INDEX_TIMEOUT_MS } from "../../src/index-db/database.ts";
+import { STEPS } from "../../src/cron.ts";
 import { MAX_INDEX_BYTES } from "../../src/index-db/limits.ts";
-import { ROWS_AT_ONCE } from "../../src/index-db/sweep.ts";
+import { ROUND_QUERIES, ROWS_AT_ONCE, SWEEP_QUERIES } from "../../src/index-db/sweep.ts";
 
 const LINES = SCALE_PAGE.split("\n");
 const HOUR_S = 3_600;
@@ -69,27 +68,35 @@ it.each([1, 10, 100, 300, 1_000, 2_500, 5_000, 10_000])(
   },
 );
 
-/** CPU time in which SQLite counts one row of an hour, as the page states it, in seconds. */
-const COUNT_S = 7e-6;
-const removal = HOUSEKEEPING.find(({ name }) => name === "expired");
+/** Time of one direct write to D1, as the page states it at most, in seconds. */
+const DIRECT_WRITE_S = 0.005;
+/** Time in which D1 counts one row of an hour, as the page states it, in seconds. */
+const COUNT_S = 25e-6;
+const COUNTING_S = (STEPS.find(({ name }) => name === "rollups")?.maxMs ?? 0) / 1_000;
+const removal = STEPS.find(({ name }) => name === "expired")?.maxQueries.paid ?? 0;
 
 /** Returns the rows that the cron trigger deletes in a second, on average, from an index for this load. */
 function removedPerS(tasksPerS: number): number {
   // Each database takes a round, and the database with the expired rows may be at any place in the order.
-  const roundsOfOthers = (Number.parseInt(databases(tasksPerS), 10) - 1) / 2;
-  return (((removal?.maxRounds ?? 0) - roundsOfOthers) * ROWS_AT_ONCE) / 600;
+  const others = (Number.parseInt(databases(tasksPerS), 10) - 1) / 2;
+  const queries = removal - SWEEP_QUERIES - others * (SWEEP_QUERIES + ROUND_QUERIES);
+  return ((queries / ROUND_QUERIES) * ROWS_AT_ONCE) / 600;
 }
 
 it.each([
   ["46", "size of one D1 database", MAX_INDEX_BYTES / (DAY_S * ROW_BYTE_DAYS)],
-  ["80", "D1 works on one query at a time", INDEX_TIMEOUT_MS / 1_000 / (HOUR_S * COUNT_S)],
+  ["80", "D1 works on one query at a time", 0.8 / (DIRECT_WRITE_S * indexWrites)],
   [
     "31 on one connection",
     "the object of the connection, where `polls_per_minute` is set, no hook comes and each job takes 100 s, which are 32 polls",
     PLATFORM.objectPerS / 32,
   ],
   ["420", "deletion of expired rows from the index", removedPerS(420)],
-  ["1,200", "the count of the index rows of an hour takes 30 s", 30 / (HOUR_S * COUNT_S)],
+  [
+    "1,330",
+    "the count of the index rows of an hour takes two minutes",
+    COUNTING_S / (HOUR_S * COUNT_S),
+  ],
   [
     "2,500",
     "the messages of one queue, at two index writes per task",

@@ -5,7 +5,7 @@ import * as z from "zod";
 import { started } from "../worker/started.ts";
 import { removeRows, writeRows } from "../../src/index-db/index-row-table.ts";
 import { isSampled, ExpiryCheck } from "../../src/objects/task/expiry-check.ts";
-import { HOUSEKEEPING, runScheduled } from "../../src/cron.ts";
+import { runScheduled, STEPS } from "../../src/cron.ts";
 import { ready } from "../../src/index-db/database.ts";
 import { planCheck } from "../../src/index-db/expiry-checks.ts";
 import { pass, START, until } from "../worker/clock.ts";
@@ -226,8 +226,8 @@ const BINDINGS = {
   INDEX_DB_1: env.SHARD_1,
   INDEX_DB_2: env.SHARD_2,
   INDEX_SHARD_HOURS: 90,
+  PLAN: "free",
 };
-const ONE_ROUND = HOUSEKEEPING.map((step) => ({ ...step, maxRounds: 1 }));
 
 async function clear(each: D1Database): Promise<void> {
   await ready(each);
@@ -236,15 +236,15 @@ async function clear(each: D1Database): Promise<void> {
 
 const Line = z.looseObject({ event: z.string() });
 
-it("the cron wakes overdue tasks as its first step, before other steps can use up its time and its calls", async () => {
+it("the cron wakes overdue tasks first, before other steps can use up its time and queries, and counts last, so that a count delays nothing", async () => {
   const log = vi.spyOn(console, "log").mockImplementation(() => undefined);
   await cron();
   const events = log.mock.calls.map(([line]) => Line.parse(JSON.parse(String(line))).event);
-  const steps = ["overdue", "size", "rollups", "expired", "expiry_checks"];
+  const steps = ["overdue", "size", "expired", "expiry_checks", "rollups"];
   expect(events).toEqual(steps.map((step) => `index.${step}`));
 });
 
-it("when each step of the cron may do only one round of its work in a run, it works in each run on another of several index databases", async () => {
+it("on the Free plan, whose queries suffice for one round of each step, the cron works in each run on another of several index databases", async () => {
   const databases = [db, env.SHARD_1, env.SHARD_2].filter((each) => each !== undefined);
   await Promise.all(databases.map(clear));
   for (const each of databases) {
@@ -261,7 +261,7 @@ it("when each step of the cron may do only one round of its work in a run, it wo
   const due = Date.now();
   const counts = [];
   for (let run = 0; run < databases.length; run++, pass(600_000)) {
-    await runScheduled(await started({ ...env, ...BINDINGS }), Date.now(), ONE_ROUND);
+    await runScheduled(await started({ ...env, ...BINDINGS }), Date.now());
     counts.push({
       counted: await total("rollups"),
       expired: await total(`tasks WHERE expires_at <= ${due}`),
@@ -286,6 +286,67 @@ it("the check that expired tasks were erased returns the ids of the tasks that i
   expect(await expiryCheck.check([first, second])).toEqual([second]);
   expect(await expiryCheck.check([second])).toEqual([second]);
   expect(expiryCheck.counts).toEqual({ asked: 1, lost: 0 });
+});
+
+/** Counts the queries that D1 is asked, the statements of a batch each. */
+function countingQueries() {
+  const made = { queries: 0 };
+  const INDEX_DB = gated(db, async (sql) => {
+    made.queries += sql.split(";").length;
+  });
+  return { made, INDEX_DB };
+}
+
+async function hasDirtyHours(): Promise<boolean> {
+  return (await db.prepare("SELECT 1 FROM dirty_hours").all()).results.length > 0;
+}
+
+it.each([
+  ["free", 50, 12],
+  ["paid", 1_000, 120],
+] as const)(
+  "with PLAN=%s a run of the cron makes at most %i queries of D1, whatever there is to do, and later runs do the rest",
+  async (PLAN, most, hours) => {
+    const past = Array.from({ length: hours }, (_, n) => START - n * HOUR);
+    await insert(
+      ...past.map((createdAt) => aRow({ createdAt })),
+      ...past.map((createdAt) => aRow({ createdAt, dueAt: START - HOUR, expiresAt: null })),
+      aRow({ createdAt: START - 8 * DAY, expiresAt: START + 1 }),
+    );
+    await db.batch([...planCheck(db, [crypto.randomUUID()], START - DAY)]);
+    vi.setSystemTime(START - (START % DAY) + DAY);
+    const TASKS = { getByName: () => ({ republish: async () => null }) };
+    for (let runs = 0; await hasDirtyHours(); runs++, pass(HOUR)) {
+      if (runs > 2 * hours) throw new Error("some hours are never counted");
+      const { made, INDEX_DB } = countingQueries();
+      await cron({ INDEX_DB, TASKS, PLAN, SILENCE_MINUTES: "1", OPERATOR_CALLBACK_URL: undefined });
+      expect(made.queries).toBeLessThanOrEqual(most);
+      if (runs === 0) expect(made.queries).toBeGreaterThan(most / 2);
+    }
+    expect(await db.prepare("SELECT count(DISTINCT hour) AS n FROM rollups").first("n")).toBe(
+      hours,
+    );
+    expect((await allRows()).every((row) => Number(row["expires_at"]) > START + 1)).toBe(true);
+  },
+);
+
+it("a count that D1 does not answer is given up and logged, after everything else was done", async () => {
+  const warned = vi.spyOn(console, "warn").mockImplementation(() => undefined);
+  const gone = aRow({ dueAt: START - 1, expiresAt: null });
+  await insert(gone, expiringAt(START + 1), aRow());
+  pass(TEN_MINUTES);
+  const INDEX_DB = gated(db, (sql) =>
+    /INTO rollups/.test(sql) ? new Promise(() => undefined) : Promise.resolve(),
+  );
+  const atOnce = STEPS.map((step) => (step.name === "rollups" ? { ...step, maxMs: 100 } : step));
+  await runScheduled(await started({ ...env, INDEX_DB }), Date.now(), atOnce, 0);
+  expect(await allRows()).toHaveLength(1);
+  const lines = warned.mock.calls.map(([line]) => Line.parse(JSON.parse(String(line))));
+  expect(lines).toContainEqual(
+    expect.objectContaining({ event: "index.unreachable", part: "rollups" }),
+  );
+  await cron();
+  expect(await db.prepare("SELECT sum(tasks) AS n FROM rollups").first("n")).toBe(1);
 });
 
 const spent = () => Promise.reject(new Error("Too many subrequests by single Worker invocation."));

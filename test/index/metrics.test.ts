@@ -154,8 +154,8 @@ it("GET /metrics counts, over all hours, tasks by status and model, callbacks by
     ...totals([6, 4, 1, 0], { delivered: 2, rejected: 1, timeout: 3 }),
     ...gauge(
       ...TASKS,
-      '{status="failed",model="a"} 1',
       '{status="completed",model="a"} 3',
+      '{status="failed",model="a"} 1',
       '{status="completed",model="b"} 1',
     ),
     ...gauge(
@@ -227,11 +227,17 @@ it.each([
   );
 });
 
-it("GET /metrics reads the index row of each open task once, and reads no row when the request is repeated within a minute", async () => {
+/** Statement that copies the only row of the table `tasks` so many times, under further ids. */
+const COPY_ONLY_ROW = `
+  WITH RECURSIVE number (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM number WHERE n < ?)
+  INSERT INTO tasks (id, version, model, status, attempts, created_at, due_at, indexed_at)
+  SELECT id || n, version, model, status, attempts, created_at, due_at, indexed_at FROM tasks, number`;
+
+it("GET /metrics reads the index rows of at most 10,000 open tasks, once each, and no row when the request is repeated within a minute", async () => {
   const { rows, INDEX_DB } = metered(db);
   const relay = { ...env, INDEX_DB };
-  const open = { settledAt: null, expiresAt: null, status: "pending", dueAt: START } as const;
-  await insert(...Array.from({ length: 500 }, () => aRow(open)));
+  await insert(aRow({ settledAt: null, expiresAt: null, status: "pending", dueAt: START }));
+  await db.prepare(COPY_ONLY_ROW).bind(10_100).run();
   const readRows = async () => {
     rows.read = 0;
     expect((await callRelay(relay, "/metrics")).status).toBe(200);
@@ -241,8 +247,10 @@ it("GET /metrics reads the index row of each open task once, and reads no row wh
   expect(await readRows()).toBe(0);
   pass(60_000);
   const afterAMinute = await readRows();
-  expect(afterAMinute).toBeGreaterThanOrEqual(500);
-  expect(afterAMinute).toBeLessThanOrEqual(500 + 10);
+  expect(afterAMinute).toBeGreaterThanOrEqual(10_000);
+  expect(afterAMinute).toBeLessThanOrEqual(10_000 + 20);
+  const text = await (await callWith({}, "/metrics")).text();
+  expect(text).toContain("\ntask_relay_backlog_tasks 10000\n");
 });
 
 /** Counts the changed rows, and returns the totals of GET /metrics that are not 0. */

@@ -132,7 +132,7 @@ it("the operator event index.lagging is sent when the cron finds tasks whose nex
   for (let n = 0; n < 2; n++) await overdue();
   await cron(OPERATOR_BINDINGS);
   expect(await operatorEvents(outside)).toEqual([
-    { type: "index.lagging", timestamp: START_S, data: { overdue: 2 } },
+    { type: "index.lagging", timestamp: START_S, data: { overdue: 2, cause: "tasks_overdue" } },
   ]);
   pass(59 * MINUTE);
   await overdue();
@@ -194,6 +194,25 @@ it("events.silent is sent, hourly at most, when no task ended for SILENCE_MINUTE
   await cron(bindings);
   expect(outside.sentTo(OPERATOR_URL)).toHaveLength(1);
 });
+
+it.each([
+  ["fails", "count_failed", () => Promise.reject(new Error("D1_ERROR: database or disk is full"))],
+  ["takes longer than the run has time", "count_slow", async () => pass(3 * MINUTE)],
+])(
+  "the operator event index.lagging is sent when the count of an hour %s, with the cause, at most once an hour",
+  async (_, cause, fault) => {
+    const outside = receivers(200);
+    await allowIndexAlert();
+    await insert(aRow(), aRow({ createdAt: Date.now() - 60 * MINUTE }));
+    const INDEX_DB = gated(db, async (sql) => {
+      if (sql.includes("INTO rollups ")) await fault();
+    });
+    vi.setSystemTime(START - (START % (60 * MINUTE)) + 60 * MINUTE);
+    for (let runs = 0; runs < 2; runs++) await cron({ ...OPERATOR_BINDINGS, INDEX_DB });
+    const events = await operatorEvents(outside);
+    expect(events).toMatchObject([{ type: "index.lagging", data: { overdue: 0, cause } }]);
+  },
+);
 
 it("the operator event index.lagging is not sent when OPERATOR_CALLBACK_URL is not set", async () => {
   const outside = receivers(200);

@@ -1,3 +1,4 @@
+import { OUTCOMES } from "../../src/core/record/outcome.ts";
 import { expect, it } from "vitest";
 import { BOUNDS_MS } from "../../src/index-db/buckets.ts";
 import { ready } from "../../src/index-db/database.ts";
@@ -100,14 +101,27 @@ const answers = () =>
     ["/v1/stats/series", "/v1/stats/series?step=86400", "/v1/hosts"].map((path) => answerOf(path)),
   );
 
+/** Statement of the release before the table `host_counts`, which counted by model and host together. */
+const COUNT_BY_MODEL_AND_HOST = `
+  INSERT INTO rollups (hour, model, host, status, callback, tasks, attempts, refunds,
+    ${OUTCOMES.map((outcome) => `attempts_${outcome}`).join(", ")})
+  SELECT created_at - created_at % ${HOUR}, model, coalesce(host, ''), status, coalesce(callback, ''), count(*),
+    sum(attempts), sum(refunded), ${OUTCOMES.map((outcome) => `total(outcomes ->> '${outcome}')`).join(", ")}
+  FROM tasks GROUP BY 1, 2, 3, 4, 5`;
+
 /** Puts the index back into the state in which the release before the table `summaries` has left it. */
 async function downgrade(): Promise<void> {
   const triggers = await db
     .prepare("SELECT name FROM sqlite_master WHERE type = 'trigger' AND name LIKE '%_stale_on_%'")
     .all<{ readonly name: string }>();
   const undo = [
+    "DROP TRIGGER hosts_in_rollups",
+    "DELETE FROM rollups",
+    COUNT_BY_MODEL_AND_HOST,
     ...triggers.results.map(({ name }) => `DROP TRIGGER ${name}`),
-    ...["summaries", "stale_hours", "failures"].map((table) => `DROP TABLE ${table}`),
+    ...["summaries", "stale_hours", "failures", "host_counts"].map(
+      (table) => `DROP TABLE ${table}`,
+    ),
     "ALTER TABLE tasks DROP COLUMN category",
     "DELETE FROM relay_schema WHERE version > 8",
   ];
@@ -145,7 +159,7 @@ it("the cron removes expired rows and finds overdue tasks in a full database of 
     if (MIGRATION.test(sql)) throw new Error("D1_ERROR: database or disk is full: SQLITE_FULL");
   });
   const retention = { retentionMs: 28 * DAY, indexRetentionMs: DAY / 2 };
-  expect(await removeExpired(full, retention, START + 2, new TimeBudget(DAY, 10))).toBe(1);
+  expect(await removeExpired(full, retention, START + 2, new TimeBudget(DAY, 40))).toBe(1);
   expect(await overdueTasks(full, START + 2, 10)).toHaveLength(1);
   await expect(ready(full)).rejects.toThrow("is full");
   // The proxy hides the database from the isolate's memory, which does not migrate it twice.

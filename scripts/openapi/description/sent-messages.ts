@@ -1,5 +1,6 @@
 import * as z from "zod/mini";
 import { OPERATOR_EVENT_TYPES } from "../../../src/config/operator-events.ts";
+import { LAGGING_CAUSES } from "../../../src/outbound/operator-body.ts";
 import type { Content } from "./description.ts";
 import { CANCELED_TASK, COMPLETED_CALLBACK, FAILED_CALLBACK, TASK_ID } from "./examples.ts";
 import { AnyObject, Count, Id, Time } from "../../../src/api/shapes/described.ts";
@@ -84,9 +85,9 @@ const EVENT_DATA: Readonly<Record<OperatorEventType, Webhook>> = {
     example: { connection: "fal" },
   },
   "index.lagging": {
-    summary: "Tasks should have changed 10 minutes ago",
-    schema: z.strictObject({ overdue: Count }),
-    example: { overdue: 12 },
+    summary: "Tasks should have changed 10 minutes ago, or the hourly counts are out of date",
+    schema: z.strictObject({ overdue: Count, cause: z.enum(LAGGING_CAUSES) }),
+    example: { overdue: 12, cause: "tasks_overdue" },
   },
   "index.full": {
     summary: "The database of the index has reached 80 % of its largest size",

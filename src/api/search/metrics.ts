@@ -1,6 +1,6 @@
 import { OUTCOMES } from "../../core/record/outcome.ts";
 import { foundLateOf, type Histogram } from "../../index-db/found-late.ts";
-import type { Count, Statistics } from "../../index-db/statistics.ts";
+import type { Statistics } from "../../index-db/statistics.ts";
 import type { TotalName } from "../../index-db/totals.ts";
 import type { Family, Sample } from "./metrics-text.ts";
 
@@ -70,10 +70,10 @@ function counters({ totals }: Statistics): readonly Family[] {
   ];
 }
 
-function countsOfWindow({ counts: all }: Statistics): readonly Family[] {
-  const counts = bounded(bounded(all, "model"), "host");
+function countsOfWindow(found: Statistics): readonly Family[] {
+  const counts = bounded(found.counts, "model");
   const ended = counts.filter(({ status }) => status === "completed" || status === "failed");
-  const settled = counts.filter(
+  const settled = bounded(found.hosts, "host").filter(
     ({ callback }) => callback === "delivered" || callback === "failed",
   );
   return [
@@ -109,7 +109,10 @@ function counter(name: string, help: string, ...samples: readonly Sample<number>
 }
 
 /** Replaces all but the `MAX_VALUES` models or hosts with the most tasks by `*`. */
-function bounded(counts: readonly Count[], key: "model" | "host"): readonly Count[] {
+function bounded<
+  K extends string,
+  T extends Readonly<Record<K, string>> & { readonly tasks: number },
+>(counts: readonly T[], key: K): readonly T[] {
   const sums = new Map<string, number>();
   for (const count of counts) sums.set(count[key], (sums.get(count[key]) ?? 0) + count.tasks);
   const first = [...sums].toSorted(([, a], [, b]) => b - a).slice(0, MAX_VALUES);

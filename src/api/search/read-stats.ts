@@ -2,7 +2,7 @@ import * as z from "zod/mini";
 import { toSeconds } from "../../core/time.ts";
 import { quantiles } from "../../index-db/buckets.ts";
 import { type FoundLate, foundLateOf } from "../../index-db/found-late.ts";
-import type { Count, Statistics } from "../../index-db/statistics.ts";
+import type { HostCount, Statistics } from "../../index-db/statistics.ts";
 import { shardStatistics } from "../../index-db/stats-shards.ts";
 import { json } from "../http/answer.ts";
 import { invalidRequest } from "../http/problem.ts";
@@ -51,7 +51,8 @@ function windowOf(given: z.output<typeof Window>, nowS: number) {
   throw invalidRequest([{ path: "/since", message: "must be before until" }]);
 }
 
-function viewOf({ counts, histograms, found, totals, backlog, overdue }: Statistics, now: number) {
+function viewOf(statistics: Statistics, now: number) {
+  const { counts, hosts, histograms, found, totals, backlog, overdue } = statistics;
   const callbacks = sumBy(counts, ({ callback }) => callback);
   const { delivered = 0, failed = 0 } = callbacks;
   const countedAt = Math.max(0, ...totals.map(({ advancedAt }) => advancedAt));
@@ -73,7 +74,7 @@ function viewOf({ counts, histograms, found, totals, backlog, overdue }: Statist
       settled: quantiles(histograms.settled.counts),
     },
     found_late_ms: foundLateOf(found).map(foundLateView),
-    top_failing_hosts: topFailing(counts),
+    top_failing_hosts: topFailing(hosts),
     backlog: ageView(backlog, now),
     index: { lag_ms: quantiles(histograms.index.counts), overdue: ageView(overdue, now) },
   };
@@ -89,7 +90,7 @@ function foundLateView({ provider, foundBy, histogram }: FoundLate) {
   return { ...head, mean: Math.round(histogram.totalMs / tasks), ...quantiles(histogram.counts) };
 }
 
-function topFailing(counts: readonly Count[]) {
+function topFailing(counts: readonly HostCount[]) {
   const failed = Object.entries(
     sumBy(
       counts.filter(({ callback }) => callback === "failed"),
@@ -106,12 +107,15 @@ function topFailing(counts: readonly Count[]) {
 /**
  * Adds up the numbers of tasks by the text that `keyOf` returns; tasks for which it is empty are left out.
  */
-function sumBy(counts: readonly Count[], keyOf: (count: Count) => string): Record<string, number> {
+function sumBy<T extends { readonly tasks: number }>(
+  counts: readonly T[],
+  keyOf: (count: T) => string,
+): Record<string, number> {
   const groups = Map.groupBy(counts, keyOf);
   groups.delete("");
   return Object.fromEntries([...groups].map(([key, group]) => [key, total(group)]));
 }
 
-function total(counts: readonly Count[]): number {
+function total(counts: readonly { readonly tasks: number }[]): number {
   return counts.reduce((sum, { tasks }) => sum + tasks, 0);
 }

@@ -25,13 +25,16 @@ export class WranglerDev implements AsyncDisposable {
   readonly client: Client;
   /** Directory of the task objects' files. */
   readonly storage: string;
+  /** Port of the inspector of the Worker. */
+  readonly inspectorPort: number;
   readonly #home: string;
   readonly #args: readonly string[];
   #child: Child | null = null;
 
-  private constructor(home: string, port: number, args: readonly string[]) {
+  private constructor(home: string, port: number, inspectorPort: number, args: readonly string[]) {
     this.#home = home;
     this.#args = args;
+    this.inspectorPort = inspectorPort;
     this.url = `http://127.0.0.1:${port}`;
     this.client = new Client(this);
     this.storage = join(home, "v3/do/task-relay-TaskObject");
@@ -45,7 +48,12 @@ export class WranglerDev implements AsyncDisposable {
     const ports = ["--port", String(port), "--inspector-port", String(inspectorPort)];
     const settings = Object.entries(vars).flatMap(([name, text]) => ["--var", `${name}:${text}`]);
     const args = [WRANGLER, "dev", "-c", config, "--ip", "127.0.0.1", ...ports];
-    const relay = new WranglerDev(home, port, [...args, "--persist-to", home, ...settings]);
+    const relay = new WranglerDev(home, port, inspectorPort, [
+      ...args,
+      "--persist-to",
+      home,
+      ...settings,
+    ]);
     try {
       await relay.restart();
     } catch (error) {

@@ -8,11 +8,16 @@ import { TOTALS } from "../../../src/index-db/totals.ts";
 
 const counts = Array.from({ length: BOUNDS_MS.length + 1 }, (_, n) => n);
 const HISTOGRAM = { counts, totalMs: 1234 };
-const KEY = { model: 'a"\\\n{},', host: "client.example.net" } as const;
+const KEY = { model: 'a"\\\n{},' } as const;
+const HOST = { host: "client.example.net" } as const;
 const FOUND: Statistics = {
   counts: [
     { ...KEY, status: "completed", callback: "delivered", tasks: 3, attempts: 4 },
     { ...KEY, status: "failed", callback: "failed", tasks: 1, attempts: 3 },
+  ],
+  hosts: [
+    { ...HOST, callback: "delivered", tasks: 3, attempts: 4 },
+    { ...HOST, callback: "failed", tasks: 1, attempts: 3 },
   ],
   histograms: { first_attempt: HISTOGRAM, settled: HISTOGRAM, index: HISTOGRAM },
   found: [{ provider: "ark", foundBy: "poll", bucket: 3, tasks: 2, totalMs: 50 }],

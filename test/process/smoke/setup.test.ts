@@ -117,8 +117,8 @@ const CONFIGURED: Readonly<Record<string, readonly (readonly [string, object])[]
     ["--index on", { d1_databases: [DATABASE] }],
   ],
   "--plan paid, and then again with --plan free": [
-    ["--plan paid", { limits: { cpu_ms: 2000 } }],
-    ["--plan free", { limits: undefined }],
+    ["--plan paid", { limits: { cpu_ms: 30_000 }, vars: {} }],
+    ["--plan free", { limits: undefined, vars: { PLAN: "free" } }],
   ],
 };
 

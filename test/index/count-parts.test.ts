@@ -1,0 +1,260 @@
+import * as fc from "fast-check";
+import { expect, it } from "vitest";
+import * as z from "zod";
+import { COUNT_TABLES, TABLES_OF_COUNT } from "../../src/index-db/count-tables.ts";
+import { removeRows } from "../../src/index-db/index-row-table.ts";
+import { rollUp } from "../../src/index-db/rollups.ts";
+import { TimeBudget } from "../../src/time-budget.ts";
+import { START } from "../worker/clock.ts";
+import { gated, metered } from "./bindings.ts";
+import { aRow, DAY, db, HOUR, insert, TABLES, UNANSWERED, UNTRIED, useIndex } from "./support.ts";
+
+useIndex();
+
+const THIS_HOUR = START - (START % HOUR);
+/** Rows of a part in these tests, in place of `PART_ROWS`. */
+const PART = 3;
+
+const Answer = z.object({ meta: z.object({ rows_read: z.int() }) });
+
+const countIn = (partRows: number, database = db, budget = new TimeBudget(HOUR)) =>
+  rollUp(database, 28 * DAY, THIS_HOUR, budget, partRows);
+
+/** Returns every count that the index shows: those of hours, the totals and the summaries. */
+async function shown() {
+  const names = [...COUNT_TABLES, "summaries"];
+  const answers = await db.batch([
+    ...names.map((name) => db.prepare(`SELECT * FROM ${name}`)),
+    db.prepare("SELECT name, value FROM totals"),
+  ]);
+  return answers.map(({ results }) => results.map((row) => JSON.stringify(row)).toSorted());
+}
+
+/** Returns what a count of the present rows in one part shows, without the counts before it. */
+async function shownAfterOnePart() {
+  await db.batch([
+    ...TABLES.filter((name) => name !== "tasks").map((name) => db.prepare(`DELETE FROM ${name}`)),
+    db.prepare(
+      `INSERT INTO dirty_hours SELECT DISTINCT created_at - created_at % ${HOUR}, '' FROM tasks`,
+    ),
+  ]);
+  await countIn(1_000);
+  return shown();
+}
+
+const leftovers = async () => {
+  const tables = [...TABLES_OF_COUNT, "dirty_hours"].map((name) =>
+    db.prepare(`SELECT 1 FROM ${name}`),
+  );
+  return (await db.batch(tables)).flatMap(({ results }) => results).length;
+};
+
+/** Returns rows of the hour that differ in everything that is counted. */
+function mixedRows(length: number) {
+  return Array.from({ length }, (_, n) =>
+    aRow({
+      createdAt: THIS_HOUR + Math.floor(n / 2),
+      model: `m${n % 3}`,
+      host: n % 4 === 0 ? null : `h${n % 5}.example.net`,
+      status: n % 7 === 0 ? "failed" : "completed",
+      category: n % 7 === 0 ? "moderation" : null,
+      provider: n % 2 === 0 ? "ark" : "fal",
+      foundBy: n % 3 === 0 ? "hook" : "poll",
+      foundLateMs: n * 100,
+      firstAttemptMs: n % 4 === 0 ? null : n * 3,
+      settledMs: n * 40,
+      refunded: n % 2 === 0 ? 0 : 1,
+      ...(n % 5 === 0 ? UNANSWERED : {}),
+      ...(n % 4 === 0 ? { ...UNTRIED, callback: null } : {}),
+    }),
+  );
+}
+
+it.each([1, 2, 3, 7, 19, 20, 21])(
+  "an hour of 20 tasks that is counted in parts of %i rows has the same counts, totals and summaries as one counted at once",
+  async (partRows) => {
+    await insert(...mixedRows(20));
+    expect(await countIn(partRows)).toEqual({ hours: 1, left: 0 });
+    const inParts = await shown();
+    expect(await leftovers()).toBe(0);
+    expect(inParts).toEqual(await shownAfterOnePart());
+  },
+);
+
+it("no statement of a count reads more than four rows for each row of a part, however many rows the hour has", async () => {
+  const shapes = mixedRows(20);
+  for (let n = 0; n < 100; n++) {
+    await insert(...shapes.map((row) => ({ ...row, id: crypto.randomUUID() })));
+  }
+  const reads: number[] = [];
+  const seen = gated(
+    db,
+    async () => undefined,
+    (answer) => void reads.push(Answer.safeParse(answer).data?.meta.rows_read ?? 0),
+  );
+  await countIn(500, seen);
+  const most = Math.max(...reads);
+  expect(most).toBeGreaterThan(500);
+  expect(most).toBeLessThanOrEqual(4 * 500);
+});
+
+it("a count in parts writes no row of an hour whose counts have not changed, besides those of the parts", async () => {
+  await insert(...mixedRows(10));
+  await countIn(PART);
+  await db.prepare("INSERT INTO dirty_hours VALUES (?, '')").bind(THIS_HOUR).run();
+  const own = new RegExp(`${TABLES_OF_COUNT.join("|")}|dirty_hours`);
+  const { rows, INDEX_DB } = metered(db, (sql) => !own.test(sql) || /INSERT INTO totals/.test(sql));
+  await countIn(PART, INDEX_DB);
+  expect(rows.written).toBe(0);
+});
+
+/** Faults of D1 in the middle of a count of 10 tasks, of which four are new: in the third of its parts, or its end. */
+const FAULTS = [
+  ["fails before the third part is stored", /INTO rollups_parts/, 3, false],
+  ["stores the third part and does not answer", /INTO rollups_parts/, 3, true],
+  ["is full when the counts of the hour are to be stored", /INTO rollups /, 1, false],
+] as const;
+
+/** Returns a database that fails at the given time with a batch that contains a statement, or after it. */
+function failingAt(statement: RegExp, time: number, isStored: boolean): D1Database {
+  let times = 0;
+  let isLost = false;
+  return gated(
+    db,
+    async (sql) => {
+      if (!statement.test(sql) || (times += 1) !== time) return;
+      if (!isStored) throw new Error("D1_ERROR: database or disk is full: SQLITE_FULL");
+      isLost = true;
+    },
+    () => {
+      if (isLost) throw new Error("Network connection lost.");
+    },
+  );
+}
+
+it.each(FAULTS)(
+  "when D1 %s, the hour keeps its earlier counts, and the next run completes the count, also of rows that changed meanwhile in a counted part",
+  async (_, statement, time, isStored) => {
+    const rows = mixedRows(10);
+    await insert(...rows.slice(0, 6));
+    await countIn(PART);
+    const before = await shown();
+    await insert(...rows.slice(6));
+    await expect(countIn(PART, failingAt(statement, time, isStored))).rejects.toThrow();
+    expect(await shown()).toEqual(before);
+    const [first] = rows;
+    if (first === undefined) throw new Error("expected a row");
+    await insert({ ...first, version: first.version + 1, model: "other" });
+    await countIn(PART);
+    await countIn(PART);
+    expect(await leftovers()).toBe(0);
+    expect(await shown()).toEqual(await shownAfterOnePart());
+  },
+);
+
+it("when D1 stores the counts of an hour and its answer is lost, the next run counts nothing", async () => {
+  await insert(...mixedRows(10));
+  await expect(countIn(PART, failingAt(/INTO rollups /, 1, true))).rejects.toThrow("lost");
+  expect(await countIn(PART)).toEqual({ hours: 0, left: 0 });
+  expect(await shown()).toEqual(await shownAfterOnePart());
+});
+
+it("a count whose queries do not suffice for all parts of an hour goes on in the next run with the part at which it stopped", async () => {
+  await insert(...mixedRows(10));
+  const parts: number[] = [];
+  let stored = 0;
+  const counting = gated(
+    db,
+    async (sql) => void (stored += sql.includes("INTO rollups_parts") ? 1 : 0),
+  );
+  for (let left = 1; left > 0;) {
+    stored = 0;
+    ({ left } = await countIn(PART, counting, new TimeBudget(HOUR, 30)));
+    parts.push(stored);
+  }
+  expect(parts.length).toBeGreaterThan(1);
+  expect(parts.reduce((sum, each) => sum + each, 0)).toBe(3);
+  expect(await shown()).toEqual(await shownAfterOnePart());
+});
+
+it("two runs that count the parts of the same hour at the same time count no task twice", async () => {
+  await insert(...mixedRows(10));
+  await expect(countIn(PART, failingAt(/INTO rollups_parts/, 2, false))).rejects.toThrow();
+  let isFirst = true;
+  const overtaken = gated(db, async (sql) => {
+    if (!isFirst || !sql.includes("INTO rollups_parts")) return;
+    isFirst = false;
+    await countIn(PART);
+  });
+  await countIn(PART, overtaken);
+  expect(await shown()).toEqual(await shownAfterOnePart());
+});
+
+it("parts that a count has stored are dropped when another release has counted the hour meanwhile", async () => {
+  const rows = mixedRows(10);
+  await insert(...rows);
+  await expect(countIn(PART, failingAt(/INTO rollups_parts/, 3, false))).rejects.toThrow();
+  // An earlier release takes the hour over, counts it and takes it from the list.
+  await db.prepare("DELETE FROM dirty_hours").run();
+  await insert(
+    ...rows.slice(0, 2).map((row) => ({ ...row, version: row.version + 1, model: "x" })),
+  );
+  await countIn(PART);
+  expect(await leftovers()).toBe(0);
+  expect(await shown()).toEqual(await shownAfterOnePart());
+});
+
+it("of each part of an hour 1,000 hosts are kept apart, of the hour 100 are named, and the numbers of all others are summed as *", async () => {
+  const hosts = Array.from({ length: 1_100 }, (_, n) => `h${n}.example.net`);
+  await insert(
+    ...hosts.map((host) => aRow({ createdAt: THIS_HOUR, host })),
+    ...hosts
+      .slice(0, 2)
+      .map((host) => aRow({ createdAt: THIS_HOUR + 1, host, callback: "failed" })),
+  );
+  await countIn(1_100);
+  const { results } = await db
+    .prepare(
+      "SELECT host, sum(tasks) AS tasks FROM host_counts GROUP BY 1 ORDER BY 2 DESC, 1 LIMIT 3",
+    )
+    .all();
+  expect(results).toEqual([
+    { host: "*", tasks: 1_000 },
+    { host: "h0.example.net", tasks: 2 },
+    { host: "h1.example.net", tasks: 2 },
+  ]);
+});
+
+it("counts in parts are exact in any order of writes, repeats and erasures between runs that each have few queries", async () => {
+  const change = fc.record({
+    row: fc.nat(11),
+    kind: fc.constantFrom("write", "change", "erase", "count"),
+    queries: fc.integer({ min: 10, max: 60 }),
+  });
+  await fc.assert(
+    fc.asyncProperty(fc.array(change, { minLength: 5, maxLength: 40 }), async (changes) => {
+      await db.batch(TABLES.map((name) => db.prepare(`DELETE FROM ${name}`)));
+      const rows = mixedRows(12);
+      const erased = new Set<number>();
+      for (const [step, { row: n, kind, queries }] of changes.entries()) {
+        const row = rows[n];
+        if (row === undefined || erased.has(n)) continue;
+        if (kind === "write") await insert(row);
+        if (kind === "change")
+          await insert({ ...row, version: row.version + step + 1, model: "c" });
+        if (kind === "erase" && erased.add(n))
+          await removeRows(db, [{ ...row, version: row.version + 1_000 }]);
+        if (kind === "count") await countIn(PART, db, new TimeBudget(HOUR, queries));
+      }
+      for (let runs = 0; (await leftovers()) > 0; runs++) {
+        if (runs > 3) throw new Error("the hour is never counted");
+        await countIn(PART);
+      }
+      const [totals, ...counts] = (await shown()).toReversed();
+      const [expected, ...truth] = (await shownAfterOnePart()).toReversed();
+      expect(counts).toEqual(truth);
+      if (erased.size === 0) expect(totals).toEqual(expected);
+    }),
+    { numRuns: 15 },
+  );
+});
