@@ -3,7 +3,8 @@ import { fileURLToPath } from "node:url";
 import type { Plugin } from "vitest/config";
 
 /** Paths of the files that src/console imports as text. */
-const TEXT = /\/console\/client\/[\w-]+\.(?:css|js)$|\/idiomorph\.min\.js$/;
+const TEXT =
+  /\/console\/client\/[\w-]+\.(?:css|js)$|\/console\/docs\/\w+\.htm$|\/idiomorph\.min\.js$/;
 const PREFIX = "\0text:";
 const SUFFIX = ".text";
 
@@ -16,7 +17,7 @@ export function textImports(): Plugin {
     name: "text-imports",
     enforce: "pre",
     async resolveId(source, importer) {
-      if (!/\.(?:css|js)$/.test(source)) return null;
+      if (!/\.(?:css|htm|js)$/.test(source)) return null;
       const resolved = await this.resolve(source, importer, { skipSelf: true });
       if (resolved === null || !TEXT.test(resolved.id)) return null;
       // The end of the id keeps plugins away that work on files of this kind.

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { vectorFiles } from "./conformance/vectors.ts";
 import { apiDoc } from "./docs/api.ts";
 import { configurationDoc } from "./docs/configuration.ts";
+import { consolePages } from "./docs/console-pages.ts";
 import { coreHash } from "./docs/core-hash.ts";
 import { readmeDoc } from "./docs/deploy-button.ts";
 import { errorsDoc } from "./docs/errors.ts";
@@ -27,5 +28,8 @@ rewrite("docs/promises.md", (page) => promisesDoc(page, builds, hash));
 const openApi = openApiText();
 write("openapi.json", openApi);
 rewrite("docs/api.md", (page) => apiDoc(page, JSON.parse(openApi)));
+for (const [name, text] of Object.entries(await consolePages())) {
+  write(`src/console/docs/${name}`, text);
+}
 write("ops/workerd.capnp", workerdConfig());
 for (const [name, text] of await vectorFiles()) write(`conformance/${name}`, text);

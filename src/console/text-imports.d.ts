@@ -5,6 +5,11 @@ declare module "*.css" {
   export default text;
 }
 
+declare module "*.htm" {
+  const text: string;
+  export default text;
+}
+
 declare module "*/client/lists.js" {
   const text: string;
   export default text;

@@ -86,7 +86,7 @@ async function rootAt(origin: string, theme: string): Promise<string | undefined
   return /<html[^>]*>/.exec(page)?.[0];
 }
 
-it("GET /docs has the relay's address and the colour theme that each request states, although the page is rendered only once", async () => {
+it("GET /docs has the relay's address and the colour theme that each request states, although the page is rendered when the relay is built", async () => {
   expect(await rootAt("https://a.example.com", "dark")).toContain('data-theme="dark"');
   expect(await rootAt("https://b.example.com", "none")).not.toContain("data-theme");
 });

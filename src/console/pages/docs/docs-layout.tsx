@@ -1,7 +1,6 @@
 import type { PropsWithChildren } from "hono/jsx";
 import { Brand } from "../../parts/brand.tsx";
 import { Icon } from "../../parts/icon.tsx";
-import { Document, type Theme } from "../../parts/layout.tsx";
 import { ThemeButton } from "../../parts/topbar.tsx";
 
 /** An entry of the table of contents; `id` is the id of the section to which it leads. */
@@ -25,19 +24,17 @@ const PAGES = [
 ] as const;
 
 interface DocsLayoutProps {
-  readonly title: string;
-  readonly theme: Theme;
   readonly path: string;
   readonly chapters: readonly Chapter[];
   /** Label of the field in which readers type words to filter the page. */
   readonly filter: string;
 }
 
-/** The frame of the documentation pages, which can be read without a login. */
+/** The body of the documentation pages, which can be read without a login. */
 export function DocsLayout(props: PropsWithChildren<DocsLayoutProps>) {
-  const { title, theme, path, chapters, filter, children } = props;
+  const { path, chapters, filter, children } = props;
   return (
-    <Document title={title} theme={theme}>
+    <>
       <div class="docs">
         <header class="topbar">
           <Brand />
@@ -74,7 +71,7 @@ export function DocsLayout(props: PropsWithChildren<DocsLayoutProps>) {
         </main>
       </div>
       <output id="said" class="visually-hidden" />
-    </Document>
+    </>
   );
 }
 

@@ -1,12 +1,11 @@
 import { EXPLAINED_PROBLEMS } from "../../../api/http/problem-help.ts";
-import type { Theme } from "../../parts/layout.tsx";
 import { DocsLayout } from "./docs-layout.tsx";
 
 /**
- * The page `/docs/errors`, to which the `type` of every error answer (problem) links: cause and cure of each
+ * The body of the page `/docs/errors`, to which the `type` of every error answer (problem) links: cause and cure of each
  * error code.
  */
-export function ErrorsPage({ theme }: { readonly theme: Theme }) {
+export function ErrorsPage() {
   const byStatus = Map.groupBy(EXPLAINED_PROBLEMS, ({ status }) =>
     KINDS.find(([from]) => status >= from),
   );
@@ -15,13 +14,7 @@ export function ErrorsPage({ theme }: { readonly theme: Theme }) {
     entries: found.map(({ code, status }) => ({ id: code, title: code, badge: String(status) })),
   }));
   return (
-    <DocsLayout
-      title="Problem codes"
-      theme={theme}
-      path="/docs/errors"
-      filter="Filter the codes"
-      chapters={chapters}
-    >
+    <DocsLayout path="/docs/errors" filter="Filter the codes" chapters={chapters}>
       <h1>Problem codes</h1>
       <p class="lead">
         A refused request is answered with <code>application/problem+json</code> (RFC 9457) and has

@@ -1,38 +1,27 @@
 import { raw } from "hono/html";
-import openapi from "../../../../openapi.json" with { type: "json" };
 import { linkOrigin } from "../../../api/http/link-origin.ts";
+import errors from "../../docs/errors.htm" with { type: "text" };
+import reference from "../../docs/reference.htm" with { type: "text" };
 import { html } from "../../html-answer.ts";
 import { publicPage } from "../../page.ts";
-import { type Theme, themeOf } from "../../parts/layout.tsx";
-import { ErrorsPage } from "./errors.tsx";
-import { ReferencePage } from "./reference.tsx";
+import { Document, themeOf } from "../../parts/layout.tsx";
+import { ORIGIN } from "./origin.ts";
 
 /** Serves the reference of the API, made from openapi.json. */
-export const referencePage = publicPage("/docs", async ({ request, env }) =>
-  html(raw(await referenceText(linkOrigin(env, request), themeOf(request)))),
-);
+export const referencePage = publicPage("/docs", ({ request, env }) => {
+  const origin = linkOrigin(env, request);
+  return html(
+    <Document title="API reference" theme={themeOf(request)}>
+      {raw(reference.replaceAll(ORIGIN, () => origin))}
+    </Document>,
+  );
+});
 
 /** Serves the page `/docs/errors`, to which the `type` of every error answer (problem) links. */
 export const errorsPage = publicPage("/docs/errors", ({ request }) =>
-  html(<ErrorsPage theme={themeOf(request)} />),
+  html(
+    <Document title="Problem codes" theme={themeOf(request)}>
+      {raw(errors)}
+    </Document>,
+  ),
 );
-
-/** Placeholder for the origin (scheme and host) of the relay in the stored HTML of the API reference. */
-const ORIGIN = "https://origin.invalid";
-
-/**
- * HTML of the API reference, made at the first request and then kept in memory, because making it takes a
- * hundred times as long as sending it; null before.
- */
-let made: string | null = null;
-
-async function referenceText(origin: string, theme: Theme): Promise<string> {
-  made ??= await referencePageText();
-  const text = made.replaceAll(ORIGIN, () => origin);
-  return theme === null ? text : text.replace("<html ", `<html data-theme="${theme}" `);
-}
-
-async function referencePageText(): Promise<string> {
-  const page = <ReferencePage document={openapi} origin={ORIGIN} theme={null} />;
-  return (await page).toString();
-}

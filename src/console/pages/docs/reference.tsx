@@ -1,7 +1,6 @@
 import type { Child } from "hono/jsx";
 import { type ApiDocument, endpointsFor, titleOf } from "../../docs/document.ts";
 import { type Reference, referenceOf, visibleSchemas } from "../../docs/schemas.ts";
-import type { Theme } from "../../parts/layout.tsx";
 import { Basics, BASICS } from "./basics.tsx";
 import { Body, Callbacks, CALLBACKS } from "./callbacks.tsx";
 import { type Chapter, DocsLayout } from "./docs-layout.tsx";
@@ -19,20 +18,13 @@ const AUDIENCES = [
 interface ReferenceProps {
   readonly document: ApiDocument;
   readonly origin: string;
-  readonly theme: Theme;
 }
 
-/** The reference of the API: all operations by audience, the callbacks, and the objects. */
-export function ReferencePage({ document, origin, theme }: ReferenceProps) {
+/** The body of the reference of the API: all operations by audience, the callbacks, and the objects. */
+export function ReferencePage({ document, origin }: ReferenceProps) {
   const reference = referenceOf(document.components.schemas);
   return (
-    <DocsLayout
-      title="API reference"
-      theme={theme}
-      path="/docs"
-      filter="Filter the reference"
-      chapters={chaptersOf(document)}
-    >
+    <DocsLayout path="/docs" filter="Filter the reference" chapters={chaptersOf(document)}>
       <h1>API reference</h1>
       <p class="lead">
         Version {document.info.version} of the HTTP API of this relay, for clients, operators and
