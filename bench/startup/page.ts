@@ -14,6 +14,11 @@ export interface Start {
   readonly secondMs: number;
 }
 
+/** Pages of the console whose first request is measured; a browser that is logged in asks for them. */
+export const PAGES = ["/", "/tasks", "/providers", "/login", "/docs", "/docs/errors"] as const;
+
+export type PagePath = (typeof PAGES)[number];
+
 /** Limit of the difference between the first requests of relay and bare Worker, in milliseconds. */
 const LIMIT_MS = 4;
 
@@ -26,12 +31,18 @@ const PHASES = [
 /** Returns the page that states the CPU time of starts and first requests. */
 export function page(
   starts: Readonly<Record<Contender, readonly Start[]>>,
+  pages: Readonly<Record<PagePath, readonly Start[]>>,
   machine: Machine,
 ): string {
   const rows = PHASES.map(([name, key]) => {
     const [bare, relay] = [figures(starts.bare, key), figures(starts.relay, key)];
     return [name, bare.text, relay.text, (relay.median - bare.median).toFixed(1)];
   });
+  const ofPages = PAGES.map((path) => [
+    `\`${path}\``,
+    figures(pages[path], "firstMs").text,
+    figures(pages[path], "secondMs").text,
+  ]);
   const over = medianOf(starts.relay, "firstMs") - medianOf(starts.bare, "firstMs");
   const verdict = over <= LIMIT_MS ? "kept" : "missed";
   return `# Start-up
@@ -41,6 +52,10 @@ Written by \`npm run bench -- --startup\`, begun ${machine.startedAt.toISOString
 ${table(["", "bare Worker", "relay", "difference of the medians"], rows)}
 
 The platform does not bill the start of a Worker, which it limits to a second; it bills what a request takes. The request is a registration with the operator's key, and the first one of its process. The bare Worker (\`bench/startup/bare-worker.ts\`) stores the body of the request in a new object and does nothing else. The limit for the first request, ${LIMIT_MS} ms more than the bare Worker's, is ${verdict}: ${over.toFixed(1)} ms.
+
+The same for pages of the console and the documentation, each as the first request of ${pages["/"].length} fresh processes of the relay, without an index, of a browser that is logged in, uncompressed as a Worker on Cloudflare sends them:
+
+${table(["page", "first request", "second request"], ofPages)}
 `;
 }
 
