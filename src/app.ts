@@ -77,23 +77,22 @@ app.onError(async (error, c) => {
   return problemResponse(problem, linkOrigin(c.env, c.req.raw));
 });
 
-/** Paths of the public routes, on which anyone may send a request without a key. */
+/** Paths of the routes that anyone may call without a key. */
 const OPEN_PATHS: ReadonlySet<string> = new Set(
   ROUTES.filter(({ access }) => access === "anyone").map(({ path }) => honoPath(path)),
 );
 
 /**
- * Path that the log gives for a refused request to no route: no route has its path, or its `Host` header is
- * not a valid host.
+ * Path that the log shows for a refused request that reached no route: no route has the path of the request, or its
+ * `Host` header is not a valid host.
  */
 const NO_ROUTE = "/*";
 
 /**
- * Returns the log level of a refused request: `warn` for a status from 500 on; `detail`, which is normally
- * not written, for 401, 405 and 429, for a 404 on a path that needs no key and for a request to no route;
- * else `info`. The refusals of the level `detail` are those that strangers get who scan the relay; a line for
- * each would let them fill the log. A rate limit that is reached has a line of its own
- * (api/http/rate-limit.ts).
+ * Returns the log level of a refused request. `warn` is for a status from 500 on. `detail`, which is written only
+ * with `LOG=all`, is for 401, 405 and 429, for a 404 on a path that anyone may call, and for a request that reached
+ * no route: strangers who scan the relay get these refusals, and a line for each would let them fill the log. `info`
+ * is for all other refusals. A rate limit that is reached has a log line of its own (api/http/rate-limit.ts).
  */
 function levelOfRefusal(status: number, path: string): LogLevel {
   if (status >= 500) return "warn";

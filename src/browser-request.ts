@@ -16,7 +16,10 @@ const CONSOLE_SEGMENTS: ReadonlySet<string> = new Set([
   "test",
 ]);
 
-/** First segments of paths under which only the API answers, also to a browser. */
+/**
+ * First segments of the paths that belong to the API. `isForBrowser` is false for these paths, even when a browser
+ * asks for a page.
+ */
 const API_SEGMENTS: ReadonlySet<string> = new Set([
   ".well-known",
   "healthz",
@@ -29,7 +32,10 @@ const API_SEGMENTS: ReadonlySet<string> = new Set([
 /** Path of a status link. */
 const STATUS_PATH = /^\/v1\/tasks\/[^/]+$/;
 
-/** Tells whether a browser opens a status link as a page. */
+/**
+ * Tells whether a browser opens a status link (`/v1/tasks/{id}?token=…`) as a page: the request is a `GET` that
+ * accepts `text/html`.
+ */
 export function isStatusPage({ method, url, headers }: Request): boolean {
   if (method !== "GET" || !(headers.get("Accept") ?? "").includes("text/html")) return false;
   const asked = URL.parse(url);
@@ -37,9 +43,8 @@ export function isStatusPage({ method, url, headers }: Request): boolean {
 }
 
 /**
- * Tells whether a request for which the API has no route is answered with a page of the console. That is so
- * for the paths of the console, and when a browser asks for a page under a path that does not belong to the
- * API.
+ * Tells whether a page of the console answers a request that matches no route of the API. That is the case when the
+ * path is one of the console, and when the request accepts `text/html` and its path does not belong to the API.
  */
 export function isForBrowser(request: Request): boolean {
   // With a `Host` header that is not a host, the path in the URL is not the one that was asked for.

@@ -6,12 +6,16 @@ import type { TaskBindings } from "./objects/task/task-stub.ts";
 type RateLimits = { readonly [Name in RateLimitName]?: RateLimit };
 
 /**
- * Bindings that `wrangler.toml` declares (objects, databases, queue, rate limits), and what was read from the
- * variables and secrets when the isolate started (`startup`), which is all that requests know of them.
+ * Bindings that `wrangler.toml` declares (objects, databases, queue, rate limits), and `startup`: the configuration
+ * that was read from the variables and secrets when the isolate started. The handlers of requests see variables and
+ * secrets only through `startup`.
  */
 export interface Env extends ObjectBindings, TaskBindings, RateLimits {}
 
-/** Environment as the platform passes it. */
+/**
+ * Environment as the platform passes it: without `startup`, which src/startup.ts adds, and with the metadata of the
+ * deployed version where the platform gives them.
+ */
 interface PlatformEnv extends Omit<Env, keyof WithStartup> {
   readonly VERSION?: WorkerVersionMetadata;
 }

@@ -2,9 +2,9 @@ import QuickLRU from "quick-lru";
 import { MINUTE_MS } from "./core/time.ts";
 
 /**
- * Creates a cache in the memory of this isolate. After a change, other isolates go on using their copy of the
- * old value until it expires. The cache never loses the `maxSize` entries that were used last; it may hold up
- * to twice as many.
+ * Creates a cache in the memory of this isolate. After a change, other isolates go on using their copy of the old
+ * value until it expires. The cache keeps at least the `maxSize` entries that were used last, until they expire, and
+ * holds at most twice as many entries.
  */
 export function isolateCache<V>(
   maxSize = 10_000,
@@ -15,8 +15,8 @@ export function isolateCache<V>(
 
 /**
  * Cache, in the memory of this isolate, of values whose computation reads many rows of the index, such as the
- * statistics of a day. Each `env` object of the Worker has its own values. All callers get the same values, so
- * these must not depend on the caller.
+ * statistics of a day. Each `env` object of the Worker has its own values. All callers get the same value, so a value
+ * must not depend on who asks for it.
  */
 export class EnvCache<V> {
   readonly #caches = new WeakMap<object, QuickLRU<string, V>>();
@@ -24,8 +24,9 @@ export class EnvCache<V> {
   readonly #maxSize: number;
 
   /**
-   * @param keepMsOf returns the time for which a value is kept from the beginning of its reading, in milliseconds.
-   * @param maxSize largest number of values that are kept for an `env` object.
+   * @param keepMsOf returns for how many milliseconds a value is kept, counted from the moment when its reading
+   * began.
+   * @param maxSize number of values that are kept for each `env` object; at most twice as many are in memory.
    */
   constructor(keepMsOf: (value: V) => number, maxSize = 1) {
     this.#keepMsOf = keepMsOf;
@@ -33,7 +34,8 @@ export class EnvCache<V> {
   }
 
   /**
-   * Returns the kept value, or else reads one. A reading that fails keeps nothing.
+   * Returns the value in the cache. When there is none, calls `read` and keeps its result. A `read` that throws keeps
+   * nothing.
    * @param read gets the current time, in Unix milliseconds.
    * @param key name of the value, when the cache has more than one.
    */

@@ -16,34 +16,29 @@ export type LogLevel = "detail" | "info" | "warn" | "error";
 
 /** Setting that decides whether lines of the level `detail` are written. */
 export interface LogSettings {
-  /**
-   * True when lines of the level `detail`, on normal events in the life of a task, are written (`LOG=all`).
-   */
+  /** True with `LOG=all`: lines of the level `detail`, on normal events in the life of a task, are written. */
   readonly logsDetails: boolean;
 }
 
 const METHOD = { info: "log", warn: "warn", error: "error" } as const;
 
 /**
- * Id of the deployed version that every log line contains, because several versions write lines during a
- * gradual deployment; null for none.
+ * Id of the deployed version, which every log line contains, because several versions write lines during a gradual
+ * deployment. Null means that the lines contain no id.
  */
 let version: string | null = null;
 
-/** Sets the deployed version whose id every later log line contains; null for none. */
+/** Sets the id of the deployed version that every later log line contains; null removes it. */
 export function nameVersion(id: string | null): void {
   version = id;
 }
 
-/** Writes one line as JSON to the log, at the given level, by which an operator can filter. */
+/** Writes one line as JSON to the log. An operator can filter the log by the level of the lines. */
 export function log(line: LogLine, level: Exclude<LogLevel, "detail"> = "info"): void {
   console[METHOD[level]](JSON.stringify(version === null ? line : { ...line, version }));
 }
 
-/**
- * Writes one log line at the given level; a line of the level `detail` only when `settings` ask for such
- * lines.
- */
+/** Writes one log line at the given level. A line of the level `detail` is written only when `settings` say so. */
 export function logAs(level: LogLevel, line: LogLine, { logsDetails }: LogSettings): void {
   if (level !== "detail") log(line, level);
   else if (logsDetails) log(line);

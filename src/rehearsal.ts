@@ -16,17 +16,19 @@ const URL_OF_TASKS = "https://relay.invalid/v1/tasks";
 const TASK = { id: "0190a3a0-7a3c-4e6b-9a51-0f2d3c4b5a69", model: "rehearsal" };
 
 /**
- * Number of registrations. The first compiles most of the code, which saves about 4.5 ms of the CPU time of the
- * first request (bench/startup). The others save about 2.5 ms more: they cause the garbage collection that the
- * start of the program has made necessary, which would otherwise fall into the first request.
+ * Number of sample registrations at the start of an isolate. The first one makes the engine compile most of the code,
+ * which saves about 4.5 ms of the CPU time of the first request (bench/startup). The others save about 2.5 ms more,
+ * because they trigger the garbage collection that the start of the program has made necessary and that would
+ * otherwise run during the first request.
  */
 const ROUNDS = 20;
 
 /**
- * Registers a task several times with an object in memory, so that the engine prepares this code at the start of
- * the isolate and not in its first request, which the platform bills. Calls nobody, stores and logs nothing.
+ * Registers a sample task several times with an object in memory, so that the engine compiles this code at the start
+ * of the isolate. Otherwise it would do so during the first request, whose CPU time the platform bills. Calls nobody,
+ * stores and logs nothing.
  * @returns false when the configuration is not valid, no operator key may register tasks, or a registration has
- * failed; requests then work all the same.
+ * failed. False has no effect on later requests.
  */
 export async function rehearse(env: Env): Promise<boolean> {
   const { runtime } = env.startup;
@@ -46,7 +48,10 @@ export async function rehearse(env: Env): Promise<boolean> {
   }
 }
 
-/** Registers a task. @returns true when the event of the registration was applied. */
+/**
+ * Registers the sample task once, with an object in memory in place of a Durable Object. @returns true when the event
+ * of the registration was applied.
+ */
 async function register(env: Env, { config, ...keys }: Runtime, key: string): Promise<boolean> {
   let isApplied = false;
   const apply = async (event: OutsideEvent, caller: Caller) => {
@@ -72,7 +77,10 @@ async function register(env: Env, { config, ...keys }: Runtime, key: string): Pr
   return isApplied;
 }
 
-/** Returns the request for the registration, with the members that the route uses. */
+/**
+ * Returns a request that registers the sample task with an operator key. It has only those members of a `Request`
+ * that the route uses.
+ */
 function requestWith(key: string): Request {
   const { buffer, length } = bytesOf(JSON.stringify(TASK));
   const headers = { Authorization: `Bearer ${key}`, "Content-Length": String(length) };
@@ -82,7 +90,7 @@ function requestWith(key: string): Request {
   });
 }
 
-/** Applies an event as the object of the task does. */
+/** Applies an event to a task as the task's Durable Object does, but with a storage in memory (see `contextWith`). */
 async function applyInMemory(event: OutsideEvent, caller: Caller, env: Env): Promise<Applied> {
   const background: Promise<unknown>[] = [];
   const ctx = contextWith((work) => void background.push(work));
@@ -94,7 +102,11 @@ async function applyInMemory(event: OutsideEvent, caller: Caller, env: Env): Pro
   return appliedOf(decision, readerOf(caller), loop.policy());
 }
 
-/** Returns the state of an object that stores nothing after the rehearsal. */
+/**
+ * Returns the state of a Durable Object whose storage is in memory, so that nothing remains of it after the
+ * rehearsal.
+ * @param waitUntil gets the work that the object does in the background.
+ */
 function contextWith(waitUntil: (work: Promise<unknown>) => void): DurableObjectState {
   const values = new Map<string, unknown>();
   const kv = {

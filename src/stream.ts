@@ -1,17 +1,20 @@
 import { concatUint8Arrays } from "uint8array-extras";
 
-/** The bytes read from the beginning of a stream. */
+/** The first bytes of a stream, up to its end or a limit. */
 export interface StreamStart {
   readonly bytes: Uint8Array<ArrayBuffer>;
-  /** True when the stream failed before its end and before the limit, where there is one. */
+  /**
+   * True when the stream, or the `onRead` of the reader, failed before the end of the stream or the limit was
+   * reached.
+   */
   readonly isBroken: boolean;
 }
 
 /**
- * Reads a stream until its end, its failure or `maxBytes`, and cancels the rest. Counts the bytes that arrive
- * instead of trusting `Content-Length`.
- * @param onRead function that is called with the number of bytes so far and awaited before more is read; when
- * it throws, reading ends and `isBroken` is true.
+ * Reads a stream until its end, its failure or `maxBytes`, and cancels the rest. Counts the bytes that arrive instead
+ * of trusting `Content-Length`.
+ * @param onRead is called after each part, with the number of bytes so far; the next part is read when its promise is
+ * fulfilled. When it throws, reading ends and `isBroken` is true.
  */
 export async function readUpTo(
   stream: ReadableStream<Uint8Array> | null,
@@ -38,7 +41,7 @@ export async function readUpTo(
   return { bytes: concatUint8Arrays(chunks), isBroken };
 }
 
-/** Reads the whole body of a request, whose length the caller knows to be small. */
+/** Reads the whole body of a request, without a limit: the caller has checked that the `Content-Length` is small. */
 export async function readAll(request: Request): Promise<StreamStart> {
   try {
     return { bytes: new Uint8Array(await request.arrayBuffer()), isBroken: false };

@@ -2,17 +2,21 @@ import { SECOND_MS } from "./core/time.ts";
 import { errorText, log } from "./log.ts";
 
 /**
- * Time limit in milliseconds of a poll with all its requests. Providers answer such a request at once, so that
- * the time which a callback may take (`CALLBACK_TIMEOUT_S`) does not matter here.
+ * Time limit in milliseconds of a poll, with all the requests that it makes. `CALLBACK_TIMEOUT_S`, the time limit of
+ * a callback, does not apply, because providers answer a poll at once.
  */
 export const POLL_TIMEOUT_MS = 10 * SECOND_MS;
 
-/** Abort reason of a signal of `withDeadline` whose time was up; a caller who aborts has another reason. */
+/**
+ * Abort reason of a signal of `withDeadline` when its time is over. A caller who aborts gives another reason, so
+ * `isDeadlinePassed` can distinguish the two cases.
+ */
 const DEADLINE_PASSED = new Error("deadline passed");
 
 /**
- * Runs `work` with a signal that aborts after `ms` milliseconds, or earlier when `aborted` does. Work that
- * fetches must read or cancel the body of the response, because the signal does not abort when `work` ends.
+ * Runs `work` with a signal that aborts after `ms` milliseconds, or earlier when the signal `aborted` does. When
+ * `work` fetches, it must read the body of the response to its end or cancel it, because the signal does not abort
+ * when `work` ends.
  */
 export async function withDeadline<T>(
   ms: number,
@@ -35,9 +39,9 @@ export function isDeadlinePassed({ reason }: AbortSignal): boolean {
 }
 
 /**
- * Waits at most `ms` milliseconds for a call to another Durable Object or to the index, and returns
- * `fallback` when the call takes longer. The call is not cancelled, so its outcome is then unknown.
- * @throws what the call throws in time.
+ * Waits at most `ms` milliseconds for a call to another Durable Object or to the index, and returns `fallback` when
+ * the call takes longer. The late call is not cancelled, so its outcome is unknown.
+ * @throws the error of the call, when the call fails within this time.
  */
 export function withinTime<T>(call: () => Promise<T>, fallback: T, ms: number): Promise<T> {
   return withDeadline(ms, async (signal) => {
@@ -48,8 +52,8 @@ export function withinTime<T>(call: () => Promise<T>, fallback: T, ms: number): 
 }
 
 /**
- * Does the same as `withinTime`, and also returns `fallback` when the call fails, with a line in the log.
- * @param name of the called service, for the log.
+ * Does the same as `withinTime`; in addition returns `fallback` when the call fails, and logs the failure.
+ * @param name name of the called service, for the log.
  */
 export async function withTimeout<T>(
   name: string,

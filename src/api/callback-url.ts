@@ -4,9 +4,10 @@ import type { Runtime } from "../config/runtime.ts";
 import { invalidRequest } from "./http/problem.ts";
 
 /**
- * Returns the reason why the relay's rules for receivers (https, no private address, …) forbid this
- * `callback_url`; null when they allow it or there is none.
- * @param hasAccount true for a task with an account, whose callbacks can go to the account's listeners.
+ * Returns the reason why the URL rules (https, no private address, …) forbid this `callback_url`.
+ * @param origin origin of the relay to which the request was sent.
+ * @param hasAccount true when the task has an account: its callbacks can then go to the account's listeners.
+ * @returns null when the rules allow the URL, or there is none.
  */
 export function refusalOf(
   url: string | null,
@@ -20,9 +21,8 @@ export function refusalOf(
 }
 
 /**
- * Checks a `callback_url`; see `refusalOf`.
- * @throws Problem `invalid_request` when the relay's rules for receivers (https, no private address, …)
- * forbid it.
+ * Checks a `callback_url`; has the parameters of `refusalOf`.
+ * @throws Problem `invalid_request` when the URL rules (https, no private address, …) forbid the URL.
  */
 export function requireAcceptable(...target: Parameters<typeof refusalOf>): void {
   const message = refusalOf(...target);

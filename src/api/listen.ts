@@ -18,10 +18,10 @@ export const listen = route(
 );
 
 /**
- * Connects a listener (a program that receives the callbacks of its account over a WebSocket) to the Durable
- * Object that holds the WebSockets of this account.
- * @throws Problem `not_found` when the relay takes no listeners; `invalid_request` when the request does not
- * ask for a WebSocket; `unauthenticated` when the key was revoked within the last minute.
+ * Connects a listener (a program that receives the callbacks of its account over a WebSocket) to the Durable Object
+ * that holds the WebSockets of this account.
+ * @throws Problem `not_found` when the relay takes no listeners or the caller has no account; `invalid_request` when
+ * the request does not ask for a WebSocket; `unauthenticated` when the key was revoked a short time ago.
  */
 async function connectListener({
   request,
@@ -55,7 +55,7 @@ async function connectListener({
 }
 
 /**
- * URL of the request that hands a listener's WebSocket to the Durable Object. The object does not read the
+ * URL of the request with which the Durable Object of an account's listeners gets a WebSocket. The object ignores the
  * URL, because it gets no other requests.
  */
 const LISTENER_URL = "https://relay/v1/listen";

@@ -11,7 +11,7 @@ import { type AccountLimit, countRequest } from "./http/rate-limit.ts";
 /** Schema of the query of an operation without parameters. */
 export const NoQuery = z.strictObject({});
 
-/** Schema of the body of an operation without one. */
+/** Schema of the body of an operation that takes no body: it accepts any value and returns null. */
 export const NoBody = z.pipe(
   z.unknown(),
   z.transform(() => null),
@@ -21,25 +21,27 @@ export const NoBody = z.pipe(
 interface Declaration<Param, Query, Body> {
   /** Permission that the caller must have. */
   readonly access: Permission;
-  /** Rate limit that counts the calls of accounts; absent where none does. */
+  /** Rate limit that counts the calls of accounts. Absent when the calls are not counted. */
   readonly rateLimit?: AccountLimit;
   /**
-   * Names of the texts that say what the operation acts on: `id` is a task, `account` an account. Absent for none.
+   * Names of the ids on which the operation acts, e.g. `id` for a task and `account` for an account. Absent when
+   * there are none.
    */
   readonly params?: readonly Param[];
-  /** Schema of the parameters, which are texts. */
+  /** Schema of the parameters. Each parameter is given as a text. */
   readonly query: Query;
   readonly body: Body;
   /**
-   * States that a repeated call with the same `Idempotency-Key` changes nothing; absent for an operation that
-   * ignores the key.
+   * States that a repeated call with the same `Idempotency-Key` changes nothing. Absent for an operation that ignores
+   * the key.
    */
   readonly takesIdempotencyKey?: true;
 }
 
 /**
- * Something that the relay does for a caller. Routes, the console and the binding only read its input and write
- * its result. The function that does it is known to `perform` alone, so that nobody gets past the checks.
+ * Something that the relay does for a caller, e.g. cancelling a task. Routes, the console and the service binding
+ * only read its input and write its result. They reach the function that does the work only through `perform`, so
+ * that nobody can skip the checks.
  */
 export interface Operation<
   Param extends string,
@@ -48,9 +50,9 @@ export interface Operation<
   Result,
 > extends Declaration<Param, Query, Body> {
   /**
-   * Performs the operation if the caller has the permission, the rate limit permits the call, and the input is
-   * valid; the checks are made in this order.
-   * @throws Problem when a check fails, or the operation itself refuses the call.
+   * Performs the operation after three checks, in this order: the caller has the permission, the rate limit permits
+   * the call, and the input is valid.
+   * @throws Problem when a check fails, or when the operation itself refuses the call.
    */
   readonly perform: (
     given: Given<Param, Query, Body>,
@@ -59,28 +61,34 @@ export interface Operation<
   ) => Promise<Result>;
 }
 
-/** The relay that performs an operation, and how the call came. */
+/**
+ * What an operation gets besides its input: the environment and configuration of the relay, and how the call was
+ * made.
+ */
 export interface Context {
   readonly env: Env;
   readonly runtime: Runtime;
   /** Origin (scheme and host) to which the caller sent the call. */
   readonly origin: string;
-  /** Rate limit that does not count this call, because its sender has been counted before; absent for none. */
+  /**
+   * Rate limit that must not count this call, because the request that led to it has been counted already. Absent
+   * when there is none.
+   */
   readonly counted?: AccountLimit | undefined;
   /**
-   * Checks again that the credential of the caller is valid, for an operation that waits, during which it may be
-   * revoked; absent where nobody can revoke it.
-   * @throws Problem `unauthenticated` when it was revoked.
+   * Checks again that the credential of the caller is valid. An operation that waits uses it, because the credential
+   * may be revoked during the wait. Absent for a credential that nobody can revoke.
+   * @throws Problem `unauthenticated` when the credential was revoked.
    */
   readonly requireCurrent?: (() => Promise<void>) | undefined;
 }
 
-/** Input of an operation as a route, the console or the binding has found it, not yet checked. */
+/** Input of an operation that is not checked yet, as a route, the console or the service binding has found it. */
 export interface Given<Param extends string, Query, Body> {
   readonly params: Readonly<Record<Param, string>>;
-  /** Absent for no parameters. */
+  /** Absent when there are no parameters. */
   readonly query?: Fields<Query> | Unread;
-  /** Absent for a body without fields. */
+  /** Absent when the body has no fields. */
   readonly body?: Fields<Body> | Unread;
   readonly idempotencyKey?: string | null;
 }
@@ -91,13 +99,15 @@ type Fields<Schema> = Schema extends z.ZodMiniType
   : never;
 
 /**
- * Input that is read after all checks that do not need it, so that a call that they refuse is answered with their
- * problem, whatever its input is.
+ * Input that is read only when it is needed, after the earlier checks have passed. A call that these checks refuse is
+ * thus answered with their problem, even when its input is invalid.
  */
 export class Unread {
   readonly read: () => unknown;
 
-  /** @param read returns the input, or a promise of it. It throws a `Problem` when the input cannot be read. */
+  /**
+   * @param read returns the input, or a promise of the input. It throws a `Problem` when the input cannot be read.
+   */
   constructor(read: () => unknown) {
     this.read = read;
   }
@@ -109,13 +119,13 @@ export interface Call<Param extends string, Query, Body> extends Omit<Context, "
   readonly params: Readonly<Record<Param, string>>;
   readonly query: Query;
   readonly body: Body;
-  /** `Idempotency-Key` of the call; null when the caller gave none, and for an operation that ignores it. */
+  /** `Idempotency-Key` of the call. Null means that the caller gave none, or that the operation ignores the key. */
   readonly idempotencyKey: string | null;
 }
 
 /**
  * Declares an operation.
- * @param run does what the operation is for. It gets only calls that have passed all checks.
+ * @param run does the work of the operation. It gets only calls that have passed all checks.
  */
 export function operation<
   Query extends z.ZodMiniObject,
@@ -160,7 +170,7 @@ async function inputOf(given: object | undefined): Promise<unknown> {
 }
 
 /**
- * Returns an `Idempotency-Key`.
+ * Checks an `Idempotency-Key`, and returns it.
  * @throws Problem `invalid_request` when it is not 1 to 255 printable ASCII characters.
  */
 function requireIdempotencyKey(key: string): string {
@@ -169,7 +179,7 @@ function requireIdempotencyKey(key: string): string {
   throw invalidRequest([{ path: "/Idempotency-Key", message }]);
 }
 
-/** Checks that a caller has a permission. @throws Problem `forbidden` when its role does not have it. */
+/** Checks that a caller has a permission. @throws Problem `forbidden` when the caller's role does not have it. */
 function requirePermission(caller: Caller, permission: Permission): void {
   if (may(caller, permission)) return;
   throw new Problem("forbidden", {
@@ -177,7 +187,10 @@ function requirePermission(caller: Caller, permission: Permission): void {
   });
 }
 
-/** Checks the ids of the account and the task, before any Durable Object is called. */
+/**
+ * Checks the ids of the account and the task among the parameters, before any Durable Object is called. Returns the
+ * parameters, with the id of the task in lower case.
+ */
 function checkedParams<Param extends string>(
   params: Readonly<Record<Param, string>>,
   caller: Caller,
@@ -192,7 +205,7 @@ function checkedParams<Param extends string>(
 
 /**
  * Checks the id of an account, and returns it.
- * @throws Problem `not_found` when an account asks for another account; `invalid_request` when the text is no
+ * @throws Problem `not_found` when an account asks for another account; `invalid_request` when the text is not an
  * account id.
  */
 function requireAccountId(text: string, caller: Caller): string {
@@ -205,8 +218,8 @@ function requireAccountId(text: string, caller: Caller): string {
 
 /**
  * Checks the id of a task, and returns it in lower case.
- * @throws Problem `unknown_task` when the text is no task id; the answer is the same as for a task that does
- * not exist.
+ * @throws Problem `unknown_task` when the text is not a task id. The answer is the same as for a task that does not
+ * exist.
  */
 function requireTaskId(text: string): string {
   const id = TaskId.safeParse(text);

@@ -3,7 +3,10 @@ import { json } from "./http/answer.ts";
 import { publicRoute, requireRuntime, routeOf } from "./http/route.ts";
 import { NoBody, NoQuery, operation } from "./operation.ts";
 
-/** Reads the secrets of the relay itself, with which it signs what it sends and others sign events. */
+/**
+ * Reads the secrets of the relay itself: those with which it signs what it sends, and those with which others sign
+ * the events that they report.
+ */
 const readSigningSecrets = operation(
   { access: "administer", query: NoQuery, body: NoBody },
   async ({ runtime }) => {

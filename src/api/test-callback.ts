@@ -21,7 +21,10 @@ export const TestOrder = z.strictObject({
   status: withDefault(z.enum(["completed", "failed"]), "completed"),
 });
 
-/** Sends one sample callback for the account that calls, or for the relay itself when an operator calls. */
+/**
+ * Sends one sample callback. It is signed with the secret of the calling account, or with the relay's own secret when
+ * an operator calls.
+ */
 export const testCallback = operation(
   { access: "redeliver", rateLimit: "LIMIT_TESTS", query: NoQuery, body: TestOrder },
   async (call) => {
@@ -36,7 +39,10 @@ export const testCallbackRoute = routeOf(
   (result) => json(result),
 );
 
-/** Sends one sample callback, for which an operator may choose the account. Only the console offers it. */
+/**
+ * Sends one sample callback, signed with the secret of an account that an operator may choose. Only the console uses
+ * this operation.
+ */
 export const testAsAccount = operation(
   {
     access: "redeliver",
@@ -53,9 +59,10 @@ export const testAsAccount = operation(
 type Sender = Pick<Call<never, unknown, unknown>, "env" | "runtime" | "caller" | "origin">;
 
 /**
- * Finds the account whose secret signs a test callback: that of the caller, or the one that an operator has
- * chosen. Null for the relay's own secret, when none is chosen.
+ * Finds the account whose secret signs a test callback. This is the account of the caller; an operator, who has none,
+ * may choose an account.
  * @throws Problem `invalid_request` when there is no such account.
+ * @returns null when an operator has chosen none, so that the relay's own secret signs.
  */
 export async function signingAccount(
   chosen: string,
@@ -71,8 +78,8 @@ export async function signingAccount(
 
 /**
  * Sends one sample callback, and returns its outcome and the request that was sent.
- * @param account account whose secret signs the callback; null for the relay's own secret, which signs the
- * callbacks of tasks without an account.
+ * @param account account whose secret signs the callback. Null means that the relay's own secret signs it, as it
+ * signs the callbacks of tasks without an account.
  */
 async function sendTest(
   { env, runtime, caller, origin }: Sender,
@@ -106,7 +113,7 @@ async function sendTest(
 /** Outcome of a test callback, and the request that was sent. */
 export type Tested = Awaited<ReturnType<typeof sendTest>>;
 
-/** Makes the callback of a sample task that was created and finished at the time `at`, in Unix milliseconds. */
+/** Returns the callback of a sample task that was created and finished at the time `at`, in Unix milliseconds. */
 export function sampleMessage(
   taskId: string,
   status: keyof typeof SAMPLES,

@@ -9,7 +9,7 @@ const JAVASCRIPT = "text/javascript; charset=utf-8";
 
 /** A file that pages load. */
 interface Asset {
-  /** Path that contains a hash of the text, so that browsers may keep the file for ever. */
+  /** Path that contains a hash of the text. Browsers may therefore keep the file for ever. */
   readonly path: string;
   readonly text: string;
   readonly type: string;
@@ -26,9 +26,9 @@ export const ASSETS = {
 const VERSION = /\.[0-9a-z]+\.(?=\w+$)/;
 
 /**
- * Answers with the asset that has this path; null when none has. During a deployment a page of one version may
- * request an asset from the other version: a path with another hash gets the asset of this version, which the
- * browser must not keep.
+ * Returns the answer with the asset of this path; null when there is no such asset. During a deployment, a page of
+ * one version may request an asset from the other version. The path then has another hash, and gets the asset of the
+ * present version, which the browser must not keep.
  */
 export function assetAnswer(path: string): Response | null {
   const name = path.replace(VERSION, ".");
@@ -44,7 +44,7 @@ function asset(name: string, extension: string, text: string, type: string): Ass
   return { path: `/assets/${name}.${hashOf(text)}.${extension}`, text, type };
 }
 
-/** Computes a short hash (FNV-1a, 32 bits) that changes with the text; it protects nothing. */
+/** Returns a short hash (FNV-1a, 32 bits) that changes with the text. It is no protection against forgery. */
 function hashOf(text: string): string {
   let hash = 0x811c9dc5;
   for (let at = 0; at < text.length; at++) {

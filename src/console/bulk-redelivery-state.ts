@@ -5,9 +5,7 @@ import { FILTER_NAMES } from "./task-parameters.ts";
 export const REDELIVERIES = "/redeliveries";
 /** Largest number of tasks that are counted before a bulk redelivery of their callbacks. */
 export const MAX_COUNTED = 10_000;
-/**
- * The numbers of callbacks that a bulk redelivery can send in one step; the viewer selects one.
- */
+/** The numbers of callbacks that a bulk redelivery can send in one step. The viewer selects one of them. */
 export const PACES = [10, 25, 50] as const;
 
 const REASONS: Readonly<Record<string, string>> = {
@@ -19,7 +17,7 @@ const REASONS: Readonly<Record<string, string>> = {
   unreachable: "could not be reached; a further bulk redelivery reaches them",
 };
 
-/** Says why tasks are skipped, e.g. `3 are being sent, 1 has no result yet`. */
+/** Returns a text that says why tasks are skipped, e.g. `3 are being sent, 1 have no result yet`. */
 export function reasonsText(counts: Readonly<Record<string, number>>): string {
   return Object.entries(counts)
     .map(([reason, count]) => `${count} ${REASONS[reason] ?? reason}`)
@@ -27,38 +25,38 @@ export function reasonsText(counts: Readonly<Record<string, number>>): string {
 }
 
 /**
- * State of a bulk redelivery, which redelivers the callbacks of many tasks page by page. The whole state is in
- * the URL of its page, so that a reload goes on with it; the id is the `Idempotency-Key` of all requests to
- * send, so that no callback is sent twice by the same bulk redelivery.
+ * State of a bulk redelivery, which redelivers the callbacks of many tasks page by page. The whole state is in the
+ * URL of its page, so that a reload continues with it. The id is the `Idempotency-Key` of all its requests, so that
+ * it sends no callback twice.
  */
 export interface BulkRedelivery {
   readonly id: string;
   readonly pace: number;
-  /** Number of tasks whose callbacks are to be sent again, as counted before the start. */
+  /** Number of tasks whose callbacks the bulk redelivery is to send, as counted before it began. */
   readonly total: number;
   readonly started: number;
   readonly skipped: Readonly<Record<string, number>>;
   /**
-   * Cursor of the next page of tasks whose callbacks are to be sent again; empty before the first page and
-   * after the last.
+   * Cursor of the next page of tasks whose callbacks are to be sent. It is empty before the first page and after the
+   * last page.
    */
   readonly cursor: string;
   readonly isDone: boolean;
   /**
-   * Seconds to wait before the next callbacks are sent, because the relay has refused the last request for
-   * the moment, e.g. by a rate limit; 0 for none.
+   * Seconds to wait before the next callbacks are sent, because the relay has refused the last request for now, e.g.
+   * by a rate limit. 0 means no wait.
    */
   readonly waitS: number;
 }
 
 const UUID = /^[0-9a-f-]{36}$/;
-/** Pattern of the number of tasks that were skipped for one reason, e.g. `task_open:1`. */
+/** Pattern of one reason and the number of tasks that were skipped for it, e.g. `task_open:1`. */
 const SKIPPED = /^(\w{1,32}):(\d{1,9})$/;
-/** Largest number of characters that are read of the reasons for which tasks were skipped. */
+/** Largest number of characters of the parameter `skipped` that are read. */
 const MAX_SKIPPED = 512;
 
 /**
- * Reads the state of a bulk redelivery from the URL of its page or from its form; null when they contain none.
+ * Reads the state of a bulk redelivery from the URL of its page or from its form. Null means that they contain none.
  */
 export function readBulkRedelivery(search: URLSearchParams): BulkRedelivery | null {
   const id = search.get("run") ?? "";
@@ -76,7 +74,7 @@ export function readBulkRedelivery(search: URLSearchParams): BulkRedelivery | nu
   };
 }
 
-/** Reads how many tasks were skipped for which reasons, e.g. from `series_running:3,task_open:1`. */
+/** Reads how many tasks were skipped for each reason, e.g. from `series_running:3,task_open:1`. */
 function skippedIn(text: string): Readonly<Record<string, number>> {
   const counts = text.slice(0, MAX_SKIPPED).split(",");
   return Object.fromEntries(
@@ -91,9 +89,7 @@ function numberOf(text: string | null): number {
   return /^\d{1,9}$/.test(text ?? "") ? Number(text) : 0;
 }
 
-/**
- * Writes the state of a bulk redelivery and its filters as the query parameters of its page.
- */
+/** Returns the state of a bulk redelivery and its filters as the query parameters of its page. */
 export function bulkParameters(filters: URLSearchParams, bulk: BulkRedelivery): URLSearchParams {
   const skipped = Object.entries(bulk.skipped).map(([reason, count]) => `${reason}:${count}`);
   const values: Readonly<Record<string, string>> = {
@@ -111,7 +107,7 @@ export function bulkParameters(filters: URLSearchParams, bulk: BulkRedelivery): 
   return all;
 }
 
-/** Returns only those parameters that are filters of a list of tasks. */
+/** Returns only those of the parameters that are filters of a list of tasks. */
 export function filtersIn(search: URLSearchParams): URLSearchParams {
   const filters = new URLSearchParams();
   for (const name of FILTER_NAMES) {
@@ -122,7 +118,8 @@ export function filtersIn(search: URLSearchParams): URLSearchParams {
 }
 
 /**
- * Returns the initial state of a bulk redelivery of the callbacks of this many tasks; it has sent none yet.
+ * Returns the state of a bulk redelivery that has not begun.
+ * @param total number of tasks whose callbacks it is to send.
  */
 export function newBulkRedelivery(id: string, total: number): BulkRedelivery {
   const nothing = { started: 0, skipped: {}, cursor: "", isDone: false, waitS: 0 };
@@ -130,9 +127,9 @@ export function newBulkRedelivery(id: string, total: number): BulkRedelivery {
 }
 
 /**
- * Returns the state of a bulk redelivery after one of its steps. Callbacks that the relay reports as ordered
- * before by this same step are added to those sent: the browser submitted the step twice, because the first
- * answer did not reach it.
+ * Returns the state of a bulk redelivery after one of its steps. Callbacks that the relay reports as already ordered
+ * are counted as sent: this same step has ordered them, but its answer did not reach the browser, which therefore
+ * submitted the step again.
  */
 export function advanced(bulk: BulkRedelivery, page: BulkEffects): BulkRedelivery {
   const { already_ordered: repeated = 0, ...reasons } = page.skipped_because;

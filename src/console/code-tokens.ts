@@ -1,4 +1,4 @@
-/** A part of a JSON text, e.g. a string or a number, with the kind by which it is coloured. */
+/** A part of a JSON text, e.g. a string or a number. Its kind decides its colour. */
 interface CodeToken {
   readonly kind: "key" | "string" | "number" | "word" | "plain";
   readonly text: string;
@@ -9,7 +9,9 @@ interface CodeToken {
 const TOKEN =
   /(?<key>"(?:[^"\\]|\\[^])*"(?=\s*:))|(?<string>"(?:[^"\\]|\\[^])*"?)|(?<number>-?\d+(?:\.\d+)?(?:e[+-]?\d+)?)|(?<word>true|false|null)/gi;
 
-/** Divides a JSON text into tokens, to be coloured by kind; joined, the tokens are the same text. */
+/**
+ * Divides a JSON text into tokens, so that each can be coloured by its kind. The joined tokens are the original text.
+ */
 export function codeTokens(text: string): readonly CodeToken[] {
   const tokens: CodeToken[] = [];
   let end = 0;

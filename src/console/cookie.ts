@@ -2,9 +2,9 @@ import { SECOND_MS } from "../core/time.ts";
 import { isLoopback } from "../security/url-rules.ts";
 
 /**
- * Builds a `Set-Cookie` header. The prefix `__Host-` keeps the cookie to this host, over HTTPS. On
- * http://localhost, where some browsers refuse such a cookie, the name has no prefix, and the port in it,
- * because all ports of a host share their cookies.
+ * Returns a `Set-Cookie` header. The prefix `__Host-` in the name limits the cookie to this host and to HTTPS. Some
+ * browsers refuse such a cookie on http://localhost. There the name has no prefix, but ends with the port, because
+ * all ports of a host share their cookies.
  * @param maxAgeMs 0 removes the cookie.
  */
 export function cookieHeader(
@@ -20,7 +20,7 @@ export function cookieHeader(
   return `${fullName(request, name)}=${value}; ${attributes}`;
 }
 
-/** Returns the value of a cookie; null when the browser has sent none of this name. */
+/** Returns the value of a cookie; null when the browser has sent no cookie of this name. */
 export function cookieOf(request: Request, name: string): string | null {
   const start = `${fullName(request, name)}=`;
   const pairs = (request.headers.get("Cookie") ?? "").split(";").map((pair) => pair.trim());

@@ -1,15 +1,15 @@
 import type { AttemptRequest } from "../api/tasks/attempt-request.ts";
 import type { Endpoint, Parameter } from "./docs/document.ts";
 
-/** Option of curl that sends the API key which the variable `KEY` of the shell holds. */
+/** Option of curl that sends the API key. The key is in the variable `KEY` of the shell. */
 export const WITH_KEY = '-H "Authorization: Bearer $KEY"';
 
-/** Writes a command of curl for a POSIX shell, with each option in a line of its own. */
+/** Returns a command of curl for a POSIX shell, with each option in a line of its own. */
 export function curl(flags: string, url: string, options: readonly string[]): string {
   return [`curl ${flags} ${quoted(url)}`, ...options].join(" \\\n  ");
 }
 
-/** Writes the command that sends the example of an operation to the relay with this origin. */
+/** Returns the command that sends the example request of an operation to the relay at this origin. */
 export function exampleCurl(endpoint: Endpoint, origin: string): string {
   const { method, security, parameters = [], requestBody } = endpoint;
   const body = requestBody?.content["application/json"]?.example;
@@ -25,8 +25,8 @@ export function exampleCurl(endpoint: Endpoint, origin: string): string {
 }
 
 /**
- * Writes the command that sends an attempt of a callback as it was sent. @param url URL to which the command
- * sends the request instead of the original one.
+ * Returns the command that sends the request of a callback attempt again.
+ * @param url URL to which the command sends the request; by default the original URL.
  */
 export function attemptCurl({ headers, body, url: own }: AttemptRequest, url = own): string {
   const options = Object.entries(headers).map(([name, value]) => headerOption(name, value));
@@ -37,7 +37,10 @@ function headerOption(name: string, value: string): string {
   return `-H ${quoted(`${name}: ${value}`)}`;
 }
 
-/** Quotes a text as one word of a shell, unless it has only characters that mean nothing to a shell. */
+/**
+ * Returns a text as one word of a shell command. It is quoted unless it contains only characters without a special
+ * meaning.
+ */
 function quoted(text: string): string {
   return /^[\w%+,./:=@-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`;
 }
@@ -55,8 +58,8 @@ function queryOf(parameters: readonly Parameter[]): string {
 }
 
 /**
- * Returns the headers that a request requires, and an `Idempotency-Key`, with which the command can be
- * repeated without harm.
+ * Returns the options for the headers that a request requires. An optional `Idempotency-Key` is included, so that the
+ * command can be repeated without harm.
  */
 function headersOf(parameters: readonly Parameter[]): readonly string[] {
   return parameters

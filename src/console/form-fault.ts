@@ -3,32 +3,32 @@ import { PROBLEMS } from "../api/http/problem-list.ts";
 
 /** A form that was refused: what was typed into it, and what is wrong with it. */
 export interface FormFault {
-  /** Id of the form, or of its dialog. */
+  /** Id of the form, or of the dialog that contains it. */
   readonly form: string;
   readonly typed: URLSearchParams;
-  /** Error message of each wrong field, by the name of the field. */
+  /** Error message of each faulty field, by the name of the field. */
   readonly issues: ReadonlyMap<string, string>;
-  /** Error message that belongs to no single field; null for none. */
+  /** Error message that belongs to no single field; null when there is none. */
   readonly text: string | null;
 }
 
 interface RefusableForm {
-  /** Id of the form, or of its dialog. */
+  /** Id of the form, or of the dialog that contains it. */
   readonly id: string;
   readonly typed: URLSearchParams;
   /**
-   * Names of the fields of the form. An error message about one of them is shown beside it, every other one
-   * beside the button.
+   * Names of the fields of the form. An error message about one of these fields is shown beside it, any other error
+   * message beside the button.
    */
   readonly fields: readonly string[];
 }
 
 /**
- * Makes the change that a form asks for. If the relay refuses the change with 400 or 409, answers with the
- * form's page, which keeps what was typed and shows each fault beside its field.
+ * Makes the change that a form asks for. If the relay refuses the change with 400 or 409, answers with the page of
+ * the form. This page keeps what was typed and shows each fault beside its field.
  * @param act makes the change and returns the answer to the browser.
- * @param show answers with the page of the form.
- * @throws Problem for every other refusal, e.g. `forbidden`, and when the page of the form cannot be shown.
+ * @param show returns the page of the form with the given faults.
+ * @throws Problem for any other refusal, e.g. `forbidden`, and when the page of the form cannot be shown.
  */
 export async function withFaultsIn(
   { id: form, typed, fields }: RefusableForm,

@@ -2,27 +2,27 @@ import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from "../core/time.ts";
 
 const MONTHS = "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec".split(" ");
 
-/** Writes a count with a comma between thousands. */
+/** Returns a count as text with a comma between thousands. */
 export function countText(count: number): string {
   // `toLocaleString` takes far longer, and a page has hundreds of counts.
   return String(Math.round(count)).replaceAll(/\B(?=(?:\d{3}){1,7}$)/g, ",");
 }
 
-/** Writes how many there are of something: `1 task`, `1,284 tasks`. */
+/** Returns a count with the name of the counted thing, e.g. `1 task` or `1,284 tasks`. */
 export function countOf(count: number, thing: string): string {
   return `${countText(count)} ${thing}${count === 1 ? "" : "s"}`;
 }
 
 /**
- * Writes a fraction as a percentage, e.g. 0.5 as `50.0 %`. Rounding never makes it 0 or 100: these are
- * written only for exactly 0 and 1.
+ * Returns a fraction as a percentage, e.g. `50.0 %` for 0.5. Only exactly 0 and 1 become `0 %` and `100 %`; other
+ * fractions are never rounded to these.
  */
 export function percentText(share: number): string {
   if (share === 0 || share === 1) return `${share * 100} %`;
   return `${Math.min(99.9, Math.max(0.1, share * 100)).toFixed(1)} %`;
 }
 
-/** Writes a duration with its two largest units that are not 0: `4 ms`, `2.5 s`, `2 h 5 min`. */
+/** Returns a duration as text, with at most two units, e.g. `4 ms`, `2.5 s` or `2 h 5 min`. */
 export function durationText(durationMs: number): string {
   const ms = Math.abs(Math.round(durationMs));
   if (ms < SECOND_MS) return `${ms} ms`;
@@ -41,7 +41,7 @@ function twoUnits(ms: number, [large, largeName]: Unit, [small, smallName]: Unit
   return rest === 0 ? head : `${head} ${rest} ${smallName}`;
 }
 
-/** Writes how long ago a time was, or how far ahead it is, with its largest unit. */
+/** Returns how long ago a time was, or how far ahead it is, in its largest unit, e.g. `3 h ago` or `in 5 min`. */
 export function relativeText(atMs: number, nowMs: number): string {
   const ms = Math.abs(atMs - nowMs);
   if (ms < SECOND_MS) return "now";
@@ -57,7 +57,7 @@ const UNITS: readonly Unit[] = [
   [SECOND_MS, "s"],
 ];
 
-/** Writes a time in UTC to the second, or to the millisecond: `22 Nov 14:31:07`. */
+/** Returns a time in UTC as text, e.g. `22 Nov 14:31:07`, to the second or to the millisecond. */
 export function utcText(atMs: number, precision: "s" | "ms" = "s"): string {
   const at = new Date(atMs);
   const day = String(at.getUTCDate()).padStart(2, "0");

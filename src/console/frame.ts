@@ -9,8 +9,8 @@ interface Seen {
 }
 
 /**
- * Returns what the frame of a page (the part around its content) shows about the viewer: the account or key,
- * the theme, and warnings for operators.
+ * Returns what the frame of a page (the part around its content) shows: the account or key of the viewer, the theme,
+ * and warnings for operators.
  */
 export function frameOf({ request, runtime, viewer }: Seen): Frame {
   const isAccount = viewer.kind === "account";

@@ -8,19 +8,19 @@ import { SECOND_MS } from "../core/time.ts";
 import type { FormVisit, ViewerVisit } from "./page.ts";
 import { MAX_COUNTED } from "./bulk-redelivery-state.ts";
 
-/**
- * Longest time in milliseconds for which a page waits for the end of the attempt that its form has started.
- */
+/** Longest time in milliseconds for which a page waits until the attempt that its form has ordered ends. */
 const WAIT_MS = 3 * SECOND_MS;
 const PAUSE_MS = 150;
 
-/** Sends a test callback to a URL, as `POST /v1/callbacks/test` does. */
+/** Sends a test callback to a URL, as `POST /v1/callbacks/test` does, and returns its outcome. */
 export async function testUrl(visit: FormVisit<object>, callbackUrl: string): Promise<Tested> {
   const body = { callback_url: callbackUrl };
   return testCallback.perform({ params: {}, body }, visit.viewer, visit);
 }
 
-/** Reads the callback of a task from its Durable Object; null when the task is gone or has none. */
+/**
+ * Reads the callback of a task from the task's Durable Object. Null means that the task is gone or has no callback.
+ */
 export async function callbackOf(
   id: string,
   visit: ViewerVisit<object>,
@@ -30,8 +30,8 @@ export async function callbackOf(
 }
 
 /**
- * Orders one more attempt of the callback of a task, and waits up to 3 seconds for its end.
- * @throws Problem when the task refuses it, e.g. `series_running` while attempts are under way.
+ * Orders one more attempt of the callback of a task, and waits up to 3 seconds until the attempt ends.
+ * @throws Problem when the task refuses the order, e.g. `series_running` while attempts are under way.
  */
 export async function redeliverOnce(
   id: string,
@@ -52,7 +52,7 @@ export async function redeliverOnce(
   return callback;
 }
 
-/** Counts the failed callbacks to a host that would be redelivered, and those that would be skipped. */
+/** Returns how many failed callbacks to a host a bulk redelivery would send, and how many it would skip. */
 export async function countFailed(host: string, visit: ViewerVisit<object>) {
   const query = { callback: "failed", host, limit: String(MAX_COUNTED) };
   return countRedeliveries.perform({ params: {}, query }, visit.viewer, visit);

@@ -1,15 +1,14 @@
 /**
- * The way in which callback attempts at a host fail: their outcome and status code, as the rows of their
- * tasks in the index show them.
+ * A way in which callback attempts at a host fail: their outcome and status code, from the index rows of the tasks.
  */
 interface FailureKind {
   readonly outcome: string | null;
   readonly status_code: number | null;
 }
 
-/** Likely cause of failed callback attempts, with advice on where to look. */
+/** Likely cause of failed callback attempts, with advice on what to check. */
 interface Cause {
-  /** Rank by the effort of checking this cause; the least effort comes first. */
+  /** Rank of this cause by the effort of checking it. Rank 1 takes the least effort. */
   readonly rank: number;
   readonly text: string;
 }
@@ -56,10 +55,7 @@ const SERVER_FAULT: Cause = {
   text: "The receiver's own code or its proxy fails. Its log has the error.",
 };
 
-/**
- * Returns the likely cause of callback attempts that failed with this outcome and HTTP status: a text for a
- * person, with advice on where to look, and its rank.
- */
+/** Returns the likely cause of callback attempts that failed with this outcome and HTTP status. */
 export function causeOf({ outcome, status_code: code }: FailureKind): Cause {
   const known = BY_OUTCOME[outcome ?? ""];
   if (known !== undefined) return known;

@@ -1,16 +1,16 @@
 import { countText } from "./format.ts";
 
-/** Largest number of characters that a page shows of a text that someone else has written. */
+/** Largest number of characters that a page shows of a text that somebody outside the relay has written. */
 const SHOWN_CHARACTERS = 2000;
 /**
- * Largest number of invisible characters of a text in place of which a page shows their names. A name takes some 35
+ * Largest number of invisible characters of a text that a page replaces by their names. Each name takes about 35
  * bytes of the page.
  */
 const NAMED_CHARACTERS = 100;
 
 /**
- * A part of a text: either shown as it is, or the name of a character that is invisible or changes the order
- * of the text.
+ * A part of a text. `text` is shown as it is. `hidden` is the name of a character that is invisible or changes the
+ * order of the text. `rest` says how many further characters are not shown.
  */
 export interface TextPart {
   readonly kind: "text" | "hidden" | "rest";
@@ -18,17 +18,18 @@ export interface TextPart {
 }
 
 /**
- * Matches characters that cannot be seen: controls, marks of direction or without width, halves of surrogate
- * pairs, separators of lines, and fillers that look like nothing.
+ * Matches characters that cannot be seen: control characters, marks of direction, characters without width, lone
+ * surrogates, line separators, and fillers that show nothing.
  */
 const HIDDEN = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\u115f\u1160\u3164\uffa0]/u;
-/** Control characters that only lay out text (tab, line break) and are shown as they are. */
+/** Control characters that only lay out a text (tab, line break). They are shown as they are. */
 const LAYOUT = new Set(["\t", "\n"]);
 
 /**
- * Divides a text that a receiver, an upstream or a client has written into parts: characters that cannot be
- * seen are named (`U+202E`), and what is beyond 2,000 characters, or beyond 100 named ones, is counted. Takes
- * little memory also for a text of megabytes.
+ * Divides a text that a receiver, an upstream or a client has written into parts. A character that cannot be seen
+ * becomes its name, e.g. `U+202E`. The text ends after 2,000 characters, or before the 101st character that would
+ * have to be named; the last part gives the number of the remaining characters. Takes little memory even for a text
+ * of megabytes.
  */
 export function textParts(text: string): readonly TextPart[] {
   const parts: TextPart[] = [];
@@ -60,7 +61,7 @@ export function textParts(text: string): readonly TextPart[] {
   return parts;
 }
 
-/** Counts the characters of a text from a position on; a pair of surrogates is one character. */
+/** Returns the number of characters of a text from a position on. A pair of surrogates counts as one character. */
 function charactersFrom(text: string, start: number): number {
   let count = 0;
   for (let at = start; at < text.length; count++)

@@ -1,8 +1,8 @@
 import type { HtmlEscapedString } from "hono/utils/html";
 
 /**
- * Content-Security-Policy of every page: allows scripts, styles and connections of the relay itself, and
- * nothing inline, because pages show text of receivers, upstreams and clients.
+ * Content-Security-Policy of every page. It allows scripts, styles and connections of the relay itself, and nothing
+ * inline, because pages show texts that receivers, upstreams and clients have written.
  */
 const CONTENT_SECURITY_POLICY = [
   "default-src 'none'",
@@ -15,7 +15,7 @@ const CONTENT_SECURITY_POLICY = [
   "frame-ancestors 'none'",
 ].join("; ");
 
-/** Answers with a whole page, or with the part of one that a refresh asked for. */
+/** Returns the answer with a page, or with the part of a page that a refresh asked for. */
 export async function html(
   page: HtmlEscapedString | Promise<HtmlEscapedString>,
   status = 200,
@@ -32,7 +32,7 @@ export async function html(
   });
 }
 
-/** Redirects the browser to a page, e.g. to the one that shows what a form has changed. */
+/** Returns the answer that sends the browser to another page, e.g. to the page that shows what a form has changed. */
 export function seeOther(path: string, headers: Readonly<Record<string, string>> = {}): Response {
   return new Response(null, { status: 303, headers: { Location: path, ...headers } });
 }

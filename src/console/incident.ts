@@ -7,12 +7,13 @@ import { causeOf } from "./host-causes.ts";
 import type { Task } from "../api/shapes/task-shape.ts";
 import { latenessText } from "./timeline.ts";
 
-/** Largest number of attempts that the report on a task lists; of older ones only the number is given. */
+/** Largest number of attempts that the report on a task lists. For older attempts it gives only their number. */
 const MAX_ATTEMPTS = 12;
 
 /**
- * Writes a report on a task for a chat: times in UTC, attempts with their outcomes, and the link. The report
- * names the host of the callback, and leaves out the URL, which may contain a token, and all answers.
+ * Returns a report on a task, to be posted in a chat: times in UTC, attempts with their outcomes, and a link. Of the
+ * callback URL it contains only the host, because the URL may contain a token. It contains no answers of the
+ * receiver.
  * @param link address of the task's page.
  */
 export function taskIncident(task: Task, facts: TaskFacts, link: string): string {
@@ -55,7 +56,7 @@ function attemptLines({ callback }: Task, facts: TaskFacts): readonly string[] {
 }
 
 /**
- * Writes a report on the failing callbacks to a host, for a chat.
+ * Returns a report on the failing callbacks to a host, to be posted in a chat.
  * @param link address of the host's page.
  */
 export function hostIncident(
@@ -82,7 +83,7 @@ export function hostIncident(
 
 interface HostFacts extends Pick<HostView, "host" | "failing"> {
   readonly failures: ReturnType<typeof failuresOf>;
-  /** Time of the last delivered callback in Unix seconds; null when none is known. */
+  /** Time of the last delivered callback to the host, in Unix seconds; null when none is known. */
   readonly last_delivered_at: number | null;
 }
 
@@ -90,7 +91,7 @@ function secondsText(atS: number): string {
   return `${utcText(atS * 1000)} UTC`;
 }
 
-/** Replaces invisible characters of a text by their names, and puts the text on one line. */
+/** Returns a text on one line, with invisible characters replaced by their names. */
 function plain(text: string): string {
   const parts = textParts(text.replaceAll(/\s+/g, " "));
   return parts.map((part) => part.text).join("");

@@ -1,9 +1,9 @@
-/** Largest number of characters that JSON may have with and without its indentation. */
+/** Largest number of characters of a JSON text, with and without indentation, that is shown with indentation. */
 const INDENTED_CHARACTERS = 8_192;
 
 /**
- * Writes JSON with indentation, or without it when it is long: deep nesting makes the text up to sixty times
- * as long, and a page shows only its beginning.
+ * Returns a value as JSON with indentation. A long text is returned without indentation, because deep nesting would
+ * make it up to sixty times as long, and a page shows only its beginning.
  */
 export function indentedJson(value: unknown): string {
   const compact = JSON.stringify(value);

@@ -1,4 +1,4 @@
-/** The console: pages for people, rendered here. Only app.ts imports it. */
+/** The console: pages for people, which the Worker renders. Only src/app.ts imports this file. */
 import { Hono } from "hono/tiny";
 import { honoPath } from "../api/http/path.ts";
 import { Problem } from "../api/http/problem.ts";
@@ -93,7 +93,7 @@ pages.onError((error) => {
 });
 
 /**
- * Answers a request for a page or for a file that pages load.
+ * Returns the answer to a request for a page, or for a file that pages load.
  * @throws Problem when the page cannot be shown, e.g. `not_found` when the console has no such page.
  */
 export async function answerBrowser(request: Request, env: Env): Promise<Response> {
@@ -101,17 +101,17 @@ export async function answerBrowser(request: Request, env: Env): Promise<Respons
 }
 
 /**
- * Answers with the page that shows an error (a problem of RFC 9457) to a person.
- * @param refused the request, and its id in the log.
+ * Returns the page that shows a problem (RFC 9457) to a person.
+ * @param refused the refused request, and the id of the request in the log.
  */
 export async function answerProblem(problem: Problem, refused: Refused): Promise<Response> {
   return compressed(await problemPage(problem, refused), refused.request);
 }
 
 /**
- * Makes the platform compress an answer: workerd does so when it is asked to, Cloudflare by itself. Between
- * client and Worker, Cloudflare and `wrangler dev` replace the header `Accept-Encoding`, and keep that of the
- * client in `clientAcceptEncoding`.
+ * Returns the response with the header that makes workerd compress it, when the browser accepts gzip. (Cloudflare
+ * compresses even without this header.) Cloudflare and `wrangler dev` replace the header `Accept-Encoding` of the
+ * browser, and keep its original value in `cf.clientAcceptEncoding`.
  */
 function compressed(response: Response, { headers, cf }: Request): Response {
   const accepted = cf?.["clientAcceptEncoding"] ?? headers.get("Accept-Encoding");

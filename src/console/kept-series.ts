@@ -7,29 +7,29 @@ import type { Series } from "./overview.ts";
 
 /** A time range that the overview can show. */
 export interface Range {
-  /** Name of the range: `24 h`. */
+  /** Name of the range, e.g. `24 h`. */
   readonly title: string;
   /**
-   * Length of the hours or days into which the range is divided, in seconds, as the parameter `step` of the
-   * API names it.
+   * Length of the steps (hours or days) into which the range is divided, in seconds. It has the form of the API's
+   * parameter `step`.
    */
   readonly step: "3600" | "86400";
-  /** Number of hours or days in the range, of which the last is the present one. */
+  /** Number of hours or days in the range. The last one is the present hour or day. */
   readonly steps: number;
 }
 
-/** Number of time ranges whose counts are kept. */
+/** Number of time ranges whose counts are kept in memory. */
 const MAX_RANGES = 3;
 /**
- * Counts of tasks and callbacks by hour or day that the overview has last read for each time range. They include
- * the tasks of all accounts, so only operators are shown them.
+ * Counts of tasks and callbacks by hour or day that the overview has read last, for each time range. They include the
+ * tasks of all accounts, so only operators may see them.
  */
 const kept = new EnvCache<Series>(() => Infinity, MAX_RANGES);
 
 /**
- * Returns the counts of a time range by hour or day, up to the end of the present hour or day. They are kept
- * in memory, because a long range may have many rows, and are read again after the cron trigger has counted,
- * and when a new hour or day begins.
+ * Returns the counts of a time range by hour or day, up to the end of the present hour or day. The counts are kept in
+ * memory, because a long range may have many rows in the index. They are read again after the cron trigger has
+ * counted, and when a new hour or day begins.
  */
 export async function keptSeries(env: Env, shards: Shards, range: Range): Promise<Series> {
   const { countedAt } = await recentCounts(env, shards, Date.now());

@@ -1,18 +1,17 @@
 import type { Connection } from "../providers/provider.ts";
 
-/** Time until which the links of a result can be opened, in Unix milliseconds. */
+/** The end of the time for which the links of a result work, in Unix milliseconds. */
 export interface LinkEnd {
   readonly at: number;
   /**
-   * States that links may work longer than until `at`, because the operator can set a longer time at the
-   * provider.
+   * States that links may work longer than until `at`, because the operator can set a longer time at the provider.
    */
   readonly isLeast: boolean;
 }
 
 /**
- * Returns the time until which the links of a job work by the provider's documentation; null when it states
- * none.
+ * Returns the time until which the links of a job work, by the documentation of its provider. Null means that the
+ * documentation states no such time.
  */
 export function linkEndOf(connection: Connection | undefined, endedAt: number): LinkEnd | null {
   const provider = connection?.provider;

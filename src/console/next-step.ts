@@ -4,27 +4,30 @@ import { durationText } from "./format.ts";
 import type { Tone } from "./parts/chip.tsx";
 import type { Task } from "../api/shapes/task-shape.ts";
 
-/** Next step of a task as its page shows it, e.g. a poll or an attempt; after the last one, the end of the task. */
+/**
+ * Next step of a task as its page shows it, e.g. a poll or an attempt. After the last step, it says how the task
+ * ended.
+ */
 export interface NextStep {
   readonly tone: Tone;
   readonly text: string;
   /** Time to which the page counts down, in Unix milliseconds; null when no step is planned ahead. */
   readonly at: number | null;
-  /** Seconds after which the page refreshes itself; the page also refreshes when it comes into view again. */
+  /** Seconds after which the page refreshes itself. The page also refreshes when it comes into view again. */
   readonly refreshS: number;
 }
 
-/** Pause in seconds between two refreshes of a page whose task does not change by itself. */
+/** Seconds between two refreshes of the page of a task that no longer changes by itself. */
 const SETTLED_S = 3_600;
 const LONGEST_S = 300;
 /**
- * Pause in seconds between two refreshes for an open task. It is short, because the answer to a refresh is
- * held back until the task changes.
+ * Pause in seconds between two refreshes for an open task. It can be short, because the relay answers a refresh only
+ * when the task changes.
  */
 const OPEN_S = 1;
 const OVERDUE_MS = 1_000;
 
-/** Describes what a task does next, when, and why it waits; a time that has passed is not counted down. */
+/** Returns what a task does next, when, and why it waits. A time that has passed is not counted down. */
 export function nextStepOf(task: Task, facts: TaskFacts, now: number): NextStep {
   const { callback } = facts;
   if (!isEnded(task)) return waitForUpstream(task, now);
@@ -117,8 +120,8 @@ function isEnded({ status }: Task): boolean {
 }
 
 /**
- * Returns the seconds until one second before a time, at most five minutes, so that the page is refreshed when
- * the step happens.
+ * Returns the number of seconds until one second before a step, at least one and at most five minutes. A refresh
+ * after this time is under way when the step happens.
  */
 function untilS(at: number, now: number): number {
   return Math.min(LONGEST_S, Math.max(1, Math.floor((at - now) / SECOND_MS) - 1));

@@ -2,7 +2,10 @@ import type { presentProblems } from "../api/search/read-problems.ts";
 import type { series } from "../api/search/read-series.ts";
 import { BOUNDS_MS } from "../index-db/buckets.ts";
 
-/** A present problem of the relay as `GET /v1/problems` lists it, e.g. a host at which callbacks fail. */
+/**
+ * A present problem of the relay, in the form in which `GET /v1/problems` lists it, e.g. a host at which callbacks
+ * fail.
+ */
 export type PresentProblem = Awaited<ReturnType<typeof presentProblems>>["data"][number];
 /** Counts and latencies of the tasks created in each hour or day. */
 export type Series = Awaited<ReturnType<typeof series>>;
@@ -24,9 +27,9 @@ export const ANY_TASK = {
   until: null,
 } as const;
 
-/** Upper bounds of the rows of the heatmap, in milliseconds; one more row shows the tasks that took longer. */
+/** Upper bounds of the rows of the heatmap, in milliseconds. One more row is for the tasks that took longer. */
 export const HEAT_BOUNDS_MS = [10, 50, 250, 1_000, 5_000, 30_000, 180_000] as const;
-/** Number of shades of the heatmap. */
+/** Number of shades in the heatmap. */
 const SHADES = 8;
 
 /** A cell of the heatmap, with its shade from 1 to 8. */
@@ -37,9 +40,9 @@ export interface HeatCell {
 }
 
 /**
- * Returns the cells of the heatmap in which a task lies: one column for each hour or day, one row for each
- * upper bound of the latency, the fastest first. A shade grows with the logarithm of the number of tasks, so
- * that single slow tasks can be seen.
+ * Returns the cells of the heatmap that contain tasks. A column is an hour or a day, and a row is a range of
+ * latencies, the shortest first. The shade of a cell grows with the logarithm of the number of its tasks, so that
+ * even a single slow task can be seen.
  */
 export function heatCells(steps: readonly Step[]): readonly HeatCell[] {
   const cells = steps.flatMap(({ latency }, column) =>
@@ -57,7 +60,7 @@ export function heatCells(steps: readonly Step[]): readonly HeatCell[] {
     });
 }
 
-/** Functions that tell for each row of the heatmap which buckets of the histogram belong to it. */
+/** For each row of the heatmap, a function that tells whether a bucket of the histogram belongs to the row. */
 const HEAT_ROWS = [...HEAT_BOUNDS_MS, Infinity].map((bound, row) => {
   const above = HEAT_BOUNDS_MS[row - 1] ?? -1;
   return (bucket: number) => {
@@ -66,14 +69,14 @@ const HEAT_ROWS = [...HEAT_BOUNDS_MS, Infinity].map((bound, row) => {
   };
 });
 
-/** A link to a page that helps to end a problem of the relay. */
+/** A link to a page that helps to end a present problem of the relay. */
 export interface Remedy {
   readonly title: string;
   readonly path: string;
 }
 
 /**
- * Returns links to pages that show the cause of a problem of the relay or help to end it, the most useful
+ * Returns links to pages that show the cause of a problem of the relay or help to end it. The most useful link comes
  * first.
  */
 export function remediesOf({ kind, subject }: PresentProblem): readonly Remedy[] {

@@ -4,9 +4,9 @@ import { configOf } from "../config/runtime.ts";
 import type { Env } from "../env.ts";
 
 /**
- * Checks that a form was sent by a page of this console (CSRF): by `Sec-Fetch-Site`, or by the origin where a
- * browser sends no such header, e.g. to http:// addresses.
- * @throws Problem `forbidden`.
+ * Checks that a page of this console sent a form (a protection against CSRF). The header `Sec-Fetch-Site` shows it.
+ * Where a browser does not send this header, e.g. to http:// addresses, the header `Origin` is used.
+ * @throws Problem `forbidden` when another site sent the form.
  */
 export function requireOwnForm(request: Request, env: Env): void {
   const site = request.headers.get("Sec-Fetch-Site");

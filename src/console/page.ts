@@ -13,10 +13,10 @@ import { requireOwnForm } from "./own-form.ts";
 import { strangerAnswer } from "./stranger.tsx";
 import { visitorOf } from "./session.ts";
 
-/** Parameters of a path, as the text that was received, not yet checked. */
+/** Parameters of a path, as the texts that were received, not yet checked. */
 type Params = Readonly<Record<string, string>>;
 
-/** A request of a browser for a page, with the parameters of its path. The sender need not be logged in. */
+/** A request of a browser for a page, with the parameters of its path. The sender may be anyone, logged in or not. */
 export interface Visit<P = Params> {
   readonly request: Request;
   readonly env: Env;
@@ -29,23 +29,24 @@ export interface ViewerVisit<P = Params> extends Visit<P>, Context {
   readonly viewer: KeyHolder;
 }
 
-/** A request with which a logged-in viewer sends a form, with the fields of the form. */
+/** A request with which a logged-in viewer sends a form, together with the fields of the form. */
 export interface FormVisit<P = Params> extends ViewerVisit<P> {
   readonly form: URLSearchParams;
-  /** Rate limit that has counted the form, and so need not count the operations that it asks for. */
+  /** Rate limit that has counted the form. It must not count again the operations that the form asks for. */
   readonly counted: AccountLimit;
 }
 
-/** Rate limit of a form, and the answer when it is reached. */
+/** Rate limit of a form, and the answer when the limit is reached. */
 interface FormLimit<P> {
-  /** Limit that counts the form; `LIMIT_LISTS` when absent. */
+  /** Rate limit that counts the form. Absent means `LIMIT_LISTS`. */
   readonly rateLimit?: AccountLimit;
-  /** Answers in place of the form's handler when the limit is reached. Absent, the answer is 429. */
+  /** Returns the answer to a form when the limit is reached. Absent means that the answer is 429. */
   readonly onLimit?: (visit: ViewerVisit<P>, problem: Problem) => Response;
 }
 
 /**
- * Handler of one method and path of the console: of a page (GET) or of a form that changes something (POST).
+ * Handler of one method and path of the console: it shows a page (GET), or makes the change that a form asks for
+ * (POST).
  */
 export interface Page {
   readonly method: "GET" | "POST";
@@ -54,7 +55,7 @@ export interface Page {
   readonly answer: (visit: Visit) => Promise<Response>;
 }
 
-/** Declares a page that needs no login and works also while the configuration is not valid. */
+/** Declares a page that needs no login, and that works even while the configuration is not valid. */
 export function publicPage<Path extends string>(
   path: Path,
   answer: (visit: Visit<PathParams<Path>>) => Promise<Response>,
@@ -68,7 +69,7 @@ export function publicPage<Path extends string>(
   };
 }
 
-/** Declares a page for viewers with this permission; others are led to the login. */
+/** Declares a page for viewers who have a permission. Visitors who are not logged in are sent to the login. */
 export function viewerPage<Path extends string>(
   path: Path,
   access: Permission,
@@ -85,8 +86,8 @@ export function viewerPage<Path extends string>(
 }
 
 /**
- * Declares the handler of a form by which viewers with this permission change something. A form that was sent
- * from another site, or that exceeds the rate limit of an account, is refused before its fields are read.
+ * Declares the handler of a form with which viewers who have a permission change something. A form is refused before
+ * its fields are read when another site has sent it, or when the account has reached the rate limit.
  */
 export function formAction<Path extends string>(
   path: Path,
@@ -116,7 +117,7 @@ export function formAction<Path extends string>(
   };
 }
 
-/** Reads the fields of a form. @throws Problem `payload_too_large` beyond the limit for bodies. */
+/** Reads the fields of a form. @throws Problem `payload_too_large` when the form is larger than a body may be. */
 export async function readForm(
   request: Request,
   { config }: Pick<Runtime, "config">,
@@ -126,8 +127,9 @@ export async function readForm(
 }
 
 /**
- * Calls the handler of a page for a viewer who has the permission, and renews the session; redirects visitors
- * without a login to the login.
+ * Calls the handler of a page if the viewer has the permission, and renews the session. A visitor who is not logged
+ * in is sent to the login.
+ * @throws Problem `forbidden` when the viewer does not have the permission.
  */
 async function asViewer(
   visit: Visit,

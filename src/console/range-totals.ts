@@ -2,7 +2,7 @@ import { ratio } from "../api/search/count-views.ts";
 import { BOUNDS_MS, quantile } from "../index-db/buckets.ts";
 import type { Step } from "./overview.ts";
 
-/** An outcome or a category of failures, with the number of times that it occurred. */
+/** An outcome, or a category of failures, with the number of its occurrences. */
 export type CountOf = readonly [name: string, number: number];
 
 /** Sums and latencies over all hours or days of a time range. */
@@ -10,14 +10,17 @@ export interface Totals {
   readonly tasks: number;
   readonly delivered: number;
   readonly failed: number;
-  /** Share of the ended callbacks that were delivered; null when none has ended. */
+  /** Share of the ended callbacks that were delivered; null when no callback has ended. */
   readonly successRate: number | null;
   readonly attemptsEach: number | null;
   /** Number of failed attempts for each outcome, the most frequent outcome first. */
   readonly failedAttempts: readonly CountOf[];
   /** Number of failed tasks for each category of the failure, the most frequent category first. */
   readonly failures: readonly CountOf[];
-  /** Time from the accepted result to the start of the first attempt, in milliseconds. */
+  /**
+   * Percentiles of the time from the accepted result to the start of the first attempt, in milliseconds; null when
+   * none is known.
+   */
   readonly firstAttempt: {
     readonly p50: number;
     readonly p95: number;
@@ -25,7 +28,7 @@ export interface Totals {
   } | null;
 }
 
-/** Adds up the counts of all hours or days of a time range. */
+/** Returns the sums of the counts over all hours or days of a time range. */
 export function totalsOf(steps: readonly Step[]): Totals {
   const sum = (of: (step: Step) => number) => steps.reduce((total, step) => total + of(step), 0);
   const delivered = sum(({ callbacks }) => callbacks.delivered);
@@ -48,7 +51,7 @@ export function totalsOf(steps: readonly Step[]): Totals {
   };
 }
 
-/** Adds up numbers by their names. @returns the names with their sums, the largest first. */
+/** Adds up the numbers of each name. @returns the names with their sums, the largest sum first. */
 export function mostFirst(parts: readonly Readonly<Record<string, number>>[]): readonly CountOf[] {
   const groups = Map.groupBy(parts.flatMap(Object.entries<number>), ([name]) => name);
   return [...groups]

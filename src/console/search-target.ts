@@ -1,6 +1,6 @@
 import { hostOf } from "../core/url.ts";
 
-/** Patterns of texts that contain a task id, the most certain first. */
+/** Patterns of texts that contain a task id. The pattern that is least likely to match something else comes first. */
 const TASK_PLACES = [
   /^(?:msg_)?([\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12})$/i,
   /\/hooks\/[^/\s]+\/([\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12})(?![\da-f-])/i,
@@ -8,24 +8,25 @@ const TASK_PLACES = [
   /\b(?:webhook-id|x-task-id)\b["']?\s*(?:[:=,]\s*)?["']?(?:msg_)?([\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12})(?![\da-f-])/i,
 ];
 /**
- * Pattern of a host: a name with a dot whose last part is no number, or an address, each perhaps with a port.
+ * Pattern of a host: a name that contains a dot and whose last part is not a number, `localhost`, or an IP address. A
+ * port may follow.
  */
 const HOST =
   /^(?:(?:[a-z0-9](?:[a-z0-9-]*[a-z0-9])?\.)+[a-z][a-z0-9-]*|localhost|\d+(?:\.\d+){3}|\[[0-9a-f:.]+\])(?::\d+)?$/i;
 const ACCOUNT = /^[\w-]{1,64}$/;
 const PREFIX = /^(account|host|model|job):\s*(\S.*)$/i;
 
-/** Target of a search: the thing that the text in the search box names. */
+/** Target of a search: what the text in the search box names. */
 export type SearchTarget =
   | { readonly kind: "task"; readonly id: string }
   | { readonly kind: "host" | "account" | "model" | "job"; readonly name: string }
-  /** A single word: the name of an account or, if there is no such account, of a model. */
+  /** A single word. It names an account, or a model when there is no such account. */
   | { readonly kind: "word"; readonly name: string };
 
 /**
- * Reads the text in the search box: an id of a task or a message, a hook URL or the headers of a callback, a
- * URL or a host, an account, a model. `account:`, `host:`, `model:` and `job:` at the beginning of the text
- * select one of these. Null for no text.
+ * Reads the text in the search box. It may contain a task id or a message id, a hook URL or the headers of a
+ * callback, a URL or a host, the name of an account or of a model. A text may begin with `account:`, `host:`,
+ * `model:` or `job:` to say what the rest names. Null means that the text is empty.
  */
 export function searchTarget(input: string): SearchTarget | null {
   const text = input.trim();
@@ -50,7 +51,7 @@ function prefixed(prefix: string, name: string): SearchTarget {
 }
 
 /**
- * Returns the path of the page to which a search leads; for a single word, the list of the tasks of the model
+ * Returns the path of the page to which a search leads. A single word leads to the list of the tasks of the model
  * with this name.
  */
 export function searchPath(target: SearchTarget): string {

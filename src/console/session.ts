@@ -16,14 +16,14 @@ import { newSessionId, type Session, sessionIn, sessionText } from "./session-te
 
 /** Time in milliseconds without a request after which a session ends. */
 const IDLE_MS = HOUR_MS;
-/** Longest time from the login to the end of a session. */
+/** Longest time in milliseconds from the login to the end of a session. */
 const MAX_AGE_MS = 12 * HOUR_MS;
-/** Longest time in milliseconds to wait for the object that knows which sessions were ended. */
+/** Longest time in milliseconds to wait for the object that knows which sessions have been ended by a logout. */
 const ANSWER_MS = 2 * SECOND_MS;
-/** Age from which a cookie is renewed by the next request. */
+/** Age of a cookie in milliseconds from which the next request renews it. */
 const RENEWAL_MS = 5 * MINUTE_MS;
 
-/** A viewer, and the `Set-Cookie` header that renews the session; null while no renewal is due. */
+/** A viewer, and the `Set-Cookie` header that renews the session. A null header means that no renewal is due yet. */
 export interface Visitor {
   readonly viewer: KeyHolder;
   readonly renewal: string | null;
@@ -31,10 +31,10 @@ export interface Visitor {
 
 const NAME = "task-relay-session";
 
-/** Names of sessions that, as this isolate has learned within the last minute, have not been ended. */
+/** Names of the sessions that had not been ended when this isolate asked for them, at most one minute ago. */
 const live = isolateCache<true>();
 
-/** Starts the session of somebody who has shown a valid key. @returns the `Set-Cookie` header. */
+/** Returns the `Set-Cookie` header that starts a session for somebody who has shown a valid API key. */
 export async function startSession(
   request: Request,
   viewer: KeyHolder,
@@ -49,9 +49,9 @@ export async function startSession(
 }
 
 /**
- * Ends the session of a browser everywhere: at once in this isolate, in others within a minute. When the account
- * has logged out too often within a minute, nothing is stored: only this browser then loses the session, and a
- * copy of the cookie stays valid.
+ * Ends the session of a browser everywhere: at once in this isolate, and within a minute in all others. When the
+ * account has logged out too often within a minute, the end of the session is not stored. This browser then still
+ * loses its session cookie, but a copy of the cookie stays valid.
  * @returns the `Set-Cookie` header that removes the cookie.
  */
 export async function endSession(request: Request, runtime: Runtime, env: Env): Promise<string> {
@@ -67,19 +67,22 @@ export async function endSession(request: Request, runtime: Runtime, env: Env): 
   return cookieHeader(request, NAME, "", 0);
 }
 
-/** Counts a logout of an account, so that one key cannot fill the storage with the ends of its sessions. */
+/**
+ * Counts a logout of an account, and tells whether the end of its session may be stored. The limit keeps one API key
+ * from filling the storage with ended sessions.
+ */
 async function mayStoreEnd({ accountId }: Session, env: Env): Promise<boolean> {
   return accountId === null || isLogoutPermitted(accountId, env);
 }
 
-/** Tells whether a browser has sent a session, valid or not. */
+/** Tells whether a browser has sent a session cookie, valid or not. */
 export function hasSession(request: Request): boolean {
   return cookieOf(request, NAME) !== null;
 }
 
 /**
- * Identifies the viewer by the session cookie, or without a session by Cloudflare Access; null when neither is
- * valid.
+ * Identifies the viewer by the session cookie, or by Cloudflare Access when there is no valid session. Null means
+ * that neither identifies a viewer.
  */
 export async function visitorOf(
   request: Request,
@@ -93,8 +96,8 @@ export async function visitorOf(
 }
 
 /**
- * Identifies the viewer by the session cookie; null when it is missing, invalid or expired, or when the key of
- * the login was removed.
+ * Identifies the viewer by the session cookie. Null means that the cookie is missing, invalid or expired, that the
+ * viewer has logged out, or that the API key of the login was removed.
  */
 export async function sessionVisitorOf(
   request: Request,
@@ -116,12 +119,16 @@ function isCurrent(session: Session, now: number): boolean {
   return now - session.renewedAt < IDLE_MS && now < endOf(session);
 }
 
-/** Returns the latest time at which a session ends, however active its user is, in Unix milliseconds. */
+/**
+ * Returns the latest time at which a session ends, in Unix milliseconds. Activity of the viewer does not postpone it.
+ */
 function endOf({ startedAt }: Session): number {
   return startedAt + MAX_AGE_MS;
 }
 
-/** Looks up the key of a session, as the API looks up the key of a request. */
+/**
+ * Looks up the API key of a session, as the API looks up the key of a request. Null means that the key was removed.
+ */
 async function holderOf(
   { accountId, hash }: Session,
   { operatorKeys }: Runtime,
@@ -141,10 +148,10 @@ async function read(request: Request, { keyring }: Runtime): Promise<Session | n
 }
 
 /**
- * Tells whether the session was ended by logging out; each isolate asks for this at most once a minute. While the
- * object that knows it does not answer, a request that only reads is answered, so that its outage does not hide the
- * console from everybody.
- * @throws Problem `unavailable` then, for a request that changes something.
+ * Tells whether a logout has ended the session. Each isolate asks the object that knows it at most once a minute for
+ * a session. When the object does not answer, a request that only reads is allowed, so that an outage of this one
+ * object does not hide the console from everybody.
+ * @throws Problem `unavailable` when the object does not answer a request that changes something.
  */
 async function isEnded(session: Session, { method }: Request, env: Env): Promise<boolean> {
   const { id } = session;

@@ -8,8 +8,8 @@ import { hasSession } from "./session.ts";
 import { SECOND_MS } from "../core/time.ts";
 
 /**
- * Cookie of a browser that was sent a page which reloads itself, so that it is not sent such a page again and
- * again.
+ * Cookie that marks a browser to which a page that reloads itself was sent a short time ago. Such a browser gets no
+ * second page of this kind, so that it does not reload for ever.
  */
 const BOUNCED = "task-relay-bounced";
 const BOUNCED_MS = 10 * SECOND_MS;
@@ -18,10 +18,11 @@ const BOUNCED_MS = 10 * SECOND_MS;
 const REFRESH_HEADER = "X-Refresh";
 
 /**
- * Answers to a request for a page by somebody who is not logged in. The refresh of an open page gets a message,
- * which that page shows above its data. A visitor who follows a link on another site gets a page that reloads
- * itself, because the browser holds back the session cookie at first. All others are redirected to the login.
- * @throws Problem `unauthenticated` for a form.
+ * Returns the answer to a request for a page by somebody who is not logged in. The refresh of an open page gets a
+ * message, which the open page shows above its data. A visitor who has followed a link on another site gets a page
+ * that reloads itself, because the browser withholds the session cookie from the first request. All others are
+ * redirected to the login.
+ * @throws Problem `unauthenticated` when the request sends a form.
  */
 export async function strangerAnswer(request: Request): Promise<Response> {
   const path = pathOf(new URL(request.url));
@@ -35,7 +36,10 @@ export async function strangerAnswer(request: Request): Promise<Response> {
   return new Response(null, { status: 303, headers: { Location: loginPath(path) } });
 }
 
-/** Text that an open page shows when a refresh, or the check before a form is sent, finds that the login has ended. */
+/**
+ * Text for an open page whose viewer is no longer logged in. The page finds this out by a refresh, or by a check
+ * before it sends a form.
+ */
 function Expired({ path }: { readonly path: string }) {
   return (
     <p id="login-ended" class="strip" role="alert">
@@ -48,8 +52,8 @@ function Expired({ path }: { readonly path: string }) {
 }
 
 /**
- * Tells whether a link on another site led here, e.g. in a chat: the browser then holds back the session
- * cookie, which is `SameSite=Strict`.
+ * Tells whether the visitor has followed a link on another site, e.g. in a chat. The browser withholds the session
+ * cookie from such a request, because the cookie is `SameSite=Strict`.
  */
 function isFromElsewhere(request: Request): boolean {
   const isCrossSite = request.headers.get("Sec-Fetch-Site") === "cross-site";
@@ -57,8 +61,8 @@ function isFromElsewhere(request: Request): boolean {
 }
 
 /**
- * Answers with a page that reloads itself: for the second request the browser regards the relay as the site
- * that made it, and so sends the session cookie.
+ * Returns a page that reloads itself. The browser sends the session cookie with the second request, because the
+ * relay's own page makes that request.
  */
 function bounce(request: Request, path: string): Promise<Response> {
   const page = (

@@ -1,6 +1,6 @@
 import { DAY_MS, HOUR_MS } from "../core/time.ts";
 
-/** Ranges that a list of tasks offers, by their name in the URL, with their lengths in milliseconds. */
+/** Time ranges that a list of tasks offers: their names in the URL, with their lengths in milliseconds. */
 export const RANGES: Readonly<Record<string, number>> = {
   "1h": HOUR_MS,
   "24h": DAY_MS,
@@ -8,12 +8,12 @@ export const RANGES: Readonly<Record<string, number>> = {
 };
 
 /**
- * Largest age in milliseconds of the tasks that are searched by the id of their upstream job, unless the URL
- * names a range or a start.
+ * Largest age in milliseconds of the tasks among which the id of an upstream job is searched. A range or a start time
+ * in the URL replaces it.
  */
 const JOB_RANGE_MS = 28 * DAY_MS;
 
-/** Filters of a list of tasks, by the names that the API gives its parameters. */
+/** Filters of a list of tasks. They have the names of the parameters of the API. */
 export const FILTER_NAMES = [
   "callback",
   "status",
@@ -30,8 +30,8 @@ export const FILTER_NAMES = [
 ] as const;
 
 /**
- * Converts the query of a page's URL to the parameters of `GET /v1/tasks`: its filters that are not empty,
- * `cursor`, and `since` in place of `range`.
+ * Converts the query of a page's URL to the parameters of `GET /v1/tasks`: the filters that are not empty, and
+ * `cursor`. A `range` becomes `since`.
  * @param now current time, in Unix milliseconds.
  */
 export function taskParameters(search: URLSearchParams, now: number): URLSearchParams {
@@ -47,14 +47,16 @@ export function taskParameters(search: URLSearchParams, now: number): URLSearchP
   return asked;
 }
 
-/** Returns the parameters without those of the given names. */
+/** Returns a copy of the parameters without those of the given names. */
 export function without(search: URLSearchParams, ...names: readonly string[]): URLSearchParams {
   const rest = new URLSearchParams(search);
   for (const name of names) rest.delete(name);
   return rest;
 }
 
-/** Returns a path with parameters; a value replaces the one that the parameters have, and null removes it. */
+/**
+ * Returns a path with parameters. A value in `values` replaces the parameter of the same name, and null removes it.
+ */
 export function pathWith(
   path: string,
   search: URLSearchParams,

@@ -1,20 +1,20 @@
 import { durationText } from "./format.ts";
 
-/** Width of the drawing, in its own units. */
+/** Width of the drawing of a task's timeline, in units of the drawing. */
 export const WIDTH = 1000;
 /**
- * Width of a pause of more than a second between two sections of the time axis, which is not drawn to scale. It is
- * less than that of a shortened pause inside a section (`SHORTENED`).
+ * Width in the drawing of a pause of more than a second between two sections of the time axis, which is not drawn to
+ * scale. It is less than the width of a shortened pause inside a section (`SHORTENED`).
  */
 const BREAK = 74;
-/** Smallest width of an attempt in the drawing, so that one of a few milliseconds can be seen. */
+/** Smallest width of an attempt in the drawing, so that even an attempt of a few milliseconds can be seen. */
 export const MIN_BAR = 7;
 /**
- * Fraction of a section's time that its longest pause without an event must take to be drawn shorter than to
- * scale.
+ * A section's longest pause without an event is drawn shorter than to scale when it takes at least this fraction of
+ * the section's time.
  */
 const LONG_GAP = 0.8;
-/** Smallest fraction of a section's width that such a shortened pause takes. */
+/** Smallest fraction of a section's width that a shortened pause takes (see `LONG_GAP`). */
 const SHORTENED = 0.3;
 
 /**
@@ -23,21 +23,21 @@ const SHORTENED = 0.3;
  */
 export interface Stretch {
   readonly title: string;
-  /** Times of the events and attempts in this section, in Unix milliseconds, ascending. */
+  /** Times of the events and attempts in this section, in Unix milliseconds, in ascending order. */
   readonly stations: readonly number[];
   readonly weight: number;
-  /** Shortest time that the section covers, in milliseconds, so that one short attempt does not fill it. */
+  /** Shortest time that the section covers, in milliseconds. It keeps one short attempt from filling the section. */
   readonly leastMs: number;
   /**
-   * States that a pause without events which takes most of the section is drawn shortened, with its true
-   * length as text.
+   * States that a pause without events is drawn shortened when it takes most of the section. Its true length is then
+   * written beside it.
    */
   readonly isCompressed: boolean;
 }
 
 /**
- * A section of the time axis (the work of the upstream, or one series of attempts) with its place in the
- * drawing.
+ * A section of the time axis (the work of the upstream, or one series of attempts) with its horizontal position in
+ * the drawing.
  */
 export interface Segment {
   readonly title: string;
@@ -46,15 +46,16 @@ export interface Segment {
   readonly durationMs: number;
 }
 
-/** A time without events that is drawn shortened, with a text that tells its true length. */
+/** A time without events that is drawn shortened, with its true length as text. */
 export interface Break {
-  /** Middle of the shortened time in the drawing, in units of `WIDTH`. */
+  /** Horizontal position of the middle of the shortened time, in units of `WIDTH`. */
   readonly at: number;
   readonly text: string;
 }
 
 /**
- * A section of the time axis with its place in the drawing, and a function that converts its times to places.
+ * A section of the time axis with its horizontal position in the drawing. `xOf` converts a time in Unix milliseconds
+ * to a horizontal position.
  */
 export interface Placed extends Segment {
   readonly xOf: (at: number) => number;
@@ -63,7 +64,8 @@ export interface Placed extends Segment {
 }
 
 /**
- * Divides the width of the drawing among the sections of the time axis, and converts their times to places.
+ * Divides the width of the drawing among the sections of the time axis, and returns the sections with their
+ * positions.
  */
 export function placed(stretches: readonly Stretch[]): readonly Placed[] {
   const weights = stretches.reduce((sum, { weight }) => sum + weight, 0);
@@ -131,9 +133,7 @@ function longestGap(stations: readonly number[]) {
     }, null);
 }
 
-/**
- * Returns the times of more than a second between successive sections of the axis, which are drawn shortened.
- */
+/** Returns the pauses of more than a second between successive sections of the axis. They are drawn shortened. */
 export function between(segments: readonly Placed[]): readonly Break[] {
   return segments.slice(1).flatMap((segment, index) => {
     const before = segments[index];

@@ -13,7 +13,7 @@ import {
 const MAX_SERIES_DRAWN = 4;
 const LEAST_SERIES_MS = 2_000;
 
-/** An event at one time, with its place in the drawing. */
+/** An event of a task, with its time and its horizontal position in the drawing. */
 export interface Mark {
   /** Time of the event, in Unix milliseconds. */
   readonly at: number;
@@ -22,19 +22,19 @@ export interface Mark {
   readonly kind: "event" | "money" | "result";
 }
 
-/** One attempt, drawn from its real start to its end, with its planned time. */
+/** One attempt, drawn from its real start to its end, with the position of the time for which it was planned. */
 export interface Bar {
   readonly number: number;
   readonly x: number;
   readonly width: number;
-  /** Place in the drawing of the time for which the attempt was planned; null when that is not known. */
+  /** Horizontal position of the time for which the attempt was planned; null when this time is not known. */
   readonly plannedX: number | null;
   readonly outcome: string | null;
   readonly isRunning: boolean;
   readonly texts: readonly string[];
 }
 
-/** The time between two attempts, or until the next one, with its place in the drawing. */
+/** The wait between two attempts, or before the next attempt, with its horizontal positions in the drawing. */
 export interface Wait {
   readonly from: number;
   readonly to: number;
@@ -42,24 +42,24 @@ export interface Wait {
   readonly isAhead: boolean;
 }
 
-/** Parts of the drawing that shows the events and attempts of a task on a time axis, with their places. */
+/** Parts of the drawing that shows the events and attempts of a task on a time axis, with their positions. */
 export interface Timeline {
   readonly segments: readonly Segment[];
   readonly breaks: readonly Break[];
   readonly marks: readonly Mark[];
   readonly bars: readonly Bar[];
   readonly waits: readonly Wait[];
-  /** Place in the drawing of the next attempt; null when none is planned. */
+  /** Horizontal position of the next attempt; null when none is planned. */
   readonly nextX: number | null;
 }
 
-/** Facts for the drawing that `TaskFacts` lacks. */
+/** Facts for the drawing that are not in `TaskFacts`. */
 export interface TimelineDetails {
   /** Credits of the task; null when it costs nothing. */
   readonly credits: number | null;
 }
 
-/** Computes the drawing of a task up to `now`, in Unix milliseconds. */
+/** Returns the parts of the drawing of a task. @param now time up to which it is drawn, in Unix milliseconds. */
 export function timelineOf(facts: TaskFacts, { credits }: TimelineDetails, now: number): Timeline {
   const series = seriesOf(facts, now).slice(-MAX_SERIES_DRAWN);
   const events = eventsOf(facts, credits);
@@ -171,8 +171,8 @@ function barOf(attempt: AttemptFacts, segment: Placed, facts: TaskFacts, now: nu
 }
 
 /**
- * Describes the lateness of an attempt: for the first attempt the time since the result was accepted, for the
- * others the time since they were planned to start.
+ * Returns a text on how late an attempt started. For the first attempt it is the time since the result was accepted,
+ * for any other attempt the time since its planned start.
  */
 export function latenessText(
   { number, dueAt, startedAt }: Pick<AttemptFacts, "number" | "dueAt" | "startedAt">,

@@ -61,9 +61,8 @@ http_response_code(204);`,
 ];
 
 /**
- * Writes a request as HTTP text. The header `Host` is missing when a listener (a program that receives
- * callbacks over a WebSocket) got the request, because the relay does not know to which host the listener
- * passes it.
+ * Returns a request as HTTP text. The header `Host` is missing when a listener (a program that receives callbacks
+ * over a WebSocket) got the request, because the relay does not know the host to which the listener forwards it.
  */
 export function wireOf({ url, headers, body }: AttemptRequest): string {
   const { host, pathname, search } = new URL(url);

@@ -1,11 +1,12 @@
 /**
  * Types of the entrypoint `Relay` for Workers that call it over a service binding. This file imports only
- * declarations, so that they can import it from a checkout whatever their own compiler options are.
+ * declarations. A calling Worker can therefore import it from a checkout of the relay, whatever its own compiler
+ * options are.
  */
 import type { components } from "../../client/src/schema.d.ts";
 import type { Plain } from "../api/shapes/plain.d.ts";
 
-/** A refused call, with the problem (RFC 9457) that the route answers. */
+/** Answer to a refused call, with the problem (RFC 9457) that the HTTP route of the same operation would answer. */
 export interface Refused {
   readonly ok: false;
   readonly problem: {
@@ -21,8 +22,8 @@ export interface Refused {
 }
 
 /**
- * Answer of a method of the entrypoint `Relay`. A refusal is a value and no exception, because the class and the
- * members of an error are lost on the way to another Worker.
+ * Answer of a method of the entrypoint `Relay`. A refusal is a return value and not an exception, because an
+ * exception loses its class and members on the way to another Worker.
  */
 export type Answer<T> = (T & { readonly ok: true }) | Refused;
 
@@ -31,25 +32,33 @@ type Schemas = components["schemas"];
 /** A task. Times are Unix seconds. */
 export type Task = Plain<Schemas["Task"]>;
 
-/** A task in a list: its callback with the number of attempts and the outcome of the last one. */
+/**
+ * A task in a list. Of its callback it has the number of attempts and the outcome of the last attempt, but not the
+ * list of attempts.
+ */
 export type ListedTask = Plain<Schemas["ListedTask"]>;
 
 /**
- * A registered task, with what the submit call to its provider must pass on when the provider has hooks. The link
- * to the task's status page is absent while `PUBLIC_URL` is not set, because a call over a service binding names
- * no host from which the link could be made.
+ * A registered task. When its provider has hooks, it also has the members that the submit call to the provider must
+ * contain, e.g. `hook_url`. `status_url` links to the task's status page. It is absent while `PUBLIC_URL` is not set,
+ * because a call over a service binding names no host from which the link could be made.
  */
 export type RegisteredTask = Omit<Plain<Schemas["RegisteredTask"]>, "status_url"> & {
   readonly status_url?: string;
 };
 
-/** One page of a list of tasks, newest first, and the cursor of the next page; null after the last one. */
+/**
+ * One page of a list of tasks, newest first. `next_cursor` is the cursor of the next page; null after the last page.
+ */
 export interface TaskList {
   readonly data: readonly ListedTask[];
   readonly next_cursor: string | null;
 }
 
-/** A task to register. Times are Unix seconds. Without an `id`, give an `idempotencyKey` or get a random one. */
+/**
+ * A task to register. Times are Unix seconds. Without an `id`, the id is derived from the `idempotencyKey` of the
+ * call, or is random when there is no such key.
+ */
 export interface TaskRegistration {
   readonly id?: string | null;
   readonly model: string;
@@ -62,14 +71,17 @@ export interface TaskRegistration {
   readonly credits?: number | null;
 }
 
-/** The upstream job of a task, as the submit call returned it. */
+/** The upstream job of a task, as the provider named it in its answer to the submit call. */
 export interface UpstreamJob {
   readonly provider: string;
   readonly id: string;
   readonly endpoint?: string | null;
 }
 
-/** An event of a task: its progress or its result. With a `model` it also creates a task that nobody registered. */
+/**
+ * An event of a task: its progress or its result. An event with a `model` creates the task when nobody has registered
+ * it.
+ */
 export type TaskEvent = {
   readonly id: string;
   readonly model?: string | null;
@@ -89,7 +101,9 @@ export type TaskEvent = {
     }
 );
 
-/** Filters of a list of tasks and the page of it, with the names of the query parameters. */
+/**
+ * Filters of a list of tasks, and the page to return. They have the names of the query parameters of `GET /v1/tasks`.
+ */
 export interface TaskQuery {
   readonly status?: "pending" | "processing" | "completed" | "failed";
   readonly category?: string;
@@ -107,38 +121,48 @@ export interface TaskQuery {
   readonly cursor?: string;
 }
 
-/** An order to redeliver a callback: one to three `attempts`, and the URL for them, if it is another one. */
+/**
+ * An order to redeliver a callback. `attempts` is the number of new attempts, and `callback_url` another URL for
+ * them.
+ */
 export interface Redelivery {
   readonly attempts?: 1 | 2 | 3;
   readonly callback_url?: string;
 }
 
-/** Options of a call that creates something: a repetition with the same key changes nothing. */
+/** Options of a call that creates something. A repeated call with the same `idempotencyKey` changes nothing. */
 export interface Repeatable {
   readonly idempotencyKey?: string;
 }
 
-/** `isNew` is false when the call repeated an earlier one and changed nothing. */
+/**
+ * Answer to a call that changes a task. `isNew` is false when the call repeated an earlier one and changed nothing.
+ */
 export type Changed<T> = Answer<{ readonly isNew: boolean; readonly task: T }>;
 
-/** The methods of the entrypoint `Relay`. Each does what the route of the same operation does. */
+/** The methods of the entrypoint `Relay`. Each does the same as the HTTP route of the same operation. */
 export interface RelayService {
-  /** Registers a task before it is submitted upstream. A `provider` with hooks needs `PUBLIC_URL`, for the hook URL. */
+  /**
+   * Registers a task before it is submitted upstream. When its `provider` has hooks, `PUBLIC_URL` must be set,
+   * because the hook URL begins with it.
+   */
   register(task: TaskRegistration, options?: Repeatable): Promise<Changed<RegisteredTask>>;
-  /** Attaches the upstream job that the submit call returned. */
+  /** Attaches to a task the upstream job that the provider named in its answer to the submit call. */
   attach(id: string, job: UpstreamJob): Promise<Answer<{ readonly task: Task }>>;
-  /** Tells the relay the progress or the result of a task, as `POST /v1/events` does. */
+  /** Reports the progress or the result of a task, as `POST /v1/events` does. */
   report(event: TaskEvent): Promise<Changed<Task>>;
-  /** Reads a task. `wait` seconds, at most 60, delay the answer until the task is terminal. */
+  /**
+   * Reads a task. With `wait` (seconds, at most 60) the answer comes when the task is terminal, or after this time.
+   */
   read(id: string, options?: { readonly wait?: number }): Promise<Answer<{ readonly task: Task }>>;
-  /** Lists tasks from the index, newest first: one page. */
+  /** Lists one page of tasks from the index, newest first. */
   list(query?: TaskQuery): Promise<Answer<TaskList>>;
   /**
    * Orders new attempts of the callback of a task. Refused while the task has no result (`task_open`), and
    * while earlier attempts or a refund are under way (`series_running`).
    */
   redeliver(id: string, order?: Redelivery, options?: Repeatable): Promise<Changed<Task>>;
-  /** Cancels an open task: it fails with the code `canceled` and is refunded. */
+  /** Cancels an open task. The task fails with the code `canceled`, and its credits are refunded. */
   cancel(id: string): Promise<Answer<{ readonly task: Task }>>;
   /**
    * Erases a task. Refused while it has no result (`task_open`), and while attempts of its callback or a

@@ -20,21 +20,21 @@ import type { Caller } from "../objects/task/caller.ts";
 import type * as service from "./relay-service.ts";
 
 /**
- * Caller as which operations treat another Worker of the same Cloudflare account: an operator with all
- * permissions, because that Worker could also change the relay itself.
+ * Caller as which operations treat another Worker of the same Cloudflare account: an operator with all permissions.
+ * The account is trusted, because whoever deploys Workers into it could also change the relay itself.
  */
 const CALLER: Caller = { kind: "operator", role: "all", key: "binding" };
 
 /**
- * Origin that is used in place of the relay's own for a call through a service binding while `PUBLIC_URL` is
- * not set. No host has this name (RFC 2606 §2).
+ * Origin that stands for the relay's own origin in a call through a service binding while `PUBLIC_URL` is not set. No
+ * real host can have this name (RFC 2606 §2).
  */
 const NO_ORIGIN = "https://relay.invalid";
 
 /**
- * Entrypoint for other Workers of the same Cloudflare account, over a service binding: typed methods without a
- * key and without HTTP. Each performs the operation of the same name, and answers `{ok: true, …}` or
- * `{ok: false, problem}` with a problem (RFC 9457) of the same codes. docs/binding.md has examples.
+ * Entrypoint for other Workers of the same Cloudflare account, over a service binding: typed methods that need no key
+ * and no HTTP. Each method performs the operation of the same name, and answers `{ok: true, …}` or `{ok: false,
+ * problem}`. The problem (RFC 9457) is the same as that of the HTTP API. docs/binding.md has examples.
  *
  * A Worker without types may pass any values, so every argument is checked like the input of a request.
  */
@@ -115,8 +115,9 @@ export class Relay extends WorkerEntrypoint<Env> implements service.RelayService
 }
 
 /**
- * Calls `act` and returns its result, or the problem with which the relay refuses the call.
- * @param route route of the same operation, by which the log names a refused call.
+ * Calls `act` and returns its result. When the relay refuses the call, returns the problem instead and logs the
+ * refusal.
+ * @param route route of the same operation, by which the log names the refused call.
  */
 async function answered<T extends object>(
   { method, path }: Route,
@@ -138,8 +139,9 @@ async function answered<T extends object>(
 }
 
 /**
- * Reads an argument of a method as if a client had sent it as JSON. Its size limit is that of the JSON text. A value
- * that JSON cannot express, such as a Map or an object that contains itself, is refused or read as JSON writes it.
+ * Returns an argument of a method as input of an operation, which reads it as if a client had sent it as JSON. The
+ * size limit applies to the JSON text. A value that JSON cannot express is refused, e.g. an object that contains
+ * itself, or read as JSON writes it, e.g. a Map as `{}`.
  */
 function argument(value: unknown, { runtime }: Context): Unread {
   return new Unread(() => {
@@ -150,8 +152,9 @@ function argument(value: unknown, { runtime }: Context): Unread {
 }
 
 /**
- * Writes a value as JSON; as the empty text when it is undefined.
- * @throws Problem `invalid_json` for a value that JSON does not have, e.g. a BigInt or a cycle.
+ * Returns the JSON text of a value; the empty text for undefined.
+ * @throws Problem `invalid_json` for a value that cannot be written as JSON, e.g. a BigInt or an object that contains
+ * itself.
  */
 function jsonOf(value: unknown): string {
   try {
@@ -162,7 +165,7 @@ function jsonOf(value: unknown): string {
   }
 }
 
-/** Returns parameters as the texts that a query would contain; one that is undefined is left out. */
+/** Returns parameters as the texts that a query in a URL would contain. A parameter that is undefined is left out. */
 function textsOf(query: Readonly<Record<string, unknown>>): Readonly<Record<string, string>> {
   const given = Object.entries(query).filter(([, value]) => value !== undefined);
   return Object.fromEntries(given.map(([name, value]) => [name, textOf(value)]));

@@ -9,15 +9,15 @@ import { callObject } from "../http/object-call.ts";
 type Call<T> = (object: DurableObjectStub<AccountObject>) => Promise<T | null>;
 
 /**
- * Cache of accounts with the generation of their callback secret, which each rotation raises. A task that
- * takes an outdated generation from it still signs correctly, because callbacks are also signed with the
- * secrets of the previous and the next generation.
+ * Cache of accounts, each with the generation of its callback secret, a number that each rotation of the secret
+ * raises. A task that takes an outdated generation from the cache still signs correctly, because callbacks are also
+ * signed with the secrets of the previous and the next generation.
  */
 const accounts = isolateCache<Account>();
 
 /**
- * Returns the id of an account with the generation of its callback secret; a task stores both. The answer
- * comes from the cache while it is there. Null means that the account does not exist or was deleted.
+ * Returns the id of an account with the generation of its callback secret; a task stores both. An account that is in
+ * the cache is not read again. Null means that the account does not exist or was deleted.
  */
 export async function findAccount(env: Env, id: string): Promise<Account | null> {
   const known = accounts.get(id);
@@ -41,10 +41,7 @@ export async function requireAccount(env: Env, id: string): Promise<Account> {
   return account;
 }
 
-/**
- * Removes an account from this isolate's cache. Other isolates use their cached copy for up to another
- * minute.
- */
+/** Removes an account from this isolate's cache. Other isolates may use their cached copy for up to a minute more. */
 export function forgetAccount(id: string): void {
   accounts.delete(id);
 }

@@ -16,7 +16,10 @@ import { NoBody, NoQuery, operation } from "../operation.ts";
 
 const DAY_S = 86_400;
 
-/** Creates an API key of an account, which only the result shows, or imports one by its hash. */
+/**
+ * Creates an API key of an account, or imports an existing key by its hash. A created key is shown only in this
+ * result, because the relay stores nothing but hashes of keys.
+ */
 export const createKey = operation(
   { access: "administer", params: ["account"], query: NoQuery, body: NewKey },
   async ({ env, runtime, caller, params: { account: accountId }, body }) => {
@@ -36,7 +39,7 @@ export const createKeyRoute = routeOf(
   (made) => json(made, 201),
 );
 
-/** Lists the API keys of an account, of which the relay knows only the hashes. */
+/** Lists the API keys of an account, each by its prefix, because the relay stores only hashes of keys. */
 export const listKeys = operation(
   {
     access: "keys",
@@ -71,7 +74,9 @@ export const revokeKeyRoute = routeOf(
   () => new Response(null, { status: 204 }),
 );
 
-/** Generates an API key of the account, with its hash and the prefix that lists show in place of the key. */
+/**
+ * Generates an API key for an account. Returns the key, its hash, and the prefix that lists show in place of the key.
+ */
 async function newKey(accountId: string, { keyring }: Runtime) {
   const { key, prefix } = await generateAccountKey(accountId, keyring.accountMacKeys);
   return { sha256: await sha256Hex(key), prefix, key };

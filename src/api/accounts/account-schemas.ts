@@ -2,8 +2,8 @@ import * as z from "zod/mini";
 import { AccountId, optional, text, withDefault } from "../http/fields.ts";
 
 /**
- * Name that the caller gives to a grant or an adjustment; the same reference is booked only once, so a
- * request can be repeated.
+ * Name that the caller gives to a grant or an adjustment. The same reference is booked only once, so a request can be
+ * repeated.
  */
 const Reference = text(1, 255);
 
@@ -27,9 +27,9 @@ export const Adjustment = z.strictObject({
 });
 
 /**
- * Body of `POST /v1/accounts/{account}/signing-secrets`, which rotates the callback secret. It may contain
- * the latest generation of the secret that the caller has seen, so that a repeated request does not rotate
- * twice.
+ * Body of `POST /v1/accounts/{account}/signing-secrets`, which rotates the callback secret. It may state the
+ * generation of the secret that the caller knows. The secret is then rotated only if this is the current generation,
+ * so that a repeated request does not rotate it twice.
  */
 export const Rotation = z.strictObject({
   generation: optional(z.int()),

@@ -11,7 +11,10 @@ import { routeOf } from "../http/route.ts";
 import { NoBody, NoQuery, operation } from "../operation.ts";
 import { Rotation } from "./account-schemas.ts";
 
-/** Reads the secrets that sign the callbacks of an account, which must exist and not be deleted. */
+/**
+ * Reads the secrets with which the callbacks of an account are signed.
+ * @throws Problem `not_found` when the account does not exist or was deleted.
+ */
 export const readAccountSecrets = operation(
   { access: "secrets", params: ["account"], query: NoQuery, body: NoBody },
   async ({ env, runtime, params: { account } }) =>
@@ -24,7 +27,10 @@ export const readAccountSecretsRoute = routeOf(
   (secrets) => json(secrets),
 );
 
-/** Creates a new secret that signs the callbacks of an account, unless one was created since `generation`. */
+/**
+ * Creates a new secret with which the callbacks of an account are signed. A request that states a generation other
+ * than the current one changes nothing.
+ */
 export const rotateAccountSecrets = operation(
   { access: "administer", params: ["account"], query: NoQuery, body: Rotation },
   async ({ env, runtime, params, caller, body }) => {
@@ -46,7 +52,9 @@ export const rotateAccountSecretsRoute = routeOf(
   (secrets) => json(secrets),
 );
 
-/** Secrets that sign the callbacks of an account, newest first, as the API shows them. */
+/**
+ * Secrets with which the callbacks of an account are signed, newest first, in the form in which the API shows them.
+ */
 export type CallbackSecrets = Awaited<ReturnType<typeof secretsView>>;
 
 async function secretsView({ config, keyring }: Runtime, account: Account) {

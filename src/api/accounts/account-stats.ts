@@ -10,7 +10,10 @@ import { QueryTimeS } from "../search/filters.ts";
 import { queryIndex, requireIndex } from "../search/query-index.ts";
 
 const DEFAULT_MS = 7 * DAY_MS;
-/** Largest number of an account's tasks that its statistics count; of more tasks, the newest are counted. */
+/**
+ * Largest number of tasks that the statistics of an account count. When an account has more tasks, only the newest
+ * are counted.
+ */
 const MAX_TASKS = 10_000;
 
 /** Counts the tasks of an account that were created in a time range, by default the last 7 days. */

@@ -30,7 +30,7 @@ const Page = z.strictObject({
   cursor: z._default(z.string().check(z.maxLength(64)), ""),
 });
 
-/** Creates an account, or finds the one that exists under this id. */
+/** Creates an account. When an account with this id exists, returns the existing one. */
 export const createAccount = operation(
   { access: "administer", query: NoQuery, body: NewAccount },
   async ({ env, caller, body: { id } }) => {
@@ -81,8 +81,8 @@ export const listAccountsRoute = routeOf(
 );
 
 /**
- * Lists one page of all accounts with their balances. A balance is null when the account has no ledger. Only the
- * console offers it.
+ * Lists one page of all accounts with their balances. Only the console uses this operation. A null balance means that
+ * the account has no ledger.
  */
 export const listBalances = operation(
   { access: "inspect", query: Page, body: NoBody },
@@ -114,8 +114,8 @@ export const readAccountRoute = routeOf(
 );
 
 /**
- * Builds the problem for creating an account whose id belonged to a deleted account. Such an id cannot be
- * used again, because the tasks of the deleted account still carry it.
+ * Returns the problem for creating an account under the id of a deleted account. Such an id cannot be used again,
+ * because the tasks of the deleted account still carry it.
  */
 function idTaken(): Problem {
   return new Problem("reference_reused", { detail: "An account with this id was deleted." });

@@ -56,9 +56,10 @@ function logBooking(
 }
 
 /**
- * Returns what the ledger has booked for a grant or an adjustment, now or earlier under the same reference.
- * @throws Problem `reference_reused` when the reference belongs to another booking; `invalid_request` for an
- * amount beyond what an account can hold.
+ * Returns the booking of a grant or an adjustment, which the ledger has made now or earlier under the same reference.
+ * @param reused text of the refusal when the reference belongs to another booking.
+ * @throws Problem `reference_reused` when the reference belongs to another booking; `invalid_request` for an amount
+ * beyond what an account can hold.
  */
 function bookingOf<Body extends object>(body: Body, answer: CreditAnswer, reused: string) {
   switch (answer.kind) {

@@ -20,26 +20,28 @@ import { callLedger, callProfile, forgetAccount } from "./account-client.ts";
 import { removeKeys } from "./key-storage.ts";
 
 /**
- * Age in milliseconds up to which charged tasks are looked for in the ledger. The index gets the row of an
- * open task 30 seconds after its creation; changes in this time and failed writes postpone it.
+ * Age in milliseconds up to which the ledger is searched for charged tasks that may be open. Older open tasks are
+ * found in the index. The index gets the row of an open task 30 seconds after the task was created, or later when the
+ * task changes in this time or the write fails.
  */
 const RECENT_MS = 10 * MINUTE_MS;
 /**
- * Largest number of tasks that are asked whether they are open. A request to a Worker may make 50 calls to
- * objects on the Free plan, of which the deletion itself needs about 25.
+ * Largest number of task objects that are asked whether their task is open. On the Free plan a request to a Worker
+ * may make 50 calls to objects, and deleting an account needs about 25 of them for other steps.
  */
 const MAX_ASKED = 20;
 const CONCURRENCY = 6;
 
 /**
- * Query of `DELETE /v1/accounts/{account}`. With `force` the account is deleted in spite of tasks without a
+ * Query of `DELETE /v1/accounts/{account}`. With `force` the account is deleted even when it has tasks without a
  * result.
  */
 const Deletion = z.strictObject({ force: Flag });
 
 /**
- * Deletes an account. A request that failed half-way is completed by sending it again, because each of its
- * steps may be repeated. Charges of the account are still refunded for as long as one of its tasks may fail.
+ * Deletes an account. A request that failed half-way is completed by sending it again, because each of its steps may
+ * be repeated. The ledger keeps the single charges for as long as a task of the account may still fail, so that such
+ * a task is refunded.
  */
 const deleteAccount = operation(
   { access: "administer", params: ["account"], query: Deletion, body: NoBody },
@@ -64,10 +66,10 @@ export const deleteAccountRoute = routeOf(
 );
 
 /**
- * Checks that no task without a result is known for the account: to the index, which lists an open task from
- * some time after its creation, or to the ledger, which knows the charged ones at once.
- * @throws Problem `task_open` when there is one, or when too many were charged lately to ask each;
- * `index_disabled` without an index, because nothing else lists all tasks of an account.
+ * Checks that the account has no open task, i.e. none without a result. Open tasks are looked up in the index, which
+ * lists them some time after their creation, and in the ledger, which knows charged tasks at once.
+ * @throws Problem `task_open` when an open task is found, or when more tasks were charged lately than can be asked
+ * one by one; `index_disabled` without an index, because nothing else lists all tasks of an account.
  */
 async function requireNoOpenTask(env: Env, runtime: Runtime, accountId: string): Promise<void> {
   const shards = requireIndex(env, runtime);
@@ -78,9 +80,9 @@ async function requireNoOpenTask(env: Env, runtime: Runtime, accountId: string):
 }
 
 /**
- * Returns the id of a task without a result whose price the ledger has lately charged; null when there is
- * none.
- * @throws Problem `task_open` when there are too many charges to ask the object of each task.
+ * Returns the id of a task without a result that the ledger has charged lately.
+ * @throws Problem `task_open` when too many tasks were charged lately to ask the object of each.
+ * @returns null when there is no such task.
  */
 async function findOpenCharged(env: Env, accountId: string): Promise<string | null> {
   const since = Date.now() - RECENT_MS;

@@ -11,17 +11,18 @@ import { callLedger } from "./account-client.ts";
 import { exportEntries } from "./entry-export.ts";
 import { EntryCursor, entryView } from "./entry-view.ts";
 
-/** Largest number of ledger entries on one page of an export, which is also the default. */
+/** Largest number of ledger entries on one page of an export. It is also the default. */
 const MAX_EXPORTED = 10_000;
 const LIMITS = { fallback: 50, max: 200 };
 const LIMIT_MESSAGE = `must be a whole number from 1 to ${LIMITS.max}, or to ${MAX_EXPORTED} with format`;
 
-/**
- * Schema of the query of `GET /v1/accounts/{account}/grants`, which lists the grants of an account by pages.
- */
+/** Schema of the query of `GET /v1/accounts/{account}/grants`, which lists the grants of an account page by page. */
 const GrantPage = z.strictObject({ limit: pageLimit(LIMITS), cursor: EntryCursor });
 
-/** Query of `GET /v1/accounts/{account}/entries`. With a format the page is an export, which may be larger. */
+/**
+ * Query of `GET /v1/accounts/{account}/entries`. A query with a `format` asks for an export, whose pages may be
+ * larger.
+ */
 const EntryPage = z
   .strictObject({
     format: z.optional(z.enum(["csv", "jsonl"], "must be csv or jsonl")),
@@ -68,7 +69,7 @@ export const listEntries = operation(
     pageOf(env, account, null, { limit, cursor }),
 );
 
-/** Writes one page of the ledger of an account as text. */
+/** Returns one page of the ledger of an account as a file, in CSV or JSON Lines. */
 const exportLedger = operation(ENTRIES, async (call) => {
   const { format = "csv", limit = MAX_EXPORTED, cursor } = call.query;
   return exportEntries(call, format, { limit, cursor });
@@ -93,11 +94,11 @@ export const listEntriesRoute: typeof pageRoute = {
 /** One page of the ledger of an account. */
 export interface LedgerPage {
   readonly entries: readonly StoredEntry[];
-  /** Cursor of the next page; null after the last one. */
+  /** Cursor of the next page; null when this page is the last one. */
   readonly next: number | null;
 }
 
-/** Reads one page of the ledger of an account: only the grants, or with `kind` null all entries. */
+/** Reads one page of the ledger of an account: only the grants, or all entries when `kind` is null. */
 async function pageOf(
   env: Env,
   account: string,

@@ -5,19 +5,17 @@ import type { Call } from "../operation.ts";
 import { callLedger } from "./account-client.ts";
 import { entryView } from "./entry-view.ts";
 
-/**
- * Number of ledger entries that one call to the account's object returns; a page is read in several calls.
- */
+/** Number of ledger entries that one call to the account's object returns. A page is read in several such calls. */
 const BATCH = 1_000;
 /**
- * Number of characters after which a page of the export ends with the entries read so far, so that a page
+ * Number of characters after which a page of the export ends, even with fewer entries than asked for, so that it
  * takes little memory.
  */
 const MAX_CHARS = 4 * 1024 * 1024;
 
 /**
- * A text format of the ledger export: its media type, its first line, and the function that writes the line
- * of an entry.
+ * A text format of the ledger export: its media type, its first line, and the function that returns the line of an
+ * entry.
  */
 interface Format {
   readonly mediaType: string;
@@ -25,13 +23,13 @@ interface Format {
   readonly line: (entry: StoredEntry, reader: Reader) => string;
 }
 
-/** A request that reads the ledger of an account. */
+/** The parts of a call that reads the ledger of an account. */
 type LedgerRequest = Pick<Call<"account", unknown, unknown>, "env" | "params" | "caller">;
 
 const OWN_COLUMNS = ["kind", "amount", "balance", "reference", "task_id", "reason", "created_at"];
 /**
- * Columns of the CSV export of a ledger, for each kind of reader (the account or the operator): the fields
- * that `entryView` returns.
+ * Columns of the CSV export of a ledger, for each kind of reader (account or operator). They are the fields that
+ * `entryView` returns.
  */
 const COLUMNS = { account: OWN_COLUMNS, operator: [...OWN_COLUMNS, "booked_by"] };
 
@@ -41,9 +39,9 @@ const FORMATS: Readonly<Record<"csv" | "jsonl", Format>> = {
 };
 
 /**
- * Answers with one page of the ledger as text (CSV or JSON lines), newest entries first. The header
- * `Next-Cursor` has the cursor of the next page; on the last page it is absent. The whole page is read before
- * the answer begins, so a failure during the reading is answered with a problem and not with a shorter page.
+ * Returns one page of the ledger as text (CSV or JSON Lines), newest entries first. The header `Next-Cursor` has the
+ * cursor of the next page; the last page has no such header. The whole page is read before the answer begins, so that
+ * a failure during the reading is answered with a problem and not with an incomplete page.
  */
 export async function exportEntries(
   call: LedgerRequest,
@@ -98,9 +96,9 @@ function csvLine(entry: StoredEntry, reader: Reader): string {
 }
 
 /**
- * Returns the text of a CSV field. `'` is put before a text that a spreadsheet would take for a formula
- * (https://owasp.org/www-community/attacks/CSV_Injection), because references and reasons may come from
- * others; a number stays as it is.
+ * Returns a value as the text of a CSV field. A `'` is put before a text that a spreadsheet would take for a formula
+ * (https://owasp.org/www-community/attacks/CSV_Injection), because people outside may have written the reference or
+ * the reason of an entry. A number is not changed.
  */
 function csvValue(value: string | number): string {
   if (typeof value === "number") return String(value);

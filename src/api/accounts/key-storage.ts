@@ -1,8 +1,8 @@
 /**
- * Adds and removes the API keys of accounts. Each key is stored in two places: its claim, which names the
- * account that owns it, under the hash of the key; and an entry in the account's list of keys. Adding and
- * removing a key both change the claim first and the list last, so that a request that was interrupted
- * between the two is completed by sending it again.
+ * Adds and removes the API keys of accounts. Each key is stored in two places. The first is its claim, which is
+ * stored under the hash of the key and names the account that owns the key. The second is an entry in the account's
+ * list of keys. Adding and removing a key both change the claim first and the list last. When a request is
+ * interrupted between the two, sending it again completes it.
  */
 import pMap from "p-map";
 import {
@@ -21,12 +21,12 @@ import { Problem, unknownAccount } from "../http/problem.ts";
 
 const CONCURRENCY = 6;
 
-/** An API key that `storeKey` is to add. Its id and its times are set when it is stored. */
+/** An API key to add. `storeKey` gives it its id and its times. */
 export type NewStoredKey = Pick<StoredKey, "sha256" | "prefix" | "label" | "role">;
 
 /**
- * Stores an API key with the account as its owner. A key that the account has already stays as it is.
- * @throws Problem `reference_reused` when another account owns the key, or when it has another role.
+ * Stores an API key as one of an account. When the account has the key already, nothing changes.
+ * @throws Problem `reference_reused` when another account has the key, or when the stored key has another role.
  */
 export async function storeKey(
   env: Env,
@@ -68,8 +68,8 @@ export async function removeKey(env: Env, accountId: string, id: string): Promis
 }
 
 /**
- * Removes all API keys of a deleted account, also those that its list lacks because their import was
- * interrupted. @param hashes hashes of the keys in the list.
+ * Removes all API keys of a deleted account. This includes keys that are missing in the account's list because their
+ * import was interrupted. @param hashes hashes of the keys in the list.
  */
 export async function removeKeys(
   env: Env,
@@ -85,9 +85,10 @@ export async function removeKeys(
 }
 
 /**
- * Disconnects the listeners of an account (programs that receive its callbacks over a WebSocket). Does
- * nothing when the relay takes no listeners.
- * @param hash hash of the API key with which they have connected; null disconnects all.
+ * Disconnects the listeners of an account (programs that receive its callbacks over a WebSocket). Does nothing when
+ * the relay takes no listeners.
+ * @param hash hash of an API key: only the listeners that have connected with this key are disconnected. Null means
+ * all listeners.
  */
 async function closeListeners(env: Env, accountId: string, hash: string | null): Promise<void> {
   if (configOf(env)?.isListenOn !== true) return;

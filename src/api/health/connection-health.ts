@@ -10,21 +10,20 @@ import { PROVIDERS, SIMULATED_PROVIDERS } from "../../providers/registry.ts";
 import { callObject } from "../http/object-call.ts";
 
 /**
- * Time in milliseconds after a provider has refused an API key for which `/healthz` shows the refusal: longer
- * than any wait between two polls of a job, so that it stays visible while polls go on.
+ * Time in milliseconds for which `/healthz` shows that a provider has refused an API key. It is longer than any wait
+ * between two polls of a job, so that the refusal stays visible while polls go on.
  */
 const REFUSAL_SHOWN_MS = 35 * MINUTE_MS;
 /**
- * Time in milliseconds for which `/healthz` shows an answer of a provider that the relay did not understand:
- * longer than the hour after which the next such answer is stored.
+ * Time in milliseconds for which `/healthz` shows an answer of a provider that the relay did not understand. It is
+ * longer than one hour, because such an answer is stored at most once an hour.
  */
 const UNCLEAR_SHOWN_MS = 2 * HOUR_MS;
 
 /**
- * Returns each connection (a set of credentials for a provider) that has an API key, with its faults, for
- * `/healthz`. Its faults are that the provider has refused the key within the last 35 minutes, that no hooks
- * come although they are expected, and that the relay did not understand an answer to one of its polls within
- * the last two hours.
+ * Returns, for `/healthz`, each connection (a set of credentials for a provider) that has an API key, with its
+ * faults. There are three faults: the provider has refused the key within the last 35 minutes; no hooks come although
+ * they are expected; the relay did not understand an answer to one of its polls within the last two hours.
  */
 export async function connectionsOf({ connections }: Config, env: Env) {
   const withKey = [...connections.values()].filter(({ key }) => key);
@@ -41,8 +40,8 @@ export async function connectionsOf({ connections }: Config, env: Env) {
 }
 
 /**
- * Returns the last answer of a connection's provider that the relay did not understand, unless it is older
- * than two hours.
+ * Returns the last answer of a connection's provider that the relay did not understand. An answer older than two
+ * hours is left out.
  */
 function unclearOf({ unclear }: Pick<ConnectionState, "unclear">) {
   if (unclear === null || Date.now() - unclear.at >= UNCLEAR_SHOWN_MS) return {};
@@ -53,15 +52,19 @@ function unclearOf({ unclear }: Pick<ConnectionState, "unclear">) {
 /** Entry of `/healthz` for a connection without an API key, or for a provider without a connection. */
 interface WithoutKey {
   readonly provider: string;
-  /** Settings that it needs, e.g. `FAL_KEY`; `[]` for a simulated provider that is switched on. */
+  /**
+   * Settings that the connection or provider needs, e.g. `FAL_KEY`; `[]` for a simulated provider that is switched
+   * on.
+   */
   readonly needs: readonly string[];
-  /** States that tasks may name it. Without a key their results come by hooks only. */
+  /** States that tasks may name the connection. Without an API key, the results of these tasks come by hooks only. */
   readonly accepts_tasks: boolean;
 }
 
 /**
- * Returns each connection that has no API key, and each provider that has no connection, with what it needs,
- * for `/healthz`. Together with the connections that have a key, these are all that the relay knows.
+ * Returns, for `/healthz`, each connection that has no API key and each provider that has no connection, with the
+ * settings that it needs. Together with the connections that have a key, these are all connections and providers that
+ * the relay knows.
  */
 export function withoutKey({ connections }: Config): Readonly<Record<string, WithoutKey>> {
   const names = [...PROVIDERS.keys(), ...SIMULATED_PROVIDERS.map(({ name }) => name)];

@@ -8,16 +8,18 @@ import { type Shards, shardsOf } from "../../index-db/shards.ts";
 import { EnvCache } from "../../isolate-cache.ts";
 import { withTimeout } from "../../timeout.ts";
 
-/** Time in milliseconds for which the state is kept in memory, because monitors ask for it every few seconds. */
+/**
+ * Time in milliseconds for which the state of the index is kept in memory. Monitors may ask for it every few seconds.
+ */
 const KEEP_MS = 30 * SECOND_MS;
 
-/** State that was read last. Only operators may ask for it. */
+/** State of the index that was read last. Only operators may ask for it. */
 const recent = new EnvCache<Awaited<ReturnType<typeof viewOf>>>(() => KEEP_MS);
 
 /**
- * Returns the state of the index, for `/healthz`: whether its databases answer, when their tasks were last
- * counted, how late rows arrive, and the size. It is up to 30 seconds old, and costs less than 60 rows of each
- * database. Null when no index is bound.
+ * Returns the state of the index, for `/healthz`: whether its databases answer, when their tasks were last counted,
+ * how late rows arrive, and the size. The state is up to 30 seconds old. Reading it costs less than 60 rows of each
+ * database. Null means that no index is bound.
  */
 export async function indexStateOf(config: Config, env: Env) {
   const shards = shardsOf(env, config);

@@ -4,19 +4,19 @@ import { RATE_LIMITS } from "../../config/rate-limits.ts";
 import { DAY_MS, HOUR_MS, MINUTE_MS } from "../../core/time.ts";
 import type { Env } from "../../env.ts";
 
-/** Returns the configuration of the relay, by the names and in the units of the variables. */
+/** Returns the configuration of the relay, for `/healthz`, with the names and in the units of the variables. */
 export function configurationOf(config: Config, env: Env) {
   return { ...settingsOf(config), ...operatorSettingsOf(config), ...rateLimitsOf(env) };
 }
 
-/** Returns for each rate limit whether its binding exists, for `/healthz`, by the name of the limit. */
+/** Returns, for `/healthz`, whether the binding of each rate limit exists, by the name of the limit. */
 function rateLimitsOf(env: Env) {
   return Object.fromEntries(RATE_LIMITS.map((name) => [name, env[name] !== undefined]));
 }
 
 /**
- * Returns the settings of the relay, for `/healthz`, by the names and in the units of the variables. Of
- * secrets only the number is shown.
+ * Returns the settings of the relay, for `/healthz`, with the names and in the units of the variables. Of secrets
+ * only their number is shown.
  */
 function settingsOf(config: Config) {
   return {

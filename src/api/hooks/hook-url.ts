@@ -7,14 +7,17 @@ import type { PathParams } from "../http/path.ts";
 import { TaskId } from "../http/fields.ts";
 import { Problem } from "../http/problem.ts";
 
-/** The connection (a configured access to a provider) and the task that a hook URL belongs to. */
+/** The connection (a configured access to a provider) and the task to which a hook URL belongs. */
 export interface HookTarget {
   readonly connection: Connection;
   readonly adapter: HookAdapter;
   readonly taskId: string;
 }
 
-/** Members of the answer to a registration that the submit call to the provider must pass on for its hook. */
+/**
+ * Members of the answer to a registration that the submit call to the provider must contain, so that the provider
+ * sends its hook.
+ */
 export interface HookFields {
   readonly hook_url?: string;
   readonly hook_parameter?: string;
@@ -22,8 +25,8 @@ export interface HookFields {
 }
 
 /**
- * Returns the fields that the answer to a registration contains for the provider's hook, e.g. `hook_url`,
- * which the submit call to the provider must pass on; `{}` for a provider without hooks.
+ * Returns the members that the answer to a registration contains for the provider's hook, e.g. `hook_url`. The submit
+ * call to the provider must contain them. Returns `{}` for a provider without hooks.
  * @param origin origin to which the registration was sent.
  * @throws Problem `not_configured` when the relay does not know its own address.
  */
@@ -45,9 +48,10 @@ export async function hookFields(
 }
 
 /**
- * Returns the origin with which hook URLs begin: `PUBLIC_URL`, or without it that of a request to this machine.
- * The origin of any other request is not used, because it follows the `Host` header, which its caller chooses.
- * @throws Problem `not_configured` for any other request.
+ * Returns the origin with which hook URLs begin: `PUBLIC_URL`. When it is not set, returns the origin of the request,
+ * but only if this is an address of this machine. Any other origin is not used, because it comes from the `Host`
+ * header, which the caller chooses.
+ * @throws Problem `not_configured` when `PUBLIC_URL` is not set and the request has another origin.
  */
 function hookOrigin({ publicUrl }: Config, origin: string): string {
   if (publicUrl !== null) return publicUrl;
@@ -60,8 +64,8 @@ export const HOOK_PATH = "/hooks/{provider}/{id}/{token}";
 export type HookParams = PathParams<typeof HOOK_PATH>;
 
 /**
- * Checks the token of a hook URL and returns the connection and the task that the URL belongs to, without a
- * call to any Durable Object; null when the relay did not make the URL.
+ * Checks the token of a hook URL and returns the connection and the task to which the URL belongs. Calls no Durable
+ * Object. Null means that the relay did not make the URL.
  */
 export async function authenticateHookUrl(
   { provider: name, id, token }: HookParams,

@@ -20,7 +20,7 @@ import { countFailedCredential } from "../http/rate-limit.ts";
 import { publicRoute, requireRuntime } from "../http/route.ts";
 import { HOOK_PATH, authenticateHookUrl, type HookParams, type HookTarget } from "./hook-url.ts";
 
-/** Longest wait in milliseconds for the task object to store that a hook was refused. */
+/** Longest wait in milliseconds until the task object has stored that a hook was refused. */
 const NOTE_TIMEOUT_MS = 2 * SECOND_MS;
 
 const hookRoute = publicRoute(
@@ -68,7 +68,7 @@ export const receiveHook = repeatable(hookRoute);
 
 /**
  * Checks the provider's signature of a hook.
- * @returns `signed` for a hook that may end its task; `unsigned` for one whose report a poll must confirm;
+ * @returns `signed` when the hook may end its task; `unsigned` when a poll must confirm what the hook reports;
  * `refused` when the signature is missing or wrong.
  * @throws Problem `unavailable` when the provider's public keys cannot be fetched.
  */
@@ -89,7 +89,7 @@ function badSignature(): Problem {
   });
 }
 
-/** Logs that a hook with a valid token was refused, and why, and stores both with the task. */
+/** Logs that a hook with a valid token was refused, and why. Stores the refusal and its reason with the task. */
 async function noteRefusal(
   { connection: { name: connection }, taskId }: HookTarget,
   reason: HookRefusal,
@@ -103,8 +103,8 @@ async function noteRefusal(
 }
 
 /**
- * Logs a request to a hook URL that the relay did not make, without its token. The line names the connection
- * and the task of the URL only when the connection is configured and the task id is well-formed.
+ * Logs a request to a hook URL that the relay did not make. The line does not contain the token of the URL. It names
+ * the connection and the task of the URL only when the connection is configured and the task id is well-formed.
  */
 function logBadToken({ provider, id }: HookParams, { config }: Runtime): void {
   const isKnown = config.connections.has(provider) && TaskId.safeParse(id).success;
@@ -117,8 +117,8 @@ function logBadToken({ provider, id }: HookParams, { config }: Runtime): void {
 }
 
 /**
- * Converts a provider's hook to an event for the task; returns the reason when the hook cannot be read,
- * concerns another task or has an unknown state.
+ * Converts a provider's hook to an event for the task. When the hook cannot be read, concerns another task or has an
+ * unknown state, returns this reason in place of an event.
  */
 function eventOf(
   { adapter, connection, taskId }: HookTarget,

@@ -1,11 +1,13 @@
 import type { TaskReply } from "../../objects/task/reply.ts";
 
-/** Answers with a value as JSON. */
+/** Returns an answer with a value as JSON. */
 export function json(value: unknown, status = 200, headers: Record<string, string> = {}): Response {
   return jsonText(JSON.stringify(value), status, headers);
 }
 
-/** Answers with a task. The task's Durable Object has written its JSON text, which is passed on unchanged. */
+/**
+ * Returns an answer with a task. The task's Durable Object has written its JSON text, which is passed on unchanged.
+ */
 export function taskAnswer(
   task: TaskReply,
   status: number,

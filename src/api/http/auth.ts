@@ -11,14 +11,14 @@ import { countFailedCredential } from "./rate-limit.ts";
 import { Problem } from "./problem.ts";
 
 /**
- * The permission that a route requires (security/roles.ts), or `anyone` for a route without authentication.
- * The task's object (objects/task/task-object.ts) checks whether a task belongs to the account that calls.
+ * The permission that a route requires (security/roles.ts), or `anyone` for a route without authentication. Whether a
+ * task belongs to the account that calls is checked elsewhere, by the task's object (objects/task/task-object.ts).
  */
 export type Access = Permission | "anyone";
 
 const UNKNOWN_KEY = "The key is unknown or revoked.";
 
-/** Identifies the operator by the key of a request; null when the request has no operator key. */
+/** Identifies the operator by the API key of a request. Null means that the request has no operator key. */
 export async function operatorOf(headers: Headers, runtime: Runtime): Promise<KeyHolder | null> {
   const given = bearerOf(headers);
   return given === null ? null : operatorOfKey(given, runtime);
@@ -26,7 +26,7 @@ export async function operatorOf(headers: Headers, runtime: Runtime): Promise<Ke
 
 /**
  * Identifies the holder of an API key; null when nobody has this key.
- * @param headers of the request that shows the key, which name the address of its sender.
+ * @param headers headers of the request with the key; one of them has the IP address of the sender.
  * @throws Problem `rate_limited` when too many credentials from this address have failed.
  */
 export async function holderOfKey(
@@ -49,12 +49,12 @@ async function operatorOfKey(given: string, { operatorKeys }: Runtime): Promise<
 }
 
 /**
- * Identifies the caller of a request by its API key, or by its signature of the body. The body is read only to
- * verify a signature.
- * @param permission that the operation needs: only reports may be signed, and the refusal of a request without
- * credentials names those that would do.
- * @throws Problem `unauthenticated`; `rate_limited` instead when too many credentials from the caller's
- * address have failed.
+ * Identifies the caller of a request by its API key, or by its signature of the body. The body is read only when a
+ * signature must be verified.
+ * @param permission permission that the operation needs. Only a request with the permission `report` may be signed.
+ * The refusal of a request without credentials names the credentials that this permission needs.
+ * @throws Problem `unauthenticated`; `rate_limited` instead when too many credentials from the caller's address have
+ * failed.
  */
 export async function authenticate(
   permission: Permission,
@@ -80,9 +80,9 @@ export async function authenticate(
 }
 
 /**
- * Checks that the API key of a request is still a key of the account that calls, for an answer that takes so
- * long that the key may be revoked meanwhile. The key is looked up at most once a minute in an isolate.
- * Operator keys cannot change while an isolate runs and are not checked.
+ * Checks that the API key of a request is still a key of the account that calls. An answer that takes long needs this
+ * check, because the key may be revoked meanwhile. An isolate looks the key up at most once a minute. Operator keys
+ * are not checked, because they cannot change while an isolate runs.
  * @throws Problem `unauthenticated` when the account no longer has the key.
  */
 export async function requireValidKey(caller: Caller, headers: Headers, env: Env): Promise<void> {
@@ -93,8 +93,8 @@ export async function requireValidKey(caller: Caller, headers: Headers, env: Env
 }
 
 /**
- * Tells whether one of the secrets for events signed the body of a request. When the body cannot be read, the
- * request counts as one with a wrong credential, because its signature cannot be checked.
+ * Tells whether one of the secrets for events signed the body of a request. When the body cannot be read, its
+ * signature cannot be checked, so the request is counted as one with a wrong credential.
  */
 async function isSignedEvent(
   headers: Headers,
@@ -110,7 +110,7 @@ async function isSignedEvent(
   }
 }
 
-/** Describes, for the refusal of a request without credentials, which credentials it needs. */
+/** Returns a text that says which credentials a request needs, for the refusal of a request without any. */
 function requirementOf(permission: Permission): string {
   if (permission === "report") {
     return "An operator key or a Standard Webhooks signature is required.";
@@ -120,7 +120,7 @@ function requirementOf(permission: Permission): string {
   return `${keys} is required: Authorization: Bearer <key>.`;
 }
 
-/** Returns the bearer token of a request; null when it has none. */
+/** Returns the bearer token in the header `Authorization`; null when there is none. */
 export function bearerOf(headers: Headers): string | null {
   const [scheme, key, ...more] = (headers.get("Authorization") ?? "").split(" ");
   const isBearer = scheme?.toLowerCase() === "bearer" && more.length === 0;

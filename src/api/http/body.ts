@@ -8,13 +8,17 @@ const MAX_DEPTH = 64;
 
 const DIGITS = /^\d+$/;
 
-/** Decoder that refuses what is not UTF-8 and drops a byte order mark. It keeps nothing between two texts. */
+/**
+ * Decoder that refuses bytes that are not UTF-8 and drops a byte order mark. It is shared, because it keeps no state
+ * between two texts.
+ */
 const UTF8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: false });
 
 /**
- * Reads the body of a request as bytes. A body of a declared length is read in one call, which needs less CPU
- * time than a call for each chunk: the server ends it at that length (RFC 9112, section 6.3).
- * @throws Problem `payload_too_large` as soon as more than the allowed number has arrived; `invalid_json`
+ * Reads the body of a request as bytes. A body with a `Content-Length` is read in one call, which needs less CPU time
+ * than a call for each chunk. It cannot be longer than declared, because the server ends it at that length (RFC 9112,
+ * section 6.3).
+ * @throws Problem `payload_too_large` when the body is declared to have, or has, more than `maxBytes`; `invalid_json`
  * when the connection ends in the middle of the body.
  */
 export async function readBody(
@@ -31,7 +35,7 @@ export async function readBody(
   return bytes;
 }
 
-/** Checks the length of a body. @throws Problem `payload_too_large`. */
+/** Checks the length of a body. @throws Problem `payload_too_large` when it has more than `maxBytes`. */
 export function requireSize({ length }: Uint8Array, maxBytes: number): void {
   if (length > maxBytes) throw tooLarge(maxBytes);
 }
@@ -53,7 +57,7 @@ export function readJson(body: Uint8Array): unknown {
 
 /**
  * Validates a value with a schema and returns the result.
- * @param noun word by which the message calls an unknown member of the value.
+ * @param noun word for an unknown member of the value in a message, e.g. "Unknown parameter".
  * @throws Problem `invalid_request`, with an issue for every invalid field.
  */
 export function validate<S extends z.ZodMiniType>(

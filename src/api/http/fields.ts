@@ -5,8 +5,8 @@ export const LONE_SURROGATE = "must not contain a lone surrogate";
 const MAX_TIME_S = 99_999_999_999;
 
 /**
- * Schema of a task id: any 8-4-4-4-12 hex string, converted to lower case, because upper and lower case mean
- * the same task.
+ * Schema of a task id: any 8-4-4-4-12 hex string. It is converted to lower case, because ids that differ only in case
+ * mean the same task.
  */
 export const TaskId = z.guid().check(z.toLowerCase());
 
@@ -26,7 +26,7 @@ export function text(min: number, max: number) {
 
 export const Model = text(1, 256);
 
-/** Schema of a time in Unix seconds. A time in milliseconds exceeds the maximum and is refused. */
+/** Schema of a time in Unix seconds. A present time in milliseconds is above the maximum, and so refused. */
 export const TimeS = z.int().check(z.minimum(0), z.maximum(MAX_TIME_S, "must be Unix seconds"));
 
 /** Schema of a field whose value must be a JSON object, of any members. */
@@ -36,20 +36,20 @@ export const JsonField = z.custom<JsonObject>(isObject, "must be an object");
 export const NoFields = z.strictObject({});
 
 /**
- * Schema of a list of 1 to `max` items. The number is checked before the items, because an issue for each item
- * of a long list would take seconds.
+ * Schema of a list of 1 to `max` items. The number of items is checked before the items, because checking and
+ * reporting each item of a long list would take seconds.
  */
 export function listOf<S extends z.ZodMiniType>(item: S, max: number) {
   const counted = z.array(z.unknown()).check(z.minLength(1), z.maxLength(max));
   return z.pipe(counted, z.array(item));
 }
 
-/** Makes a field of a schema optional: both an absent field and `null` are read as null. */
+/** Returns the schema of an optional field. An absent field and `null` are both read as null. */
 export function optional<S extends z.ZodMiniType>(schema: S) {
   return withDefault(schema, null);
 }
 
-/** Makes a field of a schema optional: both an absent field and `null` are read as `fallback`. */
+/** Returns the schema of an optional field. An absent field and `null` are both read as `fallback`. */
 export function withDefault<S extends z.ZodMiniType, const D>(schema: S, fallback: D) {
   return z.pipe(
     z.nullish(schema),

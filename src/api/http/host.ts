@@ -1,16 +1,16 @@
 import { invalidRequest } from "./problem.ts";
 
 /**
- * Pattern of a `Host` header without the characters that end the host in a URL or that a URL drops. The header
- * may be no longer than the longest name with a port, because parsing a long international name takes
- * quadratic time.
+ * Pattern of an acceptable `Host` header. It excludes the characters that end the host in a URL and those that a URL
+ * drops. The length is limited to that of the longest name with a port, because parsing a long international name
+ * takes quadratic time.
  */
 const HOST = /^[^\s/?#@\\]{1,260}$/;
 
 /**
  * Checks the `Host` header, from which the platform builds the URL of a request.
- * @throws Problem `invalid_request` when it is not a host, so that the URL cannot be parsed or has another
- * path than the one that was asked for.
+ * @throws Problem `invalid_request` when the header is not a host. The URL then cannot be parsed, or has another path
+ * than the one that the client sent.
  */
 export function requireHost(request: Request): void {
   if (originOf(request) !== null) return;

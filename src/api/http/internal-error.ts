@@ -2,8 +2,8 @@ import { errorText, log } from "../../log.ts";
 import { Problem } from "./problem.ts";
 
 /**
- * Returns an error as the problem with which the API answers. An error that is no problem is a bug of the
- * relay: it is logged, and the answer is `internal_error` without its text.
+ * Returns an error as the problem with which the API answers. An error that is not a `Problem` is a bug of the relay:
+ * it is logged, and the problem is `internal_error`, which does not contain the text of the error.
  */
 export function problemFrom(error: unknown): Problem {
   if (error instanceof Problem) return error;

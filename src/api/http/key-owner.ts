@@ -10,7 +10,7 @@ import { callObject } from "./object-call.ts";
 import { countFailedCredential } from "./rate-limit.ts";
 
 /**
- * Minimum length of an API key in characters. Any characters are allowed, because operators may import keys
+ * Minimum length of an API key in characters. An API key may have any characters, because operators may import keys
  * that another system has generated, by their hash.
  */
 const MIN_KEY_CHARS = 16;
@@ -27,26 +27,27 @@ export interface KeyOwner {
 }
 
 /**
- * Cache of the owners of valid API keys, by the hash of the key. A key that was revoked in another isolate
- * works in this one for up to a minute more.
+ * Cache of the owners of valid API keys, by the hash of the key. A key that is revoked in another isolate works in
+ * this isolate for up to a minute more.
  */
 const owners = isolateCache<KeyOwner>();
 
 /**
- * Cache of the hashes of keys that no account owns. It is separate, so that guesses displace no valid key. A
- * key that is imported in another isolate is refused in this one for up to a minute more.
+ * Cache of the hashes of keys that no account owns. It is separate from the cache of valid keys, so that guessed keys
+ * displace no valid key. A key that is imported in another isolate is refused in this isolate for up to a minute
+ * more.
  */
 const unknownHashes = isolateCache<true>();
 
 /**
- * Returns the owner of an API key; null when the key is unknown, malformed or revoked. A generated key names
- * its account, and its MAC proves that the relay has made it: it is looked up in the key list of that
- * account. Any other key is looked up in one of 16 objects for all accounts, so that guessed keys create no
- * objects. Before that lookup it counts as a failed credential of the sender, which limits the number of
- * guesses.
+ * Returns the owner of an API key. A key that the relay has generated names its account, and contains a MAC that
+ * proves its origin; it is looked up in the key list of that account. Any other key is looked up in one of 16 objects
+ * that serve all accounts, so that guessed keys create no objects. Before this second kind of lookup the key counts
+ * as a failed credential of the sender, which limits the number of guesses.
  * @param macKeys keys that make and check the MACs in generated API keys.
- * @param headers of the request, which name the address of its sender.
+ * @param headers headers of the request; one of them has the IP address of the sender.
  * @throws Problem `rate_limited` when too many credentials from this address have failed.
+ * @returns null when the key is unknown, malformed or revoked.
  */
 export async function ownerOfKey(
   env: Env,
@@ -71,8 +72,8 @@ export async function ownerOfKey(
 }
 
 /**
- * Returns the owner of an API key of which only the hash is stored: a session of the console keeps no key
- * after the login. Null when the account no longer has the key.
+ * Returns the owner of an API key that is given by its hash. A session of the console stores only the hash of the
+ * key. Null means that the account no longer has the key.
  */
 export async function ownerOfHash(
   env: Env,
@@ -92,15 +93,18 @@ function hasKeyLength({ length }: string): boolean {
 }
 
 /**
- * Removes an API key from the caches of this isolate, so that the next request with the key looks its owner
- * up in a Durable Object again.
+ * Removes an API key from the caches of this isolate. The next request with this key then looks up its owner in a
+ * Durable Object.
  */
 export function forgetKey(hash: string): void {
   owners.delete(hash);
   unknownHashes.delete(hash);
 }
 
-/** Looks up an API key that the relay has generated in the list of the account whose id the key contains. */
+/**
+ * Looks up an API key that the relay has generated, in the key list of the account whose id the key contains.
+ * @param today number of the day, which the list stores as the day of the last use.
+ */
 async function findListed(
   env: Env,
   accountId: string,
@@ -113,8 +117,8 @@ async function findListed(
 }
 
 /**
- * Looks up the owner of an API key that was imported, or whose MAC (part of a generated key) none of the
- * configured secrets has made.
+ * Looks up the owner of an API key that was imported, or that contains a MAC (part of a generated key) that none of
+ * the configured secrets has made.
  */
 async function findClaim(env: Env, hash: string, today: number): Promise<KeyOwner | null> {
   const use = await callObject(() => claimObject(env, hash).useKeyHash(hash, today));
@@ -125,8 +129,8 @@ async function findClaim(env: Env, hash: string, today: number): Promise<KeyOwne
 }
 
 /**
- * Stores the day of a key's use in the account's list of keys. When this fails, the list does not show this
- * use.
+ * Stores in the account's list of keys that a key was used on this day. When storing fails, the list does not show
+ * this use.
  */
 async function noteUse(env: Env, accountId: string, hash: string, today: number): Promise<void> {
   const call = async () => profileObject(env, accountId).useListedKey(hash, today);

@@ -6,8 +6,8 @@ import type { Route } from "./route.ts";
 const RETRY_AFTER_S = "2";
 
 /**
- * Error for a failed call to a Durable Object that is not a known failure of the platform, and so most likely
- * a bug of the relay.
+ * Error for a failed call to a Durable Object when the failure is none of the known ones of the platform. The cause
+ * is most likely a bug of the relay.
  */
 class UnknownObjectError extends Error {
   override readonly name = "UnknownObjectError";
@@ -15,8 +15,8 @@ class UnknownObjectError extends Error {
 
 /**
  * Calls a Durable Object, and converts a failure of the platform to a problem.
- * @throws Problem `unavailable` when the platform fails, or when Worker and object run different releases and
- * do not understand each other.
+ * @throws Problem `unavailable` when the platform fails, or when the Worker and the object run different releases and
+ * one does not understand the other.
  */
 export async function callObject<T>(call: () => Promise<T>): Promise<T> {
   try {
@@ -33,8 +33,8 @@ export async function callObject<T>(call: () => Promise<T>): Promise<T> {
 const UNREACHABLE = "The relay could not reach its own storage.";
 
 /**
- * Builds the problem `unavailable`, which asks the caller to try again.
- * @param reason cause of the failure, which only the log names, e.g. `free_plan_quota`.
+ * Returns the problem `unavailable`, which asks the caller to try again.
+ * @param reason cause of the failure, e.g. `free_plan_quota`. Only the log shows it.
  */
 export function unavailable(detail: string, reason: string | null = null): Problem {
   return new Problem("unavailable", {
@@ -45,16 +45,16 @@ export function unavailable(detail: string, reason: string | null = null): Probl
 }
 
 /**
- * Builds the problem `unavailable` for an answer of a Durable Object that this release does not know, because
- * the object runs another release.
+ * Returns the problem `unavailable` for an answer of a Durable Object that this release does not know, because the
+ * object runs another release.
  */
 export function unknownAnswer(_answer: never): Problem {
   return unavailable(UNREACHABLE, "earlier_release");
 }
 
 /**
- * Returns the route changed so that it answers 503 (`unavailable`) instead of 500 when a Durable Object
- * throws an unknown error: upstreams repeat a request after 503, and some do not after 500.
+ * Returns a copy of a route that answers 503 (`unavailable`) instead of 500 when a Durable Object throws an unknown
+ * error. Upstreams repeat a request after 503, while some do not after 500.
  */
 export function repeatable<R extends Route>(route: R): R {
   const handle: Route["handle"] = async (call) => {

@@ -1,14 +1,14 @@
 import { OF_A_LATER_RELEASE } from "../../core/later-release.ts";
 
 /**
- * Properties that the platform sets to true on the error of a failed call to a Durable Object; the first that
- * is set names the failure in the log.
+ * Properties that the platform sets to true on the error of a failed call to a Durable Object. When several are set,
+ * the first in this list names the failure in the log.
  */
 const FLAGS = ["overloaded", "durableObjectReset", "retryable"] as const;
 
 /**
- * Parts of the error texts of the platform, and of objects that run an older or newer release, each with the
- * name of the failure for the log. Most of these errors have no property that tells the failure.
+ * Parts of known error texts, each with the name of the failure for the log. The errors come from the platform, or
+ * from objects that run an older or newer release. Most of them have no property that tells the failure.
  */
 const TEXTS: readonly (readonly [text: string, failure: string])[] = [
   [OF_A_LATER_RELEASE, "later_release"],
@@ -34,8 +34,8 @@ const TEXTS: readonly (readonly [text: string, failure: string])[] = [
 ];
 
 /**
- * Returns the name, for the log, of a failure of the platform or of an object that runs another release; null
- * for any other error, which is a bug.
+ * Returns a name for the log of a failure of the platform, or of an object that runs another release. Null means any
+ * other error, which is a bug.
  */
 export function platformFailureOf(error: unknown): string | null {
   if (!(error instanceof Error)) return null;

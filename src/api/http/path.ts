@@ -8,14 +8,14 @@ export type PathParams<Path extends string> = Readonly<Record<ParamName<Path>, s
 
 const PARAM = /\{(\w+)\}/g;
 
-/** Converts a path of the route table to Hono's notation: `{id}` becomes `:id`. */
+/** Returns a path of the route table in the notation of Hono: `{id}` becomes `:id`. */
 export function honoPath(path: string): string {
   return path.replaceAll(PARAM, ":$1");
 }
 
 /**
- * Returns a function that checks that the parameters of a matched path are complete, and returns them with a
- * type that names each. It throws when one is missing, which is a bug in the routing.
+ * Returns a function that checks that all parameters of a path are present, and returns them with a type that has
+ * each name. The function throws when a parameter is missing, which is a bug in the routing.
  */
 export function paramsReader<Path extends string>(
   path: Path,

@@ -8,7 +8,7 @@ interface ProblemHelp {
 }
 
 /**
- * Cause and cure of every problem. The API does not answer with them: only the pages of the console and the
+ * Cause and cure of every problem. Answers of the API do not contain them, so only the pages of the console and the
  * scripts that write the documentation import them.
  */
 export const PROBLEM_HELP: Readonly<Record<ProblemCode, ProblemHelp>> = {

@@ -2,8 +2,8 @@ import { appendMembers } from "../../core/json.ts";
 import { type ProblemCode, PROBLEMS } from "./problem-list.ts";
 
 /**
- * An invalid part of a request, with the fault. `path` is a JSON Pointer (RFC 6901) into the body, or `/Name`
- * for a header or a query parameter.
+ * A fault in a request. `path` says where: it is a JSON Pointer (RFC 6901) into the body, or `/Name` for a header or
+ * a query parameter.
  */
 export interface Issue {
   readonly path: string;
@@ -15,17 +15,19 @@ export interface ProblemDetails {
   readonly issues?: readonly Issue[];
   /** Further numeric members of the problem's JSON body, e.g. a balance. */
   readonly members?: Readonly<Record<string, number>>;
-  /** JSON text of the task whose present state conflicts with the request; the answer contains it. */
+  /** JSON text of the task whose present state conflicts with the request. The answer contains it. */
   readonly taskJson?: string;
   readonly headers?: Readonly<Record<string, string>>;
-  /** Cause of the refusal that the log names and the answer does not; null when there is none. */
+  /**
+   * Cause of the refusal for the log; the answer does not contain it. Null and absent both mean that there is none.
+   */
   readonly reason?: string | null;
 }
 
 /** Largest number of invalid fields that one answer `invalid_request` lists. */
 const MAX_ISSUES = 20;
 
-/** Error with which the API refuses a request; `app.ts` turns it into the HTTP response. */
+/** Error with which the API refuses a request; `src/app.ts` turns it into the HTTP response. */
 export class Problem extends Error {
   override readonly name = "Problem";
   readonly code: ProblemCode;
@@ -39,8 +41,8 @@ export class Problem extends Error {
 }
 
 /**
- * Builds the problem `invalid_request`. Its member `issues` has the first 20 faults, and `more_issues` the
- * number of the others, so that no request has an answer much larger than itself.
+ * Returns the problem `invalid_request`. Its member `issues` has the first 20 faults, and `more_issues` the number of
+ * further faults. The limit keeps an answer from being much larger than its request.
  */
 export function invalidRequest(issues: readonly Issue[]): Problem {
   const more = issues.length - MAX_ISSUES;
@@ -52,8 +54,8 @@ export function invalidRequest(issues: readonly Issue[]): Problem {
 }
 
 /**
- * Builds the problem `unknown_task`: the same one for unknown and malformed ids and for tasks of another
- * account, so that a caller cannot learn which tasks exist.
+ * Returns the problem `unknown_task`. Unknown ids, malformed ids and ids of another account's tasks all get the same
+ * problem, so that a caller cannot learn which tasks exist.
  */
 export function unknownTask(): Problem {
   return new Problem("unknown_task", { detail: "There is no task with this id." });
@@ -64,8 +66,8 @@ export function unknownAccount(): Problem {
 }
 
 /**
- * Answers with a problem (RFC 9457).
- * @param origin of the relay, for the link to `/docs/errors`, which explains every code.
+ * Returns a problem (RFC 9457) as the answer to a request.
+ * @param origin origin of the relay, for the link to `/docs/errors`, which explains every code.
  */
 export function problemResponse(problem: Problem, origin: string): Response {
   const { headers, taskJson } = problem.details;
@@ -76,7 +78,10 @@ export function problemResponse(problem: Problem, origin: string): Response {
   });
 }
 
-/** Returns the members of a problem in an answer, but for the task (`taskJson`), which is text. */
+/**
+ * Returns the members of a problem in an answer. The member `task` is missing, because the task is available only as
+ * JSON text (`taskJson`).
+ */
 export function problemMembers({ code, details }: Problem, origin: string) {
   const { status, title } = PROBLEMS[code];
   const { detail, issues, members } = details;
@@ -84,7 +89,9 @@ export function problemMembers({ code, details }: Problem, origin: string) {
   return { type, title, status, detail, code, ...(issues && { issues }), ...members };
 }
 
-/** Returns the log line of a refused request. @param request members that say which request it was. */
+/**
+ * Returns the log line of a refused request. @param request members of the line that say which request was refused.
+ */
 export function refusalLine(
   { code, details }: Problem,
   request: Readonly<Record<"method" | "path", string> & { via?: string; request_id?: string }>,

@@ -2,7 +2,7 @@ import * as z from "zod/mini";
 import { jsonPointer, validate } from "./body.ts";
 import { invalidRequest } from "./problem.ts";
 
-/** Schema of a query of which all parameters are ignored. */
+/** Schema of a query whose parameters are all ignored. */
 export const AnyQuery = z.object({});
 
 /** Schema of an optional parameter that is `true` or `false`; false when it is absent. */
@@ -11,18 +11,18 @@ export const Flag = z.pipe(
   z.transform((value) => value === "true"),
 );
 
-/** Numbers of entries on one page of a list: `fallback` without the parameter `limit`, and at most `max`. */
+/** Number of entries on one page of a list: `fallback` when the parameter `limit` is absent, `max` at most. */
 interface PageLimits {
   readonly fallback: number;
   readonly max: number;
 }
 
-/** Schema of the parameter `limit` of a list, the largest number of entries on a page. */
+/** Schema of the parameter `limit` of a list, which is the largest number of entries on a page. */
 export function pageLimit({ fallback, max }: PageLimits) {
   return z._default(wholeNumber(1, max, `must be a whole number from 1 to ${max}`), fallback);
 }
 
-/** Schema of a number that is written in decimal digits, from `min` to `max`, both included. */
+/** Schema of a whole number that is written in decimal digits, from `min` to `max`, both included. */
 export function wholeNumber(min: number, max: number, message: string) {
   const params = { message, abort: true };
   return z
@@ -31,7 +31,7 @@ export function wholeNumber(min: number, max: number, message: string) {
 }
 
 /**
- * Reads the parameters of a query by a schema.
+ * Reads the parameters of a query with a schema.
  * @throws Problem `invalid_request` with an issue for every parameter that is invalid, unknown or repeated.
  */
 export function readQuery<S extends z.ZodMiniObject>(
@@ -42,8 +42,8 @@ export function readQuery<S extends z.ZodMiniObject>(
 }
 
 /**
- * Returns the texts of the parameters of a query, by name.
- * @throws Problem `invalid_request` with an issue for every parameter of the schema that is repeated.
+ * Returns the parameters of a query as texts, by name.
+ * @throws Problem `invalid_request` with an issue for every parameter of the schema that occurs more than once.
  */
 export function textsIn(
   { shape }: z.ZodMiniObject,

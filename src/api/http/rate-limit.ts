@@ -9,32 +9,32 @@ import { withinTime } from "../../timeout.ts";
 import { isolateCache } from "../../isolate-cache.ts";
 import { Problem } from "./problem.ts";
 
-/** Rate limits that a route can declare: they count the requests of an account. */
+/** Rate limits that a route can declare. They count the requests of an account. */
 export type AccountLimit = Exclude<RateLimitName, "LIMIT_LINKS" | "LIMIT_REFUSALS">;
 
 /**
- * Longest wait in seconds until a refused request is allowed again: the `period` of the bindings in
- * wrangler.toml. A binding does not tell when its period ends.
+ * Longest wait in seconds until a refused request is allowed again. It equals the `period` of the bindings in
+ * wrangler.toml, because a binding does not tell when its present period ends.
  */
 const RETRY_AFTER_S = 60;
 
 /**
- * Longest time in milliseconds that a request waits for the answer of a rate limit, which normally comes at
+ * Longest time in milliseconds that a request waits for the answer of a rate limit. Normally the answer comes at
  * once, because the limit counts in the memory of the same location.
  */
 const TIMEOUT_MS = SECOND_MS / 2;
 
-/** Name under which the requests without an address of their sender are counted together. */
+/** Name under which requests are counted together when the address of their sender is not known. */
 const NO_ADDRESS = "unknown";
 
 /**
- * Keys of the log lines about rate limits that this isolate wrote within the last minute: a limit with the account
- * or address that reached it, or a limit that gave no answer. Each is logged at most once a minute.
+ * Subjects about which this isolate has logged a line within the last minute: a limit with the account or address
+ * that reached it, or a limit that gave no answer. About each subject at most one line a minute is logged.
  */
 const recentLines = isolateCache<true>();
 
 /**
- * Counts a request of an account. Requests of operators and of senders that sign events are not counted.
+ * Counts a request of an account. The requests of operators, and those of senders that sign events, are not counted.
  * @throws Problem `rate_limited` when the account has reached the limit.
  */
 export async function countRequest(limit: AccountLimit, caller: Caller, env: Env): Promise<void> {
@@ -44,16 +44,20 @@ export async function countRequest(limit: AccountLimit, caller: Caller, env: Env
 }
 
 /**
- * Counts a logout of an account, and tells whether `LIMIT_LISTS` still permits it. Logouts are counted apart from
- * all other requests, so that somebody with a copied session cookie cannot use up the limit to keep the session
- * from being ended.
+ * Counts a logout of an account, and tells whether `LIMIT_LISTS` still permits it. Logouts are counted separately
+ * from other requests. Otherwise somebody with a copied session cookie could use up the limit, so that the owner
+ * could not end the session.
  */
 export function isLogoutPermitted(account: string, env: Env): Promise<boolean> {
   // An account id contains no slash.
   return isPermitted("LIMIT_LISTS", account, `${account}/logout`, env);
 }
 
-/** Counts a request of an account under a key of the limit; one that it refuses is logged. */
+/**
+ * Counts a request of an account, and tells whether the limit still permits it. A request that is not permitted is
+ * logged.
+ * @param key name under which the limit counts the request.
+ */
 async function isPermitted(
   limit: AccountLimit,
   account: string,
@@ -66,9 +70,10 @@ async function isPermitted(
 }
 
 /**
- * Counts a failed credential against the limit of the sender's IP address. An API key without a valid MAC,
- * the proof that the relay has made it, is counted before its lookup in a Durable Object, so that guesses
- * beyond the limit are refused without one. The log then names the address, at most once a minute.
+ * Counts a failed credential against the limit of the sender's IP address. An API key without a valid MAC (the proof
+ * that the relay has made the key) is counted before it is looked up in a Durable Object. Guesses beyond the limit
+ * are thus refused without a call to an object. When the limit is reached, the log names the address, at most once a
+ * minute.
  * @throws Problem `rate_limited` when too many credentials from this address have failed.
  */
 export async function countFailedCredential(headers: Headers, env: Env): Promise<void> {
@@ -81,7 +86,7 @@ export async function countFailedCredential(headers: Headers, env: Env): Promise
 }
 
 /**
- * Counts a request with a valid status token, for its task and the IP address of the sender.
+ * Counts a request with a valid status token. Each task and IP address of a sender has a count of its own.
  * @throws Problem `rate_limited` when too many requests with this link came from this address.
  */
 export async function countLinkRequest(id: string, headers: Headers, env: Env): Promise<void> {
@@ -93,8 +98,8 @@ export async function countLinkRequest(id: string, headers: Headers, env: Env): 
 }
 
 /**
- * Counts one request of an account or an IP address (the key), and tells whether the limit still permits it.
- * A binding that is missing, fails or does not answer in time limits nothing.
+ * Counts one request under a key, e.g. the id of an account or an IP address, and tells whether the limit still
+ * permits it. Everything is permitted when the binding of the limit is missing, fails or does not answer in time.
  */
 async function isWithin(limit: RateLimitName, key: string, env: Env): Promise<boolean> {
   const binding = env[limit];

@@ -22,25 +22,25 @@ import { Problem } from "./problem.ts";
 import { textsIn } from "./query.ts";
 
 /**
- * A route of the HTTP API: a method and path, what its requests need, and their handler. The texts for its
- * documentation are in scripts/openapi/description. Hono only finds the route and runs the middleware, because handlers
- * in Hono's own types would have to declare paths and bodies a second time.
+ * A route of the HTTP API: a method, a path, what its requests need, and their handler. The texts for its
+ * documentation are in scripts/openapi/description. Hono only finds the route and runs the middleware. Its own types
+ * for handlers are not used, because paths and bodies would have to be declared a second time in them.
  */
 export interface Route<Id extends string = string> {
-  /** Name of the operation, by which its description (scripts/openapi/description) and generated clients call it. */
+  /** Name of the operation. Its description (scripts/openapi/description) and generated clients use this name. */
   readonly id: Id;
   readonly method: "GET" | "POST" | "DELETE";
-  /** Path of the route, with `{id}` for a task and `{account}` for an account. */
+  /** Path of the route, with parameters in braces, e.g. `{id}` for a task and `{account}` for an account. */
   readonly path: string;
   readonly access: Access;
-  /** Rate limit that counts the requests of accounts to this route; absent where none does. */
+  /** Rate limit that counts the requests of accounts to this route. Absent when the requests are not counted. */
   readonly rateLimit?: AccountLimit;
   /**
-   * States that the route also takes a status token (the token in the status link of a task) in place of a
-   * key, and then lets pages of other sites read the answer; absent for other routes.
+   * States that the route accepts a status token (the token in the status link of a task) in place of a key. Pages of
+   * other sites may then read the answer. Absent for other routes.
    */
   readonly takesStatusToken?: true;
-  /** Schema of the query; null for a public route, which ignores its query. */
+  /** Schema of the query. Null means that the route is public and ignores its query. */
   readonly query: z.ZodMiniObject | null;
   readonly body: z.ZodMiniType | null;
   readonly handle: (call: RouteRequest<Params>) => Promise<Response>;
@@ -51,7 +51,7 @@ export interface ProtectedRoute<Id extends string = string> extends Route<Id> {
   readonly access: Permission;
 }
 
-/** Parameters of a path, as the text that was received, not yet checked. */
+/** Parameters of a path, as the texts that were received, not yet checked. */
 type Params = Readonly<Record<string, string>>;
 
 /** A request with the parameters of its path, not yet authenticated. */
@@ -62,28 +62,27 @@ export interface RouteRequest<P> {
   readonly params: P;
 }
 
-/** A request whose caller is authenticated, and whose operation has been performed. */
+/** A request after its operation has been performed, with the identified caller. The response is made from it. */
 interface PerformedRequest<P = unknown> extends RouteRequest<P> {
   readonly runtime: Runtime;
   readonly caller: Caller;
 }
 
-/** How requests name an operation. */
+/** The name, method and path by which requests call an operation. */
 interface Wire<Id extends string, Path extends string> extends Pick<Route<Id>, "id" | "method"> {
   readonly path: Path;
 }
 
-/** How requests give the parameters of an operation. */
+/** Describes how a request gives the parameters of an operation. */
 interface Parameters {
   /** Schema of the parameters in the URL. */
   readonly schema: z.ZodMiniObject;
-  /** Returns the parameters of the operation. @throws Problem for a URL that is not valid. */
+  /** Returns the parameters of the operation. @throws Problem when the URL is not valid. */
   readonly read: (url: URL, headers: Headers) => object;
 }
 
 /**
- * Declares a route that anyone may call without a key, and that must work also while the configuration is not
- * valid.
+ * Declares a route that anyone may call without a key, and that must work even while the configuration is not valid.
  */
 export function publicRoute<Id extends string, Path extends string>(
   wire: Wire<Id, Path>,
@@ -101,8 +100,9 @@ export function publicRoute<Id extends string, Path extends string>(
 
 /**
  * Declares the route of an operation, for callers with a key or a signature. An empty body is read as `{}`.
- * @param answer writes the result.
- * @param parameters reads the parameters of a request that does not name them as the operation does.
+ * @param answer returns the HTTP response for the result of the operation.
+ * @param parameters reads the parameters of a request. The default takes those of the query, under the names that the
+ * operation uses.
  */
 export function routeOf<
   Id extends string,
@@ -155,12 +155,15 @@ function hasBody(schema: z.ZodMiniType): boolean {
   return schema !== NoBody;
 }
 
-/** Returns the JSON of a body; an empty one is read as `{}`. */
+/** Returns the JSON value of a body; `{}` for an empty body. */
 function jsonIn(bytes: Uint8Array): unknown {
   return bytes.length === 0 ? {} : readJson(bytes);
 }
 
-/** A call that has passed all checks, with its request, for a handler that writes the answer itself. */
+/**
+ * A call that has passed all checks, together with its HTTP request. The handler of the route returns the response
+ * itself.
+ */
 export interface CheckedRequest<Param extends string, Query>
   extends Call<Param, Query, null>, Pick<PerformedRequest, "request" | "url"> {}
 
@@ -173,7 +176,8 @@ type Handler<Path extends string, Query> = (
 ) => Promise<Response>;
 
 /**
- * Declares a route that is of no use but over HTTP, e.g. because it answers with a stream, and takes no parameters.
+ * Declares a route without parameters in its query, for something that exists only over HTTP, e.g. an answer that is
+ * a stream.
  */
 export function route<Id extends string, const Path extends string>(
   wire: ProtectedWire<Id, Path>,
@@ -182,7 +186,10 @@ export function route<Id extends string, const Path extends string>(
   return queryRoute(wire, NoQuery, handle);
 }
 
-/** Declares a route that is of no use but over HTTP, with parameters in its query. */
+/**
+ * Declares a route with parameters in its query, for something that exists only over HTTP, e.g. an answer that is a
+ * stream.
+ */
 export function queryRoute<
   Id extends string,
   const Path extends string,
@@ -203,7 +210,7 @@ export function queryRoute<
 
 /**
  * Returns the configuration and keys of the relay.
- * @throws Problem `not_configured`, which names the invalid variables.
+ * @throws Problem `not_configured` when variables are invalid; it names them.
  */
 export function requireRuntime(env: Env): Runtime {
   const result = placedRuntimeOf(env);

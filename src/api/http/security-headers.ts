@@ -1,6 +1,6 @@
 /**
- * Headers of every answer that restrict what browsers do with it, as the middleware `secureHeaders` of hono
- * sets them, except the one in `DEFAULT_HEADERS`.
+ * Headers of every answer that restrict what browsers do with the answer. They are those that the middleware
+ * `secureHeaders` of Hono sets, except `Referrer-Policy`, which is in `DEFAULT_HEADERS`.
  */
 export const SECURITY_HEADERS = Object.entries({
   "Cross-Origin-Resource-Policy": "same-origin",
@@ -16,9 +16,9 @@ export const SECURITY_HEADERS = Object.entries({
 });
 
 /**
- * Headers that every answer gets unless it has other values for them. Browsers and proxies must not store an
- * answer, because two users may share a browser cache. The referrer policy is not `no-referrer`, because a
- * browser would then send the forms of the console without the origin that they come from.
+ * Headers that every answer gets unless the answer sets them itself. Browsers and proxies must not store an answer,
+ * because two users may share a browser cache. The referrer policy is not `no-referrer`: with it, a browser would not
+ * send the origin of the page with the forms of the console.
  */
 export const DEFAULT_HEADERS = Object.entries({
   "Cache-Control": "no-store",

@@ -29,8 +29,8 @@ const BULK = {
 } as const;
 
 /**
- * Orders one more attempt of the callback of each task on one page of a list of tasks, once per
- * `Idempotency-Key`, which is the same for all pages of a list.
+ * Orders one more attempt of the callback of each task on one page of a list of tasks. The caller sends the same
+ * `Idempotency-Key` with all pages of a list; each task performs the order once per key.
  */
 export const redeliverMany = operation(
   { ...BULK, access: "redeliver" },
@@ -45,8 +45,8 @@ export const redeliverMany = operation(
 );
 
 /**
- * Counts the effects that a bulk redelivery of one page of a list of tasks would have, as far as the rows of the
- * index show.
+ * Counts the effects that a bulk redelivery of one page of a list of tasks would have. The count uses only the index,
+ * whose rows may be out of date.
  */
 export const countRedeliveries = operation(
   { ...BULK, access: "read" },
@@ -56,14 +56,20 @@ export const countRedeliveries = operation(
   },
 );
 
-/** Effects of a bulk redelivery of one page of a list of tasks, and the cursor of the next page; null for none. */
+/**
+ * Effects of a bulk redelivery of one page of a list of tasks, and the cursor of the next page; null after the last
+ * page.
+ */
 export type BulkEffects = Counted & { readonly next_cursor: string | null };
 
 const WIRE = { id: "redeliverMany", method: "POST", path: "/v1/redeliveries" } as const;
 const countRoute = routeOf(WIRE, countRedeliveries, (effects) => json(effects));
 const orderRoute = routeOf(WIRE, redeliverMany, (effects) => json(effects));
 
-/** With `dry_run=true` the route only counts, for which the permission to read suffices. */
+/**
+ * Route of a bulk redelivery. With `dry_run=true` it only counts the effects, for which the permission `read`
+ * suffices.
+ */
 export const redeliverManyRoute: typeof orderRoute = {
   ...orderRoute,
   handle: async (call) => {
@@ -73,8 +79,8 @@ export const redeliverManyRoute: typeof orderRoute = {
 };
 
 /**
- * Orders one more attempt of the callback of each of some tasks, once per `Idempotency-Key`. Only the console
- * offers it.
+ * Orders one more attempt of the callback of each of the given tasks, once per `Idempotency-Key`. Only the console
+ * uses this operation.
  */
 export const redeliverSelected = operation(
   {
@@ -105,7 +111,7 @@ async function pageOf(
 }
 
 /**
- * Counts on how many tasks an order of redeliveries started an attempt, and how many it skipped, by reason.
+ * Returns on how many tasks an order of redeliveries started an attempt, and how many it skipped, by reason.
  * @param isOrdered false when the order was only simulated, so that no attempt has started.
  */
 function countedEffects(effects: readonly Effect[], isOrdered: boolean) {
@@ -124,9 +130,10 @@ type Counted = ReturnType<typeof countedEffects>;
 type Effect = "started" | "already_ordered" | "unreachable" | Refusal["code"];
 
 /**
- * Orders one more attempt of the callback of each task, once per `Idempotency-Key`. The Durable Object of a
- * task skips the order when the task has no result yet, is still sending its callback, was erased, or has had
- * this order already. The list of tasks comes from the index, which may lag behind the objects.
+ * Orders one more attempt of the callback of each task, once per `Idempotency-Key`. The Durable Object of a task
+ * skips the order when the task has no result yet, is still sending its callback, was erased, or has had this order
+ * already. The objects decide this again, because the list of tasks may come from the index, whose rows may be out of
+ * date.
  */
 async function redeliverTasks(
   ids: readonly string[],
@@ -145,9 +152,7 @@ async function redeliverTasks(
   );
 }
 
-/**
- * Returns the effect that a redelivery order would have on a task, as far as the task's index row shows.
- */
+/** Returns the effect that a redelivery order would probably have on a task, judged by its index row. */
 function expectedOf({ callback }: ListedTask): Effect {
   switch (callback) {
     case null:

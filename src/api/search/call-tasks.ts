@@ -6,11 +6,10 @@ import { Problem } from "../http/problem.ts";
 const CONCURRENCY = 50;
 
 /**
- * Calls the Durable Objects of many tasks, at most 50 at a time. When a call throws, its result is
- * `"failed"`, the log gets a line, and the other calls go on; but a Problem, which is an error meant as the
- * answer of the API, ends all calls. Once the platform lets the invocation make no more calls, the result of
- * the remaining tasks is `"unasked"`.
- * @throws Problem when a call throws one, e.g. `unavailable`.
+ * Calls the Durable Objects of many tasks, at most 50 at a time. When a call throws, its result is `"failed"`, the
+ * log gets a line, and the other calls go on. When the platform allows the invocation no more calls, the result for
+ * each remaining task is `"unasked"`.
+ * @throws Problem when a call throws a `Problem`, e.g. `unavailable`; this ends all calls.
  */
 export async function callTasks<T>(
   ids: readonly string[],

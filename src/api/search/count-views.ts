@@ -2,13 +2,15 @@ import type { Count } from "../../index-db/statistics.ts";
 
 type Counted = Omit<Count, "model" | "host">;
 
-/** Number of failed tasks whose failures have the same category; an empty one means that it is not known. */
+/** Number of failed tasks with the same category of failure. An empty category means that it is not known. */
 interface FailureCount {
   readonly category: string;
   readonly tasks: number;
 }
 
-/** Returns how many tasks there are, how many have each status, and how many failed with each category. */
+/**
+ * Returns the number of all tasks, of the tasks of each status, and of the failed tasks of each category of failure.
+ */
 export function tasksView(rows: readonly Counted[], failures: readonly FailureCount[]) {
   const failed = sumOf(rows, "status", "failed");
   return {
@@ -22,8 +24,8 @@ export function tasksView(rows: readonly Counted[], failures: readonly FailureCo
 }
 
 /**
- * Returns how many failed tasks have each category; those of which none is known, as in the rows of earlier
- * releases, are `unknown`.
+ * Returns the number of failed tasks of each category of failure. Tasks without a known category, as in the rows of
+ * earlier releases, count as `unknown`.
  */
 function failuresView(failed: number, counts: readonly FailureCount[]) {
   const known = counts.filter(({ category }) => category !== "");
@@ -34,7 +36,7 @@ function failuresView(failed: number, counts: readonly FailureCount[]) {
   return Object.fromEntries(unknown > 0 ? [...sums, ["unknown", unknown] as const] : sums);
 }
 
-/** Returns how many callbacks have each status, and the number of all their attempts. */
+/** Returns the number of callbacks of each status, and the number of all their attempts. */
 export function callbacksView(rows: readonly Counted[]) {
   return {
     waiting: sumOf(rows, "callback", "waiting"),
@@ -49,7 +51,7 @@ function sumOf(rows: readonly Counted[], key: "status" | "callback", value: stri
   return rows.reduce((total, row) => total + (row[key] === value ? row.tasks : 0), 0);
 }
 
-/** Divides a part by its whole, rounded to four decimal places; null when the whole is 0. */
+/** Returns a part divided by its whole, rounded to four decimal places; null when the whole is 0. */
 export function ratio(part: number, whole: number): number | null {
   return whole === 0 ? null : Math.round((part / whole) * 10_000) / 10_000;
 }

@@ -4,12 +4,14 @@ import type { Filters, Position } from "../../index-db/list.ts";
 import { invalidRequest } from "../http/problem.ts";
 
 /**
- * Pattern of the cursor of a list of tasks: a position in the list and a signature over the position and the
- * filters. A cursor is therefore valid only with the filters of its list.
+ * Pattern of the cursor of a list of tasks. A cursor contains a position in the list, and a signature over the
+ * position and the filters of the list. It is therefore valid only together with the same filters.
  */
 const CURSOR = /^(\d{1,16})_([0-9a-f-]{36})_([A-Za-z0-9_-]{43})$/;
 
-/** Makes the signed cursor that a client sends to get the list of tasks from a position on. */
+/**
+ * Returns the signed cursor with which a client asks for the part of a list of tasks that begins after a position.
+ */
 export async function cursorOf(
   { createdAt, id }: Position,
   filters: Filters,
@@ -21,7 +23,7 @@ export async function cursorOf(
 }
 
 /**
- * Checks a cursor and returns its position in the list of tasks; null without a cursor, which means the start
+ * Checks a cursor and returns its position in the list of tasks. Without a cursor returns null, which means the start
  * of the list.
  * @throws Problem `invalid_request` for a cursor that the relay has not made for these filters.
  */

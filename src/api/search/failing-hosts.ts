@@ -4,60 +4,66 @@ import type { Found, TroubledTask } from "../../index-db/troubled-tasks.ts";
 import type { RecentCounts } from "./recent-counts.ts";
 
 /**
- * Rows and counts of the index from which failing hosts are found: the counts of the last day, the newest
- * callbacks that have failed for good, and the tasks that should change next, some of which repeat a failed
- * attempt.
+ * Rows and counts of the index from which failing hosts are found. They are the counts of the last day, the newest
+ * callbacks that have failed for good, and the tasks that should change next. Some of these tasks wait for the next
+ * attempt after a failed one.
  */
 export interface Failures {
   readonly counts: RecentCounts;
-  /** The newest tasks whose callback has failed, up to a limit. */
+  /** The newest tasks whose callback has failed for good, up to a limit. */
   readonly failed: Found;
   /**
-   * The tasks without a result, or with a callback or a refund still under way, that should change first (by
-   * an attempt, a refund or the deadline), up to a limit.
+   * Tasks that are not settled: they have no result, or their callback or refund is still under way. Those that
+   * should change first (by an attempt, a refund or the deadline) come first, up to a limit.
    */
   readonly next: Found;
 }
 
-/** A receiver's host whose callbacks fail at present. */
+/** A receiver's host to which callbacks fail at present. */
 export interface FailingHost {
   readonly host: string;
-  /** Number of callbacks that have failed since the host began to fail. */
+  /** Number of callbacks that have failed for good since the host began to fail. */
   readonly failed: number;
-  /** Number of callbacks whose last attempt has failed and that are still being sent. */
+  /** Number of callbacks whose last attempt has failed and for which another attempt is planned or running. */
   readonly sending: number;
-  /** True when more callbacks may have failed than `failed` states. */
+  /** True when more callbacks may have failed than the number in `failed`. */
   readonly isCapped: boolean;
   /** Time at which the host began to fail, in Unix milliseconds. */
   readonly since: number;
-  /** Outcome of the last attempt of the newest failing callback; null when the index does not have it. */
+  /** Outcome of the last attempt of the newest failing callback; null when the index does not have this outcome. */
   readonly outcome: string | null;
   readonly statusCode: number | null;
 }
 
-/** Smallest number of failing callbacks to a host that counts as an outage. */
+/** Smallest number of failing callbacks from which on a host counts as failing. */
 const MIN_FAILING = 3;
 
-/** Tells whether the last attempt of a callback has failed and another one follows. */
+/** Tells whether the last attempt of a task's callback has failed and another attempt follows. */
 export function isStillSending({ callback, lastOutcome }: TroubledTask): boolean {
   return callback === "sending" && lastOutcome !== null && lastOutcome !== "delivered";
 }
 
-/** Returns when the first attempt of a task's callback began, in Unix milliseconds. */
+/**
+ * Returns when the first attempt of a task's callback began, in Unix milliseconds. When the index does not have this
+ * time, returns when the task ended or was created.
+ */
 export function firstAttemptAt({ createdAt, finishedAt, firstAttemptMs }: TroubledTask): number {
   return (finishedAt ?? createdAt) + (firstAttemptMs ?? 0);
 }
 
-/** Returns when the last attempt of a failed callback ended, in Unix milliseconds. */
+/**
+ * Returns when the last attempt of a failed callback ended, in Unix milliseconds. When the index does not have this
+ * time, returns when the task was created.
+ */
 export function failedAt({ settledAt, createdAt }: TroubledTask): number {
   return settledAt ?? createdAt;
 }
 
 /**
- * Finds the hosts that fail at present, those with the most failing callbacks first. A callback is failing
- * when it has failed for good within the last hour, or is repeated after a failed attempt. A host fails when
- * it has at least 3 of them, and at least as many as were delivered to it, counted over the tasks created in
- * this hour and the two before it.
+ * Returns the hosts that fail at present, the host with the most failing callbacks first. A callback is failing when
+ * it has failed for good within the last hour, or when its last attempt has failed and another one follows. A host
+ * fails when it has at least 3 failing callbacks, and at least as many as were delivered to it. Deliveries are
+ * counted over the tasks that were created in the present hour and the two hours before it.
  * @param now current time, in Unix milliseconds.
  */
 export function failingHosts(failures: Failures, now: number): readonly FailingHost[] {
@@ -103,8 +109,10 @@ function failingHost(
 }
 
 /**
- * Returns the beginning of the last run of hours in which at least as many callbacks failed as were delivered,
- * in Unix milliseconds; null when the last counted hour does not belong to such a run.
+ * Returns when a host began to fail, by its hourly counts, in Unix milliseconds. This is the start of the latest
+ * unbroken run of hours in each of which at least as many callbacks failed as were delivered; hours without an ended
+ * callback do not interrupt the run. Null means that in the last hour with an ended callback more were delivered than
+ * failed, or that there is no such hour.
  */
 function startOfBadHours(rows: readonly HostCount[]): number | null {
   const hours = [...Map.groupBy(rows, ({ hour }) => hour)].toSorted(([a], [b]) => b - a);
@@ -120,8 +128,8 @@ function startOfBadHours(rows: readonly HostCount[]): number | null {
 }
 
 /**
- * Returns how many tasks have a callback of this status, of those created from the beginning of the hour of
- * `since` on.
+ * Returns the number of tasks that have a callback of this status and were created since the full hour before
+ * `since`.
  */
 export function sumOf(rows: readonly HostCount[], callback: string, since = 0): number {
   const from = since - (since % HOUR_MS);

@@ -10,14 +10,14 @@ import { Flag, pageLimit, wholeNumber } from "../http/query.ts";
 import { AccountId } from "../http/fields.ts";
 
 /**
- * Schema of a time in a query, in Unix seconds; a time in milliseconds has more than 11 digits and is
+ * Schema of a time in a query, in Unix seconds. A present time in milliseconds has more than 11 digits and is
  * refused.
  */
 export const QueryTimeS = z.optional(
   z.pipe(z.string().check(z.regex(/^\d{1,11}$/, "must be Unix seconds")), z.transform(Number)),
 );
 
-/** Schemas of the parameters that every list of tasks takes: its filters, and the cursor of a page. */
+/** Schemas of the parameters of every list of tasks: its filters, and the cursor of a page. */
 const ListParameters = {
   status: z.optional(z.enum(["pending", "processing", "completed", "failed"])),
   category: z.optional(z.enum([...FAILURE_CATEGORIES, "unknown"])),
@@ -40,8 +40,8 @@ const ListParameters = {
 };
 
 /**
- * Schema of the query parameters of `GET /v1/tasks`, which answers one page of a list of tasks. With `count`
- * it only counts the tasks.
+ * Schema of the query parameters of `GET /v1/tasks`, which answers with one page of a list of tasks. With `count` the
+ * answer is only the number of tasks.
  */
 export const TaskPage = z.strictObject({
   ...ListParameters,
@@ -50,8 +50,8 @@ export const TaskPage = z.strictObject({
 });
 
 /**
- * Schema of the query parameters of `POST /v1/redeliveries`, which redelivers the callbacks of one page of a
- * list of tasks. With `dry_run` it only counts the tasks, and the page may be longer.
+ * Schema of the query parameters of `POST /v1/redeliveries`, which redelivers the callbacks of one page of a list of
+ * tasks. With `dry_run` the request only counts the tasks, and the page may be longer.
  */
 export const RedeliveryPage = z.strictObject({
   ...ListParameters,
@@ -62,10 +62,10 @@ export const RedeliveryPage = z.strictObject({
 type ListQuery = z.output<z.ZodMiniObject<typeof ListParameters>>;
 
 /**
- * Returns the filters of a list of tasks.
- * @throws Problem `invalid_request` when an account gives `account`, because an account lists only its own
- * tasks, or `provider` or `job`, because an account must not learn the provider of its tasks; and when `job` is
- * given without `since`, because no database index finds it.
+ * Returns the filters of a list of tasks. An account may not filter by `account`, because it sees only its own tasks,
+ * nor by `provider` or `job`, because it must not learn the provider of its tasks.
+ * @throws Problem `invalid_request` when an account uses one of these filters, and when `job` is given without
+ * `since`: no database index finds a job, so the time range must limit the search.
  */
 export function filtersOf(query: ListQuery, caller: Caller): Filters {
   const own = accountOf(caller);

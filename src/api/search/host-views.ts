@@ -22,9 +22,9 @@ const MAX_KINDS = 20;
 export type HostView = ReturnType<typeof hostView>;
 
 /**
- * Lists the hosts to which callbacks of the last 24 hours go, or that still fail: first those that fail at
- * present, then those with the most failed callbacks. The host `*` stands for all hosts without a count of
- * their own.
+ * Returns the hosts to which callbacks of the last 24 hours go, or to which a callback still fails. Hosts that fail
+ * at present come first, then those with the most failed callbacks. The host `*` stands for all hosts that are not
+ * counted separately.
  * @param now current time, in Unix milliseconds.
  */
 export function hostViews(failures: Failures, now: number): readonly HostView[] {
@@ -41,8 +41,8 @@ export function hostViews(failures: Failures, now: number): readonly HostView[] 
 }
 
 /**
- * Returns a function that describes one receiver's host by its callbacks of the last 24 hours, and says
- * whether it fails at present.
+ * Returns a function that describes one receiver's host: its callbacks of the last 24 hours, and whether it fails at
+ * present.
  * @param now current time, in Unix milliseconds.
  */
 export function viewer(failures: Failures, now: number): (host: string) => HostView {
@@ -89,7 +89,7 @@ function failingView({ since, failed, sending, isCapped, outcome, statusCode }: 
 }
 
 /**
- * Returns the starts of the last 24 hours that end at the full hour `until`, oldest first, in Unix
+ * Returns the start times of the 24 hours before the full hour `until`, oldest first. All times are Unix
  * milliseconds.
  */
 function hoursBefore(until: number): readonly number[] {
@@ -105,8 +105,8 @@ function worstFirst(a: HostView, b: HostView): number {
 }
 
 /**
- * Returns the time range that the statistics of hosts cover, the time at which the cron trigger last found
- * something new to count, and the starts of the 24 hours for which each host has separate counts. Times are
+ * Returns the time range that the statistics of hosts cover, the start times of its last 24 hours, for which each
+ * host has separate counts, and the time at which the cron trigger last found something new to count. All times are
  * Unix seconds.
  */
 export function windowView({ since, until, countedAt }: Failures["counts"]) {
@@ -119,7 +119,7 @@ export function windowView({ since, until, countedAt }: Failures["counts"]) {
 }
 
 /**
- * Describes how the callbacks to one host fail: it counts the failing ones by outcome and status code, and by
+ * Describes how the callbacks to one host fail. Counts the failing callbacks by outcome and status code, and by
  * account, the largest counts first.
  */
 export function failuresOf(host: string, { failed, next }: Pick<Failures, "failed" | "next">) {

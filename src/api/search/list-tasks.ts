@@ -19,7 +19,8 @@ const LIST = {
 
 /**
  * Reads one page of a list of tasks, newest first.
- * @throws Problem `invalid_request` for filters that the caller may not use, and for a cursor of another list.
+ * @throws Problem `invalid_request` for filters that the caller may not use, and for a cursor that belongs to another
+ * list.
  */
 export const listTasks = operation(LIST, async ({ query, env, runtime, caller }) => {
   const shards = requireIndex(env, runtime);
@@ -34,7 +35,10 @@ export const listTasks = operation(LIST, async ({ query, env, runtime, caller })
   return { data, next_cursor };
 });
 
-/** Counts the tasks of a list from a cursor on. `is_capped` is true when there are rows that were not read. */
+/**
+ * Counts the tasks of a list that follow a cursor. `is_capped` is true when there may be more tasks, because not all
+ * rows were read.
+ */
 const countTasks = operation(LIST, async ({ query, env, runtime, caller }) => {
   const shards = requireIndex(env, runtime);
   const filters = filtersOf(query, caller);
@@ -66,7 +70,7 @@ function linkTo(url: URL, cursor: string): string {
   return `<${next.href}>; rel="next"`;
 }
 
-/** A task of a list, with the fields that the reader may see. */
+/** A task in a list, with the fields that the reader may see. */
 export type TaskSummary = ReturnType<typeof summaryOf>;
 
 function summaryOf(task: ListedTask, reader: Reader) {

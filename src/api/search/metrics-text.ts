@@ -1,15 +1,15 @@
 import { BOUNDS_MS } from "../../index-db/buckets.ts";
 import type { Histogram } from "../../index-db/found-late.ts";
 
-/** One value of a metric, or one histogram, with the labels that tell it from the others. */
+/** One value or histogram of a metric, with labels that distinguish it from the other samples of the metric. */
 export interface Sample<T = number | Histogram> {
   readonly labels: Readonly<Record<string, string>>;
   readonly value: T;
 }
 
-/** A metric with its samples; samples with the same labels are added up. */
+/** A metric with its samples. The values of samples with the same labels are added up. */
 export type Family = {
-  /** Name without the suffixes `_total` and `_seconds`, which are appended according to the type. */
+  /** Name without the suffix that depends on the type: `_total` for a counter, `_seconds` for a histogram. */
   readonly name: string;
   readonly help: string;
 } & (
@@ -18,7 +18,7 @@ export type Family = {
 );
 
 /**
- * Media types of the two formats: the text format 0.0.4 of Prometheus
+ * Media types of the two formats of metrics: the text format 0.0.4 of Prometheus
  * (https://prometheus.io/docs/instrumenting/exposition_formats/) and OpenMetrics 1.0
  * (https://github.com/prometheus/OpenMetrics).
  */
@@ -29,7 +29,7 @@ export const CONTENT_TYPES = {
 
 type Format = keyof typeof CONTENT_TYPES;
 
-/** Writes metrics as text, in the text format of Prometheus or as OpenMetrics. */
+/** Returns metrics as text, in the text format of Prometheus or in OpenMetrics. */
 export function metricsText(families: readonly Family[], format: Format): string {
   const isOpen = format === "openmetrics";
   const lines = families.flatMap((family) =>
@@ -56,7 +56,10 @@ function valueLines(
   ];
 }
 
-/** Formats histograms whose counts can fall, because they cover a moving window of time. */
+/**
+ * Returns the lines of a histogram. In OpenMetrics its type is `gaugehistogram`, because its counts can fall: they
+ * cover a range of time that moves on.
+ */
 function histogramLines(
   { name: base, help, samples }: Extract<Family, { readonly type: "histogram" }>,
   isOpen: boolean,

@@ -16,7 +16,7 @@ export function requireIndex(env: Env, { config }: Runtime): Shards {
 }
 
 /**
- * Runs a query on a database of the index.
+ * Runs a query on the index.
  * @throws Problem `unavailable` when the query fails or takes longer than 10 seconds.
  */
 export async function queryIndex<T>(query: () => Promise<T>): Promise<T> {

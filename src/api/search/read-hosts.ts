@@ -20,28 +20,29 @@ import { queryIndex, requireIndex } from "./query-index.ts";
 import { type RecentCounts, recentCounts } from "./recent-counts.ts";
 
 /**
- * Largest number of tasks with a failed callback that a list of hosts reads from the index, and of tasks
- * without a result or with a callback or refund still under way; D1 bills two rows for each.
+ * Largest number of tasks with a failed callback that a list of hosts reads from the index. The same limit holds for
+ * unsettled tasks (without a result, or with a callback or refund still under way). D1 bills two rows for each task.
  */
 const MAX_TASKS = 1_000;
 /**
- * Limit in place of `MAX_TASKS` when this isolate has listed the hosts from the same hourly counts before: a
- * page that stays open asks again and again, and each row that is read costs.
+ * Limit in place of `MAX_TASKS` when this isolate has already listed the hosts from the same hourly counts. A page
+ * that stays open asks for the list again and again, and each row that is read costs money.
  */
 const FEW_TASKS = 50;
 /**
- * Hourly counts from which this isolate has listed the hosts already; `FEW_TASKS` then limits the next list.
+ * Hourly counts from which this isolate has listed the hosts already. The next list from the same counts reads at
+ * most `FEW_TASKS` tasks.
  */
 const searched = new WeakSet<RecentCounts>();
 /**
- * Number of the newest failed callbacks, of all hosts, that are searched for those of one host; and of the
- * newest tasks that are searched for its last delivered callback.
+ * Two limits for the statistics of one host: how many of the newest failed callbacks of all hosts are searched for
+ * callbacks to this host, and how many of the newest tasks are searched for its last delivered callback.
  */
 const MAX_ENTRIES = 2_000;
-/** Name under which the counts of an hour sum up the hosts that have no count of their own. */
+/** Name under which the counts of an hour add up all hosts that are not counted separately. */
 const OTHERS = "*";
 
-/** Lists the receivers' hosts with their callbacks of the last 24 hours; those that fail at present come first. */
+/** Lists the receivers' hosts with their callbacks of the last 24 hours. Hosts that fail at present come first. */
 export const listHosts = operation(
   {
     access: "inspect",
@@ -61,7 +62,7 @@ export const listHostsRoute = routeOf(
   ({ list }) => json(list),
 );
 
-/** Reads the statistics of one host: its callbacks of the last 24 hours, and what fails there. */
+/** Reads the statistics of one host: its callbacks of the last 24 hours, and how callbacks to it fail. */
 export const readHost = operation(
   { access: "inspect", params: ["host"], query: NoQuery, body: NoBody },
   async ({ env, runtime, params: { host } }) => oneHostView(host, env, runtime),
@@ -74,8 +75,8 @@ export const readHostRoute = routeOf(
 );
 
 /**
- * Returns every host to which callbacks go, with its callbacks of the last 24 hours; those that fail at
- * present come first.
+ * Returns every host to which callbacks go, with its callbacks of the last 24 hours. Hosts that fail at present come
+ * first.
  */
 export async function allHosts(env: Env, shards: Shards) {
   const now = Date.now();
@@ -89,9 +90,9 @@ export async function allHosts(env: Env, shards: Shards) {
 }
 
 /**
- * Returns the statistics of one host: its callbacks of the last 24 hours, the time of its last delivered
- * callback, and its failing callbacks by outcome and by account.
- * @throws Problem `invalid_request` for a text that is no host.
+ * Returns the statistics of one host: its callbacks of the last 24 hours, the time of its last delivered callback,
+ * and its failing callbacks by outcome and by account.
+ * @throws Problem `invalid_request` for a text that is not a host.
  */
 export async function oneHostView(name: string, env: Env, runtime: Runtime) {
   const host = name === OTHERS ? OTHERS : hostOf(`https://${name}`);

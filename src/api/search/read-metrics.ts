@@ -11,19 +11,19 @@ import { queryIndex, requireIndex } from "./query-index.ts";
 
 const WINDOW_MS = 2 * DAY_MS;
 /**
- * Time in milliseconds for which the answer of `/metrics` is kept in memory, because several scrapers may read
- * it and each computation reads index rows, which cost money.
+ * Time in milliseconds for which the answer of `/metrics` is kept in memory. Several programs may read it, and each
+ * computation reads index rows, which cost money.
  */
 const KEEP_MS = MINUTE_MS;
 
-/** Statistics of the index, as they were at one time. */
+/** Statistics of the index, and when they were read. */
 interface Known {
   readonly found: Statistics;
   /** Time at which the statistics were read from the index, in Unix milliseconds. */
   readonly at: number;
 }
 
-/** Statistics that were read last. Only operators may ask for the metrics. */
+/** Statistics that were read last. All callers may share them, because only operators may ask for the metrics. */
 const recent = new EnvCache<Known>(() => KEEP_MS);
 
 export const readMetrics = queryRoute(
@@ -37,7 +37,7 @@ export const readMetrics = queryRoute(
   presentMetrics,
 );
 
-/** Answers with the metrics of the relay, in the format that the header `Accept` asks for. */
+/** Returns the metrics of the relay as an answer, in the format that the header `Accept` asks for. */
 async function presentMetrics({
   env,
   runtime,

@@ -7,30 +7,30 @@ import { EnvCache } from "../../isolate-cache.ts";
 import { queryIndex } from "./query-index.ts";
 
 /**
- * Largest number of unsettled tasks (without a result, or with a callback or refund still under way) among
- * which the open ones are counted; D1 bills two rows for each.
+ * Largest number of unsettled tasks (without a result, or with a callback or refund still under way) that are read to
+ * count the open ones among them, i.e. those without a result. D1 bills two rows for each.
  */
 const MAX_TASKS = 2_000;
 /**
- * Shortest time in milliseconds for which the answer is kept in memory. One that has cost more rows is kept
- * longer: for a minute for each 1,000 rows, because a page that stays open asks for it every minute.
+ * Shortest time in milliseconds for which the answer is kept in memory. An answer that has cost many rows is kept
+ * longer, one minute for each 1,000 rows, because a page that stays open asks for it every minute.
  */
 const LEAST_KEEP_MS = 10 * SECOND_MS;
 const KEEP_MS_PER_ROW = MINUTE_MS / 1_000;
 
-/** Numbers that were counted last. Only operators may ask for them. */
+/** Numbers that were counted last. All callers may share them, because only operators may ask for them. */
 const recent = new EnvCache<Counted>(({ rowsRead }) =>
   Math.max(LEAST_KEEP_MS, rowsRead * KEEP_MS_PER_ROW),
 );
 
-/** Numbers of open tasks with the time at which they were counted, in Unix milliseconds. */
+/** Numbers of open tasks, and the time at which they were counted, in Unix milliseconds. */
 interface Counted extends OpenPerConnection {
   readonly at: number;
 }
 
 /**
- * Returns how many tasks of each connection to a provider are open (have no result), and when they were
- * counted; null when no index is bound.
+ * Returns how many tasks of each connection to a provider are open (have no result), and when they were counted. Null
+ * means that no index is bound.
  */
 export async function openTasks(env: Env, config: Config) {
   const shards = shardsOf(env, config);

@@ -17,25 +17,26 @@ import type { Facts, IndexFacts } from "./troubles/trouble.ts";
 import { troublesOf } from "./troubles/troubles.ts";
 
 /**
- * Time in milliseconds for which the problems found are kept in memory, because several open pages may ask
- * for them.
+ * Time in milliseconds for which the present problems are kept in memory, because several open pages may ask for
+ * them.
  */
 const KEEP_MS = 10 * SECOND_MS;
 /**
  * Largest number of unsettled tasks (without a result, or with a callback or refund still under way) that are
- * counted; the answer says when there may be more.
+ * counted. `is_capped` in the answer says that there may be more.
  */
 const MAX_OPEN = 500;
 /**
- * Largest number of tasks with a failed callback, and of unsettled tasks, that are read from the index to
- * find problems; D1 bills two rows for each.
+ * Largest number of tasks with a failed callback that are read from the index to find problems. The same limit holds
+ * for unsettled tasks (without a result, or with a callback or refund still under way). D1 bills two rows for each
+ * task.
  */
 const MAX_TASKS = 110;
 
-/** Result of the last search for problems. Only operators may ask for it. */
+/** Result of the last search for problems. All callers may share it, because only operators may ask for it. */
 const recent = new EnvCache<ReturnType<typeof viewOf>>(() => KEEP_MS);
 
-/** Reads what is wrong with the relay at present, and how many of its tasks are under way. */
+/** Reads the present problems of the relay, and how many of its tasks are under way. */
 const readProblems = operation(
   { access: "inspect", query: NoQuery, body: NoBody },
   async ({ env, runtime: { config } }) => problemsView(env, config),
@@ -48,17 +49,18 @@ export const readProblemsRoute = routeOf(
 );
 
 /**
- * Returns the present problems of the relay, e.g. a host that takes no callbacks, and the numbers of
- * unsettled tasks (without a result, or with a callback or refund still under way), of overdue ones, which
- * should have changed by now, of callbacks being sent and of refunds not yet confirmed.
+ * Returns the present problems of the relay, e.g. a host that takes no callbacks, and several numbers of tasks:
+ * unsettled tasks (without a result, or with a callback or refund still under way), overdue tasks (which should have
+ * changed by now), tasks whose callback is being sent, and tasks whose refund is not confirmed yet.
  */
 export async function presentProblems(env: Env, config: Config) {
   return recent.get(env, async (now) => viewOf(await factsOf(env, config, now)));
 }
 
 /**
- * Returns the answer of `GET /v1/problems`: the present problems, and also how many tasks of each connection are
- * open. The overview of the console, which is refreshed more often, leaves these counts out.
+ * Returns the answer of `GET /v1/problems`: the present problems, and how many tasks of each connection are open. The
+ * overview of the console does not need these counts. It calls `presentProblems` instead, which costs less, because
+ * it is refreshed more often.
  */
 async function problemsView(env: Env, config: Config) {
   const [present, open] = await Promise.all([presentProblems(env, config), openTasks(env, config)]);
@@ -107,9 +109,9 @@ function viewOf(facts: Facts) {
 }
 
 /**
- * Returns how many tasks are unsettled (without a result, or with a callback or refund still under way), and
- * how many of them are overdue, sending their callback or waiting for their refund. `is_capped` beside a
- * count says that there may be more.
+ * Returns how many tasks are unsettled (without a result, or with a callback or refund still under way). Of these, it
+ * also returns how many are overdue, how many are sending their callback, and how many wait for their refund.
+ * `is_capped` beside a count says that there may be more tasks.
  */
 function nowView({ open, next }: IndexFacts, now: number) {
   const sending = next.tasks.filter(

@@ -24,8 +24,8 @@ const DEFAULT_STEPS = { 3600: 25, 86400: 30 } as const;
 const MAX_STEPS = 200;
 
 /**
- * Query of `GET /v1/stats/series`: the time range of a series of counts, in Unix seconds, by default up to now;
- * and the length of its steps in seconds, an hour or a day.
+ * Query of `GET /v1/stats/series`: a time range in Unix seconds, which ends now by default, and the length of its
+ * steps in seconds, an hour or a day. For each step the answer has separate counts.
  */
 const SeriesQuery = z.strictObject({
   since: QueryTimeS,
@@ -35,7 +35,8 @@ const SeriesQuery = z.strictObject({
 type SeriesQuery = z.output<typeof SeriesQuery>;
 
 /**
- * Time range in Unix seconds, divided into steps (hours or days), for each of which the tasks are counted.
+ * Time range in Unix seconds that is divided into steps (hours or days). For each step the tasks are counted
+ * separately.
  */
 interface Steps {
   readonly since: number;
@@ -72,7 +73,10 @@ export async function series(env: Env, shards: Shards, query: SeriesQuery) {
   return { counted_at: at === null ? null : toSeconds(at), ...seriesOf(counts, steps) };
 }
 
-/** Extends the time range from `since` to `until`, in Unix seconds, to whole hours or days. */
+/**
+ * Extends the time range from `since` to `until`, in Unix seconds, to whole hours or days.
+ * @throws Problem `invalid_request` when the range is empty or has more than 200 steps.
+ */
 function stepsOf(given: SeriesQuery, nowS: number): Steps {
   const step = given.step === "3600" ? HOUR_S : 24 * HOUR_S;
   const until = given.until ?? nowS + 1;
@@ -86,9 +90,9 @@ function stepsOf(given: SeriesQuery, nowS: number): Steps {
 }
 
 /**
- * Counts the tasks created in each step (hour or day) of a time range: by status, the failed ones by category,
- * by the status of their callbacks and by the outcomes of attempts; with two latency histograms, whose buckets
- * end at the bounds `bounds_ms`.
+ * Returns the counts of the tasks that were created in each step (hour or day) of a time range. Tasks are counted by
+ * status, failed tasks also by category of failure, callbacks by status, and attempts by outcome. Each step also has
+ * two histograms of latencies; `bounds_ms` gives the upper bounds of their buckets.
  */
 function seriesOf({ counts, latencies, failures }: StepCounts, { since, until, step }: Steps) {
   const startOf = (row: { readonly hour: number }) => Math.floor(toSeconds(row.hour) / step) * step;
@@ -115,7 +119,7 @@ function seriesOf({ counts, latencies, failures }: StepCounts, { since, until, s
   return { since, until, step_s: step, bounds_ms: BOUNDS_MS, steps };
 }
 
-/** Counts the attempts that have ended with each outcome; leaves out an outcome without attempts. */
+/** Returns the number of attempts that have ended with each outcome. Outcomes without attempts are left out. */
 function outcomesView(rows: readonly StepCount[]): Readonly<Record<string, number>> {
   const sums = OUTCOMES.map((outcome) => {
     const attempts = rows.reduce((total, row) => total + row[`attempts_${outcome}`], 0);

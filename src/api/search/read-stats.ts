@@ -16,7 +16,7 @@ const HOUR_S = 3600;
 const DEFAULT_HOURS = 24;
 const TOP_HOSTS = 10;
 
-/** Schema of the query of `GET /v1/stats`: the time range in which the counted tasks were created. */
+/** Schema of the query of `GET /v1/stats`: the time range in which the tasks to count were created. */
 const Window = z.strictObject({ since: QueryTimeS, until: QueryTimeS });
 
 /** Counts the tasks of the relay that were created in a time range. */
@@ -40,8 +40,8 @@ export const readStatsRoute = routeOf(
 );
 
 /**
- * Extends the range of time from `since` to `until`, in Unix seconds, to whole hours. Without these
- * parameters it is the last 24 hours and the hour that has begun.
+ * Extends the time range from `since` to `until`, in Unix seconds, to whole hours. By default the range is the
+ * present hour and the 24 hours before it.
  */
 function windowOf(given: z.output<typeof Window>, nowS: number) {
   const until = given.until ?? nowS + 1;
@@ -105,7 +105,8 @@ function topFailing(counts: readonly HostCount[]) {
 }
 
 /**
- * Adds up the numbers of tasks by the text that `keyOf` returns; tasks for which it is empty are left out.
+ * Returns the number of tasks for each text that `keyOf` returns. Tasks for which it returns an empty text are left
+ * out.
  */
 function sumBy<T extends { readonly tasks: number }>(
   counts: readonly T[],

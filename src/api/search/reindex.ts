@@ -10,7 +10,7 @@ import { requireIndex } from "./query-index.ts";
 
 const Ids = z.strictObject({ ids: listOf(TaskId, 500) });
 
-/** Writes the rows of some tasks in the index again. */
+/** Has some tasks write their index rows again. */
 const reindex = operation(
   { access: "operate", query: NoQuery, body: Ids },
   async ({ env, runtime, body: { ids } }) => {

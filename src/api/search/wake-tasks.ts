@@ -13,8 +13,8 @@ import { queryIndex, requireIndex } from "./query-index.ts";
 
 const MAX_IDS = 500;
 /**
- * Position before the first of the unsettled tasks (without a result, or with a callback or refund still
- * under way), at which `POST /v1/wake` begins when it gets no cursor.
+ * Position at which `POST /v1/wake` begins when it gets no cursor: before the first unsettled task (without a result,
+ * or with a callback or refund still under way).
  */
 const START: UnsettledTask = {
   dueAt: 0,
@@ -23,8 +23,9 @@ const START: UnsettledTask = {
 };
 
 /**
- * Schema of the cursor of `POST /v1/wake`, which takes the unsettled tasks in the order of the times at which
- * they should change: that time, the creation time and the id of the last task of the previous page.
+ * Schema of the cursor of `POST /v1/wake`. The route goes through the unsettled tasks in the order of the times at
+ * which they should change. The cursor contains this time, the creation time and the id of the last task of the
+ * previous page.
  */
 const Cursor = z.pipe(
   z.string().check(z.regex(/^\d{1,16}_\d{1,16}_[0-9a-f-]{36}$/, "is not a cursor of this route")),
@@ -51,7 +52,10 @@ const WakeOrder = z
     }),
   );
 
-/** Wakes some tasks, or one page of all unsettled ones: each sets its alarm again and starts what is due. */
+/**
+ * Wakes the given tasks, or one page of all unsettled tasks. Each woken task sets its alarm again and starts the work
+ * that is due.
+ */
 const wakeTasks = operation(
   { access: "operate", query: NoQuery, body: WakeOrder },
   async ({ env, runtime, caller, body: { ids, cursor } }) => {
@@ -84,15 +88,16 @@ export const wakeTasksRoute = routeOf(
 type Outcomes = Awaited<ReturnType<typeof wake>>;
 
 /**
- * Wakes tasks: each task's object sets its alarm again, in case it was lost, and starts the work that is due.
- * A task whose object cannot be reached has the outcome `failed`; the others go on.
+ * Wakes tasks: each task's object sets its alarm again, in case it was lost, and starts the work that is due. When an
+ * object cannot be reached, its task has the outcome `failed`, and the other tasks are woken all the same.
  */
 function wake(env: Env, ids: readonly string[]) {
   return callTasks(ids, async (id) => ((await taskObject(env, id).wake()) ? "woken" : "unknown"));
 }
 
 /**
- * Counts the tasks by outcome: woken, unknown (no such task), failed (not reachable), unasked (not called).
+ * Returns the number of tasks with each outcome: woken, unknown (no such task), failed (its object could not be
+ * reached), unasked (its object was not called).
  */
 function countsOf(outcomes: Outcomes) {
   const count = (outcome: Outcomes[number]) => outcomes.filter((one) => one === outcome).length;
@@ -105,9 +110,9 @@ function countsOf(outcomes: Outcomes) {
 }
 
 /**
- * Returns the position at which the next page of the tasks to be woken begins: after the last task that was
- * asked, if some tasks of this page were not asked; else after the last task of a full page; null when no
- * task is left.
+ * Returns the position at which the next page of tasks to wake begins. When some tasks of this page were not asked,
+ * this is after the last task that was asked. Otherwise it is after the last task of the page. Null means that this
+ * page was the last one.
  * @param after position at which this page began.
  */
 function endOf(

@@ -6,13 +6,13 @@ export function described<S extends z.ZodMiniType>(schema: S, description: strin
   return schema.check(z.describe(description));
 }
 
-/** Names a schema, so that the description of the API has it once, among its components. */
+/** Gives a schema a name. The description of the API then contains it once, among its components. */
 export function named<S extends z.ZodMiniType>(id: string, schema: S, description: string): S {
   z.globalRegistry.add(schema, { id, description });
   return schema;
 }
 
-/** Schema of an optional member, with its description. */
+/** Returns the schema of an optional member, with a description. */
 export function maybe<S extends z.ZodMiniType>(schema: S, description: string) {
   return z.optional(described(schema, description));
 }
@@ -23,11 +23,11 @@ export const Count = z.int().check(z.minimum(0));
 export const Time = z.int();
 /** Schema of a duration in milliseconds. */
 export const DurationMs = z.number().check(z.minimum(0));
-/** Schema of an object with any members, e.g. the labels that a client has given to a task. */
+/** Schema of an object with any members, e.g. the metadata that a client has given to a task. */
 export const AnyObject = z.record(z.string(), z.unknown());
-/** Schema of an object that has a count for each of several names, e.g. the number of tasks of each model. */
+/** Schema of an object that has one count for each name, e.g. the number of tasks of each model. */
 export const Counts = z.record(z.string(), Count);
-/** Schema of the cursor of the next page of a list; null on the last page. */
+/** Schema of the cursor of the next page of a list. It is null on the last page. */
 export const NextCursor = described(
   z.nullable(z.string()),
   "`cursor` of the next page; null when there is none.",

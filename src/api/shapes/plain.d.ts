@@ -1,9 +1,10 @@
 /**
- * Type of a value for those who read it: a value that has one of several forms is one object, whose members are
- * optional unless each form has them. A member that is present has a value, because JSON has no undefined.
+ * Type of a JSON value as a client reads it. A value that has one of several forms, e.g. an open or an ended task,
+ * becomes one object type. In it, a member is required when all forms have it, and optional when only some forms have
+ * it. An optional member that is present has a value, because JSON has no undefined.
  *
- * A declaration file, because the types of the binding, which other Workers import from a checkout whatever their
- * compiler options are, need it too.
+ * This is a declaration file, because the types of the service binding need it. Other Workers import them from a
+ * checkout, whatever their own compiler options are.
  */
 export type Plain<T> = Exclude<T, object | undefined> | PlainObject<Extract<T, object>>;
 
@@ -23,7 +24,7 @@ type Constant<Form> = {
   [Name in Names<Form>]: [Form] extends [{ readonly [N in Name]: unknown }] ? Name : never;
 }[Names<Form>];
 
-/** Type of a member in the forms that have it. */
+/** Type of a member, in those forms that have the member. */
 type Member<Form, Name extends PropertyKey> = Form extends { readonly [N in Name]?: infer Value }
   ? Value
   : never;

@@ -163,7 +163,7 @@ export const RegisteredTask = named(
   "A registered task, with what its submit call to the provider must pass on.",
 );
 
-/** Schema of the body of the callback `task.completed`; `FailedCallback` is that of `task.failed`. */
+/** Schema of the body of the callback `task.completed`. `FailedCallback` is the schema for `task.failed`. */
 export const CompletedCallback = named(
   "CompletedCallback",
   z.strictObject(COMPLETED),
@@ -184,7 +184,7 @@ export const TaskCount = named(
   "Number of the tasks of a list.",
 );
 
-/** Members of a task in a list, which come from the index. */
+/** Schema of a task in a list. All members come from the index. */
 export const ListedTask = named(
   "ListedTask",
   z.strictObject({
@@ -213,13 +213,13 @@ export const ListedTask = named(
   "A task in a list.",
 );
 
-/** A task as its reader may see it: what `GET /v1/tasks/{id}` answers. */
+/** A task as its reader may see it: the answer of `GET /v1/tasks/{id}`. */
 export type Task = Plain<z.output<typeof Task>>;
 
-/** A task as whoever has its status link sees it. */
+/** A task as everybody who has its status link sees it. */
 export type TaskStatus = Plain<z.output<typeof TaskStatus>>;
 
-/** The callback of a task. Null without a `callback_url`. */
+/** The callback of a task that has a `callback_url`. */
 export type TaskCallback = NonNullable<Task["callback"]>;
 
 /** One request of a callback. */

@@ -10,7 +10,7 @@ import { NoQuery, operation } from "../operation.ts";
 import { Attachment } from "./task-schemas.ts";
 import { accepted, taskClient } from "./task-client.ts";
 
-/** Attaches the upstream job that the submit call has returned to its task. */
+/** Attaches to a task its upstream job, which the provider named in its answer to the submit call. */
 export const attachUpstream = operation(
   { access: "operate", params: ["id"], query: NoQuery, body: Attachment },
   async ({ env, runtime, params: { id }, caller, body }) => {
@@ -32,8 +32,8 @@ export const attachUpstreamRoute = routeOf(
 );
 
 /**
- * Tells whether hooks of a connection can come: not when its provider sends none, or the hook URL is on this
- * machine, which no provider reaches. Without `PUBLIC_URL` only requests to this machine get a hook URL.
+ * Tells whether hooks of a connection can come. None can come when its provider sends no hooks, or when the hook URL
+ * is an address of this machine, which no provider can reach. Without `PUBLIC_URL` every hook URL is such an address.
  */
 function canHooksCome({ provider }: Connection, { config: { publicUrl } }: Runtime): boolean {
   const isReachable = publicUrl !== null && !isLoopback(new URL(publicUrl));

@@ -5,26 +5,26 @@ import { callbackRequest, headersDigest } from "../../outbound/webhooks.ts";
 import { type SignerName, signersOf } from "../../security/signers.ts";
 import { findAccount } from "../accounts/account-client.ts";
 
-/** The request of one attempt of a callback, computed again. */
+/** The request of one attempt of a callback, computed again from what is stored. */
 export interface AttemptRequest {
   readonly method: "POST";
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
   /**
-   * True when the headers are proved to be those that were sent, false when they differ, because secrets or
-   * the public URL have changed or the request is signed freshly; null when it is not known.
+   * Tells whether the headers are those that were sent. True means that this is proved. False means that they differ:
+   * the request is signed with another time, or secrets or the public URL have changed since. Null means that it is
+   * not known.
    */
   readonly exact: boolean | null;
-  /** Names of the secrets and keys that make the signatures, in the order of the signatures in the header. */
+  /** Names of the secrets and keys that sign the request, in the same order as their signatures in the header. */
   readonly signed_by: readonly SignerName[];
 }
 
 /**
- * Computes again the HTTP request that an attempt of a callback has sent.
- * @param signedAt time to sign with, in Unix milliseconds, for a receiver that would refuse the old
- * signature; null signs with the time of the attempt, so that the request is the same as the one that was
- * sent.
+ * Returns the HTTP request that an attempt of a callback has sent, computed again.
+ * @param signedAt time for the signature, in Unix milliseconds. It is given for a receiver that would refuse the old
+ * signature. Null means the time of the attempt, so that the request is the same as the one that was sent.
  */
 export async function requestOf(
   { message }: CallbackFacts,
@@ -50,8 +50,8 @@ export async function requestOf(
 }
 
 /**
- * Returns the secrets and keys that sign a callback, each with its name. An account's secret is called
- * `current`, `next` or `previous` by its age now: it may have been rotated since the task was made.
+ * Returns the secrets and keys that sign a callback, each with its name. A secret of an account is named `current`,
+ * `next` or `previous` by its present age, because it may have been rotated since the task was created.
  */
 export async function signersOfMessage(
   { account }: Pick<CallbackFacts["message"], "account">,

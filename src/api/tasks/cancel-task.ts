@@ -4,7 +4,7 @@ import { routeOf } from "../http/route.ts";
 import { NoQuery, operation } from "../operation.ts";
 import { accepted, taskClient } from "./task-client.ts";
 
-/** Ends an open task as failed, with the code `canceled`. */
+/** Cancels an open task: it fails with the code `canceled`. */
 export const cancelTask = operation(
   { access: "operate", params: ["id"], query: NoQuery, body: NoFields },
   async ({ env, params: { id }, caller }) =>

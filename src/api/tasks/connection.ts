@@ -6,8 +6,8 @@ import { invalidRequest } from "../http/problem.ts";
 
 /**
  * Returns the connection (the configured access to a provider) of this name.
- * @throws Problem `invalid_request` when there is none, or when it cannot be polled and sends no hooks, so
- * that no result would arrive.
+ * @throws Problem `invalid_request` when there is no such connection, or when no result could arrive over it: it has
+ * no API key for polls, and no hooks are expected from it.
  */
 export function requireConnection(name: string, { connections }: Config): Connection {
   const connection = connections.get(name);

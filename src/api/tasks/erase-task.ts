@@ -6,7 +6,10 @@ import { INDEX_TIMEOUT_MS } from "../../index-db/database.ts";
 import { withTimeout } from "../../timeout.ts";
 import { accepted, taskClient } from "./task-client.ts";
 
-/** Erases a task and its index row, unless it is open, or its callback or refund is under way. */
+/**
+ * Erases a task and its index row. A task is not erased while it is open, or while its callback or refund is under
+ * way.
+ */
 export const eraseTask = operation(
   { access: "administer", params: ["id"], query: NoQuery, body: NoBody },
   async ({ env, runtime, params: { id }, caller }) => {
@@ -27,8 +30,8 @@ export const eraseTaskRoute = routeOf(
 );
 
 /**
- * Deletes the row of an erased task from the index. A failure is ignored, because the cron trigger deletes
- * the row when it expires.
+ * Deletes the row of an erased task from the index. A failure is ignored, because the cron trigger deletes the row
+ * later, when it expires.
  */
 async function removeIndexRow(
   shards: Shards | null,

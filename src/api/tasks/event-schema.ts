@@ -16,8 +16,8 @@ import {
 import { messageOf } from "../http/issue-message.ts";
 
 /**
- * Schema of an integer of any size. JSON.parse rounds an integer beyond 2^53, but a result must not be
- * refused because its random seed has many digits.
+ * Schema of an integer of any size. Integers beyond 2^53 are allowed, although JSON.parse rounds them, because a
+ * result must not be refused only because its random seed has many digits.
  */
 const Integer = z.number().check(z.refine(Number.isInteger, "must be an integer"));
 
@@ -31,8 +31,8 @@ const MetadataFields = z.object({
 });
 
 /**
- * Schema of the metadata of a result. Known fields must have their types or be null, which is read as absent.
- * Unknown fields are kept unchanged.
+ * Schema of the metadata of a result. A known field must have its type or be null; a null field is dropped. Unknown
+ * fields are kept unchanged.
  */
 const Metadata = z.pipe(
   JsonField.check(({ value, issues }) => {
@@ -67,8 +67,8 @@ const CreatedAtS = TimeS.check(
 );
 
 /**
- * Fields that an event of any status may have. All except `id` are used only when no task of this id exists,
- * so that the event creates it.
+ * Fields that an event of any status may have. All except `id` are used only when the event creates the task, because
+ * there is none with this id.
  */
 const creation = {
   id: TaskId,
@@ -81,8 +81,8 @@ const creation = {
 const misplaced = z.optional(z.null("does not belong to this status"));
 
 /**
- * Body of `POST /v1/events`, in which an upstream reports the state of a task in the form of the task object
- * itself. Unknown fields are dropped, except in the metadata.
+ * Body of `POST /v1/events`, with which an upstream reports the state of a task. It has the form of a task as the API
+ * returns it. Unknown fields are dropped, except in the metadata.
  */
 export const TaskFinishEvent = z.discriminatedUnion("status", [
   z.object({

@@ -9,7 +9,7 @@ import { NoBody, operation } from "../operation.ts";
 import { requestOf } from "./attempt-request.ts";
 import { requireCallback } from "./stored-callback.ts";
 
-/** Computes the request of a callback attempt again, as it was sent or freshly signed. */
+/** Returns the request of a callback attempt, computed again: as it was sent, or with a fresh signature. */
 const readAttemptRequest = operation(
   {
     access: "read",

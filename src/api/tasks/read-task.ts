@@ -21,13 +21,13 @@ import { Wait, waitMsOf } from "./wait.ts";
 
 const RETRY_AFTER_S = "5";
 
-/** Wait of a reader for a change of a task. */
+/** What a reader of a task waits for, and for how long. */
 interface Awaited {
-  /** Longest wait in milliseconds. */
+  /** Longest time in milliseconds to wait. */
   readonly waitMs: number;
   /**
-   * ETags of the states that the reader knows: it waits for another state, without them for the result. `*` is
-   * every state.
+   * ETags of the states that the reader knows already, or `*` for every state: the reader waits for a state that is
+   * not among them. Null means that the reader waits for the result.
    */
   readonly known: readonly string[] | null;
 }
@@ -36,13 +36,16 @@ interface Awaited {
 export interface FoundTask {
   readonly task: TaskReply;
   readonly reader: TaskReader;
-  /** The state of the task, and the kind of reader, because each kind sees other fields. */
+  /** ETag of the state of the task. It also contains the kind of reader, because each kind sees other fields. */
   readonly etag: string;
-  /** States that the reader knows this state already. */
+  /** States that the reader knows this state of the task already. */
   readonly isKnown: boolean;
 }
 
-/** Reads a task. With `wait`, in seconds, waits for its result, or for a state that is not `known`. */
+/**
+ * Reads a task. With `wait` (seconds) the answer waits until the task has a result; with `known` as well, until the
+ * task has a state whose ETag is not in `known`.
+ */
 export const readTask = operation(
   {
     access: "read",
@@ -55,8 +58,8 @@ export const readTask = operation(
 );
 
 /**
- * Reads a task with what the console shows besides, e.g. the times of its attempts; null when there is no task that
- * the caller may read. Only the console offers it.
+ * Reads a task, together with data that only the console shows, e.g. the times of its attempts. Only the console uses
+ * this operation. Null means that there is no task that the caller may read.
  */
 export const inspectTask = operation(
   { access: "read", params: ["id"], query: NoQuery, body: NoBody },
@@ -82,7 +85,7 @@ export const readTaskRoute = alsoByLink(byKey, async (reading, { url, headers })
   answerOf(await taskWhen(awaitedBy(url.searchParams, headers), reading)),
 );
 
-/** Reads a task for whoever shows its status token. @throws Problem when the token is not valid. */
+/** Reads a task for everybody who has its status token. @throws Problem when the token is not valid. */
 export async function readLinkedTask(request: LinkRequest): Promise<FoundTask> {
   const reading = await readingByToken(request);
   return taskWhen(awaitedBy(request.url.searchParams, request.headers), reading);
@@ -98,7 +101,7 @@ function awaitedBy(search: URLSearchParams, headers: Headers): Awaited {
   };
 }
 
-/** Reads a task when it is as awaited, at the latest when the wait is over. */
+/** Reads a task as soon as it has an awaited state, but at the latest when the time to wait is over. */
 async function taskWhen({ waitMs, known }: Awaited, reading: Reading): Promise<FoundTask> {
   const { reader } = reading;
   const etagOf = (task: TaskReply) => `"${stateOf(task)}-${reader}"`;

@@ -5,7 +5,7 @@ import { NoQuery, operation } from "../operation.ts";
 import { RedeliverOrder } from "./task-schemas.ts";
 import { accepted, taskClient } from "./task-client.ts";
 
-/** Orders one to three more attempts of the callback of a task, to its URL or to another one. */
+/** Orders one to three more attempts of the callback of a task, to the URL of the callback or to another one. */
 export const redeliverTask = operation(
   {
     access: "redeliver",

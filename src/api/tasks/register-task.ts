@@ -23,7 +23,9 @@ import { taskIn } from "./task-json.ts";
 import type { Applied, TaskReply } from "../../objects/task/reply.ts";
 import type { OutsideEvent } from "../../objects/task/outside-event.ts";
 
-/** Registers a task before its job is submitted upstream, so that no hook comes too early. */
+/**
+ * Registers a task. This is done before the job is submitted upstream, so that no hook comes before the task exists.
+ */
 export const registerTask = operation(
   { access: "operate", query: NoQuery, body: Registration, takesIdempotencyKey: true },
   async ({ env, runtime, caller, origin, body, idempotencyKey: key }): Promise<Registered> => {
@@ -71,15 +73,18 @@ export const registerTaskRoute = routeOf(
   },
 );
 
-/** A registered task. */
+/** Result of a registration: the registered task, and whether it is new. */
 interface Registered {
   readonly id: string;
-  /** False when the task existed already, as registered by an equal call. */
+  /** False when an equal call has registered the task before. */
   readonly isNew: boolean;
-  /** States that the task existed already, under the same `Idempotency-Key`. */
+  /** States that the task existed already, and that the call has an `Idempotency-Key`. */
   readonly isReplayed: boolean;
   readonly task: TaskReply;
-  /** Members that only the answer to a registration has: those that the submit call must pass on, and the status link. */
+  /**
+   * Members that only the answer to a registration has: the status link, and those that the submit call to the
+   * provider must contain.
+   */
   readonly members: HookFields & { readonly status_url: string };
 }
 
@@ -98,8 +103,8 @@ function registrationOf(body: Body): RegisterEvent["registration"] {
 }
 
 /**
- * Returns the job of a new task of the simulated provider, which runs from now on, and the deadline that the
- * model sets. Both are null for any other task, whose job is known only after the submit call.
+ * Returns the job of a new task of the simulated provider, which starts at once, and the deadline that the model
+ * sets. For a task of any other provider both are null, because its job becomes known only by the submit call.
  * @throws Problem `invalid_request` for a model that the simulated provider does not have.
  */
 function upstreamOf(model: string, connection: Connection | null) {
@@ -112,9 +117,9 @@ function upstreamOf(model: string, connection: Connection | null) {
 }
 
 /**
- * Returns the account of a new task (`account`). When the relay's own ledger charges the task, `account` is
- * null and `chargeId` is a new id for the charge: the ledger looks the account up itself, and its answer to
- * the charge contains the account. Both are null for a task without an account.
+ * Returns the account of a new task, or the id of its charge. When the relay's own ledger charges the task,
+ * `chargeId` is a new id for the charge. `account` is then null, because the ledger's answer to the charge will
+ * contain the account. Otherwise `chargeId` is null. Both are null for a task without an account.
  * @throws Problem `not_found` when the account does not exist.
  */
 async function billingOf(
@@ -132,8 +137,8 @@ async function billingOf(
 }
 
 /**
- * Builds the problem for a registration with a price but with neither a task id nor an `Idempotency-Key`.
- * After a lost answer, the caller of such a registration could not repeat it without being charged twice.
+ * Returns the problem for a registration that has a price, but neither a task id nor an `Idempotency-Key`. If the
+ * answer were lost, its caller could not repeat the registration without being charged twice.
  */
 function nameRequired(): Problem {
   return invalidRequest([
@@ -142,8 +147,8 @@ function nameRequired(): Problem {
 }
 
 /**
- * Examines the outcome of a registration under an `Idempotency-Key`, from which the id was derived.
- * @throws Problem `idempotency_key_reused` when that id, and so the key, already belongs to another task.
+ * Checks the outcome of a registration whose task id was derived from an `Idempotency-Key`.
+ * @throws Problem `idempotency_key_reused` when the id, and therefore the key, already belongs to another task.
  */
 function requireUnusedKey(applied: Applied): void {
   if (applied.kind !== "refused" || !("task" in applied.refusal)) return;

@@ -11,7 +11,10 @@ import { NoQuery, operation } from "../operation.ts";
 import { TaskFinishEvent } from "./event-schema.ts";
 import { accepted, taskClient } from "./task-client.ts";
 
-/** Tells a task its progress or its result. An event with a model also creates a task that nobody registered. */
+/**
+ * Reports the progress or the result of a task. An event with a `model` creates the task when nobody has registered
+ * it.
+ */
 export const reportEvent = operation(
   { access: "report", query: NoQuery, body: TaskFinishEvent },
   async ({ env, runtime, caller, origin, body }) => {

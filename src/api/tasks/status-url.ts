@@ -4,30 +4,33 @@ import type { Runtime } from "../../config/runtime.ts";
 
 const DAY_S = toSeconds(DAY_MS);
 
-/** The task that a status link is made for. */
+/** The task for which a status link is made. */
 interface LinkedTask {
   readonly id: string;
-  /** Creation of the task in Unix seconds. */
+  /** Time at which the task was created, in Unix seconds. */
   readonly createdAtS: number;
-  /** Creation of the task's record in Unix milliseconds; null when an earlier release created it. */
+  /**
+   * Time at which the record of the task was stored first, in Unix milliseconds; null when an earlier release stored
+   * it.
+   */
   readonly recordedAt: number | null;
   /**
-   * Deadline that the registration states, in Unix seconds; null when it states none, or when an event created the
-   * task: the relay's default deadline then counts.
+   * Deadline that the registration states, in Unix seconds. Null means that the registration states none, or that an
+   * event created the task; the relay's default deadline then applies.
    */
   readonly deadlineAtS: number | null;
 }
 
-/** A status link, the URL that shows a task without an API key, with the time at which it expires. */
+/** A status link (a URL that shows a task without an API key), with the time at which it expires. */
 export interface StatusLink {
   readonly url: string;
-  /** Time in Unix seconds from which the link is refused. */
+  /** Time in Unix seconds from which the relay refuses the link. */
   readonly expiresAtS: number;
 }
 
 /**
- * Makes the status link of a task. It is the same at each call until it expires, 24 hours after the first
- * deadline of the task; from then on, each day has a link that works for at least another day.
+ * Returns the status link of a task. Until 24 hours after the first deadline of the task, every call returns the same
+ * link, which expires then. Later, the link changes once a day, and each link works for at least another day.
  */
 export async function statusLinkOf(
   { id, createdAtS, recordedAt, deadlineAtS }: LinkedTask,

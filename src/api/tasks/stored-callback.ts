@@ -5,9 +5,9 @@ import { Problem, unknownTask } from "../http/problem.ts";
 import { taskClient } from "./task-client.ts";
 
 /**
- * Returns the stored data of a task's callback, from which the requests of its attempts are computed again.
- * @throws Problem `unknown_task`; `task_open` while there is no callback yet; `no_callback` when the task has
- * no URL for one.
+ * Returns the stored data of a task's callback, from which the requests of its attempts can be computed again.
+ * @throws Problem `unknown_task` when there is no task that the caller may read; `task_open` when the task has no
+ * result yet; `no_callback` when the task has ended without a `callback_url`.
  */
 export async function requireCallback(
   env: Env,

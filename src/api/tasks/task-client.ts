@@ -7,8 +7,8 @@ import { invalidRequest, Problem, unknownAccount, unknownTask } from "../http/pr
 import { callObject, unavailable, unknownAnswer } from "../http/object-call.ts";
 
 /**
- * Returns functions that call the Durable Object of one task.
- * @throws Problem `unavailable`, from each function, when the object cannot be reached.
+ * Returns functions that call the Durable Object of one task. Each function throws the Problem `unavailable` when the
+ * object cannot be reached.
  */
 export function taskClient(env: Env, id: string) {
   // A stub that has failed stays broken, so each call takes a new one.
@@ -24,7 +24,8 @@ export function taskClient(env: Env, id: string) {
 }
 
 /**
- * Returns the task after its object has accepted an event, e.g. a result, and whether the event changed it.
+ * Returns the task after its object has accepted an event, e.g. a result. `isNew` tells whether the event changed the
+ * task.
  * @throws Problem when the object refused the event.
  */
 export function accepted(applied: Applied): { readonly isNew: boolean; readonly task: TaskReply } {
@@ -41,7 +42,7 @@ export function accepted(applied: Applied): { readonly isNew: boolean; readonly 
   }
 }
 
-/** Converts the reason why a task's object refused an event to the problem that the API answers. */
+/** Returns the problem with which the API answers when a task's object has refused an event. */
 function problemOf(refusal: Refusal): Problem {
   switch (refusal.code) {
     case "unknown_task":

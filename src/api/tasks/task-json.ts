@@ -2,14 +2,17 @@ import type { TaskReply } from "../../objects/task/reply.ts";
 import type { Task, TaskStatus } from "../shapes/task-shape.ts";
 
 /**
- * Returns a task that its object has written as text. Only the text has the callback body byte for byte, so the
- * object sends no other form, and this is the one place that reads it.
+ * Returns a task that its object has sent as JSON text. The object sends no other form, because only this text
+ * contains the body of the callback byte for byte. All other code reads the text through this function.
  */
 export function taskIn({ json }: Pick<TaskReply, "json">): Task {
   return JSON.parse(json);
 }
 
-/** Returns a task that its object has written as text for whoever has its status link. */
+/**
+ * Returns a task that its object has sent as JSON text, with the members that everybody who has the status link may
+ * see.
+ */
 export function linkedTaskIn({ json }: Pick<TaskReply, "json">): TaskStatus {
   return JSON.parse(json);
 }

@@ -42,9 +42,9 @@ export const Registration = z
   );
 
 /**
- * Body of `POST /v1/tasks/{id}/upstream`, which tells the relay the provider's job for a task. `id` and
- * `endpoint` become part of the URL that is polled; the patterns allow no characters that would lead to
- * another URL: an `id`, which may be base64, is encoded as one segment.
+ * Body of `POST /v1/tasks/{id}/upstream`, which tells the relay the provider's job for a task. `id` and `endpoint`
+ * become part of the URL of polls. The patterns therefore exclude characters that would lead to another URL. An `id`
+ * may contain the characters of base64, because it is encoded as one segment of the path.
  */
 export const Attachment = z.strictObject({
   provider: z.string(),
@@ -65,7 +65,7 @@ export const RedeliverOrder = z.strictObject({
   callback_url: optional(z.string()),
 });
 
-/** Tells whether the keys and texts of a JSON value, at every level, contain no lone surrogate. */
+/** Tells whether the keys and texts at every level of a JSON value contain no lone surrogate. */
 function isWellFormed(value: JsonValue): boolean {
   if (typeof value === "string") return value.isWellFormed();
   if (typeof value !== "object" || value === null) return true;

@@ -14,14 +14,14 @@ import { NoQuery, operation } from "../operation.ts";
 import { signersOfMessage } from "./attempt-request.ts";
 import { requireCallback } from "./stored-callback.ts";
 
-/** Body of `POST /v1/tasks/{id}/verify`: a callback as a server has received it. */
+/** Body of `POST /v1/tasks/{id}/verify`: a callback as the receiver's server got it. */
 const ReceivedCallback = z.strictObject({
   headers: z.union([z.string(), z.record(z.string(), z.unknown())], "must be an object or a text"),
   body: z.string(),
   received_at: optional(TimeS),
 });
 
-/** Tells whether a callback as a server has received it is signed as the relay signed it, and what is wrong. */
+/** Tells whether a callback that a server has received has the signature of the relay, and if not, what is wrong. */
 export const verifyCallback = operation(
   {
     access: "read",
@@ -45,9 +45,9 @@ export const verifyCallbackRoute = routeOf(
 );
 
 /**
- * Compares a callback as a server has received it with what the relay sent, and returns whether its signature
- * is valid, and each fault with its cure.
- * @param now time of the receipt, in Unix milliseconds.
+ * Compares a callback that a server has received with what the relay sent. Returns whether its signature is valid,
+ * and each fault with its cure.
+ * @param now time at which the server received the callback, in Unix milliseconds.
  */
 export async function verdictOn(
   received: Received,

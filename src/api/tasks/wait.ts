@@ -1,10 +1,7 @@
 import * as z from "zod/mini";
 
 const MAX_WAIT_S = 60;
-/**
- * Schema of the parameter `wait`: the number of seconds by which the answer may be delayed until the task has
- * a result.
- */
+/** Schema of the parameter `wait`: for how many seconds the answer may be delayed until the task has a result. */
 export const Wait = z.optional(
   z.pipe(
     z.string().check(z.regex(/^\d+$/, "must be a whole number of seconds")),
@@ -13,8 +10,8 @@ export const Wait = z.optional(
 );
 
 /**
- * Returns for how many milliseconds the answer to a request may be delayed until the task has a result:
- * `?wait=N`, else `Prefer: wait=N` (RFC 7240 §4.3), in seconds, limited to 60.
+ * Returns for how many milliseconds the answer to a request may be delayed until the task has a result. The parameter
+ * `wait`, in seconds, counts first, then the header `Prefer: wait=N` (RFC 7240 §4.3). The limit is 60 seconds.
  */
 export function waitMsOf(param: number | undefined, headers = new Headers()): number {
   const preferred = /(?:^|,)\s*wait\s*=\s*"?(\d+)"?\s*(?:[;,]|$)/i.exec(

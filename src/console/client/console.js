@@ -77,13 +77,16 @@ function switchTheme() {
   keepCookie("theme", theme);
 }
 
-/** Tells screen readers what has happened. @type {(text: string) => void} */
+/** Lets screen readers say what has happened. @type {(text: string) => void} */
 function say(text) {
   const line = document.getElementById("said");
   if (line !== null) line.textContent = text;
 }
 
-/** Opens and closes dialogs in browsers without the attribute `command`. @type {(button: HTMLElement) => void} */
+/**
+ * Opens or closes the dialog of a button, in browsers without the attribute `command`.
+ * @type {(button: HTMLElement) => void}
+ */
 function command(button) {
   if ("command" in HTMLButtonElement.prototype) return;
   const dialog = document.getElementById(button.getAttribute("commandfor") ?? "");
@@ -131,7 +134,7 @@ for (const box of all("[data-keys-switch]")) {
   });
 }
 
-/** Moves the focus to another row of a table. @type {(step: number) => void} */
+/** Moves the focus by a number of rows of a table. @type {(step: number) => void} */
 function moveRow(step) {
   const rows = all("[data-row]");
   const at = rows.findIndex((row) => row.contains(document.activeElement));
@@ -140,7 +143,10 @@ function moveRow(step) {
   row?.scrollIntoView({ block: "nearest" });
 }
 
-/** Actions of the keys on the row that has the focus. @type {Record<string, (row: Element | null) => void>} */
+/**
+ * Actions of the keys j, k, x and c. Each gets the table row that has the focus, or null.
+ * @type {Record<string, (row: Element | null) => void>}
+ */
 const ROW_KEYS = {
   j: () => moveRow(1),
   k: () => moveRow(-1),
@@ -148,7 +154,7 @@ const ROW_KEYS = {
   c: (row) => all(".copy", row ?? document.querySelector("main") ?? document)[0]?.click(),
 };
 
-/** Performs the action of a key, and tells whether it has one. @type {(key: string) => boolean} */
+/** Performs the action of a key. Returns false when the key has no action. @type {(key: string) => boolean} */
 function press(key) {
   const ofRow = ROW_KEYS[key];
   if (ofRow !== undefined) {

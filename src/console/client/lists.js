@@ -35,7 +35,7 @@ if (step instanceof HTMLFormElement) {
   setTimeout(() => step.requestSubmit(), 300 + 1000 * Number(step.dataset["step"]));
 }
 
-/** Asks for a page and shows its content as a dialog. @type {(link: HTMLAnchorElement) => Promise<void>} */
+/** Requests a page and shows its content as a dialog. @type {(link: HTMLAnchorElement) => Promise<void>} */
 async function openAsDialog(link) {
   if (link.ariaBusy === "true") return;
   link.ariaBusy = "true";

@@ -9,7 +9,9 @@ const IDLE_MS = 30 * 60_000;
 const LONGEST_WAIT_MS = 5 * 60_000;
 const LONGEST_ANSWER_MS = 65_000;
 
-/** Text of the button that stops refreshing. @type {"Live" | "No answer" | "Paused" | "Idle" | "Ended"} */
+/**
+ * Text of the button that stops and resumes refreshing. @type {"Live" | "No answer" | "Paused" | "Idle" | "Ended"}
+ */
 let state = "Live";
 let faults = 0;
 let activeAt = Date.now();
@@ -35,7 +37,7 @@ function resume() {
   plan(0);
 }
 
-/** Plans the next refresh and gives up the present one. @type {(waitMs?: number) => void} */
+/** Plans the next refresh, and aborts the one that is running. @type {(waitMs?: number) => void} */
 function plan(waitMs) {
   clearTimeout(timer);
   asking?.abort();
@@ -72,7 +74,7 @@ async function refresh() {
   plan(Math.min(1000 * 2 ** faults, LONGEST_WAIT_MS));
 }
 
-/** Asks for a path; the status is 0 without an answer. @param {string} path */
+/** Requests a path. Returns the status 0 when there is no answer. @param {string} path */
 async function ask(path, version = "none", end = new AbortController()) {
   const timeout = setTimeout(() => end.abort(), LONGEST_ANSWER_MS);
   try {
@@ -86,7 +88,7 @@ async function ask(path, version = "none", end = new AbortController()) {
   }
 }
 
-/** Shows that the login has ended or the page is gone; its data stay. @type {(html: string) => void} */
+/** Shows that the login has ended or the page is gone. The data on the page stay. @type {(html: string) => void} */
 function showEnd(html) {
   enter("Ended");
   const page = parsed(html);
@@ -100,7 +102,9 @@ function showEnd(html) {
 /** @type {(html: string) => Document} */
 const parsed = (html) => new DOMParser().parseFromString(html, "text/html");
 
-/** Shows a line over the page, without moving it. @type {(...content: (Node | string)[]) => void} */
+/**
+ * Shows a line above the content of the page, which does not move. @type {(...content: (Node | string)[]) => void}
+ */
 function showStrip(...content) {
   hideStrip();
   const strip = document.createElement("p");
@@ -127,7 +131,7 @@ function replaceParts(html) {
   document.dispatchEvent(new Event("refreshed"));
 }
 
-/** The form that is sent next. @type {EventTarget | null} */
+/** The form that was checked and is now sent; null while there is none. @type {EventTarget | null} */
 let checked = null;
 
 document.addEventListener("submit", (event) => {

@@ -1,4 +1,4 @@
-/** The parts of the description of the API (openapi.json) that the reference page reads. */
+/** Types of those parts of the API's description (openapi.json) that the reference page reads. */
 
 export interface ApiDocument {
   readonly info: { readonly version: string; readonly description: string };
@@ -33,7 +33,7 @@ export interface Parameter {
   readonly example?: unknown;
 }
 
-/** An answer in the description of the API; one with `$ref` is an error answer (problem). */
+/** An answer in the description of the API. An answer with `$ref` is an error (problem). */
 interface Answer {
   readonly $ref?: string | undefined;
   readonly description?: string | undefined;
@@ -41,13 +41,13 @@ interface Answer {
   readonly content?: Content | undefined;
 }
 
-/** A header of an answer in the description of the API; one with `$ref` belongs to every answer. */
+/** A header of an answer in the description of the API. A header with `$ref` belongs to every answer. */
 interface Header {
   readonly $ref?: string | undefined;
   readonly description?: string | undefined;
 }
 
-/** Body of a request or an answer, by its media type. */
+/** Bodies of a request or an answer, by their media type. */
 export type Content = Readonly<Record<string, Body | undefined>>;
 
 interface Body {
@@ -81,13 +81,13 @@ export interface Schema {
   readonly description?: string | undefined;
 }
 
-/** An operation with the method and the path at which it is reached. */
+/** An operation with its method and its path. */
 export interface Endpoint extends Operation {
   readonly method: string;
   readonly path: string;
 }
 
-/** Returns all operations of the document for an audience, in the order of the document. */
+/** Returns the operations that are for an audience (a tag of the document), in the order of the document. */
 export function endpointsFor(document: ApiDocument, audience: string): readonly Endpoint[] {
   return Object.entries(document.paths).flatMap(([path, operations]) =>
     Object.entries(operations).flatMap(([method, operation]) =>
@@ -98,7 +98,7 @@ export function endpointsFor(document: ApiDocument, audience: string): readonly 
   );
 }
 
-/** Turns the id of an operation into words: `registerTask` into `Register task`. */
+/** Returns the title of an operation, e.g. `Register task` for the id `registerTask`. */
 export function titleOf(operationId: string): string {
   const words = operationId.replaceAll(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
   return `${words.charAt(0).toUpperCase()}${words.slice(1)}`
@@ -106,7 +106,7 @@ export function titleOf(operationId: string): string {
     .replace(/open api/, "OpenAPI");
 }
 
-/** Returns the name of the schema that a reference points to. */
+/** Returns the name of the schema to which a reference points, i.e. the last part of the reference. */
 export function refName(ref: string): string {
   return ref.slice(ref.lastIndexOf("/") + 1);
 }

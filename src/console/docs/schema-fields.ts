@@ -1,7 +1,10 @@
 import { countText } from "../format.ts";
 import { type ApiDocument, refName, type Schema } from "./document.ts";
 
-/** A part of the text of a type, and the name of the schema to which this part links, if any. */
+/**
+ * A part of the text of a type. `schema` is the name of the schema to which this part links; it is absent for a part
+ * without a link.
+ */
 export interface TypePart {
   readonly text: string;
   readonly schema?: string;
@@ -12,8 +15,8 @@ export interface Field {
   readonly name: string;
   readonly type: readonly TypePart[];
   /**
-   * `required`; or `required when` and the values of `status` with which the object requires the member;
-   * empty when the member may always be absent.
+   * `required` when the member is always there; `required when`, with values of `status`, when it is there only in
+   * objects with such a status; empty when it may be absent in all.
    */
   readonly requirement: string;
   readonly limits: string;
@@ -24,8 +27,8 @@ export interface Field {
 type Schemas = ApiDocument["components"]["schemas"];
 
 /**
- * Lists the members of an object. For an object with several alternatives (`oneOf`, `anyOf`), lists the
- * members of all of them once, each with the alternatives that require it.
+ * Returns the members of an object. An object with several alternatives (`oneOf`, `anyOf`) has the members of all of
+ * them; each is returned once, with the alternatives that require it.
  */
 export function fieldsOf(schema: Schema, schemas: Schemas): readonly Field[] {
   const kinds = kindsOf(schema, schemas);
@@ -45,9 +48,9 @@ export function fieldsOf(schema: Schema, schemas: Schemas): readonly Field[] {
 }
 
 /**
- * Returns the object schemas that a schema stands for: each alternative of `oneOf` or `anyOf`, else the
- * schema itself, with references (`$ref`) replaced by the schemas that they name. Empty for a schema of no
- * object.
+ * Returns the object schemas for which a schema stands: its alternatives (`oneOf` or `anyOf`), or else the schema
+ * itself. References (`$ref`) are replaced by the schemas that they name. Returns `[]` when the schema is not that of
+ * an object.
  */
 function kindsOf(schema: Schema, schemas: Schemas): readonly Schema[] {
   if (schema.$ref !== undefined) {
@@ -59,7 +62,10 @@ function kindsOf(schema: Schema, schemas: Schemas): readonly Schema[] {
   return schema.properties === undefined ? [] : [schema];
 }
 
-/** Lists the members of a field whose value is an object without a named schema, or a list of such objects. */
+/**
+ * Returns the members of a field whose value is an object, or a list of objects. Returns none when the objects have a
+ * named schema, which is described in a section of its own.
+ */
 function membersOf(schema: Schema, schemas: Schemas): readonly Field[] {
   if (schema.$ref !== undefined) return [];
   if (schema.items !== undefined) return membersOf(schema.items, schemas);
@@ -84,7 +90,7 @@ function valuesOf(schema: Schema | undefined): readonly string[] {
   return schema?.enum?.map(String) ?? [];
 }
 
-/** Writes the type of a value, with links to the schemas that it refers to. */
+/** Returns the type of a value as text, with links to the schemas that it names. */
 export function typeOf(schema: Schema): readonly TypePart[] {
   if (schema.$ref !== undefined)
     return [{ text: refName(schema.$ref), schema: refName(schema.$ref) }];
@@ -123,7 +129,7 @@ function unionOf(kinds: readonly Schema[]): readonly TypePart[] {
   return ordered.flatMap((parts, at) => (at === 0 ? parts : [{ text: " | " }, ...parts]));
 }
 
-/** Writes the limits of a value: `1–256 characters`, `≥ 0`, `at most 1,000 items`. */
+/** Returns the limits of a value as text, e.g. `1–256 characters`, `at least 1` or `at most 1,000 items`. */
 export function limitsOf(schemas: readonly Schema[]): string {
   const all = schemas.flatMap((schema) => [schema, ...(schema.anyOf ?? [])]);
   const found = all.flatMap((schema) => [

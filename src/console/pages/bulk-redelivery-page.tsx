@@ -30,19 +30,19 @@ import { isAnyLeft, type Left } from "./bulk-redelivery-result.tsx";
 import { Expected, FilterText, Progress, StartForm } from "./bulk-redelivery-parts.tsx";
 
 /**
- * Largest number of failed callbacks, and of callbacks being sent, that are counted after a bulk redelivery has
- * ended.
+ * Largest number of callbacks that are counted after a bulk redelivery has ended. It limits the count of failed
+ * callbacks, and also the count of callbacks being sent.
  */
 const MAX_LEFT = 1_000;
 /**
- * Time in milliseconds after its last step for which a bulk redelivery continues without a click in the browser
- * that started it.
+ * Time in milliseconds after its last step during which a bulk redelivery continues by itself in the browser that
+ * started it. Later it continues only with a click.
  */
 const BEGUN_MS = HOUR_MS;
 
 /**
- * The page of a bulk redelivery of the callbacks of all tasks of a list: at first it shows how many there are,
- * later how far it has come.
+ * The page of a bulk redelivery of the callbacks of all tasks of a list. At first it shows how many callbacks there
+ * are, later how many have been sent.
  */
 export const bulkRedeliveryPage = viewerPage(REDELIVERIES, "redeliver", async (visit) => {
   const bulk = readBulkRedelivery(visit.url.searchParams);
@@ -83,9 +83,9 @@ export const bulkRedeliveryPage = viewerPage(REDELIVERIES, "redeliver", async (v
 });
 
 /**
- * Takes the next step of a bulk redelivery, and redirects to the page that shows its progress. A cookie marks
- * the browser in which it was started: somebody who only follows a link to that page lacks the cookie, and for
- * them it does not continue without a click.
+ * Takes the next step of a bulk redelivery, and redirects to the page that shows its progress. A cookie marks the
+ * browser in which the bulk redelivery was started. A person who only follows a link to the progress page does not
+ * have the cookie, so for this person the bulk redelivery does not continue without a click.
  */
 export const bulkRedeliveryStep = formAction(
   REDELIVERIES,
@@ -125,7 +125,7 @@ function stepAnswer(
 }
 
 /**
- * Redelivers the callbacks of the tasks that were selected in a list, and redirects to a page that shows the
+ * Redelivers the callbacks of the tasks that were selected in a list, and redirects to the page that shows the
  * result.
  */
 export const redeliverSelectedForm = formAction(
@@ -150,9 +150,9 @@ export const redeliverSelectedForm = formAction(
 );
 
 /**
- * Orders the redeliveries of the next step of a bulk redelivery, and returns the state after it. When the order
- * is refused only for the moment, e.g. because the index does not answer, returns the present state with the
- * time after which it continues. A bulk redelivery that has ended stays as it is.
+ * Orders the redeliveries of the next step of a bulk redelivery, and returns the state after this step. When the
+ * order is refused only for now, e.g. because the index does not answer, the returned state says after how many
+ * seconds the step can be repeated. The state of a bulk redelivery that has ended is returned unchanged.
  */
 async function orderedOrHeld(
   visit: ViewerVisit,
@@ -172,9 +172,9 @@ async function orderedOrHeld(
 }
 
 /**
- * Returns a bulk redelivery with the time after which it continues, because its step was refused for the
- * moment.
- * @throws Problem the refusal itself when it names no time.
+ * Returns the state of a bulk redelivery whose step was refused for now, with the time to wait before the step is
+ * repeated.
+ * @throws Problem the refusal itself, when it names no time to wait.
  */
 function held(bulk: BulkRedelivery, refusal: Problem): BulkRedelivery {
   const waitS = Number(refusal.details.headers?.["Retry-After"]);
@@ -182,18 +182,20 @@ function held(bulk: BulkRedelivery, refusal: Problem): BulkRedelivery {
   return { ...bulk, waitS };
 }
 
-/** Returns the query of one page of a list of tasks whose callbacks are redelivered or counted. */
+/** Returns the query for one page of a list of tasks whose callbacks are to be redelivered or counted. */
 function pageQuery(filters: URLSearchParams, limit: number) {
   return { ...Object.fromEntries(filters), limit: String(limit) };
 }
 
-/** Counts the callbacks of one page of a list of tasks that would be redelivered. */
+/**
+ * Counts how many callbacks a bulk redelivery of one page of a list of tasks would send, and how many it would skip.
+ */
 async function counted(visit: ViewerVisit, filters: URLSearchParams, limit: number) {
   const given = { params: {}, query: pageQuery(filters, limit) };
   return countRedeliveries.perform(given, visit.viewer, visit);
 }
 
-/** Returns a visit for which `LIMIT_BULK` does not count the bulk redelivery, because `LIMIT_LISTS` has counted it. */
+/** Returns a copy of a visit that `LIMIT_BULK` does not count, because `LIMIT_LISTS` has counted it. */
 function alreadyCounted(visit: ViewerVisit): ViewerVisit {
   return { ...visit, counted: "LIMIT_BULK" };
 }
@@ -206,9 +208,9 @@ function begunName({ id }: BulkRedelivery): string {
 }
 
 /**
- * Counts what is left after a bulk redelivery of failed callbacks: the callbacks of its filters that have
- * failed or are being sent. Null while it goes on, for one of other callbacks, and when the count is refused,
- * e.g. by a rate limit.
+ * Returns how many callbacks are not delivered after a bulk redelivery of failed callbacks: those that match its
+ * filters and have failed or are being sent. Null means that the bulk redelivery has not ended, that it was not one
+ * of failed callbacks, or that the count was refused, e.g. by a rate limit.
  */
 async function leftAfter(
   visit: ViewerVisit,

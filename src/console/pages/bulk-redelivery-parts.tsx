@@ -11,7 +11,7 @@ import {
 import { pathWith } from "../task-parameters.ts";
 import { type Left, BulkRedeliveryResult } from "./bulk-redelivery-result.tsx";
 
-/** Shows how many callbacks would be redelivered, and how many tasks would be skipped for which reasons. */
+/** Shows how many callbacks would be redelivered, how many tasks would be skipped, and why. */
 export function Expected({
   matched,
   skipped,
@@ -44,14 +44,14 @@ interface StartFormProps {
   readonly filters: URLSearchParams;
   readonly expected: BulkEffects;
   readonly verb: "Send" | "Send all";
-  /** States that the button is highlighted as the next thing to do. */
+  /** States that the button is highlighted, because it is the recommended next action. */
   readonly isMain?: boolean;
   readonly children?: Child;
 }
 
 /**
- * The form that starts a bulk redelivery, which redelivers the callbacks of all tasks with these filters in
- * steps.
+ * The form that starts a bulk redelivery. The bulk redelivery sends the callbacks of all tasks that match the
+ * filters, in steps.
  */
 export function StartForm({ filters, expected, verb, isMain = true, children }: StartFormProps) {
   const count = expected.matched - expected.skipped;
@@ -89,23 +89,22 @@ interface ProgressProps {
   readonly filters: URLSearchParams;
   readonly bulk: BulkRedelivery;
   /**
-   * Callbacks that match the filters of a bulk redelivery and are still not delivered after it; null when they
+   * Callbacks that match the filters of the bulk redelivery and are still not delivered at its end; null when they
    * were not counted.
    */
   readonly left: Left | null;
   /**
-   * Host to whose page a bulk redelivery links at its end; null when the filters name no host, or the viewer
-   * may not see that page.
+   * Host to whose page the bulk redelivery links at its end. Null means that the filters name no host, or that the
+   * viewer may not see the page of a host.
    */
   readonly host: string | null;
   /**
-   * States that the bulk redelivery was started in this browser, so that its steps follow each other without a
-   * click.
+   * States that the bulk redelivery was started in this browser. Its steps then follow each other without a click.
    */
   readonly isBegun: boolean;
 }
 
-/** Shows how far a bulk redelivery has come, with a button to continue it. */
+/** Shows the progress of a bulk redelivery, with a button to continue it. */
 export function Progress({ filters, bulk, left, host, isBegun }: ProgressProps) {
   const skipped = Object.values(bulk.skipped).reduce((sum, count) => sum + count, 0);
   const done = bulk.started + skipped;
@@ -157,8 +156,8 @@ export function Progress({ filters, bulk, left, host, isBegun }: ProgressProps) 
 type GoOnProps = Pick<ProgressProps, "filters" | "bulk" | "isBegun"> & { readonly list: string };
 
 /**
- * The form of the next step of a bulk redelivery. The state is in its URL and not in its fields, so that a step
- * that a rate limit refuses, whose fields are not read, can be held and continued.
+ * The form of the next step of a bulk redelivery. The state is in the URL of the form and not in its fields. When a
+ * rate limit refuses the step, the fields are not read, but the URL still contains the state with which to continue.
  */
 function GoOn(props: GoOnProps) {
   const { filters, bulk, isBegun, list } = props;

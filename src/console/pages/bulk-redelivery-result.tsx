@@ -1,12 +1,10 @@
 import { countText } from "../format.ts";
 import type { BulkRedelivery } from "../bulk-redelivery-state.ts";
 
-/** Time in seconds after which the page counts the undelivered callbacks again, until there are none. */
+/** Seconds after which the page counts the undelivered callbacks again, until there are none. */
 const REFRESH_S = 5;
 
-/**
- * Numbers of callbacks that match the filters of a bulk redelivery and have failed or are being sent.
- */
+/** Numbers of callbacks that match the filters of a bulk redelivery and have failed or are being sent. */
 export interface Left {
   readonly failed: number;
   readonly sending: number;
@@ -15,20 +13,20 @@ export interface Left {
 interface BulkRedeliveryResultProps {
   readonly bulk: BulkRedelivery;
   /**
-   * Callbacks that match the filters of a bulk redelivery and are still not delivered after it; null when they
+   * Callbacks that match the filters of the bulk redelivery and are still not delivered at its end; null when they
    * were not counted.
    */
   readonly left: Left | null;
 }
 
-/** Tells whether callbacks that should have been redelivered have failed or are still being sent. */
+/** Tells whether callbacks of a bulk redelivery have failed or are still being sent. */
 export function isAnyLeft(left: Left | null): boolean {
   return left !== null && left.failed + left.sending > 0;
 }
 
 /**
- * Tells at the end of a bulk redelivery how many of its callbacks are still not delivered, and that none was
- * sent twice.
+ * Says at the end of a bulk redelivery how many of its callbacks are still not delivered, and that none was sent
+ * twice.
  */
 export function BulkRedeliveryResult({ bulk, left }: BulkRedeliveryResultProps) {
   if (!bulk.isDone) return null;

@@ -8,8 +8,8 @@ import { Panel } from "../parts/page-head.tsx";
 import { Ago } from "../parts/time.tsx";
 
 /**
- * A task whose callback is shown as an example of how a host fails; the callback is null when the task no
- * longer exists.
+ * A task whose callback is shown as an example of how a host fails. A null callback means that the task no longer
+ * exists.
  */
 export interface Sample {
   readonly id: string;
@@ -23,8 +23,8 @@ interface HostFailuresProps {
 }
 
 /**
- * Shows how the callbacks to a host fail: for each pair of outcome and HTTP status its likely cause, the one
- * that is easiest to check first.
+ * Shows how the callbacks to a host fail: each pair of outcome and HTTP status with its likely cause. The cause that
+ * is easiest to check comes first.
  */
 export function HostFailures({ failures, samples, now }: HostFailuresProps) {
   const { outcomes, accounts, is_capped: isCapped } = failures;
@@ -76,7 +76,7 @@ export function HostFailures({ failures, samples, now }: HostFailuresProps) {
   );
 }
 
-/** Shows what the receiver last answered to the callback of one task. */
+/** Shows what the receiver answered last to the callback of one task. */
 function SampleText(props: { readonly id: string | null; readonly samples: readonly Sample[] }) {
   const { id, samples } = props;
   if (id === null) return null;

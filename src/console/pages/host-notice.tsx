@@ -9,14 +9,14 @@ type Host = Awaited<ReturnType<typeof oneHostView>>;
 
 interface HostNoticeProps {
   readonly host: Host;
-  /** Number of failed callbacks that were not delivered since. */
+  /** Number of callbacks to the host that have failed and have not been delivered since. */
   readonly failed: number;
-  /** Address of the page of the host, for the text to be pasted. */
+  /** Address of the host's page, which becomes part of the text for a chat. */
   readonly link: string;
   readonly now: number;
 }
 
-/** Shows whether the host fails, with a text to paste into a chat while it does. */
+/** Shows whether the host fails at present. While it fails, offers a text to paste into a chat. */
 export function HostNotice({ host, failed, link, now }: HostNoticeProps) {
   const { failing, last_delivered_at: deliveredAt, last_failed_at: failedAt } = host;
   const last =

@@ -17,31 +17,31 @@ export const ONE = "one";
 const URL_FIELD = "callback_url";
 
 /**
- * The three steps from a failing host to delivered callbacks (send a test, redeliver one failed callback,
- * redeliver all), with the results of those already taken.
+ * Data of the three steps that bring callbacks to a failing host again: send a test, redeliver one failed callback,
+ * redeliver all. They contain the results of the steps that were already taken.
  */
 export interface Steps {
   readonly host: string;
   /** URL to which a test callback is sent; empty when no URL is known. */
   readonly url: string;
-  /** Id of a task whose failed callback is redelivered as the second step; null when none is known. */
+  /** Id of the task whose failed callback the second step redelivers; null when no such task is known. */
   readonly task: string | null;
   /** Number of failed callbacks to the host. */
   readonly failed: number;
   readonly tested: Tested | null;
   readonly sent: { readonly id: string; readonly callback: TaskCallback | null } | null;
-  /** Why the form of a step that the viewer has just sent was refused; null for none. */
+  /** Why the form of a step that the viewer has just sent was refused; null when none was refused. */
   readonly fault: FormFault | null;
   /**
-   * Numbers of callbacks that would be sent and skipped if all failed ones were redelivered; null until the
-   * redelivery of a single one has succeeded.
+   * Numbers of callbacks that would be sent and skipped if all failed callbacks were redelivered. Null means that
+   * they were not counted, because no redelivery of a single callback has succeeded yet.
    */
   readonly expected: BulkEffects | null;
 }
 
 /**
- * Section with three steps: send a test callback, redeliver one failed callback, redeliver all failed
- * callbacks. The button of the next step is highlighted.
+ * Section with three steps: send a test callback, redeliver one failed callback, redeliver all failed callbacks. The
+ * button of the recommended next step is highlighted.
  */
 export function HostSteps(steps: Steps) {
   const { tested, sent, task, fault } = steps;

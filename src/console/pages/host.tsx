@@ -19,8 +19,7 @@ import { HostNotice } from "./host-notice.tsx";
 import { HostSteps, ONE, type Steps, TEST } from "./host-steps.tsx";
 
 /**
- * Largest number of tasks whose last attempt the page shows as examples, one for each pair of outcome and
- * HTTP status that occurs.
+ * Largest number of tasks whose callback the page shows as an example, one for each pair of outcome and HTTP status.
  */
 const MAX_SAMPLES = 4;
 
@@ -29,7 +28,7 @@ type HostVisit = ViewerVisit<{ readonly host: string }>;
 
 export const hostPage = viewerPage("/hosts/{host}", "inspect", (visit) => showHost(visit, NOTHING));
 
-/** Sends a test callback to the host, and shows its outcome. */
+/** Sends a test callback to the URL in the form, and shows its outcome on the page of the host. */
 export const testHost = formAction("/hosts/{host}/test", "operate", async (visit) => {
   const url = visit.form.get("callback_url") ?? "";
   return withFaultsIn(
@@ -39,7 +38,10 @@ export const testHost = formAction("/hosts/{host}/test", "operate", async (visit
   );
 });
 
-/** Redelivers the callback of one task, shows its outcome, and counts the other failed callbacks. */
+/**
+ * Redelivers the callback of one task, and shows its outcome. When it was delivered, also counts the failed callbacks
+ * to the host, as a preview of the redelivery of all.
+ */
 export const redeliverOne = formAction("/hosts/{host}/one", "operate", async (visit) => {
   const id = visit.form.get("task") ?? "";
   const run = visit.form.get("run") ?? "";
@@ -53,9 +55,9 @@ export const redeliverOne = formAction("/hosts/{host}/one", "operate", async (vi
   );
 });
 
-/** Results of the test or redelivery for which the viewer has just sent a form of the page of a host. */
+/** Results of the form that the viewer has just sent from the page of a host: a test or a redelivery. */
 interface Done extends Pick<Steps, "tested" | "sent" | "fault"> {
-  /** URL that was entered for a test callback; null when no test was sent. */
+  /** URL that was entered for a test callback. Null means that no test was sent. */
   readonly url: string | null;
 }
 
@@ -94,9 +96,9 @@ async function showHost(visit: HostVisit, done: Done): Promise<Response> {
 }
 
 /**
- * Returns the three steps of a host's page (send a test, redeliver one callback, redeliver all) with their
- * results. Null when no callback to the host has failed and no form of the page was sent, and for the group of
- * hosts that are counted together.
+ * Returns the three steps of a host's page (send a test, redeliver one callback, redeliver all) with their results.
+ * Null means that they are not shown: no callback to the host has failed and no form of the page was sent, or the
+ * page is that of the hosts that are counted together (`*`).
  */
 async function stepsOf(
   host: Host,
@@ -118,26 +120,27 @@ async function stepsOf(
   };
 }
 
-/** Tells whether the page was opened without sending one of its forms. */
+/** Tells whether the page is shown without the result of one of its forms. */
 function isUnused({ tested, sent, fault }: Omit<Done, "url">): boolean {
   return tested === null && sent === null && fault === null;
 }
 
-/** Returns the first callback URL of these tasks; empty when none is known. */
+/** Returns the first callback URL that these tasks have; the empty text when none is known. */
 function urlIn(samples: readonly Sample[]): string {
   return samples.flatMap(({ callback }) => callback?.url ?? [])[0] ?? "";
 }
 
 /**
- * Returns the number of failed callbacks by the index rows. The hourly counts, which may be minutes old and
- * then still contain callbacks that were delivered since, are used only when not all rows were read.
+ * Returns the number of failed callbacks to a host. Normally they are counted in the rows of the index. When not all
+ * rows were read, the hourly counts are used, too. These may be minutes old, and may then contain callbacks that were
+ * delivered since.
  */
 function failedCount({ callbacks, failing, failures }: Host): number {
   const found = failures.outcomes.reduce((sum, { tasks }) => sum + tasks, 0) - failures.sending;
   return failures.is_capped ? Math.max(callbacks.failed, failing?.failed ?? 0, found) : found;
 }
 
-/** Reads from the Durable Objects of tasks the callbacks that show how the host fails. */
+/** Reads the callbacks that are examples of how the host fails, from the Durable Objects of their tasks. */
 async function samplesOf({ failures }: Host, visit: HostVisit): Promise<readonly Sample[]> {
   const ids = failures.outcomes.flatMap(({ task_id: id }) => id ?? []).slice(0, MAX_SAMPLES);
   return Promise.all(ids.map(async (id) => ({ id, callback: await callbackOf(id, visit) })));

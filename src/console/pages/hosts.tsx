@@ -12,7 +12,7 @@ import { PageHead } from "../parts/page-head.tsx";
 import { type Column, Table } from "../parts/table.tsx";
 import { Ago, Time } from "../parts/time.tsx";
 
-/** Largest number of hosts on the page. */
+/** Largest number of hosts that the page lists. */
 const MAX_HOSTS = 200;
 
 export const hostsPage = viewerPage("/hosts", "inspect", async (visit) => {

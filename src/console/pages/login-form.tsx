@@ -5,11 +5,11 @@ interface LoginProps {
   readonly theme: Theme;
   readonly returnTo: string;
   /**
-   * Message that the key is wrong, or that it would be readable on its way because the address of the login
-   * page is not https; null for none.
+   * Message that the key is wrong, or that the address of the login page is not https, so that others could read the
+   * key. Null means no message.
    */
   readonly fault: string | null;
-  /** User whom Cloudflare Access has let through; null when there is none. */
+  /** User whom Cloudflare Access has let through; null when there is no such user. */
   readonly accessUser: string | null;
 }
 

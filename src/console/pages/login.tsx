@@ -19,8 +19,8 @@ const NOT_SECURE =
   "This address is not encrypted, so the key would be readable on its way. Use the https:// address of the relay.";
 
 /**
- * The login: one field for an operator key or an account's key. Users of Cloudflare Access, who need none, find
- * here how to log out of it.
+ * The login page, with one field for an operator key or an account's key. Users of Cloudflare Access need no key; for
+ * them the page has a link to log out of Cloudflare Access.
  */
 export const loginPage = publicPage("/login", async ({ request, env, url }) => {
   const returnTo = safeReturnTo(url.searchParams.get("return_to") ?? "", url.origin);
@@ -32,7 +32,7 @@ export const loginPage = publicPage("/login", async ({ request, env, url }) => {
   return html(<Login {...page} />);
 });
 
-/** Exchanges a key for a session cookie. A wrong key is counted like a request to the API with a wrong key. */
+/** Exchanges an API key for a session cookie. A wrong key is counted like a wrong key in a request to the API. */
 export const logIn: Page = {
   method: "POST",
   path: "/login",
@@ -56,8 +56,8 @@ export const logIn: Page = {
 };
 
 /**
- * Ends the session, also for a copy of its cookie. `Clear-Site-Data` does not name `cookies`: that would log
- * the user out of every site of the domain.
+ * Ends the session, so that a copy of its cookie becomes useless, too. The header `Clear-Site-Data` does not name
+ * `cookies`, because this would log the user out of all sites of the domain.
  */
 export const logOut: Page = {
   method: "POST",
@@ -73,8 +73,8 @@ export const logOut: Page = {
 };
 
 /**
- * Tells whether a key cannot be read by others on its way to this address. An http address counts as safe when
- * a proxy encrypts.
+ * Tells whether nobody else can read a key that is sent to this address. An http address counts as safe when
+ * `PUBLIC_URL` is https, because a proxy then encrypts, and when it is an address of this machine.
  */
 function isSafe(url: URL, { config }: Runtime): boolean {
   const isProxied = config.publicUrl?.startsWith("https:") ?? false;

@@ -23,8 +23,7 @@ export interface Refused {
 }
 
 /**
- * Seconds after which the page of a temporary failure reloads itself, unless the error has a `Retry-After`
- * header.
+ * Seconds after which the page of a temporary failure reloads itself, when the problem has no `Retry-After` header.
  */
 const RETRY_S = "10";
 
@@ -33,8 +32,8 @@ binding = "INDEX_DB"
 database_name = "task-relay-index"`;
 
 /**
- * Answers with the page that shows an error (a problem of RFC 9457) to a person. It has the status and the
- * headers of the API's answer. The page of a temporary failure reloads itself.
+ * Returns the page that shows a problem (RFC 9457) to a person. It has the same status and headers as the API's
+ * answer. The page of a temporary failure (503) reloads itself.
  */
 export async function problemPage(problem: Problem, refused: Refused): Promise<Response> {
   const { code, details } = problem;
@@ -61,8 +60,8 @@ export async function problemPage(problem: Problem, refused: Refused): Promise<R
 }
 
 /**
- * Returns the frame of the console for the viewer; null when nobody is logged in or the viewer cannot be
- * identified.
+ * Returns the frame of the console for the viewer. Null means that nobody is logged in, or that the viewer cannot be
+ * identified, e.g. because the configuration is not valid.
  */
 async function frameFor({ request, env }: Refused): Promise<Frame | null> {
   try {
@@ -140,8 +139,8 @@ function Issues({ issues }: { readonly issues: readonly Issue[] }) {
 }
 
 /**
- * Advice to the person who reads the page of an error, by error code. Only for those codes whose advice in
- * `PROBLEM_HELP`, which is written for programmers, does not fit.
+ * Advice to the person who reads the page of a problem, by problem code. It is given only for codes whose advice in
+ * `PROBLEM_HELP` does not fit, because that advice is written for programmers.
  */
 const ADVICE: Partial<Record<ProblemCode, string>> = {
   unauthenticated: "Log in again, then repeat what you did.",

@@ -4,13 +4,13 @@ import { Problem } from "../../api/http/problem.ts";
 import { formAction } from "../page.ts";
 import { searchPath, searchTarget } from "../search-target.ts";
 
-/** Largest number of characters that can be searched. Long ones would make a URL that servers refuse. */
+/** Largest number of characters that can be searched. Longer texts would make a URL that servers refuse. */
 const MAX_CHARACTERS = 4_096;
 
 /**
- * Redirects from the search box to the page of what was searched. A single word that an operator searches leads
- * to the account of this name or, if there is none, to the tasks of the model of this name. The text is sent by
- * POST, because a pasted hook URL is a secret, which must not stay in the browser's history.
+ * Redirects from the search box to the page of what was searched. For an operator, a single word leads to the account
+ * of this name; when there is no such account, it leads to the tasks of the model of this name. The form uses POST,
+ * because a pasted hook URL is a secret that must not stay in the browser's history.
  */
 export const searchPage = formAction("/search", "read", async ({ env, form, viewer }) => {
   const text = form.get("q") ?? "";

@@ -30,8 +30,8 @@ async function sendSample(visit: FormVisit<object>): Promise<Response> {
 }
 
 /**
- * Checks the signature of what a server has received: for the test callback that was sent before or, if none
- * was, for the task that the received headers name.
+ * Checks the signature of a callback that a server has received. It is compared with the test callback that was sent
+ * before. When none was sent, it is compared with the callback of the task that the received headers name.
  */
 export const diagnoseTest = formAction("/test/verify", "redeliver", async (visit) => {
   const { form, runtime, env, viewer } = visit;
@@ -62,14 +62,14 @@ function fieldsIn(form: URLSearchParams): TestFields {
   return { callback_url: text("callback_url"), status: text("status"), account: text("account") };
 }
 
-/** Reads from the form that checks a signature which test callback was sent before; null for none. */
+/** Reads from the form of a signature check which test callback was sent before. Null means that none was sent. */
 function sentIn(form: URLSearchParams): SentTest | null {
   const id = TaskId.safeParse(form.get("sample"));
   const sentAt = numberIn(form, "sent_at");
   return id.success && typeof sentAt === "number" ? { id: id.data, sentAt } : null;
 }
 
-/** Computes again the callback of a test that was sent before, because tests are not stored. */
+/** Computes the callback of an earlier test again, because test callbacks are not stored. */
 function factsOf(
   { id, sentAt }: SentTest,
   { callback_url: url, status }: TestFields,

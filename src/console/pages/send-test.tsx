@@ -19,14 +19,14 @@ const SAMPLES = [
   ["failed", "failed, with an error"],
 ] as const;
 
-/** Typed values of the form, by the names of its fields. */
+/** Values that were typed into the form, by the names of its fields. */
 export interface TestFields {
   readonly callback_url: string;
   readonly status: string;
   readonly account: string;
 }
 
-/** A test callback that was sent: the values from which it can be computed again, because it is not stored. */
+/** A test callback that was sent. It is not stored, so these values serve to compute it again. */
 export interface SentTest {
   readonly id: string;
   /** Time in Unix seconds at which the test callback was sent. */
@@ -34,21 +34,21 @@ export interface SentTest {
 }
 
 /**
- * Typed values and results that the page for test callbacks shows: of a test that was sent, and of a check of
- * a received signature.
+ * What the page for test callbacks shows: the typed values, the result of a test that was sent, and the result of a
+ * signature check.
  */
 interface TestState {
   readonly fields: TestFields;
   readonly fault?: FormFault;
   readonly result?: Tested;
-  /** The test callback that was sent last; null for none. */
+  /** The test callback that was sent last; null when none was sent. */
   readonly sent?: SentTest | null;
-  /** Headers and body that a server has received, as pasted into the form. */
+  /** Headers and body that a server has received, as the viewer has pasted them into the form. */
   readonly received?: Pasted;
   readonly verdict?: Verdict;
 }
 
-/** The form that sends a test callback; the query parameters `url` and `account` fill in its fields. */
+/** The page with the form that sends a test callback. The query parameters `url` and `account` fill in its fields. */
 export const testPage = viewerPage("/test", "redeliver", (visit) => {
   const { searchParams } = visit.url;
   const text = (name: string) => searchParams.get(name) ?? "";
@@ -57,7 +57,7 @@ export const testPage = viewerPage("/test", "redeliver", (visit) => {
   });
 });
 
-/** Answers with the page that sends test callbacks and checks the signature of what a server has received. */
+/** Returns the page that sends test callbacks and checks the signatures of received callbacks. */
 export function showTest(
   visit: ViewerVisit<unknown>,
   state: TestState,
@@ -148,7 +148,7 @@ function TestForm({ fields, isOperator, fault }: TestFormProps) {
   );
 }
 
-/** The outcome of a test: the answer of the server, and the request as it was sent. */
+/** The result of a test: the answer of the server, and the request as it was sent. */
 function Outcome(result: Tested) {
   const { outcome, status_code: code, duration_ms: ms, cause, response_excerpt: excerpt } = result;
   const { method, url, headers, body } = result.request;

@@ -11,16 +11,16 @@ import type { TaskStatus } from "../../api/shapes/task-shape.ts";
 import { ResultPanel } from "./task/result.tsx";
 
 /**
- * Seconds after which the page refreshes itself: while the task has no result, while its callback is being
- * sent, and afterwards.
+ * Seconds after which the page refreshes itself: `open` while the task has no result, `sending` while its callback is
+ * being sent, `settled` afterwards.
  */
 const REFRESH_S = { open: 1, sending: 5, settled: 3_600 };
-/** Longest time in seconds for which the answer to a refresh waits for the end of the task. */
+/** Longest time in seconds for which the answer to a refresh is delayed until the task ends. */
 const LONGEST_HOLD_S = "55";
 
 /**
- * The page of a status link, for people without a login. It reads the task as the route of the API does, which
- * checks the token.
+ * The page of a status link, for people who are not logged in. It reads the task with the same function as the route
+ * of the API, which checks the token of the link.
  */
 export const statusPage = publicPage("/v1/tasks/{id}", async ({ request, env, url, params }) => {
   const asked = new URL(url);

@@ -4,7 +4,7 @@ import { SECOND_MS } from "../../core/time.ts";
 import { Time } from "../parts/time.tsx";
 import { FILTER_NAMES, pathWith, RANGES, without } from "../task-parameters.ts";
 
-/** Statuses of callbacks for which the list has a chip (a link that filters by this status). */
+/** Statuses of callbacks for which the list has a chip, i.e. a link that filters the list by this status. */
 const CHIPS = ["failed", "sending", "waiting"] as const;
 
 const CHOICES: Readonly<Record<string, readonly string[]>> = {
@@ -15,7 +15,7 @@ const CHOICES: Readonly<Record<string, readonly string[]>> = {
   range: Object.keys(RANGES),
 };
 
-/** The filters of the form with their names for readers; the last three are for operators only. */
+/** The filters of the form that all viewers have: the name of the parameter, and the title for readers. */
 const FIELDS: readonly (readonly [name: string, title: string])[] = [
   ["callback", "Callback"],
   ["status", "Status"],
@@ -33,8 +33,8 @@ const OPERATOR_FIELDS: readonly (readonly [name: string, title: string])[] = [
 ];
 
 /**
- * Chips above the list of tasks, which filter it by the status of the callback; the key `f` presses the chip
- * for failed ones.
+ * Chips above the list of tasks, which filter it by the status of the callback. The key `f` selects the chip for
+ * failed callbacks.
  */
 export function Chips({ search }: { readonly search: URLSearchParams }) {
   const rest = without(search, "cursor", "callback");
@@ -60,12 +60,12 @@ export function Chips({ search }: { readonly search: URLSearchParams }) {
 
 interface FilterFormProps {
   readonly search: URLSearchParams;
-  /** Message about each wrong filter, by the filter's name. */
+  /** Message about each faulty filter, by the filter's name. */
   readonly issues: ReadonlyMap<string, string>;
   readonly isOperator: boolean;
 }
 
-/** The form with all filters of the list of tasks, whose fields have the names of the API's parameters. */
+/** The form with all filters of the list of tasks. Its fields have the names of the API's parameters. */
 export function FilterForm({ search, issues, isOperator }: FilterFormProps) {
   const isSet = FILTER_NAMES.some((name) => name !== "callback" && search.has(name));
   const fields = isOperator ? [...FIELDS, ...OPERATOR_FIELDS] : FIELDS;
@@ -98,7 +98,10 @@ export function FilterForm({ search, issues, isOperator }: FilterFormProps) {
   );
 }
 
-/** The period of creation that the address names, e.g. that of a bar of a chart; a wrong bound is shown as it is. */
+/**
+ * The period of creation that the URL of the page names, e.g. when the viewer has clicked a bar of a chart. A bound
+ * that is not valid is shown as it was given.
+ */
 function Period({ search, issues }: Pick<FilterFormProps, "search" | "issues">) {
   return (
     <div class="field">

@@ -10,12 +10,15 @@ const SHORT_ID = 8;
 
 interface TaskTableProps {
   readonly tasks: readonly TaskSummary[];
-  /** Path of the page that redelivers the callbacks of all matching tasks; null when the viewer may not. */
+  /**
+   * Path of the page that redelivers the callbacks of all tasks that match the filters. Null means that the viewer
+   * may not redeliver callbacks.
+   */
   readonly redeliverPath: string | null;
   readonly now: number;
 }
 
-/** A page of tasks; viewers who may redeliver callbacks can select the tasks to do it for. */
+/** One page of the list of tasks. Viewers who may redeliver callbacks can select tasks in it. */
 export function TaskTable({ tasks, redeliverPath, now }: TaskTableProps) {
   const table = (
     <Table
@@ -78,7 +81,7 @@ function columns(now: number, isSelectable: boolean): readonly Column<TaskSummar
   ];
 }
 
-/** Columns with names that somebody else has chosen, of any length. */
+/** Columns with names of any length that somebody outside the relay has chosen. */
 const NAMES: readonly Column<TaskSummary>[] = [
   {
     title: "Host",
@@ -117,7 +120,7 @@ function HostLink({ host }: { readonly host: string }) {
   );
 }
 
-/** Status of the callback, with the outcome and code of its last attempt unless it was delivered. */
+/** Status of the callback. When the last attempt has failed, its status code or outcome follows. */
 function CallbackCell({ callback }: Pick<TaskSummary, "callback">) {
   if (callback === null) return <span class="muted">none</span>;
   const { status, attempts, last_outcome: outcome, last_status_code: code } = callback;

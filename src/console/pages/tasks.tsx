@@ -18,7 +18,7 @@ const PAGE_SIZE = 50;
 /** Time in seconds after which an open list checks for newer tasks. */
 const REFRESH_S = 30;
 
-/** Parameters that have no field of their own in the form. */
+/** Parameters that have no field of their own in the form of filters. */
 const HIDDEN: readonly string[] = ["since", "until", "cursor"];
 
 type Page = Awaited<ReturnType<typeof listTasks.perform>>;
@@ -26,10 +26,7 @@ type Listed =
   | { readonly kind: "page"; readonly page: Page }
   | { readonly kind: "invalid"; readonly issues: ReadonlyMap<string, string> };
 
-/**
- * The list of tasks. Its URL contains the filters and the position (cursor), under the names that the API gives
- * these parameters.
- */
+/** The list of tasks. Its URL contains the filters and the cursor, under the names of the API's parameters. */
 export const tasksPage = viewerPage(PATH, "read", async (visit) => {
   const now = Date.now();
   const { searchParams: search } = visit.url;
@@ -60,7 +57,10 @@ export const tasksPage = viewerPage(PATH, "read", async (visit) => {
   );
 });
 
-/** Tells a list that is open in a browser how many newer tasks there are; the list itself stays as it is. */
+/**
+ * Returns the number of newer tasks for a list that is open in a browser, as a line above it. The list itself does
+ * not change.
+ */
 export const newerTasks = viewerPage("/tasks/newer", "read", async (visit) => {
   const { searchParams: search } = visit.url;
   const top = search.get("top") ?? "";
@@ -89,12 +89,12 @@ async function list(asked: URLSearchParams, limit: number, visit: ViewerVisit): 
 
 interface NewerProps {
   readonly search: URLSearchParams;
-  /** Id of the task at the top of the list; empty for an empty list. */
+  /** Id of the task at the top of the list; empty when the list is empty. */
   readonly top: string;
   readonly count: number;
 }
 
-/** Line above a list with the number of newer tasks, which refreshes itself. */
+/** Line above a list of tasks with the number of newer tasks. It refreshes itself. */
 function Newer({ search, top, count }: NewerProps) {
   const more = count === PAGE_SIZE ? `${count} or more` : String(count);
   return (
@@ -156,8 +156,8 @@ function List({ page, asked, visit, now }: ListProps) {
 }
 
 /**
- * Returns the path of the next page of a list of tasks. Its filters are those that were sent to the API (e.g. a
- * start time in place of a range such as `24h`), because a cursor is valid only with the same filters.
+ * Returns the path of the next page of a list of tasks. It contains the filters as they were sent to the API, e.g. a
+ * start time in place of the range `24h`, because a cursor is valid only with exactly the same filters.
  */
 function nextPath(asked: URLSearchParams, cursor: string): string {
   return pathWith(PATH, asked, { cursor });
@@ -168,7 +168,7 @@ interface NoTasksProps {
   readonly next: string | null;
 }
 
-/** Text for a page without tasks: what was searched for, and that later pages may still have tasks. */
+/** Text in place of an empty list: how far the search went, and whether older tasks may match. */
 function NoTasks({ asked, next }: NoTasksProps) {
   if (next !== null) {
     const until = Number(next.split("_")[0]);

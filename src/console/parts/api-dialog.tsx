@@ -8,11 +8,11 @@ const ID = "api";
 interface ApiDialogProps {
   /** Origin of the relay. */
   readonly origin: string;
-  /** Paths of the API, with their queries, that answer what the page shows. */
+  /** Paths of the API, with their queries, that return the data of the page. */
   readonly paths: readonly string[];
 }
 
-/** A button that opens a dialog with the API requests whose answers contain what the page shows. */
+/** A button that opens a dialog with the API requests that return the data of the page. */
 export function ApiDialog({ origin, paths }: ApiDialogProps) {
   const commands = paths.map((path) => curl("-gfsS", `${origin}${path}`, [WITH_KEY]));
   return (

@@ -1,7 +1,7 @@
 import { axisTicks } from "../axis-ticks.ts";
 import { countText } from "../format.ts";
 
-/** A bar of a chart: numbers that are stacked from bottom to top. */
+/** A bar of a chart. It consists of parts that are stacked from bottom to top, each as high as its number. */
 export interface Bar {
   /** Name of the bar, e.g. its hour. */
   readonly name: string;
@@ -14,17 +14,17 @@ export interface Bar {
 
 interface BarsProps {
   readonly bars: readonly Bar[];
-  /** Names of the parts of each bar, with the class that colours them. */
+  /** Name of each part of a bar, with the CSS class that colours it. */
   readonly kinds: readonly { readonly name: string; readonly class: string }[];
 }
 
 const HEIGHT = 150;
 const TOP = 8;
 const BASE = 128;
-/** Width of the axis labels on the left, in percent of the chart's width. */
+/** Width of the space for the axis labels on the left, in percent of the chart's width. */
 const LEFT = 6;
 
-/** Draws bars over time; each bar links to the list of the tasks that it counts. */
+/** Draws bars over time. Each bar links to the list of the tasks that it counts. */
 export function Bars({ bars, kinds }: BarsProps) {
   const most = Math.max(1, ...bars.map(({ parts }) => sum(parts)));
   const ticks = axisTicks(most);

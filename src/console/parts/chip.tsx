@@ -1,11 +1,9 @@
 import { Icon, type IconName } from "./icon.tsx";
 
-/** Tone of a status, from good to bad, which determines its colour. */
+/** Tone of a status (good, bad, in need of attention, in progress, idle). It determines the colour. */
 export type Tone = "ok" | "bad" | "warn" | "busy" | "idle";
 
-/**
- * Icon and tone of every status: of a task, of a callback, of an attempt, and of the API key for a provider.
- */
+/** Icon and tone of every status: of a task, of a callback, of an attempt, and of the API key of a connection. */
 const STATUSES: Readonly<Record<string, readonly [Tone, IconName]>> = {
   pending: ["idle", "clock"],
   processing: ["busy", "sync"],
@@ -30,11 +28,11 @@ interface ChipProps {
   readonly tone: Tone;
   readonly icon: IconName;
   readonly word: string;
-  /** States that the chip has a background; only the main status of a page has one. */
+  /** States that the chip has a background. Only the main status of a page has one. */
   readonly solid?: boolean;
 }
 
-/** Shows a state by an icon and a word; the colour only adds to them. */
+/** Shows a state by an icon and a word. The colour repeats what they say. */
 export function Chip({ tone, icon, word, solid = false }: ChipProps) {
   return (
     <span class={`chip tone-${tone}${solid ? " chip-solid" : ""}`}>

@@ -1,13 +1,13 @@
 import { Icon } from "./icon.tsx";
 
 interface CopyProps {
-  /** Text that is copied; null for the text of the code beside the button. */
+  /** Text that is copied. Null means the text of the code block that contains the button. */
   readonly text: string | null;
   /** Name of what is copied, for screen readers. */
   readonly what: string;
 }
 
-/** A button that copies a text; the script of the page makes it work, and shows it. */
+/** A button that copies a text. It works, and is shown, only with the script of the page. */
 export function Copy({ text, what }: CopyProps) {
   const content = text === null ? {} : { "data-copy": text };
   return (
@@ -42,7 +42,7 @@ interface IdProps {
   readonly short?: string;
 }
 
-/** An id, with its button to copy it. */
+/** An id with a button that copies it. */
 export function Id({ text, what, short = text }: IdProps) {
   return (
     <span class="id">

@@ -3,11 +3,11 @@ import type { Child, PropsWithChildren } from "hono/jsx";
 interface DialogProps {
   readonly id: string;
   readonly title: string;
-  /** True when the page opens with the dialog, because its form was refused. */
+  /** True when the dialog is open as soon as the page is shown, because its form was refused. */
   readonly isOpen?: boolean;
 }
 
-/** A dialog that a `DialogButton` opens; Escape and its first button close it. */
+/** A dialog that a `DialogButton` opens. Escape and its `CloseButton` close it. */
 export function Dialog({ id, title, isOpen = false, children }: PropsWithChildren<DialogProps>) {
   return (
     <dialog id={id} class="dialog" aria-labelledby={`${id}-title`} open={isOpen}>
@@ -21,7 +21,7 @@ interface DialogButtonProps {
   /** Id of the dialog that the button opens. */
   readonly opens: string;
   readonly class?: string;
-  /** Key that presses the button. */
+  /** Key on the keyboard that presses the button. */
   readonly hotkey?: string;
   readonly label?: string;
   readonly children?: Child;

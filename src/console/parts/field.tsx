@@ -4,12 +4,11 @@ import type { FormFault } from "../form-fault.ts";
 interface AnyFieldProps {
   readonly label: string;
   readonly name: string;
-  /** Id of the field, required when another form of the page has a field of the same name. */
+  /** Id of the field. It is required when another form of the page has a field of the same name. */
   readonly id?: string;
   readonly value?: string | undefined;
   /**
-   * Why the form was refused, if it was: the field then keeps what was typed, with its own error message below
-   * it.
+   * Why the form was refused, if it was. The field then keeps what was typed, and shows its own error message below.
    */
   readonly fault?: FormFault | null | undefined;
 }
@@ -23,7 +22,7 @@ interface FieldProps extends AnyFieldProps {
   readonly hint?: Child;
 }
 
-/** A field of a form with its label and, below it, its error message and a hint on what to enter. */
+/** A field of a form with its label. Below it are its error message and a hint on what to enter. */
 export function Field({ label, name, hint, id = name, value, fault, ...rest }: FieldProps) {
   const issue = fault?.issues.get(name);
   return (
@@ -49,7 +48,7 @@ export function Field({ label, name, hint, id = name, value, fault, ...rest }: F
 }
 
 interface SelectProps extends AnyFieldProps {
-  /** Values with their labels; the first is selected unless `value` names another. */
+  /** Values with their labels. The first value is selected, unless `value` is another one. */
   readonly options: readonly (readonly [value: string, text: string])[];
 }
 
@@ -73,8 +72,8 @@ export function Select({ label, name, id = name, options, value, fault }: Select
 }
 
 /**
- * Attributes that name the hint and the error message of a field to screen readers, and mark a field with an
- * error as invalid.
+ * Returns attributes of a field for screen readers: they point to its hint and its error message, and mark a field
+ * with an error as invalid.
  */
 export function described(id: string, issue: string | undefined, hint: Child) {
   const ids = [
@@ -87,7 +86,7 @@ export function described(id: string, issue: string | undefined, hint: Child) {
   };
 }
 
-/** Error message of the field with this id; nothing when it has none. */
+/** Error message of the field with this id. It is empty when the field has none. */
 export function Issue({ id, issue }: { readonly id: string; readonly issue: string | undefined }) {
   if (issue === undefined) return null;
   return (

@@ -10,13 +10,15 @@ interface FormDialogProps {
   readonly action: string;
   /** Text of the button that sends the form. */
   readonly send: string;
-  /** States that the change which the form makes cannot be undone. */
+  /** States that the change that the form makes cannot be undone. */
   readonly isFinal?: boolean;
-  /** Reason why this form was refused when it was sent; the dialog is then open when the page is shown. */
+  /**
+   * Why this form was refused; null when it was not. After a refusal the dialog is open as soon as the page is shown.
+   */
   readonly fault?: FormFault | null;
 }
 
-/** A dialog with a form that changes something, and that says beforehand what will happen. */
+/** A dialog with a form that changes something. Its content says beforehand what will happen. */
 export function FormDialog({
   id,
   title,

@@ -2,19 +2,22 @@ import type { HeatCell } from "../overview.ts";
 
 interface HeatmapProps {
   readonly cells: readonly HeatCell[];
-  /** Name of each column; a column with an empty name has no label. */
+  /** Name of each column. A column with an empty name has no label. */
   readonly columns: readonly string[];
-  /** Name of each row, the lowest first. */
+  /** Name of each row, the lowest row first. */
   readonly rows: readonly string[];
 }
 
 const HEIGHT = 150;
 const BASE = 128;
-/** Width of the row names on the left, in percent of the drawing's width. */
+/** Width of the space for the row names on the left, in percent of the drawing's width. */
 const LEFT = 14;
 const SHADES = [1, 2, 3, 4, 5, 6, 7, 8];
 
-/** Draws how many tasks took how long, by the time of their creation; the table beside it has the numbers. */
+/**
+ * Draws how many tasks had which latency, by the hour or day of their creation. The table beside the drawing has the
+ * numbers, so screen readers skip the drawing.
+ */
 export function Heatmap({ cells, columns, rows }: HeatmapProps) {
   const rowHeight = BASE / rows.length;
   const width = (100 - LEFT) / columns.length;

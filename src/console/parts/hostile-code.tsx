@@ -10,14 +10,14 @@ interface HostileCodeProps {
 }
 
 /**
- * Largest number of characters of a text that a button copies. The page then has the text a second time, in
- * an attribute, where a quotation mark takes six bytes.
+ * Largest number of characters of a text that has a button to copy it. With the button, the page contains the text a
+ * second time, in an attribute, where a quotation mark takes six bytes.
  */
 const COPIED_CHARACTERS = 8_192;
 
 /**
- * Code block with text that someone else has written: invisible characters are replaced by their names, but
- * the button copies the original text. A long text is shown without the button.
+ * Code block with a text that somebody outside the relay has written. Invisible characters are replaced by their
+ * names, but the button copies the original text. A long text has no such button.
  */
 export function HostileCode({ text, what, title }: HostileCodeProps) {
   const isCopied = text.length <= COPIED_CHARACTERS;

@@ -1,8 +1,8 @@
 import { textParts } from "../hostile-text.ts";
 
 /**
- * Shows text that a receiver, an upstream or a client has written: escaped, with its own direction, invisible
- * characters named, and cut at 2,000 characters.
+ * Shows a text that a receiver, an upstream or a client has written. The text is escaped, cannot change the direction
+ * of the text around it, shows the names of invisible characters, and ends after 2,000 characters.
  */
 export function Hostile({ text }: { readonly text: string }) {
   return (

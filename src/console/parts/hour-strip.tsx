@@ -1,8 +1,8 @@
 const HOURS = 24;
 
 /**
- * CSS classes for the share of an hour's callbacks that failed, each with the largest share that it stands for
- * and the height of its mark, so that the classes differ not by their colour alone.
+ * CSS classes for the share of an hour's callbacks that failed. Each class has the largest share for which it stands,
+ * and the height of its mark, so that the classes can be told apart without colours.
  */
 const LEVELS = [
   ["none", 0, 0],
@@ -12,15 +12,15 @@ const LEVELS = [
 ] as const;
 
 interface HourStripProps {
-  /** Numbers of callbacks in each of 24 hours, oldest first. */
+  /** Number of callbacks in each of 24 hours, oldest first. */
   readonly callbacks: readonly number[];
   /** Number of failed callbacks in each of the same hours. */
   readonly failed: readonly number[];
 }
 
 /**
- * Draws 24 hours as cells, each with a mark for the share of callbacks that failed, one path for each class. The
- * numbers beside the drawing have the same content.
+ * Draws 24 hours as cells, each with a mark for the share of callbacks that failed. The drawing has one path for each
+ * class. The numbers beside the drawing say the same, so screen readers skip the drawing.
  */
 export function HourStrip({ callbacks, failed }: HourStripProps) {
   const levels = callbacks.map((count, at) => levelOf(count, failed[at] ?? 0));
@@ -37,15 +37,13 @@ export function HourStrip({ callbacks, failed }: HourStripProps) {
   );
 }
 
-/**
- * Returns the CSS class for the share of failed callbacks in one hour; null for an hour without callbacks.
- */
+/** Returns the CSS class for the share of failed callbacks in one hour; null for an hour without callbacks. */
 function levelOf(count: number, failed: number): string | null {
   if (count === 0) return null;
   return LEVELS.find(([, share]) => failed / count <= share)?.[0] ?? "most";
 }
 
-/** Legend of the drawing `HourStrip`: which colour stands for which share of failed callbacks. */
+/** Legend of the drawing `HourStrip`: the share of failed callbacks for which each colour stands. */
 export function HourLegend() {
   return (
     <p class="legend">

@@ -1,4 +1,4 @@
-/** Drawings of the icons, as SVG path data on a grid of 16 × 16; lines of width 1.5. */
+/** Drawings of the icons, as SVG path data on a grid of 16 × 16. Lines have the width 1.5. */
 const PATHS = {
   account: "M8 8a2.6 2.6 0 1 0 0-5.2A2.6 2.6 0 0 0 8 8zM3 13.4c.5-2.2 2.5-3.6 5-3.6s4.5 1.4 5 3.6",
   arrow: "M3.5 8h9M9 4.5 12.5 8 9 11.5",
@@ -24,7 +24,7 @@ const PATHS = {
 
 export type IconName = keyof typeof PATHS;
 
-/** Draws an icon that repeats what the text beside it says; screen readers skip it. */
+/** Draws an icon. Screen readers skip it, because it only repeats the text beside it. */
 export function Icon({ name, class: className = "" }: { name: IconName; class?: string }) {
   return (
     <svg class={`icon ${className}`.trim()} viewBox="0 0 16 16" aria-hidden="true">

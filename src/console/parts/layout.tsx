@@ -5,7 +5,7 @@ import { Help } from "./help.tsx";
 import { Rail, type Section } from "./rail.tsx";
 import { Topbar } from "./topbar.tsx";
 
-/** Colours that a reader has chosen; null for those of the system. */
+/** Colours that a reader has chosen; null when the reader has chosen none, so that those of the system apply. */
 export type Theme = "light" | "dark" | null;
 
 const THEME = /(?:^|;\s*)theme=(light|dark)(?:;|$)/;
@@ -47,12 +47,15 @@ export function Document({ title, theme, children }: PropsWithChildren<DocumentP
   );
 }
 
-/** The reader of a page, and those parts of its frame (navigation, top bar) that depend on the reader. */
+/** Data for the parts of a page (navigation, top bar) that depend on the reader. */
 export interface Frame {
   readonly theme: Theme;
-  /** Account of the reader; null for the operator. */
+  /** Account of the reader; null for an operator. */
   readonly account: string | null;
-  /** Name of the reader's key or role, shown beside the logout button. */
+  /**
+   * Name of the key with which the reader is logged in, and of its account if it has one, as text beside the logout
+   * button.
+   */
   readonly who: string;
   /** Notices on every page, e.g. that callbacks are paused. */
   readonly warnings: readonly string[];
@@ -61,11 +64,11 @@ export interface Frame {
 interface LayoutProps {
   readonly title: string;
   readonly frame: Frame;
-  /** The part of the console that the page belongs to; null for none. */
+  /** The part of the console to which the page belongs; null when it belongs to none. */
   readonly section: Section | null;
   /**
-   * States that parts of the page have the attribute `data-refresh`, with the seconds after which they are
-   * refreshed.
+   * States that the page refreshes itself: some of its parts have the attribute `data-refresh`, with the seconds
+   * after which they are refreshed.
    */
   readonly isLive?: boolean;
 }

@@ -8,8 +8,8 @@ interface NeighbourProps {
 }
 
 /**
- * Link to the task before or after this one in the list that was shown last. The server does not know this
- * list; the script sets the link.
+ * Link to the task before or after this task, in the list of tasks that the browser has shown last. The server does
+ * not know this list, so the script of the page sets the address of the link.
  */
 export function Neighbour({ by, icon, hotkey, label }: NeighbourProps) {
   return (

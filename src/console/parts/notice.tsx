@@ -6,11 +6,11 @@ interface NoticeProps {
   readonly tone: Tone;
   readonly icon: IconName;
   readonly title: Child;
-  /** Buttons and links that help. */
+  /** Buttons and links with which the reader can act on the notice. */
   readonly actions?: Child;
 }
 
-/** Notice that tells what needs attention or what has happened, with links to what can be done about it. */
+/** Notice of something that needs attention or has happened, with links to what can be done about it. */
 export function Notice({ tone, icon, title, actions, children }: PropsWithChildren<NoticeProps>) {
   return (
     <div class={`notice tone-${tone}`}>

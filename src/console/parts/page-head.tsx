@@ -2,11 +2,11 @@ import type { Child, PropsWithChildren } from "hono/jsx";
 
 interface PageHeadProps {
   readonly title: Child;
-  /** Line about the page, below the title. */
+  /** Line below the title, with more about the page. */
   readonly sub?: Child;
 }
 
-/** The title of a page, with its actions as children. */
+/** The title of a page. Its children are the buttons beside it. */
 export function PageHead({ title, sub, children }: PropsWithChildren<PageHeadProps>) {
   return (
     <div class="page-head">
@@ -21,7 +21,7 @@ export function PageHead({ title, sub, children }: PropsWithChildren<PageHeadPro
 
 interface PanelProps {
   readonly title: string;
-  /** Content at the right of the title: a count, a range, a link. */
+  /** Content at the right of the title, e.g. a count, a time range or a link. */
   readonly aside?: Child;
 }
 

@@ -8,7 +8,7 @@ interface PublicLayoutProps {
   readonly theme?: Theme;
 }
 
-/** A page for readers who are not logged in: the login, errors. */
+/** A page for readers who are not logged in, e.g. the login or an error. */
 export function PublicLayout({
   title,
   theme = null,

@@ -37,8 +37,9 @@ const OPERATOR: readonly Entry[] = [
 ];
 
 /**
- * Returns the entries of the navigation. A viewer with an account's key gets the page of this account in place
- * of the list of accounts, and a page for tests in place of those on hosts and providers.
+ * Returns the entries of the navigation. A viewer with an account's key gets the page of this account in place of the
+ * list of accounts, and a page for test callbacks in place of the pages on hosts and providers.
+ * @param account account of the viewer; null for an operator.
  */
 export function railEntries(account: string | null): readonly Entry[] {
   if (account === null) return OPERATOR;
@@ -65,7 +66,7 @@ interface RailProps {
   readonly section: Section | null;
 }
 
-/** The navigation: a column at the left of a wide page, a bar at the bottom of a narrow one. */
+/** The navigation: a column at the left of a wide page, or a bar at the bottom of a narrow page. */
 export function Rail({ account, section }: RailProps) {
   return (
     <nav class="rail" aria-label="Console">

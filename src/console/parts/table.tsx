@@ -1,13 +1,16 @@
 import type { Child } from "hono/jsx";
 
-/** A column of a table of `Row`. */
+/** A column of a table whose rows have the type `Row`. */
 export interface Column<Row> {
   readonly title: string;
-  /** States that the cells of the column are numbers, which are aligned at the right. */
+  /** States that the cells contain numbers, which are aligned at the right. */
   readonly isNumber?: boolean;
-  /** States that the texts of the column may be long and are cut to one line; their `title` has the whole text. */
+  /**
+   * States that long texts in the column are cut to one line. An attribute `title` in the cell then has the whole
+   * text.
+   */
   readonly isCut?: boolean;
-  /** States that a table of medium width leaves the column out, to keep each row on one line. */
+  /** States that a table of medium width does not show the column, so that each row fits on one line. */
   readonly isSpare?: boolean;
   readonly cell: (row: Row) => Child;
 }
@@ -17,11 +20,11 @@ interface TableProps<Row> {
   readonly caption: string;
   readonly columns: readonly Column<Row>[];
   readonly rows: readonly Row[];
-  /** Returns an id of the row that stays the same when the page is refreshed. */
+  /** Returns an id for a row. It must stay the same when the page is refreshed. */
   readonly rowId: (row: Row) => string;
 }
 
-/** A table whose rows become cards on a narrow page; `j` and `k` move between its rows. */
+/** A table whose rows become cards on a narrow page. The keys `j` and `k` move between its rows. */
 export function Table<Row>({ caption, columns, rows, rowId }: TableProps<Row>) {
   return (
     <table class="table table-cards">

@@ -1,24 +1,21 @@
 import type { Child } from "hono/jsx";
 
-/** One of several versions of the same content. */
+/** A tab: its title, and the version of the content that it shows. */
 interface Tab {
   readonly title: string;
   readonly content: Child;
 }
 
 interface TabsProps {
-  /**
-   * Name of the group of tabs. On one page each group needs a name of its own, because the tabs are radio
-   * buttons.
-   */
+  /** Name of the group of tabs. Each group on a page needs a name of its own, because the tabs are radio buttons. */
   readonly name: string;
   /** Label of the group of tabs, for screen readers. */
   readonly label: string;
-  /** Tabs, at most five; the first is selected when the page opens. */
+  /** Tabs, at most five. The first is selected when the page opens. */
   readonly tabs: readonly Tab[];
 }
 
-/** Shows one of several versions of the same content, selected by a tab; works without script. */
+/** Shows one of several versions of the same content. Tabs select the version, even without script. */
 export function Tabs({ name, label, tabs }: TabsProps) {
   return (
     <div class="tabs">

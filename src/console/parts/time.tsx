@@ -7,8 +7,8 @@ interface TimeProps {
 }
 
 /**
- * Shows a time. The server writes it in UTC; the script of the page then writes it in the reader's zone, with
- * the same width, unless the reader has chosen UTC.
+ * Shows a time. The server writes it in UTC. The script of the page then writes it in the time zone of the reader,
+ * unless the reader has chosen UTC.
  */
 export function Time({ at, precision = "s" }: TimeProps) {
   const iso = new Date(at).toISOString();
@@ -20,7 +20,7 @@ export function Time({ at, precision = "s" }: TimeProps) {
   );
 }
 
-/** Shows how long ago a time was; the script of the page keeps the text up to date. */
+/** Shows how long ago a time was. The script of the page keeps the text up to date. */
 export function Ago({ at, now }: { readonly at: number; readonly now: number }) {
   const iso = new Date(at).toISOString();
   return (

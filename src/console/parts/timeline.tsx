@@ -2,16 +2,16 @@ import type { Bar, Timeline } from "../timeline.ts";
 import { WIDTH } from "../timeline-scale.ts";
 
 const AXIS = 78;
-/** Distance between two lines of text. */
+/** Distance between two lines of text in the drawing. */
 const LINE = 16;
-/** Height of a drawing without labels of attempts, and the height of a row of such labels. */
+/** Height of the drawing without labels of attempts, and height that each row of such labels adds. */
 const [HEIGHT, ROW] = [AXIS + 30, 50];
-/** Width of a character in the largest size of text, which narrow pages have. */
+/** Width of a character in the drawing, at the largest size of text, which narrow pages use. */
 const CHARACTER = 7.8;
 const GOOD: ReadonlySet<string | null> = new Set(["delivered"]);
 
 /**
- * Drawing of the events and attempts of a task on a time axis. The list beside it says the same, so screen
+ * Drawing of the events and attempts of a task on a time axis. The list beside the drawing says the same, so screen
  * readers skip the drawing.
  */
 export function TimelineDrawing({ timeline }: { readonly timeline: Timeline }) {
@@ -128,7 +128,7 @@ function Attempt({ bar, row }: { readonly bar: Bar; readonly row: number }) {
   );
 }
 
-/** Draws the triangle above the axis that marks the planned time of an attempt. */
+/** Returns the SVG path of the triangle above the axis that marks the planned time of an attempt. */
 function planned(x: number): string {
   return `M${round(x - 4.5)} ${AXIS - 24}h9l-4.5 8z`;
 }
@@ -141,7 +141,10 @@ function labelWidth(bar: Bar): number {
   return Math.max(...[nameOf(bar), ...bar.texts].map(({ length }) => length)) * CHARACTER;
 }
 
-/** Moves the labels of attempts that are close together below one another. */
+/**
+ * Assigns each attempt's label to one of two rows, so that the labels of attempts that are close together do not
+ * overlap.
+ */
 function placedLabels(bars: readonly Bar[]) {
   let ends: readonly number[] = [0, 0];
   return bars.map((bar) => {

@@ -3,7 +3,7 @@ import { DialogButton } from "./dialog.tsx";
 import { HELP } from "./help.tsx";
 import { Icon } from "./icon.tsx";
 
-/** The bar at the top of every page of the console, with the search box and the buttons of the reader. */
+/** The bar at the top of every page of the console, with the search box and the buttons for the reader. */
 export function Topbar({ who, isLive }: { readonly who: string; readonly isLive: boolean }) {
   return (
     <header class="topbar">
@@ -27,7 +27,7 @@ export function Topbar({ who, isLive }: { readonly who: string; readonly isLive:
   );
 }
 
-/** The button that changes between local time and UTC; needs the script. */
+/** The button that switches between local time and UTC. It works only with the script of the page. */
 function ZoneButton(props: { readonly class: string }) {
   return (
     <button
@@ -41,7 +41,7 @@ function ZoneButton(props: { readonly class: string }) {
   );
 }
 
-/** The button that changes between the colours of the system, light and dark; needs the script. */
+/** The button that switches between light and dark colours. It works only with the script of the page. */
 export function ThemeButton() {
   return (
     <button
@@ -76,7 +76,7 @@ function SearchBox() {
   );
 }
 
-/** The button of a page that refreshes itself, which pauses the refreshes and continues them. */
+/** The button of a page that refreshes itself. It pauses and resumes the refreshes. */
 function LiveButton() {
   return (
     <button
@@ -91,7 +91,9 @@ function LiveButton() {
   );
 }
 
-/** The menu of the reader. On narrow pages it also has the links that stand at the foot of the rail on wide ones. */
+/**
+ * The menu of the reader. On narrow pages it also has the links that wide pages have at the foot of the navigation.
+ */
 function ReaderMenu({ who }: { readonly who: string }) {
   return (
     <details class="menu">

@@ -28,7 +28,7 @@ export function hostFailing({ index, now }: Facts): readonly Trouble[] {
   });
 }
 
-/** Finds the connections whose API key the provider refuses, with the open tasks that need it. */
+/** Finds the connections whose API key the provider refuses, with the number of open tasks of each. */
 export function keyRefused({ connections, index }: Facts): readonly Trouble[] {
   return connections.flatMap(({ name, keyRefusedAt }) => {
     if (keyRefusedAt === null) return [];
@@ -47,7 +47,7 @@ export function keyRefused({ connections, index }: Facts): readonly Trouble[] {
   });
 }
 
-/** Finds refunds that the ledger has not confirmed for five minutes. */
+/** Finds refunds that the ledger has not confirmed within five minutes after the end of the task. */
 export function refundDelayed({ index, now }: Facts): readonly Trouble[] {
   const sinceOf = ({ finishedAt }: TroubledTask) => finishedAt ?? now;
   return aboutOldest(
@@ -58,7 +58,7 @@ export function refundDelayed({ index, now }: Facts): readonly Trouble[] {
   );
 }
 
-/** Finds tasks that have not changed by the time at which they should have. */
+/** Finds tasks that should have changed by now, but have not. */
 export function tasksOverdue({ index, isPaused }: Facts): readonly Trouble[] {
   // During a pause callbacks wait on purpose, so overdue tasks are no fault.
   if (index === null || isPaused || index.open.overdue === 0) return [];
@@ -74,7 +74,7 @@ export function tasksOverdue({ index, isPaused }: Facts): readonly Trouble[] {
   ];
 }
 
-/** Finds open tasks of which more than half of the time until their deadline has passed. */
+/** Finds open tasks for which more than half of the time until their deadline has passed. */
 export function deadlineNear({ index, now }: Facts): readonly Trouble[] {
   return aboutOldest(
     index?.next ?? NO_TASKS,
@@ -87,15 +87,17 @@ export function deadlineNear({ index, now }: Facts): readonly Trouble[] {
   );
 }
 
-/** Returns when half of the time from the creation of an open task to its deadline has passed. */
+/** Returns the middle of the time from the creation of an open task to its deadline, in Unix milliseconds. */
 function halfOf({ createdAt, dueAt }: TroubledTask): number {
   return (createdAt + (dueAt ?? Infinity)) / 2;
 }
 
 /**
- * Builds one problem for all tasks to which a rule applies, e.g. those whose refund is delayed: it states
- * their number, and names the oldest, at which an operator looks first. Returns none without such tasks.
- * @param sinceOf returns the time since when the rule's problem lasts for a task, in Unix milliseconds.
+ * Returns one problem for all tasks to which a rule applies, e.g. all tasks whose refund is delayed. The problem
+ * states the number of these tasks, and names the oldest, at which an operator looks first. Returns `[]` when there
+ * are no such tasks.
+ * @param isConcerned tells whether the rule applies to a task.
+ * @param sinceOf returns since when a task has the problem, in Unix milliseconds.
  */
 function aboutOldest(
   { tasks, isCapped }: Found,
@@ -122,11 +124,11 @@ function isOpen({ status }: TroubledTask): boolean {
 }
 
 /**
- * Tells whether a task that is still to change seems to wait for the ledger to confirm its refund, which its
- * row in the index does not state. It has then failed, and no attempt of its callback was made. Without a
- * callback nothing else can be under way. With one, the task's next action must be due more than a second
- * after the end of the task, because only a repeated refund is: the first attempt is due at the end itself,
- * also while the relay is paused. An action that is overdue by more than a minute does not count.
+ * Tells whether an unsettled task probably waits for the ledger to confirm its refund. The index row does not state
+ * this, so it is concluded: the task has failed, and no attempt of its callback was made. If it has no callback,
+ * nothing else can be under way. If it has one, the next action of the task must be due more than a second after the
+ * task ended. Only a repeated refund is due so late, because the first attempt is due at the end of the task, even
+ * while the relay is paused. A task whose next action is overdue by more than a minute does not count.
  */
 export function isRefunding(task: TroubledTask, now: number): boolean {
   const { status, callback, attempts, dueAt, finishedAt } = task;

@@ -2,22 +2,21 @@ import type { ConfigIssue } from "../../../config/issue.ts";
 import type { OpenCount } from "../../../index-db/open-count.ts";
 import type { Failures } from "../failing-hosts.ts";
 
-/** Faults of a connection to a provider, as `/healthz` shows them. */
+/** Present faults of a connection to a provider, as `/healthz` shows them. */
 interface ConnectionFaults {
   readonly name: string;
-  /** Time of the last refusal of the API key, in Unix seconds; null when there was none lately. */
+  /** Time of the last refusal of the API key, in Unix seconds; null when the key was not refused lately. */
   readonly keyRefusedAt: number | null;
   readonly areHooksMissing: boolean;
   /**
-   * Time of the last answer of the provider that the relay did not understand, in Unix seconds; null when
-   * there was none lately.
+   * Time of the last answer of the provider that the relay did not understand, in Unix seconds; null when there was
+   * no such answer lately.
    */
   readonly unclearAt: number | null;
 }
 
 /**
- * Settings, connections and tasks of the relay as they are at present, from which the rules in troubles.ts find
- * its problems.
+ * State of the relay at present (settings, connections, tasks). The rules in troubles.ts find its problems from it.
  */
 export interface Facts {
   /** Current time, in Unix milliseconds. */
@@ -26,8 +25,8 @@ export interface Facts {
   readonly warnings: readonly ConfigIssue[];
   readonly connections: readonly ConnectionFaults[];
   /**
-   * Rows and counts of the index: counts of recent tasks, failed callbacks, and tasks that should change next;
-   * null when no index is bound.
+   * Rows and counts of the index: counts of recent tasks, failed callbacks, and tasks that should change next. Null
+   * means that no index is bound.
    */
   readonly index: IndexFacts | null;
 }
@@ -36,28 +35,30 @@ export interface IndexFacts extends Failures {
   readonly open: OpenCount;
 }
 
-/** Request by which an operator looks into a problem or ends it. */
+/** A request with which an operator can examine a problem or end it. */
 interface Action {
   readonly name: "inspect" | "list" | "test" | "redeliver" | "wake";
   readonly method: "GET" | "POST";
   readonly path: string;
 }
 
-/** A present problem of the relay, as a rule has found it; its kind is added later. */
+/**
+ * A present problem of the relay, as a rule has found it. The kind of the problem is added later, by `troublesOf`.
+ */
 export interface Trouble {
-  /** `error` when tasks are affected now, `warning` when they may be, `notice` for doubtful settings. */
+  /** `error` when tasks are affected now, `warning` when tasks may be affected, `notice` for a doubtful setting. */
   readonly severity: "error" | "warning" | "notice";
   readonly detail: string;
-  /** Time since when the problem lasts, in Unix seconds; null when it is not known. */
+  /** Time since when the problem exists, in Unix seconds; null when it is not known. */
   readonly since: number | null;
   /** Number of tasks that are affected; null when the problem is not about tasks. */
   readonly tasks: { readonly count: number; readonly is_capped: boolean } | null;
-  /** Subject of the problem: a host, a connection, a task or a variable, and its particulars. */
+  /** Subject of the problem: a host, a connection, a task or a variable, with details about it. */
   readonly subject: Readonly<Record<string, string | number | null>>;
   readonly actions: readonly Action[];
 }
 
-/** Builds a problem; fields that are not given count as not known. */
+/** Returns a problem. A field that is not given is null or empty. */
 export function trouble(fields: Pick<Trouble, "severity" | "detail"> & Partial<Trouble>): Trouble {
   return { since: null, tasks: null, subject: {}, actions: [], ...fields };
 }

@@ -12,16 +12,16 @@ import {
 import { type Facts, get, type Trouble, trouble } from "./trouble.ts";
 
 /**
- * Time in milliseconds from a change of a task to its index row. The index counts as lagging when one task in
- * twenty of the last hours took longer.
+ * Limit for the time in milliseconds from a change of a task to its index row. The index counts as lagging when more
+ * than one task in twenty of the last hours took longer.
  */
 const LAG_MS = MINUTE_MS;
 const HEALTH = [get("inspect", "/healthz")];
 const STATS = [get("inspect", "/v1/stats")];
 
 /**
- * The functions that find the present problems of the relay (its rules), by the kind of problem that each
- * finds.
+ * The rules: functions that find the present problems of the relay. The name of a rule is the kind of the problems
+ * that it finds.
  */
 const RULES = {
   host_failing: hostFailing,
@@ -39,7 +39,7 @@ const RULES = {
 
 const SEVERITIES = ["error", "warning", "notice"];
 
-/** Returns the problems of the relay at present with their kinds, the gravest first. */
+/** Returns the present problems of the relay with their kinds, errors first, then warnings, then notices. */
 export function troublesOf(facts: Facts): readonly (Trouble & { readonly kind: string })[] {
   return Object.entries(RULES)
     .flatMap(([kind, rule]) => rule(facts).map((found) => ({ kind, ...found })))
@@ -97,7 +97,7 @@ function paused({ isPaused }: Facts): readonly Trouble[] {
   return isPaused ? [trouble(fields)] : [];
 }
 
-/** Finds doubtful settings. `PAUSED` is left out, because another rule finds that the relay is paused. */
+/** Finds doubtful settings. `PAUSED` is left out, because the rule `paused` reports it. */
 function configuration({ warnings }: Facts): readonly Trouble[] {
   return warnings
     .filter(({ path }) => path !== "PAUSED")

@@ -14,7 +14,7 @@ import { IMPORT_KEY, NEW_KEY } from "./keys.tsx";
 
 type AccountForm = FormVisit<{ readonly account: string }>;
 
-/** Grants credits to an account; the same grant sent again with the same reference changes nothing. */
+/** Grants credits to an account. A repeated grant with the same reference changes nothing. */
 export const grant = formAction("/accounts/{account}/grant", "administer", async (visit) => {
   const { form, viewer, params } = visit;
   const body = { reference: form.get("reference") ?? "", amount: numberIn(form, "amount") };
@@ -29,7 +29,7 @@ export const grant = formAction("/accounts/{account}/grant", "administer", async
   );
 });
 
-/** Creates an API key, which only the answer shows, or imports one by its hash. */
+/** Creates an API key, or imports an existing one by its hash. A created key is shown only in this answer. */
 export const addKey = formAction("/accounts/{account}/keys", "administer", async (visit) => {
   const { form, viewer, params } = visit;
   const sha256 = (form.get("sha256") ?? "").trim().toLowerCase();
@@ -52,8 +52,8 @@ export const addKey = formAction("/accounts/{account}/keys", "administer", async
 });
 
 /**
- * Shows a new API key, which no later page can show. After an import there is no key to show, because only its
- * hash was sent: redirects to the page of the account.
+ * Shows a new API key, which no later page can show. After an import there is no key to show, because only its hash
+ * was sent; the browser is then redirected to the page of the account.
  */
 async function shown(visit: AccountForm, { key }: { readonly key?: string }): Promise<Response> {
   const { params } = visit;
@@ -92,7 +92,10 @@ export const endKey = formAction(
   },
 );
 
-/** Creates a new callback secret, unless one was created since the page was shown. */
+/**
+ * Creates a new callback secret for an account. Does nothing when one was created after the page with the form was
+ * shown.
+ */
 export const rotate = formAction("/accounts/{account}/rotate", "administer", async (visit) => {
   const { form, viewer, params } = visit;
   const body = { generation: numberIn(form, "generation") };

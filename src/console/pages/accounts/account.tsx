@@ -28,7 +28,7 @@ import { SecretsPanel } from "./secrets.tsx";
 
 const Query = z.object({ cursor: EntryCursor, done: z.optional(z.string()) });
 
-/** Texts about the result of a form of the page, by the value of the query parameter `done`. */
+/** Texts that confirm the change of a form on the page, by the value of the query parameter `done`. */
 const DONE: Readonly<Record<string, string>> = {
   granted: "The credits are booked.",
   repeated: "These credits were booked before under this reference. Nothing was booked again.",
@@ -38,15 +38,16 @@ const DONE: Readonly<Record<string, string>> = {
 };
 
 /**
- * The page of an account: balance, ledger, API keys and callback secrets, as far as the viewer may see them.
+ * The page of an account. It shows the balance, the ledger, the API keys and the callback secrets, as far as the
+ * viewer may see them.
  */
 export const accountPage = viewerPage("/accounts/{account}", "read", (visit) =>
   showAccount(visit, null),
 );
 
 /**
- * Answers with the page of an account.
- * @param fault refusal of the form of this page that was sent; null when none was refused.
+ * Returns the page of an account.
+ * @param fault refusal of a form of this page; null when none was refused.
  */
 export async function showAccount(
   visit: ViewerVisit<{ readonly account: string }>,
@@ -118,7 +119,9 @@ function Head({ visit: { viewer, url }, id, createdAt, mayOrder }: HeadProps) {
 }
 
 /**
- * Returns the account id in the path. @throws Problem `not_found` when the viewer may not see this account.
+ * Returns the account id in the path.
+ * @param own account of the viewer; null for an operator, who may see all accounts.
+ * @throws Problem `not_found` when the viewer may not see this account, or the text is not an account id.
  */
 function ownOrAny(text: string, own: string | null): string {
   const id = AccountId.safeParse(text);
@@ -126,7 +129,7 @@ function ownOrAny(text: string, own: string | null): string {
   return id.data;
 }
 
-/** Returns the paths of the API whose answers contain what the page shows to the viewer. */
+/** Returns the paths of the API that return the data of the page, as far as the viewer may see them. */
 function apiPaths(id: string, viewer: KeyHolder): readonly string[] {
   const path = `/v1/accounts/${id}`;
   return [
@@ -137,7 +140,7 @@ function apiPaths(id: string, viewer: KeyHolder): readonly string[] {
   ];
 }
 
-/** Reads those parts of an account that the viewer may see; a part that the viewer may not see is null. */
+/** Reads the parts of an account that the viewer may see. A part that the viewer may not see is null. */
 async function readParts(
   visit: ViewerVisit<unknown>,
   account: string,

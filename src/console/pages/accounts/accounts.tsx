@@ -24,8 +24,8 @@ const PAGE = 50;
 const Query = z.object({ cursor: z._default(z.string().check(z.maxLength(64)), "") });
 
 /**
- * The page that lists the accounts of the relay with their balances. A viewer who has logged in with an
- * account's key is redirected to the page of that account.
+ * The page that lists the accounts of the relay with their balances. A viewer who has logged in with the key of an
+ * account is redirected to the page of this account.
  */
 export const accountsPage = viewerPage("/accounts", "read", (visit) => showAccounts(visit, null));
 
@@ -55,9 +55,7 @@ async function showAccounts(visit: ViewerVisit, fault: FormFault | null): Promis
   );
 }
 
-/**
- * Creates an account and redirects to its page; when an account with this id exists already, only redirects.
- */
+/** Creates an account and redirects to its page. When an account with this id exists already, only redirects. */
 export const addAccount = formAction("/accounts", "administer", async (visit) => {
   const id = (visit.form.get("id") ?? "").trim();
   return withFaultsIn(

@@ -8,7 +8,7 @@ export const GRANT = "grant";
 interface GrantDialogProps {
   readonly account: string;
   readonly now: number;
-  /** Refusal of a form of this page, with the typed values; null when none was refused. */
+  /** Refusal of a form of this page, with the values that were typed; null when none was refused. */
   readonly fault: FormFault | null;
 }
 

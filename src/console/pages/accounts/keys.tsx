@@ -18,14 +18,14 @@ interface KeysPanelProps {
   readonly account: string;
   readonly keys: readonly StoredKey[];
   readonly mayOrder: boolean;
-  /** Refusal of a form of this page, with the typed values; null when none was refused. */
+  /** Refusal of a form of this page, with the values that were typed; null when none was refused. */
   readonly fault: FormFault | null;
 }
 
-/** Id of the dialog that creates a key, and of the one that imports a key. */
+/** Ids of two dialogs: one creates a key, the other imports a key. */
 export const [NEW_KEY, IMPORT_KEY] = ["new-key", "import-key"] as const;
 
-/** The API keys of an account, of which the relay knows only the hashes. */
+/** The API keys of an account. Each is shown by its prefix, because the relay stores only hashes of keys. */
 export function KeysPanel({ account, keys, mayOrder, fault }: KeysPanelProps) {
   const action = `/accounts/${account}/keys`;
   return (

@@ -12,13 +12,13 @@ export const ENTRIES = 50;
 
 interface LedgerPanelProps {
   readonly account: string;
-  /** Entries of the ledger, newest first. */
+  /** One page of entries of the ledger, newest first. */
   readonly page: LedgerPage;
   readonly reader: Reader;
   readonly cursor: number;
 }
 
-/** The ledger of an account: each entry with the balance after it, and the task that it belongs to. */
+/** The ledger of an account. Each entry has the balance after it, and the task to which it belongs. */
 export function LedgerPanel({ account, page, reader, cursor }: LedgerPanelProps) {
   const { entries, next } = page;
   const isFirst = cursor === Number.MAX_SAFE_INTEGER;
@@ -88,7 +88,9 @@ function hostile(text: string | null) {
   return text === null ? "" : <Hostile text={text} />;
 }
 
-/** Writes an amount with the sign of its effect on the balance: a charge reduces the balance. */
+/**
+ * Returns an amount of credits as text, with the sign of its effect on the balance, e.g. a minus sign for a charge.
+ */
 function signed({ kind, amount }: StoredEntry): string {
   const change = kind === "charge" ? -amount : amount;
   return change > 0 && kind !== "opening" ? `+${countText(change)}` : amountText(change);

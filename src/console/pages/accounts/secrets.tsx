@@ -12,7 +12,7 @@ interface SecretsPanelProps {
   readonly mayOrder: boolean;
 }
 
-/** The secrets that sign the callbacks of an account, masked, and how to rotate them. */
+/** The secrets with which the callbacks of an account are signed, masked, and a dialog to rotate them. */
 export function SecretsPanel({ account, secrets, mayOrder }: SecretsPanelProps) {
   const { generation, callbacks, public_keys: publicKeys } = secrets;
   return (
@@ -75,7 +75,7 @@ function RotateDialog(props: { readonly account: string; readonly generation: nu
   );
 }
 
-/** A secret that can be copied without being shown, and is shown only on request. */
+/** A secret that can be copied without being shown. It is shown only on request. */
 function Masked({ secret, what }: { readonly secret: string; readonly what: string }) {
   return (
     <div class="masked">
@@ -90,7 +90,7 @@ function Masked({ secret, what }: { readonly secret: string; readonly what: stri
   );
 }
 
-/** Drawing that shows which callback secrets of an account sign before and after a rotation. */
+/** Drawing that shows with which secrets the callbacks of an account are signed, before and after a rotation. */
 function RotationDrawing({ generation: now }: { readonly generation: number }) {
   const lanes = [now - 1, now, now + 1, now + 2].filter((lane) => lane > 0);
   const before = lanes.filter((lane) => lane <= now + 1).join(", ");
@@ -116,8 +116,8 @@ function RotationDrawing({ generation: now }: { readonly generation: number }) {
 }
 
 /**
- * Bar that stands for a callback secret in the drawing of a rotation, with the word for its age (previous,
- * current, next); nothing when the secret does not sign at that time.
+ * Bar for one callback secret in the drawing of a rotation, with the word for its age (previous, current, next). It
+ * is empty when callbacks are not signed with the secret at that time.
  */
 function Bar({ x, word }: { readonly x: number; readonly word: string | undefined }) {
   if (word === undefined) return null;

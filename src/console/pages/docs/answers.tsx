@@ -10,9 +10,7 @@ interface AnswersProps {
   readonly reference: Reference;
 }
 
-/**
- * Lists the answers of an API operation, other than error answers (problems), with their bodies and headers.
- */
+/** Lists the answers of an API operation with their bodies and headers. Error answers (problems) are left out. */
 export function Answers({ endpoint, reference }: AnswersProps) {
   return (
     <>
@@ -36,7 +34,10 @@ export function Answers({ endpoint, reference }: AnswersProps) {
   );
 }
 
-/** Shows the type of each body of an answer, and the members of a body whose type has no name. */
+/**
+ * Shows the type of each body of an answer. When the schema of the body is written out in place, also shows its
+ * members.
+ */
 function Bodies({ content, reference }: { content: Content; reference: Reference }) {
   return (
     <>
@@ -75,10 +76,10 @@ function answersOf({ responses }: Endpoint) {
   });
 }
 
-/** Origin that the examples in openapi.json use, which pages replace by the relay's own. */
+/** Origin in the examples of openapi.json. Pages replace it by the relay's own origin. */
 const EXAMPLE_ORIGIN = "https://relay.example.com";
 
-/** Returns an example of each answer of an operation, in which the origin is that of this relay. */
+/** Returns an example of each answer of an operation, with the origin of this relay. */
 export function examplesOf(endpoint: Endpoint, origin: string) {
   return answersOf(endpoint).flatMap(({ status, content }) =>
     Object.entries(content).flatMap(([mediaType, body]) => {

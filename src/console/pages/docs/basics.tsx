@@ -7,7 +7,7 @@ interface Topic extends ContentsEntry {
   readonly text: (origin: string) => Child;
 }
 
-/** Topics of rules that apply to all operations. */
+/** Topics of the chapter on rules that apply to all operations. */
 const TOPICS: readonly Topic[] = [
   {
     id: "requests",
@@ -79,7 +79,7 @@ const TOPICS: readonly Topic[] = [
   },
 ];
 
-/** Entries of the table of contents for the chapter on rules that apply to all operations. */
+/** Entries of the chapter on rules that apply to all operations, for the table of contents. */
 export const BASICS: readonly ContentsEntry[] = TOPICS;
 
 /** The chapter on rules that apply to all operations. */

@@ -6,7 +6,7 @@ import type { Reference } from "../../docs/schemas.ts";
 import { Prose } from "./prose.tsx";
 import { Schedule } from "./schedule.tsx";
 
-/** Entries of the table of contents for the chapter on callbacks. */
+/** Entries of the chapter on callbacks, for the table of contents. */
 export const CALLBACKS: readonly ContentsEntry[] = [
   { id: "callbacks", title: "When they are sent" },
   { id: "callback-headers", title: "Headers and repeats" },
@@ -32,7 +32,7 @@ interface CallbacksProps {
   readonly reference: Reference;
 }
 
-/** The chapter on the requests that the relay sends to clients. */
+/** The chapter on callbacks, the requests that the relay sends to clients. */
 export function Callbacks({ document, reference }: CallbacksProps) {
   const { webhooks } = document;
   const completed = webhooks["task.completed"]?.post;
@@ -129,7 +129,7 @@ interface BodyProps {
   readonly reference: Reference;
 }
 
-/** Section about one kind of request that the relay sends: when it is sent, its body, and an example. */
+/** Section on one kind of request that the relay sends: when it is sent, its body, and an example. */
 export function Body({ name, operation, reference }: BodyProps) {
   const body = operation?.requestBody?.content["application/json"];
   if (operation === undefined || body === undefined) return null;

@@ -8,7 +8,7 @@ interface MembersProps {
   readonly reference: Reference;
 }
 
-/** Lists the members of an object; the members of nested objects are folded. */
+/** Lists the members of an object. The members of nested objects are folded. */
 function Members({ fields, reference }: MembersProps) {
   return (
     <ul class="members">
@@ -45,7 +45,7 @@ const PLACES = [
   ["header", "Headers"],
 ] as const;
 
-/** Lists the parameters of an operation, grouped by their place (path, query, header). */
+/** Lists the parameters of an operation, grouped by where a request has them: path, query or header. */
 export function Parameters(props: {
   readonly parameters: readonly Parameter[];
   readonly reference: Reference;
@@ -89,7 +89,7 @@ function Explanation({ description, limits }: Pick<Field, "description" | "limit
   );
 }
 
-/** Shows a type; the names of schemas in it link to their sections. */
+/** Shows a type. The names of schemas in it link to the sections that describe these schemas. */
 export function TypeText(props: {
   readonly type: readonly TypePart[];
   readonly reference: Reference;

@@ -14,7 +14,9 @@ interface OperationProps {
   readonly origin: string;
 }
 
-/** The section of an operation: on the left its description, on the right examples of calls and answers. */
+/**
+ * The section of an operation. Its description is on the left, examples of a call and its answers are on the right.
+ */
 export function Operation({ endpoint, reference, origin }: OperationProps) {
   const { operationId: id, method, path, summary, description, parameters = [] } = endpoint;
   const title = titleOf(id);
@@ -64,7 +66,7 @@ function RequestBody({ endpoint: { requestBody }, reference }: Omit<OperationPro
   );
 }
 
-/** The error answers (problems) that an API operation may give, each with a link to its cause and cure. */
+/** The problems (error answers) that an API operation may give. Each links to its cause and cure. */
 function Problems({ endpoint }: Pick<OperationProps, "endpoint">) {
   const codes = new Set(endpoint["x-problems"]);
   const problems = Object.entries(PROBLEMS).filter(([code]) => codes.has(code));

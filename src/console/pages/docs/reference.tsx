@@ -8,7 +8,7 @@ import { SchemaMembers } from "./members.tsx";
 import { Operation } from "./operation.tsx";
 import { Prose } from "./prose.tsx";
 
-/** Groups of readers of the reference, each with the tag of its operations. */
+/** Groups of readers of the reference, each with the tag of the operations that are for them. */
 const AUDIENCES = [
   ["client", "For clients", "Read tasks and what became of their callbacks."],
   ["operator", "For operators", "Run the relay: accounts, credits, statistics, repairs."],

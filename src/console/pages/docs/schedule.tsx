@@ -1,6 +1,6 @@
 /**
- * Automatic attempts of a callback as the drawing shows them: the place on the axis in percent, and the wait
- * before the attempt.
+ * The automatic attempts of a callback in the drawing: the position on the axis in percent, and the wait before the
+ * attempt.
  */
 const ATTEMPTS = [
   { at: 4, title: "#1", wait: "at once" },
@@ -9,7 +9,8 @@ const ATTEMPTS = [
 ] as const;
 
 /**
- * Draws the automatic attempts of a callback on a time axis; the text beside the drawing has the same content.
+ * Draws the automatic attempts of a callback on a time axis. The text beside the drawing says the same, so screen
+ * readers skip the drawing.
  */
 export function Schedule() {
   return (

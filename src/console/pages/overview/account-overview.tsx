@@ -17,15 +17,16 @@ import { LastTasks } from "./last-tasks.tsx";
 import { NoIndex } from "./no-index.tsx";
 
 const WINDOW_MS = 7 * DAY_MS;
-/** Largest number of tasks that are counted, the newest; D1 bills up to three rows for each. */
+/** Largest number of an account's newest tasks that are counted. D1 bills up to three rows for each. */
 const MAX_TASKS = 2_000;
 const SHOWN = 10;
 
 type Facts = Awaited<ReturnType<typeof readAccountFacts>>;
 
 /**
- * Reads what the overview of an account shows; without an index that is only its balance.
- * @param isRefresh states that an open page asks again, which replaces only its list of tasks.
+ * Reads the data of the overview of an account. Without an index this is only its balance.
+ * @param isRefresh states that an open page refreshes itself. A refresh replaces only the list of tasks, so the
+ * counts are not read.
  */
 export async function readAccountFacts(
   env: Env,
@@ -84,7 +85,7 @@ export function AccountOverview({ facts, account, origin }: AccountOverviewProps
 
 interface CountsProps {
   readonly counts: AccountCounts;
-  /** Start of the time in which the counted tasks were created, in Unix milliseconds. */
+  /** Start of the period in which the counted tasks were created, in Unix milliseconds. */
   readonly since: number;
 }
 

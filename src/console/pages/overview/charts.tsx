@@ -16,14 +16,15 @@ const KINDS = [
 ] as const;
 
 const HOUR_S = 3600;
-/** Number of bars (hours or days) from one labelled bar of a chart to the next, when not all have a label. */
+/** Number of bars (hours or days) from one labelled bar of a chart to the next, when not all bars have a label. */
 const LABEL_EVERY = 6;
 /**
- * Largest number of bars (hours or days) of a chart that all have a label; of more, only every sixth has one.
+ * Largest number of bars (hours or days) of a chart with which all bars have a label. With more bars, every sixth has
+ * one.
  */
 const ALL_LABELLED = 8;
 
-/** Writes the name of a bar of a chart: its hour or its day. */
+/** Returns the name of a bar of a chart: its hour or its day. */
 function nameOf(at: number, stepS: number): string {
   const text = utcText(at * 1000);
   return stepS === HOUR_S ? text.slice(7, 12) : text.slice(0, 6);
@@ -33,7 +34,7 @@ function isLabelled(at: number, { steps, step_s: stepS }: Series): boolean {
   return steps.length <= ALL_LABELLED || (at / stepS) % LABEL_EVERY === 0;
 }
 
-/** Chart of the callbacks of the tasks created in each hour or day, by their status. */
+/** Chart of callbacks by status. Each bar stands for the tasks that were created in one hour or day. */
 export function CallbacksChart({ counts }: ChartProps) {
   const { steps, step_s: stepS } = counts;
   const bars = steps.map(({ at, callbacks }) => ({
@@ -63,7 +64,10 @@ export function CallbacksChart({ counts }: ChartProps) {
   );
 }
 
-/** Chart of how long the tasks created in each hour or day waited for their first attempt. */
+/**
+ * Chart of the time from the result of a task to the first attempt. Each column stands for the tasks that were
+ * created in one hour or day.
+ */
 export function LatencyChart({ counts }: ChartProps) {
   const { steps, step_s: stepS } = counts;
   const rows = [...HEAT_BOUNDS_MS.map((bound) => `≤ ${durationText(bound)}`), "longer"];
@@ -93,11 +97,11 @@ export function LatencyChart({ counts }: ChartProps) {
 interface NumbersProps {
   readonly caption: string;
   readonly titles: readonly string[];
-  /** Rows of the table: in each the name of an hour or day, then the numbers for it. */
+  /** Rows of the table. Each has the name of an hour or day, followed by its numbers. */
   readonly rows: readonly (readonly string[])[];
 }
 
-/** The numbers of a chart as a table that can be unfolded. */
+/** The numbers of a chart as a table, which the viewer can unfold. */
 function Numbers({ caption, titles, rows }: NumbersProps) {
   return (
     <details class="details">

@@ -7,13 +7,13 @@ import { type Column, Table } from "../../parts/table.tsx";
 
 interface FailedAttemptsProps {
   readonly attempts: Totals["failedAttempts"];
-  /** Name of the range: `24 h`. */
+  /** Name of the time range, e.g. `24 h`. */
   readonly range: string;
 }
 
 type Row = Totals["failedAttempts"][number];
 
-/** The number of failed attempts for each outcome in a time range, each with its likely cause. */
+/** The number of failed attempts with each outcome in a time range, each outcome with its likely cause. */
 export function FailedAttempts({ attempts, range }: FailedAttemptsProps) {
   if (attempts.length === 0) return null;
   return (

@@ -5,7 +5,7 @@ import type { CountOf } from "../../range-totals.ts";
 
 const SHOWN = 5;
 
-/** Meaning of each category of failures, for readers of the console. */
+/** Meaning of each category of failure, as text for readers of the console. */
 const MEANINGS: Readonly<Record<string, string>> = {
   moderation: "The provider's content policy stopped the job.",
   invalid_input: "The provider refused the input or the parameters.",
@@ -17,15 +17,15 @@ const MEANINGS: Readonly<Record<string, string>> = {
 };
 
 interface FailuresProps {
-  /** Numbers of the failed tasks, by category of the failure, the most frequent first. */
+  /** Number of failed tasks in each category of failure, the largest number first. */
   readonly failures: readonly CountOf[];
-  /** Start of the time in which the tasks were created, in Unix seconds. */
+  /** Start of the period in which the tasks were created, in Unix seconds. */
   readonly since: number;
-  /** Text about which tasks are counted. */
+  /** Text that says which tasks are counted. */
   readonly aside: string;
 }
 
-/** The most frequent categories of the failures of tasks, each with a link to its failed tasks. */
+/** The most frequent categories of failure. Each links to the list of tasks that failed so. */
 export function Failures({ failures, since, aside }: FailuresProps) {
   if (failures.length === 0) return null;
   const columns: readonly Column<CountOf>[] = [

@@ -4,11 +4,11 @@ import { Icon } from "../../parts/icon.tsx";
 
 interface FirstTaskProps {
   readonly origin: string;
-  /** States that the relay has the simulated provider. */
+  /** States that the simulated provider is switched on. */
   readonly isSandboxOn: boolean;
 }
 
-/** Instructions on the overview before the first task: how to make one. */
+/** Instructions on the overview of a relay without tasks: how to register the first task. */
 export function FirstTask({ origin, isSandboxOn }: FirstTaskProps) {
   const steps = [
     {

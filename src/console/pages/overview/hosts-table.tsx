@@ -13,7 +13,7 @@ interface HostsTableProps {
   readonly now: number;
 }
 
-/** The receivers' hosts with the worst results of the last 24 hours. */
+/** The receivers' hosts with the worst results in the last 24 hours. */
 export function HostsTable({ hosts, now }: HostsTableProps) {
   if (hosts.length === 0) return null;
   const columns: readonly Column<HostView>[] = [
@@ -55,7 +55,7 @@ export function HostsTable({ hosts, now }: HostsTableProps) {
   );
 }
 
-/** Shows whether a host takes callbacks at present, and its answer if it does not. */
+/** Shows whether a host takes callbacks at present. If it does not, shows its answer. */
 function StateOf({ host }: { readonly host: HostView }) {
   const { failing, callbacks, last_failed_at: failedAt } = host;
   if (failing !== null) {

@@ -42,7 +42,7 @@ interface LastTasksProps {
   readonly now: number;
 }
 
-/** The last tasks of an account, or how its first ones come. */
+/** The last tasks of an account. When there are none yet, says how the first ones will appear. */
 export function LastTasks({ tasks, now }: LastTasksProps) {
   if (tasks.length === 0) {
     return (

@@ -3,7 +3,7 @@ import { Empty } from "../../parts/empty.tsx";
 
 const BINDING = '[[d1_databases]]\nbinding = "INDEX_DB"';
 
-/** Notice that a relay without an index shows in place of lists and numbers. */
+/** Notice in place of lists and numbers, for a relay without an index. */
 export function NoIndex() {
   return (
     <Empty icon="search" title="No index is bound">

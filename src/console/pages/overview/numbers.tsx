@@ -12,9 +12,8 @@ interface NowProps {
 }
 
 /**
- * Section with the numbers of tasks that have work to do at present: those without a result or with an
- * unfinished callback or refund, and among them callbacks being sent, refunds due, and tasks that are
- * overdue.
+ * Section with the numbers of tasks that have work to do at present: all unsettled tasks (without a result, or with a
+ * callback or refund still under way), and among them callbacks being sent, refunds due, and overdue tasks.
  */
 export function Now({ problems, now }: NowProps) {
   if (problems.now === null) return null;
@@ -34,7 +33,7 @@ export function Now({ problems, now }: NowProps) {
   );
 }
 
-/** Writes a count, with `+` when there may be more. */
+/** Returns a count as text, followed by `+` when there may be more. */
 function cappedText({ count, is_capped: isCapped }: { count: number; is_capped: boolean }): string {
   return `${countText(count)}${isCapped ? "+" : ""}`;
 }
@@ -46,7 +45,7 @@ interface PastProps {
   readonly range: string;
 }
 
-/** Section with totals of the tasks created in the time range, e.g. how many callbacks were delivered. */
+/** Section with totals of the tasks that were created in the time range, e.g. how many callbacks were delivered. */
 export function Past({ totals, counts, range }: PastProps) {
   const { successRate, attemptsEach, firstAttempt } = totals;
   const since = `since=${counts.since}`;

@@ -24,7 +24,7 @@ import { NoIndex } from "./no-index.tsx";
 import { Now, Past } from "./numbers.tsx";
 import { Problems } from "./problems.tsx";
 
-/** The time ranges that the overview can show, by their names in its address; the first is the default. */
+/** The time ranges that the overview can show, by their names in the URL. The first is the default. */
 const RANGES = {
   "24h": { title: "24 h", step: "3600", steps: 25 },
   "7d": { title: "7 d", step: "86400", steps: 7 },
@@ -32,7 +32,7 @@ const RANGES = {
 } as const satisfies Readonly<Record<string, Range>>;
 type RangeName = keyof typeof RANGES;
 
-/** Reads the name of a range from the address of the page. */
+/** Returns the name of a time range that the URL of the page contains; `24h` when it contains none. */
 export function rangeIn(name: string | null): RangeName {
   return name === "7d" || name === "30d" ? name : "24h";
 }
@@ -41,8 +41,9 @@ export function rangeIn(name: string | null): RangeName {
 type Facts = Awaited<ReturnType<typeof readOperatorFacts>>;
 
 /**
- * Reads the data of the operators' overview; without an index these are only the problems.
- * @param isRefresh states that an open page asks again, which does not replace its list of hosts.
+ * Reads the data of the operators' overview. Without an index these are only the present problems.
+ * @param isRefresh states that an open page refreshes itself. A refresh does not replace the list of hosts, so it is
+ * not read.
  */
 export async function readOperatorFacts(
   env: Env,
@@ -73,7 +74,10 @@ interface OperatorOverviewProps {
   readonly isSandboxOn: boolean;
 }
 
-/** The front page of operators: first the problems, then the present numbers, then the last day or month. */
+/**
+ * The front page of operators: first the present problems, then the present numbers, then the numbers of the time
+ * range.
+ */
 export function OperatorOverview({ facts, origin, isSandboxOn }: OperatorOverviewProps) {
   const { range, problems, counts, hasTasks } = facts;
   const totals = totalsOf(counts?.steps ?? []);
@@ -105,7 +109,7 @@ export function OperatorOverview({ facts, origin, isSandboxOn }: OperatorOvervie
   );
 }
 
-/** Returns the path of the API that answers what the charts show. */
+/** Returns the path of the API that returns the data of the charts. */
 function seriesPathOf(counts: Series | null): string {
   if (counts === null) return "/v1/stats/series";
   const { since, until, step_s: step } = counts;
@@ -119,7 +123,7 @@ interface TasksProps {
   readonly origin: string;
 }
 
-/** Section with the tasks that have work to do now, and the counts of the time range. */
+/** Section with the tasks that have work to do at present, and the numbers of the time range. */
 function Tasks({ facts, counts, totals, origin }: TasksProps) {
   const { range, problems, hosts, now } = facts;
   const isCounted = counts.counted_at !== null;
@@ -150,10 +154,7 @@ function Tasks({ facts, counts, totals, origin }: TasksProps) {
   );
 }
 
-/**
- * Text in place of the totals and charts of the tasks while the cron trigger has not counted them for the first
- * time.
- */
+/** Text in place of the totals and charts, until the cron trigger has counted the tasks for the first time. */
 function NotCounted({ origin }: { readonly origin: string }) {
   const url = URL.parse(origin);
   return (

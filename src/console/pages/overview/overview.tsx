@@ -8,7 +8,7 @@ import { Layout } from "../../parts/layout.tsx";
 import { AccountOverview, readAccountFacts } from "./account-overview.tsx";
 import { OperatorOverview, rangeIn, readOperatorFacts } from "./operator.tsx";
 
-/** The front page: for operators the problems and numbers of the relay, for accounts their own tasks. */
+/** The front page. Operators see the problems and numbers of the relay, accounts see their own tasks. */
 export const overviewPage = viewerPage("/", "read", async (visit) => {
   const { viewer } = visit;
   const content =
@@ -36,7 +36,7 @@ async function ofAll({ request, env, runtime, url }: ViewerVisit) {
   );
 }
 
-/** Tells whether an open page asks for its parts that are replaced in place (client/refresh.js). */
+/** Tells whether an open page refreshes itself: it replaces only some of its parts (client/refresh.js). */
 function isRefresh({ headers }: Request): boolean {
   return headers.has("X-Refresh");
 }

@@ -5,15 +5,15 @@ import { Notice } from "../../parts/notice.tsx";
 import { Time } from "../../parts/time.tsx";
 
 /**
- * Colour and icon of a problem of the relay, by its severity. Problems of the severity `notice` have none,
- * because they are in a folded list.
+ * Colour and icon of a problem of the relay, by its severity. The severity `notice` has none, because such problems
+ * are shown in a folded list.
  */
 const LOOKS = {
   error: ["bad", "cross"],
   warning: ["warn", "warn"],
 } as const;
 
-/** Lists the problems of the relay at present, the gravest first, each with the pages that help. */
+/** Lists the present problems of the relay, the most serious first. Each has links to the pages that help. */
 export function Problems({ problems }: { readonly problems: readonly PresentProblem[] }) {
   const notices = problems.filter(({ severity }) => severity === "notice");
   return (
@@ -61,7 +61,7 @@ function OneProblem({ problem }: { readonly problem: PresentProblem }) {
   );
 }
 
-/** Shows since when a problem of the relay lasts and how many tasks it affects. */
+/** Shows since when a problem of the relay exists, and how many tasks it affects. */
 function Extent({ problem: { since, tasks } }: { readonly problem: PresentProblem }) {
   if (since === null && tasks === null) return null;
   return (

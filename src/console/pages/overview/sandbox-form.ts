@@ -2,7 +2,7 @@ import { seeOther } from "../../html-answer.ts";
 import { registerTask } from "../../../api/tasks/register-task.ts";
 import { formAction } from "../../page.ts";
 
-/** Registers a task of the simulated provider, which completes by itself, and shows it. */
+/** Registers a task of the simulated provider, and redirects to its page. The task completes by itself. */
 export const runSandboxTask = formAction("/sandbox", "operate", async (visit) => {
   const id = crypto.randomUUID();
   const body = { id, provider: "sandbox", model: "sandbox/ok" };

@@ -12,30 +12,30 @@ type Details = Awaited<ReturnType<typeof healthDetails>>;
 
 interface Row {
   readonly name: string;
-  /** Undefined for a simulated provider that is not switched on. */
+  /** Provider of the connection. Undefined for a simulated provider that is not switched on. */
   readonly provider: Provider | undefined;
-  /** Undefined for a provider that has no connection. */
+  /** The connection. Undefined for a provider that has no connection. */
   readonly connection: Connection | undefined;
   /**
-   * State of a connection whose API key is configured, e.g. since when the provider refuses the key; undefined
-   * for a connection without a key.
+   * State of a connection with an API key, e.g. since when the provider refuses the key. Undefined for a connection
+   * without a key.
    */
   readonly state: Details["connections"][string] | undefined;
-  /** Settings that a connection without a key, or a provider without a connection, needs. */
+  /** Settings that are missing: those that a connection without a key, or a provider without a connection, needs. */
   readonly lack: Details["without_key"][string] | undefined;
 }
 
 interface ConnectionTableProps {
   readonly connections: ReadonlyMap<string, Connection>;
   readonly details: Pick<Details, "connections" | "without_key">;
-  /** Open tasks of all connections; null when they could not be counted. */
+  /** Numbers of open tasks of all connections; null when they could not be counted. */
   readonly open: OpenTasks | null;
 }
 
 /**
- * Table of all connections to providers, and of the providers without one; those with an API key come first.
- * It shows the state of the key, the open tasks, how hooks are authenticated, and how long the provider's
- * links to outputs stay valid.
+ * Table of all connections to providers, and of the providers without a connection. Those with an API key come first.
+ * The table shows the state of the key, the open tasks, how hooks are authenticated, and for how long the provider's
+ * links to outputs work.
  */
 export function ConnectionTable({ connections, details, open }: ConnectionTableProps) {
   const { connections: states, without_key: lacks } = details;
@@ -104,7 +104,7 @@ function Key({ state, lack }: Row) {
   );
 }
 
-/** Says which settings a connection needs, and what it does without them. */
+/** Shows which settings a connection lacks, and what it can do without them. */
 function Lack({ needs, accepts_tasks: acceptsTasks }: NonNullable<Row["lack"]>) {
   if (needs.length === 0) return <Status of="simulated" />;
   return (
@@ -129,8 +129,8 @@ function Lack({ needs, accepts_tasks: acceptsTasks }: NonNullable<Row["lack"]>) 
 }
 
 /**
- * Describes how the hooks of a connection to a provider are authenticated: by their signature when the
- * connection has the secret or the public keys to verify it, else by their secret URL.
+ * Describes how the hooks of a connection are authenticated. They are authenticated by their signature when the
+ * connection has the secret or the public keys to verify it, otherwise by the secret URL to which they are sent.
  */
 function Hooks({ connection, state }: Pick<Row, "connection" | "state">) {
   if (connection === undefined) return "";
@@ -170,7 +170,10 @@ function Parameter({ provider }: Pick<Row, "provider">) {
   );
 }
 
-/** Returns the reader of a provider's hooks; null when the provider sends none, or is a simulated one. */
+/**
+ * Returns the adapter that reads a provider's hooks. Null means that the provider sends no hooks, or is a simulated
+ * one.
+ */
 function hooksOf(provider: Provider | undefined): HookAdapter | null {
   return provider !== undefined && "linkLife" in provider ? provider.hooks : null;
 }

@@ -9,15 +9,17 @@ import { Ago } from "../../parts/time.tsx";
 type IndexState = NonNullable<Awaited<ReturnType<typeof indexStateOf>>>;
 
 interface HealthPanelProps {
-  /** Id of the deployed version; null where the platform names none. */
+  /** Id of the deployed version; null when the platform gives none. */
   readonly version: string | null;
-  /** State of the index; null when none is bound. */
+  /** State of the index; null when no index is bound. */
   readonly index: IndexState | null;
-  /** Number of the unsettled tasks; null when they could not be counted. */
+  /** Number of unsettled tasks; null when they could not be counted. */
   readonly unsettled: OpenCount | null;
 }
 
-/** The version of the relay, the state of its index, and how many tasks are unsettled and overdue. */
+/**
+ * Section with the version of the relay, the state of its index, and the numbers of unsettled and of overdue tasks.
+ */
 export function HealthPanel({ version, index, unsettled }: HealthPanelProps) {
   return (
     <Panel title="Health">

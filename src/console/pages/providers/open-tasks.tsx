@@ -4,7 +4,7 @@ import { pathWith } from "../../task-parameters.ts";
 import { countOf, countText } from "../../format.ts";
 import { Time } from "../../parts/time.tsx";
 
-/** Numbers of the open tasks of each connection, as the index has them. */
+/** Numbers of open tasks of each connection, counted in the index. */
 export type OpenTasks = NonNullable<Awaited<ReturnType<typeof openTasks>>>;
 
 const STATUSES = ["pending", "processing"] as const;
@@ -15,7 +15,7 @@ interface OpenCellProps {
   readonly open: OpenTasks;
 }
 
-/** The open tasks of a connection: a number for each status, which links to the list of these tasks. */
+/** The open tasks of a connection: their number for each status, with a link to the list of these tasks. */
 export function OpenCell({ name, open: { connections, is_capped: isCapped } }: OpenCellProps) {
   const own = connections.find(({ connection }) => connection === name);
   if (own === undefined) return <span class="muted">{isCapped ? "–" : "0"}</span>;
@@ -36,13 +36,13 @@ interface OpenNoteProps {
   /** Numbers of open tasks of each connection; null when they could not be counted. */
   readonly open: OpenTasks | null;
   readonly isIndexed: boolean;
-  /** Tells whether the table of connections to providers has a row for the connection that is named. */
+  /** Tells whether the table of connections has a row for a connection of this name. */
   readonly isListed: (name: string) => boolean;
 }
 
 /**
- * Says below the table of connections when the open tasks were counted, and which of them belong to none of its
- * rows; or why they were not counted.
+ * Text below the table of connections. It says when the open tasks were counted, and how many belong to no connection
+ * in the table. When they were not counted, it says why.
  */
 export function OpenNote({ open, isIndexed, isListed }: OpenNoteProps) {
   if (open === null) {

@@ -17,12 +17,15 @@ import { HealthPanel } from "./health.tsx";
 import { OpenNote } from "./open-tasks.tsx";
 
 /**
- * Largest number of unsettled tasks (without a result, or with an unfinished callback or refund) that are
+ * Largest number of unsettled tasks (without a result, or with a callback or refund still under way) that are
  * counted.
  */
 const MAX_OPEN = 500;
 
-/** The connections to providers with their faults, and below them the health and the configuration of the relay. */
+/**
+ * The page with the connections to providers and their faults, and with the health and the configuration of the
+ * relay.
+ */
 export const providersPage = viewerPage("/providers", "inspect", async (visit) => {
   const { env, url, runtime } = visit;
   const { config } = runtime;
@@ -60,7 +63,7 @@ export const providersPage = viewerPage("/providers", "inspect", async (visit) =
 
 const NONE = { open: null, unsettled: null };
 
-/** Counts the open tasks of each connection, and the unsettled tasks, in the index; null without an index. */
+/** Counts in the index the open tasks of each connection, and all unsettled tasks. Both are null without an index. */
 async function taskCounts(env: Env, config: Config) {
   const shards = shardsOf(env, config);
   if (shards === null) return NONE;
@@ -77,8 +80,8 @@ interface ConfigurationProps {
 }
 
 /**
- * The configuration of the relay: each setting by the name and in the unit of its environment variable; of
- * secrets only the number.
+ * The configuration of the relay: each setting with the name and in the unit of its environment variable. Of secrets
+ * only the number is shown.
  */
 function Configuration({ values: { secrets, ...settings }, bindings }: ConfigurationProps) {
   const counts = Object.entries(secrets).map(([name, count]) => [name, `${count} set`] as const);

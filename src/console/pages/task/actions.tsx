@@ -8,7 +8,7 @@ import type { ShownTask, TaskVisit } from "./data.ts";
 interface ActionsProps {
   readonly shown: ShownTask;
   readonly visit: TaskVisit;
-  /** Refusal of the form that was sent, with the typed values; null when none was refused. */
+  /** Refusal of the form that was sent, with the values that were typed; null when none was refused. */
   readonly fault: FormFault | null;
 }
 
@@ -16,8 +16,8 @@ interface ActionsProps {
 export const REDELIVER = "redeliver";
 
 /**
- * The buttons for what the viewer may do with a task now (e.g. cancel it or redeliver its callback), each with
- * a dialog that says what will happen.
+ * The buttons for what the viewer may do with a task now, e.g. cancel it or redeliver its callback. Each opens a
+ * dialog that says what will happen.
  */
 export function TaskActions({ shown, visit: { viewer }, fault }: ActionsProps) {
   const { facts } = shown;

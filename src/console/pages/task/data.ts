@@ -9,7 +9,7 @@ import { Problem } from "../../../api/http/problem.ts";
 import type { ViewerVisit } from "../../page.ts";
 import type { Task } from "../../../api/shapes/task-shape.ts";
 
-/** A task with everything that its page shows, e.g. the times of its attempts. */
+/** A task with all data that its page shows, e.g. the times of its attempts. */
 export interface ShownTask {
   readonly task: Task;
   readonly facts: TaskFacts;
@@ -18,14 +18,14 @@ export interface ShownTask {
 
 export type TaskVisit = ViewerVisit<{ readonly id: string }>;
 
-/** Longest time for which the answer to a refresh waits for a change, in milliseconds. */
+/** Longest time in milliseconds for which the answer to a refresh is delayed until the task changes. */
 const LONGEST_HOLD_MS = 55_000;
 const SOON_MS = 5_000;
 
 /**
- * Reads the task of a page. A refresh names the version that the page shows, and is answered when the task has
- * changed, or after 55 seconds.
- * @throws Problem `unknown_task`, also for a task of another account.
+ * Reads the task for its page. A refresh of the page states the version of the task that the page shows. While a
+ * change is expected soon, the refresh is answered only when the task has changed, at the latest after 55 seconds.
+ * @throws Problem `unknown_task` when there is no such task, or it belongs to another account.
  */
 export async function readShownTask(visit: TaskVisit): Promise<ShownTask> {
   const { request, params, viewer } = visit;
@@ -46,22 +46,25 @@ export async function readShownTask(visit: TaskVisit): Promise<ShownTask> {
 }
 
 /**
- * Tells whether a refresh of the page waits for a change: the task is open, or its next callback attempt is near.
- * While an attempt runs, the page is refreshed every second instead.
+ * Tells whether a refresh of the page waits for a change. It waits while the task is open, and when the next callback
+ * attempt is near. While an attempt runs, it does not wait; the page is then refreshed every second.
  */
 function isAboutToChange({ finishedAt, callback }: TaskFacts, now: number): boolean {
   if (callback === null) return finishedAt === null;
   return callback.nextAttemptAt !== null && callback.nextAttemptAt - now < SOON_MS;
 }
 
-/** Checks the task id in a path. @throws Problem `unknown_task`. */
+/** Checks the task id in a path, and returns it. @throws Problem `unknown_task` when the text is not a task id. */
 export function taskIdOf(param: string): string {
   const id = TaskId.safeParse(param);
   if (!id.success) throw unknownTask();
   return id.data;
 }
 
-/** Returns the callback of a task. @throws Problem `no_callback` or `task_open` while there is none. */
+/**
+ * Returns the callback of a task.
+ * @throws Problem `no_callback` when the task has no `callback_url`; `task_open` when it has no result yet.
+ */
 export function callbackOf({ task, facts }: ShownTask): CallbackFacts {
   if (facts.callback !== null) return facts.callback;
   const code = task.callback === null ? "no_callback" : "task_open";

@@ -11,8 +11,8 @@ interface DoctorFormProps {
 }
 
 /**
- * Form for checking the signature of a callback: the headers and the body that a server has received are pasted
- * into it.
+ * Form with which the signature of a callback is checked. The headers and the body that a server has received are
+ * pasted into it.
  */
 export function DoctorForm({
   action,

@@ -15,16 +15,13 @@ import { signerText } from "./seen.tsx";
 
 const PATH = "/tasks/{id}/verify";
 
-/** The page of the signature doctor, which tells why a server refuses a callback. */
+/** The page of the signature doctor, which says why a server refuses a callback. */
 export const doctorPage = viewerPage(PATH, "read", async (visit) => {
   callbackOf(await readShownTask(visit));
   return doctorAnswer(visit, null, { headers: "", body: "" });
 });
 
-/**
- * Checks the signature of a callback as a server has received it, and shows what is wrong with it. Changes
- * nothing.
- */
+/** Checks the signature of a callback that a server has received, and shows what is wrong. Changes nothing. */
 export const diagnose = formAction(PATH, "read", async (visit) => {
   const { form, viewer, params } = visit;
   const received = receivedIn(form);
@@ -32,13 +29,13 @@ export const diagnose = formAction(PATH, "read", async (visit) => {
   return doctorAnswer(visit, verdict, received);
 });
 
-/** A callback as a server has received it, as it was pasted into a form. */
+/** A callback that a server has received, as it was pasted into a form. */
 export interface Pasted {
   readonly headers: string;
   readonly body: string;
 }
 
-/** Reads the pasted headers and body of a received callback from the form that checks its signature. */
+/** Reads the pasted headers and body of a received callback from the form of a signature check. */
 export function receivedIn(form: URLSearchParams): Pasted {
   // Browsers send line ends in forms as CRLF; the body of a callback contains no line ends.
   const body = (form.get("body") ?? "").replaceAll("\r\n", "\n");
@@ -65,10 +62,7 @@ function doctorAnswer(
   );
 }
 
-/**
- * Shows whether the signature of a received callback is valid, and otherwise each reason that was found, with
- * advice.
- */
+/** Shows whether the signature of a received callback is valid, and each fault that was found, with advice. */
 export function VerdictView({
   verdict: { verdict, faults, signed_by, attempt, age_s },
 }: {

@@ -29,12 +29,12 @@ import { Share, shareLinkOf } from "./share.tsx";
 import { Story } from "./story.tsx";
 import { TrackingPanel } from "./tracking.tsx";
 
-/** The page of one task: what happened, what comes next, and what its client saw. */
+/** The page of one task: what happened, what comes next, and what the client received. */
 export const taskPage = viewerPage("/tasks/{id}", "read", (visit) => showTask(visit, null));
 
 /**
- * Answers with the page of a task.
- * @param fault refusal of the form of this page that was sent; null when none was refused.
+ * Returns the page of a task.
+ * @param fault refusal of a form of this page; null when none was refused.
  */
 export async function showTask(visit: TaskVisit, fault: FormFault | null): Promise<Response> {
   const shown = await readShownTask(visit);
@@ -89,16 +89,14 @@ function Head({ shown, visit, fault, link }: HeadProps) {
   );
 }
 
-/** Returns the paths of the API whose answers contain what the page shows. */
+/** Returns the paths of the API that return the data of the page. */
 function apiPaths({ task: { id }, facts: { callback } }: ShownTask): readonly string[] {
   const last = callback?.attempts.at(-1);
   const path = `/v1/tasks/${id}`;
   return last === undefined ? [path] : [path, `${path}/attempts/${last.number}/request`];
 }
 
-/**
- * The part of the page that shows the progress of the task: it is refreshed whenever the task may have changed.
- */
+/** The part of the page that shows the progress of the task. It is refreshed whenever the task may have changed. */
 function Life({ shown, visit }: Shown) {
   const now = Date.now();
   const { task, facts, version } = shown;
@@ -141,7 +139,7 @@ interface StateProps {
   readonly now: number;
 }
 
-/** Line with the state of the task and of its callback, and what happens next (e.g. a poll or an attempt). */
+/** Line with the state of the task and of its callback, and with what happens next, e.g. a poll or an attempt. */
 function State({ task, next, now }: StateProps) {
   return (
     <div class={`task-state tone-${next.tone}`}>

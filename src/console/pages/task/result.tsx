@@ -10,18 +10,18 @@ import type { Task } from "../../../api/shapes/task-shape.ts";
 
 /** Largest number of links of a result that a page shows. */
 const MAX_LINKS = 20;
-/** Largest number of characters of all links that a page shows; each stands in it twice. */
+/** Largest total number of characters of the links that a page shows. The page contains each link twice. */
 const MAX_LINK_CHARACTERS = 24_000;
 
 interface ResultProps {
   readonly task: Task;
   readonly links: LinkEnd | null;
-  /** States that the callback URL is shown with a link to the page of its host. */
+  /** States that the callback URL has a link to the page of its host. */
   readonly isHostShown: boolean;
   readonly now: number;
 }
 
-/** The result of a task and its other facts. */
+/** Section with the result of a task, or its error, and with further facts about the task. */
 export function ResultPanel({ task, links, isHostShown, now }: ResultProps) {
   const { output, error, credits, metadata, usage, callback } = task;
   const host = isHostShown && callback !== null ? hostOf(callback.url) : null;
@@ -131,7 +131,7 @@ function Links({
   );
 }
 
-/** Returns the first links, as many as fit into a page. */
+/** Returns those of the first links that fit into a page. */
 function shownLinks(urls: readonly string[]): readonly string[] {
   let characters = 0;
   return urls.slice(0, MAX_LINKS).filter((url) => {

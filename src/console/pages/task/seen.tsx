@@ -12,7 +12,7 @@ import { VERIFICATION_CODE, wireOf } from "../../verification-code.ts";
 import type { ShownTask, TaskVisit } from "./data.ts";
 import { DoctorForm } from "./doctor-form.tsx";
 
-/** Default receiver of a freshly signed request: a server on the reader's own machine. */
+/** Receiver in the command with a freshly signed request: a server on the reader's own machine. */
 const LOCAL_URL = "http://localhost:3000/";
 
 /** The request of one attempt as it was sent, and the same request signed with the present time. */
@@ -21,15 +21,15 @@ export interface Seen {
   readonly numbers: readonly number[];
   readonly sent: AttemptRequest;
   /**
-   * The request signed with the present time, to be sent to a server again; null for viewers who may not make
-   * the relay send callbacks.
+   * The request signed with the present time, with which the viewer can test a server. Null means that the viewer may
+   * not order redeliveries.
    */
   readonly fresh: AttemptRequest | null;
 }
 
 /**
- * Computes again, because requests are not stored, the request of the attempt that `?attempt=` names, or of
- * the last one; null without an attempt.
+ * Returns the request of the attempt that the parameter `attempt` of the URL names, or else of the last attempt. The
+ * request is computed again, because requests are not stored. Null means that the task has no attempt.
  */
 export async function seenOf(
   { url, viewer, runtime, env }: TaskVisit,
@@ -49,7 +49,7 @@ export async function seenOf(
   };
 }
 
-/** Section about what the client received: the exact request of an attempt, and help with verifying it. */
+/** Section about what the client received: the exact request of an attempt, and help with verifying its signature. */
 export function SeenPanel({ seen, taskId }: { readonly seen: Seen; readonly taskId: string }) {
   const { number, numbers, sent, fresh } = seen;
   return (
@@ -113,7 +113,7 @@ function exactText({ exact }: AttemptRequest): string {
     : "computed again; a secret or the public URL has changed since";
 }
 
-/** Describes a secret or key in words, e.g. `secret no. 2 (current)`. */
+/** Returns a description of a secret or key, e.g. `secret no. 2 (current)`. */
 export function signerText({
   scheme,
   age,

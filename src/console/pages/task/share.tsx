@@ -9,7 +9,10 @@ import type { ShownTask, TaskVisit } from "./data.ts";
 
 const ID = "share";
 
-/** Makes the status link of a task: the same one that the answer to its registration contained. */
+/**
+ * Returns the status link of a task. Until it expires, it is the same link as in the answer to the registration of
+ * the task.
+ */
 export function shareLinkOf(
   { task: { id, created_at: createdAtS }, facts }: ShownTask,
   { runtime, env, request }: TaskVisit,
@@ -20,7 +23,9 @@ export function shareLinkOf(
   return statusLinkOf(linked, runtime, linkOrigin(env, request));
 }
 
-/** A button that shows the status link of a task, to be copied for somebody without a login. */
+/**
+ * A button that opens a dialog with the status link of a task. The link can be given to somebody who has no login.
+ */
 export function Share({ link: { url, expiresAtS } }: { readonly link: StatusLink }) {
   return (
     <>

@@ -15,7 +15,7 @@ interface Step {
   readonly kind: "event" | "money" | "result" | "attempt" | "wait";
 }
 
-/** The life of a task as an ordered list: every event, attempt and wait, with its time. */
+/** The history of a task as an ordered list: every event, attempt and wait, with its time. */
 export function Story({ shown, now }: { readonly shown: ShownTask; readonly now: number }) {
   return (
     <ol class="story">
@@ -103,7 +103,7 @@ function nextSteps(callback: ShownTask["facts"]["callback"], now: number): reado
 interface AttemptStepProps {
   readonly attempt: AttemptFacts;
   readonly shown: TaskAttempt | undefined;
-  /** States that the attempt before this one had another URL. */
+  /** States that the previous attempt had another URL, or that there was none. */
   readonly isUrlNew: boolean;
   readonly lateness: string;
   readonly now: number;

@@ -9,7 +9,9 @@ import { REDELIVER } from "./actions.tsx";
 import { taskIdOf } from "./data.ts";
 import { showTask } from "./page.tsx";
 
-/** Orders a redelivery and redirects to the task. A form that is sent twice orders it only once. */
+/**
+ * Orders a redelivery and redirects to the page of the task. A form that is sent twice orders only one redelivery.
+ */
 export const redeliver = formAction("/tasks/{id}/redeliver", "redeliver", async (visit) => {
   const { form, viewer, params } = visit;
   const body = {
@@ -27,7 +29,7 @@ export const redeliver = formAction("/tasks/{id}/redeliver", "redeliver", async 
   );
 });
 
-/** Cancels a task and redirects to it. */
+/** Cancels a task and redirects to its page. */
 export const cancel = formAction("/tasks/{id}/cancel", "operate", async (visit) => {
   const { viewer, params } = visit;
   await cancelTask.perform({ params }, viewer, visit);

@@ -8,7 +8,7 @@ interface TrackingProps {
   readonly now: number;
 }
 
-/** Section about the upstream job of an open task: the last answer, the next poll and the hooks. */
+/** Section about the upstream job of an open task: the last answer to a poll, the next poll, and the hooks. */
 export function TrackingPanel({ tracking, now }: TrackingProps) {
   const { answer, answer_since: since, next_poll_at: next, next_poll_reason: reason } = tracking;
   const refused = tracking.hooks_refused ?? [];
