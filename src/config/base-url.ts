@@ -10,16 +10,18 @@ import type { ConfigIssue } from "./issue.ts";
 
 /** Rules for the base URLs of connections. */
 export interface BaseUrlRules extends UrlRules {
-  /** Hosts, with port, that every provider accepts too (`EXTRA_BASE_HOSTS`): proxies and AI gateways. */
+  /** Hosts of proxies and AI gateways, with port, that every provider accepts too (`EXTRA_BASE_HOSTS`). */
   readonly extraHosts: readonly string[];
 }
 
-/** Pattern of what follows the path of a URL. A base URL may not contain even a bare ? or #. */
+/**
+ * Pattern of the characters that end the path of a URL. A base URL must not contain a ? or #, not even at its end.
+ */
 const AFTER_PATH = /[?#]/;
 
 /**
- * Finds URLs of a connection to which its credentials must not be sent. For a provider with hosts of its own,
- * only these and the hosts of `EXTRA_BASE_HOSTS` are allowed. For a provider without one, the base URL must
+ * Returns the faults of a connection's URLs to which its credentials must not be sent. For a provider with hosts of
+ * its own, only these hosts and those of `EXTRA_BASE_HOSTS` are allowed. For a provider without, the base URL must
  * follow the rules for callback URLs, and may use http only for this machine.
  */
 export function urlIssues(
@@ -43,7 +45,10 @@ export function urlIssues(
   return [{ path: variable, message }];
 }
 
-/** Tells whether a base URL leads to one of the extra hosts, by https and under the rules for callback URLs. */
+/**
+ * Tells whether a base URL leads to one of the hosts of `EXTRA_BASE_HOSTS`, uses https, and follows the rules for
+ * callback URLs.
+ */
 function isExtra(text: string | null | undefined, rules: BaseUrlRules): boolean {
   const url = URL.parse(text ?? "");
   if (text == null || url?.protocol !== "https:" || !rules.extraHosts.includes(url.host)) {
@@ -53,8 +58,8 @@ function isExtra(text: string | null | undefined, rules: BaseUrlRules): boolean 
 }
 
 /**
- * Returns why the base URL of a connection is refused, for a provider without a host of its own, whose
- * connections name the host; `[]` when it is allowed.
+ * Returns the reasons why the base URL of a connection is refused; `[]` when it is allowed. This is for a provider
+ * without a host of its own: each connection names a host.
  */
 function gatewayObjections(
   { name, entry }: Draft,
@@ -73,7 +78,7 @@ function objectionTo(text: string, rules: UrlRules): string | null {
   const verdict = checkCallbackUrl(text, rules);
   if (!verdict.ok) return verdict.error;
   if (AFTER_PATH.test(text)) return "must not contain a query or fragment";
-  // Clients of OpenAI's API take a base URL that ends in /v1, so people enter the same one here.
+  // People may enter the base URL that they give to clients of OpenAI's API, which ends in /v1.
   if (/\/v1\/?$/.test(verdict.value.pathname)) return "must not end in /v1, which the relay adds,";
   return verdict.value.protocol === "https:" || isLoopback(verdict.value)
     ? null
@@ -81,8 +86,8 @@ function objectionTo(text: string, rules: UrlRules): string | null {
 }
 
 /**
- * Tells whether a URL stays on one of the given hosts, or leads to this machine where `allowLocal` permits
- * it. A URL with user name, password, query or fragment does not count as staying there.
+ * Tells whether a URL leads to one of the given hosts or, if `allowLocal` permits it, to this machine. A URL with
+ * user name, password, query or fragment gives false.
  */
 export function isPinned(
   text: string,
@@ -91,7 +96,7 @@ export function isPinned(
   further: HostPattern | null = null,
 ): boolean {
   const url = URL.parse(text);
-  // The path of a request would be lost behind a ? or #.
+  // The path that is appended for a request would be lost behind a ? or #.
   if (url === null || hasCredentials(text, url) || AFTER_PATH.test(text)) return false;
   if (allowLocal && isLoopback(url)) return true;
   const isListed = hosts.some((host) => new URL(host).origin === url.origin);

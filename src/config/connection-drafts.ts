@@ -8,9 +8,9 @@ import type { ConfigIssue } from "./issue.ts";
 import { text } from "./readers.ts";
 
 /**
- * Pattern of the names of the variables that define connections besides each provider's default one, as
- * JSON: `CONNECTIONS`, `CONNECTIONS_2` and so on. They can be several because the platform limits a secret
- * to 5 KB.
+ * Pattern of the names of the variables that define connections as JSON: `CONNECTIONS`, `CONNECTIONS_2` and so on.
+ * There can be several of them, because the platform limits a secret to 5 KB. The default connection of each
+ * provider is defined by other variables.
  */
 const VARIABLE = /^CONNECTIONS(?:_(.*))?$/;
 const VariableText = text("");
@@ -30,17 +30,17 @@ const Entries = z.record(
 );
 export type Entry = z.infer<typeof Entries>[string];
 
-/** A connection to a provider as the variables define it, not checked yet. */
+/** A connection to a provider as the variables define it, before it is checked. */
 export interface Draft {
   /**
-   * Name of the variable that defines the connection, which errors about it state: `CONNECTIONS`, `CONNECTIONS_2` …
-   * The default connection of a provider is defined by several variables; here stands the one with the base URL,
-   * because its value is what is checked.
+   * Name of the variable that errors about the connection name: `CONNECTIONS`, `CONNECTIONS_2` … The default
+   * connection of a provider is defined by several variables; for it, this is the variable of the base URL, because
+   * the value of that variable is checked.
    */
   readonly variable: string;
   /**
-   * True for the provider's default connection, which is defined by variables of its own, such as
-   * `ARK_API_KEY`, and not in `CONNECTIONS`.
+   * True for the provider's default connection. It is defined by variables of its own, e.g. `ARK_API_KEY`, and not
+   * in `CONNECTIONS`.
    */
   readonly isDefault: boolean;
   readonly name: string;
@@ -48,8 +48,8 @@ export interface Draft {
 }
 
 /**
- * Reads the default connection of every provider, and the connections that `CONNECTIONS`, `CONNECTIONS_2`
- * and so on define.
+ * Returns all connections that the variables define, before they are checked: the default connection of every
+ * provider, and the connections of `CONNECTIONS`, `CONNECTIONS_2` and so on.
  */
 export function readDrafts(vars: object): Result<readonly Draft[], readonly ConfigIssue[]> {
   const further = furtherDrafts(vars);
@@ -70,9 +70,8 @@ function unreadableVariables({ variables }: UpstreamProvider, vars: object): Con
 }
 
 /**
- * Reads the default connection of a provider. For a provider without a host of its own there is none until
- * both the base URL and the key are set; only one of them is no fault, because they are set one after the
- * other.
+ * Returns the default connection of a provider. A provider without a host of its own has none until both the base
+ * URL and the key are set. It is no fault when only one of the two is set, because people set one after the other.
  */
 function defaultDrafts(provider: UpstreamProvider, vars: object): readonly Draft[] {
   const { key, baseUrl, webhookSecret, userId } = provider.variables;
@@ -106,8 +105,8 @@ function isSet(vars: object, name: string): boolean {
 }
 
 /**
- * Finds faults in the numbering of `CONNECTIONS`, `CONNECTIONS_2`, `CONNECTIONS_3` and so on: a gap or
- * another suffix, which mean that a variable is misspelt or left over.
+ * Returns the faults in the numbering of `CONNECTIONS`, `CONNECTIONS_2`, `CONNECTIONS_3` and so on: a gap, or
+ * another suffix, e.g. `_1` or `_B`. Both mean that a variable is misspelt or left over.
  */
 function numberingIssues(variables: readonly string[]): ConfigIssue[] {
   return variables.flatMap((path) => {
@@ -124,7 +123,10 @@ function numberingIssues(variables: readonly string[]): ConfigIssue[] {
   });
 }
 
-/** Finds names of connections that `CONNECTIONS`, `CONNECTIONS_2` and so on define more than once. */
+/**
+ * Returns a fault for each name of a connection that `CONNECTIONS`, `CONNECTIONS_2` and so on define more than
+ * once.
+ */
 function repetitions(drafts: readonly Draft[]): ConfigIssue[] {
   return drafts.flatMap(({ variable, name }, i) => {
     const first = drafts.slice(0, i).find((draft) => draft.name === name);
@@ -137,13 +139,13 @@ function repetitions(drafts: readonly Draft[]): ConfigIssue[] {
 function draftsOf(variable: string, value: unknown): Result<readonly Draft[], ConfigIssue> {
   const json = typeof value === "string" ? parseJson(value) : value;
   const parsed = Entries.safeParse(json);
-  // The schema drops an entry of this name without an issue.
+  // The schema drops an entry with this name and reports no issue.
   const dropped = at(json, "__proto__") === undefined ? [] : ["__proto__"];
   if (parsed.success && dropped.length === 0) {
     const entries = Object.entries(parsed.data);
     return success(entries.map(([name, entry]) => ({ variable, isDefault: false, name, entry })));
   }
-  // The message contains the place of the fault, never the value, which may be a key.
+  // The message says where in the JSON the fault is. It never contains the value, which may be a key.
   const wrong = (parsed.error?.issues ?? []).map((issue) => {
     const keys = issue.code === "unrecognized_keys" ? issue.keys : [];
     return [...issue.path, ...keys].join(".");

@@ -15,17 +15,17 @@ export interface Connections {
 }
 
 /**
- * Pattern of an API key: printable ASCII, which a header can carry. Any other key is refused, because the
- * platform writes a header that it cannot send into its log.
+ * Pattern of an API key: printable ASCII, which can be sent in a header. Other keys are refused, because the
+ * platform writes a header that it cannot send to its log.
  */
 const KEY = /^[\x21-\x7e]+$/;
 
 /**
- * Parses the connections: one for each provider, named after it, from the provider's own variables, and those
- * of `CONNECTIONS`, `CONNECTIONS_2` and so on. Credentials go only to the hosts that the provider's adapter
- * names, to those of `EXTRA_BASE_HOSTS` or, where the adapter names none, to the host of the connection's own
- * base URL.
- * @param rules rules for URLs of this deployment; it may also allow connections to this machine.
+ * Returns the checked connections: the default connection of each provider, which has the provider's name, and the
+ * connections of `CONNECTIONS`, `CONNECTIONS_2` and so on. Credentials are sent only to the hosts that the
+ * provider's adapter names and to those of `EXTRA_BASE_HOSTS`. When the adapter names no host, they are sent only
+ * to the host of the connection's own base URL.
+ * @param rules rules for base URLs in this deployment, which may also allow connections to this machine.
  * @param isSandboxOn true when simulated providers get a connection too.
  */
 export function parseConnections(
@@ -69,8 +69,8 @@ function unknownProvider({ variable, name }: Draft): ConfigIssue {
 }
 
 /**
- * Finds connections that `CONNECTIONS`, `CONNECTIONS_2` and so on define under the name of a provider. Such
- * a name is reserved for the provider's default connection, which other variables define.
+ * Returns a fault for each connection of `CONNECTIONS`, `CONNECTIONS_2` and so on that has the name of a provider.
+ * The name of a provider is reserved for its default connection, which other variables define.
  */
 function nameClashes(drafts: readonly Draft[]): readonly ConfigIssue[] {
   const reserved = [...PROVIDERS.keys(), ...SIMULATED_PROVIDERS.map(({ name }) => name)];
@@ -114,8 +114,8 @@ function secretIssues(
 }
 
 /**
- * Builds the connection that a checked draft describes. Returns none for a draft without a base URL, which
- * the check does not let pass.
+ * Returns the connection that a checked draft describes, as a list of one. The list is empty for a draft without a
+ * base URL; the check has refused such a draft already.
  */
 function upstreamConnections(draft: Draft, provider: UpstreamProvider): readonly Connection[] {
   const written = draft.entry.base_url ?? provider.baseUrls?.[0];

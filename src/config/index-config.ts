@@ -6,28 +6,31 @@ import { DEFAULT_INDEX_RETENTION_DAYS, type ParsedVariables } from "./variables.
 
 /** The part of the configuration that is about the index. Durations are in milliseconds. */
 export interface IndexConfig {
-  /** States that the relay has an index, because the database `INDEX_DB` is bound. */
+  /** True when the relay has an index, because the database `INDEX_DB` is bound. */
   readonly isIndexed: boolean;
   /**
-   * Time from the last change of a settled task, whose callback and refund have ended, to the deletion of
-   * its row from the index, in milliseconds; at most `retentionMs`.
+   * Time in milliseconds from the last change of a settled task to the deletion of its row from the index, at most
+   * `retentionMs`. A task is settled when it has ended and no attempt of its callback and no refund is left to
+   * make.
    */
   readonly indexRetentionMs: number;
   /**
-   * Names of the bound databases over which the index is distributed (its shards), in their order:
-   * `INDEX_DB`, `INDEX_DB_1` …
+   * Names of the bound databases that together store the index (its shards), in order: `INDEX_DB`, `INDEX_DB_1` …
    */
   readonly indexDatabases: readonly string[];
   /**
-   * Time in milliseconds for which one database of the index (a shard) takes the new tasks before the next
-   * one takes over; null when `INDEX_SHARD_HOURS` is not set.
+   * Time in milliseconds for which one database of the index (a shard) stores the rows of all new tasks, before the
+   * next database follows. Null when `INDEX_SHARD_HOURS` is not set.
    */
   readonly indexShardMs: number | null;
 }
 
 const SHARD = /^INDEX_DB_(.*)$/;
 
-/** Parses the variables and bindings of the index, and checks that they fit together. */
+/**
+ * Returns the configuration of the index from its variables and bindings, or the faults if these do not fit
+ * together.
+ */
 export function parseIndexConfig(
   vars: object,
   data: ParsedVariables,
@@ -71,10 +74,10 @@ function numberingIssues(
 }
 
 /**
- * Checks that the index has enough databases (shards). They take the new tasks in turn; when the turn of a
- * database comes again, most of its rows from the turn before must have expired. Two kinds of older rows may
- * still be there, and lists of tasks include them: rows of failed callbacks, which stay for `RETENTION_DAYS`,
- * and rows of tasks whose own deadline is later than `TASK_DEADLINE_HOURS`.
+ * Checks that the index has enough databases (shards). They store the rows of new tasks in turn. When the turn of a
+ * database comes again, most of its rows from the last turn must have expired. Two kinds of older rows may still be
+ * there, and lists of tasks include them: rows of failed callbacks, which stay for `RETENTION_DAYS`, and rows of
+ * tasks whose own deadline is later than `TASK_DEADLINE_HOURS`.
  * @returns the fault; `[]` when there is none.
  */
 function overlapIssues(

@@ -2,8 +2,8 @@ import type { Connection } from "../providers/provider.ts";
 import { PROVIDERS, SIMULATED_PROVIDERS } from "../providers/registry.ts";
 
 /**
- * Returns the settings without which a provider has no connection: its variables, or `SANDBOX=true` for a
- * simulated one; `[]` for an unknown provider.
+ * Returns the settings that must be set before a provider has a connection: the names of its variables, or
+ * `SANDBOX=true` for a simulated provider. Returns `[]` for an unknown provider.
  */
 export function settingsNeededBy(providerName: string): readonly string[] {
   if (SIMULATED_PROVIDERS.some(({ name }) => name === providerName)) return ["SANDBOX=true"];
@@ -11,7 +11,10 @@ export function settingsNeededBy(providerName: string): readonly string[] {
   return variables === undefined ? [] : [variables.key, variables.baseUrl];
 }
 
-/** Returns the setting that holds the API key of a connection; null for a simulated one, which has no key. */
+/**
+ * Returns the name of the setting that contains the API key of a connection. Null for a simulated connection, which
+ * has no key.
+ */
 export function keySettingOf({ name, provider }: Connection): string | null {
   if (provider.polls === null) return null;
   return name === provider.name ? provider.variables.key : `CONNECTIONS, ${name}.key`;

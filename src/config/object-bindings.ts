@@ -1,8 +1,8 @@
 import type { ConfigIssue } from "./issue.ts";
 
 /**
- * Classes of the Durable Objects, by the bindings through which they are called. The head of each class says
- * what its objects store.
+ * Classes of the Durable Objects, by the bindings with which they are called. The comment at the head of each class
+ * says what its objects store.
  */
 export const OBJECT_CLASSES = {
   TASKS: "TaskObject",

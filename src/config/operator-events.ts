@@ -2,7 +2,7 @@ import { failure, type Result, success } from "../core/result.ts";
 import { NOTICE_KINDS } from "../core/record/operator-notice.ts";
 import type { Config } from "./config.ts";
 
-/** Types of all events that `OPERATOR_CALLBACK_URL` can get: those about one task, and the others. */
+/** Types of all operator events, i.e. messages to `OPERATOR_CALLBACK_URL`: those about one task, and the others. */
 export const OPERATOR_EVENT_TYPES = [
   ...NOTICE_KINDS,
   "host.failing",
@@ -13,8 +13,8 @@ export const OPERATOR_EVENT_TYPES = [
 ] as const;
 
 /**
- * Reads `OPERATOR_EVENTS`, the types of events that the operator wants, separated by white space or commas.
- * @returns the other types, which are not sent; none when the variable is empty.
+ * Parses `OPERATOR_EVENTS`: the types of events that the operator wants, separated by white space or commas.
+ * @returns the types that are not in the variable and therefore not sent; none when the variable is empty.
  */
 export function parseOperatorEvents(value: string): Result<ReadonlySet<string>, string> {
   const words = new Set(value.split(/[\s,]+/).filter((word) => word !== ""));
@@ -25,7 +25,7 @@ export function parseOperatorEvents(value: string): Result<ReadonlySet<string>, 
   return failure(`must be some of ${OPERATOR_EVENT_TYPES.join(", ")}, space-separated`);
 }
 
-/** Tells whether events of a type are sent to the operator. */
+/** Tells whether operator events of this type are sent. */
 export function isWanted(
   { operatorCallbackUrl, unwantedEvents }: Config,
   type: (typeof OPERATOR_EVENT_TYPES)[number],

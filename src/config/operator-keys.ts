@@ -4,18 +4,18 @@ import { hasBytes } from "./readers.ts";
 
 const MIN_SECRET_BYTES = 16;
 /**
- * Pattern of a role before a key, whether or not a role of this name exists. A word with a digit does not
- * match, because it may be the beginning of a random key that contains a colon.
+ * Pattern of a role in front of a key, even if no such role exists. A word with a digit does not match, because it
+ * may be the beginning of a random key that contains a colon.
  */
 const ROLE = /^([A-Za-z][A-Za-z_-]*):/;
 const LABEL = /^([a-z0-9-]{1,32})=/;
-/** Pattern of a label behind which the key is missing, e.g. because a variable of the shell was not set. */
+/** Pattern of a label that no key follows, e.g. because a variable of the shell was not set. */
 const BARE_LABEL = /^[a-z0-9-]{1,32}=$/;
 
 /**
- * Parses the entries `[role:][label=]secret` of `OPERATOR_KEYS`, which are separated by white space.
- * @returns the keys; or the fault of an invalid entry, which names its position and quotes nothing, because
- * any part of the entry may be secret.
+ * Returns the keys of `OPERATOR_KEYS`. The variable has entries `[role:][label=]secret`, separated by white space.
+ * For an invalid entry it returns a fault instead. The fault states the position of the entry and quotes nothing,
+ * because any part of the entry may be secret.
  */
 export function parseOperatorKeys(text: string): Result<readonly OperatorKey[], string> {
   const entries = text.split(/\s+/).filter((entry) => entry !== "");
@@ -44,7 +44,10 @@ function keyOf(entry: string): Result<OperatorKey, string> {
   return success({ secret, role: word ?? "all", label });
 }
 
-/** Splits label and key. A text before `=` is a label only when a whole key follows: base64 may end in `=`. */
+/**
+ * Returns label and key of an entry. The text before `=` is a label only if a key of full length follows, because a
+ * key in base64 may end in `=`.
+ */
 function labelledKeyOf(text: string): Pick<OperatorKey, "label" | "secret"> {
   const [prefix = "", label = null] = LABEL.exec(text) ?? [];
   const secret = text.slice(prefix.length);

@@ -1,4 +1,4 @@
-/** Jurisdictions in which Cloudflare can keep Durable Objects. */
+/** Jurisdictions in which Cloudflare can store Durable Objects. */
 export const JURISDICTIONS = ["eu", "us", "fedramp"] as const;
 export type Jurisdiction = (typeof JURISDICTIONS)[number];
 
@@ -18,10 +18,10 @@ export const LOCATION_HINTS = [
 ] as const;
 export type LocationHint = (typeof LOCATION_HINTS)[number];
 
-/** The place of the Durable Objects that store the tasks and accounts. */
+/** Where Cloudflare stores the Durable Objects of tasks and accounts. */
 export interface Placement {
   /**
-   * Jurisdiction of all Durable Objects. It is chosen before the first task, because the same name leads to
+   * Jurisdiction of all Durable Objects. It must be chosen before the first task, because the same name leads to
    * another object in each jurisdiction. Null means none.
    */
   readonly jurisdiction: Jurisdiction | null;

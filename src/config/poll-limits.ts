@@ -2,20 +2,22 @@ import type { PollLimits } from "../core/policy.ts";
 import { HOUR_MS, MINUTE_MS } from "../core/time.ts";
 import type { Connection, UpstreamProvider } from "../providers/provider.ts";
 
-/** Age of a job at which its hook is late, in milliseconds, where the relay can verify the body of hooks. */
+/**
+ * Age in milliseconds at which the hook of a job counts as late, for connections whose hooks the relay can verify.
+ */
 const VERIFIED_HOOK_WAIT_MS = 2 * MINUTE_MS;
 /**
- * Age of a job at which its hook is late, in milliseconds, where the relay cannot verify the body of hooks:
- * they are not signed, or no secret or key to check them is known.
+ * Age in milliseconds at which the hook of a job counts as late, for connections whose hooks the relay cannot
+ * verify: they are not signed, or the secret or key to check them is not known.
  */
 const UNVERIFIED_HOOK_WAIT_MS = MINUTE_MS;
 /**
- * Life of a provider's output links below which polls do not wait for a hook: after a lost hook, the links
- * could be dead when a poll finds them.
+ * Life of a provider's output links in milliseconds. With shorter-lived links, polls do not wait for a hook: if the
+ * hook were lost, the links could be dead before a poll finds them.
  */
 const SHORT_LINK_LIFE_MS = HOUR_MS;
 
-/** Returns the limits of the polls of a connection; null when it cannot be polled. */
+/** Returns the poll limits of a connection. Null when the connection cannot be polled. */
 export function pollLimits(connection: Connection): PollLimits | null {
   const { provider, key } = connection;
   if (provider.polls === null) return provider.simulation.limits;
@@ -27,8 +29,8 @@ export function pollLimits(connection: Connection): PollLimits | null {
 }
 
 /**
- * Tells whether hooks are expected for the jobs of a connection. Where only some installations of a provider
- * send hooks, they are expected only if the provider signs them and the operator has set a webhook secret.
+ * Tells whether hooks are expected for the jobs of a connection. If only some installations of a provider send
+ * hooks, hooks are expected only when the provider signs them and the operator has set a webhook secret.
  */
 function areHooksExpected({ provider, webhookSecret }: Connection): boolean {
   const { hooks } = provider;
@@ -38,8 +40,8 @@ function areHooksExpected({ provider, webhookSecret }: Connection): boolean {
 }
 
 /**
- * Tells whether results of the tasks of a connection can arrive: from a simulation, by polls, which need an API
- * key, or by hooks.
+ * Tells whether the relay can get results for the tasks of a connection: from a simulation, by polls (which need an
+ * API key), or by hooks.
  */
 export function canHaveResults(connection: Connection): boolean {
   const { provider, key } = connection;
@@ -47,8 +49,8 @@ export function canHaveResults(connection: Connection): boolean {
 }
 
 /**
- * Returns the age of a job at which its hook is late, in milliseconds; 0 when polls do not wait for it, null
- * when none is expected.
+ * Returns the age in milliseconds at which the hook of a job counts as late. 0 when polls do not wait for the hook.
+ * Null when no hook is expected.
  */
 function hookWaitOf(connection: Connection): number | null {
   const { provider, webhookSecret, jwksUrl } = connection;

@@ -1,7 +1,7 @@
 /**
- * Names of the rate limit bindings (`[[ratelimits]]` in wrangler.toml), each optional. The first three count
- * the requests of an account; `LIMIT_LINKS` counts the requests from an IP address with one status link;
- * `LIMIT_REFUSALS` counts the requests from an IP address whose credentials were not valid.
+ * Names of the rate limit bindings (`[[ratelimits]]` in wrangler.toml); each is optional. `LIMIT_TESTS`,
+ * `LIMIT_BULK` and `LIMIT_LISTS` count requests of an account. `LIMIT_LINKS` counts requests with one status link
+ * from an IP address. `LIMIT_REFUSALS` counts requests with invalid credentials from an IP address.
  */
 export const RATE_LIMITS = [
   "LIMIT_TESTS",

@@ -3,7 +3,10 @@ import { failure, type Result, success } from "../core/result.ts";
 import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from "../core/time.ts";
 import { CREDENTIALS_REFUSAL, hasCredentials } from "../security/url-rules.ts";
 
-/** Units of the variables that are numbers, each with its size in milliseconds, bytes or as a fraction. */
+/**
+ * Units of the variables that are numbers. A value multiplied by its unit is a number of milliseconds, a number of
+ * bytes, or a fraction.
+ */
 const UNITS = {
   s: SECOND_MS,
   minutes: MINUTE_MS,
@@ -13,33 +16,36 @@ const UNITS = {
   percent: 1 / 100,
 } as const;
 
-/** The whole numbers that a variable takes, both ends included. */
+/** The whole numbers that a variable may have. `min` and `max` are allowed too. */
 export interface NumberRange {
   readonly min: number;
   readonly max: number;
   readonly unit: keyof typeof UNITS;
-  /** Largest number of comma-separated numbers; absent for a single number. */
+  /** Largest number of comma-separated numbers. Absent when the variable has a single number. */
   readonly maxCount?: number;
 }
 
-/** Default and values of a variable, which the documentation of the variables states. */
+/** Default and allowed values of a variable. The documentation of the variables is written from them. */
 export interface Domain {
-  /** Value that has the same effect as leaving the variable out; null when no value has. */
+  /** Value that has the same effect as a variable that is not set. Null when no value has this effect. */
   readonly fallback: string | null;
   readonly values: readonly string[] | NumberRange;
 }
 
-/** A reader of a variable that states its default and its values. */
+/** A reader of a variable, i.e. the schema that reads it, together with its default and its allowed values. */
 export interface WithDomain {
   readonly domain: Domain;
 }
 
-/** Adds to a reader what it takes. */
+/** Returns a reader of a variable with its default and allowed values added. */
 function withDomain<S extends z.ZodMiniType>(reader: S, domain: Domain): S & WithDomain {
   return Object.assign(reader, { domain });
 }
 
-/** Reads a variable as text. TOML numbers and booleans are converted; an empty variable counts as absent. */
+/**
+ * Returns a reader that reads a variable as text. Numbers and booleans from TOML become text; an empty variable
+ * counts as not set.
+ */
 export function text(fallback: string) {
   return convert(
     z.nullish(z.union([z.string(), z.number(), z.boolean()], "must be text")),
@@ -47,7 +53,7 @@ export function text(fallback: string) {
   );
 }
 
-/** Extends a reader, which is a schema that reads a variable, by a conversion of the value that was read. */
+/** Returns a reader that converts what another reader has read. A reader is a schema that reads a variable. */
 export function convert<S extends z.ZodMiniType, T>(
   reader: S,
   conversion: (value: z.output<S>) => T,
@@ -56,8 +62,8 @@ export function convert<S extends z.ZodMiniType, T>(
 }
 
 /**
- * Extends a reader, which is a schema that reads a variable as text, by a parser of this text. When the
- * parser fails, its error is the message for the operator.
+ * Returns a reader that parses the text of another reader. A reader is a schema that reads a variable. The error of
+ * a failing parser is the message for the operator.
  */
 export function parse<T>(
   reader: z.ZodMiniType<string>,
@@ -74,23 +80,23 @@ export function parse<T>(
   );
 }
 
-/** Builds a reader that parses the text of a variable by `parser`; null when the variable is absent. */
+/** Returns a reader that parses the text of a variable by `parser`. It reads null when the variable is not set. */
 export function parseOptional<T>(parser: (value: string) => Result<T, string>) {
   return parse(text(""), (value) => (value === "" ? success(null) : parser(value)));
 }
 
 /**
- * Reads a variable as a whole number in decimal digits, and returns it in milliseconds, in bytes or as a
- * fraction, by its unit.
+ * Returns a reader for a whole number in decimal digits. By the unit of the range, it reads a number of
+ * milliseconds, a number of bytes, or a fraction.
  */
 export function wholeNumber(fallback: string, range: NumberRange) {
   return withDomain(parse(text(fallback), numberIn(range)), { fallback, values: range });
 }
 
 /**
- * Reads a variable like `wholeNumber`; null when the variable is absent.
- * @param fallback the number for which the configuration takes null, in the unit of the range; null when it takes
- * null for something else.
+ * Returns a reader like that of `wholeNumber`, which reads null when the variable is not set.
+ * @param fallback the default that the documentation states, in the unit of the range. Null when a variable that is
+ * not set has another meaning than a number.
  */
 export function optionalNumber(range: NumberRange, fallback: string | null = null) {
   return withDomain(parseOptional(numberIn(range)), { fallback, values: range });
@@ -104,7 +110,7 @@ function numberIn({ min, max, unit }: NumberRange) {
   };
 }
 
-/** Reads a variable as comma-separated whole seconds, and returns them in milliseconds. */
+/** Returns a reader for comma-separated whole seconds. It reads them as milliseconds. */
 export function listOfSeconds(fallback: string, range: { max: number; maxCount: number }) {
   const { max, maxCount } = range;
   const reader = parse(text(fallback), (value) => {
@@ -117,7 +123,9 @@ export function listOfSeconds(fallback: string, range: { max: number; maxCount: 
   return withDomain(reader, { fallback, values: { min: 0, unit: "s", ...range } });
 }
 
-/** Reads a variable as an http(s) URL without user name and password; null when the variable is absent. */
+/**
+ * Returns a reader for an http(s) URL without user name and password. It reads null when the variable is not set.
+ */
 export function httpUrl() {
   return parseOptional((value) => {
     const url = URL.parse(value);
@@ -126,19 +134,19 @@ export function httpUrl() {
   });
 }
 
-/** Reads a variable as `true` or `false`; false when the variable is absent. */
+/** Returns a reader for `true` or `false`. It reads false when the variable is not set. */
 export function flag() {
   const words = ["true", "false"] as const;
   const reader = convert(parse(text("false"), wordIn(words)), (value) => value === "true");
   return withDomain(reader, { fallback: "false", values: words });
 }
 
-/** Reads a variable as one of several words. */
+/** Returns a reader for one of several words. */
 export function oneOf<const Word extends string>(fallback: Word, words: readonly Word[]) {
   return withDomain(parse(text(fallback), wordIn(words)), { fallback, values: words });
 }
 
-/** Reads a variable as one of several words; null when the variable is absent. */
+/** Returns a reader for one of several words. It reads null when the variable is not set. */
 export function optionalOneOf<const Word extends string>(words: readonly Word[]) {
   return withDomain(parseOptional(wordIn(words)), { fallback: null, values: words });
 }
@@ -151,7 +159,7 @@ function wordIn<Word extends string>(words: readonly Word[]) {
   };
 }
 
-/** Reads a variable as a list of items that are separated by white space and must all be valid. */
+/** Returns a reader for items that are separated by white space. All of them must be valid. */
 export function list(message: string, isValid: (item: string) => boolean) {
   return convert(text(""), (value) => value.split(/\s+/).filter((item) => item !== "")).check(
     z.refine((items) => items.every(isValid), message),
@@ -163,7 +171,7 @@ export function hasBytes(secret: string, bytes: number): boolean {
   return new TextEncoder().encode(secret).length >= bytes;
 }
 
-/** Converts an empty list to null, which means that the variable is absent. */
+/** Returns the list, or null for an empty list, because null stands for a variable that is not set. */
 export function nullIfEmpty(items: readonly string[]): readonly string[] | null {
   return items.length === 0 ? null : items;
 }

@@ -14,26 +14,29 @@ export interface Runtime {
   readonly operatorKeys: readonly HashedKey[];
 }
 
-/** Values that the relay derives from its environment once, when an isolate starts; the platform does not bill this. */
+/**
+ * Values that the relay derives from its environment once, when an isolate starts, because the platform does not
+ * bill the start.
+ */
 export interface Startup {
   /**
-   * Configuration and keys; or the variables at fault with the reasons, and the relay then must not send
-   * anything.
+   * Configuration and keys; or, when variables are at fault, their names with the reasons. In the second case the
+   * relay must not send anything.
    */
   readonly runtime: Result<Runtime, readonly ConfigIssue[]>;
-  /** Variables that are invalid, doubtful or perhaps misspelt, each with the reason. */
+  /** Variables that are invalid, doubtful or perhaps misspelt, each with what is wrong. */
   readonly warnings: readonly ConfigIssue[];
-  /** Id of the deployed version; null when the platform names none. */
+  /** Id of the deployed version. Null when the platform does not state it. */
   readonly version: string | null;
-  /** Names of the bindings, such as databases. */
+  /** Names of the bindings, e.g. of databases. */
   readonly bindings: readonly string[];
   readonly waitUntil: WaitUntil;
 }
 
-/** Keeps the platform from ending the present request before a promise is settled. */
+/** Function that keeps the platform from ending the present request before a promise is settled. */
 export type WaitUntil = (work: Promise<unknown>) => void;
 
-/** An environment from which the relay has read its configuration. */
+/** An environment with the values that the relay has derived from it. */
 export interface WithStartup {
   readonly startup: Startup;
 }
@@ -41,8 +44,8 @@ export interface WithStartup {
 const Versioned = z.object({ VERSION: z.object({ id: z.string() }) });
 
 /**
- * Adds to an environment of the platform what the relay works out from it. Reads no clock, needs no random
- * numbers and calls nobody, so that it can run at module scope.
+ * Returns the environment of the platform with the values that the relay derives from it. The function reads no
+ * clock, needs no random numbers and calls no other service, so that it can run at module scope.
  * @param flags `Cloudflare.compatibilityFlags` of the isolate.
  */
 export async function withStartup<Bindings extends object>(
@@ -70,7 +73,7 @@ export function configOf({ startup: { runtime } }: WithStartup): Config | null {
 }
 
 /**
- * Returns the settings of the log; while the configuration is not valid, no line of the level `detail` is
+ * Returns the settings of the log. While the configuration is not valid, lines of the level `detail` are not
  * written.
  */
 export function logSettingsOf(env: WithStartup): LogSettings {
@@ -79,7 +82,7 @@ export function logSettingsOf(env: WithStartup): LogSettings {
 
 const said = new Set<string>();
 
-/** Logs the warnings about the variables, each once per isolate. */
+/** Logs each warning about the variables once in this isolate. */
 export function warnOnce({ startup: { warnings } }: WithStartup): void {
   for (const { path: variable, message: detail } of warnings) {
     const text = `${variable} ${detail}`;

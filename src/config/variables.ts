@@ -18,14 +18,17 @@ const WHSEC_MESSAGE = "must be whsec_ and the base64 of 24 to 64 bytes, space-se
 const HOSTS_MESSAGE =
   "must be host names with an optional port, space-separated, without https://, path and wildcard";
 
-/** Days for which the index keeps a settled task while `INDEX_RETENTION_DAYS` is not set: at most `RETENTION_DAYS`. */
+/**
+ * Number of days for which the index stores a settled task when `INDEX_RETENTION_DAYS` is not set. When
+ * `RETENTION_DAYS` is smaller, that number counts instead.
+ */
 export const DEFAULT_INDEX_RETENTION_DAYS = 7;
 
 /**
- * Every variable of the relay with its default and its unit, parsed to milliseconds, bytes and fractions. The
- * variables of the providers are named in `src/providers`, `CONNECTIONS` is read by `connections.ts`, the
- * bindings are in `src/env.ts`; `scripts/docs/variables.ts` says what each changes.
- * Times and limits that no variable changes stand where they are used.
+ * Every variable of the relay with its default and its unit, converted to milliseconds, bytes and fractions. Not
+ * here are the variables of the providers (`src/providers`), `CONNECTIONS` (`connections.ts`) and the bindings
+ * (`src/env.ts`). `scripts/docs/variables.ts` says what each variable changes. Times and limits that no variable
+ * changes are constants in the files that use them.
  */
 export const Variables = z.object({
   CALLBACK_SCHEDULE_S: listOfSeconds("0,180,600", { max: 86_400, maxCount: 10 }),
@@ -36,7 +39,7 @@ export const Variables = z.object({
   }),
   RETENTION_DAYS: wholeNumber("28", { min: 1, max: MAX_RETENTION_MS / DAY_MS, unit: "days" }),
   TASK_DEADLINE_HOURS: wholeNumber("72", { min: 1, max: 8760, unit: "hours" }),
-  // A body may grow when it is stored; core/record/stored-size.ts limits the record.
+  // The record of a task can be larger than the body of its request; core/record/stored-size.ts limits it.
   MAX_BODY_KB: wholeNumber("256", { min: 1, max: 400, unit: "KB" }),
   ALLOW_LOCAL_CALLBACKS: flag(),
   ALLOW_IP_CALLBACKS: flag(),
@@ -44,7 +47,7 @@ export const Variables = z.object({
     hosts.map((host) => new URL(`https://${host}`).host),
   ),
   POLL_LATENESS: wholeNumber("7", { min: 3, max: 50, unit: "percent" }),
-  // Holds back polls and callback attempts (`startAt` in core/policy.ts).
+  // Makes polls and callback attempts wait (`startAt` in core/policy.ts).
   PAUSED: flag(),
   LOG: oneOf("normal", ["normal", "all"]),
   PLAN: oneOf("paid", ["paid", "free"]),

@@ -5,12 +5,12 @@ import type { Config } from "./config.ts";
 import type { ConfigIssue } from "./issue.ts";
 import { Variables } from "./variables.ts";
 
-/** Largest fraction of the letters of a name in which a misspelt name may differ from a known variable. */
+/** Largest fraction of its letters in which a name may differ from a known variable and still count as misspelt. */
 const CLOSE = 1 / 4;
 const CONNECTIONS = /^CONNECTIONS(_\d+)?$/;
 /**
- * Pattern of the ends that the variables of many providers share, e.g. `_API_KEY`. Only the part before the
- * end names the provider.
+ * Pattern of the ends that variables of many providers share, e.g. `_API_KEY`. Only the part before such an end
+ * names the provider.
  */
 const SHARED = /_(?:API_KEY|BASE_URL|USER_ID|WEBHOOK_KEY|WEBHOOK_SECRET)$/;
 
@@ -18,8 +18,7 @@ const NO_ADDRESS =
   "is not set: tasks of providers with hooks are refused, and links follow the Host header of requests";
 
 /**
- * Returns one warning, with the name of the variable, for everything that is invalid or doubtful in the
- * variables or looks misspelt.
+ * Returns a warning for each variable that is invalid, doubtful or perhaps misspelt. A warning names the variable.
  */
 export function warningsOf(
   vars: object,
@@ -37,7 +36,9 @@ function doubts({ paused, allowLocalCallbacks, publicUrl }: Config): ConfigIssue
   ];
 }
 
-/** Finds variables that the relay does not know and whose names are close to one that it knows. */
+/**
+ * Returns a warning for each variable that the relay does not know but whose name is similar to one that it knows.
+ */
 function misspelt(vars: object): ConfigIssue[] {
   const known = [
     ...Object.keys(Variables.shape),
@@ -55,8 +56,9 @@ function misspelt(vars: object): ConfigIssue[] {
 
 /**
  * Returns in how many letters a variable may differ from a known one and still count as a misspelling of it: a
- * quarter of its letters, and at least one. When both end with a part that several providers share, such as
- * `_API_KEY`, only the letters before it count, and short names such as `AI` and `XAI` are different variables.
+ * quarter of its letters, and at least one. If both end with a part that several providers share, e.g. `_API_KEY`,
+ * only the letters before that part count, and there is no minimum of one. Therefore `AI_API_KEY` does not count as
+ * a misspelling of `XAI_API_KEY`.
  * @param path name of the variable that is set.
  * @param name name of the known variable.
  */

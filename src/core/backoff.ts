@@ -2,18 +2,18 @@ import { MINUTE_MS } from "./time.ts";
 
 const MIN_LOOK_MS = MINUTE_MS;
 /**
- * Longest wait, in milliseconds, between two checks whether something (e.g. a pause of the relay) still
- * prevents the work on a task.
+ * Longest wait in milliseconds between two checks whether the work on a task can go on, e.g. whether a pause of the
+ * relay is over.
  */
 export const MAX_LOOK_MS = 30 * MINUTE_MS;
-/** Largest random addition to the wait between two checks, as a fraction of this wait. */
+/** Largest random addition to the wait between two such checks, as a fraction of this wait. */
 const LOOK_JITTER = 0.25;
 
 /**
- * Computes the wait before the next check whether a pause of the relay or an error still prevents work on a
- * task, in milliseconds. The wait is a quarter of the time for which the work has waited so far, from one
- * minute to half an hour, plus a random part. Without the random part, many tasks would continue at the same
- * moment when the pause or error ends.
+ * Returns the wait in milliseconds before the relay checks again whether the work on a task can go on. The work was
+ * stopped by a pause of the relay or by an error. The wait is a quarter of the time for which the work has waited
+ * so far, at least one minute and at most half an hour, including a random part. Without the random part, many
+ * tasks would continue at the same moment when the pause or error ends.
  * @param ageMs time for which the work has waited so far, in milliseconds; negative when it is not due yet.
  * @param jitter random number from 0 to 1.
  */
@@ -24,9 +24,9 @@ export function lookWaitMs(ageMs: number, jitter: number): number {
 }
 
 /**
- * Computes an exponential backoff, the wait before the next try, in the unit of `first` and `max`. The wait
- * is `first` doubled for every earlier try, but never more than `max`. The attempts of a callback have a
- * schedule instead (policy.ts, record/callback-attempt-plan.ts).
+ * Returns the wait before the next try (exponential backoff), in the unit of `first` and `max`. The wait is
+ * `first`, doubled for every earlier try, but at most `max`. The attempts of a callback do not use it: they have a
+ * configured schedule (policy.ts, record/callback-attempt-plan.ts).
  * @param tries number of tries before the one that just failed, from 0.
  */
 export function backoff(first: number, tries: number, max: number): number {

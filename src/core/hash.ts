@@ -1,6 +1,6 @@
 /**
- * Returns the FNV-1a hash of a text, from 0 to 0xffffffff. It spreads similar texts, such as the UUIDs of one
- * machine, and protects nothing.
+ * Returns the FNV-1a hash of a text, from 0 to 0xffffffff. It gives similar texts, e.g. the UUIDs of one machine,
+ * very different numbers. It is no protection against people who search for texts with the same hash.
  * Source: https://datatracker.ietf.org/doc/draft-eastlake-fnv/
  */
 export function hashOf(text: string): number {

@@ -4,7 +4,9 @@ export interface JsonObject {
   readonly [key: string]: JsonValue;
 }
 
-/** Compares parsed JSON values for equality: the order of keys does not matter, the order of lists does. */
+/**
+ * Tells whether two parsed JSON values are equal. The order of keys does not matter; the order of list items does.
+ */
 export function jsonEqual(a: JsonValue, b: JsonValue): boolean {
   if (a === b) return true;
   if (isList(a) && isList(b)) {
@@ -16,7 +18,7 @@ export function jsonEqual(a: JsonValue, b: JsonValue): boolean {
   return keys.every((key) => Object.hasOwn(b, key) && jsonEqual(a[key] ?? null, b[key] ?? null));
 }
 
-/** Parses JSON text; returns undefined when it is not JSON. */
+/** Returns the value of a JSON text; undefined when the text is not JSON. */
 export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
@@ -26,8 +28,8 @@ export function parseJson(text: string): unknown {
 }
 
 /**
- * Appends the members of one JSON object to another, both given as text. Neither is parsed, so that the
- * first keeps its exact bytes. The member names must differ.
+ * Returns the text of a JSON object with the members of another JSON object appended. Both are given as text and
+ * not parsed, so that the first keeps its exact bytes. No member name may stand in both.
  */
 export function appendMembers(object: string, members: string): string {
   if (members === "{}") return object;
@@ -38,7 +40,7 @@ function isList(value: JsonValue): value is readonly JsonValue[] {
   return Array.isArray(value);
 }
 
-/** Tells whether a parsed JSON value is an object, and no list. */
+/** Tells whether a parsed JSON value is an object and not a list. */
 export function isObject(value: JsonValue | undefined): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -1,6 +1,6 @@
 /**
- * Text in the message of the error that a Durable Object throws for a record or an event which only a later
- * release knows. Callers of the object recognise the error by this text, because they receive only the
- * message.
+ * Text in the message of the error that a Durable Object throws when a record or an event has a form that only a
+ * later release of the relay knows. Callers recognise the error by this text, because only the message of an error
+ * reaches them.
  */
 export const OF_A_LATER_RELEASE = "of a later release";

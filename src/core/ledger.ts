@@ -7,13 +7,13 @@ export const COMPACT_EVERY_MS = 28 * DAY_MS;
 export interface Entry {
   readonly kind: EntryKind;
   /**
-   * Reference that is unique per kind of entry: the caller's for a grant or an adjustment, the charge id
-   * for a charge and its refund.
+   * Reference of the entry, unique among entries of the same kind. For a grant or an adjustment the caller chooses
+   * it. A charge and its refund both have the id of the charge.
    */
   readonly reference: string;
   /**
-   * Number of credits: more than 0, except in an adjustment, which can have either sign, and in an entry
-   * `opening`, which replaces older entries and has their balance as its amount.
+   * Number of credits. It is more than 0 in most entries; an adjustment can have either sign. An entry `opening`
+   * replaces older entries, and its amount is the balance after them.
    */
   readonly amount: number;
   /** Balance of the account after this entry, in credits. */
@@ -23,8 +23,8 @@ export interface Entry {
 export type EntryKind = "opening" | "grant" | "adjustment" | "charge" | "refund";
 
 /**
- * The result of an order to the ledger: a new entry, nothing because the order is booked already, or a
- * refusal.
+ * The result of an order to the ledger: a new entry to book, nothing to do because the order is booked already, or
+ * a refusal.
  */
 export type Posting =
   | { readonly kind: "book"; readonly entry: Entry }
@@ -38,19 +38,20 @@ export interface Booking {
   readonly amount: number;
 }
 
-/** An order of the operator to correct the balance, by an amount of either sign. */
+/** An order of the operator that raises or lowers the balance to correct it. */
 export interface Adjustment extends Booking {
   readonly reason: string;
 }
 
 /**
- * Largest balance, of either sign, that a grant or an adjustment may reach: half of the largest safe
- * integer, which leaves room for refunds.
+ * Largest balance that a grant or an adjustment may reach, and largest debt. It is half of the largest safe
+ * integer, so that there is room for refunds.
  */
 const MAX_BALANCE = 2 ** 52;
 
 /**
- * Grants credits. Repeating the same reference changes nothing; with another amount it is refused.
+ * Returns what the ledger does with a grant of credits. A repeated order with the same reference and amount changes
+ * nothing; with another amount it is refused.
  * @param known the entry that is booked under this kind and reference; null when there is none.
  */
 export function grant(balance: number, known: Entry | null, order: Booking): Posting {
@@ -58,8 +59,8 @@ export function grant(balance: number, known: Entry | null, order: Booking): Pos
 }
 
 /**
- * Corrects the balance, which may become negative. Repeating the same order changes nothing; with another
- * amount or reason it is refused.
+ * Returns what the ledger does with an adjustment. The balance may become negative. A repeated order with the same
+ * reference, amount and reason changes nothing; with another amount or reason it is refused.
  */
 export function adjust(
   balance: number,
@@ -72,12 +73,15 @@ export function adjust(
   return post(balance, known, { kind: "adjustment", ...order });
 }
 
-/** Charges credits before the work; refused when the balance is too small. */
+/**
+ * Returns what the ledger does with a charge, which is made before the work. It is refused when the balance is too
+ * small.
+ */
 export function charge(balance: number, known: Entry | null, order: Booking): Posting {
   return post(balance, known, { kind: "charge", ...order });
 }
 
-/** Refunds all credits of a charge, once. */
+/** Returns what the ledger does with a refund of all credits of a charge. A charge is refunded only once. */
 export function refund(balance: number, charged: Entry | null, known: Entry | null): Posting {
   if (charged === null) return { kind: "refused", reason: "no_charge" };
   const { reference, amount } = charged;
@@ -95,9 +99,9 @@ function post(balance: number, known: Entry | null, wanted: Omit<Entry, "balance
 }
 
 /**
- * Returns the reason why an entry is refused for the balance after it: too small for a charge, or beyond the
- * largest balance for a grant or an adjustment. Null when it is not refused; a refund never is, because a
- * charge is refunded whatever the balance is.
+ * Returns the reason why an entry is refused because of the balance after it. The balance is too small after a
+ * charge if it is negative, and too large after a grant or an adjustment beyond `MAX_BALANCE`. Null when the entry
+ * is not refused. A refund is never refused here, because a charge must be refunded whatever the balance is.
  */
 function limitPassed({ kind, amount, balance }: Entry): LedgerRefusal | null {
   switch (kind) {

@@ -1,99 +1,103 @@
 import { lookWaitMs } from "./backoff.ts";
 import { DAY_MS, SECOND_MS } from "./time.ts";
 
-/** The largest `CALLBACK_TIMEOUT_S`, in milliseconds. */
+/** Largest value of `CALLBACK_TIMEOUT_S`, converted to milliseconds. */
 export const MAX_CALLBACK_TIMEOUT_MS = 25 * SECOND_MS;
 
-/** The largest `RETENTION_DAYS`, in milliseconds. */
+/** Largest value of `RETENTION_DAYS`, converted to milliseconds. */
 export const MAX_RETENTION_MS = 365 * DAY_MS;
 /** The longest time from a registration to its deadline, in milliseconds. */
 export const MAX_DEADLINE_MS = 365 * DAY_MS;
 /**
- * Fraction of the time from creation to deadline by which the deadline of an open task is extended, at most
- * once, when the upstream is still at work.
+ * Fraction of the time from a task's creation to its deadline by which the deadline is extended. The deadline is
+ * extended at most once, when the upstream is still at work.
  */
 export const DEADLINE_EXTENSION = 1 / 4;
 /** The longest time for which a task is open, in milliseconds. */
 const MAX_OPEN_MS = MAX_DEADLINE_MS * (1 + DEADLINE_EXTENSION);
 
 /**
- * Returns how long the ledger must keep the reference of a charge, in milliseconds. A refund can be needed for
- * the longest time that a task can be open, plus the time for which a finished task is stored.
+ * Returns how long the ledger must store the reference of a charge, in milliseconds. A refund may need the
+ * reference as long as the task is stored: the longest time that a task can be open, plus the time for which a
+ * finished task is stored.
  */
 export function refundableMs(retentionMs: number): number {
   return MAX_OPEN_MS + retentionMs;
 }
 
 /**
- * Everything besides the stored task that the effect of an event depends on: the configured settings, and
- * what the Durable Object of the task keeps in memory.
+ * Everything besides the stored task that decides the effect of an event: the settings of the relay, and what the
+ * Durable Object of the task has in memory.
  */
 export interface Policy extends Settings {
   /**
-   * Time in Unix milliseconds up to which all planned writes of the task's index row have been tried; if the
-   * index still lacks the present row, they have failed. The time is kept in memory, because storing it would
-   * add a write to the storage for each failed write to the index.
+   * Time in Unix milliseconds up to which the object has tried every planned write of the task's index row. If the
+   * index still lacks the present row, these writes have failed. This time is only in memory, because storing it
+   * would add a write to the storage to each failed write of the row.
    */
   readonly indexTriedAt: number;
   /**
-   * Time in Unix milliseconds up to which all planned polls of the task's job have been made or begun. The
-   * time is kept in memory, because storing it would add a write to the storage for each poll.
+   * Time in Unix milliseconds up to which the object has made or begun every planned poll of the task's job. This
+   * time is only in memory, because storing it would add a write to the storage to each poll.
    */
   readonly polledAt: number;
   /**
-   * Time in Unix milliseconds at which this instance of the task's object began its most recent poll; 0 when
-   * it has begun none.
+   * Time in Unix milliseconds at which this instance of the task's object began its latest poll; 0 when it has
+   * begun none.
    */
   readonly askedAt: number;
   /**
-   * Time in Unix milliseconds at which the most recent poll of this instance has ended; 0 when none has. Regular
-   * polls that were planned for the time of that poll are not made up for: an upstream that answers slowly or not
-   * at all would be polled without a pause.
+   * Time in Unix milliseconds at which the latest poll of this instance ended; 0 when none has ended. Regular polls
+   * whose planned time passed during that poll are not made afterwards. Otherwise an upstream that answers slowly
+   * or not at all would be polled without a break.
    */
   readonly pollEndedAt: number;
   /**
-   * Time in Unix milliseconds before which the job is not polled, because its connection to the provider was
-   * polled as often as the provider permits; 0 when that is not so. The time is kept in memory. A poll that
-   * becomes urgent after `pollDeferredAt` does not wait for it.
+   * Time in Unix milliseconds before which the job is not polled, because the connection was polled as often as its
+   * limit permits; 0 when no poll is deferred. A poll that becomes urgent after `pollDeferredAt` does not wait for
+   * this time. This time is only in memory.
    */
   readonly pollDeferredTo: number;
-  /** Time in Unix milliseconds at which the poll was deferred; 0 when none was. */
+  /** Time in Unix milliseconds at which the poll was deferred; 0 when no poll is deferred. */
   readonly pollDeferredAt: number;
 }
 
 /** The configured times, limits and switches. Durations are in milliseconds. */
 export interface Settings {
   /**
-   * Wait before each automatic attempt of a callback in milliseconds, counted from the end of the previous
-   * attempt. The length of the list is the number of attempts. The first attempt of a series that a crash
-   * interrupts is followed sooner and takes no wait of the list (record/callback-attempt-plan.ts).
+   * Waits before the automatic attempts of a callback in milliseconds, each counted from the end of the previous
+   * attempt. There are as many attempts as waits. After the first interrupted attempt of a series a shorter wait is
+   * used, and none of this list (record/callback-attempt-plan.ts).
    */
   readonly scheduleMs: readonly number[];
   readonly taskDeadlineMs: number;
   readonly retentionMs: number;
   /**
-   * Time from the last change of a settled task, whose callback and refund have ended, to the deletion of
-   * its row from the index, in milliseconds.
+   * Time in milliseconds from the last change of a settled task to the deletion of its row from the index. A task
+   * is settled when it has ended and no attempt of its callback and no refund is left to make.
    */
   readonly indexRetentionMs: number;
   /** The current time in Unix milliseconds while the relay is paused; null otherwise. */
   readonly pausedAt: number | null;
-  /** Poll limits of the connections that can be polled, by name of the connection. */
+  /** Poll limits by name of the connection, for the connections that can be polled. */
   readonly polls: ReadonlyMap<string, PollLimits>;
-  /** How late a poll may find a result, as a fraction of the job's age (polls/cadence.ts). */
+  /**
+   * How late a poll may find a result, as a fraction of the job's age. It decides the waits between polls
+   * (polls/cadence.ts).
+   */
   readonly pollLateness: number;
   /**
-   * Random number from 0 to 1 that each instance of a Durable Object chooses for itself, so that many tasks
-   * do not poll at the same moment.
+   * Random number from 0 to 1, chosen by each instance of a Durable Object for itself. It keeps many tasks from
+   * doing the same, e.g. polling, at the same moment.
    */
   readonly jitter: number;
-  /** States that an index is bound. */
+  /** True when the relay has an index. */
   readonly isIndexed: boolean;
-  /** States that the operator has configured a URL for notices. */
+  /** True when the operator has configured a URL for operator notices. */
   readonly isOperatorNotified: boolean;
   /**
-   * Kinds of notices (messages to the operator about one task) that are not sent, because `OPERATOR_EVENTS`
-   * does not name them.
+   * Kinds of operator notices (messages to the operator about one task) that are not sent, because they are not
+   * listed in `OPERATOR_EVENTS`.
    */
   readonly unwantedNotices: ReadonlySet<string>;
 }
@@ -101,29 +105,29 @@ export interface Settings {
 /** Limits on how often a provider may be polled. */
 export interface PollLimits {
   /**
-   * Age of a job in milliseconds at which a hook that is expected counts as late, so that the job is polled; 0
-   * when polls do not wait for hooks, null when the provider sends none.
+   * Age of a job in milliseconds from which its expected hook counts as late and the job is polled. 0 when polls do
+   * not wait for hooks. Null when the provider sends no hooks.
    */
   readonly hookWaitMs: number | null;
   /** Minimum time between two polls of one task, in milliseconds. */
   readonly gapMs: number;
   /**
-   * Age in milliseconds at which the provider has forgotten a job; null when the provider never forgets
-   * jobs.
+   * Age of a job in milliseconds at which the provider forgets the job. Null when the provider never forgets jobs.
    */
   readonly maxAgeMs: number | null;
-  /** States that the id of a job is enough to poll it: the provider requires no endpoint. */
+  /** True when a job can be polled by its id alone, without an endpoint. */
   readonly isIdEnough: boolean;
   /**
-   * States that the provider's answers show to which task a job belongs: they name the task, or its hook URL.
+   * True when the provider's answers show to which task a job belongs, because they contain the task's id or its
+   * hook URL.
    */
   readonly isTaskNamed: boolean;
 }
 
 /**
- * Returns the time from which work on a task that waits during a pause of the relay (a poll, an attempt of the
- * callback) may start, in Unix milliseconds. It is the work's own time or, during a pause, the time of the
- * next check whether the pause is over.
+ * Returns the time from which delayable work on a task (a poll, an attempt of the callback) may start, in Unix
+ * milliseconds. It is the planned time of the work. During a pause of the relay it is at the earliest the time of
+ * the next check whether the pause is over.
  * @param waitingSince time from which the waits between these checks grow, in Unix milliseconds.
  */
 export function startAt(
@@ -136,10 +140,9 @@ export function startAt(
 }
 
 /**
- * Returns the wait number `index` (from 0) of the schedule in milliseconds, for the automatic attempts of a
- * callback or for those of a redelivery. The first attempt of a redelivery starts at once; beyond its end the
- * configured schedule repeats its last wait.
- * @param isOrdered true for a redelivery, false for the automatic series.
+ * Returns one wait of the schedule of attempts, in milliseconds. `index` is the position of the wait, from 0. The
+ * first attempt of a redelivery needs no wait. When the schedule has too few waits, its last one is repeated.
+ * @param isOrdered true for a redelivery, false for the automatic attempts.
  */
 export function waitBeforeMs(policy: Policy, index: number, isOrdered: boolean): number {
   if (isOrdered && index === 0) return 0;

@@ -13,9 +13,8 @@ import type { Policy } from "./policy.ts";
 import type { TaskRecord } from "./record/task.ts";
 
 /**
- * All duties of a task (kinds of work, such as polls and attempts of the callback), in the order in which
- * they are done when several are due. Each function returns the step that the stored task requires and its
- * time, or null.
+ * All duties of a task (kinds of work, e.g. polls and attempts of the callback). When several are due, they are
+ * done in this order. Each function returns the step that the stored task requires next with its time, or null.
  */
 const DUTIES = [
   charge,
@@ -31,21 +30,21 @@ const DUTIES = [
 ] as const;
 
 /**
- * A step, an action that the work loop of a task takes: a call to another service, an event to apply, or an
- * attempt of the callback to send.
+ * A step of the work loop of a task: a call to another service, an event to apply, or an attempt of the callback to
+ * send.
  */
 export type Step = StepOf<ReturnType<(typeof DUTIES)[number]>>;
 type StepOf<D> = D extends Duty<infer S> ? S : never;
 
 /**
- * A step in the work on a task that calls another service than the receiver of the callback; the answer is
- * applied to the task as an event.
+ * A step that calls another service (e.g. the upstream or the ledger), but not the receiver of the callback. The
+ * answer is applied to the task as an event.
  */
 export type CallStep = Exclude<Step, EventStep | SendStep>;
 
 /**
- * Returns the first step, such as a poll or an attempt, that is due for a task at `now`; null when nothing
- * is due.
+ * Returns the first step, e.g. a poll or an attempt of the callback, that is due for a task at `now`. Null when
+ * nothing is due.
  */
 export function nextStep(record: TaskRecord, policy: Policy, now: number): Step | null {
   for (const dutyOf of DUTIES) {
@@ -56,8 +55,8 @@ export function nextStep(record: TaskRecord, policy: Policy, now: number): Step 
 }
 
 /**
- * Returns the time at which the next step for a task, such as a poll or an attempt, is due, in Unix
- * milliseconds. Every stored task has one, at the latest its own erasure, so no task is forgotten.
+ * Returns the time at which the next step for a task is due, in Unix milliseconds. Every stored task has a next
+ * step, at the latest its own erasure, so no task is forgotten.
  */
 export function wakeAt(record: TaskRecord, policy: Policy): number {
   let first = Infinity;

@@ -18,7 +18,7 @@ import { noteOutdatedRow } from "./record/index-row-schedule.ts";
 import type { TaskRecord } from "./record/task.ts";
 
 /**
- * Decides the effect of an event on a task. This is the only function that changes a task.
+ * Returns the effect of an event on a task. Every change of a task is decided here.
  * @param record the task as it is stored now; null when there is none.
  * @param now current time on the clock of the task's work loop, in Unix milliseconds.
  */
@@ -96,8 +96,8 @@ function endPollOf(
 }
 
 /**
- * Throws for an event of a type that only a later release knows: its Worker called a Durable Object that
- * still runs this release.
+ * Throws for an event of a type that only a later release knows. Such an event comes from a Worker of that release
+ * while the Durable Object still runs this release.
  */
 function unknownEvent(event: never): never {
   const { type }: TaskEvent = event;
@@ -105,8 +105,8 @@ function unknownEvent(event: never): never {
 }
 
 /**
- * Counts a hook or poll that changed a task. One that changes nothing is not counted, because the count
- * alone would cause a write to the storage.
+ * Returns the decision about a hook or poll with the hook or poll counted in the record. A hook or poll that
+ * changes nothing is not counted, because the count alone would cause a write to the storage.
  */
 function counted(what: keyof Counts, decision: Decision): Decision {
   if (decision.kind !== "changed") return decision;

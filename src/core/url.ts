@@ -1,11 +1,17 @@
-/** Largest length of the part of a URL that names the host, in characters; a host name has at most 253. */
+/**
+ * Largest length of the part of a URL that contains user name, password, host and port, in characters. A host name
+ * has at most 253.
+ */
 const MAX_AUTHORITY_CHARS = 512;
-/** Pattern of the beginning of a URL: scheme, slashes and, as a group, user name, password, host and port. */
+/**
+ * Pattern of the beginning of a URL: the scheme and slashes, and then, captured, user name, password, host and
+ * port.
+ */
 const AUTHORITY = /^[^:/\\?#]*:[/\\\s]*([^/\\?#]*)/;
 
 /**
- * Parses a URL that somebody else has written; null when it is not valid. One with a long host is refused
- * before it is parsed, because an international name takes quadratic time.
+ * Returns the URL that a text from outside contains; null when the text is no valid URL. A URL with a very long
+ * host also gives null without being parsed, because parsing an international name takes quadratic time.
  */
 export function parseUrl(text: string): URL | null {
   const [, authority = ""] = AUTHORITY.exec(text) ?? [];
@@ -25,8 +31,8 @@ export function isHttpUrl(text: string): boolean {
 export const LISTEN_URL = "listen:";
 
 /**
- * Returns the host of a callback's URL in the form that `fetch` uses, with its port unless the scheme implies
- * it, or the word `listen` for `LISTEN_URL`; null when the text is no URL.
+ * Returns the host of a callback's URL in the form that `fetch` uses, with the port unless it is the default of the
+ * scheme. For `LISTEN_URL` it returns the word `listen`. Null when the text is no URL.
  */
 export function hostOf(url: string): string | null {
   return url === LISTEN_URL ? "listen" : (URL.parse(url)?.host ?? null);

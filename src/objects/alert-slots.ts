@@ -2,12 +2,13 @@ import { HOUR_MS } from "../core/time.ts";
 
 const PREFIX = "alerted_at";
 
-/** Time after an alert in which no further one of its kind is sent, in milliseconds. */
+/** Time in milliseconds after an alert within which no other alert of its kind is sent. */
 export const ALERT_PAUSE_MS = HOUR_MS;
 
 /**
- * Times at which the operator was last alerted of the subject of an object (a connection, a receiver's host,
- * the index). Many tasks meet the same fault at once, so the object permits one alert of a kind in an hour.
+ * Times at which the operator was last alerted of a fault of a connection, a receiver's host or the index. Its
+ * object stores them. Many tasks meet the same fault at once, so the object permits one alert of each kind per
+ * hour.
  */
 export class AlertSlots {
   readonly #kv: SyncKvStorage;
@@ -18,8 +19,8 @@ export class AlertSlots {
 
   /**
    * Reserves the right to send one alert.
-   * @param kind of the fault. An alert of one kind does not delay one of another kind.
-   * @returns true unless an alert of this kind was sent within the last hour.
+   * @param kind kind of the fault. An alert of one kind does not delay an alert of another kind.
+   * @returns true when no alert of this kind was sent within the last hour.
    */
   claim(now: number, kind: string): boolean {
     if (now - this.lastAt(kind) < ALERT_PAUSE_MS) return false;

@@ -7,8 +7,8 @@ import { sendOperatorEvent } from "../outbound/webhooks.ts";
 import { type FailedCallbacks, merged } from "./failed-callback-batches.ts";
 
 /**
- * Digest for the operator: tasks whose callbacks to one host have failed. It gathers them for a fixed time
- * after the first one, and is then sent as one operator event, a message to `OPERATOR_CALLBACK_URL`.
+ * Digest for the operator: the tasks whose callbacks to one host have failed. Tasks are added to it for a fixed
+ * time after the first one. Then it is sent as one operator event, a message to `OPERATOR_CALLBACK_URL`.
  */
 interface Digest extends FailedCallbacks {
   readonly host: string;
@@ -21,29 +21,29 @@ interface Digest extends FailedCallbacks {
 }
 
 /**
- * Storage keys of the digest that still gathers failed callbacks (`OPEN`), and of the one whose operator
- * event is being sent (`CLOSED`).
+ * Storage keys of two digests: the one to which failed callbacks are still added (`OPEN`), and the one whose
+ * operator event is being sent (`CLOSED`).
  */
 const OPEN = "digest";
 const CLOSED = "digest_closed";
 const MAX_TRIES = 10;
 
 /**
- * Durable Object that gathers the failed callbacks to one receiver's host, named after it (binding `DIGESTS`),
- * so that the operator gets one event for many of them.
+ * Durable Object that collects the failed callbacks to one receiver's host, named after the host (binding
+ * `DIGESTS`). The operator then gets one event for many failed callbacks.
  *
- * Stores the digest that still gathers (`digest`) and the one that is being sent (`digest_closed`), until the
- * alarm has sent them; then it erases itself.
+ * Stores the digest to which tasks are still added (`digest`) and the digest that is being sent (`digest_closed`).
+ * When the alarm has sent both, the object erases itself.
  *
- * Called by task objects (`objects/task/alerts.ts`), at most twice in three seconds by each isolate, with all tasks
- * whose callbacks have failed there for good; only where `OPERATOR_DIGEST_MINUTES` is set.
+ * Called by task objects (`objects/task/alerts.ts`) with all tasks whose callbacks to this host have failed for
+ * good, at most twice in three seconds by each isolate. It is called only if `OPERATOR_DIGEST_MINUTES` is set.
  */
 export class DigestObject extends DurableObject<WithStartup> {
   /**
-   * Adds tasks whose callbacks have failed to the digest; a task whose id is already in the digest is not counted
+   * Adds tasks whose callbacks have failed to the digest. A task that is in the digest already is not counted
    * again.
    * @param periodMs time from the first task of a digest to its operator event, in milliseconds.
-   * @returns always true, so that the caller can tell stored tasks from a call that failed.
+   * @returns always true; the caller can therefore tell that the tasks are stored and the call has not failed.
    */
   async noteFailedCallbacks(host: string, added: FailedCallbacks, periodMs: number): Promise<true> {
     const now = Date.now();
@@ -57,9 +57,9 @@ export class DigestObject extends DurableObject<WithStartup> {
   }
 
   /**
-   * Sends the operator event with the digest; tasks that are added from then on go into a new digest. A
-   * failed try is repeated after a minute, at most nine times. Erases the object when no digest is left. While
-   * the configuration is not valid, the digest is kept for a minute longer, which does not count as a try.
+   * Sends the operator event with the digest. Tasks that are added from then on go into a new digest. A failed try
+   * is repeated after a minute, at most nine times. The object is erased when no digest is left. While the
+   * configuration is not valid, the alarm is repeated after a minute; this does not count as a try.
    */
   override async alarm(): Promise<void> {
     const { runtime } = this.env.startup;
@@ -89,7 +89,10 @@ export class DigestObject extends DurableObject<WithStartup> {
   }
 }
 
-/** Sends the operator event with a digest, if it is wanted. @returns true when no further try is needed. */
+/**
+ * Sends the operator event with a digest, if the operator wants such events.
+ * @returns true when no further try is needed.
+ */
 async function isSent(digest: Digest, runtime: Runtime): Promise<boolean> {
   const { host, since, failed, tasks } = digest;
   const type = "callback.failed";

@@ -2,12 +2,12 @@ import { SECOND_MS } from "../core/time.ts";
 import { isolateCache } from "../isolate-cache.ts";
 
 /**
- * Time in milliseconds from a report on a host within which further failed callbacks wait for the next one. With
- * the call that reports them it is less than the time that a notice to the operator may take
- * (core/duties/operator-notice-send.ts).
+ * Time in milliseconds from the first report on a host within which further failed callbacks to this host wait to
+ * be reported together. This time plus the time of the reporting call is less than the time that a notice to the
+ * operator may take (core/duties/operator-notice-send.ts).
  */
 const WINDOW_MS = 3 * SECOND_MS;
-/** Largest number of ids of tasks that are reported together. */
+/** Largest number of ids of tasks in one report. */
 const MAX_IDS = 100;
 const MAX_HOSTS = 1_000;
 
@@ -26,10 +26,10 @@ interface Window {
 }
 
 /**
- * Gathers, in this isolate, the tasks whose callbacks to a host have failed, so that their digest gets them in few
- * calls: the first at once, the others of the next three seconds together in a second call. The task that makes
- * the second call repeats it until it succeeds, as each task does with its notices; the others are done. Only when
- * the platform ends the isolate within these three seconds, they are missing in the digest.
+ * Collects, in this isolate, the tasks whose callbacks to a host have failed for good. The digest object of the
+ * host then gets them in few calls: the first task at once, and all tasks of the next three seconds together in a
+ * second call. The task that makes the second call repeats it until it succeeds; the other tasks have nothing left
+ * to do. If the platform ends the isolate within these three seconds, the digest lacks these tasks.
  */
 export class FailedCallbackBatches {
   readonly #windows = isolateCache<Window>(MAX_HOSTS, Infinity);
@@ -38,8 +38,8 @@ export class FailedCallbackBatches {
   /**
    * Adds a task to the batch of a host.
    * @param now current time, in Unix milliseconds.
-   * @returns the time in milliseconds after which the caller is to report the batch; null when another task is to
-   * do so.
+   * @returns the time in milliseconds after which the caller must report the batch; null when another task reports
+   * it.
    */
   add(host: string, taskId: string, now: number): number | null {
     this.#merge(host, { failed: 1, tasks: [taskId] });
@@ -54,7 +54,9 @@ export class FailedCallbackBatches {
     return WINDOW_MS - ageMs;
   }
 
-  /** Takes the batch of a host, in order to report it; null when it was reported already. */
+  /**
+   * Removes and returns the batch of a host, so that the caller can report it. Null when it was reported already.
+   */
   take(host: string): FailedCallbacks | null {
     const batch = this.#batches.get(host) ?? null;
     this.#batches.delete(host);
@@ -62,8 +64,9 @@ export class FailedCallbackBatches {
   }
 
   /**
-   * Puts a batch back whose report has failed, for the next report.
-   * @param taskId id of the task that has reported it: it adds itself again when it repeats its notice.
+   * Returns the tasks of a failed report to the batch of their host, so that the next report contains them.
+   * @param taskId id of the task that made the failed report. It is left out, because it adds itself again when it
+   * repeats its notice.
    */
   putBack(host: string, { failed, tasks }: FailedCallbacks, taskId: string): void {
     const others = tasks.filter((id) => id !== taskId);
@@ -77,7 +80,7 @@ export class FailedCallbackBatches {
   }
 }
 
-/** Adds failed callbacks to earlier ones; a task among the first 100 is counted once. */
+/** Returns two groups of failed callbacks as one group. A task whose id is in both groups is counted once. */
 export function merged(known: FailedCallbacks, added: FailedCallbacks): FailedCallbacks {
   const fresh = added.tasks.filter((id) => !known.tasks.includes(id));
   const failed = known.failed + added.failed - (added.tasks.length - fresh.length);

@@ -9,22 +9,21 @@ const FAILING_WITHIN_MS = 10 * MINUTE_MS;
 const STALE_MARGIN_MS = SECOND_MS;
 
 /**
- * Durable Object of a receiver's host, named after it (binding `HOSTS`). It counts the failed callback
+ * Durable Object of a receiver's host, named after the host (binding `HOSTS`). It counts the failed callback
  * attempts of all tasks at this host, so that the operator is alerted once and not for every task.
  *
- * Stores the times of the last ten failed attempts (`failures`) and of the last alert (`alerted_at:failing`),
- * both until the alarm finds that they affect no further alert and erases the object.
+ * Stores the times of the last ten failed attempts (`failures`) and of the last alert (`alerted_at:failing`). Once
+ * these times are too old to affect another alert, the alarm erases the object.
  *
- * Called by task objects after a failed attempt (`objects/task/alerts.ts`), only where the operator wants the
- * event `host.failing`: an isolate reports each failure of a host that begins to fail, later several at once.
+ * Called by task objects after a failed attempt (`objects/task/alerts.ts`), only when the operator wants the event
+ * `host.failing`. An isolate reports rare failures of a host one by one, and frequent ones several at once.
  */
 export class HostObject extends DurableObject<object> {
   readonly #alerts = new AlertSlots(this.ctx.storage.kv);
 
   /**
-   * Counts failed attempts; within the hour after an alert it stores nothing.
-   * @returns true when the caller is to alert the operator: after 10 failures in 10 minutes, at most once an
-   * hour.
+   * Counts failed attempts. Within the hour after an alert it stores nothing.
+   * @returns true when the caller must alert the operator: after 10 failures in 10 minutes, at most once an hour.
    */
   async noteFailure(count = 1): Promise<boolean> {
     const isAlertDue = this.#note(Date.now(), count);
@@ -33,8 +32,8 @@ export class HostObject extends DurableObject<object> {
   }
 
   /**
-   * Erases the object when neither the stored failures nor the last alert affect the next alert; otherwise
-   * sets the alarm again. Clients choose the hosts, and objects that were never erased would fill the storage.
+   * Erases the object when the stored times are too old to affect another alert. Otherwise the alarm is set again.
+   * Objects are erased because clients choose the hosts, and objects that stay would fill the storage.
    */
   override async alarm(): Promise<void> {
     if (this.#staleAt() > Date.now()) this.#setAlarm();

@@ -17,16 +17,16 @@ interface Classes {
 }
 
 /**
- * The bindings through which all objects but those of tasks are called. Callers pass the whole environment,
- * because its configuration decides in which jurisdiction and region the objects are.
+ * The bindings by which all objects except those of tasks are called. Callers pass the whole environment, because
+ * the configuration in it decides in which jurisdiction and region the objects are.
  */
 export type ObjectNamespaces = WithStartup & {
   readonly [Name in Exclude<ObjectBinding, "TASKS">]: DurableObjectNamespace<Classes[Name]>;
 };
 
 /**
- * The methods of a Durable Object namespace that this file uses to reach an object; `DurableObjectNamespace`
- * and its subnamespaces for a jurisdiction have them.
+ * The methods of a Durable Object namespace that this file needs to reach an object. `DurableObjectNamespace` has
+ * them, and so have its subnamespaces for a jurisdiction.
  */
 type Names<T extends Rpc.DurableObjectBranded> = Pick<
   DurableObjectNamespace<T>,
@@ -34,10 +34,10 @@ type Names<T extends Rpc.DurableObjectBranded> = Pick<
 >;
 
 /**
- * Returns the stub of the Durable Object of this name in the configured jurisdiction and region. The same
- * name means another object in each jurisdiction, so all stubs are created in this file; lint forbids the
- * direct use of a namespace elsewhere.
- * @param env environment, whose configuration holds `JURISDICTION` and `LOCATION_HINT`.
+ * Returns the stub of the Durable Object with this name, in the configured jurisdiction and region. In each
+ * jurisdiction the same name means another object. Therefore only this file creates stubs; lint forbids the direct
+ * use of a namespace elsewhere.
+ * @param env environment, whose configuration contains `JURISDICTION` and `LOCATION_HINT`.
  */
 export function objectNamed<T extends Rpc.DurableObjectBranded>(
   namespace: Names<T>,
@@ -62,28 +62,28 @@ export function profileObject(env: ObjectNamespaces, accountId: string) {
 }
 
 /**
- * Hexadecimal digits, one for each of the 16 Durable Objects that store which account owns an API key: a key
- * belongs to the object of the first digit of its SHA-256 hash.
+ * The hexadecimal digits, one for each of the 16 Durable Objects that store which account owns an API key. The
+ * first digit of the SHA-256 of a key decides which of these objects stores its owner.
  */
 export const HASH_DIGITS = Array.from({ length: 16 }, (_, digit) => digit.toString(16));
 
 /**
  * Returns the Durable Object that stores which account owns an API key.
- * @param hash SHA-256 of the key, in hex, or its first digit, which names the object.
+ * @param hash SHA-256 of the key in hex. Its first digit is enough.
  */
 export function claimObject(env: ObjectNamespaces, hash: string) {
   return objectNamed(env.ACCOUNTS, `keys:${hash.slice(0, 1)}`, env);
 }
 
 /**
- * Returns the Durable Object that stores the deployment's jurisdiction. It lies outside all jurisdictions,
- * whatever the configuration says, so that it is found also after `JURISDICTION` was changed.
+ * Returns the Durable Object that stores the deployment's jurisdiction. It is always outside all jurisdictions, so
+ * that the relay finds it even after `JURISDICTION` was changed.
  */
 export function markerObject(env: ObjectNamespaces) {
   return env.ACCOUNTS.getByName("index:");
 }
 
-/** Returns the Durable Object that holds the WebSockets of an account's listeners. */
+/** Returns the Durable Object to which the listeners of an account are connected by WebSocket. */
 export function listenersObject(env: ObjectNamespaces, accountId: string) {
   return objectNamed(env.LISTENERS, accountId, env);
 }
@@ -94,21 +94,23 @@ export function connectionObject(env: ObjectNamespaces, name: string) {
 }
 
 /**
- * Returns the Durable Object that counts the failed callback attempts at a receiver's host, in order to alert
- * the operator.
+ * Returns the Durable Object that counts the failed callback attempts at a receiver's host and decides when the
+ * operator is alerted.
  */
 export function hostObject(env: ObjectNamespaces, host: string) {
   return objectNamed(env.HOSTS, host, env);
 }
 
-/** Returns the Durable Object that gathers the failed callbacks to a receiver's host for the operator. */
+/**
+ * Returns the Durable Object that collects the failed callbacks to a receiver's host in a digest for the operator.
+ */
 export function digestObject(env: ObjectNamespaces, host: string) {
   return objectNamed(env.DIGESTS, host, env);
 }
 
 /**
- * Returns the one Durable Object that stores from which sessions of the console somebody has logged out, and
- * when the operator was last alerted about the index.
+ * Returns the one Durable Object that stores which sessions of the console were ended by logging out, and when the
+ * operator was last alerted about the index.
  */
 export function deploymentObject(env: ObjectNamespaces) {
   return objectNamed(env.DEPLOYMENT, "deployment", env);

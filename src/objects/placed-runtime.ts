@@ -7,33 +7,35 @@ import { log } from "../log.ts";
 import { withTimeout } from "../timeout.ts";
 import { markerObject, type ObjectNamespaces } from "./object-names.ts";
 
-/** Value that is stored as jurisdiction when `JURISDICTION` is not set. */
+/** Value that is stored as the jurisdiction when `JURISDICTION` is not set. */
 const NONE = "none";
 const MARKER_TIMEOUT_MS = 2 * SECOND_MS;
-/** Largest number of tasks that an isolate remembers in order to name them in the log. */
+/** Largest number of tasks that an isolate remembers so that it can name them in the log. */
 const MAX_NAMED = 1_000;
 
 /**
- * What this isolate knows of the jurisdiction in which the deployment's objects were created. Requests share
- * this value, and never a promise: the platform binds a call to the request that has made it.
+ * What this isolate knows of the jurisdiction in which the deployment's objects were created. Requests share this
+ * value. They never share a promise, because the platform binds a call to the request that has made it.
  */
 interface Comparison {
-  /** Jurisdiction that the deployment has stored; null until the object that stores it has answered. */
+  /**
+   * Jurisdiction that the deployment has stored. Null until this isolate has got it from the object that stores it.
+   */
   stored: string | null;
   /** Time at which the isolate last asked that object, in Unix milliseconds. */
   askedAt: number;
-  /** Ids of tasks that objects in this isolate have stored before the answer, at most `MAX_NAMED`. */
+  /** Ids of tasks that objects in this isolate have stored before `stored` was known, at most `MAX_NAMED`. */
   readonly tasks: Set<string>;
 }
 
 const comparisons = new WeakMap<object, Comparison>();
 
 /**
- * Returns the configuration of the relay and its keys; or, when variables are invalid or a class of objects is
- * not bound, the name of each with the reason: the relay must then neither write nor send anything.
- * `JURISDICTION` is also invalid once this isolate has learned that the deployment's objects were created in
- * another jurisdiction. It asks for that in the background, so that no request waits for the one object that
- * knows it; when that object does not answer, the relay works on and asks again after a minute.
+ * Returns the configuration of the relay and its keys. When variables are invalid or a class of objects is not
+ * bound, it returns the name of each with the reason instead; the relay must then neither write nor send anything.
+ * `JURISDICTION` is invalid too once this isolate has learned that the deployment's objects were created in another
+ * jurisdiction. The isolate asks for it in the background, so that no request waits for the one object that stores
+ * it. When that object does not answer, the relay works on and asks again after a minute.
  */
 export function placedRuntimeOf(env: ObjectNamespaces): Result<Runtime, readonly ConfigIssue[]> {
   warnOnce(env);
@@ -49,8 +51,8 @@ export function placedRuntimeOf(env: ObjectNamespaces): Result<Runtime, readonly
 }
 
 /**
- * Does the same as `placedRuntimeOf`, after it has waited for the comparison, at most two seconds; for callers
- * that examine the deployment.
+ * Returns the same as `placedRuntimeOf`, but first waits at most two seconds for the stored jurisdiction. It is for
+ * callers that examine the deployment.
  */
 export async function comparedRuntimeOf(
   env: ObjectNamespaces,
@@ -60,15 +62,17 @@ export async function comparedRuntimeOf(
   return placedRuntimeOf(env);
 }
 
-/** Has the `JURISDICTION` of an environment not compared, for a rehearsal, which calls no object. */
+/**
+ * Makes the `JURISDICTION` of an environment count as compared. A rehearsal needs this, because it calls no object.
+ */
 export function skipComparison(env: ObjectNamespaces): void {
   comparisonOf(env).stored = wantedBy(env);
 }
 
 /**
- * Notes that a task's object has stored the task. When the isolate learns that the deployment's objects are in
- * another jurisdiction, it writes a log line for each noted task, because the relay will not find that task
- * again once `JURISDICTION` is corrected.
+ * Remembers that a task's object has stored the task. When the isolate learns that the deployment's objects are in
+ * another jurisdiction, it writes a log line for each remembered task. The relay will not find these tasks again
+ * once `JURISDICTION` is corrected.
  */
 export function noteStoredTask(env: ObjectNamespaces, taskId: string): void {
   const { stored, tasks } = comparisonOf(env);
@@ -77,7 +81,7 @@ export function noteStoredTask(env: ObjectNamespaces, taskId: string): void {
   if (stored !== null) logMisplaced(taskId, stored);
 }
 
-/** Asks for the stored jurisdiction, and remembers the answer. */
+/** Asks for the stored jurisdiction and remembers it. */
 async function compare(env: ObjectNamespaces): Promise<void> {
   const comparison = comparisonOf(env);
   comparison.askedAt = Date.now();
@@ -95,7 +99,10 @@ function logMisplaced(taskId: string, jurisdiction: string): void {
   log({ event: "task.misplaced", task_id: taskId, stored_jurisdiction: jurisdiction }, "error");
 }
 
-/** Returns the fault when the deployment's objects are known to be in another jurisdiction than the configured one. */
+/**
+ * Returns the fault in the configuration when the deployment's objects are known to be in another jurisdiction than
+ * the configured one. Null when they are not, or when this is not known yet.
+ */
 function jurisdictionIssue(env: ObjectNamespaces): ConfigIssue | null {
   const { stored } = comparisonOf(env);
   if (stored === null || stored === wantedBy(env)) return null;

@@ -17,16 +17,19 @@ import { POLL_TIMEOUT_MS, withDeadline } from "../timeout.ts";
 import { get, type GetAnswer } from "./http.ts";
 import { type FinalReading, namesTask } from "./named-task.ts";
 
-/** Largest number of requests in one poll, for a provider that needs several, e.g. for status and output. */
+/**
+ * Largest number of requests in one poll. Some providers need several, e.g. one for the status and one for the
+ * output.
+ */
 const MAX_REQUESTS = 3;
 const MAX_RETRY_AFTER_MS = HOUR_MS;
-/** Largest length of an unknown state that is logged and stored, in characters. */
+/** Largest length of an unknown job state that is logged and stored, in characters. */
 const MAX_WORD_CHARS = 32;
 const UNANSWERED: PollAnswer = { kind: "unanswered" };
 
 /**
- * Asks the provider about a job, for 10 seconds at most. Never throws: a failure is an answer too. The times of
- * the polls are planned in core/polls, and their answers are applied in core/events/polling.ts.
+ * Asks the provider for the state of a job. It takes at most 10 seconds and never throws: a failure is an answer
+ * too. The times of polls are planned in core/polls; core/events/polling.ts applies their answers.
  */
 export async function askUpstream(
   poll: Poll,
@@ -57,15 +60,15 @@ export async function askUpstream(
 }
 
 /**
- * The last answer of a poll, which may take several requests: what the adapter has read from it, its HTTP
- * status and its `Retry-After` header.
+ * The last answer in a poll, which may consist of several requests: what the adapter has read from it, its HTTP
+ * status, and its header `Retry-After`.
  */
 export interface Answered {
   readonly reading: FinalReading;
   readonly head: Pick<GetAnswer, "status" | "retryAfter">;
 }
 
-/** Sends the requests of a poll; returns null when one is not answered. */
+/** Sends the requests of a poll. Null when one of them gets no answer. */
 export async function askProvider(
   job: Job,
   { baseUrl }: Connection,
@@ -88,15 +91,18 @@ export async function askProvider(
   return null;
 }
 
-/** Returns what the adapter has read from an answer, or `unclear` when the answer is about another job. */
+/**
+ * Returns what the adapter has read from an answer. When the answer is about another job, it returns `unclear`
+ * instead.
+ */
 function checkJob(reading: FinalReading, job: Job): FinalReading {
   if (reading.kind !== "observed") return reading;
   return isAbout(job, reading.observation.jobId) ? reading : UNCLEAR;
 }
 
 /**
- * Converts what the adapter has read from a response of the provider to the answer of the poll, with which
- * the task then decides.
+ * Returns the answer of a poll, in the form in which an event brings it to the task, from what the adapter has
+ * read.
  */
 export function pollAnswer(
   reading: FinalReading,
@@ -120,16 +126,16 @@ export function pollAnswer(
 }
 
 /**
- * Builds the answer to a poll when the provider's response was not understood.
- * @param word state or code that the response names; null for none.
+ * Returns the answer of a poll for a response of the provider that was not understood.
+ * @param word job state or code that the response names; null when it names none.
  */
 function unclear(statusCode: number, word: string | null): PollAnswer {
   return { kind: "unclear", statusCode, word: word?.slice(0, MAX_WORD_CHARS) ?? null };
 }
 
 /**
- * Returns the wait that the header `Retry-After` names as seconds or as a date (RFC 9110 §10.2.3), in
- * milliseconds, at most one hour; null when it names none.
+ * Returns the wait that a header `Retry-After` names in seconds or by a date (RFC 9110 §10.2.3), in milliseconds,
+ * at most one hour. Null when it names none.
  */
 function retryAfterMs(header: string | null): number | null {
   if (header === null) return null;

@@ -1,5 +1,5 @@
-// Outgoing HTTP requests. This is the only file of the Worker that may call `fetch`, which the scripts of its pages do in
-// browsers; lint enforces it.
+// Outgoing HTTP requests. Only this file of the Worker may call `fetch`; lint enforces it. The scripts of the pages
+// call `fetch` too, but in browsers.
 
 import {
   type AnswerHeaders,
@@ -23,13 +23,13 @@ export interface PostRequest {
 export interface GetRequest {
   readonly url: string;
   readonly headers?: Readonly<Record<string, string>>;
-  /** States that up to 8 MiB of the answer are accepted; false means up to 1 MiB. */
+  /** True when up to 8 MiB of the answer are accepted. False means up to 1 MiB. */
   readonly isLarge?: boolean;
   /** Settings of Cloudflare's cache. */
   readonly cf?: RequestInitCfProperties;
 }
 
-/** Answer of a provider to a GET, together with its `Retry-After` header. */
+/** Answer of a provider to a GET, with its header `Retry-After`. */
 export interface GetAnswer extends Answer {
   readonly retryAfter: string | null;
 }
@@ -37,17 +37,18 @@ export interface GetAnswer extends Answer {
 const MAX_RESPONSE_READ_BYTES = 4096;
 const MAX_EXCERPT_BYTES = 1024;
 const MAX_ANSWER_BYTES = 1_048_576;
-/** Largest answer of a provider that echoes the input, which may hold whole images. */
+/**
+ * Largest accepted answer, in bytes, of a provider whose answers repeat the input of the job, e.g. whole images.
+ */
 const MAX_LARGE_ANSWER_BYTES = 8_388_608;
 const MAX_HEADER_CHARS = 64;
 const MAX_HOST_CHARS = 128;
 const MAX_LOCATION_CHARS = 512;
 
 /**
- * Sends one POST without following redirects, under one deadline that includes reading the answer. Never
- * throws: a failure of the receiver is a result. The status line decides the outcome, except where
- * Cloudflare answered in place of the receiver (core/record/outcome.ts); only an excerpt of the body is
- * kept.
+ * Sends one POST without following redirects. One deadline covers the request and the reading of the answer. It
+ * never throws: a failure of the receiver is a result. The HTTP status decides the outcome, unless Cloudflare
+ * answered instead of the receiver (core/record/outcome.ts). Only an excerpt of the body is stored.
  */
 export function post(
   request: PostRequest,
@@ -58,8 +59,8 @@ export function post(
 }
 
 /**
- * Sends one GET, usually with credentials, without following redirects.
- * @returns null when there was no answer before `signal` aborted.
+ * Sends one GET without following redirects. Most of these requests contain credentials.
+ * @returns null when no answer came before `signal` aborted.
  */
 export async function get(request: GetRequest, signal: AbortSignal): Promise<GetAnswer | null> {
   const { url, headers, cf } = request;
@@ -75,9 +76,9 @@ export async function get(request: GetRequest, signal: AbortSignal): Promise<Get
 }
 
 /**
- * Reads an answer of a provider as JSON. An answer of more than 1 MiB is read to its end and parsed only
- * with a permission that few requests have at the same time (read-slots.ts).
- * @returns undefined when the answer is larger than allowed or no JSON.
+ * Reads an answer of a provider as JSON. Reading and parsing more than 1 MiB of it needs a permission that only few
+ * requests have at the same time (read-slots.ts).
+ * @returns undefined when the answer is larger than allowed, or not JSON.
  */
 async function readJson(
   { body }: Response,
@@ -116,7 +117,10 @@ async function postOnce(
   }
 }
 
-/** Returns the result of an attempt that got this answer from the receiver at `url`. */
+/**
+ * Returns the result of an attempt that this response has answered.
+ * @param url URL to which the attempt was sent.
+ */
 export async function resultOf(response: Response, url: string): Promise<AttemptResult> {
   const responseExcerpt = await excerptOf(response);
   const { status } = response;
@@ -132,7 +136,7 @@ export async function resultOf(response: Response, url: string): Promise<Attempt
   };
 }
 
-/** Keeps the headers of an answer that help to find a fault; null when it has none of them. */
+/** Returns the headers of an answer that help to find a fault. Null when it has none of them. */
 function answerHeaders(headers: Headers, url: string): AnswerHeaders | null {
   const location = headers.get("Location")?.slice(0, MAX_LOCATION_CHARS);
   const locationHost = location === undefined ? null : (URL.parse(location, url)?.host ?? null);
@@ -143,11 +147,11 @@ function answerHeaders(headers: Headers, url: string): AnswerHeaders | null {
 }
 
 async function excerptOf(response: Response): Promise<string | null> {
-  // A body that breaks off changes nothing: the status line has decided the outcome.
+  // A body that ends too early changes nothing, because the HTTP status has already decided the outcome.
   const { bytes } = await readUpTo(response.body, MAX_RESPONSE_READ_BYTES);
   if (bytes.length === 0) return null;
   const isCut = bytes.length > MAX_EXCERPT_BYTES;
-  // With `stream` the decoder leaves out a character that the cut has split.
+  // With `stream`, the decoder leaves out a character of which the excerpt has only a part.
   const text = new TextDecoder().decode(bytes.subarray(0, MAX_EXCERPT_BYTES), { stream: isCut });
   return text === "" ? null : text;
 }

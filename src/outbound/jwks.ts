@@ -4,18 +4,18 @@ import { withDeadline } from "../timeout.ts";
 import { get, type GetRequest } from "./http.ts";
 
 /**
- * Minimum time between two fetches of a key set, so that hooks with invented keys cannot make the relay
- * flood the provider.
+ * Minimum time in milliseconds between two fetches of a key set. Without it, hooks with invented keys could make
+ * the relay send many requests to the provider.
  */
 const REFRESH_PAUSE_MS = 30 * SECOND_MS;
 /**
- * Timeout in milliseconds of a fetch of a key set. It is short, because the hook that needs the keys waits
- * meanwhile, and providers wait only some seconds for the answer to a hook.
+ * Timeout in milliseconds for fetching a key set. It is short, because a hook waits for the keys, and providers
+ * wait only some seconds for the answer to a hook.
  */
 const TIMEOUT_MS = 2 * SECOND_MS;
 /**
- * Settings that keep a key set in Cloudflare's cache for an hour, because most isolates are new and have
- * none of their own. Failures are not kept.
+ * Settings that store a key set in Cloudflare's cache for an hour, because most isolates are new and have not
+ * fetched it yet. Failures are not cached.
  */
 const EDGE_CACHE: RequestInitCfProperties = {
   cacheEverything: true,
@@ -30,9 +30,9 @@ const Ed25519Jwk = z.object({
 const JwkSet = z.object({ keys: z.array(z.unknown()).check(z.maxLength(100)) });
 
 /**
- * Reader of the keys of JWK sets (RFC 7517) by their URL; null when a set cannot be fetched or has no usable
- * key.
- * @param isFresh true to fetch the set again, because the cached one lacked a key.
+ * Function that returns the keys of the JWK set (RFC 7517) at a URL. Null when the set cannot be fetched or has no
+ * usable key.
+ * @param isFresh true to fetch the set again, because a key was not in the cached set.
  */
 type KeyReader<Key> = (url: string, isFresh: boolean) => Promise<readonly Key[] | null>;
 
@@ -43,15 +43,15 @@ interface CachedKeys<Key> {
 }
 
 /**
- * Creates a function that fetches a JWK set and caches its keys in this isolate.
+ * Returns a function that fetches a JWK set and caches its keys in this isolate.
  * @param keepMs time in milliseconds after which a cached set is fetched again.
- * @param keyOf imports one key of a set; null for a key of another type.
+ * @param keyOf imports one key of a set; it returns null for a key of another type.
  */
 export function keyReader<Key>(
   keepMs: number,
   keyOf: (jwk: unknown) => Promise<Key | null>,
 ): KeyReader<Key> {
-  // The URLs come from the configuration, so there are few.
+  // The cache needs no limit: the URLs come from the configuration, so there are few.
   const cache = new Map<string, CachedKeys<Key>>();
   return async (url, isFresh) => {
     const cached = cache.get(url);

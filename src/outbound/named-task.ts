@@ -4,15 +4,15 @@ import { isHookToken } from "../security/hook-token.ts";
 import type { Keyring } from "../security/keyring.ts";
 
 /**
- * Result that an adapter has read from the last answer of a poll. It is never `next` (one more request is
- * needed), because a poll sends its further requests before it ends.
+ * What an adapter has read from the last answer in a poll. It is never `next` (one more request is needed), because
+ * a poll ends only after all its requests.
  */
 export type FinalReading = Exclude<Reading, { readonly kind: "next" }>;
 
 /**
- * Tells whether a provider's answer about a job shows that the job was submitted for the task of the poll: it
- * contains the id of the task or its hook URL. True also for an answer that is no report on a job, e.g. a
- * refusal of the API key, so that it counts as in any other poll.
+ * Tells whether a provider's answer about a job shows that the job was submitted for the task of the poll: the
+ * answer contains the id of the task or its hook URL. An answer that is no report on a job, e.g. a refusal of the
+ * API key, gives true, so that it has the same effect as in any other poll.
  */
 export async function namesTask(
   reading: FinalReading,

@@ -5,8 +5,8 @@ import type { NoticeKind } from "../core/record/operator-notice.ts";
 import { toSeconds } from "../core/time.ts";
 
 /**
- * An event for the operator: a notice about one task; or a fault that concerns more than one task, whose
- * members besides `type` become the `data` of the message.
+ * An event for the operator. It is either a notice about one task, or a fault that concerns more than one task. The
+ * members of a fault besides `type` become the `data` of the message.
  */
 export type OperatorEvent =
   | ({ readonly type: NoticeKind } & Omit<OperatorNotice, "kind" | "version">)
@@ -33,8 +33,8 @@ type LaggingCause = (typeof LAGGING_CAUSES)[number];
 type OperatorFormat = Pick<Config, "isOperatorOnSlack" | "publicUrl">;
 
 /**
- * Writes the body of an operator event: `{type, timestamp, data}`, as Standard Webhooks recommends, or a
- * message for Slack.
+ * Returns the body of an operator event: `{type, timestamp, data}`, as Standard Webhooks recommends, or a message
+ * for Slack.
  */
 export function operatorBody(
   event: OperatorEvent,
@@ -52,8 +52,8 @@ export function operatorBody(
 }
 
 /**
- * Writes a message for an incoming webhook of Slack (https://docs.slack.dev/messaging/) or a compatible chat:
- * the type and one line for each text and number, e.g. the task id and the host. Results, URLs and all other
+ * Returns a message for an incoming webhook of Slack (https://docs.slack.dev/messaging/) or a compatible chat. It
+ * has the type and one line for each text and number, e.g. the task id and the host. Results, URLs and all other
  * contents of the task are left out, because many people may read the chat.
  */
 function slackBody(event: OperatorEvent, { publicUrl: relay }: OperatorFormat): string {
@@ -67,7 +67,9 @@ function slackBody(event: OperatorEvent, { publicUrl: relay }: OperatorFormat): 
   return JSON.stringify({ text: [`*${event.type}*`, ...lines].join("\n") });
 }
 
-/** Escapes the characters that Slack gives a meaning, e.g. in `<!channel>`, and joins the text to one line. */
+/**
+ * Returns a text on one line with the characters escaped that have a meaning for Slack, e.g. those of `<!channel>`.
+ */
 function escaped(value: string | number): string {
   const line = String(value).replaceAll(/\s+/g, " ");
   return line.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");

@@ -4,8 +4,8 @@ import { POLL_TIMEOUT_MS } from "../timeout.ts";
 /** Largest number of large answers of providers that one isolate reads at the same time. */
 const SLOTS = 2;
 /**
- * Time in milliseconds after which a permission to read a large answer expires, because a Durable Object
- * that was reset does not give it back.
+ * Time in milliseconds after which a permission to read a large answer expires. It must expire, because a Durable
+ * Object that was reset does not give its permission back.
  */
 const LEASE_MS = POLL_TIMEOUT_MS + 5 * SECOND_MS;
 const LOOK_AGAIN_MS = 20;
@@ -16,16 +16,15 @@ interface Lease {
 }
 
 /**
- * Permissions to read a large answer of a provider that are in use. They are counted for the isolate,
- * because all Durable Objects in it share 128 MB: one answer of 8 MiB takes several times its size as
- * bytes, text and JSON.
+ * Permissions to read a large answer of a provider that are in use in this isolate. All Durable Objects in an
+ * isolate share 128 MB, and an answer of 8 MiB takes several times its size as bytes, text and JSON.
  */
 const leases = new Set<Lease>();
 
 /**
- * Waits for permission to read a large answer of a provider; two are given at a time. A waiting request
- * checks every 20 ms instead of being woken, because a promise should not be resolved by the request of
- * another Durable Object.
+ * Waits for permission to read a large answer of a provider. At most two permissions are in use at a time. A
+ * waiting request checks every 20 ms. It is not woken by the request that gives a permission back, because a
+ * request should not resolve a promise that belongs to another Durable Object.
  * @returns the function that gives the permission back.
  * @throws the reason of the abort, when `signal` aborts first.
  */

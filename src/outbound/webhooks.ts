@@ -20,8 +20,8 @@ const OPERATOR_TIMEOUT_MS = 5_000;
 const DIGEST_CHARS = 16;
 
 /**
- * Function that sends a callback to the listeners of an account: the programs that receive its callbacks over
- * a WebSocket. Never throws: a failure is a result, as with `post`.
+ * Function that sends a callback to the listeners of an account. Listeners are programs that receive the account's
+ * callbacks over a WebSocket. It never throws: a failure is a result, as with `post`.
  */
 export type SendToListeners = (
   accountId: string,
@@ -30,10 +30,10 @@ export type SendToListeners = (
 ) => Promise<AttemptResult>;
 
 /**
- * Sends one attempt of a callback, which core/record/callback-attempt-plan.ts has planned. The URL is checked again,
- * because the URL rules or the relay's own address may have changed since the registration. The body
- * (core/record/callback-body.ts) and `webhook-id` are the same on every attempt; timestamp and signature are
- * new.
+ * Sends one attempt of a callback, as core/record/callback-attempt-plan.ts has planned it. The URL is checked
+ * again, because the URL rules or the relay's own address may have changed since the registration. All attempts
+ * have the same body (core/record/callback-body.ts) and the same `webhook-id`. The timestamp and the signature are
+ * new in each attempt.
  */
 export async function deliver(
   delivery: Delivery,
@@ -57,8 +57,8 @@ export async function deliver(
 export type CallbackInput = Omit<Delivery, "provider">;
 
 /**
- * Computes the request of one attempt of a callback. The same attempt always has the same request, as long as
- * the secrets and the public address of the relay stay: both signature schemes are deterministic.
+ * Returns the request of one attempt of a callback. Computing it again later gives the same request, as long as the
+ * secrets and the public address of the relay stay the same, because both signature schemes are deterministic.
  */
 export async function callbackRequest(
   { account, origin, taskId, status, number, startedAt, url, body }: CallbackInput,
@@ -83,16 +83,16 @@ export async function callbackRequest(
 }
 
 /**
- * Computes a digest of the headers of a request. It is stored with the attempt, to tell whether headers that
- * are computed again are those that were sent.
+ * Returns a digest of the headers of a request. It is stored with the attempt. It later shows whether headers that
+ * are computed again are the same as those that were sent.
  */
 export async function headersDigest(headers: PostRequest["headers"]): Promise<string> {
   return (await sha256Hex(JSON.stringify(headers))).slice(0, DIGEST_CHARS);
 }
 
 /**
- * Asks the operator's own billing at `SETTLEMENT_URL` to refund a task.
- * @returns true when the billing answered with 2xx, which confirms the refund.
+ * Asks the operator's own billing, at `SETTLEMENT_URL`, to refund a task.
+ * @returns true when the billing answered with a 2xx status, which confirms the refund.
  */
 export async function settle(
   { taskId, accountId: account, amount: credits, reason }: Refund,
@@ -113,10 +113,10 @@ export async function settle(
 
 /**
  * Sends an event to `OPERATOR_CALLBACK_URL`, signed with the operator secrets.
- * @param id `webhook-id`, the same on every try.
+ * @param id value of `webhook-id`, the same on every try.
  * @param happenedAt time of the event, in Unix milliseconds.
- * @returns true when the event was delivered; false also when the configuration has no URL, or excludes
- * events of this type.
+ * @returns true when the event was delivered. False when it was not, and when the configuration has no URL or
+ * excludes events of this type.
  */
 export async function sendOperatorEvent(
   event: OperatorEvent,
@@ -154,7 +154,7 @@ interface SignedParts {
   readonly keys: SigningKeys;
 }
 
-/** Computes a request with a JSON body and the headers of Standard Webhooks. */
+/** Returns a request with a JSON body and the headers of Standard Webhooks. */
 async function signedRequest(parts: SignedParts): Promise<PostRequest> {
   const { url, body, id, signedAt, keys } = parts;
   const message = { id, timestamp: String(toSeconds(signedAt)), body };

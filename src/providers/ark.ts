@@ -5,8 +5,8 @@ import { amountsAt } from "./usage.ts";
 import { bearer, noSignature, type UpstreamProvider, readingOf } from "./provider.ts";
 
 /**
- * Adapter for Volcengine Ark and BytePlus ModelArk (Seedance). Hooks are unsigned, come on every change of
- * status and have the format of the query API (https://www.volcengine.com/docs/82379/1520757).
+ * Adapter for Volcengine Ark and BytePlus ModelArk (Seedance). A hook comes at every change of status. It is
+ * unsigned and has the format of the query API (https://www.volcengine.com/docs/82379/1520757).
  */
 export const ark = {
   name: "ark",
@@ -36,8 +36,7 @@ export const ark = {
 } as const satisfies UpstreamProvider;
 
 /**
- * Reads a task object of Ark as a report on the job; null for any other value. Some gateways pass such
- * objects on.
+ * Returns a task object of Ark as a report on the job. Gateways pass such objects on too. Null for any other value.
  */
 export function readArkTask(body: unknown): Observation | null {
   const jobId = idAt(body, "id");
@@ -64,8 +63,8 @@ export function readArkTask(body: unknown): Observation | null {
 }
 
 /**
- * Reads the duration of a video, in seconds: Ark reports either `duration` or `frames`, never both. Null
- * means that it reports neither.
+ * Returns the duration of a video in seconds. Ark reports either `duration` or `frames`, never both. Null when it
+ * reports neither.
  */
 function durationOf(body: unknown): number | null {
   const frames = numberAt(body, "frames");

@@ -20,8 +20,8 @@ const JWKS_URL = "https://api.atlascloud.ai/api/v1/webhooks/jwks.json";
 const ED25519_BYTES = 64;
 
 /**
- * Adapter for Atlas Cloud. Hooks contain the prediction and are signed with keys that all its customers
- * share (https://atlascloud.ai/docs/en/webhooks), so a valid signature does not tell whose job it is.
+ * Adapter for Atlas Cloud. Hooks contain the prediction. They are signed with keys that are the same for all
+ * customers (https://atlascloud.ai/docs/en/webhooks), so a valid signature does not show whose job it is.
  */
 export const atlascloud = {
   name: "atlascloud",
@@ -52,7 +52,8 @@ async function authenticate(
   context: HookContext,
 ): Promise<Authenticity> {
   const timestamp = headers.get("X-AtlasCloud-Webhook-Timestamp");
-  // The shorter name belongs to an HMAC in hex, which is refused; Atlas Cloud will move this signature there.
+  // The header with the shorter name now has an HMAC in hex, which is refused here. Atlas Cloud will move the
+  // Ed25519 signature to that header.
   const signed =
     headers.get("X-AtlasCloud-Webhook-Signature-Ed25519") ??
     headers.get("X-AtlasCloud-Webhook-Signature");
@@ -69,7 +70,7 @@ function readHook(body: unknown): Observation | null {
   if (jobId === null) return null;
   const prediction = at(body, "payload");
   const error = errorOf(body) ?? errorOf(prediction);
-  // The state of the hook itself is OK also for a prediction that timed out or was cancelled.
+  // The state of the hook itself is OK even for a prediction that timed out or was cancelled.
   const state = textAt(prediction, "status") ?? textAt(body, "status");
   return { ...observe(prediction), jobId, state, error };
 }

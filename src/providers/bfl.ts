@@ -4,13 +4,13 @@ import { at, idAt, integerAt, listAt, numberAt, textAt, urlsOf } from "./json-fi
 import type { Observation } from "./observation.ts";
 import { noSignature, readingOf, type UpstreamProvider } from "./provider.ts";
 
-/** State of a job that waits or runs; other providers use the word only for one that waits. */
+/** State of a job that waits or runs. Other providers use this word only for a job that waits. */
 const OPEN = "Pending";
 
 /**
  * Adapter for Black Forest Labs (FLUX). Hooks have the format of the query API
- * (https://docs.bfl.ai/api-reference/utility/get-result); whether and how they are signed is not part of its
- * reference. A job is known only in the region that runs it.
+ * (https://docs.bfl.ai/api-reference/utility/get-result). The reference does not say whether and how hooks are
+ * signed. A job is known only in the region that runs it.
  */
 export const bfl = {
   name: "bfl",
@@ -36,8 +36,8 @@ export const bfl = {
 } as const satisfies UpstreamProvider;
 
 /**
- * Reads a provider's report on a job from a hook or from an answer to a poll. A hook contains the job's id;
- * an answer to a poll may leave it out.
+ * Returns a report on a job from a hook or from an answer to a poll. A hook contains the id of the job; an answer
+ * to a poll may leave it out.
  */
 function observe(body: unknown): Observation | null {
   const state = textAt(body, "status") ?? textAt(body, "state");
@@ -48,7 +48,7 @@ function observe(body: unknown): Observation | null {
     jobId: idAt(body, "id"),
     state: state === OPEN ? "processing" : state,
     urls: urlsOf(listAt(result, "sample")),
-    // The duration of the result is the time that the computation took.
+    // The field `duration` of the result is not used, because it is the time of the computation.
     metadata: { seed: integerAt(result, "seed") },
     completedAt: endS === null ? null : endS * SECOND_MS,
     error: errorOf(body, state),
@@ -60,7 +60,7 @@ function observe(body: unknown): Observation | null {
   };
 }
 
-/** Reads why a job failed: the reasons of a stop by moderation, or the texts of an error. */
+/** Returns why a job failed: the reasons for which moderation stopped it, or the texts of an error. */
 function errorOf(body: unknown, state: string): UpstreamError | null {
   const reasons = listAt(body, "details", "Moderation Reasons").filter(
     (reason) => typeof reason === "string",

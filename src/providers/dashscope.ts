@@ -27,7 +27,7 @@ export const dashscope = {
   linkLife: { minMs: DAY_MS, maxMs: DAY_MS },
   polls: {
     gapMs: 1_000,
-    // Model Studio permits 20 polls per second to an account.
+    // Model Studio permits 20 polls per second for an account.
     perMinute: 1_200,
     maxAgeMs: DAY_MS,
     endpoint: null,
@@ -37,7 +37,7 @@ export const dashscope = {
   },
 } as const satisfies UpstreamProvider;
 
-/** Categories of failures by their code or text; the first match wins. */
+/** Categories of failures, each with a pattern of their codes or texts. The first match counts. */
 const CATEGORIES: readonly (readonly [FailureCategory, RegExp])[] = [
   ["moderation", /^DataInspection|^IPInfringementSuspect|green.?net/i],
   ["rate_limited", /^Throttling/],
@@ -45,12 +45,12 @@ const CATEGORIES: readonly (readonly [FailureCategory, RegExp])[] = [
 ];
 
 function read({ body }: Answer): Reading {
-  // An answer about a request, not about a job, has its error at the top.
+  // An answer about the request and not about a job has its error at the top.
   const refusal = textAt(body, "code") ?? "";
   if (refusal === "InvalidApiKey") return { kind: "unauthorized" };
   if (refusal.startsWith("Throttling")) return { kind: "limited" };
   const output = at(body, "output");
-  // Model Studio answers so about a job that it does not know or no longer keeps.
+  // Model Studio answers with this state about a job that it does not know or has deleted.
   const state = textAt(output, "task_status");
   if (state === "UNKNOWN") return { kind: "unclear", word: state };
   return readingOf(observe(output, at(body, "usage")));
@@ -61,7 +61,7 @@ function observe(output: unknown, usage: unknown): Observation | null {
   if (jobId === null) return null;
   const state = textAt(output, "task_status");
   const urls = linksIn(output);
-  // A job of several images succeeds when one of them does, and each of the others has an error.
+  // A job of several images succeeds when one image does. Each of the other images then has an error.
   const partial = listAt(output, "results").find((result) => textAt(result, "code") !== null);
   const hasFailed = urls.length === 0 && state === "SUCCEEDED" && partial !== undefined;
   const resolution = integerAt(usage, "SR");
@@ -75,7 +75,7 @@ function observe(output: unknown, usage: unknown): Observation | null {
       resolution: resolution === null ? textAt(usage, "size") : `${resolution}p`,
       framespersecond: integerAt(usage, "fps"),
     },
-    // The times are local to the region, without its offset.
+    // The times are local times of the region without an offset, so they cannot be used.
     completedAt: null,
     error: errorOf(hasFailed ? partial : output),
     usage: amountsAt(usage),
@@ -83,14 +83,14 @@ function observe(output: unknown, usage: unknown): Observation | null {
 }
 
 /**
- * Reads the duration of a video, in seconds, which models for talking heads call `video_duration`; null for
+ * Returns the duration of a video in seconds. Models for talking heads call the field `video_duration`. Null for
  * images.
  */
 function durationIn(usage: unknown): number | null {
   return integerAt(usage, "duration") ?? integerAt(usage, "video_duration");
 }
 
-/** Collects the links to the outputs of a job. In which fields they are depends on the model. */
+/** Returns the links to the outputs of a job. Each model may write them in other fields. */
 function linksIn(output: unknown): readonly string[] {
   const results = listAt(output, "results");
   const parts = listAt(output, "choices").flatMap((choice) => listAt(choice, "message", "content"));

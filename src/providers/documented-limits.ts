@@ -3,14 +3,14 @@ import type { LinkLife, UpstreamProvider } from "./provider.ts";
 
 const NOT_DOCUMENTED = "not documented";
 /**
- * Time between two polls of one job, in milliseconds, that adapters state for providers which document no
- * such limit; only a longer one is described as a limit.
+ * Time between two polls of one job, in milliseconds, that adapters use for providers which document no such limit.
+ * Only a longer time is described as a limit.
  */
 const USUAL_GAP_MS = SECOND_MS;
 
 /** The limits that a provider documents, in words. */
 export interface DocumentedLimits {
-  /** Time for which the links of a result can be opened. */
+  /** Time for which the links of a result work. */
   readonly linkLife: string;
   /** Time for which a job can be polled. */
   readonly jobLife: string;
@@ -18,7 +18,7 @@ export interface DocumentedLimits {
   readonly polls: string;
 }
 
-/** Describes the limits of a provider in words, from the constants of its adapter. */
+/** Returns the limits of a provider in words, from the constants of its adapter. */
 export function documentedLimits({ linkLife, polls }: UpstreamProvider): DocumentedLimits {
   const { maxAgeMs, perMinute, gapMs } = polls;
   const rates = [

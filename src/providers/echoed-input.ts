@@ -2,8 +2,8 @@ import { booleanAt, integerAt, textAt } from "./json-fields.ts";
 import type { Metadata } from "./observation.ts";
 
 /**
- * Reads output metadata from the input of the submit call, which some providers repeat in their reports.
- * Values that leave the choice to the model (`-1`) become null.
+ * Returns output metadata from the input of the submit call, which some providers repeat in their reports. A value
+ * that leaves the choice to the model (`-1`) becomes null.
  */
 export function submittedMetadata(input: unknown): Metadata {
   return {

@@ -6,15 +6,15 @@ export interface UpstreamError {
   readonly code: string | null;
   readonly text: string | null;
   /**
-   * Category of the failure, where the adapter knows it from the code; otherwise derived from state, code
-   * and text.
+   * Category of the failure, if the adapter knows it from the code. When it is absent, the category is derived from
+   * state, code and text.
    */
   readonly category?: FailureCategory;
 }
 
-/** Rule for how much clients may read of the text in which an upstream explains a failure. */
+/** How much clients may read of the text with which an upstream explains a failure. */
 export interface ErrorText {
-  /** True when clients read a generic message in place of the upstream's own text (`ERROR_TEXT=generic`). */
+  /** True when clients read a generic message and not the upstream's own text (`ERROR_TEXT=generic`). */
   readonly isGeneric: boolean;
   /** Credentials of the connection, which are removed from the text. */
   readonly secrets: readonly string[];
@@ -22,13 +22,13 @@ export interface ErrorText {
 
 const GENERIC = "The upstream reported a failure.";
 const RETRYABLE: readonly FailureCategory[] = ["rate_limited", "timeout", "provider"];
-/** Words that reveal an account without credit at the provider, which a retry does not change. */
+/** Words for an account at the provider that has no credit left. A retry does not help then. */
 const UNPAID =
   /(insufficient|not.?enough|out.?of|exhausted|\bno).?(account.?)?(credit|balance|fund)|(credit|balance|fund)s?.?(is.?|are.?)?(insufficient|not.?enough|exhausted)|payment.?required|in.?arrears/i;
 
 /**
- * Failure categories with the words that reveal them in the provider's state, code or text; the first match
- * wins.
+ * Categories of failures, each with the words in a provider's state, code or text that show it. The first match
+ * counts.
  */
 const CATEGORIES: readonly (readonly [FailureCategory, RegExp])[] = [
   [
@@ -41,7 +41,10 @@ const CATEGORIES: readonly (readonly [FailureCategory, RegExp])[] = [
   ["invalid_input", /invalid|unsupported|validation|malformed|\b422\b|bad.?request/i],
 ];
 
-/** Builds the failure that clients see: code `upstream_error`, and as message the provider's text, if any. */
+/**
+ * Returns the failure as clients see it: the code is `upstream_error`, and the message is the provider's text, if
+ * there is one and clients may read it.
+ */
 export function failureOf(
   state: string,
   error: UpstreamError | null,

@@ -2,7 +2,7 @@ import type { UpstreamError } from "./failure.ts";
 import { at, textAt } from "./json-fields.ts";
 
 /**
- * Reads the error of a request: a list of faults in the input (https://docs.fal.ai/model-apis/errors), or
+ * Returns the error in an answer of fal: a list of faults in the input (https://docs.fal.ai/model-apis/errors), or
  * one text with an error type (https://docs.fal.ai/documentation/model-apis/request-errors).
  */
 export function errorOf(body: unknown): UpstreamError | null {
@@ -19,9 +19,8 @@ export function errorOf(body: unknown): UpstreamError | null {
 }
 
 /**
- * Builds the error of a job from its text, e.g. `Invalid status code: 502`. A text that ends with a status
- * from 500 to 599 is a fault of the provider, although the word "invalid" in it suggests a fault of the
- * input.
+ * Returns the error of a job from its text, e.g. `Invalid status code: 502`. A text that ends with a status from
+ * 500 to 599 is a fault of the provider. Without this rule the word "invalid" would make it a fault of the input.
  */
 export function statusError(text: string | null, code: string | null = null): UpstreamError {
   const isServerError = /\b5\d\d$/.test(text ?? "");
@@ -29,8 +28,9 @@ export function statusError(text: string | null, code: string | null = null): Up
 }
 
 /**
- * Adds to an error the text in which an app of fal explains the failure; null changes nothing. An error
- * without a code keeps its former text, e.g. `Invalid status code: 422`, as its code.
+ * Returns an error with its text replaced by the one in which an app of fal explains the failure. If the error has
+ * no code, its former text becomes the code, e.g. `Invalid status code: 422`. Returns the same error when `text` is
+ * null.
  */
 export function explained(error: UpstreamError, text: string | null): UpstreamError {
   return text === null ? error : { ...error, code: error.code ?? error.text, text };

@@ -25,9 +25,9 @@ const MAX_OUTPUT_DEPTH = 4;
 const MEDIA = ["video", "videos", "image", "images", "audio"] as const;
 
 /**
- * Adapter for fal. Hooks contain the result and are signed with keys that all customers of fal share
- * (https://docs.fal.ai/model-apis/model-endpoints/webhooks). A poll takes two requests, for the status and
- * for the result (https://docs.fal.ai/model-apis/model-endpoints/queue).
+ * Adapter for fal. Hooks contain the result. They are signed with keys that are the same for all customers
+ * (https://docs.fal.ai/model-apis/model-endpoints/webhooks). A poll consists of two requests, one for the status
+ * and one for the result (https://docs.fal.ai/model-apis/model-endpoints/queue).
  */
 export const fal = {
   name: "fal",
@@ -41,11 +41,11 @@ export const fal = {
     authenticate,
     read: readHook,
   },
-  // https://fal.ai/docs/model-apis/data-retention: at least 7 days, longer where the account says so.
+  // https://fal.ai/docs/model-apis/data-retention: at least 7 days, or longer if the account is set so.
   linkLife: { minMs: 7 * DAY_MS, maxMs: null },
   polls: {
     gapMs: 1_000,
-    // fal keeps results for 30 days, unless the account turns payload storage off.
+    // fal stores results for 30 days, unless payload storage is turned off in the account.
     maxAgeMs: 30 * DAY_MS,
     endpoint: {
       isRequired: true,
@@ -76,8 +76,7 @@ async function authenticate(
   const isValid = await verifyPublished(jwksUrl ?? JWKS_URL, signature, message, context);
   if (isValid === null) return "unavailable";
   if (!isValid) return "refused";
-  // Any customer of fal can make fal sign a hook: without the operator's own user id the signature proves
-  // nothing.
+  // Any customer of fal can have a hook signed. Without the operator's own user id, the signature proves nothing.
   return userId === null ? "unsigned" : "signed";
 }
 
@@ -101,7 +100,7 @@ function readStatus({ body }: Answer, job: Job): Reading {
   if (state === null) return UNCLEAR;
   if (state.toUpperCase() === "COMPLETED") {
     const named = idAt(body, "request_id");
-    // The result contains no id that could be compared.
+    // The result contains no id, so only the status can show that it is about another job.
     if (named !== null && named !== job.id) return UNCLEAR;
     const reported = reportedError(body);
     const usage = amountsAt(body, "metrics");
@@ -112,10 +111,10 @@ function readStatus({ body }: Answer, job: Job): Reading {
 }
 
 /**
- * Reads the result of a job at fal whose status is COMPLETED, although it may have failed. The result of a
- * failed job has the HTTP status of the failure, which can also be that of an outage (503) or of a wrong key
- * (403). Such an answer counts as the failure only when its body has an error in the form of fal, or when the
- * status of the job named one.
+ * Returns what the result of a job says. The job has the status COMPLETED, but it may have failed. The result of a
+ * failed job has the HTTP status of the failure, which can also be that of an outage (503) or a wrong key (403). It
+ * counts as a failure of the job only if its body has an error in fal's form, or if the status of the job stated an
+ * error.
  */
 function readResult({ status, body }: Answer, reported: UpstreamError | null): Reading {
   if (status >= 200 && status < 300 && body !== undefined) {
@@ -130,8 +129,8 @@ function readResult({ status, body }: Answer, reported: UpstreamError | null): R
 }
 
 /**
- * Adds to the report that was read from a job's result the consumption, which fal has stated in its answer
- * about the status of the job.
+ * Returns what was read from a job's result, with the consumption added that fal has stated with the status of the
+ * job.
  */
 function withUsage(reading: Reading, usage: Amounts): Reading {
   if (reading.kind !== "observed") return reading;
@@ -139,9 +138,9 @@ function withUsage(reading: Reading, usage: Amounts): Reading {
 }
 
 /**
- * Reads the text with which an app at fal refuses the input of a job (HTTP 400 or 422). Null for every other
- * HTTP status. Null also for a text that says the job is in progress, because fal itself and not the app
- * writes this text.
+ * Returns the error with which an app at fal refuses the input of a job (HTTP 400 or 422). Null for any other HTTP
+ * status. Null also for a text that says that the job is in progress, because fal itself has written it and not the
+ * app.
  */
 function refusal(status: number, text: string | null): UpstreamError | null {
   const isByApp = (status === 400 || status === 422) && !/in progress/i.test(text ?? "");
@@ -149,7 +148,7 @@ function refusal(status: number, text: string | null): UpstreamError | null {
   return explained(statusError(`Invalid status code: ${status}`), text);
 }
 
-/** Reads the error in the status of a job; null means that the status reports none. */
+/** Returns the error that the status of a job states. Null when it states none. */
 function reportedError(body: unknown): UpstreamError | null {
   const code = textAt(body, "error_type");
   const text = textAt(body, "error");
@@ -164,16 +163,15 @@ function outputOf(payload: unknown): Pick<Observation, "urls" | "metadata"> {
   const files = MEDIA.flatMap((name) => listAt(payload, name));
   const known = urlsOf(files.map((file) => at(file, "url")));
   return {
-    // Each model names its outputs differently.
+    // Each model has its own names for its outputs.
     urls: known.length > 0 ? known : urlsOf(leavesOf(payload, MAX_OUTPUT_DEPTH)),
     metadata: { seed: integerAt(payload, "seed") },
   };
 }
 
 /**
- * Returns the path at which fal answers about a submitted job, with only the first segments of the job's
- * endpoint, which name the app: for `fal-ai/kling-video/v2/master` it begins with
- * `/fal-ai/kling-video/requests/`.
+ * Returns the path at which fal answers about a job. It contains only those first segments of the job's endpoint
+ * that name the app: for `fal-ai/kling-video/v2/master` it begins with `/fal-ai/kling-video/requests/`.
  */
 function pathOf({ id, endpoint }: Job): string {
   const segments = (endpoint ?? "").split("/").filter((segment) => segment !== "");

@@ -1,16 +1,16 @@
 import { isHttpUrl } from "../core/url.ts";
 
 /**
- * Two patterns. A path that matches both is that of a file which a gateway serves only to requests with the
- * gateway's API key.
+ * Two patterns. A path that matches both is the path of a file that a gateway serves only with the gateway's API
+ * key.
  */
 const CONTENT_PATH = [/\/v1\/(?:videos|video\/generations|tasks)\//, /\/content\/?$/];
 /** Pattern of the names of query parameters that make a link work without an API key, e.g. a signature. */
 const ACCESS = /access|token|signature|^sig$/i;
 
 /**
- * Selects from the values of an answer the links that a client can open: http(s) URLs, and paths on the
- * gateway, which are completed. A link to a file that the gateway serves only with its API key is left out.
+ * Returns those values of an answer that are links which a client can open: http(s) URLs, and paths on the gateway,
+ * made absolute. A link to a file that the gateway serves only with its API key is left out.
  * @param baseUrl base URL of the gateway; null leaves paths out.
  */
 export function openLinks(values: readonly unknown[], baseUrl: string | null): readonly string[] {
@@ -20,7 +20,7 @@ export function openLinks(values: readonly unknown[], baseUrl: string | null): r
   });
 }
 
-/** Returns an http(s) URL unchanged and completes a path; null for any other text. */
+/** Returns an http(s) URL unchanged, and makes a path absolute. Null for any other text. */
 function absolute(text: string, baseUrl: string | null): string | null {
   if (isHttpUrl(text)) return text;
   const origin = /^\/(?!\/)/.test(text) ? URL.parse(baseUrl ?? "")?.origin : undefined;

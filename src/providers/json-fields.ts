@@ -2,11 +2,11 @@ import { parseJson } from "../core/json.ts";
 import { isHttpUrl } from "../core/url.ts";
 
 /**
- * Functions that read fields of JSON from providers. A field whose type is not the expected one counts as
+ * Functions that read fields in JSON from providers. A field with another type than the expected one counts as
  * absent.
  */
 
-/** Reads the value at a path in parsed JSON; undefined when absent. */
+/** Returns the value at a path in parsed JSON. Undefined when there is none. */
 export function at(value: unknown, ...path: readonly (string | number)[]): unknown {
   let found = value;
   for (const key of path) {
@@ -16,15 +16,15 @@ export function at(value: unknown, ...path: readonly (string | number)[]): unkno
   return found;
 }
 
-/** Reads non-empty text at a path; null when absent. */
+/** Returns the text at a path. Null when it is absent or empty. */
 export function textAt(value: unknown, ...path: readonly (string | number)[]): string | null {
   const found = at(value, ...path);
   return typeof found === "string" && found !== "" ? found : null;
 }
 
 /**
- * Reads an id, which providers write as text or as a number; null when absent, or when parsing may have
- * rounded the number.
+ * Returns the id at a path; providers write ids as texts or as numbers. Null when it is absent, or when parsing may
+ * have rounded the number.
  */
 export function idAt(value: unknown, ...path: readonly (string | number)[]): string | null {
   const found = at(value, ...path);
@@ -33,8 +33,8 @@ export function idAt(value: unknown, ...path: readonly (string | number)[]): str
 }
 
 /**
- * Reads a number, also from text (`"5"`, `"5.1"`, `"5s"`); null when absent, or when parsing may have
- * rounded the number.
+ * Returns the number at a path, which may also be a text (`"5"`, `"5.1"`, `"5s"`). Null when it is absent, or when
+ * parsing may have rounded it.
  */
 export function numberAt(value: unknown, ...path: readonly (string | number)[]): number | null {
   const found = at(value, ...path);
@@ -44,44 +44,50 @@ export function numberAt(value: unknown, ...path: readonly (string | number)[]):
   return Math.abs(Number(written)) <= Number.MAX_SAFE_INTEGER ? Number(written) : null;
 }
 
-/** Reads a percentage, written as a number or as text (`"50%"`); null when absent. */
+/** Returns the percentage at a path, which is a number or a text (`"50%"`). Null when it is absent. */
 export function percentAt(value: unknown, ...path: readonly (string | number)[]): number | null {
   const percent = /^(\d+(?:\.\d+)?)\s*%$/.exec(textAt(value, ...path)?.trim() ?? "")?.[1];
   return percent === undefined ? numberAt(value, ...path) : Number(percent);
 }
 
-/** Reads a number rounded to an integer: providers report a duration of 5.041 where 5 was requested. */
+/**
+ * Returns the number at a path, rounded to an integer, because providers report e.g. a duration of 5.041 when 5 was
+ * requested. Null when it is absent.
+ */
 export function integerAt(value: unknown, ...path: readonly (string | number)[]): number | null {
   const found = numberAt(value, ...path);
   return found === null ? null : Math.round(found);
 }
 
-/** Reads a boolean at a path; null when absent. */
+/** Returns the boolean at a path. Null when it is absent. */
 export function booleanAt(value: unknown, ...path: readonly (string | number)[]): boolean | null {
   const found = at(value, ...path);
   return typeof found === "boolean" ? found : null;
 }
 
-/** Reads a list at a path; a single value counts as a list of one, an absent value as an empty list. */
+/** Returns the list at a path. A single value counts as a list of one, and an absent value as an empty list. */
 export function listAt(value: unknown, ...path: readonly (string | number)[]): readonly unknown[] {
   const found = at(value, ...path);
   if (found === undefined || found === null) return [];
   return Array.isArray(found) ? found : [found];
 }
 
-/** Selects the http(s) URLs among the values. */
+/** Returns those of the values that are http(s) URLs. */
 export function urlsOf(values: readonly unknown[]): readonly string[] {
   return values.filter((value): value is string => typeof value === "string" && isHttpUrl(value));
 }
 
-/** Collects the scalar values of nested lists and objects, down to `depth` levels. */
+/**
+ * Returns the values in nested lists and objects that are themselves neither lists nor objects, down to `depth`
+ * levels.
+ */
 export function leavesOf(value: unknown, depth: number): readonly unknown[] {
   if (typeof value !== "object" || value === null) return [value];
   if (depth === 0) return [];
   return Object.values(value).flatMap((part) => leavesOf(part, depth - 1));
 }
 
-/** Reads an ISO 8601 time at a path as Unix milliseconds; null when absent. */
+/** Returns the ISO 8601 time at a path in Unix milliseconds. Null when it is absent. */
 export function isoMsAt(value: unknown, ...path: readonly (string | number)[]): number | null {
   const text = textAt(value, ...path) ?? "";
   // Date.parse accepts other texts too: "5" would be a day in May.
@@ -89,7 +95,7 @@ export function isoMsAt(value: unknown, ...path: readonly (string | number)[]): 
   return Number.isNaN(ms) ? null : ms;
 }
 
-/** Parses JSON that is text inside other JSON; undefined when the text is not JSON. */
+/** Returns the value of a JSON text that stands inside other JSON. Undefined when the text is not JSON. */
 export function jsonAt(value: unknown, ...path: readonly (string | number)[]): unknown {
   return parseJson(textAt(value, ...path) ?? "");
 }

@@ -3,13 +3,13 @@ import { at, idAt, isoMsAt, jsonAt, listAt, numberAt, textAt, urlsOf } from "./j
 import type { Observation } from "./observation.ts";
 import { submittedMetadata } from "./echoed-input.ts";
 
-/** States that kie.ai spells in its own way, each with a spelling of the same state that the relay knows. */
+/** Spellings of states that only kie.ai uses, each with another spelling of the same state that the relay knows. */
 const STATES: ReadonlyMap<string, string> = new Map([
   ["wait", "waiting"],
   ["TEXT_SUCCESS", "generating"],
   ["FIRST_SUCCESS", "generating"],
 ]);
-/** States of the jobs of those kie.ai APIs that report a number, `successFlag`, by this number. */
+/** States of jobs by the number `successFlag`, which some of kie.ai's APIs report instead of a state. */
 const FLAGS: ReadonlyMap<number, string> = new Map([
   [0, "generating"],
   [1, "success"],
@@ -17,11 +17,11 @@ const FLAGS: ReadonlyMap<number, string> = new Map([
   [3, "fail"],
 ]);
 /**
- * Values of `callbackType` with which kie.ai's hooks report that a music job (Suno) has done a part of its
- * work and goes on.
+ * Values of `callbackType` in hooks of kie.ai that report one finished part of a music job (Suno). The job is then
+ * still running.
  */
 const STEPS: readonly string[] = ["text", "first"];
-/** Paths, below `data`, under which the answers of kie.ai's APIs contain the links to the outputs. */
+/** Paths, below `data`, at which answers of kie.ai's APIs may contain the links to the outputs. */
 const OUTPUTS: readonly (readonly string[])[] = [
   ["response", "resultUrls"],
   ["response", "resultImageUrl"],
@@ -33,14 +33,14 @@ const OUTPUTS: readonly (readonly string[])[] = [
   ["result_video_url"],
   ["video_url"],
 ];
-/** Paths, below `data`, under which the answers of kie.ai's APIs contain lists of songs. */
+/** Paths, below `data`, at which answers of kie.ai's APIs may contain lists of songs. */
 const SONGS: readonly (readonly string[])[] = [
   ["response", "sunoData"],
   ["response", "data"],
   ["data"],
 ];
 
-/** Reads an answer of the query API of any model as a report on a job. */
+/** Returns an answer of the query API of any model as a report on a job. */
 export function observe(body: unknown): Observation | null {
   const jobId = jobIdOf(body);
   if (jobId === null) return null;
@@ -65,8 +65,9 @@ export function observe(body: unknown): Observation | null {
 }
 
 /**
- * Reads a hook as a report on a job. Hooks of `createTask` are like answers of the query API; those of the
- * older APIs have no state: the member `code` tells success from failure, and Suno sends one hook for each step.
+ * Returns a hook as a report on a job. Hooks about jobs of `createTask` have the form of answers of the query API.
+ * Hooks of the older APIs have no state: their member `code` distinguishes success from failure, and Suno sends one
+ * hook for each finished part.
  */
 export function observeHook(body: unknown): Observation | null {
   const observation = observe(body);
@@ -80,8 +81,8 @@ export function observeHook(body: unknown): Observation | null {
 }
 
 /**
- * Reads the job id from an answer or a hook; null when it has none. Each of kie.ai's APIs may put it
- * elsewhere.
+ * Returns the job id in an answer or a hook; each of kie.ai's APIs may write it at another path. Null when there is
+ * none.
  */
 export function jobIdOf(body: unknown): string | null {
   return idAt(body, "data", "taskId") ?? idAt(body, "data", "task_id") ?? idAt(body, "taskId");
@@ -91,7 +92,7 @@ function stateOf(job: unknown, urls: readonly string[]): string | null {
   const flag = numberAt(job, "successFlag");
   if (flag !== null) return FLAGS.get(flag) ?? String(flag);
   const state = textAt(job, "state") ?? textAt(job, "status");
-  // The job has succeeded; only the delivery of its hook has failed.
+  // In this state the job has succeeded, and only the delivery of its hook has failed.
   if (state === "CALLBACK_EXCEPTION" && urls.length > 0) return "success";
   return STATES.get(state ?? "") ?? state;
 }

@@ -18,8 +18,8 @@ import { bytesOf } from "../security/encoding.ts";
 import { macFromBase64, verifyWithText } from "../security/hmac.ts";
 
 /**
- * Paths at which kie.ai answers about the jobs of those models that have an API of their own, by the field
- * `endpoint` of the job.
+ * Paths of the queries for models that have an API of their own at kie.ai. The key is the field `endpoint` of the
+ * job.
  */
 const QUERIES: ReadonlyMap<string, string> = new Map([
   ["suno", "generate/record-info"],
@@ -31,9 +31,10 @@ const QUERIES: ReadonlyMap<string, string> = new Map([
 ]);
 
 /**
- * Adapter for kie.ai: jobs of `createTask`, and those of the older APIs of single models. Hooks have the format
- * of the query API (https://docs.kie.ai/market/common/get-task-detail), in the older APIs one of their own.
- * Their signature covers the job id, not the body (https://docs.kie.ai/common-api/webhook-verification).
+ * Adapter for kie.ai, for jobs of `createTask` and for jobs of the older APIs of single models. Hooks have the
+ * format of the query API (https://docs.kie.ai/market/common/get-task-detail); those of the older APIs have another
+ * format. The signature of a hook covers the job id and not the body
+ * (https://docs.kie.ai/common-api/webhook-verification).
  */
 export const kie = {
   name: "kie",

@@ -7,9 +7,9 @@ import { bearer, type UpstreamProvider, readingOf } from "./provider.ts";
 import { standardWebhook } from "./standard-webhook.ts";
 
 /**
- * Adapter for both generations of the Kling API: the classic one, where the path of a query contains the path
- * of the submit call, and the one introduced in 2026. Hooks come on every change of status and are signed with
- * Standard Webhooks, where the account has a secret (https://app.klingai.com/global/dev/document-api).
+ * Adapter for both generations of the Kling API: the classic one, in which the path of a query contains the path of
+ * the submit call, and the one introduced in 2026. A hook comes at every change of status. It is signed with
+ * Standard Webhooks if the account has a secret (https://app.klingai.com/global/dev/document-api).
  */
 export const kling = {
   name: "kling",
@@ -31,7 +31,7 @@ export const kling = {
     authenticate: standardWebhook,
     read: (body) => observe(body) ?? observe(at(body, "data")),
   },
-  // The document API: outputs are deleted after 30 days.
+  // Documentation of the document API: outputs are deleted after 30 days.
   linkLife: { minMs: 30 * DAY_MS, maxMs: 30 * DAY_MS },
   polls: {
     gapMs: 1_000,
@@ -57,15 +57,15 @@ export const kling = {
 } as const satisfies UpstreamProvider;
 
 /**
- * Names of the fields in which an output of Kling has its link and its duration. For an audio file the names
- * contain the format; the two generations of the API put it at different ends of the name.
+ * Names of the fields of an output that contain its link and its duration. For an audio file the names contain the
+ * format; one generation of the API writes it before, the other behind the rest of the name.
  */
 const URLS = ["url", "mp3_url", "url_mp3"];
 const DURATIONS = ["duration", "mp3_duration", "duration_mp3"];
 
 /**
- * Returns the bearer token of a request: for a key `accesskey:secretkey` of the classic API, a JWT
- * (RFC 7519) that the secret key signs for 30 minutes; any other key is itself the token.
+ * Returns the bearer token of a request. A key `accesskey:secretkey` of the classic API gives a JWT (RFC 7519),
+ * signed with the secret key and valid for 30 minutes. Any other key is itself the token.
  */
 async function tokenOf(key: string, now: number): Promise<string> {
   const [, accessKey, secretKey] = /^([^:]+):([^:]+)$/.exec(key) ?? [];
@@ -100,7 +100,7 @@ function observe(task: unknown): Observation | null {
   };
 }
 
-/** Reads the first of the members `names` that an output has; null when it has none of them. */
+/** Returns the first of the members `names` that an output has. Null when it has none of them. */
 function firstOf<T>(
   output: unknown,
   names: readonly string[],
@@ -110,8 +110,8 @@ function firstOf<T>(
 }
 
 /**
- * Selects the results among the outputs of a job: its videos, or its images when it has no video, or else its
- * audio files. The image next to a video is only the video's cover.
+ * Returns the results among the outputs of a job: its videos; without a video, its images; without these, its audio
+ * files. An image next to a video is left out, because it is only the cover of the video.
  */
 function mainOutputs(outputs: readonly unknown[]): readonly unknown[] {
   const byType = ["video", "image", "audio"].map((type) =>

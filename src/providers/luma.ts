@@ -8,7 +8,10 @@ import { bearer, noSignature, type UpstreamProvider, readingOf } from "./provide
 const DREAM_MACHINE = "https://api.lumalabs.ai/dream-machine/v1";
 const AGENTS = "https://agents.lumalabs.ai/v1";
 
-/** Failure codes of Luma Agents by their category; codes that are not listed are failures of Luma itself. */
+/**
+ * Categories of failures by the failure code of Luma Agents. A code that is not listed means a failure of Luma
+ * itself.
+ */
 const CATEGORIES: ReadonlyMap<string, FailureCategory> = new Map([
   ["content_moderated", "moderation"],
   ["image_too_large", "invalid_input"],
@@ -19,9 +22,9 @@ const CATEGORIES: ReadonlyMap<string, FailureCategory> = new Map([
 ]);
 
 /**
- * Adapter for both APIs of Luma, which answer alike: Dream Machine, whose hooks are unsigned and have the
- * format of the query API (https://docs.lumalabs.ai/changelog/callbacks-and-credits-balance), and Luma Agents,
- * which sends no hooks (https://docs.lumalabs.ai).
+ * Adapter for both APIs of Luma, whose answers have the same format. Dream Machine sends unsigned hooks in the
+ * format of the query API (https://docs.lumalabs.ai/changelog/callbacks-and-credits-balance). Luma Agents sends no
+ * hooks (https://docs.lumalabs.ai).
  */
 export const luma = {
   name: "luma",
@@ -35,7 +38,7 @@ export const luma = {
     authenticate: noSignature,
     read: observe,
   },
-  // https://docs.lumalabs.ai: an hour in Luma Agents. Dream Machine documents none.
+  // https://docs.lumalabs.ai: links of Luma Agents work for an hour. Dream Machine documents no time.
   linkLife: { minMs: HOUR_MS, maxMs: HOUR_MS },
   polls: {
     gapMs: 1_000,

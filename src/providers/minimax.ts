@@ -16,9 +16,9 @@ import {
 import { amountsAt } from "./usage.ts";
 
 /**
- * Adapter for MiniMax Hailuo, v1 and v2 (https://platform.minimax.io/docs). Hooks are unsigned, have the
- * format of the query API and come only after a handshake. In v1 the URL of the video takes a second
- * request, and errors have the HTTP status 200.
+ * Adapter for MiniMax Hailuo, API v1 and v2 (https://platform.minimax.io/docs). Hooks are unsigned, have the format
+ * of the query API, and come only after a handshake. In v1 a second request is needed for the URL of the video.
+ * Errors in v1 have the HTTP status 200.
  */
 export const minimax = {
   name: "minimax",
@@ -49,13 +49,10 @@ export const minimax = {
 } as const satisfies UpstreamProvider;
 
 const MAX_CHALLENGE_CHARS = 512;
-/** Error codes by which MiniMax refuses the API key: 1004 (login failed) and 2049 (invalid key). */
+/** Error codes with which MiniMax refuses the API key: 1004 (login failed) and 2049 (invalid key). */
 const UNAUTHORIZED: readonly (string | null)[] = ["1004", "2049"];
 const LIMITED = "1002";
-/**
- * Error codes by which MiniMax reports that its moderation has rejected the input (1026) or the output
- * (1027).
- */
+/** Error codes of moderation at MiniMax: it has rejected the input (1026) or the output (1027). */
 const MODERATED: readonly (string | null)[] = ["1026", "1027"];
 
 function preflight(body: unknown): string | null {
@@ -74,7 +71,7 @@ function readTask({ body }: Answer): Reading {
   }
   return {
     kind: "next",
-    // JSON can contain half a surrogate pair, which encodeURIComponent refuses.
+    // A JSON text can contain half of a surrogate pair, which encodeURIComponent would refuse.
     path: `/v1/files/retrieve?file_id=${encodeURIComponent(fileId.toWellFormed())}`,
     read: (answer) => readFile(answer, observation),
   };
@@ -130,7 +127,9 @@ function errorOf(body: unknown, task: unknown): UpstreamError {
   return MODERATED.includes(error.code) ? { ...error, category: "moderation" } : error;
 }
 
-/** Reads the error code of a request; null means that the request succeeded, even if the job itself failed. */
+/**
+ * Returns the error code of a request. Null means that the request succeeded, even if the job itself has failed.
+ */
 function errorCodeOf(body: unknown): string | null {
   const code = idAt(body, "base_resp", "status_code");
   return code === "0" ? null : code;

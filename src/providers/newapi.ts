@@ -16,9 +16,9 @@ import {
 import { amountsAt } from "./usage.ts";
 
 /**
- * Adapter for gateways that run new-api or a fork of it (https://github.com/QuantumNous/new-api). They send no
- * hooks of their own: some pass a hook URL on to their upstream, whose hook then names a job of that upstream,
- * and some resellers report every change. No such hook is signed.
+ * Adapter for gateways that run new-api or a fork of it (https://github.com/QuantumNous/new-api). new-api itself
+ * sends no hooks. Some gateways pass the hook URL on to their upstream, whose hooks then name a job of that
+ * upstream. Some resellers send a hook at every change. None of these hooks is signed.
  */
 export const newapi = {
   name: "newapi",
@@ -43,12 +43,15 @@ export const newapi = {
   },
 } as const satisfies UpstreamProvider;
 
-/** Reads an answer. A gateway may report that it could not ask its own upstream with HTTP 200 and a `code`. */
+/**
+ * Returns what an answer says. When a gateway could not ask its own upstream, it may answer with HTTP 200 and a
+ * `code`.
+ */
 function readAnswer({ body }: Answer, baseUrl: string): Reading {
   const code = textAt(body, "code") ?? "success";
   if (code.toLowerCase() !== "success") return { kind: "unclear", word: code };
   const task = taskIn(body);
-  // The field `id` may be the number of a row in the gateway's database.
+  // Only `task_id` is read, because the field `id` may be the number of a row in the gateway's database.
   const jobId = idAt(task, "task_id");
   const state = textAt(task, "status");
   if (jobId === null && state === null) return UNCLEAR;
@@ -56,7 +59,7 @@ function readAnswer({ body }: Answer, baseUrl: string): Reading {
 }
 
 /**
- * Reads a hook as a report on a job. The job id in it is ignored, because it may be that of a job at the
+ * Returns a hook as a report on a job. The job id in the hook is ignored, because it may be the id of a job at the
  * gateway's upstream.
  */
 function readHook(body: unknown): Observation | null {
@@ -75,7 +78,7 @@ function observe(
   task: unknown,
   baseUrl: string | null,
 ): Omit<Observation, "jobId" | "state"> {
-  // The answer of the gateway's own upstream. Its status may be outdated and is not read.
+  // This is the answer of the gateway's own upstream. Its status may be outdated and is not read.
   const raw = readArkTask(at(task, "data"));
   const [link] = openLinks([...linksIn(body, task), ...(raw?.urls ?? [])], baseUrl);
   const finishedAt = numberAt(task, "finish_time") ?? 0;
@@ -90,7 +93,8 @@ function observe(
 }
 
 /**
- * Collects the fields that may contain the link, best first. Older releases write the link into `fail_reason`.
+ * Returns the values of the fields that may contain the link, the best first. Older releases write the link into
+ * `fail_reason`.
  */
 function linksIn(body: unknown, task: unknown): readonly unknown[] {
   return [

@@ -6,33 +6,34 @@ import { phaseOf } from "./phase.ts";
 import { type Amounts, usageOf } from "./usage.ts";
 
 /**
- * An observation: a provider's report on a job, translated to the relay's fields except for the state,
- * which keeps the provider's spelling.
+ * An observation: a provider's report on a job in the relay's fields. Only the state keeps the provider's spelling.
  */
 export interface Observation {
-  /** The provider's id of the job; null when not reported. */
+  /** The provider's id of the job. Null when the report does not state it. */
   readonly jobId: string | null;
-  /** The relay's task id, where the submit call contained it and the provider echoes it. */
+  /** The relay's task id, if the submit call contained it and the provider repeats it in the report. */
   readonly taskId?: string | null;
-  /** The hook URL of the submit call, where the provider echoes it. */
+  /** The hook URL, if the provider repeats it from the submit call in the report. */
   readonly hookUrl?: string | null;
-  /** State of the job as the provider spells it; null when not reported. */
+  /** State of the job as the provider spells it. Null when the report does not state it. */
   readonly state: string | null;
   readonly urls: readonly string[];
   readonly metadata: Metadata;
-  /** Time at which the job completed, in Unix milliseconds; null when not reported. */
+  /** Time at which the job completed, in Unix milliseconds. Null when the report does not state it. */
   readonly completedAt: number | null;
   readonly error: UpstreamError | null;
-  /** Progress of the job in percent, as the provider states it; null or absent when it states none. */
+  /** Progress of the job in percent, as the provider states it. Null or absent when the report states none. */
   readonly progress?: number | null;
   /**
-   * Consumption or cost of the job, as the provider states it; it is used only when the report says that the
-   * job has ended. Null or absent when not stated.
+   * Consumption or cost of the job, as the provider states it. It is used only when the report says that the job
+   * has ended. Null or absent when the report states none.
    */
   readonly usage?: Amounts | null;
 }
 
-/** Metadata of the output, as the JSON of a task shows it; a field is null or absent when not reported. */
+/**
+ * Metadata of the output, as the JSON of a task shows it. A field that the report does not state is null or absent.
+ */
 export interface Metadata {
   readonly seed?: number | null;
   /** Ratio of width to height, or a size in pixels, as the provider spells it. */
@@ -45,14 +46,14 @@ export interface Metadata {
 }
 
 /**
- * Latest completion time that is accepted from a provider's report, in Unix milliseconds; a report with a
- * later one counts as stating none. The events by which upstreams report results have the same limit.
+ * Latest completion time that is accepted from a provider's report, in Unix milliseconds. A later time counts as
+ * not reported. Events that upstreams report have the same limit.
  */
 const MAX_TIME_MS = 99_999_999_999_000;
 
 /**
- * Converts a provider's report on a job to the new status of the task, with the result or the failure if the
- * job has ended; null when the relay does not know the state in the report.
+ * Returns the news of a job from a provider's report: its state, with the result or the failure when the job has
+ * ended. Null when the relay does not know the state in the report.
  */
 export function toNews(observation: Observation, errorText: ErrorText): UpstreamNews | null {
   const { state, urls, completedAt } = observation;
@@ -78,18 +79,21 @@ export function toNews(observation: Observation, errorText: ErrorText): Upstream
   }
 }
 
-/** Returns the progress in a report on a job as a whole number from 0 to 100; no field when there is none. */
+/**
+ * Returns the progress in a report as a whole number from 0 to 100. Returns no field when the report states no
+ * progress.
+ */
 export function progressIn({ progress = null }: Observation): { readonly progress?: number } {
   if (progress === null || Number.isNaN(progress)) return {};
   return { progress: Math.round(Math.min(Math.max(progress, 0), 100)) };
 }
 
-/** Rounds a time to whole milliseconds; null when the time is out of range. */
+/** Returns a time rounded to whole milliseconds. Null when there is none, or when it is out of range. */
 function timeOf(ms: number | null): number | null {
   return ms === null || !(ms >= 0 && ms <= MAX_TIME_MS) ? null : Math.round(ms);
 }
 
-/** Reads ratio and resolution, each of which an upstream may state as a size in pixels. */
+/** Returns ratio and resolution of the output. An upstream may state either of them as a size in pixels. */
 function frameOf({ ratio, resolution }: Metadata): Metadata {
   const [first, second] = [ratio ?? "", resolution ?? ""];
   return {

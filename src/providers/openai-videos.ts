@@ -9,9 +9,9 @@ import { standardWebhookWithText } from "./standard-webhook.ts";
 import { amountsAt } from "./usage.ts";
 
 /**
- * Adapter for gateways with the Videos API that OpenAI once had, `/v1/videos/{id}`, among them litellm,
- * llmgateway, SGLang and new-api. Some send hooks, which are events signed with the text of a secret that the
- * submit call contains (https://docs.llmgateway.io).
+ * Adapter for gateways with the former Videos API of OpenAI, `/v1/videos/{id}`, e.g. litellm, llmgateway, SGLang
+ * and new-api. Some of them send hooks: events that are signed with the text of a secret that the submit call
+ * contains (https://docs.llmgateway.io).
  */
 export const openaiVideos = {
   name: "openai-videos",
@@ -41,8 +41,8 @@ export const openaiVideos = {
 } as const satisfies UpstreamProvider;
 
 /**
- * Reads the event of a hook. The event's type says "failed" for a canceled job too, so the status of the
- * video in the event is used; the type only when there is no status.
+ * Returns the event of a hook as a report on a job. The state is the status of the video in the event, because the
+ * type of the event is "failed" for a canceled job too. Only without a status, the type is used.
  */
 function readHook(body: unknown): Observation | null {
   const event = /^video\.(.+)$/.exec(textAt(body, "type") ?? "")?.[1] ?? null;
@@ -51,7 +51,7 @@ function readHook(body: unknown): Observation | null {
   return observe(video, textAt(video, "status") ?? event, null);
 }
 
-/** Reads the state of a job. A video without one has just been submitted. */
+/** Returns the state of a job. A video without a state has just been submitted. */
 function stateIn(body: unknown): string | null {
   const isNew = at(body, "object") === "video" && at(body, "error") == null;
   return textAt(body, "status") ?? (isNew && linksIn(body, null).length === 0 ? "queued" : null);
@@ -77,7 +77,7 @@ function observe(video: unknown, state: string | null, baseUrl: string | null): 
 }
 
 /**
- * Returns the links of a video. Gateways write them in different fields; the first field with a usable link
+ * Returns the links of a video. Each gateway may write them in another field. The first field with a usable link
  * counts.
  */
 function linksIn(video: unknown, baseUrl: string | null): readonly string[] {

@@ -16,7 +16,7 @@ import { bytesOf, fromHex } from "../security/encoding.ts";
 import { verifyWithText } from "../security/hmac.ts";
 
 /**
- * Adapter for OpenRouter. Hooks are events that contain the job, signed where the workspace has a secret
+ * Adapter for OpenRouter. Hooks are events that contain the job. They are signed if the workspace has a secret
  * (https://openrouter.ai/docs/cookbook/video-generation/video-generation-webhooks).
  */
 export const openrouter = {
@@ -34,7 +34,7 @@ export const openrouter = {
     authenticate,
     read: readHook,
   },
-  // The job states when its signed links expire, in `expires_at`.
+  // Each job states in `expires_at` when its signed links expire.
   linkLife: "stated",
   polls: {
     gapMs: 1_000,
@@ -65,15 +65,15 @@ async function authenticate(
 }
 
 /**
- * Tells whether a poll finds links that anyone can open, where the event of a hook has none: events name only
- * `unsigned_urls`, which need the account's key to download.
+ * Tells whether a poll finds better links than this hook: links that anyone can open. It does when the hook of a
+ * completed job has no `urls`, because its `unsigned_urls` need the account's API key.
  */
 function hasBetterLinks(body: unknown): boolean {
   const isCompleted = phaseOf(readHook(body)?.state ?? null) === "completed";
   return isCompleted && urlsOf(listAt(body, "data", "urls")).length === 0;
 }
 
-/** Reads the event of a hook as a report on a job. A job that failed early has no id yet. */
+/** Returns the event of a hook as a report on a job. A job that failed early has no id yet. */
 function readHook(body: unknown): Observation | null {
   const event = /^video\.generation\.(.+)$/.exec(textAt(body, "type") ?? "")?.[1] ?? null;
   const observation = observe(at(body, "data"));
@@ -81,7 +81,7 @@ function readHook(body: unknown): Observation | null {
   return nullIfEmpty({ ...observation, state, completedAt: isoMsAt(body, "created_at") });
 }
 
-/** Returns a report on a job unchanged; null when it contains neither the id nor the state of the job. */
+/** Returns a report on a job unchanged. Null when it contains neither the id nor the state of the job. */
 function nullIfEmpty(observation: Observation): Observation | null {
   return observation.jobId === null && observation.state === null ? null : observation;
 }
@@ -92,7 +92,7 @@ function observe(job: unknown): Observation {
   return {
     jobId: idAt(job, "id"),
     state: textAt(job, "status"),
-    // Unsigned links need the account's key to download.
+    // Unsigned links can be opened only with the account's API key.
     urls: signed.length > 0 ? signed : urlsOf(listAt(job, "unsigned_urls")),
     metadata: {},
     completedAt: null,

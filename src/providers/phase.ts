@@ -1,8 +1,8 @@
 export type Phase = "queued" | "processing" | "completed" | "failed";
 
 /**
- * States of a job, as the providers spell them (in lower case, with `_` for a space), by what they mean to
- * the relay: queued, processing, completed or failed.
+ * The states of jobs, as providers spell them (in lower case, with `_` for a space), under the state that the relay
+ * treats them as: queued, processing, completed or failed.
  */
 const STATES: Readonly<Record<Phase, string>> = {
   queued:
@@ -23,8 +23,8 @@ const PHASES: ReadonlyMap<string, Phase> = new Map(
 );
 
 /**
- * Returns what a provider's state of a job means to the relay: queued, processing, completed or failed.
- * Upper and lower case are the same, and so are a space and `_`; null when the state is unknown.
+ * Returns the state that the relay treats a provider's state of a job as: queued, processing, completed or failed.
+ * Upper and lower case count as the same, and so do a space and `_`. Null when the relay does not know the state.
  */
 export function phaseOf(state: string | null): Phase | null {
   return PHASES.get((state ?? "").toLowerCase().replaceAll(" ", "_")) ?? null;

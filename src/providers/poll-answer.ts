@@ -3,7 +3,8 @@ import { numberAt, textAt } from "./json-fields.ts";
 import { type Answer, type AnswerReader, type Reading } from "./provider.ts";
 
 /**
- * Reads an answer to a poll: first the status codes that mean the same for every provider, then the body.
+ * Returns what an answer to a poll says. HTTP statuses that mean the same for every provider are judged first; then
+ * the adapter reads the body.
  * @param baseUrl base URL of the connection.
  */
 export function readPollAnswer(
@@ -16,8 +17,8 @@ export function readPollAnswer(
 }
 
 /**
- * Reads a refusal of the poll in the member `code`, where the HTTP status of an answer is 200 for errors too;
- * null when there is none.
+ * Returns the refusal of a poll that the member `code` of a body states, e.g. 401 or 429. It is for providers whose
+ * errors have the HTTP status 200. Null when the body states no refusal.
  */
 export function refusalIn(body: unknown): Reading | null {
   const code = numberAt(body, "code");
@@ -26,9 +27,9 @@ export function refusalIn(body: unknown): Reading | null {
 }
 
 /**
- * Reads an answer whose HTTP status means the same for every provider; null for a status from 200 to 299,
- * with which the body must be read. For any other error status the reading says that the answer is not
- * understood, and repeats the error code in the body as `word`.
+ * Returns what the HTTP status of an answer says, if it means the same for every provider. For any error status but
+ * 401, 403 and 429 the result says that the answer was not understood, with the error code of the body as `word`.
+ * Null for a status from 200 to 299, because the body must then be read.
  */
 export function readingOfStatus({ status, body }: Answer): Reading | null {
   if (status === 401 || status === 403) return { kind: "unauthorized" };

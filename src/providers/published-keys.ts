@@ -3,8 +3,8 @@ import { verifyAny } from "../security/hmac.ts";
 import type { HookContext } from "./provider.ts";
 
 /**
- * Verifies the Ed25519 signature of a hook with the keys that its provider publishes, any of which may have
- * made it. Null when the keys cannot be fetched.
+ * Tells whether one of the keys that a provider publishes has made the Ed25519 signature of a hook. Null when the
+ * keys cannot be fetched.
  * @param url URL of the JWK set.
  */
 export async function verifyPublished(
@@ -13,7 +13,7 @@ export async function verifyPublished(
   message: Bytes,
   { publicKeys }: HookContext,
 ): Promise<boolean | null> {
-  // Providers rotate their keys: the cached set may lack the one that signed this hook.
+  // Providers rotate their keys, so the cached set may lack the key that has signed this hook.
   for (const isFresh of [false, true]) {
     const keys = await publicKeys(url, isFresh);
     if (keys === null) return null;

@@ -1,4 +1,4 @@
-/** A kind of text that clients must not read, and the function that removes it in linear time. */
+/** A kind of text that clients must not read, with the function that removes it. The function takes linear time. */
 interface Redaction {
   readonly what: string;
   readonly redact: (text: string) => string;
@@ -12,7 +12,8 @@ export const REDACTIONS: readonly Redaction[] = [
   { what: "hook URL", redact: replacing(/(\/hooks\/[\w-]+\/)[^\s"'<>]+/gi, "$1…") },
   {
     what: "JSON Web Token",
-    // The lookahead refuses a run of characters without a dot once, not at every "eyJ" in it.
+    // The lookahead refuses a run of characters without a dot once and not again at every "eyJ" in it, which keeps
+    // the time linear.
     redact: replacing(
       /(?<![\w-])(?=[\w-]+\.[\w-])((?:[\w-]*?-)??)eyJ[\w-]+\.[\w-]+(?:\.[\w-]*)?/g,
       "$1…",
@@ -41,12 +42,12 @@ export const REDACTIONS: readonly Redaction[] = [
 ];
 
 const MAX_BYTES = 1024;
-/** Number of characters that are examined of a text, to limit the work; the rest is cut off. */
+/** Number of characters of a text that are examined, to limit the work. The rest is cut off. */
 export const MAX_CHARS_READ = 8192;
 
 /**
- * Removes secrets from an upstream's text, such as tokens and hook URLs, so that clients may read it, and
- * shortens it to 1 KB.
+ * Returns an upstream's text in a form that clients may read: without secrets, such as tokens and hook URLs, and at
+ * most 1 KB long.
  * @param secrets credentials of the connection.
  */
 export function publicText(text: string, secrets: readonly string[]): string {
@@ -59,7 +60,7 @@ export function publicText(text: string, secrets: readonly string[]): string {
   return firstBytes(redacted.trim(), MAX_BYTES);
 }
 
-/** Cuts a text to `max` UTF-16 units, without half of a surrogate pair at the end. */
+/** Returns the first `max` UTF-16 units of a text, without half of a surrogate pair at the end. */
 function firstChars(text: string, max: number): string {
   return text.length <= max ? text : text.slice(0, max).replace(/[\uD800-\uDBFF]$/, "");
 }
@@ -67,21 +68,21 @@ function firstChars(text: string, max: number): string {
 function firstBytes(text: string, max: number): string {
   const bytes = new TextEncoder().encode(text);
   if (bytes.length <= max) return text;
-  // With `stream` the decoder leaves out a character that the cut has split.
+  // With `stream`, the decoder leaves out a character of which only a part remains.
   return new TextDecoder().decode(bytes.subarray(0, max - 3), { stream: true }) + "…";
 }
 
 /**
- * Returns a function that replaces all matches of a pattern in a text by `replacement`. @param pattern a pattern
- * with the flag `g`.
+ * Returns a function that replaces all matches of a pattern in a text by `replacement`.
+ * @param pattern pattern with the flag `g`.
  */
 function replacing(pattern: RegExp, replacement: string): Redaction["redact"] {
   return (text) => text.replace(pattern, replacement);
 }
 
 /**
- * Returns a function that replaces each word of a text by the result of `redactWord`. Words are the parts
- * between spaces, quotes and angle brackets, each of which may be a URL.
+ * Returns a function that replaces each word of a text by the result of `redactWord`. Words are the parts between
+ * spaces, quotes and angle brackets. Each word may be a URL.
  */
 function inWords(redactWord: (word: string) => string): Redaction["redact"] {
   return (text) => text.replace(/[^\s"'<>]+/g, redactWord);

@@ -19,7 +19,7 @@ import { sandbox } from "./sandbox.ts";
 import type { Assurance, UpstreamProvider } from "./provider.ts";
 import type { SimulatedProvider } from "./simulated-provider.ts";
 
-/** Adapters of all upstream services. docs/adding-a-provider.md says how one is added. */
+/** Adapters of all upstream services. docs/adding-a-provider.md says how to add one. */
 const ADAPTERS = [
   ark,
   replicate,
@@ -41,8 +41,8 @@ const ADAPTERS = [
 ] as const satisfies readonly UpstreamProvider[];
 
 /**
- * Name of a provider that signs its hooks. The tests have an entry for each of these names, so that a new one
- * without its entries does not compile.
+ * Name of a provider that signs its hooks. The tests need an entry for each of these names; without it they do not
+ * compile.
  */
 export type SigningProvider = Extract<
   (typeof ADAPTERS)[number],
@@ -54,5 +54,5 @@ export const PROVIDERS: ReadonlyMap<string, UpstreamProvider> = new Map(
   ADAPTERS.map((provider): [string, UpstreamProvider] => [provider.name, provider]),
 );
 
-/** All simulated providers, which are available only where `SANDBOX` is on. */
+/** All simulated providers. Tasks can use them only when `SANDBOX` is on. */
 export const SIMULATED_PROVIDERS: readonly SimulatedProvider[] = [sandbox];

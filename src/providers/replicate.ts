@@ -9,12 +9,12 @@ import { standardWebhook } from "./standard-webhook.ts";
 import { amountsAt } from "./usage.ts";
 
 const MAX_OUTPUT_DEPTH = 4;
-/** Error for a job that succeeded but whose output Replicate removed before the relay could read it. */
+/** Error of a job that has succeeded, but whose output Replicate removed before the relay could read it. */
 const REMOVED: UpstreamError = {
   code: "data_removed",
   text: "The job succeeded, but Replicate removed its output, which it keeps for an hour.",
 };
-/** Length of the end of the logs in which a progress bar is looked for, in characters. */
+/** Number of characters at the end of the logs in which a progress bar is searched. */
 const MAX_PROGRESS_CHARS = 2_000;
 
 /**
@@ -41,7 +41,8 @@ export const replicate = {
   linkLife: { minMs: HOUR_MS, maxMs: HOUR_MS },
   polls: {
     gapMs: 1_000,
-    // https://replicate.com/docs/topics/predictions/rate-limits: 3000 for all but the creation of predictions.
+    // https://replicate.com/docs/topics/predictions/rate-limits: 3000 a minute for all requests except the creation
+    // of predictions.
     perMinute: 3_000,
     maxAgeMs: null,
     endpoint: null,
@@ -57,7 +58,7 @@ function observe(body: unknown): Observation | null {
   if (jobId === null) return null;
   const metadata = submittedMetadata(at(body, "input"));
   const logs = textAt(body, "logs") ?? "";
-  // The output depends on the model: a URL, a list of URLs, or an object that contains some.
+  // Each model has its own form of output: a URL, a list of URLs, or an object that contains some.
   const urls = urlsOf(leavesOf(at(body, "output"), MAX_OUTPUT_DEPTH));
   const state = textAt(body, "status");
   const isLost = state === "succeeded" && urls.length === 0 && at(body, "data_removed") === true;
@@ -75,8 +76,8 @@ function observe(body: unknown): Observation | null {
 }
 
 /**
- * Reads the percentage of the last progress bar that a model has logged, e.g. `76%|███  | 38/50`, which
- * Replicate's own client reads too (https://github.com/replicate/replicate-javascript, parseProgressFromLogs).
+ * Returns the percentage of the last progress bar that a model has logged, e.g. 76 for `76%|███  | 38/50`.
+ * Replicate's own client reads it too (https://github.com/replicate/replicate-javascript, parseProgressFromLogs).
  */
 function loggedProgress(logs: string): number | null {
   const lines = logs.slice(-MAX_PROGRESS_CHARS).split(/[\r\n]/);

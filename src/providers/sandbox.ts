@@ -19,22 +19,22 @@ const MODERATED = {
 };
 
 /**
- * Simulated models, each with the time until its job ends, the way in which it ends, and its deadline if it
- * has one of its own.
+ * Simulated models. Each has the time until its job ends, the error with which it ends, and its own deadline; null
+ * means no error and the default deadline.
  */
 const MODELS = {
   "sandbox/ok": { doneMs: 0, error: null, deadlineMs: null },
   "sandbox/moderated": { doneMs: 0, error: MODERATED, deadlineMs: null },
-  // This job ends like one whose hook was lost: only a poll finds the result.
+  // This job ends like a job whose hook was lost: only a poll finds the result.
   "sandbox/lost-hook": { doneMs: 15 * SECOND_MS, error: null, deadlineMs: null },
   "sandbox/slow": { doneMs: 45 * SECOND_MS, error: null, deadlineMs: null },
-  // This job never ends. The short deadline shows a timeout without a wait of days.
+  // This job never ends. Its deadline is short, so that a timeout can be seen without waiting for days.
   "sandbox/late": { doneMs: Infinity, error: null, deadlineMs: 20 * SECOND_MS },
 } as const;
 
 /**
- * Simulated provider for developers of receivers. The `model` of a task decides how its simulated job goes,
- * and is also the id of the job.
+ * Simulated provider for developers of receivers. The `model` of a task decides how its simulated job ends. It is
+ * also the id of this job.
  */
 export const sandbox: SimulatedProvider = {
   name: "sandbox",
@@ -58,7 +58,7 @@ export const sandbox: SimulatedProvider = {
 };
 
 function observe({ id }: Job, ageMs: number): Observation {
-  // A job that was attached under another id ends like the simplest model.
+  // A job that was attached with another id ends like that of the simplest model.
   const { doneMs, error } = settingsOf(id) ?? MODELS["sandbox/ok"];
   const isDone = ageMs >= doneMs;
   const ended = error === null ? "succeeded" : "failed";

@@ -3,7 +3,9 @@ import type { Job } from "../core/record/upstream.ts";
 import type { Result } from "../core/result.ts";
 import type { Observation } from "./observation.ts";
 
-/** A simulated provider. The relay calls no service for it, and its jobs proceed with time. */
+/**
+ * A simulated provider. The relay calls no service for it; the state of a job depends on the job's model and age.
+ */
 export interface SimulatedProvider {
   readonly name: string;
   readonly hooks: null;
@@ -13,10 +15,10 @@ export interface SimulatedProvider {
 
 export interface Simulation {
   readonly limits: PollLimits;
-  /** Starts the job of a new task. For an unknown model the error says which models there are. */
+  /** Returns the simulated job of a new task. For an unknown model the error says which models exist. */
   readonly start: (model: string) => Result<StartedJob, string>;
   /**
-   * Reports the state that a simulated job has reached.
+   * Returns the state that a simulated job has reached.
    * @param ageMs time since the task was created, in milliseconds.
    */
   readonly observe: (job: Job, ageMs: number) => Observation;
@@ -24,6 +26,6 @@ export interface Simulation {
 
 export interface StartedJob {
   readonly job: Job;
-  /** Time until the task fails, in milliseconds; null means the relay's default deadline. */
+  /** Time until the task fails, in milliseconds. Null means the relay's default deadline. */
   readonly deadlineMs: number | null;
 }

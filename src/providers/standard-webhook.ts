@@ -13,8 +13,8 @@ export function standardWebhook(
 }
 
 /**
- * Verifies a hook that is signed like one of Standard Webhooks, but with the text of the secret as the key
- * instead of the bytes that the text encodes.
+ * Verifies a hook that is signed as in Standard Webhooks with one difference: the key is the text of the secret,
+ * and not the bytes that this text encodes.
  */
 export function standardWebhookWithText(
   hook: Hook,
@@ -34,7 +34,7 @@ async function verified(
   importSecret: (text: string) => Promise<HmacSecret>,
 ): Promise<Authenticity> {
   if (webhookSecret === null) return "unsigned";
-  // The import fails where the text is no secret, and in some runtimes where it is empty.
+  // The import fails when the text is not a secret and, in some runtimes, when it is empty.
   const secret = webhookSecret === "" ? null : await importSecret(webhookSecret).catch(() => null);
   if (secret === null) return "refused";
   return (await verify(headers, body, [secret], now)) ? "signed" : "refused";

@@ -2,24 +2,24 @@ import type { Usage } from "../core/record/upstream.ts";
 import { at } from "./json-fields.ts";
 
 /**
- * Amounts that a provider states for a job, by their names; an amount is null when it is not stated. `usageOf`
- * decides which of them are kept.
+ * Amounts that a provider states for a job, by their names. An amount that is not stated is null. `usageOf` decides
+ * which amounts are stored.
  */
 export type Amounts = Readonly<Record<string, number | null>>;
 
-/** Largest size, in bytes of JSON, of the amounts of a job that are kept. */
+/** Largest size of the stored amounts of a job, in bytes of JSON. */
 const MAX_USAGE_BYTES = 1_024;
 const MAX_DEPTH = 3;
 /**
- * Pattern of the names of the amounts that are kept: ASCII words with dots between them, and no sentences or
- * links.
+ * Pattern of the names of amounts that are stored: ASCII words with dots between them. Sentences and links do not
+ * match.
  */
 const NAME = /^[a-z][\w-]*(?:\.[a-z][\w-]*)*$/i;
 const MAX_NAME_CHARS = 64;
 
 /**
- * Reads the numbers of an object at a path. A number of a nested object gets a name with dots, e.g.
- * `tool_usage.web_search`; lists, texts and deeper objects than three levels are left out.
+ * Returns the numbers in the object at a path, by their names. A number in a nested object gets a name with dots,
+ * e.g. `tool_usage.web_search`. Lists, texts and objects below the third level are left out.
  */
 export function amountsAt(value: unknown, ...path: readonly (string | number)[]): Amounts {
   return Object.fromEntries(numbersOf(at(value, ...path), MAX_DEPTH));
@@ -36,9 +36,9 @@ function numbersOf(value: unknown, depth: number): readonly (readonly [string, n
 }
 
 /**
- * Returns the amounts of a job that are kept: in their order, as many as fit in 1 KB of JSON. Left out are
- * numbers that parsing may have rounded, and those whose name is a sentence or a link. No field when none is
- * left.
+ * Returns the amounts of a job that are stored: in their order, as many as fit in 1 KB of JSON. Numbers that
+ * parsing may have rounded are left out, and so are amounts whose name is a sentence or a link. Returns no field
+ * when no amount is left.
  */
 export function usageOf(amounts: Amounts | null): { readonly usage?: Usage } {
   const kept: [string, number][] = [];

@@ -16,8 +16,8 @@ import { macFromBase64, verifyWithText } from "../security/hmac.ts";
 const TOLERANCE_MS = 300_000;
 
 /**
- * Adapter for Vidu. Hooks have the format of the query API. Their signature covers the request line and
- * some headers, not the body (https://platform.vidu.com/docs/callback-signature).
+ * Adapter for Vidu. Hooks have the format of the query API. The signature of a hook covers the request line and
+ * some headers, and not the body (https://platform.vidu.com/docs/callback-signature).
  */
 export const vidu = {
   name: "vidu",
@@ -55,16 +55,16 @@ async function authenticate(
   const names = (headers.get("X-HMAC-SIGNED-HEADERS") ?? "").split(";");
   if (!coversReplay(names, headers) || !isNear(headers.get("Date"), now)) return "refused";
   const signature = macFromBase64(headers.get("X-HMAC-SIGNATURE"));
-  // The documentation contradicts itself on whether the query is sorted before signing.
+  // The documentation is contradictory: the query may or may not be sorted before signing, so both are tried.
   const contents = queriesOf(hook).map((query) => contentOf(hook, query, names));
   const fits = contents.map((content) => verifyWithText(key, [signature], bytesOf(content)));
   return (await Promise.all(fits)).includes(true) ? "unsigned" : "refused";
 }
 
 /**
- * Tells whether the signature of a hook covers the headers `Date` and `X-Request-Nonce`; without them a
- * copied old request would have a valid signature. Each header may be named once: the signed text would
- * otherwise grow with the number of names times the length of a header.
+ * Tells whether the signature of a hook covers the headers `Date` and `X-Request-Nonce`. If it did not, a copy of
+ * an old request would have a valid signature. A header that is named twice gives false, because the signed text
+ * could otherwise become very long.
  */
 function coversReplay(names: readonly string[], headers: Headers): boolean {
   const covered = names.map((name) => name.toLowerCase());
@@ -76,8 +76,8 @@ function coversReplay(names: readonly string[], headers: Headers): boolean {
 }
 
 /**
- * Tells whether the text of an HTTP `Date` header, which must end in GMT (RFC 9110 §5.6.7), is within 300 s
- * of `now`.
+ * Tells whether the text of an HTTP header `Date` is a time within 300 s before or after `now`. The text must end
+ * in GMT (RFC 9110 §5.6.7).
  */
 function isNear(date: string | null, now: number): boolean {
   return date?.endsWith(" GMT") === true && Math.abs(Date.parse(date) - now) <= TOLERANCE_MS;

@@ -18,8 +18,9 @@ import { submittedMetadata } from "./echoed-input.ts";
 import { amountsAt } from "./usage.ts";
 
 /**
- * Adapter for WaveSpeedAI. Hooks contain the prediction. They are signed like Standard Webhooks, but as
- * `v3`, in hex, with the text of the secret as the key (https://wavespeed.ai/docs/verify-webhooks).
+ * Adapter for WaveSpeedAI. Hooks contain the prediction. They are signed like Standard Webhooks with three
+ * differences: the signature has the version `v3`, it is written in hex, and its key is the text of the secret
+ * (https://wavespeed.ai/docs/verify-webhooks).
  */
 export const wavespeed = {
   name: "wavespeed",
@@ -36,7 +37,7 @@ export const wavespeed = {
     authenticate,
     read: observe,
   },
-  // https://wavespeed.ai/docs: predictions and their outputs are kept for 7 days.
+  // https://wavespeed.ai/docs: predictions and their outputs are stored for 7 days.
   linkLife: { minMs: 7 * DAY_MS, maxMs: 7 * DAY_MS },
   polls: {
     gapMs: 1_000,

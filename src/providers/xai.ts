@@ -6,13 +6,13 @@ import { readingOfStatus } from "./poll-answer.ts";
 import { type Answer, bearer, type Reading, readingOf, type UpstreamProvider } from "./provider.ts";
 import { amountsAt } from "./usage.ts";
 
-/** State of a job that succeeded, also when moderation withholds its video. */
+/** State of a job that has succeeded, even if moderation withholds its video. */
 const DONE = "done";
 
 /**
  * Adapter for xAI (Grok Imagine), which sends no hooks (https://docs.x.ai/docs/guides/video-generation). Its
- * answers do not contain the id of the job. A video that its moderation stops ends in several ways: with
- * HTTP 400, without a link, or with a link and a remark.
+ * answers do not contain the id of the job. A video that moderation has stopped is reported in one of three ways:
+ * by HTTP 400, by an answer without a link, or by a link with a remark.
  */
 export const xai = {
   name: "xai",
@@ -38,9 +38,9 @@ function read(answer: Answer): Reading {
 }
 
 /**
- * Reads the answer with HTTP 400, with which xAI reports a job that its moderation has stopped and an API key
- * that it does not know. Null for any other answer with this status, because new jobs sometimes get one for a
- * short time.
+ * Returns what an answer with HTTP 400 says: that moderation has stopped the job, or that xAI does not know the API
+ * key. Null for any other answer with this status, because xAI sometimes gives one about a new job for a short
+ * time.
  */
 function readRefusal(body: unknown): Reading | null {
   const error = errorOf(body, "failed");
@@ -50,10 +50,10 @@ function readRefusal(body: unknown): Reading | null {
   return readingOf(report && { ...report, error: { ...error, category: "moderation" } });
 }
 
-/** Reads the state of a job, which is missing in some answers; null when nothing in the answer tells it. */
+/** Returns the state of a job, which some answers do not state. Null when nothing in the answer shows it. */
 function stateIn({ status, body }: Answer): string | null {
   const state = textAt(body, "status");
-  // xAI has only the word "pending" for jobs at work, whether they wait or run.
+  // xAI uses the word "pending" for all jobs that have not ended, whether they wait or run.
   if (state === "pending" || (state === null && status === 202)) return "processing";
   return state ?? (linksIn(body).length > 0 ? DONE : null);
 }
@@ -61,7 +61,7 @@ function stateIn({ status, body }: Answer): string | null {
 function observe(body: unknown, state: string | null): Observation | null {
   if (state === null) return null;
   const urls = linksIn(body);
-  // Any other word for success means another format, in which the link may have another place.
+  // Another word for success would mean another format of the answer, in which the link may be elsewhere.
   const isWithheld = state.toLowerCase() === DONE && textAt(body, "video", "url") === null;
   const isModerated = phaseOf(state) === "completed" && (isWithheld || isRejected(body));
   const error = errorOf(body, state);
@@ -89,6 +89,6 @@ function isRejected(body: unknown): boolean {
 function errorOf(body: unknown, state: string): UpstreamError {
   const code = textAt(body, "error", "code") ?? textAt(body, "code");
   const text = textAt(body, "error", "message") ?? textAt(body, "error");
-  // With this state xAI has given up the job itself; it does not mean a time limit of the client.
+  // In this state xAI itself has given up the job; no time limit of the client has passed.
   return state === "expired" ? { code, text, category: "provider" } : { code, text };
 }

@@ -1,18 +1,20 @@
 /**
- * API keys of accounts that the relay generates: `trk_<account>_<random digits>_<MAC>`, in which the MAC is
- * an HMAC over the text before it. So the relay recognizes its own keys before it asks any Durable Object,
- * and a made-up key never leads to the object of an account.
+ * API keys of accounts that the relay generates: `trk_<account>_<random digits>_<MAC>`. The MAC is an HMAC over the
+ * text before it. By the MAC the relay recognizes its own keys before it calls any Durable Object, so an invented
+ * key never leads to the object of an account.
  */
 import { bytesOf, fromBase64, toBase64Url, toHex } from "./encoding.ts";
 import { signWithNewest, verifyAny } from "./hmac.ts";
 
 const RANDOM_BYTES = 24;
-/** Number of random digits that lists show, by which people tell keys apart. */
+/** Number of random digits of a key that lists show, so that people can recognise it. */
 const SHOWN_DIGITS = 6;
-/** Pattern of a generated key: the text that the MAC covers, the account id in it, and the MAC. */
+/**
+ * Pattern of a generated key. It captures the text that the MAC covers, the account id in this text, and the MAC.
+ */
 const KEY = /^(trk_([A-Za-z0-9_-]{1,64})_[0-9a-f]{48})_([A-Za-z0-9_-]{43})$/;
 
-/** Generates an API key for an account, and the prefix of the key that lists show in place of it. */
+/** Returns a new API key for an account, and the prefix of the key. Lists show the prefix instead of the key. */
 export async function generateAccountKey(
   accountId: string,
   keys: readonly CryptoKey[],
@@ -24,8 +26,8 @@ export async function generateAccountKey(
 }
 
 /**
- * Returns the account for which an API key was generated, after checking its MAC in constant time; null when
- * none of `keys` made the MAC. The key may have been revoked.
+ * Returns the account for which an API key was generated, if the MAC of the key is valid. The MAC is compared in
+ * constant time. The key may have been revoked. Null when the MAC was made with none of `keys`.
  */
 export async function accountOfKey(
   key: string,

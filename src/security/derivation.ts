@@ -1,12 +1,12 @@
 /**
- * Derives from `RELAY_SECRET` the keys and secrets that no variable configures: by HKDF-SHA-256 (RFC 5869)
- * without salt, with one label for each use. No two uses share a key, and no derived key reveals
- * `RELAY_SECRET`.
+ * Derivation of the keys and secrets that no variable configures. They are derived from `RELAY_SECRET` by
+ * HKDF-SHA-256 (RFC 5869) without salt, with one label for each use. No two uses share a key, and no derived key
+ * reveals `RELAY_SECRET`.
  */
 import { type Bytes, bytesOf, fromBase64, toBase64 } from "./encoding.ts";
 import { hmacKey, type HmacSecret, hmacSecret } from "./hmac.ts";
 
-/** Derives one Standard Webhooks secret from each relay secret. */
+/** Returns one Standard Webhooks secret for each relay secret, derived for the use that the label names. */
 export async function derivedSecrets(
   relaySecrets: readonly string[],
   label: string,
@@ -18,7 +18,7 @@ export async function derivedSecrets(
   );
 }
 
-/** Derives one HMAC-SHA-256 key from each relay secret. */
+/** Returns one HMAC-SHA-256 key for each relay secret, derived for the use that the label names. */
 export async function derivedHmacKeys(
   relaySecrets: readonly string[],
   label: string,
@@ -29,7 +29,7 @@ export async function derivedHmacKeys(
 // An Ed25519 private key is any 32 bytes (RFC 8032 §5.1.5); the prefix is its PKCS #8 wrapping (RFC 8410 §7).
 const PKCS8_ED25519 = fromBase64("MC4CAQAwBQYDK2VwBCIEIA==");
 
-/** Derives one Ed25519 private key, as a JWK, from each relay secret. */
+/** Returns one Ed25519 private key, as a JWK, for each relay secret. */
 export async function derivedJwks(relaySecrets: readonly string[]): Promise<readonly unknown[]> {
   return Promise.all(
     relaySecrets.map(async (secret) => {

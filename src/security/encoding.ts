@@ -1,7 +1,7 @@
 /**
- * Conversion between bytes and text, and digests. `fromHex` and `fromBase64Url` are strict, because they read
- * signatures that others sent: one signature must have only one spelling. `macFromBase64` in hmac.ts is strict for the same
- * reason.
+ * Conversion between bytes and text, and digests. `fromHex` and `fromBase64Url` are strict: they accept only one
+ * spelling of the same bytes, apart from the case of hex digits, because they read signatures from others.
+ * `macFromBase64` in hmac.ts is strict for the same reason.
  */
 import {
   base64ToUint8Array,
@@ -12,41 +12,44 @@ import {
   uint8ArrayToHex,
 } from "uint8array-extras";
 
-/** Bytes in a buffer of their own, as Web Crypto requires. */
+/** Bytes with a buffer of their own, as Web Crypto requires. */
 export type Bytes = Uint8Array<ArrayBuffer>;
 
-/** Encodes bytes as base64, with the standard alphabet and padding (RFC 4648 §4). */
+/** Returns bytes as base64, with the standard alphabet and padding (RFC 4648 §4). */
 export function toBase64(bytes: Uint8Array | ArrayBuffer): string {
   return uint8ArrayToBase64(bytes);
 }
 
-/** Encodes bytes as base64url, without padding (RFC 4648 §5). */
+/** Returns bytes as base64url, without padding (RFC 4648 §5). */
 export function toBase64Url(bytes: Uint8Array | ArrayBuffer): string {
   return uint8ArrayToBase64(bytes, { urlSafe: true });
 }
 
-/** Decodes base64 or base64url, with or without padding. @throws DOMException for other characters. */
+/**
+ * Returns the bytes that are written as base64 or base64url, with or without padding.
+ * @throws DOMException for other characters.
+ */
 export function fromBase64(text: string): Bytes {
   return base64ToUint8Array(text);
 }
 
-/** Encodes bytes as lower-case hex. */
+/** Returns bytes as lower-case hex. */
 export function toHex(bytes: Uint8Array | ArrayBuffer): string {
   return uint8ArrayToHex(bytes);
 }
 
-/** Decodes exactly `length` bytes from hex, in either case; null for any other text. */
+/** Returns exactly `length` bytes that are written as hex, in upper or lower case. Null for any other text. */
 export function fromHex(text: string | undefined, length: number): Bytes | null {
   const isHex = text?.length === 2 * length && /^[\da-f]*$/i.test(text);
   return isHex ? hexToUint8Array(text) : null;
 }
 
-/** Decodes exactly `length` bytes from base64url without padding; null for any other text. */
+/** Returns exactly `length` bytes that are written as base64url without padding. Null for any other text. */
 export function fromBase64Url(text: string | null, length: number): Bytes | null {
   if (text === null || !/^[\w-]*$/.test(text) || text.length !== Math.ceil((4 * length) / 3))
     return null;
   const bytes = fromBase64(text);
-  // The last character has bits that decoding drops, so several texts have the same bytes.
+  // The last character has bits that decoding ignores, so different texts can have the same bytes.
   return toBase64Url(bytes) === text ? bytes : null;
 }
 
@@ -58,13 +61,13 @@ export function bytesOf(...parts: readonly (string | Uint8Array)[]): Bytes {
   );
 }
 
-/** Computes the SHA-256 of bytes, or of a text as UTF-8. */
+/** Returns the SHA-256 of bytes, or of a text as UTF-8. */
 export async function sha256(content: string | Bytes): Promise<Bytes> {
   const bytes = typeof content === "string" ? bytesOf(content) : content;
   return new Uint8Array(await crypto.subtle.digest("SHA-256", bytes));
 }
 
-/** Computes the SHA-256 of bytes, or of a text as UTF-8, in lower-case hex. */
+/** Returns the SHA-256 of bytes, or of a text as UTF-8, in lower-case hex. */
 export async function sha256Hex(content: string | Bytes): Promise<string> {
   return toHex(await sha256(content));
 }

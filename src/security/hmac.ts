@@ -1,11 +1,10 @@
 /**
- * HMAC-SHA-256 secrets, and the only functions that compare signatures. Web Crypto compares in constant time.
- * A signature may be valid under any of several keys, so that a key can be replaced while the old one is
- * still in use.
+ * HMAC-SHA-256 secrets, and the only functions that compare signatures. Web Crypto compares in constant time. A
+ * signature may be valid under any of several keys, so that a key can be replaced while the old one is still used.
  */
 import { type Bytes, bytesOf, fromBase64 } from "./encoding.ts";
 
-/** A secret of Standard Webhooks, imported to sign and verify with. */
+/** A secret of Standard Webhooks, imported so that it can sign and verify. */
 export interface HmacSecret {
   /** Text of the secret, `whsec_…`, as receivers and upstreams configure it. */
   readonly text: string;
@@ -13,15 +12,15 @@ export interface HmacSecret {
 }
 
 /**
- * Largest number of signatures that are checked in one header, so that a header with many signatures cannot
- * make the relay compute an HMAC for each of them.
+ * Largest number of signatures in one header that are checked. Without this limit, a header with many signatures
+ * could make the relay compute an HMAC for each of them.
  */
 const MAX_SIGNATURES_READ = 16;
 
 /**
  * Imports a secret of Standard Webhooks.
  * @param text `whsec_` and base64.
- * @throws DOMException when the text is not valid.
+ * @throws DOMException when the base64 is not valid.
  */
 export async function hmacSecret(text: string): Promise<HmacSecret> {
   const bytes = fromBase64(text.slice("whsec_".length));
@@ -44,7 +43,10 @@ export async function hmacKey(bytes: Bytes): Promise<CryptoKey> {
   return crypto.subtle.importKey("raw", bytes, algorithm, false, ["sign", "verify"]);
 }
 
-/** Computes an HMAC with the first key, which is the newest. @throws Error when there is no key. */
+/**
+ * Returns an HMAC made with the first key, which is the newest.
+ * @throws Error when there is no key.
+ */
 export async function signWithNewest(keys: readonly CryptoKey[], content: Bytes): Promise<Bytes> {
   const [newest] = keys;
   if (newest === undefined) throw new Error("no key to sign with");
@@ -52,8 +54,8 @@ export async function signWithNewest(keys: readonly CryptoKey[], content: Bytes)
 }
 
 /**
- * Tells whether `mac` is a signature of `content` under one of the keys: an HMAC or an Ed25519 signature,
- * depending on the key.
+ * Tells whether `mac` is a valid signature of `content` under one of the keys. Depending on the key, it is an HMAC
+ * or an Ed25519 signature.
  */
 export async function verifyAny(
   keys: readonly CryptoKey[],
@@ -65,8 +67,8 @@ export async function verifyAny(
 }
 
 /**
- * Tells whether one of the first 16 signatures of a header is valid under one of `keys`. A signature that
- * could not be decoded is null and counts among the 16.
+ * Tells whether one of the first 16 signatures of a header is valid under one of `keys`. A signature that could not
+ * be decoded is null; it is one of the 16 too.
  */
 export async function verifyAnyOf(
   keys: readonly CryptoKey[],
@@ -80,8 +82,8 @@ export async function verifyAnyOf(
 }
 
 /**
- * Verifies signatures as `verifyAnyOf` does, with the UTF-8 of `secret` as the key. An empty secret
- * verifies nothing.
+ * Tells whether one of the first 16 signatures of a header is valid with the UTF-8 of `secret` as the key. With an
+ * empty secret none is valid.
  */
 export async function verifyWithText(
   secret: string,
@@ -93,7 +95,7 @@ export async function verifyWithText(
   return verifyAnyOf([await hmacKey(bytesOf(secret))], signatures, content);
 }
 
-/** Decodes an HMAC-SHA-256 written as base64 with padding; null for any other text. */
+/** Returns the bytes of an HMAC-SHA-256 that is written as base64 with padding. Null for any other text. */
 export function macFromBase64(text: string | null | undefined): Bytes | null {
   return /^[A-Za-z\d+/]{43}=$/.test(text ?? "") ? fromBase64(text ?? "") : null;
 }

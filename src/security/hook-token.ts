@@ -1,8 +1,7 @@
 /**
- * Tokens in hook URLs, which keep strangers from posting hooks. The token of a URL is an HMAC over the name
- * of one connection (configured credentials for a provider) and the id of one task, so it is valid for no
- * other connection or task. The relay checks the token of a hook before anything else
- * (api/hooks/hook-url.ts).
+ * Tokens in hook URLs, which keep strangers from sending hooks. A token is an HMAC over the name of a connection
+ * (configured credentials for a provider) and the id of a task, so it is valid only for this connection and this
+ * task. The relay checks the token of a hook before anything else (api/hooks/hook-url.ts).
  */
 import { type Bytes, bytesOf, fromBase64, toBase64Url } from "./encoding.ts";
 import { signWithNewest, verifyAny } from "./hmac.ts";
@@ -11,7 +10,7 @@ import { signWithNewest, verifyAny } from "./hmac.ts";
 const TOKEN = /^[A-Za-z0-9_-]{43}$/;
 
 /**
- * Makes the token in the URL to which a provider posts hooks about a task.
+ * Returns the token in the URL to which a provider sends hooks about a task, made with the newest of `keys`.
  * @param connection name of the configured connection to the provider.
  */
 export async function hookToken(
@@ -23,7 +22,8 @@ export async function hookToken(
 }
 
 /**
- * Tells, in constant time, whether `hookToken` made a token for this connection and task with one of `keys`.
+ * Tells whether a token was made for this connection and task with one of `keys`. The token is compared in constant
+ * time.
  */
 export async function isHookToken(
   token: string,

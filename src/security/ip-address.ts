@@ -1,6 +1,9 @@
 import ipaddr from "ipaddr.js";
 
-/** IPv6 addresses that IANA assigns to global unicast; ipaddr.js counts the unassigned ones as unicast too. */
+/**
+ * IPv6 addresses that IANA has assigned to global unicast. This range is checked too, because ipaddr.js also treats
+ * unassigned addresses as unicast.
+ */
 const UNICAST_IPV6 = ipaddr.IPv6.parseCIDR("2000::/3");
 /** Number of bytes of an IPv6 address that name its network. */
 const NETWORK_BYTES = 8;
@@ -10,7 +13,7 @@ export function isIpHost(host: string): boolean {
   return host.startsWith("[") || ipaddr.IPv4.isValidFourPartDecimal(host);
 }
 
-/** Tells whether an IP address, which is the host of a URL, is global unicast. */
+/** Tells whether an IP address, given as the host of a URL, is global unicast. */
 export function isGlobalUnicast(host: string): boolean {
   const address = ipaddr.parse(host.replaceAll(/[[\]]/g, ""));
   if (address.range() !== "unicast") return false;
@@ -18,9 +21,9 @@ export function isGlobalUnicast(host: string): boolean {
 }
 
 /**
- * Returns the network by which the sender of requests is recognised: its IPv4 address, or the first 64 bits of
- * its IPv6 address, because a single sender usually has all addresses that begin so. Null when the text is no
- * IP address.
+ * Returns the network by which the relay recognises the sender of requests: the whole IPv4 address, or the first 64
+ * bits of the IPv6 address, because one sender usually has all addresses with the same 64 bits. Null when the text
+ * is no IP address.
  */
 export function clientNetwork(address: string): string | null {
   if (ipaddr.IPv4.isValidFourPartDecimal(address)) return address;

@@ -1,6 +1,6 @@
 /**
- * All keys of the relay, in one object per isolate. A key is configured or derived, and serves only one use,
- * so that a leaked callback secret cannot be used to forge hook URLs or refunds.
+ * All keys of the relay, in one object per isolate. A key is either configured or derived. Each key has only one
+ * use, so that a leaked callback secret cannot be used to forge hook URLs or refunds.
  */
 import * as z from "zod/mini";
 import type { Account } from "../core/record/task.ts";
@@ -18,19 +18,21 @@ export const Ed25519JwkSchema = z.object({
 });
 
 /**
- * The configured secrets and keys with which the relay signs callbacks and verifies events, newest first. Null
- * means that the relay derives them from the values of the variable `RELAY_SECRET` (`relaySecrets`).
+ * The secrets and keys of the configuration with which the relay signs callbacks and verifies events, newest first.
+ * Null means that they are derived from the relay secrets, i.e. the values of `RELAY_SECRET` (`relaySecrets`).
  */
 export interface Secrets {
   readonly relaySecrets: readonly string[];
-  /** Secrets that sign callbacks, as `whsec_…`; null means derived from the relay secrets. */
+  /** Secrets that sign callbacks, as `whsec_…`. Null means that they are derived from the relay secrets. */
   readonly signingSecrets: readonly string[] | null;
-  /** Secrets that verify events of upstreams, as `whsec_…`; null means derived from the relay secrets. */
+  /**
+   * Secrets that verify events of upstreams, as `whsec_…`. Null means that they are derived from the relay secrets.
+   */
   readonly eventsSecrets: readonly string[] | null;
   readonly signingKeys: readonly Ed25519Jwk[] | null;
 }
 
-/** All keys that the relay signs and verifies with, newest first. */
+/** All keys with which the relay signs and verifies, newest first. */
 export interface Keyring {
   /** Secrets that sign callbacks of tasks without an account. */
   readonly callbackSecrets: readonly HmacSecret[];
@@ -50,7 +52,7 @@ export interface Keyring {
   readonly hookKeys: readonly CryptoKey[];
   /** Keys that make and check the tokens of status links. */
   readonly statusKeys: readonly CryptoKey[];
-  /** Keys that make and check the MACs in generated API keys of accounts. */
+  /** Keys that make and check the MACs in API keys that the relay generates for accounts. */
   readonly accountMacKeys: readonly CryptoKey[];
 }
 
@@ -62,8 +64,8 @@ export interface SigningKey {
 }
 
 /**
- * Imports the configured secrets and keys and derives the others. Returns null when a configured key is not a
- * key pair.
+ * Returns all keys of the relay: the configured ones imported, the others derived. Null when a configured key is
+ * not a key pair.
  */
 export async function keyringOf(secrets: Secrets): Promise<Keyring | null> {
   const jwks = secrets.signingKeys ?? (await derivedJwks(secrets.relaySecrets));
@@ -93,8 +95,9 @@ async function madeOf(secrets: Secrets, signingKeys: readonly SigningKey[]): Pro
 }
 
 /**
- * Derives the secrets that sign callbacks of an account. By default these are the present, the next and the
- * previous one, so that a receiver may change to the new secret at any time around a rotation.
+ * Returns the secrets that sign the callbacks of an account. By default these are the secrets of the present, the
+ * next and the previous generation, so that a receiver can change to the new secret at any time before or after a
+ * rotation.
  */
 export async function accountSecrets(
   { relaySecrets }: Secrets,
@@ -107,21 +110,21 @@ export async function accountSecrets(
 }
 
 /**
- * Builds the JWK of the public key (RFC 8037). Its key id `kid` is the public key itself, so no list of ids
- * is needed.
+ * Returns the JWK of a public key (RFC 8037). The key id `kid` is the public key itself, so no list of ids is
+ * needed.
  */
 export function publicJwk({ x }: SigningKey) {
   return { kty: "OKP", crv: "Ed25519", alg: "EdDSA", use: "sig", kid: x, x };
 }
 
-/** Builds the text of the public key as Standard Webhooks writes it (`whpk_…`). */
+/** Returns the text of a public key as Standard Webhooks writes it (`whpk_…`). */
 export function publicWhpk({ x }: SigningKey): string {
   return `whpk_${toBase64(fromBase64(x))}`;
 }
 
 /**
- * Imports an Ed25519 key pair; null when its halves do not match, because no receiver could then verify its
- * signatures.
+ * Returns an imported Ed25519 key pair. Null when the private and the public key do not belong together, because no
+ * receiver could then verify the signatures.
  */
 async function importPair(key: unknown): Promise<SigningKey | null> {
   const { kty, crv, x, d } = Ed25519JwkSchema.parse(key);

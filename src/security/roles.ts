@@ -1,39 +1,39 @@
 /**
- * Roles of API keys, and the table of what each role permits. docs/api.md has the same table, which a test
- * compares with this one.
+ * Roles of API keys, and the table of what each role permits. docs/api.md has the same table; a test compares the
+ * two.
  */
 
 /** Roles of operator keys, as the entries of `OPERATOR_KEYS` name them. */
 export const OPERATOR_ROLES = ["read", "metrics", "operate", "all"] as const;
 export type OperatorRole = (typeof OPERATOR_ROLES)[number];
 
-/** An entry of `OPERATOR_KEYS`: an API key of the operator with its role and label. */
+/** An API key of the operator with its role and label, from an entry of `OPERATOR_KEYS`. */
 export interface OperatorKey {
-  /** The key itself, which its holder sends as bearer token. */
+  /** The key itself, which its user sends as bearer token. */
   readonly secret: string;
   readonly role: OperatorRole;
-  /** Label by which logs and records name the key; null when it has none. */
+  /** Label that names the key in logs and records. Null when the key has none. */
   readonly label: string | null;
 }
 
 /** Role of an account's API key, chosen when the key is created. */
 export type AccountRole = "read" | "full";
 
-/** The roles of operator keys, and of accounts' keys, that have a permission. */
+/** The roles that have a permission: roles of operator keys, and roles of accounts' keys. */
 interface Holders {
   readonly operators: readonly OperatorRole[];
   readonly accounts: readonly AccountRole[];
 }
 
-/** Every permission with the roles that have it. A key without any of these roles gets 403 `forbidden`. */
+/** Every permission with the roles that have it. A request with a key of another role gets 403 `forbidden`. */
 export const PERMISSIONS = {
   /** Permission to read statistics, metrics and the details of `/healthz`. */
   statistics: { operators: ["read", "metrics", "operate", "all"], accounts: [] },
-  /** Permission to read what concerns all accounts, e.g. their list. */
+  /** Permission to read data about all accounts, e.g. the list of accounts. */
   inspect: { operators: ["read", "operate", "all"], accounts: [] },
   /**
-   * Permission to read and list tasks, and to read an account and its balance. An account's key reads only
-   * its own.
+   * Permission to read and list tasks, and to read an account and its balance. A key of an account reads only this
+   * account and its tasks.
    */
   read: { operators: ["read", "operate", "all"], accounts: ["read", "full"] },
   /** Permission to read the entries of an account's ledger, such as grants, charges and refunds of credits. */
@@ -45,8 +45,8 @@ export const PERMISSIONS = {
   /** Permission to make the relay send callbacks: redeliveries and test callbacks. */
   redeliver: { operators: ["operate", "all"], accounts: ["full"] },
   /**
-   * Permission to receive the callbacks of an account's tasks in a program that listens for them, instead of
-   * at a server, and to answer them: each answer becomes the outcome of the attempt.
+   * Permission to receive the callbacks of an account's tasks in a program that listens for them (a listener),
+   * instead of at a server. The listener's answer becomes the outcome of the attempt.
    */
   listen: { operators: [], accounts: ["full"] },
   /** Permission to list an account's API keys, without the keys themselves. */
@@ -71,7 +71,7 @@ export function mayOperator(role: OperatorRole, permission: Permission): boolean
   return holdersOf(permission).operators.includes(role);
 }
 
-/** Tells whether an account's key of this role has the permission, within its own account. */
+/** Tells whether a key of an account with this role has the permission, for this account only. */
 export function mayAccount(role: AccountRole, permission: Permission): boolean {
   return holdersOf(permission).accounts.includes(role);
 }
@@ -81,7 +81,9 @@ export function isForAccounts(permission: Permission): boolean {
   return holdersOf(permission).accounts.length > 0;
 }
 
-/** Describes the keys that have the permission, e.g. "an operator key with the role operate or all". */
+/**
+ * Returns a description of the keys that have the permission, e.g. "an operator key with the role operate or all".
+ */
 export function describeHolders(permission: Permission): string {
   const { operators, accounts } = holdersOf(permission);
   return [

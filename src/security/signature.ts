@@ -1,6 +1,7 @@
 /**
- * Signatures of Standard Webhooks: made for callbacks and for events to the operator, verified for
- * events from upstreams. They prove who wrote a body and, by the timestamp, that it is no old copy.
+ * Signatures of Standard Webhooks. The relay signs callbacks and events for the operator, and verifies the
+ * signatures of events from upstreams. A signature proves who wrote a body. Its timestamp proves that the message
+ * is not an old copy.
  */
 import { toSeconds } from "../core/time.ts";
 import { type Bytes, bytesOf, toBase64 } from "./encoding.ts";
@@ -10,7 +11,7 @@ import type { Keyring } from "./keyring.ts";
 /** The message that Standard Webhooks signs (https://www.standardwebhooks.com): id, timestamp and raw body. */
 export interface SignedMessage {
   readonly id: string;
-  /** Time of the signature in Unix seconds, as the header spells it. */
+  /** Time of the signature in Unix seconds, as it is written in the header. */
   readonly timestamp: string;
   readonly body: string | Bytes;
 }
@@ -18,12 +19,15 @@ export interface SignedMessage {
 /** Largest difference in seconds between the time of a signature and the time of its check. */
 export const TOLERANCE_S = 300;
 
-/** Builds the three headers of Standard Webhooks: id, timestamp and signature. */
+/** Returns the three headers of Standard Webhooks: id, timestamp and signature. */
 export function signedHeaders({ id, timestamp }: SignedMessage, signature: string) {
   return { "webhook-id": id, "webhook-timestamp": timestamp, "webhook-signature": signature };
 }
 
-/** Builds the header `webhook-signature`: a `v1` HMAC for every secret, then a `v1a` Ed25519 for every key. */
+/**
+ * Returns the header `webhook-signature`: a `v1` HMAC for every secret, then a `v1a` Ed25519 signature for every
+ * key.
+ */
 export async function sign(
   message: SignedMessage,
   keyring: Pick<Keyring, "callbackSecrets" | "signingKeys">,
@@ -41,8 +45,8 @@ export async function sign(
 }
 
 /**
- * Tells, in constant time, whether the headers carry a `v1` signature of `body` under one of the
- * secrets, made within ±300 s of `now` (Unix milliseconds).
+ * Tells whether the headers have a `v1` signature of `body` that is valid under one of the secrets and was made
+ * within 300 s before or after `now` (Unix milliseconds). The signatures are compared in constant time.
  */
 export async function verify(
   headers: Headers,
@@ -59,9 +63,9 @@ export async function verify(
   return verifyAnyOf(keys, signatures, contentOf({ id, timestamp, body }));
 }
 
-/** Tells whether `timestamp` is Unix seconds within ±300 s of `now` (Unix milliseconds). */
+/** Tells whether `timestamp` is a time in Unix seconds, within 300 s before or after `now` (Unix milliseconds). */
 export function isRecent(timestamp: string | null | undefined, now: number): timestamp is string {
-  // Implementations disagree on other spellings of the same number, so only one is accepted.
+  // Implementations read other spellings of the same number in different ways, so only one spelling is accepted.
   if (timestamp == null || !/^[1-9]\d{0,11}$/.test(timestamp)) return false;
   return Math.abs(Number(timestamp) - toSeconds(now)) <= TOLERANCE_S;
 }

@@ -1,22 +1,22 @@
 import type { Account } from "../core/record/task.ts";
 import { accountSecrets, type Keyring, type Secrets } from "./keyring.ts";
 
-/** Name of a secret or key that signs callbacks, without the secret. */
+/** Name of a secret or key that signs callbacks. The name does not reveal the secret. */
 export interface SignerName {
   readonly scheme: "v1" | "v1a";
   /**
-   * Age of the secret: `current`, `next` (used after the next rotation) or `previous`. Of Ed25519 keys and of
-   * the relay's own secrets, the first one configured is `current` and all others are `previous`.
+   * Age of the secret: `current`, `next` (the secret after the next rotation) or `previous`. Of Ed25519 keys and of
+   * the relay's own secrets, the first is `current` and all others are `previous`.
    */
   readonly age: "current" | "next" | "previous";
   /**
-   * Number of an account's secret, which grows by 1 with each rotation; absent for a secret of the relay
+   * Generation of an account's secret, a number that each rotation raises by 1. Absent for a secret of the relay
    * itself.
    */
   readonly generation?: number;
   /**
-   * Position, in the list of the relay secrets, of the one from which the secret is derived. The newest has
-   * position 1, for which the field is absent.
+   * Position, in the list of relay secrets, of the relay secret from which this secret is derived. Absent for the
+   * newest, which has position 1.
    */
   readonly relay_secret?: number;
   /** Key id of an Ed25519 key, as in `/.well-known/jwks.json`. */
@@ -31,9 +31,10 @@ export interface Signer {
 }
 
 /**
- * Returns the secrets and keys that sign the callbacks of a task, with their names, in the order of their
- * signatures in the header.
- * @param present generation of the account's secret now, which may have been rotated after the task was made.
+ * Returns the secrets and keys that sign the callbacks of a task, each with its name. They have the same order as
+ * their signatures in the header.
+ * @param present present generation of the account's secret; it may be higher than the one that is stored with the
+ * task.
  */
 export async function signersOf(
   account: Account | null,

@@ -1,34 +1,32 @@
 /**
- * Tokens of status links, with which a browser reads one task without a key:
- * `st_<created>_<expires>_<recorded>_<MAC>`, in which the MAC is an HMAC over the id of the task and the three
- * times. So a token opens one task until it expires, and no later task under the same id. Tokens of tasks that
- * an earlier release has created lack `<recorded>`.
+ * Tokens of status links. With such a link a browser reads one task without a key. A token has the form
+ * `st_<created>_<expires>_<recorded>_<MAC>`; the MAC is an HMAC over the id of the task and the three times. A
+ * token therefore opens one task until it expires, and no later task under the same id. Tokens of tasks that an
+ * earlier release has created have no `<recorded>`.
  */
 import { type Bytes, bytesOf, fromBase64Url, toBase64Url } from "./encoding.ts";
 import { signWithNewest, verifyAny } from "./hmac.ts";
 
 /** First characters of every status token. */
 export const STATUS_TOKEN_PREFIX = "st_";
-/**
- * Pattern of a token. It matches the times, joined as the MAC covers them, each of them, and the MAC.
- */
+/** Pattern of a token. It captures the times as one text, which the MAC covers, each single time, and the MAC. */
 const TOKEN = /^st_((\d{1,11})_(\d{1,11})(?:_(\d{1,15}))?)_([\w-]{43})$/;
 const MAC_BYTES = 32;
 
 /** Times of a status token. */
 export interface StatusTimes {
-  /** Time at which the task was created according to its JSON (`created_at`), in Unix seconds. */
+  /** Time at which the task was created, as its JSON states it (`created_at`), in Unix seconds. */
   readonly createdAtS: number;
   /** Time from which the token is refused, in Unix seconds. */
   readonly expiresAtS: number;
   /**
-   * Time at which the relay stored the task first, in Unix milliseconds, which tells apart two tasks of the same id
-   * and second; null when an earlier release stored it.
+   * Time at which the relay first stored the task, in Unix milliseconds. Two tasks with the same id that were
+   * created in the same second differ in it. Null when an earlier release stored the task.
    */
   readonly recordedAt: number | null;
 }
 
-/** Makes the status token of a task. */
+/** Returns the status token of a task, made with the newest of `keys`. */
 export async function statusToken(
   taskId: string,
   { createdAtS, expiresAtS, recordedAt }: StatusTimes,
@@ -40,8 +38,8 @@ export async function statusToken(
 }
 
 /**
- * Returns the times of a token, after checking its MAC in constant time; null when none of `keys` made it for
- * this task. The token may have expired.
+ * Returns the times in a status token whose MAC is valid for this task. The MAC is compared in constant time. The
+ * token may have expired. Null when the MAC was made with none of `keys`.
  */
 export async function timesOfStatusToken(
   token: string,

@@ -1,6 +1,6 @@
 /**
- * The rules for URLs that clients write. They keep the relay from sending requests to private networks,
- * to the machine it runs on and to itself.
+ * The rules for URLs that clients write. With them the relay sends no requests to private networks, to the machine
+ * on which it runs, or to itself.
  */
 import { failure, type Result, success } from "../core/result.ts";
 import { LISTEN_URL, parseUrl } from "../core/url.ts";
@@ -9,65 +9,67 @@ import { isGlobalUnicast, isIpHost } from "./ip-address.ts";
 const MAX_CHARS = 2048;
 
 /**
- * Domains without public hosts. RFC 6761, RFC 6762 with appendix G and RFC 7686 define most of them, and ICANN
- * `internal`. `/etc/hosts` often assigns `localdomain` to the machine itself; `arpa` serves the DNS and
+ * Domains without public hosts. Most of them are defined by RFC 6761, RFC 6762 (appendix G) and RFC 7686, and
+ * `internal` by ICANN. `/etc/hosts` often uses `localdomain` for the machine itself. `arpa` serves the DNS and
  * contains `home.arpa` (RFC 8375).
  */
 const PRIVATE_ZONE =
   /(?:^|\.)(?:localhost|localdomain|local|internal|intranet|private|corp|home|lan|onion|arpa)$/;
 
-// WHATWG URL removes these characters silently, so the URL that is called would differ from the one
-// written.
+// The parser of WHATWG URL removes these characters without an error, so another URL would be called than the one
+// that was written.
 const SILENTLY_DROPPED = /^\s|\s$|\p{Cc}/u;
-// WHATWG URL drops an empty user name (`https://@host/`). An @ after the authority is harmless.
+// The parser of WHATWG URL drops an empty user name (`https://@host/`). An @ behind the host is harmless.
 const USERINFO = /^https?:[/\\]*[^/\\?#]*@/i;
 const LOOPBACK = /^(?:(?:[^.]+\.)*localhost|127\.\d+\.\d+\.\d+|\[::1\])$/;
 
 /**
- * Reason for refusing a URL with an IP address: the end of a message that begins with the name of a field
+ * Reason why a URL with an IP address is refused. It is the end of a message that begins with the name of a field
  * or variable.
  */
 export const IP_REFUSAL =
   "must use a host name: Cloudflare Workers cannot call IP addresses (error 1003); elsewhere ALLOW_IP_CALLBACKS allows them";
 
 /**
- * Reason for refusing a URL with a user name or password, which `fetch` would drop or refuse: the end of a
+ * Reason why a URL with a user name or password is refused; `fetch` would drop or refuse these. It is the end of a
  * message that begins with the name of a field or variable.
  */
 export const CREDENTIALS_REFUSAL = "must not contain a user name or password";
 
 /**
- * Reason for refusing the special URL `listen:`, with which callbacks go to programs of an account that
- * receive them over a WebSocket (listeners): the end of a message that begins with the name of a field.
+ * Reason why the special URL `listen:` is refused. With this URL, callbacks go to the listeners of an account
+ * (programs that receive callbacks over a WebSocket). It is the end of a message that begins with the name of a
+ * field.
  */
 export const LISTEN_REFUSAL = "may be listen: only with LISTEN=true, for a task with an account";
 
-/** The rules of this deployment for URLs that clients write. */
+/** What this deployment allows in URLs that clients write. */
 export interface UrlRules {
-  /** States that `http:` and loopback hosts are allowed too, for development. */
+  /** True when `http:` and hosts of this machine are allowed too, for development. */
   readonly allowLocal: boolean;
-  /** States that public IP addresses are allowed too, for a relay that does not run on Cloudflare. */
+  /** True when public IP addresses are allowed too, for a relay that does not run on Cloudflare. */
   readonly allowIp: boolean;
   /**
-   * Origin under which the relay itself is reached, e.g. "https://relay.example.com". A URL that leads to it
-   * is refused; an origin that is not a URL is ignored.
+   * Origin of the relay itself, e.g. "https://relay.example.com". A URL that leads to it is refused. An origin that
+   * is not a URL has no effect.
    */
   readonly ownOrigin: string;
   /**
-   * States that the special URL `listen:` is allowed too, with which callbacks go to programs of an account
-   * that receive them over a WebSocket (listeners); by default it is not.
+   * True when the special URL `listen:` is allowed too. With this URL, callbacks go to the listeners of an account
+   * (programs that receive callbacks over a WebSocket). Absent means not allowed.
    */
   readonly allowListen?: boolean;
 }
 
 /**
- * Decides whether the relay may send a request to a URL that a client wrote. Never throws. The error
- * continues "callback_url" in a message and never quotes the URL.
+ * Returns the parsed URL when the relay may send a request to a URL that a client wrote, otherwise the reason of
+ * the refusal. The reason continues a message that begins with "callback_url", and never quotes the URL. Never
+ * throws.
  *
- * The URL is judged as WHATWG URL parses it, because fetch does the same: `https://0x7f.1` is 127.0.0.1.
- * IP literals need `allowIp` and must be global unicast by the IANA special-purpose address registries;
- * `allowLocal` allows loopback without `allowIp`. A name that
- * resolves to a private address passes: only the network can refuse that.
+ * The URL is judged as the parser of WHATWG URL reads it, because `fetch` uses the same parser: `https://0x7f.1` is
+ * 127.0.0.1. An IP address needs `allowIp`, and must be global unicast by the IANA special-purpose address
+ * registries. An address of this machine needs only `allowLocal`. A host name that resolves to a private address is
+ * accepted, because only the network can refuse it.
  */
 export function checkCallbackUrl(text: string, rules: UrlRules): Result<URL, string> {
   const url = parseUrl(text);
@@ -88,8 +90,8 @@ function textObjection(text: string, url: URL): string | null {
 }
 
 /**
- * Tells whether a URL contains a user name or a password. The text is examined too, because an empty user
- * name (`https://@host`) no longer shows in the parsed `url`.
+ * Tells whether a URL contains a user name or a password. The text is examined too, because an empty user name
+ * (`https://@host`) is missing in the parsed `url`.
  */
 export function hasCredentials(text: string, url: URL): boolean {
   return url.username !== "" || url.password !== "" || USERINFO.test(text);
@@ -105,24 +107,27 @@ function targetObjection(url: URL, rules: UrlRules): string | null {
   return isIpHost(host) ? ipObjection(host, rules) : nameObjection(host);
 }
 
-/** Tells whether the host is this machine, where a developer's receivers and upstreams run. */
+/** Tells whether the host of a URL is this machine, on which a developer's receivers and upstreams run. */
 export function isLoopback(url: URL): boolean {
   return LOOPBACK.test(hostOf(url));
 }
 
-/** Tells whether the host is an IP address, in any spelling that `fetch` understands. */
+/** Tells whether the host of a URL is an IP address, in any spelling that `fetch` understands. */
 export function isIpLiteral(url: URL): boolean {
   return isIpHost(hostOf(url));
 }
 
-/** Returns the host without the final dot of a fully qualified name, which means the same host. */
+/**
+ * Returns the host of a URL without the dot at the end of a fully qualified name. With and without the dot the host
+ * is the same.
+ */
 function hostOf(url: URL): string {
   return url.hostname.replace(/\.$/, "");
 }
 
 /**
- * Tells whether a URL leads to the relay itself. On Cloudflare every port of the relay's host name leads to
- * the relay, so ports are ignored; on a developer's machine, where receivers have the same host name, the
+ * Tells whether a URL leads to the relay itself. On Cloudflare, all ports of the relay's host name lead to the
+ * relay, so the port is ignored. On a developer's machine, receivers have the same host name as the relay, so the
  * port decides.
  */
 function reachesRelay(url: URL, origin: string): boolean {

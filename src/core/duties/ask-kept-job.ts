@@ -5,10 +5,10 @@ import type { Duty } from "./duty.ts";
 import type { PollStep } from "./poll.ts";
 
 /**
- * Polls, at the deadline of a task without an attached job, a job that only a hook has named. Each such job is
- * polled once, and only if the provider's answers show for which task a job was submitted
- * (events/kept-jobs.ts). Null when there is no such job. Null also while the relay is paused: nothing is
- * polled then, and the task fails at its deadline all the same.
+ * Returns the poll, at the deadline of a task without an attached job, of a job that only a hook has named. Such a
+ * job is polled only if the provider's answers show for which task a job was submitted (events/kept-jobs.ts). Null
+ * when there is no such job. Null also while the relay is paused, because nothing is polled then; the task still
+ * fails at its deadline.
  */
 export function askKeptJob(record: TaskRecord, policy: Policy): Duty<PollStep> | null {
   if (!isOpen(record)) return null;

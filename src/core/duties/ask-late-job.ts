@@ -7,16 +7,16 @@ import { mayDelayClient } from "./operator-notice-send.ts";
 import type { PollStep } from "./poll.ts";
 
 /**
- * Time in milliseconds before a planned refund or attempt of the callback within which no poll is sent, so
- * that waiting for the provider delays neither.
+ * Time in milliseconds that must lie between this poll and a planned refund or attempt of the callback. With less
+ * time the poll is not sent, because waiting for the provider could delay the refund or the attempt.
  */
 const CLEARANCE_MS = MAX_CALLBACK_TIMEOUT_MS + SECOND_MS;
 
 /**
- * Polls the job of a task that has failed at its deadline, because the operator is told when the job has
- * succeeded after all (events/late-results.ts); polls/late-poll.ts plans the times. Null when no poll is
- * planned, or when a refund or an attempt of the callback is planned before the provider would have to
- * answer.
+ * Returns the poll of the job of a task that has failed at its deadline. It is made because the operator gets a
+ * notice if the job has succeeded after all (events/late-results.ts). The times are planned in polls/late-poll.ts.
+ * Null when no poll is planned. Null also when a refund or an attempt of the callback is planned so soon that the
+ * poll could delay it.
  */
 export function askLateJob(record: TaskRecord, policy: Policy): Duty<PollStep> | null {
   if (!isTerminal(record) || record.upstream?.job == null) return null;

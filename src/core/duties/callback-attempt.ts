@@ -9,14 +9,12 @@ export interface Delivery {
   /** Account whose secrets sign the callback; null when the relay's own secrets sign it. */
   readonly account: Account | null;
   readonly status: TerminalTask["status"];
-  /** Body of the callback, written once when the task ended (events/finish.ts, record/callback-body.ts). */
+  /** Body of the callback, written once at the end of the task (events/finish.ts, record/callback-body.ts). */
   readonly body: string;
   readonly url: string;
   /** Origin of the relay as the creator of the task addressed it, e.g. `https://relay.example.com`. */
   readonly origin: string;
-  /**
-   * Number of the attempt, from 1, counted over all attempts for the task: automatic ones and redeliveries.
-   */
+  /** Number of the attempt, from 1. Automatic attempts and those of redeliveries are counted together. */
   readonly number: number;
   /** Time at which the attempt started, in Unix milliseconds. */
   readonly startedAt: number;
@@ -30,9 +28,9 @@ export interface SendStep {
 }
 
 /**
- * Returns the next step to deliver the callback of a task: the start of an attempt is stored first, then
- * the attempt is sent. The wait before the next attempt is planned in record/callback-attempt-plan.ts. Null when no
- * attempt is planned or running.
+ * Returns the next step to deliver the callback of a task. There are two steps for each attempt: its start is
+ * stored, and then it is sent. The wait before an attempt is planned in record/callback-attempt-plan.ts. Null when
+ * no attempt is planned or running.
  */
 export function deliver(record: TaskRecord, policy: Policy): Duty<EventStep | SendStep> | null {
   if (!isTerminal(record) || record.callback === null) return null;

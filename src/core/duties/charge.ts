@@ -1,11 +1,11 @@
 import type { TaskRecord } from "../record/task.ts";
 import type { Duty } from "./duty.ts";
 
-/** A charge that the ledger is asked to book. */
+/** An order to the ledger to charge the price of a task. */
 export interface Charge {
   readonly taskId: string;
   readonly accountId: string;
-  /** Reference of the charge, by which the ledger books it only once even when the order is repeated. */
+  /** Reference of the charge. The ledger books a reference only once, also when the order is repeated. */
   readonly chargeId: string;
   readonly amount: number;
   /** Name of the API key with which the task was registered; null when the record does not state it. */
@@ -18,8 +18,8 @@ export interface ChargeStep {
 }
 
 /**
- * Returns the order to charge the price of a new task, repeated until the ledger answers; `planRetry` in
- * record/credits.ts plans the waits. Null when the task has no unanswered charge.
+ * Returns the order to charge the price of a new task. The order is repeated until the ledger answers; the waits
+ * are planned by `planRetry` in record/credits.ts. Null when no charge is unanswered.
  */
 export function charge(record: TaskRecord): Duty<ChargeStep> | null {
   if (record.status !== "charging") return null;

@@ -6,9 +6,9 @@ import type { Duty, EventStep } from "./duty.ts";
 import { poll } from "./poll.ts";
 
 /**
- * Fails an open task at its deadline with `upstream_timeout`; the refund and the callback follow
- * (`finishAtDeadline` in events/finish.ts). A task that can be polled is polled a final time at its deadline
- * (duties/poll.ts); the answer ends the task or extends the deadline once (events/polling.ts).
+ * Returns the step that fails an open task at its deadline with `upstream_timeout` (`finishAtDeadline` in
+ * events/finish.ts). Null while a poll of the task's job is planned: then a final poll is made at the deadline
+ * instead (duties/poll.ts), and its answer ends the task or extends the deadline once (events/polling.ts).
  */
 export function passDeadline(record: TaskRecord, policy: Policy): Duty<EventStep> | null {
   if (!isOpen(record) || poll(record, policy) !== null) return null;

@@ -17,14 +17,13 @@ export interface OperatorNotice {
   readonly host: string | null;
   readonly kind: NoticeKind;
   /**
-   * Identifies the message together with its kind: the version of the task's record at the event that the
-   * message is about or, for an event that readers of the task do not see, the time of the event in Unix
-   * milliseconds.
+   * Identifies the message together with its kind. It is the version that the task's record had at the reported
+   * event. For an event that changes nothing that readers see, it is the time of the event in Unix milliseconds.
    */
   readonly version: number;
   /**
-   * Members that this kind of message has besides the task, e.g. the output of a late success; null when it
-   * has none.
+   * Members of this kind of message besides the task, e.g. the output of a late success. Null when this kind has
+   * none.
    */
   readonly details: JsonObject | null;
   /** JSON text of the task as the operator may read it. */
@@ -37,15 +36,15 @@ export interface NoticeStep {
 }
 
 /**
- * Time in milliseconds before a planned refund or attempt of the callback within which no notice to the
- * operator is sent, so that waiting for the operator's receiver delays neither.
+ * Time in milliseconds that must lie between a notice and a planned refund or attempt of the callback. With less
+ * time the notice is not sent, because waiting for the operator's receiver could delay the refund or the attempt.
  */
 const CLEARANCE_MS = 5_500;
 
 /**
- * Returns the operator notice that is to be sent next. The wait before another try is planned in
- * record/operator-notice.ts. Null when there is no notice, or when a refund or an attempt of the callback is
- * planned before the operator's receiver would have to answer.
+ * Returns the operator notice to send next. The wait before another try is planned in record/operator-notice.ts.
+ * Null when there is no notice. Null also when a refund or an attempt of the callback is planned so soon that the
+ * notice could delay it.
  */
 export function sendNotice(record: TaskRecord, policy: Policy): Duty<NoticeStep> | null {
   if (record.status === "charging") return null;
@@ -68,11 +67,11 @@ export function sendNotice(record: TaskRecord, policy: Policy): Duty<NoticeStep>
 }
 
 /**
- * Tells whether a call for which no client waits, e.g. an operator notice, could last until the next planned
- * refund or attempt of the callback and so delay it. A call that is overdue counts as starting at the task's
- * last change or later: the record's `version` is never lower than the time of that change in Unix
- * milliseconds. Without this, an overdue call could start right after an interrupted attempt, although the next
- * attempt follows sooner than the call may end.
+ * Tells whether a call could delay the next planned refund or attempt of the callback, because the call may still
+ * run at that time. It is meant for calls that no client waits for, e.g. an operator notice. An overdue call counts
+ * as starting no earlier than the task's last change, because `version` is at least the time of that change in Unix
+ * milliseconds. Without this, an overdue call could start right after an interrupted attempt and still run when the
+ * next attempt is due.
  * @param plannedAt time for which the call is planned, in Unix milliseconds.
  * @param clearanceMs longest time that the call may take, in milliseconds.
  */

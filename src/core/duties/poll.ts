@@ -6,7 +6,7 @@ import type { PollPurpose } from "../events/event.ts";
 import type { Job } from "../record/upstream.ts";
 import type { Duty } from "./duty.ts";
 
-/** A poll: one question to the upstream about a job. */
+/** A poll: one request that asks the upstream for the state of a job. */
 export interface Poll {
   readonly taskId: string;
   /** Name of the connection to the provider. */
@@ -15,8 +15,8 @@ export interface Poll {
   /** Time at which the task was created, in Unix milliseconds. */
   readonly createdAt: number;
   /**
-   * States that the poll comes before others of its connection when there are too many: a hook has just claimed
-   * the end of the job, or the task ends after this poll.
+   * True when the poll is made before other polls of its connection if there are too many. It is so when a hook has
+   * just claimed the end of the job, and when the task ends after this poll.
    */
   readonly isUrgent: boolean;
   readonly purpose: PollPurpose;
@@ -28,7 +28,8 @@ export interface PollStep {
 }
 
 /**
- * Returns the next poll of the upstream (polls/next-poll.ts); events/polling.ts applies the answer.
+ * Returns the next poll of the task's job. Its time is planned in polls/next-poll.ts; events/polling.ts applies the
+ * answer. Null when no poll is planned.
  */
 export function poll(record: TaskRecord, policy: Policy): Duty<PollStep> | null {
   if (!isOpen(record) || record.upstream === null || record.tracking.poll === null) return null;

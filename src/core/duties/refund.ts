@@ -2,11 +2,11 @@ import { errorCodeOf } from "../record/callback-body.ts";
 import { isTerminal, type TaskRecord } from "../record/task.ts";
 import type { Duty } from "./duty.ts";
 
-/** A refund of the credits of a failed task. */
+/** An order to refund the credits of a failed task. */
 export interface Refund {
   readonly taskId: string;
   readonly accountId: string;
-  /** Reference of the charge in the ledger; null when the operator's own billing refunds. */
+  /** Reference of the charge in the ledger. Null when not the ledger but the operator's own billing refunds. */
   readonly chargeId: string | null;
   readonly amount: number;
   /** Reason of the refund: `error.code` of the failed task. */
@@ -19,8 +19,8 @@ export interface RefundStep {
 }
 
 /**
- * Returns the order to refund the credits of a failed task, repeated until the refund is confirmed;
- * `planRetry` in record/credits.ts plans the waits. The Durable Object of the account books the refund
+ * Returns the order to refund the credits of a failed task. It is repeated until the refund is confirmed; the waits
+ * are planned by `planRetry` in record/credits.ts. The Durable Object of the account books the refund
  * (objects/account/ledger-book.ts). Null when no refund is open.
  */
 export function refund(record: TaskRecord): Duty<RefundStep> | null {

@@ -19,16 +19,16 @@ import {
 } from "../record/task.ts";
 
 /**
- * Records the start of the attempt of the callback that is due. The attempt is sent only after its start is
- * stored.
+ * Returns the effect of starting the attempt of the callback that is due. The start is stored first, and the
+ * attempt is sent after that.
  */
 export function startAttempt(record: TaskRecord | null, policy: Policy, now: number): Decision {
   return changeCallback(record, policy, now, (callback) => openDueAttempt(callback, policy, now));
 }
 
 /**
- * Records the result of an attempt of the callback; when it was the last planned attempt and failed, also
- * plans the notice `callback.failed` to the operator.
+ * Returns the effect of the end of an attempt of the callback. When the last planned attempt has failed, the
+ * operator gets the notice `callback.failed`.
  */
 export function endAttempt(
   record: TaskRecord | null,
@@ -47,12 +47,12 @@ export function endAttempt(
 }
 
 /**
- * Redelivers the callback of a finished task on an order, optionally to another URL. An order under a
- * remembered `Idempotency-Key` starts nothing, and is rejected when it names another URL than the first order
- * under that key, so that nobody believes it was sent there. An order is also rejected while the task is open,
- * its refund is not confirmed, or an earlier attempt is running or planned. Exception: an attempt that waits
- * because the relay is paused takes over the order, so that it goes to the ordered URL and no further series of
- * attempts starts.
+ * Returns the effect of an order to send the callback of a finished task again, optionally to another URL. An order
+ * with an `Idempotency-Key` that the task remembers starts nothing. It is rejected when it names another URL than
+ * the first order with this key, because the caller would believe that the callback was sent to that URL. An order
+ * is also rejected while the task is open, while its refund is not confirmed, and while an attempt is running or
+ * planned. There is one exception: when a planned attempt waits because the relay is paused, the order is accepted,
+ * and the waiting attempt goes to the ordered URL. No further series of attempts starts then.
  */
 export function redeliver(
   record: TaskRecord | null,
@@ -84,8 +84,8 @@ function repeatedRedelivery(
 }
 
 /**
- * Applies an order for a redelivery to the attempt that waits while the relay is paused; null when no attempt
- * waits for that reason.
+ * Returns the effect of an order for a redelivery on an attempt that waits because the relay is paused. Null when
+ * no attempt waits for this reason.
  */
 function joinPaused(
   record: TerminalTask,
@@ -101,8 +101,8 @@ function joinPaused(
 }
 
 /**
- * Applies a change to the stored callback of a task.
- * @param change returns the next state of the callback; null when the event does not apply to it.
+ * Returns the effect of a change of a task's callback.
+ * @param change returns the next state of the callback; null when the event does not concern this callback.
  */
 function changeCallback(
   record: TaskRecord | null,
@@ -117,8 +117,8 @@ function changeCallback(
 }
 
 /**
- * Returns the task with a changed callback. Every change starts the retention of the task again, after which
- * it is erased.
+ * Returns the task with a changed callback. The retention, at whose end the task is erased, starts again with every
+ * change of the callback.
  */
 function withCallback(
   record: TerminalTask,

@@ -9,14 +9,13 @@ import { trackingOf } from "../polls/next-poll.ts";
 import { MINUTE_MS } from "../time.ts";
 
 /**
- * Time from the end of a task after which a refund without confirmation is reported to the operator, in
- * milliseconds.
+ * Time after the end of a task in milliseconds. A refund that is not confirmed by then is reported to the operator.
  */
 const REFUND_DELAYED_MS = 5 * MINUTE_MS;
 
 /**
- * Applies the ledger's answer to a charge: a charged task becomes visible, a refused one is erased, and a
- * charge without an answer is tried again later.
+ * Returns the effect of the ledger's answer to a charge. A charged task becomes visible to readers, a refused one
+ * is erased, and a charge without an answer is tried again later.
  */
 export function endCharge(
   record: TaskRecord | null,
@@ -51,8 +50,8 @@ export function endCharge(
 }
 
 /**
- * Applies the answer to a refund: starts the attempts of the callback when the refund is confirmed, else plans
- * the next try of the refund.
+ * Returns the effect of the answer to a refund. After a confirmed refund the attempts of the callback start;
+ * otherwise the next try of the refund is planned.
  */
 export function endRefund(
   record: TaskRecord | null,
@@ -85,8 +84,8 @@ export function endRefund(
 }
 
 /**
- * Tells whether the next try of a refund is the first one later than 5 minutes (`REFUND_DELAYED_MS`) after
- * the end of the task. The operator is notified only then, so that one late refund causes one notice.
+ * Tells whether the next try of a refund is the first one later than 5 minutes (`REFUND_DELAYED_MS`) after the end
+ * of the task. The operator gets a notice only at this try, so that one late refund causes one notice.
  */
 function passesLimit({ finishedAt }: TerminalTask, tried: Retry, next: Retry): boolean {
   if (finishedAt === null) return false;

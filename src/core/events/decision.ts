@@ -4,18 +4,21 @@ import type { TaskRecord } from "../record/task.ts";
 export type Decision =
   | { readonly kind: "changed"; readonly record: TaskRecord; readonly note?: Note }
   /**
-   * Effect of an event that changes nothing, because it repeats what is known or concerns something that
-   * has ended.
+   * Effect of an event that changes nothing, because the relay knows its content already, or because it is about
+   * something that has ended.
    */
   | { readonly kind: "unchanged"; readonly record: TaskRecord | null; readonly note?: Note }
-  /** Effect of an event that erases the task; `record` is the erased task. */
+  /** Effect of an event that erases the task. `record` is the task before it is erased. */
   | { readonly kind: "erase"; readonly record: TaskRecord; readonly because: EraseReason }
   | { readonly kind: "reject"; readonly rejection: Rejection };
 
-/** The effect of a provider hook, as it is written to the log. */
+/** What a hook of a provider has caused, as the log shows it. */
 export type Note = "nudged" | "kept" | "ignored" | "other_job" | "late_result";
 
-/** Reason why a task is erased; `settled` means that its retention has ended or the operator erases it. */
+/**
+ * Reason why a task is erased. `settled` means that its retention has ended or that the operator erases it. Any
+ * other reason is that its price was not charged.
+ */
 export type EraseReason = "settled" | ChargeRefusal;
 
 /** Reason why the ledger did not charge the price of a task. */
@@ -23,13 +26,13 @@ export type ChargeRefusal =
   | { readonly code: "insufficient_credits"; readonly balance: number; readonly price: number }
   | { readonly code: "unknown_account" };
 
-/** Reason why an event is rejected; `task` is the stored record that conflicts with the event. */
+/** Reason why an event is rejected. `task` is the stored task with which the event conflicts. */
 export type Rejection =
   | { readonly code: "unknown_task" | "unknown_account" }
-  /** Rejection of a registration or a result with which the record of the task would be too large. */
+  /** Rejection of a registration or a result that would make the record of the task too large. */
   | { readonly code: "too_large"; readonly maxBytes: number }
   /**
-   * Rejection while the price of the task is being charged; the task is not visible before the ledger
+   * Rejection while the price of the task is still being charged. Readers do not see the task before the ledger
    * answers.
    */
   | { readonly code: "charging" }
@@ -65,7 +68,10 @@ export function conflict(code: ConflictCode, task: TaskRecord): Decision {
   return { kind: "reject", rejection: { code, task } };
 }
 
-/** Builds the rejection of an invalid field. @param field JSON Pointer into the request body. */
+/**
+ * Returns the rejection of a request because of an invalid field.
+ * @param field JSON Pointer into the request body.
+ */
 export function invalidField(field: string, message: string): Decision {
   return { kind: "reject", rejection: { code: "invalid_field", field, message } };
 }

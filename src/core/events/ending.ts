@@ -4,20 +4,23 @@ import type { Policy } from "../policy.ts";
 import { finalPollAt } from "../polls/next-poll.ts";
 import { isOpen, isSettled, isTerminal, type TaskRecord } from "../record/task.ts";
 
-/** Fails a task whose deadline has passed without a result. */
+/** Returns the effect of the deadline: a task without a result fails once its deadline has passed. */
 export function endAtDeadline(record: TaskRecord | null, policy: Policy, now: number): Decision {
   if (record === null || !isOpen(record) || finalPollAt(record) > now) return unchanged(record);
   return changed(finishAtDeadline(record, policy, now));
 }
 
-/** Fails an open task that the operator cancels. */
+/** Returns the effect of a cancellation by the operator: an open task fails. */
 export function cancel(record: TaskRecord | null, policy: Policy, now: number): Decision {
   if (record === null || record.status === "charging") return UNKNOWN_TASK;
   if (isTerminal(record)) return conflict("task_settled", record);
   return changed(finishCanceled(record, policy, now));
 }
 
-/** Erases a task that has ended, unless an attempt of its callback or its refund is still to be made. */
+/**
+ * Returns the erasure of a task that has ended. It is rejected while the task's refund or an attempt of its
+ * callback is still to be made.
+ */
 export function erase(record: TaskRecord | null): Decision {
   if (record === null || record.status === "charging") return UNKNOWN_TASK;
   if (!isTerminal(record)) return conflict("task_open", record);

@@ -4,7 +4,10 @@ import type { Account, Registration } from "../record/task.ts";
 import type { HookRefusal } from "../record/tracking.ts";
 import type { Job, UpstreamNews, UpstreamResult } from "../record/upstream.ts";
 
-/** An event: anything that can happen to a task. `transition` decides its effect. */
+/**
+ * An event: anything that can happen to a task, e.g. a hook, the answer to a poll, or a request to the API.
+ * `transition` decides what the event changes.
+ */
 export type TaskEvent =
   | RegisterEvent
   | ReportEvent
@@ -25,8 +28,8 @@ export type TaskEvent =
   | NoticeEndedEvent;
 
 /**
- * Field that three events of API requests share: those that register a task, report its start or result, or
- * attach a job.
+ * Field of the three events that a request to the API causes with a key or a signature: to register a task, to
+ * report its start or result, and to attach a job.
  */
 interface Requested {
   /** Name of the API key of the request; null when the request is signed instead. */
@@ -40,16 +43,16 @@ export interface RegisterEvent extends Requested {
   readonly model: string;
   readonly origin: string;
   readonly registration: Registration;
-  /** Job of the upstream; null when the job is attached later, or never. */
+  /** Job of the upstream. Null when no job is attached at the registration. */
   readonly job: Job | null;
-  /** Time until the deadline, in milliseconds; null for the configured default. */
+  /** Time until the deadline, in milliseconds. Null when the configured default applies. */
   readonly deadlineMs: number | null;
   /**
-   * Account of the task; null when the task has no account, and also when the ledger still has to charge
-   * the price, because its answer brings the account.
+   * Account of the task. Null when the task has no account. Null also when the ledger still has to charge the
+   * price, because the ledger's answer contains the account.
    */
   readonly account: Account | null;
-  /** Reference under which the ledger charges the price; null when the ledger charges nothing. */
+  /** Reference under which the ledger charges the price. Null when the ledger charges nothing for this task. */
   readonly chargeId: string | null;
 }
 
@@ -58,19 +61,19 @@ export interface ReportEvent extends Requested {
   readonly type: "report";
   readonly id: string;
   readonly news: { readonly status: "processing" } | UpstreamResult;
-  /** Fields for a task that does not exist yet; null when the event cannot create a task. */
+  /** Fields for a task that does not exist yet. Null when this event cannot create a task. */
   readonly creation: Creation | null;
 }
 
-/** Fields of a reported event that count only when the event creates the task. */
+/** Fields of a reported event that are used only when the event creates the task. */
 export interface Creation {
   readonly model: string;
   readonly account: Account | null;
-  /** States that the event names an account that does not exist. */
+  /** True when the event names an account that does not exist. */
   readonly isAccountUnknown: boolean;
   readonly createdAt: number | null;
   readonly callbackUrl: string | null;
-  /** Reason why the URL rules refuse `callbackUrl`; null when it does not. */
+  /** Reason why the URL rules refuse `callbackUrl`. Null when they do not refuse it. */
   readonly callbackUrlRefusal: string | null;
   readonly origin: string;
 }
@@ -81,8 +84,8 @@ export interface AttachEvent extends Requested {
   readonly connection: string;
   readonly job: Job;
   /**
-   * States that the upstream can reach the task's hook URL, and that its hooks are expected to come. Absent when
-   * a Worker of an earlier release has sent the event; no hook is expected then.
+   * True when the upstream can reach the task's hook URL, and its hooks are expected to come. Absent in an event
+   * from a Worker of an earlier release; no hook is expected then.
    */
   readonly isHookExpected?: boolean;
 }
@@ -91,16 +94,16 @@ export interface AttachEvent extends Requested {
 export interface HookEvent {
   readonly type: "hook";
   readonly connection: string;
-  /** Id of the job that the hook names; null when the hook names none. */
+  /** Id of the job that the hook names. Null when the hook names no job. */
   readonly jobId: string | null;
   readonly news: UpstreamNews;
-  /** States that the provider's signature proves the body. */
+  /** True when the provider has signed the hook and the signature is valid. */
   readonly isSigned: boolean;
   /** Progress of the job in percent, from 0 to 100; absent when the hook states none. */
   readonly progress?: number;
 }
 
-/** Event of a hook that came to a valid hook URL of the task and was refused, e.g. for its signature. */
+/** Event of a hook that came to a valid hook URL of the task and was refused, e.g. because of a wrong signature. */
 export interface HookRefusedEvent {
   readonly type: "hook_refused";
   readonly connection: string;
@@ -123,7 +126,7 @@ export interface ChargeEndedEvent {
   readonly answer: ChargeAnswer;
 }
 
-/** The ledger's answer to a charge; `unknown` means that there was none in time. */
+/** The ledger's answer to a charge. `unknown` means that no answer came in time. */
 export type ChargeAnswer =
   | { readonly kind: "charged"; readonly generation: number }
   | { readonly kind: "insufficient"; readonly balance: number; readonly price: number }
@@ -131,9 +134,11 @@ export type ChargeAnswer =
   | { readonly kind: "unknown" };
 
 /**
- * Reason for a poll of a job: for the `result` of the job that is attached to an open task; because a hook
- * that came before any job was attached named the job (`kept_job`), so that only an answer counts that names
- * the task; or for a `late_result` of a task that has failed at its deadline.
+ * Reason for a poll of a job:
+ * - `result`: the job is attached to an open task.
+ * - `kept_job`: no job is attached to the task, and only a hook has named this job. Only an answer that names the
+ *   task counts.
+ * - `late_result`: the task has failed at its deadline, and its job may still succeed.
  */
 export type PollPurpose = "result" | "kept_job" | "late_result";
 
@@ -142,8 +147,8 @@ export interface PollEndedEvent {
   readonly job: Job;
   readonly purpose: PollPurpose;
   /**
-   * Time at which the poll was sent, in Unix milliseconds; shows whether the poll was sent at the deadline or
-   * before.
+   * Time at which the poll was sent, in Unix milliseconds. It tells whether the poll was sent at the deadline or
+   * earlier.
    */
   readonly askedAt: number;
   readonly answer: PollAnswer;
@@ -157,49 +162,51 @@ export type PollAnswer =
       readonly progress?: number;
     }
   /**
-   * Answer of a provider that limits the rate; `retryAfterMs` is the wait that it names, in milliseconds,
-   * null when it names none.
+   * Answer of a provider that refuses the poll because there were too many. `retryAfterMs` is the wait that the
+   * provider names, in milliseconds; null when it names none.
    */
   | { readonly kind: "limited"; readonly retryAfterMs: number | null }
   /** Answer of a provider that refuses the API key of the connection. */
   | { readonly kind: "unauthorized" }
   /**
-   * Answer that was not understood: its HTTP status, and the state of the job that it names and the relay
-   * does not know, cut to 32 characters; null when it names none.
+   * Answer that was not understood. `statusCode` is its HTTP status. `word` is the name of a job state that the
+   * relay does not know, cut to 32 characters; null when the answer names no state.
    */
   | { readonly kind: "unclear"; readonly statusCode: number; readonly word: string | null }
   /**
-   * The poll was not sent, because the relay has polled this connection to the provider as often as the
-   * provider permits per minute.
+   * Result of a poll that was not sent, because the connection was polled as often per minute as its limit permits.
    */
   | { readonly kind: "deferred"; readonly waitMs: number }
-  /** The provider could not be reached, did not answer in time, or answered with an error of its own. */
+  /**
+   * Result of a poll that got no usable answer: the provider could not be reached, did not answer in time, or
+   * answered with an error of its own.
+   */
   | { readonly kind: "unanswered" };
 
 export interface RefundEndedEvent {
   readonly type: "refund_ended";
-  /** States that the refund is confirmed; false also when there was no answer in time. */
+  /** True when the refund is confirmed. False when it was refused, and when no answer came in time. */
   readonly isRefunded: boolean;
 }
 
 /**
- * Event that plans another write of the index row, to repair an index that lacks it. It has the name of the
- * method of the object that plans it, which Workers of other releases call too.
+ * Event that plans another write of the index row, because the index may lack it. The event has the same name as
+ * the method of the object that plans it, `republish`, which Workers of other releases call too.
  */
 export interface RewriteIndexRowEvent {
   readonly type: "republish";
   /**
-   * States that the index row is written at once even when a write is already planned; false means that a
-   * planned write keeps its time.
+   * True when the index row is written at once, even if a write is planned already. False when a planned write
+   * keeps its time.
    */
   readonly isAlwaysDue: boolean;
 }
 
 export interface IndexRowEndedEvent {
   readonly type: "index_row_ended";
-  /** Version of the task's record in the row that was written to the index. */
+  /** Version of the task's record from which the written row was derived. */
   readonly version: number;
-  /** States that the index has stored the row; false also when there was no answer in time. */
+  /** True when the index has stored the row. False when it has failed to, and when no answer came in time. */
   readonly isWritten: boolean;
 }
 
@@ -207,6 +214,9 @@ export interface NoticeEndedEvent {
   readonly type: "notice_ended";
   readonly kind: NoticeKind;
   readonly version: number;
-  /** States that the operator's receiver accepted the notice; false also when there was no answer in time. */
+  /**
+   * True when the operator's receiver has accepted the notice. False when it has not, and when no answer came in
+   * time.
+   */
   readonly isTaken: boolean;
 }

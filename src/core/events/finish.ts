@@ -16,8 +16,9 @@ import {
 } from "../record/upstream.ts";
 
 /**
- * Ends an open task, writes the body of its callback once and for all, and starts the automatic attempts of
- * the callback. When a failed task has credits to give back, the attempts start after the refund.
+ * Returns the record of a task that ends now. The body of its callback is written here and never changes. The
+ * automatic attempts of the callback start, unless credits have to be refunded first: then they start after the
+ * refund.
  */
 export function finish(
   task: OpenTask,
@@ -48,8 +49,8 @@ export function finish(
 }
 
 /**
- * Returns the times of a task's job that are stored with the result, for readers; null when the task had no
- * job.
+ * Returns the times of a task's job, which are stored with the result so that readers can see them. Null when the
+ * task had no job.
  */
 function upstreamTimesOf({ tracking }: OpenTask, { askedAt }: Policy): UpstreamTimes | null {
   if (tracking.poll === null) return null;
@@ -58,9 +59,9 @@ function upstreamTimesOf({ tracking }: OpenTask, { askedAt }: Policy): UpstreamT
 }
 
 /**
- * Ends a task with the result that the upstream has reported. When the result is too large to be stored, the
- * task fails instead. Refusing the result would leave the task open, because the sender of a hook or of the
- * answer to a poll would not send a smaller one.
+ * Returns the record of a task that ends with the result that the upstream has reported. When this result is too
+ * large to be stored, the task fails. The result is not refused, because the upstream would not send a smaller one,
+ * and the task would stay open.
  */
 export function finishFromNews(
   task: OpenTask,
@@ -78,8 +79,8 @@ export function finishFromNews(
 }
 
 /**
- * Ends a task with the result that the upstream has reported. The parameters that were submitted to the
- * upstream fill in output metadata that the result lacks.
+ * Returns the record of a task that ends with the result that the upstream has reported. Output metadata that the
+ * result lacks is taken from the parameters that were submitted to the upstream.
  */
 function finishAsReported(
   task: OpenTask,
@@ -104,7 +105,7 @@ function finishAsReported(
   }
 }
 
-/** Fails a task whose upstream reported a result that cannot be stored. */
+/** Returns the record of a task that fails because its upstream reported a result too large to be stored. */
 function finishTooLarge(task: OpenTask, policy: Policy, now: number): TerminalTask {
   const message = "The upstream reported a result too large to be stored.";
   const failure: Failure = { category: "provider", retryable: false };
@@ -118,7 +119,7 @@ export function finishCanceled(task: OpenTask, policy: Policy, now: number): Ter
   return finish(task, { status: "failed", error }, failure, policy, now);
 }
 
-/** Fails a task whose upstream reported no result before the deadline. */
+/** Returns the record of a task that fails because its upstream reported no result before the deadline. */
 export function finishAtDeadline(task: OpenTask, policy: Policy, now: number): TerminalTask {
   const error = {
     code: TIMEOUT_CODE,

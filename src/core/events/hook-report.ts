@@ -3,8 +3,8 @@ import { isOpen, isTerminal, type OpenTask, type TaskRecord } from "../record/ta
 import type { TaskEvent } from "./event.ts";
 
 /**
- * Report of a task to the Durable Object of its connection to the provider: whether the hook that was expected
- * of the task's job has come. When no hooks of the connection come, later jobs are polled sooner.
+ * Report of a task to the Durable Object of its connection: whether the expected hook of the task's job has come.
+ * When hooks of a connection do not come, later jobs of the connection are polled sooner.
  */
 export interface HookReport {
   readonly connection: string;
@@ -12,8 +12,9 @@ export interface HookReport {
 }
 
 /**
- * Returns the report of a task after an event; null when there is nothing to report. A task reports when a hook
- * or a poll has ended it, if a hook was expected or has come; and when a hook comes after its end.
+ * Returns the report of a task after an event. There is a report when a hook or a poll has ended the task, if a
+ * hook was expected or has come. There is also a report when a hook comes after the end of the task. Null when
+ * there is nothing to report.
  * @param before the task before the event.
  * @param after the task after the event.
  */
@@ -30,8 +31,8 @@ export function hookReportOf(
 }
 
 /**
- * Tells whether an event is a hook, or a poll that found that the job has ended. A task that ends at its deadline
- * while its job is queued or running reports nothing: the hook of the job may still come.
+ * Tells whether an event is a hook, or a poll that found that the job has ended. Other events that end a task cause
+ * no report, e.g. the deadline of a task whose job is still running, because the hook of that job may still come.
  */
 function saysEnd(event: TaskEvent): boolean {
   if (event.type === "hook") return true;
@@ -40,7 +41,10 @@ function saysEnd(event: TaskEvent): boolean {
   return status !== "queued" && status !== "processing";
 }
 
-/** Tells whether a hook about the job has come by its end; null when none was expected and none came. */
+/**
+ * Tells whether a hook about the job has come until the end of the job. Null when no hook was expected and none has
+ * come.
+ */
 function hasHookCome({ upstream, tracking }: OpenTask, { type }: TaskEvent): boolean | null {
   const { poll: plan } = tracking;
   if (upstream?.job == null || plan === null) return null;
@@ -48,7 +52,7 @@ function hasHookCome({ upstream, tracking }: OpenTask, { type }: TaskEvent): boo
   return hasCome || plan.hookWaitMs !== null ? hasCome : null;
 }
 
-/** Tells whether an event is a hook of this connection; null when it is not. */
+/** Returns true when an event is a hook of this connection. Null when it is not. */
 function isOwnHook(event: TaskEvent, connection: string): true | null {
   return event.type === "hook" && event.connection === connection ? true : null;
 }

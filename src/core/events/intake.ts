@@ -29,8 +29,8 @@ import {
 import { trackingOf } from "../polls/next-poll.ts";
 
 /**
- * Registers a task. Repeating the same registration changes nothing; another one under the same id
- * conflicts.
+ * Returns the effect of a registration. A new id creates a task. Repeating the same registration changes nothing. A
+ * different registration under the id of an existing task is a conflict.
  */
 export function register(
   record: TaskRecord | null,
@@ -74,8 +74,8 @@ export function register(
 }
 
 /**
- * Applies a report (`POST /v1/events`) that a task was started or has ended; such a report may also create
- * the task. The first result stays: the same one again changes nothing, and another one is rejected.
+ * Returns the effect of a report (`POST /v1/events`) that a task has started or ended. Such a report may also
+ * create the task. The first result stays: reporting it again changes nothing, and a different result is rejected.
  */
 export function report(
   record: TaskRecord | null,
@@ -111,7 +111,10 @@ function advance(open: OpenTask, event: ReportEvent, policy: Policy, now: number
   return accept({ ...finish(task, event.news, null, policy, now), found });
 }
 
-/** Accepts a registration or a result, unless its record would be too large. */
+/**
+ * Returns the decision to store a new or ended task. Its record is rejected when it would be too large to be
+ * stored.
+ */
 function accept(record: TaskRecord): Decision {
   if (isStorable(record)) return changed(record);
   return { kind: "reject", rejection: { code: "too_large", maxBytes: maxBytesOf(record) } };

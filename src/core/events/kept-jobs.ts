@@ -7,10 +7,10 @@ import { isOpen, nextVersion, type TaskRecord } from "../record/task.ts";
 import { withoutKeptJob } from "../record/tracking.ts";
 
 /**
- * Applies the answer to a poll, made at the deadline, of a job that only a hook has named. An answer that
- * names the task attaches the job, and then counts like the final poll of an attached job. After any other
- * answer the stored hooks about this job are removed. When the provider refused the poll by a rate limit, the
- * deadline is extended once.
+ * Returns the effect of a poll, made at the deadline, of a job that only a hook has named. An answer that names the
+ * task attaches the job; it then counts like the answer to the final poll of an attached job. If the provider
+ * refuses the poll by a rate limit, the deadline is extended, at most once. After any other answer the stored hooks
+ * about this job are removed.
  */
 export function endKeptJobPoll(
   record: TaskRecord | null,

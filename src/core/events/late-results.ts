@@ -8,8 +8,8 @@ import type { TaskRecord, TerminalTask } from "../record/task.ts";
 import { isAbout, sameJob } from "../record/upstream.ts";
 
 /**
- * Tells whether a reported status is the success of a job, with or without output, whose task has failed at
- * its deadline already. The task stays failed.
+ * Tells whether a reported status means success (with or without output) for a task that has failed at its deadline
+ * already. The task stays failed.
  */
 export function isLateSuccess(
   record: TaskRecord | null,
@@ -19,9 +19,9 @@ export function isLateSuccess(
 }
 
 /**
- * Handles a hook that arrives after the end of its task. Such a hook does not change the result. The operator
- * gets a notice of a success of a task that has failed at its deadline: at once when the hook is signed or the
- * job cannot be polled, else when a poll confirms the success.
+ * Returns the effect of a hook that arrives after the end of its task. The result of the task does not change. If
+ * the task has failed at its deadline and the hook claims the success of its job, the operator gets a notice: at
+ * once when the hook is signed or the job cannot be polled, otherwise after a poll has confirmed the success.
  */
 export function applyLateHook(
   record: TerminalTask,
@@ -44,8 +44,8 @@ export function applyLateHook(
 }
 
 /**
- * Applies the answer to a poll of the job of a task that has failed at its deadline. When the job has
- * succeeded after all, the operator gets a notice; the task stays failed.
+ * Returns the effect of a poll that was made after its task had failed at the deadline. When the job has succeeded
+ * after all, the operator gets a notice; the task stays failed.
  */
 export function endLatePoll(
   record: TaskRecord | null,

@@ -4,9 +4,9 @@ import { afterTry } from "../record/operator-notice.ts";
 import type { TaskRecord } from "../record/task.ts";
 
 /**
- * Applies the result of a try to send an operator notice: removes a notice that has arrived or was tried 10
- * times, else plans its next try. Changes nothing when the task has no such notice, e.g. when it belonged to an
- * erased task with the same id.
+ * Returns the effect of one try to send an operator notice. A notice that was accepted, or whose tenth try failed,
+ * is removed; for any other the next try is planned. Nothing changes when the task has no such notice, e.g. because
+ * the notice was about an erased task with the same id.
  */
 export function endNotice(
   record: TaskRecord | null,

@@ -10,13 +10,13 @@ import { sameJob, type UpstreamEnd, type UpstreamNews } from "../record/upstream
 
 /** Largest random addition to the wait that a provider names, as a fraction of the wait. */
 const RETRY_JITTER = 0.2;
-/** Members of a stored answer to a poll that was understood. */
+/** Members `statusCode` and `word` of a stored answer that was understood: both are null. */
 const UNWORDED = { statusCode: null, word: null };
 
 /**
- * Applies the answer to a poll: ends the task, or, at the deadline, extends the deadline once for an upstream
- * that is still at work. An answer of the same kind as the previous one changes nothing, so that a poll without
- * news costs no write of the record.
+ * Returns the effect of the answer to a poll. News that the job has ended end the task. At the deadline, the
+ * deadline is extended once when the upstream is still at work; otherwise the task fails. An answer of the same
+ * kind as the previous one changes nothing, so that a poll without news costs no write of the record.
  */
 export function endPoll(
   record: TaskRecord | null,
@@ -44,8 +44,8 @@ export function endPoll(
 }
 
 /**
- * Returns the plan by which the job of a task is polled. Null when the event says that a poll was not sent, or
- * concerns another job than the one now attached to the task.
+ * Returns the plan by which the polled job is polled. Null when the event says that the poll was not sent, or when
+ * another job is attached to the task now.
  */
 function planFor({ job, answer }: PollEndedEvent, { upstream, tracking }: OpenTask) {
   const isMade = answer.kind !== "deferred";
@@ -53,8 +53,8 @@ function planFor({ job, answer }: PollEndedEvent, { upstream, tracking }: OpenTa
 }
 
 /**
- * Tells whether the reported state of the job ends the task. Success without output ends it only when the
- * upstream has reported it for ten minutes, because the output may follow.
+ * Tells whether the reported state of the job ends the task. Success without output ends the task only after the
+ * upstream has reported it for ten minutes, because the output may still follow.
  */
 function isEnd(news: UpstreamNews, { answer }: PollPlan, askedAt: number): news is UpstreamEnd {
   if (news.status === "no_output")
@@ -63,18 +63,19 @@ function isEnd(news: UpstreamNews, { answer }: PollPlan, askedAt: number): news 
 }
 
 /**
- * Tells whether the deadline is extended: true when the upstream reported progress or limited the rate of
- * polls, or when a hook claimed the end of the job during this poll.
+ * Tells whether the deadline is extended. It is when the answer to the poll states the job's status, when the
+ * provider refused the poll by a rate limit, and when a hook has claimed the end of the job since this poll was
+ * sent.
  */
 function deservesExtension(poll: PollPlan, { answer, askedAt }: PollEndedEvent): boolean {
   return answer.kind === "news" || answer.kind === "limited" || isHintedSince(poll, askedAt);
 }
 
 /**
- * Stores in the task what is new in the answer to a poll: its kind, if the previous answer was of another kind;
- * the time since which polls have got no answer; and the wait that the provider demands. Returns the same record
- * when nothing is new. The version of the record rises only for what readers see: a new status, and for the operator
- * the beginning or end of answers that are not understood.
+ * Returns the task with what is new in the answer to a poll: its kind, if the previous answer was of another kind;
+ * the time from which no poll was answered; and the wait that the provider demands. Returns the same record when
+ * nothing is new. The version of the record rises only for what readers see: a new status of the task, and for the
+ * operator the beginning or end of answers that are not understood.
  */
 function withAnswer(
   task: OpenTask,
@@ -98,11 +99,11 @@ function withAnswer(
 }
 
 /**
- * Returns the plan of polls after an answer: with the kind of the answer, if it differs from the stored one,
- * and with the time before which the provider allows no poll. The time is stored also where the next regular
- * poll comes later, because a hook or the deadline may cause an earlier one. The same plan when the answer has
+ * Returns the plan of polls after an answer. It gets the kind of the answer, if it differs from the stored kind,
+ * and the time before which the provider allows no poll. This time is stored even when the next regular poll comes
+ * later, because a hook or the deadline may cause an earlier poll. Returns the same plan when the answer brings
  * neither.
- * @param known kind of the answer; null when it must not replace the stored one.
+ * @param known kind of the answer; null when the stored kind must stay.
  */
 function planAfter(
   poll: PollPlan,
@@ -120,7 +121,10 @@ function planAfter(
   };
 }
 
-/** Stores the time since which polls have got no answer. A further poll without an answer changes nothing. */
+/**
+ * Returns the plan with the time from which no poll was answered. Only the first poll without an answer sets this
+ * time; an answered poll removes it.
+ */
 function withSilence(plan: PollPlan, isUnanswered: boolean, now: number): PollPlan {
   const unansweredSince = isUnanswered ? (plan.unansweredSince ?? now) : null;
   return unansweredSince === plan.unansweredSince ? plan : { ...plan, unansweredSince };
@@ -131,17 +135,17 @@ function isUnclear({ answer }: PollPlan): boolean {
 }
 
 /**
- * Tells whether the stored answer stays "success without output" after a new one. It stays for ten minutes,
- * unless the new answer states the status of the job. Otherwise a rate limit would begin the ten minutes anew
- * or, after the deadline, end the task before they are over.
+ * Tells whether the stored kind "success without output" stays after another answer. It stays for ten minutes,
+ * unless the new answer states the status of the job. If an answer that only refuses the poll (rate limit) replaced
+ * the kind, the ten minutes would begin again or, after the deadline, the task would end too soon.
  */
 function isNoOutputKept({ answer: last }: PollPlan, { kind }: PollAnswer, now: number): boolean {
   return last?.kind === "no_output" && kind !== "news" && now < finalNoOutputPollAt(last);
 }
 
 /**
- * Returns an answer to a poll in the form in which the plan of polls stores it, with its kind and time. Null
- * when the provider did not answer, or when the answer ends the task: the stored answer then stays.
+ * Returns the kind and time of an answer to a poll as the plan of polls stores them. Null when the provider did not
+ * answer, and when the answer ends the task; the stored kind then stays.
  */
 function answerOf(answer: PollAnswer, since: number): UpstreamAnswer | null {
   const name = answer.kind === "news" ? answer.news.status : answer.kind;
@@ -152,8 +156,9 @@ function answerOf(answer: PollAnswer, since: number): UpstreamAnswer | null {
 }
 
 /**
- * Returns the time at which a provider that limits the rate allows the next poll, plus a random part, because
- * the provider names the same time to many tasks; 0 when it names none.
+ * Returns the time at which a provider that has refused a poll by a rate limit allows the next one, plus a random
+ * part. The random part is needed because the provider names the same time to many tasks. 0 when the provider names
+ * no time.
  */
 function retryAt(answer: PollAnswer, { jitter }: Policy, now: number): number {
   if (answer.kind !== "limited" || answer.retryAfterMs === null) return 0;
@@ -161,8 +166,8 @@ function retryAt(answer: PollAnswer, { jitter }: Policy, now: number): number {
 }
 
 /**
- * Extends the deadline of a task: the new one is `now` plus a quarter of the time from the task's creation to
- * its previous deadline.
+ * Returns the task with an extended deadline: `now` plus a quarter of the time from the task's creation to its
+ * previous deadline.
  */
 export function extendDeadline(task: OpenTask, now: number): OpenTask {
   const deadlineAt = now + Math.round((task.deadlineAt - task.createdAt) * DEADLINE_EXTENSION);

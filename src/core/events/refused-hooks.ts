@@ -4,8 +4,8 @@ import { isOpen, type TaskRecord } from "../record/task.ts";
 import { noteRefusedHook } from "../record/tracking.ts";
 
 /**
- * Stores in the record of an open task that a hook was refused, and the reason, for the operator. The version
- * stays, because the index row shows none of this.
+ * Returns the effect of a refused hook: the record of an open task gets the reason, so that the operator can read
+ * it. The version of the record does not rise, because the index row does not contain refused hooks.
  */
 export function refuseHook(
   record: TaskRecord | null,

@@ -5,15 +5,14 @@ import type { OpenTask } from "../record/task.ts";
 import { HOUR_MS } from "../time.ts";
 
 /**
- * Time in milliseconds for which no answer to the polls of a task was understood before the operator gets a
- * notice.
+ * Time in milliseconds after which the operator gets a notice if no answer to the polls of a task was understood.
  */
 const UNCLEAR_MS = HOUR_MS;
 
 /**
- * Adds an operator notice about a task whose polls get unusable answers, once for each kind of notice. One kind
- * is due after an hour of answers that were not understood, the other at the second answer that reports success
- * without output.
+ * Returns the task with an operator notice about its polls, if one is needed. `upstream.unclear` is needed after an
+ * hour of answers that were not understood. `upstream.no_output` is needed at the second answer that reports
+ * success without output. Each kind is added at most once to a task.
  * @param before the task before the answer.
  * @param after the task with the answer stored.
  */

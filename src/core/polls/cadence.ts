@@ -1,15 +1,15 @@
 import { MINUTE_MS, SECOND_MS } from "../time.ts";
 
 /**
- * The numbers that decide at which times a job is polled. All these times (the poll grid of the job) are a
- * pure function of the numbers, so that a poll without news leaves nothing to store.
+ * The numbers that decide at which times a job is polled. All these times follow from the numbers alone, so a poll
+ * without news leaves nothing to store.
  */
 export interface Cadence {
   /** Time at which the job was attached, in Unix milliseconds. */
   readonly attachedAt: number;
   /**
-   * Age of the job in milliseconds before which it is not polled, because a hook is expected to bring its
-   * result; 0 when polls do not wait for a hook, null when none can come.
+   * Age of the job in milliseconds before which it is not polled, because a hook is expected to bring its result. 0
+   * when polls do not wait for the hook. Null when no hook is expected.
    */
   readonly hookWaitMs: number | null;
   /** Wait between two polls as a fraction of the job's age (`POLL_LATENESS`). */
@@ -17,33 +17,39 @@ export interface Cadence {
   /** Minimum time between two polls, in milliseconds. */
   readonly gapMs: number;
   /**
-   * Number from 0 to 1, derived from the task's id, that shifts the polls of a task a little, so that tasks of
-   * the same age are not all polled at the same moment.
+   * Number from 0 to 1, derived from the task's id. It shifts the polls of a task a little, so that tasks of the
+   * same age are not all polled at the same moment.
    */
   readonly jitter: number;
 }
 
-/** Age of a job at its first poll, in milliseconds, where polls do not wait for a hook. */
+/** Age of a job at its first poll in milliseconds, for a job whose polls do not wait for a hook. */
 const FIRST_POLL_MS = 4 * SECOND_MS;
 const MIN_WAIT_MS = 2 * SECOND_MS;
-/** Shortest wait between two polls of a job whose hook is expected, in milliseconds. */
+/** Shortest wait between two polls in milliseconds, for a job whose polls wait for a hook. */
 const MIN_HOOKED_WAIT_MS = MINUTE_MS;
-/** Age of a job in milliseconds from which the wait between two polls stays the same for a while. */
+/**
+ * Age of a job in milliseconds from which the wait between two polls stays the same. It grows again at
+ * `LATE_AGE_MS`.
+ */
 const STEADY_AGE_MS = 150 * SECOND_MS;
 /** Age of a job in milliseconds from which the wait between two polls grows again. */
 const LATE_AGE_MS = 10 * MINUTE_MS;
-/** Fraction of an old job's age that counts for the wait: a quarter, so that the wait makes no step. */
+/**
+ * Fraction of the job's age that counts for the wait from `LATE_AGE_MS` on: a quarter. At that age a quarter is
+ * just `STEADY_AGE_MS`, so the wait begins to grow again without a step.
+ */
 const LATE_GROWTH = STEADY_AGE_MS / LATE_AGE_MS;
 const LONGEST_WAIT_MS = 30 * MINUTE_MS;
-/** Largest fraction of an age or a wait by which the jitter shortens or lengthens it. */
+/** Largest fraction by which the jitter makes the age at the first poll, or a wait, shorter or longer. */
 const JITTER = 0.05;
 
 /**
- * Returns the time of the first regular poll after `after`, in Unix milliseconds. A job is polled first when it
- * is 4 s old or, where a hook is expected, when the hook is late, at the age `hookWaitMs`. The wait after a poll
- * is a part of the job's age (`lateness`) until the job is 150 s old, then stays the same until it is 10 minutes
- * old, and then grows with a quarter of that part of its age, up to 30 minutes. A wait has at least 2 s, one
- * minute where a hook is expected, and at least the provider's gap.
+ * Returns the time of the first regular poll later than `after`, in Unix milliseconds. The first poll of a job is
+ * made at the age of 4 s or, when polls wait for a hook, at the age `hookWaitMs`, because the hook is late then.
+ * Each later wait is the job's age times `lateness`. Between the ages of 150 s and 10 minutes the wait stays the
+ * same. From 10 minutes on, only a quarter of the age counts, and the wait grows up to 30 minutes. A wait is never
+ * shorter than `gapMs`, nor than 2 s (one minute when polls wait for a hook).
  */
 export function nextPollTime(cadence: Cadence, after: number): number {
   const { attachedAt, gapMs } = cadence;
@@ -52,7 +58,7 @@ export function nextPollTime(cadence: Cadence, after: number): number {
   let ageMs = Math.max(firstMs, MIN_WAIT_MS, gapMs);
   while (attachedAt + ageMs <= after) {
     const waitMs = waitAfterMs(cadence, ageMs);
-    // Once the wait no longer grows, the polls up to `after` need not be counted one by one.
+    // Once the wait no longer grows, the polls up to `after` are skipped by a division, not counted one by one.
     const skipped = waitMs === longestMs ? Math.floor((after - attachedAt - ageMs) / waitMs) : 0;
     ageMs += (skipped + 1) * waitMs;
   }
@@ -63,7 +69,10 @@ function firstAgeMs({ hookWaitMs }: Cadence): number {
   return isHooked(hookWaitMs) ? hookWaitMs : FIRST_POLL_MS;
 }
 
-/** Returns the wait after the poll of a job that is `ageMs` old, in milliseconds; it never falls with the age. */
+/**
+ * Returns the wait after a poll of a job that is `ageMs` old, in milliseconds. The wait is never shorter for an
+ * older job.
+ */
 function waitAfterMs(cadence: Cadence, ageMs: number): number {
   const { hookWaitMs, lateness, gapMs } = cadence;
   const countedMs = ageMs < LATE_AGE_MS ? Math.min(ageMs, STEADY_AGE_MS) : ageMs * LATE_GROWTH;
@@ -72,12 +81,12 @@ function waitAfterMs(cadence: Cadence, ageMs: number): number {
   return Math.max(Math.round(plannedMs), leastMs, gapMs);
 }
 
-/** Tells whether polls wait for a hook. */
+/** Tells whether polls wait for a hook before they begin. */
 function isHooked(hookWaitMs: number | null): hookWaitMs is number {
   return hookWaitMs !== null && hookWaitMs > 0;
 }
 
-/** Returns the factor by which the jitter lengthens or shortens the first age and every wait. */
+/** Returns the factor by which the jitter changes the age at the first poll and every wait, e.g. 0.95. */
 function factorOf({ jitter }: Cadence): number {
   return 1 + JITTER * (2 * jitter - 1);
 }

@@ -5,9 +5,10 @@ import type { AttachedJob } from "../record/upstream.ts";
 import { canPoll } from "./next-poll.ts";
 
 /**
- * Returns the job to poll, and its connection, at the deadline of a task to which no job was attached. It is the
- * job that the latest stored hook has named. Null when there is none. Null also when the provider's answers do not
- * show for which task a job was submitted: a forged hook could then bring the result of another task's job.
+ * Returns a job to poll at the deadline of a task to which no job was attached, together with its connection. It is
+ * the job that the latest stored hook names. Null when no stored hook names a job. Null also when the provider's
+ * answers do not show for which task a job was submitted, because a forged hook could then bring the result of
+ * another task's job.
  */
 export function keptJobToAsk(task: OpenTask, policy: Policy): AttachedJob | null {
   if (task.upstream?.job !== null) return null;

@@ -4,26 +4,32 @@ import type { TerminalTask } from "../record/task.ts";
 import { DAY_MS, HOUR_MS, MINUTE_MS } from "../time.ts";
 import { canPoll } from "./next-poll.ts";
 
-/** Times from the end of a task that has failed at its deadline to the polls of its job, in milliseconds. */
+/**
+ * Times at which the job of a task that has failed at its deadline is polled, in milliseconds after the end of the
+ * task.
+ */
 const POLL_WAITS_MS = [HOUR_MS, DAY_MS];
 /**
- * Times from an unverified hook that claims the success of a failed task to the polls that this hook causes,
- * in milliseconds.
+ * Times at which a job is polled because an unverified hook claims its success although the task has failed, in
+ * milliseconds after the hook.
  */
 const HINT_WAITS_MS = [0, 2 * MINUTE_MS];
-/** Shortest time between two unverified hooks about one failed task that cause polls, in milliseconds. */
+/**
+ * Time in milliseconds after an unverified hook that causes polls of a failed task's job. Another such hook within
+ * this time causes no polls.
+ */
 const HINT_PAUSE_MS = HOUR_MS;
 
 /**
- * Time in milliseconds after which a planned poll counts as made. Other work of the task, such as its erasure,
- * would otherwise begin with a poll that an earlier instance has made long ago.
+ * Time in milliseconds after which a planned poll counts as made. Without this limit, a task's object that was
+ * restarted would repeat a poll from long ago before other work of the task, e.g. its erasure.
  */
 const MADE_AFTER_MS = DAY_MS;
 
 /**
- * Returns the time of the next poll, after `policy.polledAt`, of the job of a task that has failed at its
- * deadline. The job is polled an hour and a day after the failure, and after an unverified hook that claims
- * success. Null when no poll is planned any more.
+ * Returns the time of the next poll of the job of a task that has failed at its deadline. It is later than
+ * `policy.polledAt`. The job is polled an hour and a day after the failure, and after an unverified hook that
+ * claims success. Null when no further poll is planned.
  */
 export function latePollAt(task: TerminalTask, policy: Policy): number | null {
   const { finishedAt, upstream, failure } = task;
@@ -34,7 +40,7 @@ export function latePollAt(task: TerminalTask, policy: Policy): number | null {
     ...POLL_WAITS_MS.map((waitMs) => finishedAt + waitMs),
     ...(hintAt === null ? [] : HINT_WAITS_MS.map((waitMs) => hintAt + waitMs)),
   ];
-  // An instance that has just begun does not know which polls earlier ones have made.
+  // An instance of the object that has just started does not know which polls earlier instances have made.
   const madeUntil = Math.max(policy.polledAt, policy.indexTriedAt - MADE_AFTER_MS);
   const plannedAt = Math.min(...times.filter((time) => time > madeUntil));
   const isInTime = plannedAt < task.expiresAt && canPoll(task, policy, plannedAt);
@@ -42,9 +48,9 @@ export function latePollAt(task: TerminalTask, policy: Policy): number | null {
 }
 
 /**
- * Applies an unverified hook that claims the success of the job: the job is polled now and two minutes later.
- * Returns the same record within an hour of the last such hook, so that a sender who knows the hook URL can
- * cause only a few polls.
+ * Returns the record of a failed task after an unverified hook that claims the success of its job: the job is
+ * polled now and two minutes later. Within an hour of the last such hook the same record is returned, so that a
+ * sender who knows the hook URL can cause only a few polls.
  */
 export function withLateHint(task: TerminalTask, { polledAt }: Policy, now: number): TerminalTask {
   const { hintAt, resultAt } = task.late ?? NOTHING_LATE;

@@ -7,17 +7,23 @@ import type { Job, Upstream } from "../record/upstream.ts";
 import { HOUR_MS, MINUTE_MS, SECOND_MS } from "../time.ts";
 import { type Cadence, nextPollTime } from "./cadence.ts";
 
-/** Wait in milliseconds from the first hook of a state (queued, running) to the next regular poll. */
-const MOVE_MS = 2 * MINUTE_MS;
 /**
- * Wait in milliseconds between the additional polls after an unverified hook that claims the end of the job.
+ * Wait in milliseconds from the first hook that says queued, or the first that says running, to the next regular
+ * poll.
  */
+const MOVE_MS = 2 * MINUTE_MS;
+/** Wait in milliseconds between the polls that an unverified hook causes by claiming the end of the job. */
 const HINT_WAIT_MS = 15 * SECOND_MS;
-/** Age in milliseconds from which an unverified hook that claims the end of the job causes no more polls. */
+/** Time in milliseconds for which an unverified hook that claims the end of the job causes polls. */
 const HINT_AGE_MS = 2 * MINUTE_MS;
-/** Times from the first answer that reports success without output to the polls after it, in milliseconds. */
+/**
+ * Waits in milliseconds from the first answer that reports success without output to each of the polls that follow
+ * it.
+ */
 const NO_OUTPUT_WAITS_MS = [15, 30, 60, 120, 300, 600].map((seconds) => seconds * SECOND_MS);
-/** Longest time past its deadline for which a task waits for the output of a success, in milliseconds. */
+/**
+ * Longest time in milliseconds by which a task outlasts its deadline because the output of a success is awaited.
+ */
 const MAX_OVERTIME_MS = 6 * HOUR_MS;
 const LAST_NO_OUTPUT_WAIT_MS = Math.max(...NO_OUTPUT_WAITS_MS);
 
@@ -30,12 +36,16 @@ export interface NextPoll {
 }
 
 /**
- * Reason why the next poll is made at its time: the age of the job (`schedule`) or the time from which its
- * expected hook is late (`hook_late`); a hook that said queued or running and so postponed it
- * (`hook_running`), or one that claimed the end of the job (`hook_ended`); success without output
- * (`no_output`); the wait that the provider named (`retry_after`), or the limit of polls of the connection
- * (`rate_limit`); the deadline of the task; or, while the relay is paused, the next check whether the pause
- * is over.
+ * Reason why the next poll is made at its time:
+ * - `schedule`: the age of the job.
+ * - `hook_late`: the expected hook has not come in time.
+ * - `hook_running`: a hook that said queued or running has postponed the poll to this time.
+ * - `hook_ended`: an unverified hook has claimed the end of the job.
+ * - `no_output`: the upstream has reported success without output.
+ * - `retry_after`: the provider has named a wait.
+ * - `rate_limit`: the connection is polled as often as its limit permits.
+ * - `deadline`: the task reaches its deadline.
+ * - `paused`: the relay is paused, and checks at this time whether the pause is over.
  */
 export type PollReason =
   | "schedule"
@@ -49,11 +59,11 @@ export type PollReason =
   | "paused";
 
 /**
- * Returns the next poll of the upstream: at its planned time or at the deadline of the task, whichever is
- * sooner, but never before the provider allows it. A poll that the limit of its connection has deferred waits
- * until its turn or until it becomes urgent. A pause of the relay delays polls but no deadline: a task
- * whose deadline passes during a pause fails without the poll that is otherwise made at the deadline. Null
- * when no poll is made any more, or when the job cannot be polled.
+ * Returns the next poll of the job of an open task. It is made at its planned time or at the deadline of the task,
+ * whichever is sooner, but never before the provider allows it. A poll that was deferred by the limit of its
+ * connection waits until `policy.pollDeferredTo`, unless it becomes urgent before. A pause of the relay delays
+ * polls but not the deadline: a task whose deadline passes during a pause fails without a final poll. Null when no
+ * poll is made any more, or when the job cannot be polled.
  */
 export function nextPoll(task: OpenTask, policy: Policy): NextPoll | null {
   const { poll: plan } = task.tracking;
@@ -85,8 +95,8 @@ function reasonOf(task: OpenTask, plan: PollPlan, policy: Policy, dueAt: number)
 }
 
 /**
- * Tells whether the job of a task can be polled: the API key that its provider needs is configured, and the
- * provider has not forgotten the job yet.
+ * Tells whether the job of a task can be polled. The API key of its provider must be configured, and the provider
+ * must not have forgotten the job yet.
  */
 export function canPoll(task: CreatedTask, policy: Policy, now: number): boolean {
   const limits = limitsOf(task, policy);
@@ -102,9 +112,9 @@ function pollableJob(task: OpenTask, policy: Policy, now: number): Job | null {
 }
 
 /**
- * Plans the polls of a job that is attached at `now`.
+ * Returns the plan of the polls of a job that is attached at `now`.
  * @param isHookExpected true when the upstream can reach the task's hook URL, and its hooks are expected to come.
- * @param limits poll limits of the connection; undefined while its key is not configured.
+ * @param limits poll limits of the connection; undefined while the API key of its provider is not configured.
  */
 export function planPolls(
   isHookExpected: boolean,
@@ -117,9 +127,9 @@ export function planPolls(
 }
 
 /**
- * Returns the tracking (plan of polls and stored hooks) of a task that becomes open at `now`. No poll is
- * planned while no job is attached. The only jobs that are attached at this time are simulated ones of the
- * sandbox, so no hook is expected.
+ * Returns the tracking (plan of polls and stored hooks) of a task that becomes open at `now`. Without an attached
+ * job no poll is planned. Only simulated jobs of the sandbox are attached already at this time, so no hook is
+ * expected.
  */
 export function trackingOf(upstream: Upstream | null, policy: Policy, now: number): Tracking {
   const limits = upstream?.job == null ? undefined : policy.polls.get(upstream.connection);
@@ -128,9 +138,9 @@ export function trackingOf(upstream: Upstream | null, policy: Policy, now: numbe
 }
 
 /**
- * Returns the planned time of the next poll: the first one after `policy.polledAt`, up to which all planned
- * polls have been made. A new instance of the object does not know whether a planned poll was put off because the
- * provider had named a wait, so it also polls at the end of that wait.
+ * Returns the planned time of the next poll. It is the first one after `policy.polledAt`; all polls planned up to
+ * that time have been made. An object that was restarted cannot know whether an earlier instance put off a planned
+ * poll because the provider had named a wait. It therefore polls also at the end of that wait.
  */
 function plannedPollAt(task: OpenTask, plan: PollPlan, policy: Policy): number {
   const { polledAt, askedAt, pollEndedAt } = policy;
@@ -146,8 +156,8 @@ function allowedPollAt(task: OpenTask, { notBefore }: PollPlan, policy: Policy):
 }
 
 /**
- * Returns the time until which the limit of the connection defers the next poll; 0 when it does not. A poll that
- * has become urgent since it was deferred (see `isUrgent`) does not wait so long.
+ * Returns the time to which the limit of the connection defers the next poll; 0 when the poll is not deferred. A
+ * poll that becomes urgent after it was deferred (see `isUrgent`) is not deferred any longer.
  */
 function deferredTo(task: OpenTask, { hint: known }: PollPlan, policy: Policy): number {
   const { pollDeferredAt, pollDeferredTo } = policy;
@@ -157,34 +167,38 @@ function deferredTo(task: OpenTask, { hint: known }: PollPlan, policy: Policy): 
 }
 
 /**
- * Tells whether a poll at `at` must not wait behind the many others of its connection: in the two minutes after
- * a hook claimed the end of the job, and when it is the last one before the task ends.
+ * Tells whether a poll at the time `at` is made before other polls of its connection that wait because of the
+ * limit. It is so in the two minutes after a hook has claimed the end of the job, and for the last poll before the
+ * task ends.
  */
 export function isUrgent(task: OpenTask, plan: PollPlan, at: number): boolean {
   return at >= finalPollAt(task) || isHintedSince(plan, at - HINT_AGE_MS);
 }
 
 /**
- * Returns the time of the final poll of a task, after which a task without a result ends. It is the deadline
- * or, if that is later, the end of the ten minutes in which an upstream that reported success without output
- * is polled again.
+ * Returns the time of the final poll of a task. A task that has no result then ends. The time is the deadline. For
+ * an upstream that has reported success without output it may be later, at the end of the ten minutes in which the
+ * output is awaited.
  */
 export function finalPollAt({ deadlineAt, tracking }: OpenTask): number {
   const { answer = null } = tracking.poll ?? {};
   if (answer?.kind !== "no_output") return deadlineAt;
-  // The limit ends a task whose upstream alternates between states and would never end it.
+  // This limit ends the task when an upstream reports success without output again and again between other states.
   const endAt = Math.min(finalNoOutputPollAt(answer), deadlineAt + MAX_OVERTIME_MS);
   return Math.max(deadlineAt, endAt);
 }
 
-/** Returns the time of the final poll of a task whose upstream keeps reporting success without output. */
+/**
+ * Returns the time of the final poll of a task whose upstream keeps reporting success without output, in Unix
+ * milliseconds.
+ */
 export function finalNoOutputPollAt({ since }: UpstreamAnswer): number {
   return since + LAST_NO_OUTPUT_WAIT_MS;
 }
 
 /**
- * Applies a hook that says queued or running. The first hook of each state postpones the next poll by two
- * minutes, because it shows that this provider's hooks arrive, so that the result will probably come by a hook
+ * Returns the plan of polls after a hook that says queued or running. The first hook of each state postpones the
+ * next poll by two minutes, because a hook that has come shows that the hook with the result will probably come
  * too. A later hook of the same state changes nothing. Polls that do not wait for hooks are not postponed.
  */
 export function hear(plan: PollPlan, status: HeardStatus, now: number): PollPlan {
@@ -195,9 +209,9 @@ export function hear(plan: PollPlan, status: HeardStatus, now: number): PollPlan
 }
 
 /**
- * Applies an unverified hook that claims the end of the job (a hint): the upstream is polled now and, until
- * the hook is two minutes old, every 15 s. Another claim within 15 s changes nothing, so that a sender who
- * knows the hook URL causes at most four polls a minute.
+ * Returns the plan of polls after an unverified hook that claims the end of the job (a hint). The upstream is
+ * polled at once, and again every 15 s until the hook is two minutes old. Another such hook within 15 s changes
+ * nothing, so that a sender who knows the hook URL causes at most four polls a minute.
  */
 export function hint(
   plan: PollPlan,
@@ -208,11 +222,11 @@ export function hint(
   const { hint: known, notBefore } = plan;
   const isAskedSoon = known !== null && Math.max(known.at + HINT_WAIT_MS, notBefore) > now;
   if (isAskedSoon) return plan;
-  // A poll under way does not count, because it may have been answered before the job ended.
+  // A poll that is running now does not count, because the upstream may have answered it before the job ended.
   return { ...plan, hint: { at: Math.max(now, polledAt + 1), status } };
 }
 
-/** Tells whether a hook claimed the end of the job after `time`. */
+/** Tells whether an unverified hook claimed the end of the job at `time` or later. */
 export function isHintedSince({ hint: known }: PollPlan, time: number): boolean {
   return known !== null && known.at >= time;
 }
@@ -224,7 +238,10 @@ function plannedAfter({ at, answer }: PollPlan, cadence: Cadence, time: number):
   return times.find((each) => each > time) ?? regularAt;
 }
 
-/** Returns the time of the first poll after `time` that an unverified hook causes; Infinity for none. */
+/**
+ * Returns the time of the first poll after `time` that the unverified hook `known` causes. Infinity when it causes
+ * none.
+ */
 function hintAfter(known: Hint | null, time: number): number {
   if (known === null) return Infinity;
   const waits = Math.max(0, Math.floor((time - known.at) / HINT_WAIT_MS) + 1);
@@ -232,7 +249,7 @@ function hintAfter(known: Hint | null, time: number): number {
   return waitMs < HINT_AGE_MS ? known.at + waitMs : Infinity;
 }
 
-/** Collects the numbers that decide at which times the job of a task is polled. */
+/** Returns the numbers that decide at which times the job of a task is polled. */
 function cadenceOf(task: OpenTask, plan: PollPlan, policy: Policy): Cadence {
   const { gapMs } = limitsOf(task, policy) ?? { gapMs: 0 };
   const { attachedAt, hookWaitMs } = plan;
@@ -245,7 +262,10 @@ function cadenceOf(task: OpenTask, plan: PollPlan, policy: Policy): Cadence {
   };
 }
 
-/** Derives a number from 0 to 1 from a task's id, which may be a UUID of any version. */
+/**
+ * Returns a number from 0 to 1 that is always the same for the same task id. A hash of the id is used, because an
+ * id may be a UUID of any version.
+ */
 function jitterOf(taskId: string): number {
   return hashOf(taskId) / 0xffffffff;
 }

@@ -11,14 +11,15 @@ import { NO_REDELIVERIES, withRedelivery } from "./redelivery-keys.ts";
 import { withAttempt } from "./outcome-counts.ts";
 
 /**
- * Wait in milliseconds after the first attempt of a series that a crash has interrupted, counted from the
- * time at which the interruption is found.
+ * Wait in milliseconds after an interrupted attempt of a callback, if it is the first interrupted attempt of its
+ * series. An attempt is interrupted when the relay crashes before the answer arrives. The wait begins when the
+ * relay finds the interruption.
  */
 const WAIT_AFTER_INTERRUPTION_MS = 5 * SECOND_MS;
 
 /**
  * Returns the callback of a task that has just ended. Its automatic attempts (series 1) do not start before
- * `release` is called: at once or, when credits are to be refunded, after the refund.
+ * `release` is called. The caller calls `release` at once or, when credits are to be refunded, after the refund.
  */
 export function automaticSeries(url: string): Callback {
   return {
@@ -34,16 +35,17 @@ export function automaticSeries(url: string): Callback {
 }
 
 /**
- * Starts the automatic attempts of a callback in the state `held`, once no refund has to come first: the
- * first attempt starts now, or after the first wait of the configured schedule. A callback in another state
- * is returned unchanged.
+ * Returns a callback in the state `held` with its automatic attempts started: the first attempt runs now, or is
+ * planned after the first wait of the configured schedule. The caller makes sure that no refund has to come first.
+ * A callback in another state is returned unchanged.
  */
 export function release(callback: Callback, policy: Policy, now: number): Callback {
   return callback.state.kind === "held" ? begin(callback, policy, now) : callback;
 }
 
 /**
- * Starts a redelivery: another series of attempts for a callback of which no attempt is planned or running.
+ * Returns the callback of a redelivery: another series of attempts begins. The caller makes sure that no attempt of
+ * the earlier series is planned or running.
  * @param previous the callback so far; null when the task never had a URL.
  */
 export function redeliverySeries(
@@ -60,8 +62,9 @@ export function redeliverySeries(
 }
 
 /**
- * Applies a redelivery to a callback whose next attempt waits while the relay is paused: no further series of
- * attempts starts, and the attempt that waits goes to `url`. Returns the same callback when nothing changes.
+ * Returns a callback after a redelivery was ordered while its next attempt waits because the relay is paused. No
+ * further series of attempts starts. Instead, the attempt that waits goes to `url`. Returns the same callback when
+ * `url` is its URL already and the order has no `Idempotency-Key` to remember.
  */
 export function joinedRedelivery(
   callback: Callback,
@@ -72,7 +75,10 @@ export function joinedRedelivery(
   return isSame ? callback : { ...withRedelivery(withPastUrls(callback, url), order), url };
 }
 
-/** Stores with each past attempt the URL to which it went, before the URL of the callback changes to `url`. */
+/**
+ * Returns the callback with the URL to which each past attempt went stored in that attempt. Without this, past
+ * attempts would be shown with the new URL after the URL of the callback changes to `url`.
+ */
 function withPastUrls(callback: Callback, url: string): Callback {
   const { attempts, url: previous } = callback;
   if (url === previous) return callback;
@@ -82,15 +88,15 @@ function withPastUrls(callback: Callback, url: string): Callback {
   };
 }
 
-/** Marks the attempt that is due as running; returns null when no attempt is due. */
+/** Returns the callback with its due attempt marked as running. Null when no attempt is due. */
 export function openDueAttempt(callback: Callback, policy: Policy, now: number): Callback | null {
   if (callback.state.kind !== "due" || dueAt(callback.state, policy) > now) return null;
   return openAttempt(callback, callback.state.nextAttemptAt, now);
 }
 
 /**
- * Records the result of the running attempt and, after a failure, plans the next one; returns null unless
- * attempt `number` is the running one.
+ * Returns the callback with the result of the running attempt and, after a failure, with a plan for the next
+ * attempt. Null when attempt `number` is not the running one.
  */
 export function closeAttempt(
   callback: Callback,
@@ -128,8 +134,8 @@ export function closeAttempt(
 }
 
 /**
- * Returns the number of attempts that the present series of a callback (the automatic ones, or those of one
- * redelivery) may have, including those already made.
+ * Returns how many attempts the present series of a callback may have, including the attempts already made. The
+ * present series is the automatic one, or that of the latest redelivery.
  */
 export function totalAttempts({ series }: Callback, policy: Policy): number {
   return series.ordered ?? policy.scheduleMs.length;
@@ -152,8 +158,8 @@ function openAttempt(callback: Callback, plannedAt: number, now: number): Callba
 }
 
 /**
- * Plans the next attempt of a callback after one has failed, whatever the kind of failure. When no planned
- * attempt is left, the callback has failed.
+ * Returns the callback with a plan for the next attempt after an attempt has failed; the kind of failure does not
+ * matter. When the series has no attempt left, the callback has failed.
  * @param callback the callback with the failed attempt as the last of its attempts.
  */
 function afterFailure(callback: Callback, ended: Attempt, policy: Policy): Callback {
@@ -166,11 +172,10 @@ function afterFailure(callback: Callback, ended: Attempt, policy: Policy): Callb
 }
 
 /**
- * Returns the wait after a failed attempt in milliseconds. The waits of the schedule are for attempts that
- * were not interrupted. The first interrupted attempt of a series is followed soon and uses no wait of the
- * schedule. After a further interrupted attempt the next wait of the schedule is used, so that repeated
- * crashes do not use up the attempts within seconds. All attempts of a series are in the record, because a
- * series is shorter than `MAX_ATTEMPTS_KEPT`.
+ * Returns the wait after a failed attempt in milliseconds. After the first interrupted attempt of a series the wait
+ * is short, and no wait of the schedule is used up. After every other attempt, also a further interrupted one, the
+ * next wait of the schedule is used. Repeated crashes therefore do not use up all attempts within seconds. The
+ * record has all attempts of the series, because a series is shorter than `MAX_ATTEMPTS_KEPT`.
  */
 function waitAfterFailureMs(
   { series, attempts }: Callback,

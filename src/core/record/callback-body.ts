@@ -2,7 +2,7 @@ import { appendMembers, type JsonObject, type JsonValue, jsonEqual } from "../js
 import { SECOND_MS, toSeconds } from "../time.ts";
 import type { UpstreamResult } from "./upstream.ts";
 
-/** The fields of a task that its callback body contains besides the result. */
+/** The fields of a task that stand in its callback body besides the result. */
 export interface Identity {
   readonly id: string;
   readonly model: string;
@@ -10,8 +10,8 @@ export interface Identity {
 }
 
 /**
- * Metadata fields that the documented format of the callback body names, in its order. Other metadata fields
- * follow as received.
+ * Metadata fields that the documented format of the callback body names, in the order of that format. Other
+ * metadata fields come after these, in the order in which they were received.
  */
 const METADATA_FIELDS = [
   "seed",
@@ -22,7 +22,7 @@ const METADATA_FIELDS = [
   "framespersecond",
 ] as const;
 
-/** Writes the callback body as JSON text: exactly the fields of the documented format, in its order. */
+/** Returns the callback body as JSON text, with exactly the fields of the documented format and in their order. */
 export function callbackBody(task: Identity, result: UpstreamResult, now: number): string {
   const head = {
     id: task.id,
@@ -39,7 +39,10 @@ export function callbackBody(task: Identity, result: UpstreamResult, now: number
   return appendMembers(JSON.stringify(dated), `{"output":${output}}`);
 }
 
-/** Tells whether `result` equals the result in a stored callback body; times are not compared. */
+/**
+ * Tells whether `result` equals the result in a stored callback body. The times `created_at` and `completed_at` are
+ * not compared.
+ */
 export function sameResult(
   task: Identity & { readonly body: string },
   result: UpstreamResult,
@@ -49,21 +52,24 @@ export function sameResult(
   return jsonEqual(stored, reported);
 }
 
-/** Reads `error.code` from the callback body of a failed task. */
+/** Returns `error.code` from the callback body of a failed task. */
 export function errorCodeOf(body: string): string {
   const { error }: { error?: { code: string } } = JSON.parse(body);
   return error?.code ?? "unknown";
 }
 
-/** Reads `completed_at` from a callback body, in Unix milliseconds; null for a failed task. */
+/**
+ * Returns `completed_at` of a callback body in Unix milliseconds. Null for a failed task, whose body has no such
+ * field.
+ */
 export function completedAtOf(body: string): number | null {
   const { completed_at }: { completed_at?: number } = JSON.parse(body);
   return completed_at === undefined ? null : completed_at * SECOND_MS;
 }
 
 /**
- * Writes metadata as JSON text member by member, because JSON.stringify would put keys that look like
- * integers first.
+ * Returns metadata as JSON text: first the fields of the documented format, then all others. The text is built
+ * member by member, because JSON.stringify would put keys that look like integers first.
  */
 function metadataText(metadata: JsonObject): string {
   const known: readonly string[] = METADATA_FIELDS;

@@ -3,7 +3,10 @@ import type { Outcome, UnreachableCause } from "./outcome.ts";
 import type { Orderer, RedeliveryMemory } from "./redelivery-keys.ts";
 import type { OutcomeCounts } from "./outcome-counts.ts";
 
-/** Number of attempts kept in the record. Older ones are dropped; their numbers are not used again. */
+/**
+ * Largest number of ended attempts of a callback that a record stores. The oldest attempt is dropped when another
+ * one ends; its number is not used again.
+ */
 export const MAX_ATTEMPTS_KEPT = 20;
 
 /** The callback of a terminal task: the attempts so far, and the plan of the next one. */
@@ -11,29 +14,29 @@ export interface Callback extends RedeliveryMemory {
   readonly url: string;
   /** Attempts that have ended, oldest first. */
   readonly attempts: readonly Attempt[];
-  /** Outcomes of the attempts that are no longer in `attempts`. */
+  /** Numbers of attempts, by outcome, that were dropped from `attempts` because there were too many. */
   readonly droppedOutcomes: OutcomeCounts;
   readonly lastNumber: number;
   readonly series: Series;
   readonly state: CallbackState;
   /**
-   * Time at which an attempt first succeeded, in Unix milliseconds; kept through redeliveries. Null when
-   * none has.
+   * Time of the first successful attempt, in Unix milliseconds. A redelivery does not change it. Null when no
+   * attempt has succeeded.
    */
   readonly deliveredAt: number | null;
 }
 
 /**
- * A series: the attempts of a callback that belong together, either the automatic ones (series 1) or those
- * of one redelivery.
+ * A series: attempts of a callback that belong together. Series 1 has the automatic attempts; every redelivery
+ * starts another series.
  */
 export interface Series {
   readonly number: number;
   /** Number of attempts started in this series. */
   readonly started: number;
   /**
-   * Number of attempts that a redelivery asks for; null for the automatic attempts, whose number the
-   * configured schedule decides.
+   * Number of attempts that the redelivery asks for. Null for the automatic attempts, because the configured
+   * schedule decides their number.
    */
   readonly ordered: number | null;
   /** Name of the API key that ordered the redelivery; null for the automatic attempts. */
@@ -41,17 +44,18 @@ export interface Series {
 }
 
 export type CallbackState =
-  /** State of a callback whose first attempt waits until the credits of the failed task are refunded. */
+  /** State of a callback whose first attempt waits, because the credits of the failed task are refunded first. */
   | { readonly kind: "held" }
   | { readonly kind: "due"; readonly nextAttemptAt: number }
   | ({ readonly kind: "in_flight"; readonly number: number } & AttemptTimes)
   | { readonly kind: "delivered" }
   | { readonly kind: "failed" };
 
-/** Time for which an attempt was planned, and time at which it started, in Unix milliseconds. */
+/** The times of an attempt, in Unix milliseconds. */
 interface AttemptTimes {
   /**
-   * Time for which the attempt was planned; null when an earlier release has recorded the attempt without it.
+   * Time for which the attempt was planned. Null when the attempt was recorded by an earlier release, which did not
+   * store this time.
    */
   readonly dueAt: number | null;
   readonly startedAt: number;
@@ -61,29 +65,36 @@ interface AttemptTimes {
 export interface Attempt extends AttemptTimes {
   readonly number: number;
   readonly series: number;
-  /** URL to which the attempt went; null when that is the present URL of the callback. */
+  /** URL to which the attempt went. Null when it went to the present URL of the callback. */
   readonly url: string | null;
   readonly durationMs: number;
   readonly outcome: Outcome;
   readonly statusCode: number | null;
   readonly responseExcerpt: string | null;
-  /** Code of the error that Cloudflare answered in place of the receiver, e.g. 1003; null for none. */
+  /**
+   * Code of the error that Cloudflare returned instead of an answer of the receiver, e.g. 1003. Null when there was
+   * no such error.
+   */
   readonly cloudflareError: number | null;
   /**
-   * Cause of the outcome `unreachable` for an attempt that was addressed to a listener (a program that
-   * receives callbacks over a WebSocket and passes them on); null for all other attempts, also over HTTP,
-   * where `causeOf` derives the cause from the HTTP status.
+   * Reason why a listener was unreachable. A listener is a program that receives callbacks over a WebSocket and
+   * passes them on. Null for every other attempt; for an attempt over HTTP `causeOf` derives the reason from the
+   * HTTP status.
    */
   readonly cause: UnreachableCause | null;
-  /** Headers of the receiver's answer; null when there was no answer, or none of these headers. */
+  /**
+   * Headers of the receiver's answer. Null when there was no answer, or when the answer had none of these headers.
+   */
   readonly answer: AnswerHeaders | null;
   /**
-   * Digest of the headers that were sent. It tells whether a request that is computed again later, to show it
-   * to a reader, has the same headers. Null when nothing was sent, when a crash cut the attempt off, or when
-   * a release that did not store the digest made the attempt.
+   * Digest of the headers that were sent. The relay can compute the request again to show it to a reader; equal
+   * digests prove that the computed request has the same headers. Null when nothing was sent, when a crash
+   * interrupted the attempt, or when the attempt was made by an earlier release, which did not store the digest.
    */
   readonly sentDigest: string | null;
-  /** Name of the API key that ordered the series of this attempt; null for an automatic attempt. */
+  /**
+   * Name of the API key that ordered the redelivery to which this attempt belongs. Null for an automatic attempt.
+   */
   readonly keyName: string | null;
 }
 
@@ -98,19 +109,19 @@ export interface AttemptResult {
   readonly sentDigest: string | null;
 }
 
-/** Headers of a receiver's answer that help to find a fault, together at most 256 characters. */
+/** Headers of a receiver's answer that help to find a fault. All of them together have at most 256 characters. */
 export interface AnswerHeaders {
   readonly contentType: string | null;
   /** Host to which the header `Location` of a redirect points. */
   readonly locationHost: string | null;
-  /** `Retry-After` header as the receiver sent it; logged, but not obeyed. */
+  /** Header `Retry-After` as the receiver sent it. It is logged, but the relay does not follow it. */
   readonly retryAfter: string | null;
 }
 
 /**
- * Returns the result of an attempt to which no receiver answered.
- * @param cause why a listener (a program that receives callbacks over a WebSocket) was unreachable; null for
- * attempts over HTTP, because a failed `fetch` does not tell the reason.
+ * Returns the result of an attempt that no receiver has answered.
+ * @param cause why a listener (a program that receives callbacks over a WebSocket) was unreachable. Null for
+ * attempts over HTTP, because a failed `fetch` does not state the reason.
  */
 export function unansweredAttempt(
   outcome: Outcome,
@@ -123,12 +134,14 @@ export function unansweredAttempt(
 /** An order for a redelivery, which starts another series of attempts. */
 export interface RedeliveryOrder {
   readonly attempts: number;
-  /** URL that replaces the URL of the callback from now on; null keeps it. */
+  /**
+   * URL to which this and later attempts go instead of the present URL of the callback. Null keeps the present URL.
+   */
   readonly callbackUrl: string | null;
   readonly orderedBy: Orderer;
   /**
-   * `Idempotency-Key`, under which one caller orders a redelivery only once; another caller may use the same
-   * key for an order of its own.
+   * `Idempotency-Key` of the order. An order that one caller repeats under the same key starts no further attempts.
+   * Two callers may use the same key for different orders.
    */
   readonly idempotencyKey: string | null;
   /** Name of the API key that orders the redelivery. */
@@ -139,7 +152,7 @@ export function isCallbackSettled({ state }: Callback): boolean {
   return state.kind === "delivered" || state.kind === "failed";
 }
 
-/** Returns the status of a callback as readers see it. */
+/** Returns the status of a callback as the API shows it. */
 export function callbackStatus({ state }: Callback): "sending" | "delivered" | "failed" {
   switch (state.kind) {
     case "held":
@@ -153,8 +166,9 @@ export function callbackStatus({ state }: Callback): "sending" | "delivered" | "
 }
 
 /**
- * Returns the time from which the next attempt of a callback may start, in Unix milliseconds: its planned
- * time, or, while the relay is paused, the next check whether the pause is over.
+ * Returns the time from which the next attempt of a callback may start, in Unix milliseconds. It is the planned
+ * time of the attempt. While the relay is paused, it may be later: the time of the next check whether the pause is
+ * over.
  */
 export function dueAt(state: { readonly nextAttemptAt: number }, policy: Policy): number {
   return startAt(state.nextAttemptAt, policy);

@@ -1,4 +1,4 @@
-/** Counts for one task: the hooks that changed it, and the polls that changed it while it was open. */
+/** How many hooks and how many polls have changed a task. */
 export interface Counts {
   readonly hooks: number;
   readonly polls: number;
@@ -6,7 +6,7 @@ export interface Counts {
 
 export const NO_COUNTS: Counts = { hooks: 0, polls: 0 };
 
-/** Returns the record of a task with its count of hooks or polls raised by one. */
+/** Returns the record of a task with one of its two counts, hooks or polls, raised by one. */
 export function withOneMore<Counted extends { readonly counts: Counts }>(
   record: Counted,
   what: keyof Counts,

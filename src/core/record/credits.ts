@@ -1,14 +1,14 @@
 import { backoff } from "../backoff.ts";
 import { MINUTE_MS, SECOND_MS } from "../time.ts";
 
-/** Credits that a task costs, and whether they are charged or refunded. */
+/** The credits that a task costs, and whether they were charged or refunded. */
 export interface Credits {
   readonly accountId: string;
   /** Number of credits, more than 0. */
   readonly amount: number;
   /**
-   * Reference of the charge in the ledger, new each time a task id is used; null when the operator's own
-   * billing charges and refunds the task, instead of the ledger.
+   * Reference of the charge in the ledger; a task that uses the id of an erased task has another reference. Null
+   * when not the ledger but the operator's own billing charges and refunds the task.
    */
   readonly chargeId: string | null;
   readonly state: CreditsState;
@@ -18,18 +18,18 @@ export type CreditsState =
   | { readonly kind: "charged" }
   | ({ readonly kind: "refunding" } & Retry)
   /**
-   * State of refunded credits; `at` is null when the refund was confirmed under an earlier release, which did
-   * not store the time.
+   * State of credits that were refunded. The time `at` is null when the refund was confirmed under an earlier
+   * release, which did not store it.
    */
   | { readonly kind: "refunded"; readonly at: number | null };
 
-/** Credits whose charge the ledger has not answered yet. */
+/** Credits of a charge that the ledger has not answered yet. */
 export interface ChargingCredits extends Omit<Credits, "chargeId" | "state"> {
   readonly chargeId: string;
   readonly state: { readonly kind: "charging" } & Retry;
 }
 
-/** Plan of a call that charges or refunds credits, and is repeated until it is answered. */
+/** Plan of the next try of a call that charges or refunds credits. The call is repeated until it is answered. */
 export interface Retry {
   /** Time of the next call, in Unix milliseconds. */
   readonly retryAt: number;
@@ -39,13 +39,16 @@ export interface Retry {
 const FIRST_RETRY_MS = 5 * SECOND_MS;
 const MAX_RETRY_MS = 5 * MINUTE_MS;
 
-/** Plans the next try of an unanswered call: 5 s later, doubled for every earlier try, at most 5 minutes. */
+/**
+ * Returns the plan of the next try after a call that was not answered. The wait is 5 s after the first try, doubles
+ * with every further try, and is at most 5 minutes.
+ */
 export function planRetry({ tries }: Retry, now: number): Retry {
   const waitMs = backoff(FIRST_RETRY_MS, tries, MAX_RETRY_MS);
   return { retryAt: now + waitMs, tries: tries + 1 };
 }
 
-/** Starts the refund of the credits of a failed task. */
+/** Returns the credits of a failed task with their refund planned for now. Null when the task costs nothing. */
 export function startRefund(credits: Credits | null, now: number): Credits | null {
   if (credits === null) return null;
   return { ...credits, state: { kind: "refunding", retryAt: now, tries: 0 } };

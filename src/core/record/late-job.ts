@@ -7,32 +7,36 @@ import { isStorable } from "./stored-size.ts";
 import { isTerminal, nextVersion, type TaskRecord, type TerminalTask } from "./task.ts";
 import { areUrlsInBounds, type UpstreamNews } from "./upstream.ts";
 
-/** News of the job of a task from after the task had failed at its deadline. Times are Unix milliseconds. */
+/** What became known of a job after its task had failed at the deadline. Times are Unix milliseconds. */
 export interface LateJob {
-  /** Time of the last unverified hook that claimed success and caused a poll; null when there was none. */
+  /**
+   * Time of the last unverified hook that claimed the success of the job and caused a poll. Null when there was
+   * none.
+   */
   readonly hintAt: number | null;
-  /** Time at which the success of the job became known; null while it is not. */
+  /** Time at which the relay learned that the job has succeeded. Null while it has not learned this. */
   readonly resultAt: number | null;
 }
 
 export const NOTHING_LATE: LateJob = { hintAt: null, resultAt: null };
-/** Value of `error.code` for a task that has no result at its deadline. */
+/** Value of `error.code` for a task that had no result at its deadline. */
 export const TIMEOUT_CODE = "upstream_timeout";
-/** Tells whether a task has failed because there was no result at its deadline. */
+/** Tells whether a task has failed because it had no result at its deadline. */
 export function isTimedOut(record: TaskRecord | null): record is TerminalTask {
   if (record === null || !isTerminal(record) || record.status !== "failed") return false;
   return errorCodeOf(record.body) === TIMEOUT_CODE;
 }
 
-/** Tells whether the success of the job of a task became known after the task had failed. */
+/** Tells whether the relay has learned after the failure of a task that the job of the task has succeeded. */
 export function isLateResultKnown({ late }: TerminalTask): boolean {
   return late !== null && late.resultAt !== null;
 }
 
 /**
- * Stores that the job of a failed task has succeeded: the task stays failed, and the operator gets a notice
- * with the output. A notice with which the record would be too large has no output. The version rises when the
- * upstream states what the job has consumed, because the operator can read that in the task.
+ * Returns the record of a failed task whose job has succeeded after all. The task stays failed, and the operator
+ * gets a notice with the output. The notice leaves out the output when the record would be too large with it. The
+ * version of the record rises only when the upstream reports a consumption or cost, because the operator can then
+ * read these in the task.
  */
 export function withLateResult(
   task: TerminalTask,

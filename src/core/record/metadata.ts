@@ -4,11 +4,11 @@ import { ratioIn, resolutionIn } from "./pixels.ts";
 /** A metadata field of the callback body, and the parameters of submit calls that set it. */
 interface Field {
   readonly field: string;
-  /** Names that the parameter has in the submit calls of different providers, in order of preference. */
+  /** Names that this parameter has in the submit calls of the providers, the preferred name first. */
   readonly names: readonly string[];
   /**
-   * Converts the parameter to the value of the field; null when the parameter leaves the choice to the
-   * upstream (`adaptive`, -1).
+   * Returns the value of the field for a value of the parameter. Null when the field cannot be derived, e.g.
+   * because the parameter leaves the choice to the upstream (`adaptive`, -1).
    */
   readonly read: (value: JsonValue) => JsonValue;
 }
@@ -31,7 +31,7 @@ const FIELDS: readonly Field[] = [
 ];
 
 /**
- * Members of the JSON body of a submit call in which providers nest the parameters of the job, e.g.
+ * Members of the JSON body of a submit call that may contain the parameters of the job, e.g. `input` for
  * `input.seed`.
  */
 const PLACES = ["input", "settings", "options", "parameters"] as const;
@@ -39,9 +39,9 @@ const TRUE: readonly JsonValue[] = [true, "on"];
 const FALSE: readonly JsonValue[] = [false, "off"];
 
 /**
- * Derives output metadata (seed, ratio, duration …) from the parameters submitted to the upstream, to fill
- * in what the upstream does not report. A parameter that leaves the choice to the upstream, such as the
- * ratio `adaptive` or the seed -1, sets no field.
+ * Returns output metadata (seed, ratio, duration …) derived from the parameters that were submitted to the
+ * upstream. It is used for fields that the upstream does not report. A parameter that leaves the choice to the
+ * upstream, e.g. the ratio `adaptive` or the seed -1, sets no field.
  */
 export function metadataOf(parameters: JsonObject | null): JsonObject {
   if (parameters === null) return {};
@@ -60,8 +60,8 @@ function member(place: JsonValue | undefined, name: string): JsonValue {
 }
 
 /**
- * Reads a number of at least `min` as a rounded whole number, also from text such as `"5"` or `"5s"`; null
- * for any other value.
+ * Returns a number, or a text such as `"5"` or `"5s"`, rounded to a whole number. Null when the number is less than
+ * `min`, and for any other value.
  */
 function whole(value: JsonValue, min: number): JsonValue {
   const text = typeof value === "string" ? /^(\d+(?:\.\d+)?)s?$/.exec(value)?.[1] : undefined;

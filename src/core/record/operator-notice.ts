@@ -3,20 +3,19 @@ import type { Policy } from "../policy.ts";
 import { planRetry, type Retry } from "./credits.ts";
 
 /**
- * An operator notice: a message about one task for `OPERATOR_CALLBACK_URL`, kept with the task until the
- * operator has received it or 10 tries have failed.
+ * An operator notice: a message about one task for `OPERATOR_CALLBACK_URL`. The task's record contains the notice
+ * until the operator's receiver has accepted it, or until 10 tries have failed.
  */
 export interface Notice extends Retry {
   readonly kind: NoticeKind;
   /**
-   * Identifies the notice together with its kind: the version of the task's record at the event that the
-   * notice is about or, for an event that readers of the task do not see, the time of the event in Unix
-   * milliseconds.
+   * Identifies the notice together with its kind. It is the version that the task's record had at the reported
+   * event. For an event that changes nothing that readers see, it is the time of the event in Unix milliseconds.
    */
   readonly version: number;
   /**
-   * Members that this kind of message has besides the task, e.g. the output of a late success; null when it
-   * has none.
+   * Members of this kind of message besides the task, e.g. the output of a late success. Null when this kind has
+   * none.
    */
   readonly details: JsonObject | null;
 }
@@ -31,13 +30,13 @@ export const NOTICE_KINDS = [
 ] as const;
 
 /**
- * Number of tries to send an operator notice, spread over about 20 minutes. After the last one the notice is
- * dropped; `GET /v1/tasks/{id}` still shows what has happened to the task.
+ * Largest number of tries to send an operator notice, spread over about 20 minutes. The notice is dropped after the
+ * last try. `GET /v1/tasks/{id}` still shows what has happened to the task.
  */
 const MAX_TRIES = 10;
 const MAX_KEPT = 9;
 
-/** Tells whether the operator gets notices of a kind. */
+/** Tells whether the operator gets notices of this kind. */
 export function isNoticeWanted(policy: Policy, kind: NoticeKind): boolean {
   return policy.isOperatorNotified && !policy.unwantedNotices.has(kind);
 }
@@ -56,8 +55,8 @@ export function withNotice(notices: readonly Notice[], notice: Notice): readonly
 }
 
 /**
- * Applies the result of one try to send an operator notice: removes a notice that arrived or was tried 10
- * times, else plans its next try.
+ * Returns the notices of a task after one try to send one of them. A notice that was accepted, or whose tenth try
+ * failed, is removed. For any other notice the next try is planned.
  */
 export function afterTry(
   notices: readonly Notice[],

@@ -1,15 +1,23 @@
 import { type Attempt, type Callback, MAX_ATTEMPTS_KEPT } from "./callback.ts";
 import { type Outcome, OUTCOMES } from "./outcome.ts";
 
-/** Numbers of ended attempts, by outcome, in the order of `OUTCOMES`; an outcome without attempts is missing. */
+/**
+ * Numbers of ended attempts, by outcome, in the order of `OUTCOMES`. An outcome that no attempt had is left out.
+ */
 export type OutcomeCounts = Readonly<Partial<Record<Outcome, number>>>;
 
-/** Counts all attempts of a callback that have ended, by outcome, also those that the record has dropped. */
+/**
+ * Returns how many attempts of a callback ended with each outcome. Attempts that the record has dropped are counted
+ * too.
+ */
 export function outcomesOf({ attempts, droppedOutcomes }: Callback): OutcomeCounts {
   return plus(droppedOutcomes, attempts);
 }
 
-/** Adds an attempt that has ended to a callback, and drops the oldest attempt beyond `MAX_ATTEMPTS_KEPT`. */
+/**
+ * Returns the callback with one more ended attempt. When there are more than `MAX_ATTEMPTS_KEPT`, the oldest one is
+ * dropped and only counted.
+ */
 export function withAttempt(callback: Callback, ended: Attempt): Callback {
   const all = [...callback.attempts, ended];
   const dropped = all.slice(0, -MAX_ATTEMPTS_KEPT);

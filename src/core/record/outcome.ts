@@ -1,6 +1,6 @@
 /**
- * The outcome of one attempt of a callback. `interrupted` means that the relay stopped before the answer
- * arrived.
+ * The outcome of one attempt of a callback. `interrupted` means that the relay stopped, e.g. by a crash, before the
+ * answer arrived.
  */
 export type Outcome = (typeof OUTCOMES)[number];
 
@@ -20,16 +20,19 @@ export const OUTCOMES = [
  */
 const DEAD_HOST_STATUSES: readonly number[] = [520, 521, 522, 523, 525, 526, 530];
 const ORIGIN_TIMEOUT_STATUS = 524;
-/** HTTP statuses under which Cloudflare returns errors of its own, with a code in the body. */
+/** HTTP statuses with which Cloudflare returns its own errors; the body then contains the code of the error. */
 const CODED_STATUSES: readonly number[] = [403, 409, 530];
 /**
- * Codes of Cloudflare for a host that no request can reach: wrong DNS records, IP addresses, tunnels and
- * Workers that are not there. Other codes, such as 1020, come from the receiver's own firewall
+ * Cloudflare's error codes for a host that no request can reach, because of wrong DNS records or IP addresses, or
+ * because a tunnel or a Worker does not exist. Other codes, e.g. 1020, come from the receiver's own firewall
  * (https://developers.cloudflare.com/support/troubleshooting/http-status-codes/cloudflare-1xxx-errors/).
  */
 const DEAD_HOST_CODES: readonly number[] = [1000, 1001, 1002, 1003, 1004, 1016, 1033, 1042];
 
-/** Finds the code of an answer that Cloudflare gave in place of the receiver; null when there is none. */
+/**
+ * Returns the error code of an answer that came from Cloudflare instead of the receiver, e.g. 1003. Null when the
+ * answer has no such code.
+ */
 export function cloudflareErrorOf(status: number, body: string | null): number | null {
   if (!CODED_STATUSES.includes(status)) return null;
   const code = /\berror code: (1\d{3})\b/i.exec(body ?? "")?.[1];
@@ -37,9 +40,10 @@ export function cloudflareErrorOf(status: number, body: string | null): number |
 }
 
 /**
- * Derives the outcome of an attempt from the HTTP status of the answer and, where Cloudflare answered in
- * place of the receiver, from its error code. The receiver's body has no influence. After every outcome but
- * `delivered` the next attempt follows, also after the statuses 410 and 429 (callback-attempt-plan.ts).
+ * Returns the outcome of an attempt that was answered. It follows from the HTTP status and, if Cloudflare answered
+ * instead of the receiver, from Cloudflare's error code. What the receiver writes in its body has no influence.
+ * Every outcome except `delivered` is followed by the next attempt of the plan, also after the statuses 410 and 429
+ * (callback-attempt-plan.ts).
  * @param cloudflareError code that `cloudflareErrorOf` found in the answer; null for none.
  */
 export function outcomeOfAnswer(status: number, cloudflareError: number | null): Outcome {
@@ -51,29 +55,29 @@ export function outcomeOfAnswer(status: number, cloudflareError: number | null):
 }
 
 /**
- * The reason why a receiver was unreachable; `no_listener` means that no program of the account was connected
- * to receive callbacks over a WebSocket, and `other` that the reason is not known.
+ * The reason why a receiver was unreachable. `no_listener` means that no program of the account was connected to
+ * receive callbacks over a WebSocket. `other` means that the reason is not known.
  */
 export type UnreachableCause = (typeof CAUSES)[number];
 
 export const CAUSES = ["refused", "tls", "dns", "no_listener", "other"] as const;
 
-/** Parts of an attempt that show why its receiver was unreachable. */
+/** The parts of an attempt from which `causeOf` derives why the receiver was unreachable. */
 interface Answered {
   readonly outcome: Outcome;
   readonly statusCode: number | null;
   readonly cloudflareError: number | null;
   /**
-   * Cause that applies when the callback was addressed to a listener (a program that receives callbacks over a
-   * WebSocket and passes them on); null when the receiver was called over HTTP.
+   * Reason why a listener was unreachable. A listener is a program that receives callbacks over a WebSocket and
+   * passes them on. Null when the receiver was called over HTTP.
    */
   readonly cause: UnreachableCause | null;
 }
 
 /**
- * Returns the cause of the outcome `unreachable`: the stored one when the callback was addressed to a listener
- * (a program that receives callbacks over a WebSocket), else what follows from Cloudflare's answer. Null for
- * other outcomes.
+ * Returns why the receiver of an attempt was unreachable: the stored cause for a listener (a program that receives
+ * callbacks over a WebSocket), else what follows from the HTTP status and Cloudflare's error code. Null when the
+ * outcome is not `unreachable`.
  */
 export function causeOf({
   outcome,

@@ -1,4 +1,4 @@
-/** Common ratios of width to height, one of which `ratioOf` selects for the size of a video in pixels. */
+/** Common ratios of width to height. `ratioOf` returns the one nearest to the size of a video in pixels. */
 const COMMON_RATIOS = [
   [16, 9],
   [9, 16],
@@ -13,8 +13,8 @@ const COMMON_RATIOS = [
 ] as const;
 
 /**
- * Returns the common ratio nearest to a size in pixels, e.g. `16:9`, because encoders round sizes (1366 ×
- * 768); null when the size was not reported.
+ * Returns the common ratio of width to height that is nearest to a size in pixels, e.g. `16:9` for 1366 × 768. The
+ * exact ratio is not used, because encoders round sizes. Null when the size was not reported.
  */
 export function ratioOf(width: number | null, height: number | null): string | null {
   if (!isSide(width) || !isSide(height)) return null;
@@ -27,8 +27,8 @@ export function ratioOf(width: number | null, height: number | null): string | n
 }
 
 /**
- * Returns the resolution of a video: its smaller side in pixels, e.g. `768p`; null when the size was not
- * reported.
+ * Returns the resolution of a video, e.g. `768p`: the number is the smaller side in pixels. Null when the size was
+ * not reported.
  */
 export function resolutionOf(width: number | null, height: number | null): string | null {
   return isSide(width) && isSide(height) ? `${Math.round(Math.min(width, height))}p` : null;
@@ -39,8 +39,8 @@ function isSide(pixels: number | null): pixels is number {
 }
 
 /**
- * Reads the ratio of width to height from a text such as `16:9`, or from a size in pixels (`1280:720`,
- * `1280x720`, `1280*720`); null for any other text, such as `adaptive`.
+ * Returns the ratio of width to height that a text states, either directly (`16:9`) or as a size in pixels
+ * (`1280:720`, `1280x720`, `1280*720`). Null for any other text, e.g. `adaptive`.
  */
 export function ratioIn(text: string): string | null {
   const size = sizeIn(text);
@@ -49,8 +49,8 @@ export function ratioIn(text: string): string | null {
 }
 
 /**
- * Reads the resolution from a text such as `720P` or from a size in pixels; null for any other text, such as
- * `auto`.
+ * Returns the resolution that a text states, either directly (`720P`) or as a size in pixels (`1280x720`). Null for
+ * any other text, e.g. `auto`.
  */
 export function resolutionIn(text: string): string | null {
   const size = sizeIn(text);

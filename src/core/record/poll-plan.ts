@@ -1,38 +1,38 @@
 import type { UpstreamNews } from "./upstream.ts";
 
 /**
- * Plan of the polls of the attached job. Regular polls follow from the age of the job (polls/cadence.ts), so
- * their times are not stored. The plan stores only what delays a poll or causes an additional one. Times are
- * in Unix milliseconds.
+ * Plan of the polls of the attached job. The times of regular polls are not stored, because they follow from the
+ * age of the job (polls/cadence.ts). Stored is only what delays a poll or causes an additional one. Times are in
+ * Unix milliseconds.
  */
 export interface PollPlan {
   /**
-   * Time at which the task got its job, by the registration, a call or a hook. The age of the job, from which
-   * its polls follow, counts from here.
+   * Time at which the job was attached to the task, by the registration, a call or a hook. The age of the job is
+   * counted from this time, and decides when the job is polled.
    */
   readonly attachedAt: number;
   /**
-   * Age of the job in milliseconds at which its hook is late; 0 when polls do not wait for it, null when no
-   * hook is expected.
+   * Age of the job in milliseconds from which its expected hook counts as late. 0 when polls do not wait for the
+   * hook. Null when no hook is expected.
    */
   readonly hookWaitMs: number | null;
-  /** Time to which a hook has postponed the next poll; null when the age of the job alone decides it. */
+  /** Time to which a hook has postponed the next poll. Null when no hook has postponed it. */
   readonly at: number | null;
-  /** Earliest time of the next poll, which the provider named with `Retry-After`. */
+  /**
+   * Time before which the provider allows no poll, from its header `Retry-After`; 0 when the provider has set no
+   * such time.
+   */
   readonly notBefore: number;
   /**
-   * Job states (queued, running) that hooks have reported; only the first hook of each state postpones the
-   * next poll.
+   * Job states (queued, running) that hooks have reported. Only the first hook with each state postpones the next
+   * poll.
    */
   readonly heard: readonly HeardStatus[];
   /** Latest unverified hook that claimed the end of the job; null when there was none. */
   readonly hint: Hint | null;
-  /** Kind of the upstream's latest answer to a poll; null while there was none. */
+  /** Kind of the upstream's latest answer to a poll. Null when no poll was answered yet. */
   readonly answer: UpstreamAnswer | null;
-  /**
-   * Time of the first of the unanswered polls since the latest answer, in Unix milliseconds; null when the most
-   * recent poll was answered.
-   */
+  /** Time from which no poll was answered, in Unix milliseconds. Null when the latest poll was answered. */
   readonly unansweredSince: number | null;
 }
 
@@ -44,18 +44,18 @@ export interface Hint {
 }
 
 /**
- * Kind of the upstream's answers to the latest polls. It is stored only when an answer is of another kind than
- * the one before.
+ * Kind of the upstream's latest answers to polls. It is stored only when an answer is of another kind than the
+ * answer before it.
  */
 export interface UpstreamAnswer {
   readonly kind: (typeof ANSWER_KINDS)[number];
-  /** Time of the first answer of this kind, in Unix milliseconds. */
+  /** Time of the first of these answers, in Unix milliseconds. */
   readonly since: number;
-  /** HTTP status of the first answer of the kind `unclear` (not understood); null for other kinds. */
+  /** HTTP status of the first answer that was not understood (kind `unclear`). Null for other kinds. */
   readonly statusCode: number | null;
   /**
-   * State of the job that the first answer of the kind `unclear` names and the relay does not know; null when
-   * it names none, and for other kinds.
+   * Name of a job state that the relay does not know, from the first answer that was not understood (kind
+   * `unclear`). Null when that answer names no state, and for other kinds.
    */
   readonly word: string | null;
 }

@@ -1,35 +1,42 @@
 import type { RedeliveryOrder } from "./callback.ts";
 
-/** Number of keyed redeliveries that a task remembers of each caller; an older one is forgotten. */
+/**
+ * Number of redeliveries with an `Idempotency-Key` that a task remembers for each caller. Older ones are forgotten.
+ */
 export const MAX_KEYED_REDELIVERIES = 8;
 
-/**
- * The callers that order redeliveries: the operator, with any of its keys, and the account that owns the task.
- */
+/** Who orders a redelivery: the operator (with any operator key), or the account that owns the task. */
 export type Orderer = "operator" | "owner";
 
 /** An order for a redelivery that was accepted under an `Idempotency-Key`. */
 export interface KeyedRedelivery {
   readonly key: string;
   /**
-   * `callback_url` of the order; null when it named none. Absent when a release that did not store it has
-   * accepted the order.
+   * `callback_url` of the order. Null when the order named no URL. Absent when an earlier release, which did not
+   * store it, accepted the order.
    */
   readonly callbackUrl?: string | null | undefined;
 }
 
-/** The last keyed redeliveries of each caller, oldest first, at most `MAX_KEYED_REDELIVERIES` each. */
+/**
+ * The latest redeliveries with an `Idempotency-Key` of each caller, oldest first, at most `MAX_KEYED_REDELIVERIES`
+ * each.
+ */
 export type KeyedRedeliveries = Readonly<Record<Orderer, readonly KeyedRedelivery[]>>;
 
-/** The keyed redeliveries of a callback, with the latest key of each caller. */
+/** What a callback remembers of redeliveries that were ordered with an `Idempotency-Key`. */
 export interface RedeliveryMemory {
   readonly keyedOrders: KeyedRedeliveries;
   /**
-   * `Idempotency-Key` of the operator's latest keyed redelivery; null when there was none. Stored for earlier
-   * releases, which know no other orders, so that they still read the record after a downgrade.
+   * `Idempotency-Key` of the operator's latest redelivery that had one. It repeats the last entry of `keyedOrders`,
+   * because earlier releases know only this field, and must be able to read the record after a downgrade. Null when
+   * there was none.
    */
   readonly lastOrderKey: string | null;
-  /** The same as `lastOrderKey`, of the account that owns the task. */
+  /**
+   * `Idempotency-Key` of the latest redelivery that the account of the task ordered with one. It is stored for
+   * earlier releases too. Null when there was none.
+   */
   readonly lastOwnerOrderKey: string | null;
 }
 
@@ -40,8 +47,8 @@ export const NO_REDELIVERIES: RedeliveryMemory = {
 };
 
 /**
- * Returns the remembered order that the same caller gave under the `Idempotency-Key` of an order; null when
- * the order has no key, or one that is not remembered.
+ * Returns the earlier order of the same caller with the same `Idempotency-Key`. Null when the order has no key, or
+ * when the task does not remember the key.
  */
 export function knownRedelivery(
   { keyedOrders }: Pick<RedeliveryMemory, "keyedOrders">,
@@ -50,7 +57,10 @@ export function knownRedelivery(
   return keyedOrders[orderedBy].find(({ key }) => key === idempotencyKey) ?? null;
 }
 
-/** Returns a callback that remembers one more order, unless the order has no `Idempotency-Key`. */
+/**
+ * Returns a callback that also remembers this order. The same callback is returned when the order has no
+ * `Idempotency-Key`.
+ */
 export function withRedelivery<T extends RedeliveryMemory>(
   callback: T,
   { orderedBy, idempotencyKey: key, callbackUrl }: RedeliveryOrder,

@@ -1,40 +1,41 @@
 import { isTerminal, type TaskRecord } from "./task.ts";
 
-/** Largest size of a key with its value that the platform stores in an object, in bytes ("2 MB"). */
+/** Largest size that the platform allows for one key and its value in a Durable Object, in bytes ("2 MB"). */
 const PLATFORM_LIMIT_BYTES = 2_000_000;
 /**
- * Part of the platform's limit that is kept free when a task ends, for later data that is stored without being
- * measured. This data takes at most about 220 KB: 20 attempts with excerpts of 1 KiB in two-byte characters
- * (46 KB), headers of the answers (6 KB), earlier callback URLs (80 KB), another callback URL (4 KB), 16 keyed
- * orders with their callback URLs (70 KB), notices and the usage of a late success. The rest is for fields of
- * later releases.
+ * Part of the platform's limit that stays free when a task ends. It is for data that is stored later without being
+ * measured, at most about 220 KB: 20 attempts with excerpts of 1 KiB in two-byte characters (46 KB), headers of the
+ * answers (6 KB), earlier callback URLs (80 KB), another callback URL (4 KB), 16 orders of redeliveries with their
+ * keys and callback URLs (70 KB), notices, and the usage of a late success. The rest is for fields of later
+ * releases.
  */
 const RESERVE_BYTES = 250_000;
-/** Largest size of the record of a task that ends, in bytes. */
+/** Largest size of the record of a task at its end, in bytes. */
 export const MAX_ENDED_BYTES = PLATFORM_LIMIT_BYTES - RESERVE_BYTES;
 /**
- * Largest size of the record of a registered task, in bytes. It leaves 750 KB for the result and, until then,
- * more than enough for the 8 hooks that are stored while no job is attached (64 KB).
+ * Largest size of the record of a task at its registration, in bytes. This leaves 750 KB for the result. Until the
+ * result comes, the 8 hooks that are stored while no job is attached (64 KB) have more than enough room.
  */
 export const MAX_REGISTERED_BYTES = 1_000_000;
 
-/** Largest size of a number in bytes, as V8 serialises it: a type tag and a double. */
+/** Size of a number in bytes, at most, when V8 serialises it: a type tag and a double. */
 const NUMBER_BYTES = 9;
 const TWO_BYTE_CHARACTER = /[\u0100-\uffff]/;
 
-/** Tells whether the record of a task, after a registration or a result, is small enough to be stored. */
+/** Tells whether the record of a task is small enough to be stored after a registration or a result. */
 export function isStorable(record: TaskRecord): boolean {
   return storedBytes(record) <= maxBytesOf(record);
 }
 
-/** Returns the largest size that the record may have after a registration or a result, in bytes. */
+/** Returns the largest size that the record of a task may have after a registration or a result, in bytes. */
 export function maxBytesOf(record: TaskRecord): number {
   return isTerminal(record) ? MAX_ENDED_BYTES : MAX_REGISTERED_BYTES;
 }
 
 /**
- * Returns the number of bytes that the platform needs at most to store a value of JSON types. It serialises
- * values with V8: text takes one byte per character, or two when any of its characters is beyond U+00FF.
+ * Returns the largest number of bytes that the platform may need to store a value of JSON types. The platform
+ * serialises values with V8, where text takes one byte per character, or two per character when any character is
+ * beyond U+00FF.
  */
 export function storedBytes(value: unknown): number {
   if (typeof value === "string") return textBytes(value);
@@ -46,7 +47,7 @@ export function storedBytes(value: unknown): number {
 function textBytes(text: string): number {
   if (!TWO_BYTE_CHARACTER.test(text)) return 1 + varintBytes(text.length) + text.length;
   const bytes = 2 * text.length;
-  // One byte may be inserted so that the characters begin at an even position.
+  // Counts one byte of padding, because the characters may have to begin at an even position.
   return 1 + varintBytes(bytes) + 1 + bytes;
 }
 
@@ -61,7 +62,7 @@ function objectBytes(object: object): number {
   return members.reduce((sum, [key, value]) => sum + textBytes(key) + storedBytes(value), frame);
 }
 
-/** Returns the number of bytes in which V8 writes a length: seven bits in each. */
+/** Returns the number of bytes in which V8 writes a length: each byte carries seven bits of the number. */
 function varintBytes(length: number): number {
   return Math.max(1, Math.ceil(Math.log2(length + 1) / 7));
 }

@@ -11,13 +11,13 @@ import type { Tracking } from "./tracking.ts";
 import type { Failure, Upstream, UpstreamTimes, Usage } from "./upstream.ts";
 
 /**
- * The record of one task, stored as one value under one key of the task's Durable Object. Times (`…At`) are
- * Unix milliseconds; the API uses seconds. Records that older releases wrote stay readable: the number `v` of
- * the format changes only together with code that upgrades older records.
+ * The record of one task, stored as one value under one key of the task's Durable Object. Times (`…At`) are Unix
+ * milliseconds; the API uses seconds. Records that older releases wrote stay readable. A new number `v` of the
+ * format comes only together with code that upgrades records of the older format.
  */
 export type TaskRecord = ChargingTask | CreatedTask;
 
-/** A task that readers can see: it has no price, or the ledger has accepted the charge of the price. */
+/** A task that readers can see: either it has no price, or its price has been charged. */
 export type CreatedTask = OpenTask | TerminalTask;
 
 /** A task whose price is being charged. Until the ledger answers, readers do not see the task. */
@@ -35,7 +35,7 @@ export interface OpenTask extends TaskBase {
   /** Credits taken in advance; null when the task costs nothing. */
   readonly credits: Credits | null;
   readonly callbackUrl: string | null;
-  /** Deadline in Unix milliseconds, after which the task fails with `upstream_timeout`. */
+  /** Deadline in Unix milliseconds. A task without a result at this time fails with `upstream_timeout`. */
   readonly deadlineAt: number;
   readonly tracking: Tracking;
   /** Notices (messages to the operator) that have not arrived yet. */
@@ -46,37 +46,40 @@ export interface OpenTask extends TaskBase {
 export interface TerminalTask extends TaskBase {
   readonly status: "completed" | "failed";
   /**
-   * Body of the callback as text, sent byte for byte on every attempt; the answer of `GET /v1/tasks/{id}`
-   * begins with its members.
+   * Body of the callback as text. Every attempt sends exactly these bytes. The answer of `GET /v1/tasks/{id}`
+   * begins with the members of this body.
    */
   readonly body: string;
   readonly failure: Failure | null;
   readonly credits: Credits | null;
   readonly callback: Callback | null;
   /**
-   * Time at which the result was accepted, in Unix milliseconds; null when the task ended under a release
-   * that did not store the time.
+   * Time at which the relay accepted the result, in Unix milliseconds. Null when the task ended under an earlier
+   * release, which did not store this time.
    */
   readonly finishedAt: number | null;
   /**
-   * Times of the task's job before the end; null when the task had no job, or when it ended under a release
-   * that did not store them.
+   * Times of the task's job before the end of the task. Null when the task had no job, or when the task ended under
+   * an earlier release, which did not store these times.
    */
   readonly upstreamTimes: UpstreamTimes | null;
   /**
-   * Way in which the result was found; null when the relay ended the task itself (deadline, cancellation), or
-   * when the task ended under a release that did not store it.
+   * How the result was found: by a hook, a poll or a report. Null when the relay ended the task itself (deadline,
+   * cancellation), or when the task ended under an earlier release, which did not store this.
    */
   readonly found: Finding | null;
-  /** Numbers that the upstream states of the consumption or cost of the job; null when it states none. */
+  /**
+   * Numbers that the upstream reports about the consumption or cost of the job. Null when the upstream reports
+   * none.
+   */
   readonly usage: Usage | null;
   /** Notices (messages to the operator) that have not arrived yet. */
   readonly notices: readonly Notice[];
-  /** News of the job from after the task had failed at its deadline; null while there is none. */
+  /** What became known of the job after the task had failed at its deadline. Null when nothing did. */
   readonly late: LateJob | null;
   /**
-   * End of the retention in Unix milliseconds, at which the task is erased if no attempt of its callback and
-   * no refund is left to make. Every change of the callback or the refund starts the retention again.
+   * End of the retention in Unix milliseconds. The task is erased at this time, unless a refund or an attempt of
+   * its callback is still to be made. Every change of the callback or the refund starts the retention again.
    */
   readonly expiresAt: number;
 }
@@ -84,20 +87,23 @@ export interface TerminalTask extends TaskBase {
 export interface TaskBase {
   readonly v: 1;
   /**
-   * Version of the task's record: a number that rises with every change that readers can see, and goes on
-   * rising when the id of an erased task is used again.
+   * Version of the task's record: a number that rises with every change that readers can see. It goes on rising
+   * when the id of an erased task is used for another task.
    */
   readonly version: number;
   readonly id: string;
   readonly model: string;
   readonly account: Account | null;
-  /** Connection and job of the task; null when the task names no provider and its results come as events. */
+  /**
+   * Connection and job of the task. Null when the task names no provider, because its results are reported by
+   * events.
+   */
   readonly upstream: Upstream | null;
   readonly createdAt: number;
   /**
-   * Time at which the record was created, by the clock of the task's object, whatever `createdAt` a report has
-   * stated. It differs from that of every earlier task under the same id, and tells them apart in status links.
-   * Null when a release that did not store it created the record.
+   * Time at which the record was created, by the clock of the task's object. Unlike `createdAt`, it is never taken
+   * from a report. Every task under the same id has another value, so status links can tell these tasks apart. Null
+   * when an earlier release, which did not store this time, created the record.
    */
   readonly recordedAt: number | null;
   readonly publication: IndexRowState;
@@ -105,13 +111,17 @@ export interface TaskBase {
   readonly keyNames: KeyNames;
   /** Origin of the relay as the creator of the task addressed it, e.g. `https://relay.example.com`. */
   readonly origin: string;
-  /** Registration, kept to tell a repeated one from a conflict; null when an event created the task. */
+  /**
+   * Registration of the task, stored to tell whether another registration under the same id repeats it or conflicts
+   * with it. Null when the task was created by an event and not by a registration.
+   */
   readonly registration: Registration | null;
 }
 
 /**
  * Fields that `POST /v1/tasks` has sent for a task, besides its id and model; null for each field that was not
- * sent. Kept so that a repeated registration can be told from a conflicting one.
+ * sent. They are stored to tell whether another registration under the same id repeats this one or conflicts with
+ * it.
  */
 export interface Registration {
   readonly callbackUrl: string | null;
@@ -128,8 +138,8 @@ export interface Registration {
 }
 
 /**
- * The account that owns a task, with the generation of its callback secret: a number that a rotation of the
- * secret raises. It is stored with the task so that callbacks can be signed without asking the account.
+ * The account that owns a task. The generation is a number that a rotation of the account's callback secret raises.
+ * It is stored with the task, because callbacks can then be signed without a call to the account's object.
  */
 export interface Account {
   readonly id: string;
@@ -145,14 +155,17 @@ export function isTerminal(record: TaskRecord): record is TerminalTask {
 }
 
 /**
- * Tells whether a task with a result is settled: the credits of a failure are refunded, and no attempt of the
- * callback is running or still to be made.
+ * Tells whether a task that has ended is settled: no refund is open, and no attempt of the callback is running or
+ * still to be made.
  */
 export function isSettled({ credits, callback }: TerminalTask): boolean {
   return !isRefunding(credits) && (callback === null || isCallbackSettled(callback));
 }
 
-/** Returns the version that follows `previous`: one more, or the time `now`, whichever is larger. */
+/**
+ * Returns the version of a record that follows `previous`: one more than the previous version or the time `now` in
+ * Unix milliseconds, whichever is larger.
+ */
 export function nextVersion(previous: TaskRecord | null, now: number): number {
   return Math.max((previous?.version ?? 0) + 1, now);
 }

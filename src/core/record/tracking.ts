@@ -4,25 +4,27 @@ import { storedBytes } from "./stored-size.ts";
 import type { Job, UpstreamNews } from "./upstream.ts";
 
 /**
- * State of the search for the result of an open task: the plan of its polls, and the hooks that are stored
- * until a job is attached.
+ * State of the search for the result of an open task: the plan of its polls, and the hooks that were stored because
+ * no job was attached yet.
  */
 export interface Tracking {
   /** Plan of the next poll; null until a job is attached. */
   readonly poll: PollPlan | null;
   /**
-   * Unverified hooks that arrived before a provider's job was attached to the task: the latest of each job
-   * and status.
+   * Unverified hooks that arrived before a job was attached to the task. For each job and status, only the latest
+   * hook is stored.
    */
   readonly keptHooks: readonly KeptHook[];
-  /** States that the deadline has been extended, which happens at most once. */
+  /** True when the deadline has been extended already. This happens at most once. */
   readonly isExtended: boolean;
   /**
-   * Kinds of notices about the answers to polls that were made for this task already; each kind is made at
-   * most once.
+   * Kinds of operator notices about answers to polls that this task has caused already. Each kind is caused at most
+   * once.
    */
   readonly told: readonly NoticeKind[];
-  /** Hooks that came to a valid hook URL of the task and were refused: the first three for each reason. */
+  /**
+   * Hooks that came to a valid hook URL of the task and were refused. For each reason, the first three are stored.
+   */
   readonly refusedHooks: readonly RefusedHook[];
 }
 
@@ -49,12 +51,16 @@ export interface KeptHook {
 
 const MAX_KEPT = 8;
 const MAX_KEPT_BYTES = 8192;
-/** Largest number of refused hooks that are stored for each reason, because each is a write to the storage. */
+/**
+ * Largest number of refused hooks that are stored for each reason. It is small, because each of them costs a write
+ * to the storage.
+ */
 const MAX_REFUSED = 3;
 
 /**
- * Stores a hook with the task until its job is attached. Nothing is lost when a hook is not stored, because
- * the upstream is polled after the attachment anyway. Returns null when the hook would take more than 8 KiB.
+ * Returns the tracking of a task with one more hook, stored until a job is attached. A hook that is not stored
+ * causes no loss, because the job is polled after it has been attached. Null when the hook would take more than 8
+ * KiB.
  */
 export function keepHook(tracking: Tracking, hook: KeptHook): Tracking | null {
   if (storedBytes(hook) > MAX_KEPT_BYTES) return null;
@@ -65,8 +71,8 @@ export function keepHook(tracking: Tracking, hook: KeptHook): Tracking | null {
 }
 
 /**
- * Stores that a hook was refused; changes nothing when three hooks refused for this reason are stored
- * already.
+ * Returns the tracking of a task with one more refused hook. Nothing changes when three hooks refused for the same
+ * reason are stored already.
  */
 export function noteRefusedHook(tracking: Tracking, reason: HookRefusal, now: number): Tracking {
   const { refusedHooks } = tracking;
@@ -75,16 +81,16 @@ export function noteRefusedHook(tracking: Tracking, reason: HookRefusal, now: nu
 }
 
 /**
- * Returns the ids of the jobs that hooks have named and that are not attached to the task, from the hooks
- * stored with it: each id once, in the order of its oldest hook that is still stored.
+ * Returns the ids of the jobs that the stored hooks name, each id once, in the order of its oldest stored hook.
+ * Hooks are stored only while no job is attached to the task.
  */
 export function keptJobIds({ keptHooks }: Tracking): readonly string[] {
   return [...new Set(keptHooks.flatMap(({ jobId }) => jobId ?? []))];
 }
 
 /**
- * Removes the stored hooks that name this job, because a poll has not confirmed that the job belongs to the
- * task.
+ * Returns the tracking of a task without the stored hooks that name this job. They are removed because a poll has
+ * not confirmed that the job belongs to the task.
  */
 export function withoutKeptJob(tracking: Tracking, { id }: Job): Tracking {
   return { ...tracking, keptHooks: tracking.keptHooks.filter(({ jobId }) => jobId !== id) };

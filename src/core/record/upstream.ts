@@ -4,17 +4,19 @@ import type { JsonObject } from "../json.ts";
 export interface Upstream {
   /** Name of the connection to the provider, e.g. `ark`. */
   readonly connection: string;
-  /** Job that generates the result; null until it is attached. */
+  /** Job that generates the result. Null until a job is attached. */
   readonly job: Job | null;
 }
 
 /** The upstream of a task whose job is known. */
 export type AttachedJob = Upstream & { readonly job: Job };
 
-/** A job: the upstream's own identifiers for its work, as its submit call returned them. */
+/** A job, by the identifiers that the upstream returned when the job was submitted. */
 export interface Job {
   readonly id: string;
-  /** Endpoint that some providers need besides the id to be polled, e.g. fal; null for the others. */
+  /**
+   * Endpoint of the job, which some providers (e.g. fal) need for a poll besides the id. Null for other providers.
+   */
   readonly endpoint: string | null;
 }
 
@@ -23,9 +25,9 @@ export function sameJob(a: Job | null, b: Job): boolean {
 }
 
 /**
- * Tells whether a hook or an answer to a poll is about `job`, by the job id that it names. One that names no id
- * counts as being about the job, because the URL of the hook or poll belongs to this task alone. The padding of
- * base64 (`=`) at the end of an id is not compared, because some upstreams write it only sometimes.
+ * Tells whether a hook or an answer to a poll that names `jobId` is about `job`. One that names no job counts as
+ * being about `job`, because the URL of the hook or poll belongs to this task alone. The padding of base64 (`=`) at
+ * the end of an id is not compared, because some upstreams write it only sometimes.
  */
 export function isAbout(job: Job, jobId: string | null): boolean {
   return jobId === null || withoutPadding(jobId) === withoutPadding(job.id);
@@ -40,7 +42,7 @@ export const MAX_OUTPUT_URLS = 1_000;
 /** Largest length of an output URL, in characters. */
 export const MAX_OUTPUT_URL_CHARS = 8_192;
 
-/** Tells whether a result has no more output URLs than allowed, and none that is too long. */
+/** Tells whether the output URLs of a result are neither too many nor too long. */
 export function areUrlsInBounds(urls: readonly string[]): boolean {
   return (
     urls.length <= MAX_OUTPUT_URLS && urls.every(({ length }) => length <= MAX_OUTPUT_URL_CHARS)
@@ -51,10 +53,7 @@ export function areUrlsInBounds(urls: readonly string[]): boolean {
 export type UpstreamResult =
   | {
       readonly status: "completed";
-      /**
-       * Time at which the upstream finished, in Unix milliseconds; null when the upstream does not report
-       * it.
-       */
+      /** Time at which the job ended, in Unix milliseconds. Null when the upstream does not report this time. */
       readonly completedAt: number | null;
       readonly urls: readonly string[];
       readonly metadata: JsonObject;
@@ -65,29 +64,28 @@ export type UpstreamResult =
     };
 
 /**
- * Consumption or cost of a job as the upstream states it: numbers by the names that the upstream gives them,
- * at most 1 KB as JSON.
+ * Consumption or cost of a job as the upstream reports it, e.g. tokens or seconds: numbers under the names that the
+ * upstream uses, at most 1 KB as JSON.
  */
 export type Usage = Readonly<Record<string, number>>;
 
 /**
- * State of a job as a hook or the answer to a poll reports it (in names: news), with the result when the job
- * has ended.
+ * News of a job: its state as a hook or the answer to a poll reports it, with the result when the job has ended.
  */
 export type UpstreamNews =
   | { readonly status: "queued" | "processing" }
-  /** Report of a job that has succeeded without any output. */
+  /** Report of a job that has succeeded, but without any output. */
   | ({ readonly status: "no_output" } & Used)
   | (Extract<UpstreamResult, { readonly status: "completed" }> & Used)
   | (UpstreamFailure & Used);
 
-/** Field that the report of a job's end has besides the result. */
+/** Field that a report of the end of a job has besides the result. */
 interface Used {
-  /** Consumption or cost of the job; absent when the upstream does not state it. */
+  /** Consumption or cost of the job. Absent when the upstream reports none. */
   readonly usage?: Usage;
 }
 
-/** Report of a job that has ended, which can end the task. */
+/** News that the job has ended. Such news can end the task. */
 export type UpstreamEnd = Extract<
   UpstreamNews,
   { readonly status: "completed" | "failed" | "no_output" }
@@ -100,12 +98,12 @@ export interface UpstreamFailure {
 }
 
 /**
- * Member `failure` of a failed task in the answer of `GET /v1/tasks/{id}`: the kind of the failure, and
- * whether another try may succeed.
+ * Member `failure` of a failed task in the answer of `GET /v1/tasks/{id}`: the kind of the failure, and whether a
+ * new submission of the same task may succeed.
  */
 export interface Failure {
   readonly category: FailureCategory;
-  /** States that the same task may succeed if it is submitted again. */
+  /** True when the same task may succeed if it is submitted again. */
   readonly retryable: boolean;
 }
 
@@ -120,15 +118,15 @@ export const FAILURE_CATEGORIES = [
   "provider",
 ] as const;
 
-/** Times of a task's job before the end of the task, in Unix milliseconds. */
+/** Times of a task's job, from before the end of the task, in Unix milliseconds. */
 export interface UpstreamTimes {
   /** Time at which the job was attached. */
   readonly attachedAt: number;
-  /** Time of the latest hook that claimed the end of the job and caused polls; null when none came. */
+  /** Time of the latest hook that claimed the end of the job and caused polls. Null when no such hook came. */
   readonly hookAt: number | null;
   /**
-   * Time of the latest poll; null when there was none, or when the task's Durable Object, which keeps it only
-   * in memory, was restarted since.
+   * Time of the latest poll. Null when there was none, or when the task's Durable Object was restarted after the
+   * poll, because the object has this time only in memory.
    */
   readonly askedAt: number | null;
 }

@@ -13,8 +13,8 @@ import { optional } from "./optional.ts";
 import type { TaskReader } from "./reader.ts";
 
 /**
- * Shows the callback of a task with its attempts; null when the task has no URL for one.
- * @param policy settings, which tell why the next attempt waits; with null this reason is left out.
+ * Returns the callback of a task, with its attempts, as the API shows it. Null when the task has no `callback_url`.
+ * @param policy settings, which tell why the next attempt waits; null leaves this reason out.
  */
 export function callbackView(record: TaskRecord, reader: TaskReader, policy: Policy | null) {
   if (isTerminal(record)) return terminalCallbackView(record, reader, policy);
@@ -45,8 +45,8 @@ function terminalCallbackView(
 }
 
 /**
- * Shows why the next attempt of a callback waits: for the refund of the task's credits, which comes first, or
- * because the operator has paused the relay.
+ * Returns why the next attempt of a callback waits: because the credits of the task are refunded first, or because
+ * the operator has paused the relay.
  */
 function waitView({ state }: Callback, { pausedAt }: Policy) {
   if (state.kind === "held") return { waits_for: "refund" };
@@ -79,7 +79,10 @@ function answerView(answer: AnswerHeaders | null) {
   };
 }
 
-/** Shows when an attempt started, how long after its planned time, and how long after the end of the task. */
+/**
+ * Returns the start of an attempt, how late it started after its planned time, and how long after the end of the
+ * task.
+ */
 function timesView(
   { dueAt, startedAt }: Pick<Attempt, "dueAt" | "startedAt">,
   finishedAt: number | null,

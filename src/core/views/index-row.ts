@@ -16,8 +16,8 @@ import { SECOND_MS } from "../time.ts";
 import { hostOf } from "../url.ts";
 
 /**
- * A task as the index stores it, derived from the record and the configuration alone, so that the row can be
- * written again at any time. Times (`…At`) are Unix milliseconds.
+ * A task as the index stores it. The row is derived from the stored record and the configuration alone, so that it
+ * can be written again at any time. Times (`…At`) are Unix milliseconds.
  */
 export interface IndexRow {
   readonly id: string;
@@ -26,65 +26,65 @@ export interface IndexRow {
   readonly model: string;
   /** Name of the connection to the provider; null when the task names none. */
   readonly provider: string | null;
-  /** The provider's id of the job; null while none is attached. */
+  /** The provider's id of the job. Null when no job is attached. */
   readonly job: string | null;
   readonly status: "pending" | "processing" | "completed" | "failed";
-  /** Category of the failure; null unless the task has failed, and when the category is not known. */
+  /** Category of the failure. Null when the task has not failed, and when the category is not known. */
   readonly category: FailureCategory | null;
   /** Status of the callback; null when the task has no `callback_url`. */
   readonly callback: "waiting" | "sending" | "delivered" | "failed" | null;
   /** Number of attempts of the callback that have started. */
   readonly attempts: number;
-  /** Numbers of attempts that have ended, by outcome. */
+  /** Numbers of ended attempts, by outcome. */
   readonly outcomes: OutcomeCounts;
   readonly lastOutcome: string | null;
   readonly lastStatusCode: number | null;
   /** Host of the `callback_url`; null when the task has none. */
   readonly host: string | null;
   readonly createdAt: number;
-  /** Time `completed_at` of the callback body, in Unix milliseconds; null unless the task is completed. */
+  /** Time `completed_at` of the callback body, in Unix milliseconds. Null when the task is not completed. */
   readonly completedAt: number | null;
-  /** Time at which the terminal result was accepted, in Unix milliseconds; null while the task is open. */
+  /** Time at which the relay accepted the result, in Unix milliseconds. Null while the task is open. */
   readonly finishedAt: number | null;
   /**
-   * Way in which the relay learned the result: from a hook, a poll or a report; null when there is no result
-   * yet, or when the way is not known.
+   * How the relay learned the result: from a hook, a poll or a report. Null when there is no result yet, and when
+   * this is not known.
    */
   readonly foundBy: FoundBy | null;
   /**
-   * Time from the end of the job, as the upstream states it, to the terminal result, in milliseconds; null
-   * when it is not known.
+   * Time from the end of the job to the acceptance of the result by the relay, in milliseconds. The upstream states
+   * when the job ended. Null when this is not known.
    */
   readonly foundLateMs: number | null;
   /** 1 when the credits of the task were refunded, else 0. */
   readonly refunded: number;
   readonly settledAt: number | null;
   /**
-   * Time from the terminal result to the start of the first attempt of the callback, in milliseconds; null
-   * when it is not known.
+   * Time from the result to the start of the first attempt of the callback, in milliseconds. Null when it is not
+   * known.
    */
   readonly firstAttemptMs: number | null;
   /**
-   * Time from the terminal result to the end of the last automatic attempt of the callback (not one that a
-   * redelivery ordered), in milliseconds; null when it is not known.
+   * Time from the result to the end of the last automatic attempt of the callback, in milliseconds. Attempts of
+   * redeliveries do not count. Null when it is not known.
    */
   readonly settledMs: number | null;
   /**
-   * Time by which the next change of the task is expected, in Unix milliseconds: the deadline, the next try
-   * of the refund, the next attempt of the callback, or the end of the running attempt. Null when the task
+   * Time at which the next change of the task is expected at the latest, in Unix milliseconds: the deadline, the
+   * next try of the refund, the next attempt of the callback, or the end of the running attempt. Null when the task
    * has ended and no attempt and no refund is left to make.
    */
   readonly dueAt: number | null;
   /**
-   * Time at which the row is to be deleted from the index, in Unix milliseconds; null until the task is
-   * settled (it has ended, and no attempt of its callback and no refund is left to make).
+   * Time at which the row is to be deleted from the index, in Unix milliseconds. Null while the task is not
+   * settled: it is open, or an attempt of its callback or a refund is left to make.
    */
   readonly expiresAt: number | null;
 }
 
 /**
- * Longest time for which an attempt of a callback can run, in milliseconds: the largest timeout that can be
- * configured for receivers, plus a margin of five seconds.
+ * Longest time for which an attempt of a callback can run, in milliseconds: the largest timeout that operators can
+ * configure for receivers, plus a margin of five seconds.
  */
 const MAX_ATTEMPT_MS = MAX_CALLBACK_TIMEOUT_MS + 5 * SECOND_MS;
 
@@ -170,7 +170,9 @@ function dueAtOf({ credits, callback, finishedAt }: TerminalTask): number | null
   return finishedAt;
 }
 
-/** Returns the start of the first automatic attempt of a callback, in Unix milliseconds; null when unknown. */
+/**
+ * Returns the start of the first automatic attempt of a callback, in Unix milliseconds. Null when it is not known.
+ */
 function firstStart({ attempts, series, state }: Callback): number | null {
   if (state.kind === "in_flight" && state.number === 1 && series.number === 1) {
     return state.startedAt;
@@ -178,7 +180,7 @@ function firstStart({ attempts, series, state }: Callback): number | null {
   return attempts.find((one) => one.number === 1 && one.series === 1)?.startedAt ?? null;
 }
 
-/** Returns the end of the last automatic attempt of a callback, in Unix milliseconds; null when unknown. */
+/** Returns the end of the last automatic attempt of a callback, in Unix milliseconds. Null when it is not known. */
 function endOfAutomatic({ attempts }: Callback): number | null {
   const last = attempts.findLast(({ series }) => series === 1);
   return last === undefined ? null : endedAt(last);

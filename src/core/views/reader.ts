@@ -1,11 +1,11 @@
 /**
- * Kind of an authenticated reader of a task. Only the operator sees the upstream and the answers of
- * receivers; every other caller sees the task as an `account` does.
+ * Kind of an authenticated reader of a task. Only the operator sees the upstream, and what receivers have answered.
+ * Every other caller with a key is an `account`.
  */
 export type Reader = "operator" | "account";
 
 /**
- * Kind of any reader of a task. `link` is a reader without a key, who has the task's status link (a URL with
- * a token) and sees only the result and the status of the callback.
+ * Kind of any reader of a task. `link` is a reader without a key who has the task's status link (a URL with a
+ * token). Such a reader sees only the result and the status of the callback.
  */
 export type TaskReader = Reader | "link";

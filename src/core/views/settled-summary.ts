@@ -2,15 +2,15 @@ import { type Callback, callbackStatus } from "../record/callback.ts";
 import type { TerminalTask } from "../record/task.ts";
 
 /**
- * Summary, for the log, of a settled task: one that has ended and has no attempt of its callback and no
- * refund left to make. It contains no payloads, URLs or texts of other services.
+ * Summary of a settled task for the log. A task is settled when it has ended, and no attempt of its callback and no
+ * refund is left to make. The summary contains no payloads, URLs or texts of other services.
  */
 export type SettledSummary = Readonly<Record<string, string | number | null>>;
 
 /**
- * Summarises a settled task (ended, with no attempt of its callback and no refund left to make) for the log.
- * Times are in milliseconds: `open_ms` from the creation to the result, `settling_ms` from the result to the
- * last change. A member is null when it does not apply, e.g. `account` of a task without an account.
+ * Returns the summary of a settled task for the log. Durations are in milliseconds: `open_ms` is the time from the
+ * creation to the result, `settling_ms` that from the result to the last change. A member is null when it does not
+ * apply, e.g. `account` for a task without an account.
  * @param now time of the last change, in Unix milliseconds.
  */
 export function settledSummary(task: TerminalTask, now: number): SettledSummary {

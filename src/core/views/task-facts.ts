@@ -7,47 +7,46 @@ import type { UpstreamTimes } from "../record/upstream.ts";
 import type { Reader } from "./reader.ts";
 
 /**
- * Facts of a task that `GET /v1/tasks/{id}` does not show: times to the millisecond, and the values from
- * which the requests of the callback are computed. Times (`…At`) are Unix milliseconds, and null where
- * nothing is stored.
+ * Facts of a task that `GET /v1/tasks/{id}` does not show: times to the millisecond, and the values from which the
+ * requests of its callback are computed. Times (`…At`) are Unix milliseconds. A time is null when none is stored.
  */
 export interface TaskFacts {
   readonly createdAt: number;
   /**
-   * Time at which the task's record was created; null when an earlier release created it. Absent in an answer
-   * of a task object that still runs an earlier release.
+   * Time at which the task's record was created. Null when an earlier release, which did not store it, created the
+   * record. Absent when the task's object still runs an earlier release.
    */
   readonly recordedAt?: number | null;
   /**
-   * Deadline that the registration of the task states; null when it states none. Absent in an answer of a
-   * task object that still runs an earlier release.
+   * Deadline that was stated when the task was registered. Null when none was stated. Absent when the task's object
+   * still runs an earlier release.
    */
   readonly statedDeadlineAt?: number | null;
   readonly finishedAt: number | null;
   readonly refundedAt: number | null;
   /**
-   * Times of the provider's job; null when there is none, and for a reader of an account, which does not see
-   * the upstream.
+   * Times of the provider's job. Null when there is no job, and for a reader of an account, because accounts do not
+   * see the upstream.
    */
   readonly upstreamTimes: UpstreamTimes | null;
-  /** Callback of the task; null while the task is open, and for a task without a URL. */
+  /** Callback of the task. Null while the task is open, and when it has no `callback_url`. */
   readonly callback: CallbackFacts | null;
 }
 
 export interface CallbackFacts {
-  /** Parts that the requests of all attempts of the callback have in common. */
+  /** The parts of the request that are the same for all attempts of the callback. */
   readonly message: Pick<TerminalTask, "account" | "status" | "body" | "origin"> & {
     readonly taskId: string;
   };
   /** URL of the next attempt. */
   readonly url: string;
-  /** Attempts that are stored, oldest first, and the running one. */
+  /** The stored attempts, oldest first, and the attempt that is running. */
   readonly attempts: readonly AttemptFacts[];
-  /** Time of the next attempt; null when none is planned. */
+  /** Time for which the next attempt is planned. Null when none is planned. */
   readonly nextAttemptAt: number | null;
   /**
-   * The present series of attempts (the automatic ones, or those of one redelivery): its number, the number
-   * of attempts that it may have, and of those that have started.
+   * The present series of attempts (the automatic ones, or those of one redelivery). `total` is the number of
+   * attempts that the series may have, `started` how many of them have started.
    */
   readonly series: { readonly number: number; readonly total: number; readonly started: number };
 }
@@ -58,7 +57,7 @@ export interface AttemptFacts extends Pick<
   "number" | "series" | "dueAt" | "startedAt" | "sentDigest"
 > {
   readonly url: string;
-  /** Duration of the attempt in milliseconds; null while the attempt runs, like `outcome`. */
+  /** Duration of the attempt in milliseconds. Null while the attempt is running; `outcome` is then null too. */
   readonly durationMs: number | null;
   readonly outcome: Outcome | null;
 }

@@ -17,12 +17,12 @@ import type { TaskReader } from "./reader.ts";
 import { trackingView } from "./tracking-view.ts";
 
 /**
- * Writes the task as `GET /v1/tasks/{id}` shows it, as JSON text. The text for a terminal task begins with its
- * callback body, byte for byte. Lists show index rows instead (views/index-row.ts).
+ * Returns the task as JSON text, as `GET /v1/tasks/{id}` shows it. For a task that has ended, the text begins with
+ * the members of its callback body, byte for byte. Lists show index rows instead (views/index-row.ts).
  * @param progress progress of the job of an open task in percent; null when it is not known.
- * @param policy settings, and what the task's object remembers of its polls; they are needed to show what the
- * task waits for, why and until when. Null leaves out everything that can change while the version of the
- * stored record stays the same.
+ * @param policy settings, and what the task's object remembers of its polls. They are needed to show what the task
+ * waits for, why and until when. Null leaves out everything that can change while the version of the stored record
+ * stays the same.
  */
 export function taskView(
   record: TaskRecord,
@@ -44,8 +44,8 @@ export function taskView(
 }
 
 /**
- * Writes the task as its status link (a URL with a token) shows it: the members of the callback body, and the
- * status of the callback.
+ * Returns the task as JSON text, as its status link (a URL with a token) shows it: the members of the callback
+ * body, and the status of the callback.
  */
 function reducedView(record: TaskRecord, callback: { readonly status: string } | null): string {
   const shown = callback && { status: callback.status };
@@ -78,8 +78,8 @@ function timesView({ attachedAt, hookAt, askedAt }: UpstreamTimes) {
 }
 
 /**
- * Shows when the relay took the result, and the category of a failure. Only the operator also sees what the
- * job has consumed or cost, because from this an account could read what the operator pays.
+ * Returns when the relay accepted the result, and the kind of a failure. What the job has consumed or cost is shown
+ * to the operator only, because an account could derive from it what the operator pays.
  */
 function endView({ finishedAt, failure, usage }: TerminalTask, reader: TaskReader) {
   return {

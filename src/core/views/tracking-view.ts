@@ -8,11 +8,11 @@ import { toSeconds } from "../time.ts";
 import { optional } from "./optional.ts";
 
 /**
- * Shows the operator what an open task waits for: the jobs that hooks have named, as long as no job is
- * attached to the task, and, when the relay does not understand the provider's answers to polls, the first of
- * these answers.
- * @param policy configuration of the relay, with which the view also shows the latest answer, the next poll with its
- * reason, and how many hooks were taken, stored for later or refused; null in lists, which leave these out.
+ * Returns what the operator sees of the search for a task's result. While no job is attached to the task, these are
+ * the jobs that hooks have named. When the relay does not understand the provider's answers to polls, it is also
+ * the first of these answers.
+ * @param policy configuration of the relay. With it, the view also has the latest answer, the next poll with its
+ * reason, and how many hooks were accepted, stored for later or refused. Null in lists, which leave these out.
  */
 export function trackingView(task: OpenTask, policy: Policy | null) {
   const { tracking } = task;

@@ -12,8 +12,8 @@ import { KeyTable, type StoredKey } from "./key-table.ts";
 import { type CreditAnswer, LedgerBook } from "./ledger-book.ts";
 
 /**
- * Methods whose calls the platform may repeat after a lost connection to the object, because a second call
- * changes nothing more.
+ * Methods that the platform may call again after a lost connection to the object, because a second call changes
+ * nothing more.
  */
 const REPEATABLE = [
   "charge",
@@ -26,8 +26,8 @@ const REPEATABLE = [
 
 const JURISDICTION_KEY = "jurisdiction";
 /**
- * Storage keys of the objects that earlier releases also kept in this class and that set alarms: those that
- * counted the failures of a receiver's host, and those that gathered its failed callbacks.
+ * Storage keys of two kinds of objects that earlier releases had in this class too: objects that counted the failed
+ * attempts at a receiver's host, and objects that collected failed callbacks to a host. Both kinds have set alarms.
  */
 const MOVED_KEYS = ["failures", "digest", "digest_closed"];
 
@@ -36,25 +36,25 @@ export interface AccountState extends Profile {
 }
 
 /**
- * Durable Object with what accounts own: credits and API keys (binding `ACCOUNTS`). Its objects are of four
- * kinds, told apart by their names (`objects/object-names.ts`), because the platform cannot move an object to
- * another class and these must never lose what they store. An account id has no colon, so it cannot equal a
- * name of another kind.
+ * Durable Object with what accounts own: credits and API keys (binding `ACCOUNTS`). Its objects are of four kinds,
+ * which differ by their names (`objects/object-names.ts`). They share one class, because the platform cannot move
+ * an object to another class, and what these objects store must never be lost. An account id has no colon, so it
+ * never equals a name of another kind.
  *
- * - `<account id>`, one per account: stores `account`, `fold_at` and the table `entries`. Called by task objects, once
- *   to charge a task with a price and once to refund it, and by the routes of credits.
- * - `account-keys:<account id>`, one per account: stores `account` and the table `api_keys`. Called for an API key, by
- *   each isolate at most once a minute, and by the routes of keys and secrets.
- * - `keys:<digit>`, 16 in all: stores claims to keys by their SHA-256. Called for a key that the relay has not made, by
- *   each isolate at most once a minute, and for each key that is added or removed.
+ * - `<account id>`, one per account: stores `account`, `fold_at` and the table `entries`. Called by task objects,
+ *   once to charge a task with a price and once to refund it, and by the routes of credits.
+ * - `account-keys:<account id>`, one per account: stores `account` and the table `api_keys`. Called for an API key,
+ *   by each isolate at most once a minute, and by the routes of keys and secrets.
+ * - `keys:<digit>`, 16 in all: stores claims to keys by their SHA-256. Called for a key that the relay has not
+ *   generated, by each isolate at most once a minute, and for each key that is added or removed.
  * - `index:`, one per deployment: stores `jurisdiction`. Called once by each isolate.
  *
- * `account` is the profile (account-profile.ts), `entries` the ledger (entry-table.ts), `api_keys` the list of
- * API keys (key-table.ts); claims to keys are in key-claims.ts. The object named after the account only books
- * credits. Requests are authenticated, and tasks without a price registered, without a call to it, because it
- * handles its calls one after the other. Both objects of an account store nothing until the account is created;
- * until then their other methods answer null, false or `unknown_account`. Methods contain no `await` where
- * possible, so that no other call can change the balance between the reading and the writing of one.
+ * `account` is the profile (account-profile.ts), `entries` the ledger (entry-table.ts), and `api_keys` the list of
+ * API keys (key-table.ts); claims to keys are in key-claims.ts. The object named after the account handles its
+ * calls one after the other. It therefore only books credits: requests are authenticated without it, and so are
+ * tasks without a price registered. Both objects of an account store nothing until the account is created. Until
+ * then, their other methods answer null, false or `unknown_account`. Methods contain no `await` where possible, so
+ * that no other call can change the balance between the reading and the writing of one.
  */
 export class AccountObject extends DurableObject<WithStartup> {
   static {
@@ -66,9 +66,12 @@ export class AccountObject extends DurableObject<WithStartup> {
   readonly #keys = new KeyTable(this.ctx.storage.sql);
   readonly #claims = new KeyClaims(this.ctx.storage.kv);
 
-  // Object named after an account: books its credits.
+  // Object `<account id>`: books the credits of an account.
 
-  /** Creates the ledger of an account unless it exists. @returns the account, and whether it is new. */
+  /**
+   * Creates the ledger of an account, unless it exists.
+   * @returns the account, and whether it is new.
+   */
   create(): { readonly isNew: boolean; readonly account: AccountState } {
     const known = this.describe();
     if (known !== null) return { isNew: false, account: known };
@@ -77,7 +80,7 @@ export class AccountObject extends DurableObject<WithStartup> {
     return { isNew: true, account: { ...this.#profile.create(profile), balance: 0 } };
   }
 
-  /** Returns the account with its balance, also after its deletion; null when it was never created. */
+  /** Returns the account with its balance, even after its deletion. Null when it was never created. */
   describe(): AccountState | null {
     const profile = this.#profile.read();
     return profile === null ? null : { ...profile, balance: this.#ledger.balance() };
@@ -87,7 +90,7 @@ export class AccountObject extends DurableObject<WithStartup> {
    * Charges the price of a task. A repeated call with the same reference charges nothing more; see
    * `LedgerBook.charge`.
    * @param notAfter time after which the charge is not booked, in Unix milliseconds.
-   * @param bookedBy name of the API key that registered the task; an earlier release sends none.
+   * @param bookedBy name of the API key that registered the task; null from a caller of an earlier release.
    */
   charge(
     order: Booking,
@@ -99,12 +102,17 @@ export class AccountObject extends DurableObject<WithStartup> {
     return this.#ledger.charge(order, annotation, notAfter, this.#profile.read());
   }
 
-  /** Refunds the charge of a task, once, also after the deletion of the account; see `LedgerBook.refund`. */
+  /**
+   * Refunds the charge of a task, once. This works even after the deletion of the account; see `LedgerBook.refund`.
+   */
   refund(reference: string, taskId: string): boolean {
     return this.#profile.exists() && this.#ledger.refund(reference, taskId);
   }
 
-  /** Books a grant. @param bookedBy name of the API key that orders it; an earlier release sends none. */
+  /**
+   * Books a grant of credits. Null when the account does not exist or was deleted.
+   * @param bookedBy name of the API key that orders the grant; null from a caller of an earlier release.
+   */
   grant(order: Booking, bookedBy: string | null = null): CreditAnswer | null {
     return this.#profile.active() === null ? null : this.#ledger.grant(order, bookedBy);
   }
@@ -127,18 +135,17 @@ export class AccountObject extends DurableObject<WithStartup> {
   }
 
   /**
-   * Stores the newest generation of the callback secret, a number that each rotation of the secret raises.
-   * The answer to a charge passes it on to the task.
+   * Stores the latest generation of the account's callback secret, a number that each rotation of the secret
+   * raises. The answer to a charge contains it, so that the task can store it.
    */
   noteGeneration(generation: number): void {
     this.#profile.noteGeneration(generation);
   }
 
   /**
-   * Marks the account as deleted: later charges, grants and adjustments are refused, refunds are still
+   * Marks the account as deleted. From then on, charges, grants and adjustments are refused; refunds are still
    * booked.
-   * @param foldAt time from which one entry with their total replaces all ledger entries, in Unix
-   * milliseconds.
+   * @param foldAt time from which one entry with the total replaces all ledger entries, in Unix milliseconds.
    */
   deleteLedger(foldAt: number): void {
     const isActive = this.#profile.active() !== null;
@@ -158,8 +165,9 @@ export class AccountObject extends DurableObject<WithStartup> {
   }
 
   /**
-   * Rotates the account's callback secret, which raises its generation by one. Nothing changes when the
-   * generation is not `seen`, the one that the caller knows; null rotates in any case.
+   * Rotates the account's callback secret, which raises its generation by one.
+   * @param seen the generation that the caller knows. Nothing changes when another one is stored. Null rotates in
+   * any case.
    * @returns the profile, changed or not; null when the account does not exist or was deleted.
    */
   rotateSecret(seen: number | null): Profile | null {
@@ -168,7 +176,8 @@ export class AccountObject extends DurableObject<WithStartup> {
 
   /**
    * Adds an API key to the list of the account.
-   * @returns the stored key, which is an older one when its hash is known already.
+   * @returns the stored key; it is an older one when the list has a key with the same hash already. Null when the
+   * account does not exist or was deleted.
    */
   addListedKey(key: StoredKey): StoredKey | null {
     return this.#profile.active() === null ? null : this.#keys.add(key);
@@ -186,12 +195,18 @@ export class AccountObject extends DurableObject<WithStartup> {
     if (this.#profile.exists()) this.#keys.remove(id);
   }
 
-  /** Returns the role of an API key of the account, and stores the day of its use; see `KeyTable.use`. */
+  /**
+   * Returns the role of an API key of the account, and stores the day of its use; see `KeyTable.use`. Null when the
+   * account has no such key, or was deleted.
+   */
   useListedKey(sha256: string, today: number): AccountRole | null {
     return this.#profile.active() === null ? null : this.#keys.use(sha256, today);
   }
 
-  /** Marks the account as deleted. @returns the hashes of its API keys; null without such an account. */
+  /**
+   * Marks the account as deleted.
+   * @returns the hashes of its API keys; null when there is no such account.
+   */
   deleteProfile(): string[] | null {
     return this.#profile.delete(Date.now()) === null ? null : this.#keys.hashes();
   }
@@ -203,7 +218,10 @@ export class AccountObject extends DurableObject<WithStartup> {
 
   // Objects `keys:<digit>`: which account owns an API key.
 
-  /** Makes an account the owner of an API key, unless the key has one. @returns the stored claim. */
+  /**
+   * Makes an account the owner of an API key, unless the key has an owner already.
+   * @returns the stored claim.
+   */
   claimKeyHash(sha256: string, claim: KeyClaim): KeyClaim {
     return this.#claims.claim(sha256, claim);
   }
@@ -214,14 +232,14 @@ export class AccountObject extends DurableObject<WithStartup> {
   }
 
   /**
-   * Ends the claim of an account to an API key, which then has no owner; changes nothing if another account
-   * owns the key.
+   * Ends the claim of an account to an API key, which then has no owner. Nothing changes when another account owns
+   * the key.
    */
   releaseKeyHash(sha256: string, accountId: string): void {
     this.#claims.release(sha256, accountId);
   }
 
-  /** Ends all claims of an account to API keys that this object stores: afterwards the keys have no owner. */
+  /** Ends all claims of an account to API keys that this object stores. Afterwards these keys have no owner. */
   releaseKeyHashes(accountId: string): void {
     this.#claims.releaseAll(accountId);
   }
@@ -229,10 +247,10 @@ export class AccountObject extends DurableObject<WithStartup> {
   // Object `index:`: the jurisdiction of the deployment.
 
   /**
-   * Stores the jurisdiction under which the deployment creates its objects, unless one is stored: the first
-   * request writes it and nothing changes it, because the relay would not find the existing tasks in another
+   * Stores the jurisdiction in which the deployment creates its objects, unless one is stored already. The first
+   * request stores it, and nothing changes it later, because the relay would not find the existing tasks in another
    * jurisdiction.
-   * @returns the stored jurisdiction, new or older.
+   * @returns the stored jurisdiction, which is the given or an earlier one.
    */
   claimJurisdiction(jurisdiction: string): string {
     const { kv } = this.ctx.storage;
@@ -242,8 +260,9 @@ export class AccountObject extends DurableObject<WithStartup> {
   }
 
   /**
-   * Handles the alarm, which only a ledger sets: replaces old entries by their total. Erases an object of an
-   * earlier release whose kind has moved to another class, because nothing else would ever erase it.
+   * Handles the alarm of an object. The alarm of a ledger replaces old entries by their total. Only ledgers set
+   * alarms now. Objects of an earlier release whose kind has moved to another class may still have one; they are
+   * erased, because nothing else would ever erase them.
    */
   override async alarm(): Promise<void> {
     const { storage } = this.ctx;
@@ -252,8 +271,8 @@ export class AccountObject extends DurableObject<WithStartup> {
   }
 
   /**
-   * Returns the configured retention of tasks, in milliseconds; the longest allowed one when the
-   * configuration is not valid.
+   * Returns the configured retention of tasks in milliseconds or, when the configuration is not valid, the longest
+   * retention that can be configured.
    */
   #retentionMs(): number {
     return configOf(this.env)?.retentionMs ?? MAX_RETENTION_MS;

@@ -1,21 +1,24 @@
-/** Data of an account other than its ledger and its API keys. All times are Unix milliseconds. */
+/** Data of an account, except its ledger and its API keys. All times are Unix milliseconds. */
 export interface Profile {
-  /** Generation of the callback secret, which counts its rotations; the first is 1. */
+  /**
+   * Generation of the callback secret: a number that begins at 1 and that each rotation of the secret raises by
+   * one.
+   */
   readonly generation: number;
   readonly createdAt: number;
   /** Time at which the account was deleted, in Unix milliseconds; null when it was not. */
   readonly deletedAt: number | null;
 }
 
-/** A profile as it is stored; one stored by an earlier release may have no `deletedAt`. */
+/** A profile as it is stored. An earlier release may have stored it without `deletedAt`. */
 type StoredProfile = Omit<Profile, "deletedAt"> & Partial<Profile>;
 
 const PROFILE_KEY = "account";
 
 /**
- * Profile of an account, stored under the key `account` in two Durable Objects: in `account-keys:<account>`,
- * where it is looked up for tasks and API keys, and in the object that books the account's credits, whose
- * copy may lack the latest rotation of the callback secret.
+ * Profile of an account. It is stored under the key `account` in two Durable Objects. The object
+ * `account-keys:<account>` is asked for it by tasks and API keys. The object that books the account's credits has a
+ * copy, which may lack the latest rotation of the callback secret.
  */
 export class AccountProfile {
   readonly #kv: SyncKvStorage;
@@ -24,32 +27,35 @@ export class AccountProfile {
     this.#kv = kv;
   }
 
-  /** Reads the profile of the account; null when the account does not exist. */
+  /** Returns the profile of the account, also of a deleted one. Null when the account does not exist. */
   read(): Profile | null {
     const stored = this.#kv.get<StoredProfile>(PROFILE_KEY);
     return stored === undefined ? null : { deletedAt: null, ...stored };
   }
 
-  /** Tells whether the account exists, deleted or not. */
+  /** Tells whether the account exists. A deleted account exists too. */
   exists(): boolean {
     return this.read() !== null;
   }
 
-  /** Reads the profile of an account; null when the account does not exist or was deleted. */
+  /** Returns the profile of the account. Null when the account does not exist or was deleted. */
   active(): Profile | null {
     const profile = this.read();
     return profile?.deletedAt === null ? profile : null;
   }
 
-  /** Stores the profile unless the account has one already. @returns the stored profile. */
+  /**
+   * Stores the profile, unless one is stored already.
+   * @returns the stored profile.
+   */
   create(profile: Profile): Profile {
     return this.read() ?? this.#write(profile);
   }
 
   /**
    * Rotates the callback secret of the account by raising its generation by one.
-   * @param seen the generation that the caller knows. When another one is stored, nothing changes, so that a
-   * repeated request rotates once. Null rotates in any case.
+   * @param seen the generation that the caller knows. If another generation is stored, nothing changes, so that a
+   * repeated request does not rotate the secret again. Null rotates in any case.
    * @returns the stored profile, changed or not; null when the account does not exist or was deleted.
    */
   rotate(seen: number | null): Profile | null {
@@ -59,8 +65,8 @@ export class AccountProfile {
   }
 
   /**
-   * Stores a raised generation of the callback secret in the copy of the profile that the ledger's object
-   * has; ignores a generation that is not higher than the stored one.
+   * Stores a new generation of the callback secret in the copy of the profile that the ledger's object has. Nothing
+   * changes when the generation is not higher than the stored one.
    */
   noteGeneration(generation: number): void {
     const profile = this.read();
@@ -70,7 +76,7 @@ export class AccountProfile {
   }
 
   /**
-   * Marks the account as deleted; a repeated call keeps the time of the first one.
+   * Marks the account as deleted. A repeated call keeps the time of the first one.
    * @returns the profile of the account; null when the account does not exist.
    */
   delete(now: number): Profile | null {

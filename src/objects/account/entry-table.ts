@@ -1,8 +1,8 @@
 import type { Entry, EntryKind } from "../../core/ledger.ts";
 
 /**
- * Optional data of a ledger entry that do not affect the balance: the task of a charge or a refund, the
- * reason of an adjustment, the key that ordered an entry. An absent field is stored as null.
+ * Data of a ledger entry that do not affect the balance: the task of a charge or a refund, the reason of an
+ * adjustment, and the key that ordered the entry. A field that is absent is stored as null.
  */
 export interface Annotation {
   readonly taskId?: string | null;
@@ -10,18 +10,16 @@ export interface Annotation {
   readonly bookedBy?: string | null;
 }
 
-/**
- * A ledger entry as a row of the table `entries` holds it: the booking with its number, time and annotation.
- */
+/** A ledger entry as stored in a row of the table `entries`: the booking with its number, time and annotation. */
 export interface StoredEntry extends Entry {
-  /** Number of the entry in the ledger; each entry has a higher one than those before. */
+  /** Number of the entry in the ledger. Each entry has a higher number than all earlier entries. */
   readonly seq: number;
   readonly taskId: string | null;
   /** Reason of an adjustment; null for other entries. */
   readonly reason: string | null;
   /**
-   * Name of the API key that ordered a grant or an adjustment, or registered the task of a charge; null for
-   * other entries, and for entries of earlier releases.
+   * Name of the API key that ordered a grant or an adjustment, or that registered the task of a charge. Null for
+   * other entries, and for entries that earlier releases have booked.
    */
   readonly bookedBy: string | null;
   /** Time at which the entry was booked, in Unix milliseconds. */
@@ -30,7 +28,7 @@ export interface StoredEntry extends Entry {
 
 type OptionalColumn = "reason" | "booked_by";
 
-/** Row of the table `entries`; the optional columns are missing where an earlier release created the table. */
+/** Row of the table `entries`. The optional columns are missing when an earlier release created the table. */
 type Row = Record<"kind" | "reference", string> &
   Record<"seq" | "amount" | "balance" | "created_at", number> & {
     kind: EntryKind;
@@ -65,8 +63,8 @@ const FIND = "SELECT * FROM entries WHERE kind = ? AND reference = ?";
 const PAGE = "SELECT * FROM entries WHERE seq < ? ORDER BY seq DESC LIMIT ?";
 const GRANTS = "SELECT * FROM entries WHERE seq < ? AND kind = 'grant' ORDER BY seq DESC LIMIT ?";
 /**
- * Query for the tasks of at most `?2` charges that were booked after the time `?1` and are not refunded, newest
- * first. It goes back from the newest entry to the first older one and reads no others.
+ * Query for the tasks of charges that were booked after the time `?1` and are not refunded: newest first, at most
+ * `?2`. It reads back from the newest entry to the first entry that is too old, and no others.
  */
 const RECENTLY_CHARGED = `
   SELECT task_id AS taskId FROM entries AS charges NOT INDEXED
@@ -78,8 +76,8 @@ const RECENTLY_CHARGED = `
     )
   ORDER BY seq DESC LIMIT ?2`;
 /**
- * Query for the last entry booked before the time `?1`, searched only among the oldest `?2` entries, to limit
- * the work of one call.
+ * Query for the last entry that was booked before the time `?1`. It searches only the oldest `?2` entries, which
+ * limits the work of one call.
  */
 const LAST_OLD = `
   SELECT * FROM (SELECT * FROM entries ORDER BY seq LIMIT ?2)
@@ -90,17 +88,20 @@ const INSERT_OPENING = `
   VALUES (?1, 'opening', 'opening', ?2, ?2, ?3)`;
 
 /**
- * Largest number of old ledger entries that one call replaces by a single entry, so that other calls to the
- * account's object need not wait long.
+ * Largest number of old ledger entries that one call replaces by a single entry. It is limited, so that other calls
+ * to the account's object do not have to wait long.
  */
 const COMPACT_AT_ONCE = 5_000;
 
-/** Table `entries` of an account object: the ledger of the account. The table exists only after `create`. */
+/**
+ * The ledger of an account: the table `entries` of the account's object. The table exists only after `create` was
+ * called.
+ */
 export class EntryTable {
   readonly #sql: SqlStorage;
   /**
-   * Optional columns that the table has; null until they are first read, which is when an entry with a
-   * value for one of them is inserted.
+   * The optional columns that the table has. They are read when the first entry with a value for one of them is
+   * inserted. Null until then.
    */
   #optionalColumns: Set<OptionalColumn> | null = null;
 
@@ -112,7 +113,7 @@ export class EntryTable {
     this.#sql.exec(schemaOf("entries"));
   }
 
-  /** Returns the balance of the account, which the newest entry states. */
+  /** Returns the balance of the account, as the newest entry states it; 0 without entries. */
   balance(): number {
     const [newest] = this.#sql.exec<{ balance: number }>(BALANCE);
     return newest?.balance ?? 0;
@@ -136,8 +137,8 @@ export class EntryTable {
   }
 
   /**
-   * Returns a page of at most `limit` ledger entries with numbers below `before`, newest first: all entries
-   * when `kind` is null, else only the grants.
+   * Returns at most `limit` ledger entries with numbers below `before`, newest first. With `grant` as `kind` only
+   * grants are returned; with null all entries are.
    */
   page(kind: "grant" | null, before: number, limit: number): StoredEntry[] {
     return this.#read(kind === null ? PAGE : GRANTS, before, limit);
@@ -153,8 +154,8 @@ export class EntryTable {
   }
 
   /**
-   * Replaces the oldest ledger entries that were booked before `time` by one entry of the kind `opening`,
-   * which states the balance after them; at most `COMPACT_AT_ONCE` entries in one call.
+   * Replaces the oldest ledger entries that were booked before `time` by one entry of the kind `opening`, which
+   * states the balance after them. One call replaces at most `COMPACT_AT_ONCE` entries.
    * @param time in Unix milliseconds.
    * @returns true when there may be more entries to replace.
    */
@@ -167,9 +168,9 @@ export class EntryTable {
   }
 
   /**
-   * Adds an optional column to a table that an earlier release created without it. The column `booked_by`
-   * is added in place. For `reason` the whole table is replaced, because the old one also refuses the
-   * negative amounts that adjustments need. The columns are read once and remembered, because every charge
+   * Adds an optional column, if the table was created by an earlier release and lacks it. The column `booked_by` is
+   * added to the table. For `reason` the whole table is replaced, because the old table also refuses negative
+   * amounts, which adjustments need. The columns of the table are read once and remembered, because every charge
    * has a value for `booked_by`.
    */
   #add(column: OptionalColumn): void {

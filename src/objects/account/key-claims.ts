@@ -1,34 +1,34 @@
 import type { AccountRole } from "../../security/roles.ts";
 
-/** Account that owns an API key, and the role of the key. */
+/** The account that owns an API key, and the role of the key. */
 export interface KeyClaim {
   readonly accountId: string;
   readonly role: AccountRole;
 }
 
-/** Owner and role of an API key with which a request is being made. */
+/** The account and the role of the API key that a request uses. */
 export interface KeyUse extends KeyClaim {
   /**
-   * True when this is the first use of the key on this day (UTC). The caller then records the use in the
-   * account's list of keys, at the cost of one write per key and day.
+   * True when the key is used for the first time on this day (UTC). The caller then stores the use in the account's
+   * list of keys, which costs one write per key and day.
    */
   readonly isFirstOfDay: boolean;
 }
 
 interface StoredClaim extends KeyClaim {
   /**
-   * Day on which this object was last asked for the owner of the key, in days since 1970-01-01 UTC; null
-   * when it never was.
+   * Day on which this object was last asked for the owner of the key, in days since 1970-01-01 UTC. Null when it
+   * was never asked.
    */
   readonly usedDay: number | null;
 }
 
 /**
- * Claims of accounts to API keys, stored under the hash of each key. They are spread over 16 objects, by the
- * first digit of the hash, so that requests with made-up keys create no further object; asking for an unknown
- * key writes nothing. These objects decide which account owns an imported key, one that the operator has brought
- * along. A key that the relay has generated contains a MAC that proves it, so these objects decide about it only
- * when that MAC was made with a secret which is no longer configured (api/http/key-owner.ts).
+ * Claims of accounts to API keys, stored under the hash of each key. They are spread over 16 objects by the first
+ * digit of the hash, so that requests with invented keys create no further objects. A request with an unknown key
+ * writes nothing. The claims decide which account owns an imported key, i.e. a key that the operator has chosen. A
+ * key that the relay has generated contains a MAC that proves its owner. Only if the secret of that MAC is no
+ * longer configured, the claims decide about this key too (api/http/key-owner.ts).
  */
 export class KeyClaims {
   readonly #kv: SyncKvStorage;
@@ -37,7 +37,10 @@ export class KeyClaims {
     this.#kv = kv;
   }
 
-  /** Makes an account the owner of an API key, unless the key has an owner. @returns the stored claim. */
+  /**
+   * Makes an account the owner of an API key, unless the key has an owner already.
+   * @returns the stored claim.
+   */
   claim(sha256: string, { accountId, role }: KeyClaim): KeyClaim {
     const known = this.#read(sha256);
     if (known !== null) return { accountId: known.accountId, role: known.role };
@@ -46,8 +49,8 @@ export class KeyClaims {
   }
 
   /**
-   * Returns the owner of an API key, and stores the day of the use, at most once a day because every write
-   * costs; null for an unknown or revoked key.
+   * Returns the owner of an API key, and stores the day of the use. The day is written at most once a day, because
+   * every write costs money. Null for an unknown or revoked key.
    * @param today days since 1970-01-01 UTC.
    */
   use(sha256: string, today: number): KeyUse | null {
@@ -64,8 +67,8 @@ export class KeyClaims {
   }
 
   /**
-   * Removes all claims of an account that this object stores, also those to keys that are missing from the
-   * account's list of keys.
+   * Removes all claims of an account that this object stores, including claims to keys that the account's list of
+   * keys lacks.
    */
   releaseAll(accountId: string): void {
     const claims = Array.from(this.#kv.list<StoredClaim>());

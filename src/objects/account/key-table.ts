@@ -1,18 +1,18 @@
 import type { AccountRole } from "../../security/roles.ts";
 import type { SqlRow } from "./sql-row.ts";
 
-/** API key of an account as it is stored, with the SHA-256 of the key in place of the key itself. */
+/** API key of an account as it is stored. Only the SHA-256 of the key is stored, not the key itself. */
 export interface StoredKey {
   readonly id: string;
   /** SHA-256 of the key, in lower-case hex. */
   readonly sha256: string;
-  /** First characters of the API key, by which people tell keys apart. */
+  /** First characters of the API key, by which people recognise it. */
   readonly prefix: string;
   readonly label: string | null;
   readonly role: AccountRole;
   /** Time at which the API key was added, in Unix milliseconds. */
   readonly createdAt: number;
-  /** Day of the last use, in days since 1970-01-01 UTC; null when the key was never used. */
+  /** Day of the last use, in days since 1970-01-01 UTC. Null when the key was never used. */
   readonly lastUsedDay: number | null;
 }
 
@@ -40,8 +40,8 @@ const DELETE = "DELETE FROM api_keys WHERE id = ?";
 const DELETE_ALL = "DELETE FROM api_keys";
 
 /**
- * Table `api_keys` with the API keys of an account, in the object `account-keys:<account>`. The first call of
- * a method creates it. A table `keys`, which earlier builds used, is not read.
+ * Table `api_keys` with the API keys of an account, in the object `account-keys:<account>`. The first call of any
+ * method creates the table. The table `keys` of earlier builds is not read.
  */
 export class KeyTable {
   readonly #sql: SqlStorage;
@@ -52,9 +52,9 @@ export class KeyTable {
   }
 
   /**
-   * Adds an API key to the account's list. When the list has a key with this hash, only the role of that key
-   * is changed to the one of `key`.
-   * @returns the stored key, new or older.
+   * Adds an API key to the account's list. If the list has a key with the same hash already, that key stays and
+   * only gets the role of `key`.
+   * @returns the stored key, which is the new or the older one.
    */
   add(key: StoredKey): StoredKey {
     const { sha256 } = key;
@@ -83,8 +83,8 @@ export class KeyTable {
   }
 
   /**
-   * Returns the role of an API key, and stores the day of the use, at most once a day; null for a key that is
-   * not in the list.
+   * Returns the role of an API key, and stores the day of the use, at most once a day. Null for a key that is not
+   * in the list.
    * @param today days since 1970-01-01 UTC.
    */
   use(sha256: string, today: number): AccountRole | null {

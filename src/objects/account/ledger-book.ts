@@ -14,7 +14,10 @@ import type { Profile } from "./account-profile.ts";
 import { type Annotation, EntryTable, type StoredEntry } from "./entry-table.ts";
 import { RefusedCharges } from "./refused-charges.ts";
 
-/** Answer of the ledger to a grant or an adjustment: booked now, booked earlier, or refused. */
+/**
+ * Answer of the ledger to a grant or an adjustment. `booked` means now, `repeated` means that it was booked
+ * earlier. The other kinds are refusals.
+ */
 export type CreditAnswer =
   | { readonly kind: "booked" | "repeated"; readonly balance: number }
   | { readonly kind: "reference_reused" | "too_large" };
@@ -23,8 +26,8 @@ const FOLD_KEY = "fold_at";
 const COMPACT_PAUSE_MS = SECOND_MS;
 
 /**
- * Ledger of one account: books charges, refunds, grants and adjustments as `core/ledger.ts` decides. Each
- * method runs without an `await`, so two bookings never start from the same balance.
+ * The ledger of one account. It books charges, refunds, grants and adjustments as `core/ledger.ts` decides. No
+ * method contains an `await`, so two bookings never start from the same balance.
  */
 export class LedgerBook {
   readonly #storage: DurableObjectStorage;
@@ -46,12 +49,12 @@ export class LedgerBook {
   }
 
   /**
-   * Charges the price of a task. A repeated call with the same reference returns the first outcome, a refusal as long
-   * as it is remembered (refused-charges.ts). A charge that was booked succeeds again, even when the account was deleted
-   * meanwhile, because its task waits for the answer.
+   * Charges the price of a task. A repeated call with the same reference returns the first outcome; a refusal is
+   * returned as long as it is remembered (refused-charges.ts). A charge that was booked succeeds again even if the
+   * account was deleted after it, because its task waits for the answer.
    * @param annotation the task, and the API key that registered it.
-   * @param notAfter time in Unix milliseconds; a call that arrives later books nothing, because its task may
-   * have been refused and erased meanwhile.
+   * @param notAfter time in Unix milliseconds. A call that arrives later books nothing, because its task may have
+   * been refused and erased by then.
    * @param account profile of the account; null when it does not exist.
    */
   charge(
@@ -79,8 +82,8 @@ export class LedgerBook {
   }
 
   /**
-   * Refunds the charge of a task; a repeated call books nothing more.
-   * @returns true when the charge is refunded, now or earlier; false when there was no such charge.
+   * Refunds the charge of a task. A repeated call books nothing more.
+   * @returns true when the charge is refunded, now or earlier; false when there is no such charge.
    */
   refund(reference: string, taskId: string): boolean {
     const charged = this.#entries.find("charge", reference);
@@ -91,8 +94,8 @@ export class LedgerBook {
   }
 
   /**
-   * Books a grant, which adds credits to the balance, once per reference.
-   * @param bookedBy name of the API key that orders it.
+   * Books a grant, which adds credits to the balance. Each reference is booked only once.
+   * @param bookedBy name of the API key that orders the grant.
    */
   grant(order: Booking, bookedBy: string | null): CreditAnswer {
     const known = this.#entries.find("grant", order.reference);
@@ -102,8 +105,8 @@ export class LedgerBook {
   }
 
   /**
-   * Books an adjustment, which adds credits to the balance or takes credits from it, once per reference.
-   * @param bookedBy name of the API key that orders it.
+   * Books an adjustment, which adds credits to the balance or subtracts them. Each reference is booked only once.
+   * @param bookedBy name of the API key that orders the adjustment.
    */
   adjust(order: Adjustment, bookedBy: string | null): CreditAnswer {
     const known = this.#entries.find("adjustment", order.reference);
@@ -113,21 +116,24 @@ export class LedgerBook {
   }
 
   /**
-   * Returns a page of at most `limit` ledger entries with numbers below `before`, newest first: all entries
-   * when `kind` is null, else only the grants.
+   * Returns at most `limit` ledger entries with numbers below `before`, newest first. With `grant` as `kind` only
+   * grants are returned; with null all entries are.
    */
   page(kind: "grant" | null, before: number, limit: number): StoredEntry[] {
     return this.#entries.page(kind, before, limit);
   }
 
-  /** Returns the tasks of charges after `time` without a refund; see `EntryTable.recentlyCharged`. */
+  /**
+   * Returns the tasks of charges that were booked after `time` and are not refunded; see
+   * `EntryTable.recentlyCharged`.
+   */
   recentlyCharged(time: number, limit: number): string[] {
     return this.#entries.recentlyCharged(time, limit);
   }
 
   /**
-   * Stores the time from which `compact` replaces all ledger entries of a deleted account by one entry with
-   * their total. Until then the single charges remain, so that each can still be refunded, once.
+   * Stores the time from which `compact` replaces all ledger entries of a deleted account by one entry with their
+   * total. Until then the entries stay single, so that each charge can still be refunded, once.
    * @param time Unix milliseconds.
    */
   foldAt(time: number): void {
@@ -136,14 +142,14 @@ export class LedgerBook {
   }
 
   /**
-   * Keeps the ledger small: replaces entries older than `maxAgeMs` by one entry that states their balance, a
-   * few thousand in one call. It is called by the alarm of the account's object and sets that alarm again:
-   * for one second later while there may be more such entries, otherwise for 28 days later. The ledger of a
-   * deleted account stays as it is until the time that `foldAt` has stored; from then on all its entries are
-   * replaced, and after the last of them no alarm is set.
+   * Keeps the ledger small: replaces entries older than `maxAgeMs` by one entry that states their balance, a few
+   * thousand in one call. The alarm of the account's object calls it, and it sets that alarm again: to one second
+   * later while there may be more such entries, otherwise to 28 days later. The ledger of a deleted account stays
+   * unchanged until the time that `foldAt` has stored. From that time on all its entries are replaced; when all
+   * are, no further alarm is set.
    */
   compact(maxAgeMs: number): void {
-    // Set first, so that an alarm remains if the work throws.
+    // The alarm is set first, so that one is set even if the work below throws.
     this.#setAlarm(COMPACT_EVERY_MS);
     const now = Date.now();
     const foldAt = this.#storage.kv.get<number>(FOLD_KEY) ?? null;

@@ -3,9 +3,10 @@ import type { ChargeAnswer } from "../../core/events/event.ts";
 const MAX_KEPT = 1_000;
 
 /**
- * Remembers the last 1,000 charges that were refused, so that a repetition is refused even after a grant: the
- * refused task has been erased, while another call for the same charge may still arrive. The refusals are in memory
- * only: an account object that restarts forgets them, and may then book such a late call.
+ * Remembers the last 1,000 refused charges, so that a repeated charge is refused even after a grant. This is needed
+ * because the task of a refused charge has been erased, while another call for the same charge may still arrive.
+ * The refusals are only in memory. An account object that restarts forgets them, and may then book such a late
+ * call.
  */
 export class RefusedCharges {
   readonly #answers = new Map<string, ChargeAnswer>();

@@ -1,5 +1,5 @@
 /**
- * Type `T` in the form that SQL queries accept as the type of their rows. An interface lacks the index
- * signature that they demand; a mapped type with the same properties has it.
+ * Type `T` in the form that SQL queries accept as the type of their rows. They demand an index signature, which an
+ * interface lacks; a mapped type with the same properties has it.
  */
 export type SqlRow<T> = { [K in keyof T]: T[K] };

@@ -4,68 +4,66 @@ import { HOUR_MS, MINUTE_MS } from "../../core/time.ts";
 import { AlertSlots } from "../alert-slots.ts";
 import { PollSlots } from "./poll-slots.ts";
 
-/** An answer that a provider gave when it was polled, and that the relay did not understand. */
+/** An answer of a provider to a poll that the relay did not understand. */
 export interface UnclearAnswer {
   readonly statusCode: number;
-  /** The state that the answer named and that the relay does not know; null when the answer named no state. */
+  /** Name of a job state that the relay does not know. Null when the answer names no state. */
   readonly word: string | null;
 }
 
-/**
- * The last stored answer of a provider that the relay did not understand, with its time in Unix milliseconds.
- */
+/** The last stored answer to a poll that the relay did not understand, with its time in Unix milliseconds. */
 interface NotedAnswer extends UnclearAnswer {
   readonly at: number;
 }
 
 /** Faults of a connection (a set of credentials for a provider) that `/healthz` shows. */
 export interface ConnectionState {
-  /** Time at which the provider last refused the API key, in Unix milliseconds; null when it never did. */
+  /** Time at which the provider last refused the API key, in Unix milliseconds. Null when it never did. */
   readonly keyRefusedAt: number | null;
-  /**
-   * True when each of the last 20 tasks of the connection that expected a hook got none.
-   */
+  /** True when hooks are missing: none of the last 20 tasks of the connection that expected a hook got it. */
   readonly areHooksMissing: boolean;
-  /**
-   * The last answer of the provider, when it was polled, that the relay did not understand; null when there
-   * was none.
-   */
+  /** The last answer to a poll that the relay did not understand. Null when there was none. */
   readonly unclear: NotedAnswer | null;
 }
 
 const REFUSED_KEY = "refused_at";
 const UNCLEAR_KEY = "unclear";
 const HOOKLESS_KEY = "hookless";
-/** Row of earlier releases, which learned the durations of jobs. */
+/** Storage key that only earlier releases used, for the durations of jobs. */
 const OBSOLETE_KEY = "durations";
-/** Number of tasks in a row without their expected hook after which a connection's hooks count as missing. */
+/**
+ * Number of tasks in a row that did not get their expected hook after which the hooks of a connection count as
+ * missing.
+ */
 export const HOOKLESS_TASKS = 20;
 /**
- * Time in milliseconds after a stored refusal of an API key in which no further one is stored, because many
+ * Time in milliseconds after a stored refusal of an API key within which no other refusal is stored, because many
  * tasks meet the same refusal at once.
  */
 const REFUSAL_PAUSE_MS = MINUTE_MS;
 /**
- * Time in milliseconds after a stored answer in which no further answer that the relay does not understand is
- * stored, because each write costs money.
+ * Time in milliseconds after a stored answer that was not understood within which no other such answer is stored,
+ * because each write costs money.
  */
 export const UNCLEAR_PAUSE_MS = HOUR_MS;
 
 /**
  * Durable Object of a connection (a set of credentials for a provider), named after it (binding
- * `CONNECTION_OBJECTS`; `CONNECTIONS` is the secret with the credentials). It knows what the tasks of the
- * connection learn together, and keeps their polls below the provider's rate limit.
+ * `CONNECTION_OBJECTS`; `CONNECTIONS` is the secret with the credentials). It stores what the tasks of the
+ * connection have learned of the provider, and keeps their polls below the provider's rate limit.
  *
- * Stores the last refusal of the API key (`refused_at`), the last alert about it (`alerted_at:refused`), the
- * last answer that was not understood (`unclear`), and the number of tasks in a row whose expected hook did not
- * come (`hookless`). The counts of polls are only in memory (poll-slots.ts).
+ * Stores the last refusal of the API key (`refused_at`), the last alert about it (`alerted_at:refused`), the last
+ * answer that was not understood (`unclear`), and the number of tasks in a row that did not get their expected hook
+ * (`hookless`). The counts of polls are only in memory (poll-slots.ts).
  *
- * Called by task objects (`objects/task/connection-calls.ts`): for each poll where the connection has
- * `polls_per_minute`; for the number of missing hooks once in ten minutes by each isolate that attaches jobs;
- * with each hook that did not come, and with hooks that came after those; and for a refused key or an unclear
- * answer, in every isolate the first of many (`objects/task/alerts.ts`). `GET /healthz`, `GET /v1/problems` and
- * the console read its state. Nobody depends on its answer: without it tasks are polled as if hooks came and the
- * polls had no limit.
+ * Called by task objects:
+ * - for each poll, if the connection has `polls_per_minute` (`objects/task/connection-calls.ts`);
+ * - for the number of missing hooks, once in ten minutes by each isolate that attaches jobs;
+ * - with each expected hook that did not come, and with hooks that came after a missing one;
+ * - for the first of many refused keys or answers not understood, by each isolate (`objects/task/alerts.ts`).
+ *
+ * `GET /healthz`, `GET /v1/problems` and the console read its state. No task depends on its answers: without them
+ * tasks are polled as if hooks came and polls had no limit.
  */
 export class ConnectionObject extends DurableObject<object> {
   static {
@@ -79,7 +77,7 @@ export class ConnectionObject extends DurableObject<object> {
 
   /**
    * Stores that the provider refused the API key of the connection.
-   * @returns true when the caller is to alert the operator: at most once an hour.
+   * @returns true when the caller must alert the operator, at most once an hour.
    */
   noteRefusedKey(): boolean {
     const now = Date.now();
@@ -88,10 +86,7 @@ export class ConnectionObject extends DurableObject<object> {
     return this.#alerts.claim(now, "refused");
   }
 
-  /**
-   * Stores an answer that the provider gave when it was polled and that the relay did not understand, at most
-   * one an hour.
-   */
+  /** Stores an answer to a poll that the relay did not understand, at most one an hour. */
   noteUnclear(answer: UnclearAnswer): void {
     const now = Date.now();
     const known = this.#unclear();
@@ -102,22 +97,22 @@ export class ConnectionObject extends DurableObject<object> {
 
   /**
    * Returns the faults of the connection for `/healthz`: the last refusal of the API key, whether hooks are
-   * missing, and the last answer that the relay did not understand.
+   * missing, and the last answer that was not understood.
    */
   connectionState(): ConnectionState {
     const areHooksMissing = this.hooklessTasks() >= HOOKLESS_TASKS;
     return { keyRefusedAt: this.#refusedAt(), areHooksMissing, unclear: this.#unclear() };
   }
 
-  /** Returns the number of tasks in a row whose expected hook did not come, at most 20. */
+  /** Returns how many tasks in a row did not get their expected hook, at most 20. */
   hooklessTasks(): number {
     return this.ctx.storage.kv.get<number>(HOOKLESS_KEY) ?? 0;
   }
 
   /**
-   * Counts a task whose expected hook did not come; a hook that came begins the count anew. A count that stays
-   * the same is not written.
-   * @returns the new number of tasks in a row whose expected hook did not come, at most 20.
+   * Counts a task that did not get its expected hook. A hook that has come sets the count to 0. The count is
+   * written only when it changes.
+   * @returns the new number of tasks in a row that did not get their expected hook, at most 20.
    */
   noteHook(hasCome: boolean): number {
     const known = this.hooklessTasks();
@@ -127,14 +122,14 @@ export class ConnectionObject extends DurableObject<object> {
   }
 
   /**
-   * Asks for the permission to poll a job of this connection now; see `PollSlots.take`.
-   * @returns 0 when the poll may be made, else the wait before the next request in milliseconds.
+   * Asks for permission to poll a job of this connection now; see `PollSlots.take`.
+   * @returns 0 when the poll may be sent; otherwise the wait in milliseconds before the task may ask again.
    */
   takePollSlot(taskId: string, isUrgent: boolean, perMinute: number): number {
     return this.#slots.take(taskId, isUrgent, perMinute, Date.now());
   }
 
-  /** Stores a row, and deletes the one that only earlier releases have used. */
+  /** Stores a value under a key, and deletes the value that only earlier releases used. */
   #put(key: string, value: number | NotedAnswer): void {
     const { kv } = this.ctx.storage;
     kv.delete(OBSOLETE_KEY);

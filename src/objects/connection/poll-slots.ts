@@ -1,29 +1,32 @@
 import { MINUTE_MS, SECOND_MS } from "../../core/time.ts";
 
-/** Part of the polls permitted per minute that is kept for urgent polls; rounded up. */
+/** Part of the polls permitted per minute that is reserved for urgent polls; the number is rounded up. */
 const KEPT_PART = 1 / 10;
-/** Part of the polls permitted per minute that may be made all at once: those of one second. */
+/**
+ * Part of the polls permitted per minute that may be sent all at once: as many as one second permits on average.
+ */
 const BURST_PART = 1 / 60;
 /**
- * Longest wait in milliseconds after which a task must ask again, even when its turn comes later. A task whose job has
- * ended meanwhile does not ask again and so loses its turn; otherwise many ended tasks would hold up the others.
+ * Longest wait in milliseconds after which a task must ask again, even if its turn comes later. A task whose job
+ * has ended by then does not ask again, and loses its turn. Without this, tasks that have ended would make the
+ * others wait.
  */
 const LONGEST_WAIT_MS = MINUTE_MS;
-/** Time in milliseconds that a task may be late in asking again before it loses its turn. */
+/** Time in milliseconds by which a task may ask again too late without losing its turn. */
 const GRACE_MS = 3 * SECOND_MS;
-/** Largest rounding error in milliseconds of a time to which many intervals have been added. */
+/** Largest rounding error in milliseconds of a time that was computed by adding many intervals. */
 const ROUNDING_MS = 0.01;
 /**
- * Largest number of tasks whose order of asking a lane remembers. A further task is told to ask again later, and gets
- * its place in the order then.
+ * Largest number of waiting tasks whose order a lane remembers. A task beyond this number must ask again later, and
+ * gets its position in the order then.
  */
 const MAX_WAITING = 10_000;
 
 /**
- * Distributes the polls that a provider permits to one API key per minute among the tasks. A task whose poll is
- * beyond the limit waits for its turn, in the order of asking, and is told when to ask again. A tenth of the polls
- * is kept for urgent ones, which take the others too. The order is only in memory, because a restart loses no
- * more than the turns of the waiting tasks and the count of the last minute.
+ * Distributes among the tasks of a connection the polls that its provider permits per minute. When the limit is
+ * reached, a task waits for its turn, and is told when to ask again. Turns come in the order in which tasks first
+ * asked. A tenth of the polls is reserved for urgent polls; urgent polls may use the other polls too. The order is
+ * only in memory, because a restart loses only the turns of the waiting tasks and the count of the last minute.
  */
 export class PollSlots {
   readonly #kept = new Lane();
@@ -31,10 +34,10 @@ export class PollSlots {
   #latest = 0;
 
   /**
-   * Asks for the permission to poll now.
-   * @param isUrgent true when the poll must not wait behind the many others.
+   * Asks for permission to poll now.
+   * @param isUrgent true when the poll may use the polls that are reserved for urgent ones.
    * @param now time in Unix milliseconds.
-   * @returns 0 when the poll may be made, else the wait before the next request in milliseconds.
+   * @returns 0 when the poll may be sent; otherwise the wait in milliseconds before the task may ask again.
    */
   take(taskId: string, isUrgent: boolean, perMinute: number, now: number): number {
     this.#watchClock(now);
@@ -52,7 +55,7 @@ export class PollSlots {
     return 0;
   }
 
-  /** Forgets all turns when the clock was put back, because they would be far in the future. */
+  /** Forgets all turns when the clock was put back, because they would then be far in the future. */
   #watchClock(now: number): void {
     if (now < this.#latest - SECOND_MS) {
       this.#kept.clear();
@@ -63,44 +66,52 @@ export class PollSlots {
 }
 
 /**
- * Times at which polls may be sent (places), as many in each minute as a limit permits, and the tasks that wait for
- * one. Places follow each other at even intervals. A few places that nobody has used may be used later, all at once.
- * All times are in Unix milliseconds.
+ * A lane: the times at which polls may be sent, and the tasks that wait for such a time. These times are called
+ * places. Each minute has as many places as a limit permits, at even intervals. A few places that nobody has used
+ * may be used later, all at once. All times are in Unix milliseconds.
  */
 class Lane {
-  /** Time of the next place if no place is free from the past. */
+  /** Time of the next place, if no unused place of the past is left. */
   #evenAt = 0;
   #distanceMs = Infinity;
-  /** Time by which a place that is free from the past lies before its even time. */
+  /**
+   * Largest time by which a place may be used before its even time, in milliseconds, because earlier places were
+   * not used.
+   */
   #burstMs = 0;
-  /** Waiting tasks in the order in which they first asked, each with the time at which it loses its turn. */
+  /**
+   * Waiting tasks in the order in which they first asked. The value is the time at which the task loses its turn.
+   */
   readonly #waiting = new Map<string, number>();
 
-  /** Sets the number of polls that a minute may have. */
+  /** Sets the number of places in a minute. */
   limitTo(perMinute: number): void {
     const burst = Math.max(1, Math.floor(perMinute * BURST_PART));
-    // In a minute that begins with a burst, one place fewer than this rate gives is after the burst.
+    // In a minute that begins with polls sent all at once, this rate leaves one place fewer after them.
     this.#distanceMs = MINUTE_MS / (perMinute + 1 - burst);
     this.#burstMs = (burst - 1) * this.#distanceMs;
   }
 
-  /** Returns the time until the task's turn, in whole milliseconds; 0 or less when a place is free for it now. */
+  /** Returns the time until the task may poll, in whole milliseconds; 0 or less when it may poll now. */
   waitMs(taskId: string, now: number): number {
     const evenAt = Math.max(this.#evenAt, now) + this.#countBefore(taskId, now) * this.#distanceMs;
     return Math.ceil(evenAt - this.#burstMs - now - ROUNDING_MS);
   }
 
-  /** Takes note that a task waits, as long as not too many do. @returns the given time. */
+  /**
+   * Remembers that a task waits, unless too many tasks wait already.
+   * @returns `forMs`, unchanged.
+   */
   wait(taskId: string, forMs: number, now: number): number {
     const isKnown = this.#waiting.has(taskId);
-    // A known task keeps its place in the order.
+    // A task that waits already keeps its position in the order.
     if (isKnown || this.#waiting.size < MAX_WAITING) {
       this.#waiting.set(taskId, now + forMs + GRACE_MS);
     }
     return forMs;
   }
 
-  /** Uses the next place. */
+  /** Marks the next place as used. */
   use(now: number): void {
     this.#evenAt = Math.max(this.#evenAt, now) + this.#distanceMs;
   }
@@ -114,7 +125,10 @@ class Lane {
     this.#waiting.clear();
   }
 
-  /** Counts the tasks that wait longer than this one, and forgets those of them that did not ask again in time. */
+  /**
+   * Returns how many tasks wait for longer than this one. Tasks that have not asked again in time are removed and
+   * not counted.
+   */
   #countBefore(taskId: string, now: number): number {
     let count = 0;
     for (const [other, lostAt] of this.#waiting) {

@@ -9,41 +9,44 @@ import { type PostRequest, resultOf } from "../../outbound/http.ts";
 import { withinTime } from "../../timeout.ts";
 
 /**
- * Headers and body of a callback, which a listener passes on to its receiver. The body is a text and no JSON
+ * Headers and body of a callback that a listener passes on to its receiver. The body is a text and not a JSON
  * value, because the signature in the headers covers every character of it.
  */
 export type ListenerCallback = Pick<PostRequest, "headers" | "body">;
 
-/** Largest number of connected listeners of an account. One more displaces that which was silent the longest. */
+/**
+ * Largest number of connected listeners of an account. When one more connects, the listener that has been silent
+ * for the longest time is disconnected.
+ */
 const MAX_LISTENERS = 10;
 /**
- * Time in milliseconds without a ping after which the relay takes a listener for gone: the network may not have
- * told that the connection has ended. Listeners ping every 20 s (client/src/listen/session.ts).
+ * Time in milliseconds without a ping after which the relay treats a listener as gone, because the network does not
+ * always report that a connection has ended. Listeners ping every 20 s (client/src/listen/session.ts).
  */
 const MAX_SILENCE_MS = MINUTE_MS;
 /**
- * Length in characters of the longest message that is accepted from a listener: it has room for 4 KiB of a
- * receiver's answer as JSON, and for the headers of that answer.
+ * Largest length in characters of a message from a listener. It leaves room for 4 KiB of a receiver's answer as
+ * JSON, and for the headers of that answer.
  */
 const MAX_MESSAGE_CHARS = 32_768;
-/** Code with which a WebSocket is closed for a reason that connecting again does not remove (RFC 6455). */
+/** Code with which a WebSocket is closed when connecting again would not help (RFC 6455). */
 const POLICY_VIOLATION = 1008;
-/** Code with which a silent WebSocket is closed; a listener that still gets it may connect again (RFC 6455). */
+/** Code with which a silent WebSocket is closed. A listener that still receives it may connect again (RFC 6455). */
 const GOING_AWAY = 1001;
 
 /**
- * Schema of the headers of a receiver's answer that a listener passes back: only those that the relay keeps
- * (outbound/http.ts), in characters that `Headers` accepts.
+ * Schema of the headers of a receiver's answer that a listener passes back. It has only the headers that the relay
+ * stores (outbound/http.ts), with characters that `Headers` accepts.
  */
 const AnswerHeaders = z.partialRecord(
   z.enum(["content-type", "retry-after", "location"]),
   z.string().check(z.regex(/^[ -~]*$/)),
 );
-/** Statuses of answers that have no body. */
+/** HTTP statuses of answers that have no body. */
 const WITHOUT_BODY: readonly number[] = [204, 205, 304];
 /**
- * Schema of a message from a listener: the answer of the HTTP receiver to which it has passed a callback on,
- * or the reason why the receiver could not be reached.
+ * Schema of a message from a listener: either the answer of the HTTP receiver to which the listener has passed a
+ * callback on, or the reason why this receiver could not be reached.
  */
 const Answer = z.union([
   z.object({
@@ -63,24 +66,26 @@ interface Waiting {
 }
 
 /**
- * Durable Object with the WebSockets of an account's listeners, named after the account (binding `LISTENERS`).
- * A listener is a program that receives the account's callbacks over a WebSocket and passes each on to an HTTP
+ * Durable Object with the WebSockets of an account's listeners, named after the account (binding `LISTENERS`). A
+ * listener is a program that receives the account's callbacks over a WebSocket and passes each on to an HTTP
  * receiver that it can reach.
  *
- * Stores nothing but the time of connection with each WebSocket: the platform keeps the WebSockets while the object is not in memory, and answers `ping` with
- * `pong` in its place.
+ * Stores only the time of connection, with each WebSocket. While the object is not in memory, the platform keeps
+ * the WebSockets open, and answers `ping` with `pong` for the object.
  *
- * Called when a listener connects (`api/listen.ts`), for each attempt of a callback and each test
- * callback to `listen:` (send-to-listeners.ts), and when a key or the account is deleted
- * (`api/accounts/key-storage.ts`).
+ * Called when a listener connects (`api/listen.ts`), for each attempt of a callback and each test callback to
+ * `listen:` (send-to-listeners.ts), and when a key or the account is deleted (`api/accounts/key-storage.ts`).
  */
 export class ListenersObject extends DurableObject<object> {
-  /** Callbacks that have no answer yet, by the ids of their messages. They keep the object in memory. */
+  /**
+   * Callbacks that were not answered yet, by the ids of their messages. While there are any, the object stays in
+   * memory.
+   */
   readonly #waiting = new Map<string, Waiting>();
 
   /**
    * Accepts the WebSocket of one more listener, and sends it the name of its account. The header `Key-Name`
-   * has the name of the API key with which the listener connects.
+   * contains the name of the API key with which the listener connects.
    */
   override async fetch({ headers }: Request): Promise<Response> {
     for (const displaced of this.#connected().slice(MAX_LISTENERS - 1)) {
@@ -95,9 +100,9 @@ export class ListenersObject extends DurableObject<object> {
   }
 
   /**
-   * Sends a callback to all listeners of the account, and returns the first answer of a receiver that one
-   * of them passes back. A listener that cannot reach its receiver, or whose connection ends, makes the
-   * attempt fail only when no other listener can still answer.
+   * Sends a callback to all listeners of the account. Returns the first answer of a receiver that a listener passes
+   * back. A listener that cannot reach its receiver, or whose connection ends, makes the attempt fail only if no
+   * other listener can still answer.
    */
   async sendToListeners(callback: ListenerCallback, timeoutMs: number): Promise<AttemptResult> {
     const id = crypto.randomUUID();
@@ -114,8 +119,8 @@ export class ListenersObject extends DurableObject<object> {
   }
 
   /**
-   * Disconnects the listeners that use an API key that was revoked, or all when the account was deleted.
-   * @param key name of the key; null disconnects all.
+   * Disconnects the listeners that use a revoked API key, or all listeners when the account was deleted.
+   * @param key name of the API key; null disconnects all listeners.
    */
   closeListeners(key: string | null): void {
     for (const socket of this.ctx.getWebSockets(key ?? undefined)) {
@@ -124,8 +129,8 @@ export class ListenersObject extends DurableObject<object> {
   }
 
   /**
-   * Handles a message from a listener. A message that is no answer, or for which no callback waits any
-   * more, is ignored.
+   * Handles a message from a listener. It is ignored when it is no answer, or when no callback waits for this
+   * answer any longer.
    */
   override async webSocketMessage(socket: WebSocket, message: string | ArrayBuffer): Promise<void> {
     if (typeof message !== "string" || message.length > MAX_MESSAGE_CHARS) return;
@@ -139,10 +144,7 @@ export class ListenersObject extends DurableObject<object> {
     waiting.resolve(await resultOf(response, LISTEN_URL));
   }
 
-  /**
-   * Handles the end of a listener's connection: a callback fails when only this listener could still answer
-   * it.
-   */
+  /** Handles the end of a listener's connection. A callback fails when only this listener could still answer it. */
   override async webSocketClose(socket: WebSocket): Promise<void> {
     this.#lose(socket);
   }
@@ -156,8 +158,9 @@ export class ListenersObject extends DurableObject<object> {
   }
 
   /**
-   * Returns the WebSockets that are open, first that which was heard last, and closes those that were silent for
-   * too long. The platform also lists one that this object has closed, until the listener has answered the close.
+   * Returns the open WebSockets, the one that was heard last first, and closes those that have been silent for too
+   * long. The platform also lists a WebSocket that this object has closed, until the listener has answered the
+   * close; such a WebSocket is not returned.
    */
   #connected(): WebSocket[] {
     const open = this.ctx
@@ -172,7 +175,10 @@ export class ListenersObject extends DurableObject<object> {
     return open.filter(({ heardAt }) => heardAt > heardSince).map(({ socket }) => socket);
   }
 
-  /** Returns the time of a listener's last ping, or else of its connection, in Unix milliseconds. */
+  /**
+   * Returns the time of a listener's last ping, in Unix milliseconds. Without a ping it is the time at which the
+   * listener connected.
+   */
   #heardAt(socket: WebSocket): number {
     const connectedAt: unknown = socket.deserializeAttachment();
     const pingedAt = this.ctx.getWebSocketAutoResponseTimestamp(socket)?.getTime() ?? 0;
@@ -180,7 +186,10 @@ export class ListenersObject extends DurableObject<object> {
   }
 }
 
-/** Sends a message. @returns false when the connection has just ended. */
+/**
+ * Sends a message to a WebSocket.
+ * @returns false when the connection has just ended.
+ */
 function isSent(socket: WebSocket, text: string): boolean {
   try {
     socket.send(text);
@@ -191,8 +200,8 @@ function isSent(socket: WebSocket, text: string): boolean {
 }
 
 /**
- * Notes that a listener will not answer a callback; the callback fails when no other listener can still
- * answer it.
+ * Remembers that a listener will not answer a callback. The callback fails when no other listener can still answer
+ * it.
  */
 function lose({ sockets, resolve }: Waiting, socket: WebSocket, cause: UnreachableCause): void {
   if (!sockets.delete(socket) || sockets.size > 0) return;

@@ -20,23 +20,23 @@ import { FailedCallbackBatches } from "../failed-callback-batches.ts";
 import { FaultNotes } from "./fault-notes.ts";
 
 /**
- * Faults that this isolate has met: failed callback attempts, counted for each receiver's host, and refusals
- * of an API key, counted for each connection.
+ * Faults that this isolate has met: failed callback attempts by receiver's host, and refused API keys by
+ * connection.
  */
 const notes = new FaultNotes();
-/** Tasks whose callbacks have failed for good in this isolate and are not in the digest of their host yet. */
+/** Tasks of this isolate whose callbacks have failed for good, and that are not yet in the digest of their host. */
 const batches = new FailedCallbackBatches();
 /**
- * Names of the connections to whose Durable Object this isolate has reported in the last hour that an answer of
- * the provider was not understood.
+ * Names of connections of which this isolate has reported, within the last hour, an answer that was not understood.
+ * The reports go to the Durable Object of the connection.
  */
 const recentlyUnclear = isolateCache<true>(1_000, UNCLEAR_PAUSE_MS);
 
 /**
- * Alerts the operator of faults that concern many tasks: a provider that refuses the API key of a connection,
- * or a receiver's host that keeps failing. Each connection and each host has an object of its own
- * (`src/objects`) that permits the alert, so that one message is sent and not one for every task. When the
- * call to that object fails, only this alert is not sent.
+ * Alerts the operator of faults that concern many tasks: a provider that refuses the API key of a connection, or a
+ * receiver's host that keeps failing. Each connection and each host has a Durable Object that decides whether an
+ * alert is sent. The operator therefore gets one message, not one for every task. When the call to that object
+ * fails, this alert is not sent.
  */
 export class Alerts {
   readonly #bindings: ObjectNamespaces;
@@ -44,7 +44,7 @@ export class Alerts {
 
   /**
    * Creates the sender of alerts for one task object.
-   * @param timeoutMs time limit in milliseconds for one call to such an object.
+   * @param timeoutMs time limit in milliseconds for one call to the object of a host or connection.
    */
   constructor(bindings: ObjectNamespaces, timeoutMs: number) {
     this.#bindings = bindings;
@@ -52,21 +52,21 @@ export class Alerts {
   }
 
   /**
-   * Handles an answer to a poll that the operator should know of: alerts the operator when the provider has
-   * refused the API key, and stores an answer that was not understood, so that `/healthz` shows it.
+   * Reports an answer to a poll that the operator should know of. When the provider has refused the API key, the
+   * operator is alerted. An answer that was not understood is stored, so that `/healthz` shows it.
    */
   async reportAnswer(poll: Poll, answer: PollAnswer, runtime: Runtime): Promise<void> {
     if (answer.kind === "unauthorized") await this.#reportRefusedKey(poll, runtime);
-    // A provider is not at fault when its answer about a job that only a hook has named does not name the
-    // task.
+    // An answer to a poll of a job that only a hook has named may well not name the task. That is no fault of the
+    // provider.
     if (answer.kind === "unclear" && poll.purpose !== "kept_job") {
       await this.#reportUnclear(poll, answer);
     }
   }
 
   /**
-   * Alerts the operator that a provider refuses the API key of a connection, and stores the refusal, which
-   * `/healthz` shows.
+   * Alerts the operator that a provider refuses the API key of a connection, and stores the refusal, so that
+   * `/healthz` shows it.
    */
   async #reportRefusedKey({ connection, taskId }: Poll, runtime: Runtime): Promise<void> {
     log({ event: "provider.unauthorized", task_id: taskId, connection }, "warn");
@@ -77,8 +77,8 @@ export class Alerts {
   }
 
   /**
-   * Stores for `/healthz` that an answer of a provider was not understood; does so at most once an hour for
-   * each connection.
+   * Stores that an answer of a provider was not understood, so that `/healthz` shows it. For each connection this
+   * is done at most once an hour.
    */
   async #reportUnclear({ connection }: Poll, answer: UnclearAnswer): Promise<void> {
     if (recentlyUnclear.has(connection)) return;
@@ -90,8 +90,7 @@ export class Alerts {
   }
 
   /**
-   * Counts a failed attempt at the receiver's host, and alerts the operator when many attempts at this host
-   * fail.
+   * Counts a failed attempt at the receiver's host. The operator is alerted when many attempts at this host fail.
    */
   async reportFailedAttempt({ url }: Delivery, runtime: Runtime): Promise<void> {
     const host = hostOf(url);
@@ -103,9 +102,10 @@ export class Alerts {
   }
 
   /**
-   * Adds a task to the digest of failed callbacks to a host, one message to the operator about many tasks.
+   * Adds a task to the digest of a host: one message to the operator about many tasks whose callbacks to this host
+   * have failed.
    * @param aborted ends the wait for further failed callbacks.
-   * @returns true when it was stored, or another task is to report it.
+   * @returns true when the task is stored in the digest, or when another task reports it.
    */
   async gather(
     host: string,
@@ -126,10 +126,9 @@ export class Alerts {
   }
 
   /**
-   * Sends an alert to the operator, at most one an hour for each host of callbacks and each connection to a
-   * provider.
-   * @param claim function that asks the Durable Object of that host or connection whether this alert may be
-   * sent; when it may, the object permits no other for an hour.
+   * Sends an alert to the operator, at most once an hour for each host of callbacks and for each connection.
+   * @param claim asks the Durable Object of that host or connection whether this alert may be sent. After
+   * permitting an alert, the object permits no other for an hour.
    */
   async #send(claim: () => Promise<boolean>, event: OperatorEvent, runtime: Runtime) {
     const now = Date.now();

@@ -9,9 +9,9 @@ import {
 } from "../../security/roles.ts";
 
 /**
- * The authenticated sender of a request: the operator, identified by an operator key; an upstream, the
- * service that reports results, by its signature; or an account, by its API key. `key` is the name of the
- * key for logs and records: its label, or the first eight hex digits of its SHA-256.
+ * The authenticated sender of a request. The operator is recognised by an operator key, an account by its API key,
+ * and an upstream (a service that reports results) by its signature. `key` is the name of the key for logs and
+ * records: its label or, without a label, the first eight hex digits of its SHA-256.
  */
 export type Caller =
   | { readonly kind: "operator"; readonly role: OperatorRole; readonly key: string }
@@ -26,12 +26,14 @@ export type Caller =
 /** A caller that has shown an API key. */
 export type KeyHolder = Exclude<Caller, { readonly kind: "upstream" }>;
 
-/** Returns the name of the caller's API key for logs and records; null when the request is signed instead. */
+/**
+ * Returns the name of the caller's API key for logs and records. Null when the request is signed and has no key.
+ */
 export function keyNameOf(caller: Caller): string | null {
   return caller.kind === "upstream" ? null : caller.key;
 }
 
-/** Tells whether the caller has a permission; an account has it only for what belongs to it. */
+/** Tells whether the caller has a permission. An account has it only for its own tasks and data. */
 export function may(caller: Caller, permission: Permission): boolean {
   switch (caller.kind) {
     case "operator":
@@ -44,17 +46,14 @@ export function may(caller: Caller, permission: Permission): boolean {
 }
 
 /**
- * Returns the kind of reader that the caller is: only the operator sees the excerpts of receivers' answers,
- * so an upstream gets the view of an account.
+ * Returns which kind of reader the caller is. Only the operator sees excerpts of receivers' answers; an upstream
+ * therefore sees a task as an account does.
  */
 export function readerOf(caller: Caller): Reader {
   return caller.kind === "operator" ? "operator" : "account";
 }
 
-/**
- * Returns the account to whose tasks the caller is limited; null means that the caller may reach every
- * task.
- */
+/** Returns the account to whose tasks the caller is limited. Null means that the caller may reach all tasks. */
 export function accountOf(caller: Caller): string | null {
   switch (caller.kind) {
     case "operator":
@@ -66,8 +65,8 @@ export function accountOf(caller: Caller): string | null {
 }
 
 /**
- * Returns whether the caller orders a redelivery as the operator, whichever operator key it has, or as the
- * owner of the task. Idempotency-Keys are compared only within one of the two.
+ * Returns who orders a redelivery: the operator (with any operator key), or the owner of the task. The
+ * `Idempotency-Key` of an order is compared only with orders of the same one of the two.
  */
 export function ordererOf(caller: Caller): Orderer {
   return caller.kind === "operator" ? "operator" : "owner";

@@ -18,16 +18,16 @@ export interface Logged {
 }
 
 /**
- * The outcome of a call that a task object made to another service (ledger, provider, index or operator): the
- * event that changes the task accordingly, and a line for the log.
+ * The outcome of a call that a task object has made to another service (ledger, provider, index or operator): the
+ * event that applies the answer to the task, and a line for the log.
  */
 export interface CallOutcome extends Logged {
   readonly event: TaskEvent;
 }
 
 /**
- * Makes the call that a step of the task consists of: charge, refund, poll, write to the index or notice to
- * the operator. A call that fails or is not answered in time returns an outcome too; it does not throw.
+ * Makes the call of one step of the work loop: a charge, a refund, a poll, a write to the index, or a notice to the
+ * operator. It never throws: a call that fails or gets no answer in time returns an outcome too.
  * @param aborted ends the wait early, when the answer is no longer needed.
  * @param now time of the work loop, in Unix milliseconds.
  */
@@ -93,9 +93,9 @@ async function writeIndexRow(
 }
 
 /**
- * Waits for the end of a call.
+ * Waits until a call has ended. It does not throw when the call fails.
  * @param fallback answer to return when the call fails.
- * @returns the answer, and the error of a failed call as a field for the log line of the call.
+ * @returns the answer of the call and, if it failed, its error as a field for the log line of the call.
  */
 async function ended<T>(call: Promise<T>, fallback: T) {
   try {
@@ -110,8 +110,8 @@ function outcome(isDone: boolean, done: string): string {
 }
 
 /**
- * Returns the HTTP status and the state or code in a provider's answer that was not understood, as fields
- * for the log line of the poll; no fields for any other answer.
+ * Returns the fields of the log line of a poll for an answer that was not understood: its HTTP status, and the
+ * state or code that it names. Returns no fields for any other answer.
  */
 function unclearFields(answer: PollAnswer) {
   return answer.kind === "unclear" ? { status_code: answer.statusCode, word: answer.word } : {};
@@ -124,8 +124,8 @@ function pollOutcome(answer: PollAnswer, { aborted }: AbortSignal): string {
 
 /**
  * Returns the log line of one attempt to deliver a callback.
- * @param isRecorded false when the task had already recorded another end of this attempt, so that `result`
- * was not stored.
+ * @param isRecorded false when `result` was not stored, because the task had recorded another end of this attempt
+ * before.
  */
 export function attemptLine(
   { taskId, number, url, account, provider }: Delivery,
@@ -156,8 +156,8 @@ export function attemptLine(
 }
 
 /**
- * Returns the log line of a task that a change has just settled: no attempt or refund is left to make; else
- * null.
+ * Returns the log line of a task that is settled now and was not before the change. A task is settled when it has
+ * ended, and no attempt of its callback and no refund is left to make. Null for any other change.
  */
 export function settledLine(
   before: TaskRecord | null,
@@ -191,14 +191,17 @@ function levelOfPoll(answer: PollAnswer, { aborted }: AbortSignal): LogLevel {
 }
 
 /**
- * Returns the log level of a call to another service: `detail` when the call ended as expected; `warn` when
- * it got no answer or the key was refused, because the other service failed and the relay goes on.
+ * Returns the log level of a call to another service. It is `detail` when the call ended as expected. It is `warn`
+ * otherwise, because the other service has failed; the relay repeats the call later.
  */
 function level(isExpected: boolean): LogLevel {
   return isExpected ? "detail" : "warn";
 }
 
-/** Waits until a write to the index ends or the wait is aborted; after an abort the write itself goes on. */
+/**
+ * Waits until a write to the index has ended or the wait is aborted. An abort ends only the wait; the write
+ * continues.
+ */
 async function unlessAborted(write: Promise<boolean>, aborted: AbortSignal): Promise<boolean> {
   const { promise, resolve } = Promise.withResolvers<boolean>();
   const stop = () => resolve(false);

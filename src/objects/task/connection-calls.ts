@@ -10,27 +10,26 @@ import { HOOKLESS_TASKS } from "../connection/connection-object.ts";
 import { connectionObject, type ObjectNamespaces } from "../object-names.ts";
 import { withTimeout } from "../../timeout.ts";
 
-/** The fields that this file reads of an event by which a provider's job is attached to a task. */
+/** The fields that this file reads of an event that attaches a provider's job to a task. */
 export type Attachment = Pick<AttachEvent, "connection" | "job" | "isHookExpected">;
 
-/** Longest wait of a task for an answer of the Durable Object of its connection, in milliseconds. */
+/** Longest time in milliseconds for which a task waits for an answer of the Durable Object of its connection. */
 const ANSWER_MS = 300;
 const REPORT_MS = 2 * SECOND_MS;
-/** Time for which an isolate remembers the number of a connection's missing hooks, in milliseconds. */
+/** Time in milliseconds for which an isolate remembers how many hooks of a connection are missing. */
 const KEPT_MS = 10 * MINUTE_MS;
 const MAX_CONNECTIONS = 1_000;
 
 /**
- * Numbers of tasks in a row whose expected hook did not come, by name of the connection, as this isolate has
- * last got them from the Durable Objects of the connections.
+ * How many tasks in a row did not get their expected hook, by name of the connection. This isolate has got the
+ * numbers from the Durable Objects of the connections.
  */
 const hooklessTasks = isolateCache<number>(MAX_CONNECTIONS, KEPT_MS);
 
 /**
- * The calls of one task object to the Durable Object of the connection to its provider (a set of credentials):
- * they learn and report whether the connection's hooks come, and ask for permission to poll. A task does not
- * depend on these calls: when one fails or takes too long, the task continues as if hooks came and the polls had
- * no limit.
+ * The calls of one task object to the Durable Object of its connection (the credentials for a provider). They ask
+ * and report whether the hooks of the connection come, and ask for permission to poll. A task does not depend on
+ * these calls: when a call fails or takes too long, the task continues as if hooks came and polls had no limit.
  */
 export class ConnectionCalls {
   readonly #bindings: ObjectNamespaces;
@@ -40,9 +39,9 @@ export class ConnectionCalls {
   }
 
   /**
-   * Returns the given event, which attaches a job to the task, without the expectation of a hook when the hooks
-   * of the connection are missing. The Durable Object of the connection is asked only when the attachment would
-   * expect a hook, and at most once in ten minutes by an isolate.
+   * Returns the given event, which attaches a job to the task. When the hooks of the connection are missing, the
+   * returned event expects no hook. The Durable Object of the connection is asked only if the event expects a hook,
+   * and by each isolate at most once in ten minutes.
    */
   async withHookHealth<Event extends Attachment>(
     event: Event,
@@ -57,8 +56,8 @@ export class ConnectionCalls {
   }
 
   /**
-   * Reports to the Durable Object of the connection whether the hook of a job has come. That a hook has come is
-   * no news while this isolate knows that no hook of the connection is missing.
+   * Reports to the Durable Object of the connection whether the hook of a job has come. A hook that has come is not
+   * reported while this isolate knows that no hook of the connection is missing.
    */
   async reportHook({ connection, hasCome }: HookReport): Promise<void> {
     if (hasCome && hooklessTasks.get(connection) === 0) return;
@@ -68,8 +67,8 @@ export class ConnectionCalls {
   }
 
   /**
-   * Asks the Durable Object of the connection, which counts the polls of all its tasks, for permission to
-   * poll now, if the provider limits the polls per minute.
+   * Asks the Durable Object of the connection for permission to poll now, if the provider limits the polls per
+   * minute. That object counts the polls of all tasks of the connection.
    * @returns the wait in milliseconds before the task may ask again; 0 when the poll may be sent.
    */
   async pollWaitMs(
@@ -83,12 +82,12 @@ export class ConnectionCalls {
     return withTimeout("poll slot", ask, 0, ANSWER_MS);
   }
 
-  /** Asks how many tasks in a row got no hook that they expected; 0 without an answer in time. */
+  /** Asks how many tasks in a row did not get their expected hook. The result is 0 when no answer comes in time. */
   async #askHookless(connection: string): Promise<number> {
     const object = connectionObject(this.#bindings, connection);
     const ask = async (): Promise<number | null> => object.hooklessTasks();
     const answer = await withTimeout("hook health", ask, null, ANSWER_MS);
-    // An object that does not answer is not asked again by each attachment.
+    // When the object does not answer, 0 is remembered, so that the next attachments do not ask it again.
     const hookless = answer ?? 0;
     remember(connection, hookless);
     return hookless;

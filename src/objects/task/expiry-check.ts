@@ -4,23 +4,23 @@ import { errorText, log } from "../../log.ts";
 import { type TaskBindings, taskObject } from "./task-stub.ts";
 
 /**
- * One in this number of tasks, chosen by a hash of the id, belongs to the sample. The objects of these tasks
- * are always asked to erase the task if its retention is over; the objects of the other tasks are asked only
- * once an object was found that still held an expired task.
+ * One in this number of tasks belongs to the sample, chosen by a hash of the id. The objects of these tasks are
+ * always asked to erase tasks whose retention is over. The objects of all other tasks are asked only after an
+ * object was found that still stored such a task.
  */
 const SAMPLE_SIZE = 100;
 /**
- * Largest number of task objects that one run of the cron trigger asks to erase expired tasks, because the
- * platform limits the calls of one invocation.
+ * Largest number of task objects that one run of the cron trigger asks to erase expired tasks. It is limited
+ * because the platform limits the calls of one invocation.
  */
 const MAX_ASKED = 5_000;
 const CONCURRENCY = 50;
 
 /**
- * Checks that task objects have erased their tasks after the retention. An object whose alarm was lost keeps
- * its task, and nothing else shows this, because the index no longer has the task's row. A sample of the
- * objects is asked to erase expired tasks; once one of them still held such a task, all other objects of the
- * run are asked as well.
+ * Checks that task objects have erased their tasks after the retention. An object whose alarm was lost still stores
+ * its task, and nothing else shows this, because the index no longer has the task's row. A sample of the objects is
+ * asked to erase expired tasks. As soon as one of them has still stored such a task, all other objects of the run
+ * are asked too.
  */
 export class ExpiryCheck {
   readonly #env: TaskBindings;
@@ -28,24 +28,24 @@ export class ExpiryCheck {
   #asked = 0;
   #lost = 0;
 
-  /** Creates the check of one run of the cron trigger, which asks at most `maxAsked` task objects. */
+  /** Creates the check for one run of the cron trigger. It asks at most `maxAsked` task objects. */
   constructor(env: TaskBindings, maxAsked = MAX_ASKED) {
     this.#env = env;
     this.#maxAsked = maxAsked;
   }
 
   /**
-   * Number of task objects that were asked (`asked`), and of those that still held an expired task and erased
-   * it (`lost`).
+   * Numbers of task objects: `asked` were asked, and `lost` of these still stored an expired task, which they then
+   * erased.
    */
   get counts() {
     return { asked: this.#asked, lost: this.#lost };
   }
 
   /**
-   * Has the objects of these tasks erase them if their retention is over: the objects of the sample first,
-   * and all others if any object has still held an expired task.
-   * @returns the ids of the tasks whose objects should have been asked, but were not reached.
+   * Asks the objects of these tasks to erase their tasks if the retention is over. The objects of the sample are
+   * asked first. All others are asked only if an object has still stored an expired task.
+   * @returns the ids of the tasks whose objects should have been asked but were not reached.
    */
   async check(ids: readonly string[]): Promise<readonly string[]> {
     const unreached = await this.#ask(ids.filter(isSampled));
@@ -54,7 +54,7 @@ export class ExpiryCheck {
   }
 
   /**
-   * Asks the objects of these tasks to erase them if their retention is over, at most `maxAsked` objects in
+   * Asks the objects of these tasks to erase their tasks if the retention is over, at most `maxAsked` objects in
    * one run.
    * @returns the ids of the tasks whose objects were not reached or not asked.
    */
@@ -81,8 +81,8 @@ export class ExpiryCheck {
 }
 
 /**
- * Tells whether a task belongs to the sample of 1 % that is always checked for a missed erasure, by a hash of
- * its id.
+ * Tells whether a task belongs to the sample of 1 % whose objects are always asked to erase expired tasks. A hash
+ * of the id decides.
  */
 export function isSampled(id: string): boolean {
   return hashOf(id) % SAMPLE_SIZE === 0;

@@ -3,37 +3,38 @@ import { MINUTE_MS, SECOND_MS } from "../../core/time.ts";
 
 const WINDOW_MS = 10 * SECOND_MS;
 /**
- * Number of faults of one receiver's host or provider's connection at which they are reported to the object
- * that counts them, although their window of ten seconds is not over yet.
+ * Number of faults, within ten seconds, of one receiver's host or one connection at which the collected faults are
+ * reported before the ten seconds are over. They are reported to the Durable Object that counts the faults of that
+ * host or connection.
  */
 const REPORTED_EARLY = 10;
 /**
- * Time in milliseconds after which faults that are still not reported are dropped, counted from the first
- * fault of their window of ten seconds.
+ * Time in milliseconds after which faults that were not reported are dropped. It is counted from the first fault of
+ * their ten seconds.
  */
 const FORGOTTEN_MS = 10 * MINUTE_MS;
 const MAX_NAMES = 1_000;
 
 /**
- * The faults (failed attempts or refused API keys) of one receiver's host or provider's connection that are
- * counted together: those within ten seconds from the first of them.
+ * The faults (failed attempts or refused API keys) of one receiver's host or one connection within the ten seconds
+ * from the first of these faults.
  */
 interface Window {
   /** Time of the first of these faults, in Unix milliseconds. */
   readonly startedAt: number;
   readonly count: number;
   /**
-   * Number of faults that are still to be reported to the Durable Object that counts the faults of this host
-   * or connection. The number does not rise above `REPORTED_EARLY`; further faults are never reported.
+   * Number of faults that were not reported yet to the Durable Object that counts the faults of this host or
+   * connection. It does not rise above `REPORTED_EARLY`; further faults are never reported.
    */
   readonly unreported: number;
 }
 
 /**
- * Collects the faults that this isolate meets at a receiver's host or a provider's connection. Reports them in
- * few calls to the one object that counts them, even when thousands of tasks meet the same fault. The first
- * fault of a window of ten seconds is reported at once; the others together with the tenth fault, or with the
- * first one after the window.
+ * Collects the faults that this isolate meets at receivers' hosts and at connections. It has them reported in few
+ * calls to the Durable Object of the host or connection, even when thousands of tasks meet the same fault. The
+ * first fault is reported at once. The faults of the next ten seconds are reported together with the tenth fault
+ * or, when there are fewer, with the first fault after the ten seconds.
  */
 export class FaultNotes {
   readonly #windows = isolateCache<Window>(MAX_NAMES, Infinity);
@@ -41,7 +42,7 @@ export class FaultNotes {
   /**
    * Counts one fault of a host or a connection.
    * @param now current time, in Unix milliseconds.
-   * @returns the number of faults that the caller is to report now; 0 when it is to report none.
+   * @returns the number of faults that the caller must report now; 0 when it must report none.
    */
   add(name: string, now: number): number {
     const known = this.#windows.get(name);

@@ -5,12 +5,14 @@ import type { AttemptResult } from "../../core/record/callback.ts";
 import { hostOf } from "../../core/url.ts";
 
 /**
- * The dataset `METRICS` of Analytics Engine for time series, if it is bound. Writing a data point to it
- * writes nothing to the storage of a Durable Object.
+ * The dataset `METRICS` of Analytics Engine, for time series; undefined when it is not bound. A data point costs no
+ * write to the storage of a Durable Object.
  */
 type TimeSeries = AnalyticsEngineDataset | undefined;
 
-/** Writes a data point about one attempt: account, host, provider, outcome, status code and duration. */
+/**
+ * Writes a data point about one attempt of a callback: account, host, provider, outcome, status code and duration.
+ */
 export function measureAttempt(
   series: TimeSeries,
   { url, number, startedAt, account, provider }: Delivery,
@@ -23,16 +25,17 @@ export function measureAttempt(
   });
 }
 
-/** Writes a data point about one poll: connection and kind of the answer. */
+/** Writes a data point about one poll: the connection, and the kind of the answer. */
 export function measurePoll(series: TimeSeries, { connection }: Poll, answer: PollAnswer): void {
   const kind = answer.kind === "news" ? answer.news.status : answer.kind;
   series?.writeDataPoint({ indexes: [""], blobs: [kind, "", connection, "poll"] });
 }
 
 /**
- * Writes a data point about a request whose credentials were refused, or not looked at because too many from
- * its address had failed (`limited`). It names nothing that the sender of the request chooses.
- * @param connection whose signature was wrong; empty for other credentials.
+ * Writes a data point about a request whose credentials were refused (`refused`), or not checked because too many
+ * requests from the same address had failed (`limited`). It contains nothing that the sender of the request has
+ * chosen.
+ * @param connection connection whose signature was wrong; empty for other credentials.
  */
 export function measureRefusal(
   series: TimeSeries,

@@ -36,8 +36,8 @@ import { UpstreamProgress } from "./upstream-progress.ts";
 import { Watchers } from "./watchers.ts";
 
 /**
- * Bindings of the environment that a task object uses: index, other objects and time series. The variables
- * are read by src/config.
+ * Bindings of the environment that a task object uses: the index, other objects, and time series. Variables of the
+ * environment are read by src/config instead.
  */
 export interface ObjectBindings extends IndexBindings, ObjectNamespaces {
   readonly METRICS?: AnalyticsEngineDataset;
@@ -46,8 +46,8 @@ export interface ObjectBindings extends IndexBindings, ObjectNamespaces {
 /** Time limits of a task object, in milliseconds. */
 export interface Timeouts {
   /**
-   * Time in milliseconds that is added to the time limit of a callback attempt or of a poll, the longer of the
-   * two: after both, the watchdog alarm fires, which starts the work again if a crash has ended it.
+   * Margin in milliseconds of the watchdog alarm, which starts the work again after a crash. The alarm fires when
+   * the time limit of a callback attempt or of a poll, whichever is longer, and this margin are over.
    */
   readonly watchdogMarginMs: number;
   /** Time limit in milliseconds for one call to an account object, e.g. to the ledger. */
@@ -63,8 +63,7 @@ const TIMEOUTS: Timeouts = {
 };
 
 /**
- * The implementation of `Platform` for a task's Durable Object: its storage and alarm, the clock, and the
- * calls to other services.
+ * Storage, alarm, clock and calls to other services for the work loop of a task, as its Durable Object has them.
  */
 export class ObjectPlatform implements Platform {
   readonly progress = new UpstreamProgress();
@@ -90,8 +89,7 @@ export class ObjectPlatform implements Platform {
   }
 
   /**
-   * Reads the configuration and imports the secret keys. Must be called before the work loop uses this
-   * platform.
+   * Reads the configuration and imports the secret keys. It must be called before the work loop uses this platform.
    * @throws when the configuration is not valid.
    */
   async prepare(env: ObjectNamespaces): Promise<void> {
@@ -122,8 +120,8 @@ export class ObjectPlatform implements Platform {
     return this.#records.load();
   }
 
-  // Two storage calls without an await between them are one commit. A failing storage breaks the output
-  // gate and resets the object, so the promise of `setAlarm` need not be awaited.
+  // The platform commits two storage calls without an await between them together. The promise of `setAlarm` need
+  // not be awaited, because a failing storage holds back all answers and resets the object.
   commit(record: TaskRecord, alarmAt: number | null): void {
     this.#records.store(record);
     noteStoredTask(this.#bindings, record.id);
@@ -131,12 +129,12 @@ export class ObjectPlatform implements Platform {
     this.tellWatchers();
   }
 
-  /** Tells the state of the task to those who watch it. The platform sends it only after the commit. */
+  /** Sends the state of the task to all who watch it. The platform sends it only after the record is committed. */
   tellWatchers(): void {
     this.watchers.tell(this.state);
   }
 
-  /** The state of the task, which changes whenever readers see another task. */
+  /** The state of the task as a text, which changes whenever readers see another task. */
   get state(): string {
     const record = this.load();
     if (record === null) return "";
@@ -149,9 +147,9 @@ export class ObjectPlatform implements Platform {
   }
 
   /**
-   * Sets another alarm after the work of one has failed at `now`, and waits until it is stored. The work loop does
-   * not know of the new alarm before it fires.
-   * @returns false when the storage has not stored the alarm.
+   * Sets another alarm after the work of an alarm has failed at `now`, and waits until the new alarm is stored. The
+   * work loop learns of the new alarm only when it fires.
+   * @returns false when the alarm could not be stored.
    */
   async recover(now: number): Promise<boolean> {
     try {
@@ -177,7 +175,7 @@ export class ObjectPlatform implements Platform {
         this.background(this.#alerts.reportFailedAttempt(delivery, this.#prepared()));
       }
     } catch (error) {
-      // A failing metric must not turn a sent attempt into `interrupted`.
+      // An error while the attempt is measured must not make an attempt that was sent count as `interrupted`.
       const { taskId } = delivery;
       log({ event: "measure.failed", task_id: taskId, error: errorText(error) }, "error");
     }
@@ -229,7 +227,7 @@ export class ObjectPlatform implements Platform {
   }
 
   /**
-   * Returns an event that attaches a job, which expects a hook only while those of its connection come; see
+   * Returns an event that attaches a job. It expects a hook only while the hooks of its connection come; see
    * `ConnectionCalls.withHookHealth`.
    */
   withHookHealth<Event extends Attachment>(event: Event): Promise<Event> {

@@ -5,39 +5,37 @@ import type { ObjectPlatform } from "./object-platform.ts";
 import type { Refusal } from "./reply.ts";
 
 /**
- * Events that requests to the API cause: the task object gets them from the API and adds the caller. All
- * other events come from a provider's hook, the cron trigger or the work loop of the object.
+ * Events that requests to the API cause. The task object gets them from the API without the caller, and adds the
+ * caller itself. All other events come from a provider's hook, the cron trigger or the work loop of the object.
  */
 export type OutsideEvent = WithoutCaller<AttributedEvent>;
 
 type WithoutCaller<Event> = Event extends unknown ? Omit<Event, "keyName" | "orderedBy"> : never;
 
-/** An event that a request to the API causes, with its caller. */
+/** An event that a request to the API has caused, including the caller. */
 export type AttributedEvent = Extract<
   TaskEvent,
   { readonly type: "register" | "report" | "attach" | "redeliver" | "cancel" | "erase" }
 >;
 
 /**
- * Adds the caller to an event: the name of its key, and whether it orders a redelivery as operator or as
- * owner.
+ * Returns an event with its caller added: the name of the caller's API key, and whether a redelivery is ordered by
+ * the operator or by the owner of the task.
  */
 export function attributed(event: OutsideEvent, caller: Caller): AttributedEvent {
   const sender = { keyName: keyNameOf(caller), orderedBy: ordererOf(caller) };
   return { ...event, ...sender };
 }
 
-/**
- * Returns the name of an event for the log: its type, or for a report the reported status, e.g. `completed`.
- */
+/** Returns the name of an event for the log: its type or, for a report, the reported status, e.g. `completed`. */
 export function nameOf(event: OutsideEvent): string {
   return event.type === "report" ? event.news.status : event.type;
 }
 
 /**
- * Returns the refusal of a redelivery to a URL that the relay may not call; null for any other event. URLs of
- * the relay itself are refused; for this the origin under which the task was created is compared, because the
- * request for the redelivery may have come to the relay under another one.
+ * Returns the refusal of a redelivery to a URL that the relay may not call. URLs of the relay itself are refused
+ * too; they are recognised by the origin under which the task was created, because the request for the redelivery
+ * may have come under another origin. Null for any other event, and when the URL is allowed.
  */
 export function urlRefusalOf(
   event: OutsideEvent,

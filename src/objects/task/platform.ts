@@ -12,46 +12,43 @@ import type { IndexRow } from "../../core/views/index-row.ts";
 import type { LogLevel, LogLine } from "../../log.ts";
 
 /**
- * The storage, the alarm, the clock and the calls that the work loop of a task uses: those of a Durable
- * Object, or simulated ones in tests.
+ * Storage, alarm, clock and calls to other services, as the work loop of a task uses them. They belong to a Durable
+ * Object, or are simulated in tests.
  */
 export interface Platform {
   /** Returns the time in Unix milliseconds. */
   now(): number;
   policy(now: number): Settings;
   /**
-   * Reads the record of the task as last committed; null when there is no task.
+   * Returns the record of the task as it was last committed; null when there is no task.
    * @throws when the record cannot be read.
    */
   load(): TaskRecord | null;
   /**
-   * Writes the record of the task and, in the same commit, the alarm for its next step.
+   * Stores the record of the task and, in the same commit, the alarm for its next step.
    * @param alarmAt time of the alarm in Unix milliseconds; null keeps the alarm that is set.
    */
   commit(record: TaskRecord, alarmAt: number | null): void;
   setAlarm(at: number): void;
   /** Deletes the record of the task and its alarm. */
   erase(): Promise<void>;
-  /**
-   * Sends one attempt of a callback. A failure of the receiver is returned as a result; it does not throw.
-   */
+  /** Sends one attempt of a callback. It does not throw when the receiver fails: the failure is the result. */
   send(delivery: Delivery): Promise<AttemptResult>;
   /**
-   * Charges the price of a task to the ledger of its account; the answer is `unknown` when the ledger does
+   * Has the ledger of the task's account charge the price of a task. The answer is `unknown` when the ledger does
    * not answer in time.
    * @throws when the ledger fails.
    */
   charge(charge: Charge): Promise<ChargeAnswer>;
   /**
-   * Refunds the credits of a failed task.
+   * Has the credits of a failed task refunded.
    * @returns true when the refund is confirmed in time; otherwise the task repeats the request later.
    * @throws when the ledger fails.
    */
   refund(refund: Refund): Promise<boolean>;
   /**
-   * Asks the provider for the state of the job, unless its connection has made as many polls as the provider
-   * permits per minute. Every failure is returned as an answer; nothing is thrown. When aborted, returns at
-   * once.
+   * Asks the provider for the state of the job, unless the limit of polls of the connection is reached. It does not
+   * throw: every failure is an answer. When aborted, it returns at once.
    */
   poll(poll: Poll, aborted: AbortSignal): Promise<PollAnswer>;
   /**
@@ -61,25 +58,23 @@ export interface Platform {
    */
   writeIndexRow(row: IndexRow): Promise<boolean>;
   /**
-   * Sends a message about the task to `OPERATOR_CALLBACK_URL`; returns at once when aborted.
+   * Sends a message about the task to `OPERATOR_CALLBACK_URL`. When aborted, it returns at once.
    * @returns true when the receiver accepts the message in time.
    */
   sendNotice(notice: OperatorNotice, aborted: AbortSignal): Promise<boolean>;
   /**
-   * Tells the Durable Object of the connection to the provider whether the expected hook of a job has come.
-   * Where hooks stay away, later jobs are polled sooner. Nothing waits for this call, and when it fails, nothing
-   * repeats it.
+   * Reports to the Durable Object of the connection whether the expected hook of a job has come. When the hooks of
+   * a connection do not come, later jobs are polled sooner. Nothing waits for this call, and nothing repeats it
+   * when it fails.
    */
   reportHook(report: HookReport): void;
-  /**
-   * Keeps the task object alive until `work` has ended, also after the answer to the request has been sent.
-   */
+  /** Keeps the task object running until `work` has ended, even after the answer to the request has been sent. */
   background(work: Promise<unknown>): void;
-  /** Writes a log line; one of the level `detail` only with `LOG=all`. */
+  /** Writes a log line. A line of the level `detail` is written only with `LOG=all`. */
   log(line: LogLine, level: LogLevel): void;
   /**
-   * Delay in milliseconds after which the watchdog alarm fires, which restarts work after a crash; longer
-   * than any call.
+   * Delay in milliseconds after which the watchdog alarm fires. This alarm starts the work again after a crash; the
+   * delay is longer than any call.
    */
   readonly watchdogMs: number;
 }

@@ -13,16 +13,17 @@ import { CAUSES, OUTCOMES } from "../../core/record/outcome.ts";
 import { MAX_KEYED_REDELIVERIES } from "../../core/record/redelivery-keys.ts";
 import { FAILURE_CATEGORIES } from "../../core/record/upstream.ts";
 
-// Schema of the stored record. Objects are loose: fields that a later release adds within the same `v`
-// survive a write by this release. A record of a later `v` is refused and stays untouched: requests get
-// `unavailable` (api/http/object-call.ts), and its alarm is repeated until that release is back.
+// Schema of the stored record. Objects are loose: fields that a later release adds within the same `v` survive a
+// write by this release. This release refuses a record of a later `v` and does not change it: requests get the
+// answer `unavailable` (api/http/object-call.ts), and the alarm of the task is repeated until the later release is
+// back.
 
 const Int = z.int();
 const IntOrNull = z.nullable(Int);
 const TextOrNull = z.nullable(z.string());
 const Time = Int.check(z.nonnegative());
 const TimeOrNull = z.nullable(Time);
-/** Schema of a time that is missing in records which earlier builds have stored; it is then null. */
+/** Schema of a time that earlier releases did not store. It is null in their records. */
 const LaterTime = z._default(TimeOrNull, null);
 
 // The reported state of a job.
@@ -112,8 +113,9 @@ const StoredCallback = z.looseObject({
 });
 
 /**
- * The callback of a task. Records of early builds have one key for the last order of whoever it was; it is then
- * used for the operator and the owner, so that neither of them starts a redelivery twice by repeating a request.
+ * Schema of the callback of a task. Records of early releases have only one key, that of the latest redelivery,
+ * whoever ordered it. This key is then used for both the operator and the owner, so that neither of them starts a
+ * redelivery twice by repeating a request.
  */
 const Callback = z.pipe(
   StoredCallback,
@@ -129,8 +131,8 @@ const Callback = z.pipe(
 );
 
 /**
- * Returns the remembered orders of a caller including the one with the latest key, which is missing among them
- * when a release that stores only the latest key has accepted that order.
+ * Returns the remembered orders of a caller including the order with the latest key. That order is missing when it
+ * was accepted by a release that stores only the latest key.
  */
 function withLatest(
   orders: z.output<typeof KeyedRedeliveries>["owner"],
@@ -159,7 +161,7 @@ const Hint = z.looseObject({
   status: z.enum(["queued", "processing", "no_output", "completed", "failed"]),
 });
 
-// Earlier releases have also stored what they had learned of the durations of jobs; it is dropped.
+// Earlier releases have also stored how long jobs usually took. These fields are dropped.
 const Poll = z.pipe(
   z.looseObject({
     attachedAt: z._default(Time, 0),
@@ -215,7 +217,7 @@ const Credits = z.looseObject({
   ]),
 });
 
-// A Worker of an earlier release names no key.
+// Null in records of an earlier release, and after events from a Worker of an earlier release.
 const KeyName = z._default(TextOrNull, null);
 const KeyNames = z.looseObject({
   registeredBy: KeyName,
@@ -233,7 +235,7 @@ const Registration = z.looseObject({
   credits: IntOrNull,
 });
 
-// Fields with a default did not exist in the records of the first release.
+// Fields with a default are missing in records of the first release.
 const base = {
   v: z.literal(1),
   version: Int,
@@ -293,7 +295,7 @@ const TerminalTask = z.looseObject({
 
 const Record = z.discriminatedUnion("status", [ChargingTask, OpenTask, TerminalTask]);
 
-/** The fields of a stored callback body that the relay reads again after it has built the body. */
+/** Schema of the fields that the relay reads from a stored callback body. */
 const Body = z.object({
   id: z.string(),
   completed_at: z.optional(Time),
@@ -306,9 +308,9 @@ function isBody(text: string): boolean {
 }
 
 /**
- * Parses the stored record of a task.
- * @throws when this release cannot read the record; the task is then neither changed nor acted upon, so that
- * a later release finds it as it was.
+ * Returns the stored record of a task in the present form.
+ * @throws when this release cannot read the record. The task is then neither changed nor worked on, so that a later
+ * release finds it unchanged.
  */
 export function parseRecord(value: unknown): TaskRecord {
   const parsed = Record.safeParse(value);

@@ -3,20 +3,23 @@ import { parseRecord } from "./record-schema.ts";
 
 const RECORD_KEY = "task";
 /**
- * The stored record of one task. The last record is kept in memory until the garbage collector needs the
- * memory, so that a record is parsed once and not at every load. This is safe because only this class writes
- * the record, and records are never modified in place.
+ * The stored record of one task. The record stays in memory until the garbage collector needs the memory, so that
+ * it is not parsed at every load. The record in memory is always the stored one, because only this class writes the
+ * record, and records are never modified in place.
  */
 export class RecordStore {
   readonly #storage: DurableObjectStorage;
-  /** The record as stored, while it is in memory; null means that it must be read from the storage. */
+  /** The stored record, while it is in memory. Null when it must be read from the storage. */
   #kept: WeakRef<TaskRecord> | null = null;
 
   constructor(storage: DurableObjectStorage) {
     this.#storage = storage;
   }
 
-  /** Returns the stored record; null when there is none. @throws when this release cannot read the record. */
+  /**
+   * Returns the stored record. Null when there is none.
+   * @throws when this release cannot read the record.
+   */
   load(): TaskRecord | null {
     const kept = this.#kept?.deref();
     if (kept !== undefined) return kept;
@@ -28,8 +31,8 @@ export class RecordStore {
   }
 
   /**
-   * Validates the record and writes it: a bug then fails the event that caused it, instead of storing a
-   * record that nobody can read.
+   * Checks the record against its schema, and stores it. After a bug, the event fails that would have stored an
+   * unreadable record.
    */
   store(record: TaskRecord): void {
     parseRecord(record);

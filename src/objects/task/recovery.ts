@@ -2,8 +2,8 @@ import { lookWaitMs, MAX_LOOK_MS } from "../../core/backoff.ts";
 import { MINUTE_MS } from "../../core/time.ts";
 
 /**
- * A series of alarms of one task object whose work has failed, as stored: the time of the first and of
- * the latest of them, in Unix milliseconds.
+ * A series of failed alarms of one task object, as it is stored: the times of the first and the latest of these
+ * alarms, in Unix milliseconds.
  */
 interface Failing {
   readonly since: number;
@@ -13,9 +13,9 @@ interface Failing {
 const FAILING_KEY = "failing";
 
 /**
- * Sets another alarm of the object after the work of one has failed, and waits until it is stored: 60 seconds after
- * the first failure of a series, then after longer and longer waits, because the cause, e.g. a wrong configuration
- * or a record that only a later release can read, may stay for days.
+ * Sets another alarm of the object after the work of an alarm has failed, and waits until the new alarm is stored.
+ * The first wait is 60 seconds; it grows with every further failure of the series, because the cause may stay for
+ * days, e.g. a wrong configuration or a record that only a later release can read.
  * @param now time of the failed alarm, in Unix milliseconds.
  * @param jitter random number from 0 to 1.
  * @throws when the storage does not store the alarm.
@@ -33,25 +33,29 @@ export async function setRecoveryAlarm(
   await storage.sync();
 }
 
-/** Stores when the series of failed alarms began. Without it, each failure counts as the first of a series. */
+/**
+ * Stores when the series of failed alarms began. If this cannot be stored, the next failure counts as the first of
+ * a series.
+ */
 function noteFailure(kv: SyncKvStorage, failing: Failing): void {
   try {
     kv.put(FAILING_KEY, failing);
   } catch {
-    // Storage that refuses this may still have taken the alarm.
+    // Storage that refuses this value may still have stored the alarm.
   }
 }
 
 /**
- * Returns the time at which the present series of failed alarms began, in Unix milliseconds: the stored time;
- * or `now` when none is stored, or when the stored series ended longer ago than twice the longest wait.
+ * Returns the time at which the present series of failed alarms began, in Unix milliseconds. It is the stored time.
+ * It is `now` when none is stored, or when the last failure of the stored series is older than twice the longest
+ * wait.
  */
 function failingSince(kv: SyncKvStorage, now: number): number {
   try {
     const known = kv.get<Failing>(FAILING_KEY);
     return known === undefined || now - known.lastAt > 2 * MAX_LOOK_MS ? now : known.since;
   } catch {
-    // Storage that refuses to read may still set an alarm.
+    // Storage that cannot be read may still store an alarm.
     return now;
   }
 }

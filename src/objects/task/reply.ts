@@ -10,54 +10,59 @@ import type { TaskReader } from "../../core/views/reader.ts";
 import type { TaskFacts } from "../../core/views/task-facts.ts";
 import { taskView } from "../../core/views/task-view.ts";
 
-/** The answer about a task for one reader, who may not see all of it, with the version for its ETag. */
+/**
+ * The answer about a task for one reader. It contains only what this reader may see, and the version for the ETag.
+ */
 export interface TaskReply {
   readonly version: number;
   readonly isTerminal: boolean;
   /**
-   * Tells whether the task has ended, is refunded where it must be, and has no attempt of its callback to make;
-   * absent in an answer of a task object that still runs an earlier release.
+   * True when the task is settled: it has ended, is refunded where it must be, and has no attempt of its callback
+   * left to make. Absent when the task's object still runs an earlier release.
    */
   readonly isSettled?: boolean;
-  /** Creation of the task in Unix milliseconds; absent like `isSettled`. */
+  /**
+   * Time of the task's creation in Unix milliseconds. Absent when the task's object still runs an earlier release.
+   */
   readonly createdAt?: number;
   /**
-   * Time at which the task's record was created, in Unix milliseconds; null when an earlier release created it,
-   * absent in an answer of a task object that still runs one. No reader sees it, but status links contain it.
+   * Time at which the task's record was created, in Unix milliseconds. No reader sees it, but status links contain
+   * it. Null when an earlier release created the record; absent when the task's object still runs such a release.
    */
   readonly recordedAt?: number | null;
-  /** Progress of the job of an open task in percent, for its ETag; absent when it is not known. */
+  /**
+   * Progress of the job of an open task in percent, which is part of the ETag. Absent when the progress is not
+   * known.
+   */
   readonly progress?: number;
-  /** JSON text of the task with the parts that this reader may see. */
+  /** JSON text of the task, with the parts that this reader may see. */
   readonly json: string;
 }
 
 /**
- * Returns a text that changes whenever the task does: its version and, while the task is open, its progress
- * where it is known.
+ * Returns a text that changes whenever readers see another task, e.g. `1700000000123.40`. It consists of the task's
+ * version and, while the task is open, of its progress in percent, if that is known.
  */
 export function stateOf({ version, progress }: Pick<TaskReply, "version" | "progress">): string {
   return progress === undefined ? `${version}` : `${version}.${progress}`;
 }
 
-/** A task as one reader may see it, with facts that `GET /v1/tasks/{id}` does not show. */
+/** A task as one reader may see it, together with facts that `GET /v1/tasks/{id}` does not show. */
 export interface InspectedTask {
   readonly task: TaskReply;
   readonly facts: TaskFacts;
 }
 
-/** The effect of an event (e.g. a registration or a redelivery) that a request sent to the task object. */
+/** What the task object has done with an event (e.g. a registration or a redelivery) that a request has sent. */
 export type Applied =
   | { readonly kind: "recorded" | "repeated"; readonly task: TaskReply }
-  /**
-   * Effect of a request that erased the task; `createdAt` and `version` identify the task's index row.
-   */
+  /** Effect of a request that has erased the task. `createdAt` and `version` identify the index row of the task. */
   | { readonly kind: "erased"; readonly createdAt: number; readonly version: number }
   | { readonly kind: "refused"; readonly refusal: Refusal };
 
 /**
- * Reason why the task object refused an event. A refusal because of the task's present state contains the
- * task as the caller may see it.
+ * Reason why the task object refused an event. If the present state of the task is the reason, the refusal contains
+ * the task as the caller may see it.
  */
 export type Refusal =
   | Exclude<Rejection, { readonly task: TaskRecord }>

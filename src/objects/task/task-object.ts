@@ -22,26 +22,26 @@ import {
 import { WorkLoop } from "./work-loop.ts";
 
 /**
- * Types of events that a person orders, such as a cancellation. The log has them at the level `info`; it has
- * other events of requests only at the level `detail`.
+ * Types of events that a person orders, e.g. a cancellation. They are logged at the level `info`. Other events of
+ * requests are logged at the level `detail`, unless they are refused.
  */
 const RARE: ReadonlySet<string> = new Set(["redeliver", "cancel", "erase"]);
 
 /**
- * Outcomes of a provider's hook that belong to the normal life of a task and are logged only at the level
- * `detail`: `recorded`, `nudged` (a poll was made earlier), `kept` (stored until the job is known) and
- * `ignored`.
+ * Outcomes of a provider's hook that are normal in the life of a task. They are logged at the level `detail`:
+ * `recorded` (the task has changed), `nudged` (the hook has caused a poll), `kept` (the hook is stored until the
+ * job is known), and `ignored`.
  */
 const NORMAL_OUTCOMES: ReadonlySet<string> = new Set(["recorded", "nudged", "kept", "ignored"]);
 
 /**
- * The Durable Object of one task, which stores one record and one alarm for its next step. The rules are in
- * src/core: core/duties decides what the task must do and when, core/events what an event changes.
+ * The Durable Object of one task. It stores one record, and one alarm for the next step of the task. The rules are
+ * in src/core: core/duties decides what the task must do and when, core/events what an event changes.
  */
 export class TaskObject extends DurableObject<ObjectBindings> {
   static {
-    // Repeating these methods changes nothing, so the platform may do it after a lost connection. `apply` is
-    // not among them: a redelivery without a key would be ordered twice.
+    // The platform may repeat these methods after a lost connection, because a repetition changes nothing. `apply`
+    // is not in the list, because a redelivery without an `Idempotency-Key` would be ordered twice.
     for (const name of [
       "hook",
       "inspect",
@@ -66,8 +66,8 @@ export class TaskObject extends DurableObject<ObjectBindings> {
   }
 
   /**
-   * Applies an event that a request has sent, e.g. a result or a redelivery. An account that does not own the
-   * task gets the refusal `unknown_task`.
+   * Applies an event that a request has sent, e.g. a result or a redelivery. When the caller is an account that
+   * does not own the task, the refusal is `unknown_task`.
    */
   async apply(event: OutsideEvent, caller: Caller): Promise<Applied> {
     const startedAt = Date.now();
@@ -85,8 +85,8 @@ export class TaskObject extends DurableObject<ObjectBindings> {
   }
 
   /**
-   * Applies a hook of a provider. A hook is never refused because of the task's state: what contradicts the
-   * task is only logged.
+   * Applies a hook of a provider. No state of the task makes the hook be refused: a hook that contradicts the task
+   * is only logged.
    */
   async hook(event: HookEvent): Promise<"taken" | "unknown_task"> {
     await this.#platform.prepare(this.env);
@@ -106,7 +106,7 @@ export class TaskObject extends DurableObject<ObjectBindings> {
     return isUnknown ? "unknown_task" : "taken";
   }
 
-  /** Stores that a hook which came to a valid hook URL of the task was refused. */
+  /** Stores that a hook was refused which came to a valid hook URL of the task. */
   async refuseHook(event: HookRefusedEvent): Promise<void> {
     await this.#platform.prepare(this.env);
     this.#loop.apply(event);
@@ -114,11 +114,11 @@ export class TaskObject extends DurableObject<ObjectBindings> {
 
   /**
    * Writes the task's index row again at once, and sets the task's alarm again if it was lost.
-   * @param isAlwaysDue true plans the repetitions of a failed write anew, counted from now. False keeps the
-   * times that are planned for a write that has not succeeded yet, so that each repeated call costs at most one
-   * write.
-   * @returns the task's creation time, in Unix milliseconds; null when there is no task, or when the time for
-   * which the index keeps its row is over.
+   * @param isAlwaysDue true writes the row even when a write is planned, and plans the repetitions of a failed
+   * write anew from now on. False keeps the planned times of a write that has not succeeded yet, so that repeated
+   * calls cost at most one write each.
+   * @returns the task's creation time, in Unix milliseconds; null when there is no task, or when the time for which
+   * the index stores its row is over.
    */
   async republish(isAlwaysDue = true): Promise<number | null> {
     await this.#platform.prepare(this.env);
@@ -129,7 +129,7 @@ export class TaskObject extends DurableObject<ObjectBindings> {
   }
 
   /**
-   * Erases the task if its retention is over, for the case that the alarm that should have erased it was
+   * Erases the task if its retention is over. This is needed when the alarm that should have erased the task was
    * lost.
    * @returns `gone` when there was no task, `expired` when the task was erased, `kept` when it stays.
    */
@@ -144,9 +144,9 @@ export class TaskObject extends DurableObject<ObjectBindings> {
   }
 
   /**
-   * Sets the task's alarm anew, in case it was lost, and starts the work that is due. Writes the task's row
-   * to the index at once when the index lacks its present version.
-   * @returns false without a task.
+   * Sets the task's alarm again, because it may have been lost, and starts the work that is due. The task's index
+   * row is written at once when the index lacks its present version.
+   * @returns false when there is no task.
    */
   async wake(): Promise<boolean> {
     await this.#platform.prepare(this.env);
@@ -154,8 +154,8 @@ export class TaskObject extends DurableObject<ObjectBindings> {
   }
 
   /**
-   * Returns the task as the caller may see it; null when it does not exist or belongs to another account than
-   * the caller.
+   * Returns the task as the caller may see it. Null when the task does not exist, or when the caller is an account
+   * that does not own it.
    */
   async read(caller: Caller): Promise<TaskReply | null> {
     await this.#platform.prepare(this.env);
@@ -166,11 +166,11 @@ export class TaskObject extends DurableObject<ObjectBindings> {
   }
 
   /**
-   * Returns the task as its status link (a URL with a token) shows it; null when it does not exist or is
-   * another task under the same id than the one that the link was made for.
-   * @param createdAtS creation time of the task that the link states, in Unix seconds.
-   * @param recordedAt creation time of its record that the link states, in Unix milliseconds; null in a link to
-   * a task that an earlier release has created.
+   * Returns the task as its status link (a URL with a token) shows it. Null when the task does not exist, or when
+   * the link was made for an earlier task with the same id.
+   * @param createdAtS creation time of the task as the link states it, in Unix seconds.
+   * @param recordedAt creation time of the task's record as the link states it, in Unix milliseconds; null in a
+   * link to a task whose record an earlier release created.
    */
   async readByLink(createdAtS: number, recordedAt: number | null): Promise<TaskReply | null> {
     await this.#platform.prepare(this.env);
@@ -181,7 +181,8 @@ export class TaskObject extends DurableObject<ObjectBindings> {
   }
 
   /**
-   * Returns the task as `read` does, with its exact times and the data from which callback requests follow.
+   * Returns the task as `read` does, together with exact times and the data from which the requests of its callback
+   * are computed. Null when `read` returns null.
    */
   async inspect(caller: Caller): Promise<InspectedTask | null> {
     const task = await this.read(caller);
@@ -191,8 +192,8 @@ export class TaskObject extends DurableObject<ObjectBindings> {
   }
 
   /**
-   * Tells whether the task has no result yet. A task counts as open also before the ledger's answer to its
-   * charge has arrived, when no reader sees it yet.
+   * Tells whether the task has no result yet. A task whose price is still being charged counts as open too,
+   * although no reader sees it.
    */
   async isOpen(): Promise<boolean> {
     await this.#platform.prepare(this.env);
@@ -201,8 +202,9 @@ export class TaskObject extends DurableObject<ObjectBindings> {
   }
 
   /**
-   * Accepts the WebSocket of a Worker that holds a reader of this task, and tells it the state of the task: now and
-   * at each change (watchers.ts). The Worker reads the task by `read` or `readByLink`, which check the access.
+   * Accepts a WebSocket from a Worker whose client waits for changes of this task. Sends it the state of the task
+   * now and at each change (watchers.ts). The Worker then reads the task by `read` or `readByLink`, which check the
+   * access.
    */
   override async fetch(): Promise<Response> {
     await this.#platform.prepare(this.env);
@@ -210,9 +212,9 @@ export class TaskObject extends DurableObject<ObjectBindings> {
   }
 
   /**
-   * Does the work that is due. When it fails, another alarm is stored and the failure is only logged.
-   * @throws when no other alarm could be stored. The platform then repeats this one for some minutes; afterwards
-   * only a request, the cron trigger or `POST /v1/wake` makes the task proceed.
+   * Does the work that is due. When the work fails, another alarm is stored, and the failure is only logged.
+   * @throws when no other alarm could be stored. The platform then repeats the present alarm for some minutes.
+   * After that, only a request, the cron trigger or `POST /v1/wake` makes the task proceed.
    */
   override async alarm(info?: AlarmInvocationInfo): Promise<void> {
     const scheduledTime = info?.scheduledTime ?? 0;
@@ -222,7 +224,7 @@ export class TaskObject extends DurableObject<ObjectBindings> {
     } catch (error) {
       log({ event: "alarm.failed", task_id: this.#taskId, error: errorText(error) }, "error");
       const isSet = await this.#platform.recover(Math.max(Date.now(), scheduledTime));
-      // The platform would repeat an alarm that throws, in addition to the one that is set.
+      // Throwing here would make the platform repeat this alarm, in addition to the alarm that is set already.
       if (!isSet) throw error;
     }
   }
@@ -250,7 +252,7 @@ export class TaskObject extends DurableObject<ObjectBindings> {
     const chargeId = outstandingCharge(decision);
     const policy = this.#loop.policy();
     if (chargeId === null) return appliedOf(decision, reader, policy);
-    // Only the ledger's answer tells whether there is a task.
+    // Only the ledger's answer decides whether the task exists.
     const last = await this.#loop.runUntilIdle();
     if (last?.kind === "erase" && isCharging(last.record, chargeId)) {
       return appliedOf(last, reader, policy);
@@ -262,7 +264,7 @@ export class TaskObject extends DurableObject<ObjectBindings> {
     return { kind, task: replyOf(record, reader, policy) };
   }
 
-  /** Returns the task; null without one, and while the ledger has not yet accepted the charge of a new task. */
+  /** Returns the task. Null when there is none, and while the price of a new task is still being charged. */
   #readable(): CreatedTask | null {
     const record = this.#loop.read();
     return record?.status === "charging" ? null : record;
@@ -275,8 +277,8 @@ export class TaskObject extends DurableObject<ObjectBindings> {
 }
 
 /**
- * Returns the id of the charge of a new task while the ledger has not answered it yet; null when no answer is
- * awaited. A task with a price exists for readers only after the ledger has accepted its charge.
+ * Returns the id of the charge of a new task that the ledger has not answered yet. Readers see a task with a price
+ * only after the ledger has accepted its charge. Null when no answer is outstanding.
  */
 function outstandingCharge(decision: Decision): string | null {
   if (decision.kind !== "changed" && decision.kind !== "unchanged") return null;

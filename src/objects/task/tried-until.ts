@@ -1,30 +1,34 @@
 /**
- * Times up to which an instance of a task's object has tried all planned work (index writes and polls of the
- * job), in Unix milliseconds.
+ * Times up to which one instance of a task's object has tried its planned work, in Unix milliseconds. The planned
+ * work is writes to the index and polls of the job.
  */
 export interface TriedTimes {
   /** Time up to which this instance has tried all planned writes to the index. */
   readonly indexTriedAt: number;
   /** Time up to which this instance has made or begun all planned polls of the job. */
   readonly polledAt: number;
-  /** Time at which this instance began its newest poll; 0 when it has begun none. */
+  /** Time at which this instance began its latest poll; 0 when it has begun none. */
   readonly askedAt: number;
-  /** Time at which the newest poll of this instance has ended; 0 when none has. */
+  /** Time at which the latest poll of this instance ended; 0 when none has ended. */
   readonly pollEndedAt: number;
-  /** Time before which the job is not polled, to keep the provider's limit of polls; 0 for no such time. */
+  /**
+   * Time before which the job is not polled, because the limit of polls of its connection is reached; 0 when no
+   * poll is deferred.
+   */
   readonly pollDeferredTo: number;
-  /** Time at which the newest poll was deferred; 0 when it was not. */
+  /** Time at which the latest poll was deferred; 0 when no poll is deferred. */
   readonly pollDeferredAt: number;
 }
 
 /**
- * Remembers up to which time one instance of a task's object has tried its planned work: writes to the index,
- * and polls. This is kept in memory only, because a failed write or a poll without news stores nothing. So a new
- * instance assumes:
+ * Remembers up to which time one instance of a task's object has tried its planned work: writes to the index, and
+ * polls. These times are only in memory, because a failed write or a poll without news stores nothing. A new
+ * instance does not know what earlier instances have tried. It assumes:
  * - when a request or hook wakes it: all work that was planned for earlier times has been tried;
- * - when an alarm wakes it: index writes that were planned for before the alarm have been tried, later ones not;
- * - when an alarm wakes it: no poll has been made, because the alarm may be that of a poll which an earlier instance
- *   has begun or deferred, however long ago it was planned. At worst one poll is made more than planned.
+ * - when an alarm wakes it: index writes planned for times before that of the alarm have been tried, later ones
+ *   not;
+ * - when an alarm wakes it: no poll has been made. The alarm may have been set for a poll that an earlier instance
+ *   has begun or deferred, even long after the planned time. At worst one poll is made more than planned.
  */
 export class TriedUntil {
   #indexTriedAt: number | null = null;

@@ -6,9 +6,7 @@ export interface BodyDifference {
   readonly kind: BodyFault;
   /** Position of the first byte that differs, from 0. */
   readonly byte: number;
-  /**
-   * Bytes of the body that was sent, from position `byte` on, as text; `received` has those of the other body.
-   */
+  /** Text of the sent body from position `byte` on; `received` has that of the received body. */
   readonly sent: string;
   readonly received: string;
 }
@@ -31,7 +29,10 @@ type BodyFault = (typeof BODY_FAULTS)[number];
 
 const SHOWN_BYTES = 24;
 
-/** Compares the body that a server has received with the one that was sent; null when they are equal. */
+/**
+ * Returns the difference between the body that a server has received and the body that was sent. Null when they are
+ * equal.
+ */
 export function bodyDifference(sent: string, received: string): BodyDifference | null {
   if (sent === received) return null;
   const [a, b] = [bytesOf(sent), bytesOf(received)];
@@ -73,7 +74,10 @@ function isFormDecoded(sent: string, received: string): boolean {
   }
 }
 
-/** Removes the characters that another charset can change: all outside ASCII, and `?`, which replaces some. */
+/**
+ * Returns a text without the characters that another charset can change: those outside ASCII, and `?`, which
+ * replaces some of them.
+ */
 function plainAscii(text: string): string {
   return text.replaceAll(/[^ -~]|\?/g, "");
 }

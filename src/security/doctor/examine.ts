@@ -18,15 +18,18 @@ export interface Sent {
   readonly taskId: string;
   readonly body: string;
   readonly attempts: readonly { readonly number: number; readonly startedAt: number }[];
-  /** Computes the header `webhook-signature` of what was sent, for a timestamp in Unix seconds. */
+  /** Returns the header `webhook-signature` of the callback as it was sent, for a timestamp in Unix seconds. */
   readonly sign: (timestamp: string) => Promise<string>;
   /** Secrets and keys that sign the callback. */
   readonly signers: readonly Signer[];
-  /** Secrets of the relay that sign messages other than callbacks; `what` names these messages. */
+  /** Secrets with which the relay signs other messages than callbacks. `what` names these messages. */
   readonly others: readonly { readonly what: string; readonly signer: Signer }[];
 }
 
-/** The parts of a callback that its signature covers, and the signature header, as received or as sent. */
+/**
+ * The parts of a callback that its signature covers, and the signature header. They are as received, as sent, or a
+ * mixture of both.
+ */
 interface Parts {
   readonly id: string;
   readonly timestamp: string;
@@ -36,20 +39,20 @@ interface Parts {
 
 const HEADERS = ["id", "timestamp", "signature"] as const;
 const DIGITS = /^\d{1,13}$/;
-/** Number of the latest attempts whose times are tried as the signed timestamp, to find what was changed. */
+/** Number of latest attempts whose times are tried as the signed timestamp, to find which parts were changed. */
 const MAX_TRIED = 5;
 /**
- * Largest number of characters by which a received body may be longer than the sent one while other parts of
- * the message are replaced to find the signed message. A longer body is not tried in this way, because each
- * trial computes a MAC of it for every signature and secret.
+ * Largest number of characters by which a received body may be longer than the sent one if parts of the message are
+ * to be replaced. A longer body is not tried, because each trial computes a MAC of it for every signature and
+ * secret.
  */
 const MAX_ADDED_CHARS = 4_096;
 const TASK_ID = /^msg_([\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12})$/i;
 
 /**
- * Judges a callback as a server has received it: whether a verifier accepts it, under which secret, and what
- * was changed on its way. Finds a change by replacing received parts with the sent ones until a signature is
- * valid.
+ * Returns what is wrong with a callback as a server has received it: whether a verifier accepts it, with which
+ * secret, and what was changed on the way. A change is found by replacing received parts by the sent ones until a
+ * signature is valid.
  * @param now time of the receipt, in Unix milliseconds.
  */
 export async function examine(received: Received, sent: Sent, now: number): Promise<Verdict> {
@@ -78,8 +81,8 @@ export async function examine(received: Received, sent: Sent, now: number): Prom
 }
 
 /**
- * Finds the attempt that was sent with this timestamp, computes the age of the timestamp, and states the
- * fault if it is too old or lies too far in the future.
+ * Returns the attempt that was sent with this timestamp, the age of the timestamp, and a fault if it is too old or
+ * too far in the future.
  */
 function timeOf(timestamp: string, { attempts }: Sent, now: number) {
   const attempt = attempts.find(({ startedAt }) => String(toSeconds(startedAt)) === timestamp);
@@ -92,8 +95,8 @@ function signersFor(parts: Parts, signers: readonly Signer[]): Promise<readonly 
 }
 
 /**
- * Finds the message that was signed: the received one, with as few parts as possible replaced by the sent
- * ones. Null when no signature is valid for any such message.
+ * Returns the message that was signed. It is the received message with as few parts as possible replaced by the
+ * sent ones. Null when no signature is valid for any such message.
  */
 async function closest(
   given: Parts,
@@ -128,8 +131,8 @@ async function closest(
 }
 
 /**
- * Returns a text that is equal for equal messages, so that none is checked twice. In place of the body, which
- * may be long, it states whether that is the sent one; otherwise it can only be the received one.
+ * Returns a text that is equal for equal messages, so that no message is checked twice. The text does not contain
+ * the body, which may be long. It states only whether the body is the sent one; otherwise it is the received one.
  */
 function textOf({ id, timestamp, signature, body }: Parts, sentBody: string): string {
   return JSON.stringify([id, timestamp, signature, body === sentBody]);
@@ -152,7 +155,7 @@ function headerFaults(headers: PastedHeaders): readonly Fault[] {
   });
 }
 
-/** Lists the differences between the message that was signed and the one that was received. */
+/** Returns the differences between the message that was signed and the message that was received. */
 async function changesOf(
   given: Parts,
   signed: Parts | null,
@@ -193,7 +196,7 @@ function timestampFaults(given: string, signed: string): readonly Fault[] {
 }
 
 /**
- * Describes why no signature in the header is valid, not even for the message as it was sent: the signature
+ * Returns why no signature in the header is valid, not even for the message as it was sent. Either the signature
  * was changed, or it was made with another secret.
  */
 async function foreignSignature(given: Parts, truth: Parts, sent: Sent): Promise<Fault> {

@@ -1,29 +1,29 @@
-/** The three headers of Standard Webhooks as somebody has pasted them; null for one that is missing. */
+/** The three headers of Standard Webhooks as somebody has pasted them. A missing header is null. */
 export interface PastedHeaders {
   readonly id: string | null;
   readonly timestamp: string | null;
   readonly signature: string | null;
 }
 
-/** Largest part of a pasted text that is read, in characters. */
+/** Number of characters of a pasted text that are read; the rest is ignored. */
 const MAX_CHARS = 65_536;
 const MAX_VALUE_CHARS = 4_096;
 
-/** Marks at the beginning of a line of a quoted mail or of `curl -v`. */
+/** Marks at the beginning of a line, as in a quoted mail or in the output of `curl -v`. */
 const QUOTE_MARKS = /^[ \t]*[><|*][><| \t*]*/gm;
-/** Line break that was inserted in front of a further signature of the same header, e.g. in a mail. */
+/** Line break in front of another signature of the same header, which e.g. a mail program has inserted. */
 const BROKEN_LINE = /\r?\n[ \t]+(?=v1a?,)/g;
 /**
- * Pattern of a header in any usual notation. It matches the name (`webhook-id`, `Webhook-Id`,
- * `HTTP_WEBHOOK_ID`), the characters between name and value (`:`, `=`, `=>`, quotes, brackets), and the value
- * up to a quote, a bracket or the line's end.
+ * Pattern of a header in any usual notation. It covers the name (`webhook-id`, `Webhook-Id`, `HTTP_WEBHOOK_ID`),
+ * the characters between name and value (`:`, `=`, `=>`, quotes, brackets), and the value up to a quote, a bracket
+ * or the end of the line.
  */
 const HEADER =
   /(?:HTTP_)?webhook[-_](id|timestamp|signature)["'`\]]?[ \t]*(?:=>|[:=,])[ \t]*(?:[[(]|b?["'`])*([^"'`\r\n\][)}]*)/gi;
 
 /**
- * Reads the headers of a webhook as a person or a program has them: an object of headers, or a text in any
- * usual notation (HTTP, quoted mail, `curl -v`, `-H` options, a printed map, JSON).
+ * Returns the headers of a webhook from what a person has pasted or a program has sent: an object of headers, or a
+ * text in any usual notation (HTTP, quoted mail, `curl -v`, `-H` options, a printed map, JSON).
  */
 export function readPastedHeaders(pasted: unknown): PastedHeaders {
   const text = typeof pasted === "string" ? pasted : linesOf(pasted);
@@ -49,7 +49,7 @@ function linesOf(headers: unknown): string {
     .join("\n");
 }
 
-/** Writes the value of a header, or its list of values; what is no text and no number is left out. */
+/** Returns the text of a header's value or list of values. Values that are neither text nor number are left out. */
 function valueText(value: unknown): string {
   const values = Array.isArray(value) ? value : [value];
   return values.filter((each) => typeof each === "string" || typeof each === "number").join(" ");

@@ -2,7 +2,7 @@ import { type Bytes, bytesOf, fromBase64 } from "../encoding.ts";
 import type { Signer } from "../signers.ts";
 import type { SignedMessage } from "../signature.ts";
 
-/** One signature of a `webhook-signature` header: its scheme (`v1` or `v1a`) and its base64 text. */
+/** One signature of a `webhook-signature` header: its scheme (`v1` or `v1a`), and the signature in base64. */
 export interface Entry {
   readonly scheme: string;
   readonly base64: string;
@@ -12,14 +12,16 @@ export interface Entry {
 const MAX_ENTRIES = 16;
 const BASE64 = /^[A-Za-z\d+/]+={0,2}$/;
 
-/** Reads the signatures of a `webhook-signature` header. */
+/** Returns the signatures of a `webhook-signature` header, at most 16. */
 export function entriesOf(header: string): readonly Entry[] {
   const found = header.matchAll(/(v1a?),([^\s,]+)/g);
   const entries = Array.from(found, ([, scheme = "", base64 = ""]) => ({ scheme, base64 }));
   return entries.slice(0, MAX_ENTRIES);
 }
 
-/** Undoes what URL encoding, form decoding and base64url do to the signatures of a header. */
+/**
+ * Returns a `webhook-signature` header with the changes undone that URL encoding, form decoding and base64url make.
+ */
 export function repaired(header: string): string {
   return header
     .replaceAll(/%2c/gi, ",")
@@ -33,7 +35,10 @@ export function repaired(header: string): string {
     .replaceAll(/(v1a,[A-Za-z\d+/]{86})(?![A-Za-z\d+/=])/g, "$1==");
 }
 
-/** Returns those of the signers that made one of the signatures (`entries`) of the message. */
+/**
+ * Returns those signers with whose secret or key at least one of the signatures (`entries`) of the message is
+ * valid.
+ */
 export async function validSigners(
   entries: readonly Entry[],
   message: SignedMessage,

@@ -2,26 +2,26 @@ import type { SignerName } from "../signers.ts";
 import { BODY_FAULTS } from "./body-difference.ts";
 
 /**
- * One possible reason why a server refuses a callback, e.g. a changed header or an old timestamp. It is found
- * by comparing what the server has received with what the relay sent.
+ * One possible reason why a server refuses a callback, e.g. a changed header or an old timestamp. It is found by
+ * comparing what the server has received with what the relay has sent.
  */
 export interface Fault {
   readonly code: FaultCode;
   /** One sentence about what is wrong. */
   readonly message: string;
-  /** Advice to the operator of the receiving server on how to remove the fault. */
+  /** Advice to the operator of the server on how to remove the fault. */
   readonly cure: string;
   /** Name of the missing or changed header. */
   readonly header?: string;
   /** Value that the header should have. */
   readonly expected?: string;
-  /** Seconds by which the timestamp is too far from now. */
+  /** Number of seconds by which the timestamp is beyond the allowed difference from now. */
   readonly by_s?: number;
   /** Task for which the callback was signed. */
   readonly task_id?: string;
   /**
-   * Position of the first byte of the body that differs, from 0; `sent` and `received` have the bytes from
-   * there on.
+   * Position of the first byte that differs in the body, from 0. `sent` and `received` have the bytes of the two
+   * bodies from this position on.
    */
   readonly byte?: number;
   readonly sent?: string;
@@ -45,23 +45,23 @@ export const FAULT_CODES = [
 
 export type FaultCode = (typeof FAULT_CODES)[number];
 
-/** The judgement on a callback as a server has received it. */
+/** The result of examining a callback as a server has received it. */
 export interface Verdict {
   /**
-   * `valid`: a library with the right secret accepts it now. `stale`: the signature is valid, but too old or
-   * too new. `invalid`: no library accepts it.
+   * `valid`: a library that has the right secret accepts the callback now. `stale`: the signature is valid, but too
+   * old or too new. `invalid`: no library accepts the callback.
    */
   readonly verdict: "valid" | "stale" | "invalid";
   /**
-   * Secrets and keys that made a signature in the received header which is valid for the received id,
-   * timestamp and body.
+   * Secrets and keys with which a signature in the received header is valid for the received id, timestamp and
+   * body.
    */
   readonly signed_by: readonly SignerName[];
-  /** Number of the attempt that has this timestamp; null when none of those stored has it. */
+  /** Number of the attempt that has this timestamp. Null when no stored attempt has it. */
   readonly attempt: number | null;
-  /** Age of the timestamp in seconds; null when it cannot be read. */
+  /** Age of the timestamp in seconds. Null when the timestamp cannot be read. */
   readonly age_s: number | null;
-  /** Reasons why a server refuses the callback, gravest first; empty when there is none. */
+  /** Reasons why a server refuses the callback, the most serious first. Empty when there is none. */
   readonly faults: readonly Fault[];
 }
 
@@ -71,8 +71,8 @@ const RAW =
   "Verify the raw bytes of the body, before any framework parses or decodes it: express.raw(), await request.text(), request.get_data(), file_get_contents('php://input').";
 
 /**
- * Message and advice for each possible reason why a server refuses a callback. `%` stands for the part that
- * differs from case to case.
+ * Message and advice for each possible reason why a server refuses a callback. `%` marks the part that is different
+ * in each case.
  */
 const TEXTS: Readonly<Record<FaultCode, Text>> = {
   missing_header: [
@@ -139,7 +139,7 @@ const TEXTS: Readonly<Record<FaultCode, Text>> = {
 };
 
 /**
- * Builds the description of one reason why a server refuses a callback.
+ * Returns the description of one reason why a server refuses a callback.
  * @param detail text that replaces the `%` in message and advice.
  * @param members further members, e.g. the name of the header.
  */
