@@ -38,7 +38,7 @@ it.each([
   ["light", "desktop", { viewport: { width: 1280, height: 800 } }],
   ["dark", "phone", { viewport: { width: 360, height: 740 }, isMobile: true, hasTouch: true }],
 ] as const)(
-  "the pages of accounts are accessible in %s colours and fit the screen of a %s",
+  "the console's pages of accounts are accessible in %s colours and fit the screen of a %s",
   async (colorScheme, _screen, settings) => {
     const page = await openPage(relay.url, { context: { ...settings, colorScheme } });
     await logIn(page, "/accounts");
@@ -52,7 +52,7 @@ it.each([
   },
 );
 
-it("an operator creates an account from the list, grants credits once, and finds them in its ledger", async () => {
+it("in the console an operator creates an account, grants it credits, and books nothing more when the same grant is sent again", async () => {
   const page = await openPage(relay.url);
   await logIn(page, "/accounts");
   expect(await page.locator("#account-acme").innerText()).toContain("1,940");
@@ -77,7 +77,7 @@ it("an operator creates an account from the list, grants credits once, and finds
   expect(await ledger(page).count()).toBe(1);
 });
 
-it("a refused form of an account is shown again with what was typed, and the fault stands beside its field", async () => {
+it("a form that the console refuses, such as a grant, is shown again with the typed values and with the fault beside the wrong field", async () => {
   const page = await openPage(relay.url, { expected: [/status of 400/] });
   await logIn(page, "/accounts/other");
   const grant = await opened(page, "Grant credits");
@@ -97,7 +97,7 @@ it("a refused form of an account is shown again with what was typed, and the fau
   await page.getByText("The credits are booked.").waitFor();
 });
 
-it("the ledger shows the balance after each entry, leads from a charge to its task, and names invisible characters in its texts", async () => {
+it("the console's ledger shows the balance after each entry, links a charge to its task, and names invisible characters such as U+202E", async () => {
   const page = await openPage(relay.url);
   await logIn(page, "/accounts/acme");
   const cells = ledger(page).locator("td.number");
@@ -106,7 +106,7 @@ it("the ledger shows the balance after each entry, leads from a charge to its ta
   expect(await ledger(page).last().innerText()).toContain("<script>alert(1)</script>U+202E");
 });
 
-it("a new API key is shown once, and works as a login to its own account until it is revoked", async () => {
+it("the console shows a new API key of an account once; with this key one can log in and see this account only, until the key is revoked", async () => {
   const page = await openPage(relay.url, { expected: [/status of 404/] });
   await logIn(page, "/accounts/other");
   const create = await opened(page, "Create a key");
@@ -138,7 +138,7 @@ it("a new API key is shown once, and works as a login to its own account until i
   await own.getByRole("heading", { name: "Log in" }).waitFor();
 });
 
-it("a key is imported by its hash, and the callback secret is shown when asked and rotated", async () => {
+it("the console imports an API key by its SHA-256 hash, shows an account's callback secret only after a click, and rotates this secret", async () => {
   const page = await openPage(relay.url);
   await logIn(page, "/accounts/other");
   const imported = await opened(page, "Import by hash");

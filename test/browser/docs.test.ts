@@ -44,7 +44,7 @@ it("the filter of the API reference leaves only entries with the typed words, al
   await expect.poll(() => sections.count()).toBe(all);
 });
 
-it("the examples of the API reference can be copied, and its colours are changed and kept, without a request for another page", async () => {
+it("the API reference copies an example by a click and switches between light and dark colours, which the next page keeps", async () => {
   const permissions = ["clipboard-read", "clipboard-write"];
   const page = await openPage(relay.url, { context: { colorScheme: "light", permissions } });
   await page.goto("/docs#readTask");

@@ -7,7 +7,7 @@ const HOSTILE = `<!doctype html>
 <script src="/script.js"></script><script>console.log("inline")</script>
 <img src="https://elsewhere.invalid/pixel.png">`;
 
-it("a tab records its page's console errors, exceptions, CSP violations and requests to other origins, except expected ones", async () => {
+it("the browser test harness records a page's console errors, exceptions, CSP violations and requests to other origins, unless expected", async () => {
   const server = new LoopbackServer((request, response) => {
     response.setHeader("Content-Security-Policy", "script-src 'self'");
     if (request.url === "/") response.setHeader("Content-Type", "text/html").end(HOSTILE);
@@ -29,7 +29,7 @@ it("a tab records its page's console errors, exceptions, CSP violations and requ
   await expect(tab[Symbol.asyncDispose]()).rejects.toThrow("elsewhere.invalid/pixel.png");
 });
 
-it("the browser tests fail where no browser starts, and say how to get one", async () => {
+it("when no browser can be started, the browser tests fail with a message that says how to get one", async () => {
   const missing = launchChromium([["CHROMIUM", async () => ({ executablePath: "/nowhere" })]]);
   await expect(missing).rejects.toThrow(
     /^no browser starts\. npm ci installs a Chromium .*\nCHROMIUM: /s,

@@ -44,7 +44,7 @@ async function logIn(page: Page, path = "/"): Promise<void> {
   await page.getByRole("heading", { name: "Overview" }).waitFor();
 }
 
-it("a visitor finds the focus in the field of the key, logs in after a wrong key, returns to the page that was asked for, and logs out", async () => {
+it("the console's login focuses the key field, refuses a wrong key, and with the right one opens the requested page; logging out works", async () => {
   const page = await open(401);
   await page.goto("/?since=1");
   expect(await page.locator("#key:focus").count()).toBe(1);
@@ -63,7 +63,7 @@ it("a visitor finds the focus in the field of the key, logs in after a wrong key
   expect(await page.context().cookies()).toEqual([]);
 });
 
-it("a link in a chat leads somebody who is logged in to the page, and a stranger to the login", async () => {
+it("a link on another site to a console page opens the page for a logged-in user, and the login for anybody else", async () => {
   const page = await open();
   await page.goto(chat.origin);
   await page.getByRole("link").click();
@@ -87,7 +87,7 @@ it("a form on another site that posts to the console changes nothing", async () 
   await page.getByRole("heading", { name: "Overview" }).waitFor();
 });
 
-it("an open page of the console whose login ends keeps its data and shows that the login has ended", async () => {
+it("when a user's login ends, a console page that is open in the browser keeps its data and says that the login has ended", async () => {
   const page = await open(401);
   await logIn(page);
   await page.context().clearCookies();
@@ -100,7 +100,7 @@ it("an open page of the console whose login ends keeps its data and shows that t
   expect(await page.getByRole("heading", { name: "Overview" }).isVisible()).toBe(true);
 });
 
-it("a form that gets no answer, or meets an ended login, says so, keeps what was typed, and is sent after a login in another tab", async () => {
+it("a console form says when no answer comes or the login has ended, keeps the typed values, and can be sent after a login in another tab", async () => {
   const expected = [/status of 401/, /ERR_INTERNET_DISCONNECTED/];
   const page = await openPage(origin, { expected });
   const context = page.context();
@@ -123,7 +123,7 @@ it("a form that gets no answer, or meets an ended login, says so, keeps what was
   await page.locator("#outcome").getByText("POST http://127.0.0.1:9/hook").waitFor();
 });
 
-it("the login page with its files is at most 30 KiB over the wire, and the front page after it at most 15 KiB", async () => {
+it("a browser transfers at most 30 KiB to show the console's login page, and at most 15 KiB more for the front page after the login", async () => {
   const page = await open();
   let bytes = 0;
   page.on("requestfinished", async (request) => {
@@ -142,7 +142,7 @@ it("the login page with its files is at most 30 KiB over the wire, and the front
 });
 
 it.each(["light", "dark"] as const)(
-  "the login after a wrong key and the page of an unknown address are accessible in %s colours, and not too wide for a phone",
+  "the console's login after a wrong key and its page for an unknown URL are accessible in %s colours, and not too wide for a phone",
   async (colorScheme) => {
     const context = { colorScheme, viewport: { width: 360, height: 740 } };
     const page = await openPage(origin, { context, expected: [/status of 40[14]/] });

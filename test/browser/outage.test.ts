@@ -53,7 +53,7 @@ async function expectSound(page: Page): Promise<void> {
   expect(await isTooWide(page)).toBe(false);
 }
 
-it("four clicks in the console find a failing host, test it and send its callbacks again, each once, even when the page is reloaded", async () => {
+it("from the console an operator finds a failing host, tests it and sends each of its failed callbacks again once, despite a page reload", async () => {
   const url = receiver.at("/hook", { kind: "answer", status: 503, body: "<b>down</b>\u202E" });
   const ids = await Promise.all(Array.from({ length: TASKS }, () => relay.client.finish(url)));
   await untilListed("callback=failed", TASKS);
@@ -98,7 +98,7 @@ it("four clicks in the console find a failing host, test it and send its callbac
   expect(sent).toEqual(ids.map(() => 3));
 });
 
-it("the list of tasks is filtered by keyboard or form and walked with ] and [, stays still when a task arrives, and redelivers selected tasks", async () => {
+it("the console's list of tasks has filters and the keys ] and [ for next and previous, stays still for new tasks, and redelivers selected ones", async () => {
   const url = receiver.at("/list", { kind: "answer", status: 404 });
   const ids = await Promise.all(Array.from({ length: 3 }, () => relay.client.finish(url)));
   await untilListed("status_code=404", 3);
@@ -146,7 +146,7 @@ it("the list of tasks is filtered by keyboard or form and walked with ] and [, s
   await page.waitForURL("**/tasks?model=unknown");
 });
 
-it("the dialog that sends a list again counts first, sends nothing when it is closed, and is a page for a browser without scripts", async () => {
+it("the console's dialog for a bulk redelivery shows the count first, sends nothing when closed, and is a page where scripts do not run", async () => {
   const url = receiver.at("/dialog", { kind: "answer", status: 410 });
   const id = await relay.client.finish(url);
   await untilListed("status_code=410", 1);

@@ -34,7 +34,7 @@ it.each([
   ["light", "desktop", {}],
   ["dark", "phone", PHONE],
 ] as const)(
-  "the overview is accessible in %s colours and not too wide for the screen of a %s",
+  "the console's overview is accessible in %s colours and not too wide for the screen of a %s",
   async (colorScheme, _screen, settings) => {
     const page = await openOverview({ ...settings, colorScheme });
     expect(await violationsOf(page)).toEqual([]);
@@ -42,7 +42,7 @@ it.each([
   },
 );
 
-it("keyboard shortcuts open the help, the search box and other pages, except while they are switched off or an input field has the focus", async () => {
+it("the console's keyboard shortcuts open help, search and pages, unless they are switched off or an input field has the focus", async () => {
   const page = await openOverview({});
   const help = page.getByRole("dialog", { name: "Keyboard" });
   await page.keyboard.press("?");
@@ -64,7 +64,7 @@ it("keyboard shortcuts open the help, the search box and other pages, except whi
   await page.waitForURL("**/tasks");
 });
 
-it("times are those of the reader's zone until UTC is chosen, which the next page remembers", async () => {
+it("the console shows times in the reader's time zone until the reader chooses UTC; after a reload the times are still in UTC", async () => {
   const page = await openOverview({ timezoneId: "Asia/Kolkata" });
   const time = page.locator("main time").first();
   const at = Date.parse((await time.getAttribute("datetime")) ?? "");
@@ -75,7 +75,7 @@ it("times are those of the reader's zone until UTC is chosen, which the next pag
   expect(await page.locator(".topbar-end > [data-zone]").textContent()).toBe("UTC");
 });
 
-it("the overview is refreshed in place after half a minute and keeps an open dialog", async () => {
+it("the console's overview is refreshed after half a minute without a reload of the page, and an open dialog stays open", async () => {
   const page = await openOverview({});
   await page.clock.install();
   await page.reload();
@@ -102,7 +102,7 @@ async function setHidden(page: Page, isHidden: boolean): Promise<void> {
   }, isHidden);
 }
 
-it("an overview asks the relay nothing while its tab is hidden or its reader away for half an hour, and is refreshed at their return", async () => {
+it("the console's overview sends no request while its tab is hidden or its reader idle for half an hour, and is refreshed afterwards", async () => {
   const page = await openOverview({});
   await page.clock.install();
   await page.reload({ waitUntil: "networkidle" });
@@ -124,7 +124,7 @@ it("an overview asks the relay nothing while its tab is hidden or its reader awa
   expect(await live.innerText()).toBe("Live");
 });
 
-it("an overview whose relay is lost keeps its data, says of which time they are, and is live again by itself when the relay is back", async () => {
+it("while the relay cannot be reached, the console's overview keeps its data and shows their time; when the relay is back, it is live again", async () => {
   const page = await openOverview({});
   const live = page.locator("[data-live]");
   await page.context().setOffline(true);

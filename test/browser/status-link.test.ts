@@ -66,7 +66,7 @@ function openSite() {
   return openPage(site.origin, { origins: [relay.url], expected: [icon] });
 }
 
-it("the page in docs/status-links.md follows a task from another site by its status link, and shows the result", async () => {
+it("the example page in docs/status-links.md, served by another site, shows the state of a task and then its result by its status link", async () => {
   const { id, status_url } = await registered(204);
   statusUrl = status_url;
   const page = await openSite();
@@ -77,7 +77,7 @@ it("the page in docs/status-links.md follows a task from another site by its sta
   expect(await page.locator("#links a").getAttribute("href")).toBe(VIDEO);
 });
 
-it("the request in docs/status-links.md waits for the end of a task on a page of another site, which also reads the ETag and gets a 304", async () => {
+it("a page of another site can wait for a task's end with the request in docs/status-links.md, read the task's ETag, and get a 304", async () => {
   const { id, status_url } = await registered(204);
   statusUrl = status_url;
   const page = await openSite();
@@ -99,7 +99,7 @@ it("the request in docs/status-links.md waits for the end of a task on a page of
   expect(statuses).toEqual([200, 304]);
 });
 
-it("an EventSource that nobody closes shows the retries of a callback until it is delivered, and then stops for good", async () => {
+it("an EventSource on a task's events gets the changes until the callback is delivered, and then ends by itself without reconnecting", async () => {
   const { id, status_url } = await registered(500, 204);
   const page = await openSite();
   await page.goto("/order.js");
@@ -131,7 +131,7 @@ it.each([
   ["dark", { colorScheme: "dark" }],
   ["phone", { viewport: { width: 360, height: 740 }, isMobile: true, hasTouch: true }],
 ] as const)(
-  "Share on the page of a task copies its status link, with which a browser without a login follows the task (%s)",
+  "the button Share on a task's page in the console copies its status link, which shows the task to a browser without a login (%s)",
   async (_, context) => {
     const { id, status_url } = await registered(204);
     const permissions = ["clipboard-read", "clipboard-write"];

@@ -43,7 +43,7 @@ async function openTask(id: string, context: TabOptions["context"] = {}): Promis
   return page;
 }
 
-it("the page of a task follows it without an index from pending through failing attempts to a redelivery, without a reload", async () => {
+it("the console's page of a task shows its changes from pending to failed attempts without a reload, and without an index", async () => {
   const id = await registered("/watched", 503);
   const page = await openTask(id);
   await page.getByText("Waits for the result.").waitFor();
@@ -82,7 +82,7 @@ it.each([
   },
 );
 
-it("the page of a task copies the story of the task for an incident, and shows the request to the API as curl", async () => {
+it("the console's page of a task copies a summary of the task for an incident report, and shows how to read the task with curl", async () => {
   const id = await registered("/copied", 204);
   const page = await openTask(id, { permissions: ["clipboard-read", "clipboard-write"] });
   await page.getByRole("button", { name: "Copy for the incident" }).click();
@@ -93,7 +93,7 @@ it("the page of a task copies the story of the task for an incident, and shows t
   await page.getByText(`curl -gfsS ${relay.url}/v1/tasks/${id}`).waitFor();
 });
 
-it("the signature doctor names the fault of what a server has received, and the exact request is shown beside it", async () => {
+it("the console's signature doctor shows the exact request of a callback, and names what differs in the request that a server received", async () => {
   const id = await registered("/doctor", 204);
   await fail(id, "Refused.");
   await relay.client.settled(id);

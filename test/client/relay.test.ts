@@ -30,7 +30,7 @@ describe("the client", () => {
     expect(http.bodies).toEqual(['{"provider":"fal","id":"job"}']);
   });
 
-  it("a refused call of the client library rejects with an error that has the members of the relay's answer, but not the key", async () => {
+  it("a client library call that the relay refuses rejects with an error that has the members of the answer, but not the API key", async () => {
     const issues = [{ path: "/model", message: "is required" }];
     const body = {
       type: "",
@@ -94,7 +94,7 @@ describe("a repeated request", () => {
     expect(JSON.parse(http.bodies[0] ?? "")).toEqual({ ...REGISTRATION, id: expect.any(String) });
   });
 
-  it("the client library repeats a failed request after the time that Retry-After names, else after pauses that double", async () => {
+  it("the client library repeats a failed request after the time in Retry-After, or without this header after a pause that doubles each time", async () => {
     const limited = refusal(429, "rate_limited", { "Retry-After": "20" });
     const { relay, http } = connect(limited, UNAVAILABLE, "lost", answer(200, OPEN));
     await expect(outcomeOf(relay.read(ID))).resolves.toEqual(OPEN);
@@ -135,7 +135,7 @@ describe("a repeated request", () => {
     );
   });
 
-  it("the client library sends the Idempotency-Key of the first request again when it repeats a request for a redelivery", async () => {
+  it("when the client library repeats a request for a redelivery, it sends the same Idempotency-Key as in the first request", async () => {
     const { relay, http } = connect("lost", answer(202, ENDED));
     await outcomeOf(relay.redeliver(ID, { attempts: 2 }));
     const [first, second] = http.requests.map(({ headers }) => headers.get("Idempotency-Key"));

@@ -131,7 +131,7 @@ describe("an attachment to an open task", () => {
     expect(nextStep(record, POLICY, later + MINUTE)).toMatchObject({ poll: { job } });
   });
 
-  it("a task whose deadline was extended once is still marked as extended after a job is attached", () => {
+  it("when a job is attached to a task whose deadline was extended once, the task stays marked as extended", () => {
     const task = aProvidedTask({ tracking: aTracking({ poll: null, isExtended: true }) });
     expect(committed(attachedTo(task))).toMatchObject({ tracking: { isExtended: true } });
   });
@@ -140,14 +140,14 @@ describe("an attachment to an open task", () => {
     ["4 s when no hook is expected", false, 4_187],
     ["a minute when a hook is expected", true, 62_804],
   ])(
-    "after it is attached, a job is polled for the first time after %s (plus jitter derived from the task id)",
+    "the first poll of a job comes after it was attached by %s, plus a small delay that depends on the task's id",
     (_what, isHookExpected, waitMs) => {
       const record = apply(aProvidedTask(), anAttachment(JOB, CONNECTION, isHookExpected), later);
       expect(wakeAt(record, POLICY)).toBe(later + waitMs);
     },
   );
 
-  it("jobs of tasks whose ids are UUIDs of version 1 from one machine, which end alike, are not all polled at the same moment", () => {
+  it("the first polls of tasks are spread in time even when all task ids are UUIDs of version 1 from one machine, which end alike", () => {
     const ids = ["0", "1", "2"].map((each) => `6fdbf9a${each}-a1c2-11ef-8f2a-0242ac120002`);
     const wakes = ids.map((id) => {
       const record = apply({ ...aProvidedTask(), id }, anAttachment(JOB), later);
@@ -195,7 +195,7 @@ describe("an attachment where the upstream can be polled", () => {
     expect(wakeAt(record, POLICY)).toBe(later + 2 * MINUTE);
   });
 
-  it("attaching a job drops the stored hooks about other jobs and plans the first poll after the usual wait", () => {
+  it("attaching a job to a task deletes the task's stored hooks about other jobs, and plans the first poll after the usual wait", () => {
     const task = withKept(
       aKeptHook(aCompletion(), OTHER_JOB.id),
       aKeptHook(PROCESSING, OTHER_JOB.id),

@@ -23,7 +23,7 @@ const DEFAULT_S = defaultScheduleS();
 /** Outcomes of the attempts of a series, and the wait before each after the end of the one before. */
 const SERIES: [when: string, scheduleS: readonly number[], readonly Outcome[], waitsS: number[]][] =
   [
-    ["all attempts are answered", DEFAULT_S, [r, r, r], [0, 180, 600]],
+    ["no attempt is interrupted", DEFAULT_S, [r, r, r], [0, 180, 600]],
     ["attempt 1 is interrupted", DEFAULT_S, [i, r, r], [0, 5, 180]],
     ["attempt 1 is interrupted and attempt 2 is delivered", DEFAULT_S, [i, d], [0, 5]],
     ["attempt 2 is interrupted", DEFAULT_S, [r, i, r], [0, 180, 5]],
@@ -36,7 +36,7 @@ const SERIES: [when: string, scheduleS: readonly number[], readonly Outcome[], w
   ];
 
 it.each(SERIES)(
-  "an automatic attempt starts 5 s after the first interrupted one, otherwise after the next wait of the schedule: %s",
+  "an automatic callback attempt starts 5 s after the first interrupted one, else after the schedule's next wait (%s)",
   (_when, scheduleS, outcomes, waitsS) => {
     expect(play(null, report, scheduleS, outcomes)).toMatchObject({
       waitsS,
@@ -46,7 +46,7 @@ it.each(SERIES)(
 );
 
 it.each(SERIES)(
-  "a redelivery starts at once, and its later attempts wait as long as the automatic ones do: %s",
+  "a redelivery's first attempt starts at once, and its later attempts have the waits of automatic ones (%s)",
   (_when, scheduleS, outcomes, [, ...waitsS]) => {
     const failed = play(null, report, DEFAULT_S, [i, i, i]).task;
     const series = play(failed, aRedelivery({ attempts: 3 }), scheduleS, outcomes);
@@ -72,7 +72,7 @@ it.each<[readonly Outcome[], number[]]>([
     [0, 1, 5, 2, 3],
   ],
 ])(
-  "the 5 s after the first interrupted attempt use up no wait of the schedule of [0,1,2,3,4] s when the attempts end as %j",
+  "with the schedule [0,1,2,3,4], attempts that end as %j have the waits %j: the 5 s after the first interrupted one come in addition",
   (outcomes, waitsS) => {
     expect(play(null, report, [0, 1, 2, 3, 4], outcomes)).toMatchObject({ waitsS, last: "failed" });
   },

@@ -126,14 +126,14 @@ describe("sameResult", () => {
     ),
   });
 
-  it("sameResult, which compares a reported result with a stored one, sees a difference that is only under the key __proto__", () => {
+  it("sameResult, which compares a reported result with a stored one, finds a difference even if it is only under the key __proto__", () => {
     const other = parsed('{"__proto__":{"a":2}}');
     expect(sameResult(task, aCompletion({ metadata: dangerous }))).toBe(true);
     expect(sameResult(task, aCompletion({ metadata: other }))).toBe(false);
     expect(sameResult(task, aCompletion({ metadata: {} }))).toBe(false);
   });
 
-  it("sameResult, which compares a reported result with a stored one, sees no difference in how JSON writes -0, 1e-7 or a large integer", () => {
+  it("sameResult, which compares a reported result with a stored one, ignores how the JSON text writes -0, 1e-7 or a large integer", () => {
     const metadata = parsed('{"seed":-0,"big":12345678901234567890,"small":1e-7}');
     const result = aCompletion({ metadata });
     const body = callbackBody({ id: ID, model: MODEL, createdAt: NOW }, result, NOW);

@@ -70,7 +70,7 @@ describe("a registration with a price", () => {
     expect(apply(null, event)).toEqual(anOpenTask({ registration }));
   });
 
-  it("repeating a registration while its charge is in progress changes nothing; the charge keeps its first id", () => {
+  it("repeating a registration while its charge is in progress changes nothing: the task keeps the id of the first charge", () => {
     const record = aChargingTask();
     const again = aPricedRegistration({ chargeId: "charge-2" });
     expectUnchanged(record, again, later);
@@ -87,7 +87,7 @@ describe("a registration with a price", () => {
     },
   );
 
-  it("registering a task id again with another price is a conflict once the first price is charged", () => {
+  it("registering a task id again with another price is refused as a conflict once the first price is charged", () => {
     const record = aChargedTask();
     const other = aPricedRegistration({ credits: PRICE + 1 });
     expectRefused(record, other, "task_exists", later);
@@ -134,7 +134,7 @@ describe("a task whose price is being charged", () => {
     expectUnchanged(record, event, later);
   });
 
-  it("a task whose price is being charged has only the charge due, even past its deadline and while the relay is paused", () => {
+  it("while a task's price is being charged, the charge is its only due step, even past its deadline and while the relay is paused", () => {
     const record = aChargingTask({ deadlineAt: NOW - 1 });
     const paused = aPolicy({ pausedAt: later });
     expect(wakeAt(record, paused)).toBe(NOW);

@@ -131,7 +131,7 @@ it.each([
   },
 );
 
-it("a provider connection may name any of its provider's base URLs, and has the first when it names none", () => {
+it("a provider connection may use any base URL of its provider, and without one in its settings it uses the provider's first", () => {
   const [first, second] = PROVIDERS.get("ark")?.baseUrls ?? [];
   const entries = {
     a: KEY,

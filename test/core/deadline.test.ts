@@ -62,7 +62,7 @@ describe("the deadline of an open task", () => {
     expectUnchanged(record, deadline, now);
   });
 
-  it("the alarm of an open task is planned for its stored deadline, also while the relay is paused or configured with another deadline", () => {
+  it("the alarm of an open task is planned for the deadline stored in the task, even while the relay is paused or its default deadline changes", () => {
     for (const changes of [{}, { pausedAt: NOW + DAY }, { taskDeadlineMs: 1 }]) {
       const policy = aPolicy(changes);
       expect(wakeAt(task, policy)).toBe(AT);

@@ -147,7 +147,7 @@ describe("the end of an attempt", () => {
   });
 });
 
-describe("another schedule", () => {
+describe("another schedule of callback attempts", () => {
   it("a schedule of callback attempts whose first wait is not 0 delays the first attempt by that wait", () => {
     const policy = aPolicy({ scheduleMs: [5 * SECOND, MINUTE] });
     expect(stateAfter([0, report, policy])).toEqual(due(5 * SECOND));

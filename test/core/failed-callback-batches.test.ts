@@ -10,7 +10,7 @@ function added(batches: FailedCallbackBatches, times: readonly number[]) {
   return times.map((time, n) => batches.add(HOST, id(n), NOW + time));
 }
 
-it("of 1,000 callbacks to a host that fail within three seconds, two tasks report all, one at once and one at the end of the three seconds", () => {
+it("when 1,000 callbacks to a host fail within 3 s, only two tasks report them: one at once, and one all others at the end of the 3 s", () => {
   const batches = new FailedCallbackBatches();
   expect(batches.add(HOST, "first", NOW)).toBe(0);
   expect(batches.take(HOST)).toEqual({ failed: 1, tasks: ["first"] });
@@ -27,7 +27,7 @@ it("of 1,000 callbacks to a host that fail within three seconds, two tasks repor
 it.each<[string, readonly number[], readonly (number | null)[]]>([
   ["three seconds apart are each reported at once", [0, 3 * SECOND, 6 * SECOND], [0, 0, 0]],
   [
-    "whose reporter was lost are reported with the first failure after the three seconds",
+    "that were not reported because the reporting task was lost are reported with the first failure after the three seconds",
     [0, 1_000, 2_000, 3_000],
     [0, 2_000, null, 0],
   ],
@@ -39,7 +39,7 @@ it.each<[string, readonly number[], readonly (number | null)[]]>([
   expect(batches.add("other.example", "x", NOW)).toBe(0);
 });
 
-it("a batch of failed callbacks whose report has failed is reported with the next failure, and the task that repeats its notice is counted once", () => {
+it("failed callbacks that could not be reported are reported with the host's next failure, and a task that is in both is counted once", () => {
   const batches = new FailedCallbackBatches();
   added(batches, [0, 1, 2]);
   const batch = batches.take(HOST);

@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import { FaultNotes } from "../../src/objects/task/fault-notes.ts";
 import { MINUTE, NOW, SECOND } from "./builders.ts";
 
-it("FaultNotes, which groups failed callbacks to a host into few calls to the object that counts them, makes 12 for 10,000 failures a minute", () => {
+it("FaultNotes, which groups failed callbacks to a host, calls the object that counts them 12 times for 10,000 failures within a minute", () => {
   const notes = new FaultNotes();
   const reports = Array.from({ length: 10_000 }, (_, n) => notes.add("host", NOW + n * 6));
   const made = reports.filter((count) => count > 0);

@@ -60,7 +60,7 @@ it.each<[string, string | null, number | null, TaskEvent]>([
   ["that failed at its deadline", null, null, { type: "deadline" }],
   ["that was cancelled", null, null, { type: "cancel" }],
 ])(
-  "the index row of a task says what found its result and how many ms after the job's end, or null: a task %s",
+  "the index row states what found a task's result (poll, hook or event) and how long after the job's end, or null: a task %s",
   (_what, foundBy, foundLateMs, event) => {
     const task = event.type === "deadline" ? anOpenTask({ deadlineAt: END }) : attached;
     expect(rowOf(finish(task, event, END), POLICY)).toMatchObject({ foundBy, foundLateMs });

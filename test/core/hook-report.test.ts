@@ -44,7 +44,7 @@ function reported(before: TaskRecord, event: TaskEvent): HookReport | null {
   return hookReportOf(before, event, after);
 }
 
-describe("the report of a task whether the hook of its job has come", () => {
+describe("a task's report on whether a hook about its job has come", () => {
   it.each<[string, TaskRecord, TaskEvent]>([
     ["a poll found the result", expecting, found],
     ["a poll found a failure", expecting, aPollEnd(newsAnswer(anUpstreamFailure()))],
@@ -61,24 +61,32 @@ describe("the report of a task whether the hook of its job has come", () => {
   );
 
   it.each<[string, TaskRecord, TaskEvent]>([
-    ["the expected hook has ended it", expecting, signedHook(aCompletion())],
+    ["the expected hook has ended the task", expecting, signedHook(aCompletion())],
     [
       "a poll found the result after a hook had said that the job runs",
       anAttachedTask({ hookWaitMs: MINUTE, heard: ["processing"] }),
       found,
     ],
     [
-      "a poll found the result after an unsigned hook had claimed it",
+      "a poll found the result that an unsigned hook had claimed before",
       anAttachedTask({ hookWaitMs: MINUTE, hint: { at: NOW, status: "completed" } }),
       found,
     ],
-    ["a hook that was not expected has ended it", anAttachedTask(), signedHook(aCompletion())],
+    [
+      "a hook that was not expected has ended the task",
+      anAttachedTask(),
+      signedHook(aCompletion()),
+    ],
     [
       "a poll found the result after a hook that was not expected",
       anAttachedTask({ heard: ["queued"] }),
       found,
     ],
-    ["a hook comes after its end", aFinishedTask({ upstream: UPSTREAM }), aHook(aCompletion())],
+    [
+      "a hook comes after the end of the task",
+      aFinishedTask({ upstream: UPSTREAM }),
+      aHook(aCompletion()),
+    ],
   ])("a task reports that a hook has come when %s", (_, before, event) => {
     expect(reported(before, event)).toEqual(CAME);
   });
@@ -87,8 +95,8 @@ describe("the report of a task whether the hook of its job has come", () => {
     ["no hook was expected and none came", anAttachedTask(), found],
     ["its job is still running", expecting, aPollEnd(newsAnswer(PROCESSING))],
     ["a hook says that its job is still running", expecting, signedHook(PROCESSING)],
-    ["it is canceled", expecting, { type: "cancel" }],
-    ["its result came by POST /v1/events, not from a poll or a hook", expecting, aReport()],
+    ["the task is canceled", expecting, { type: "cancel" }],
+    ["the task's result came by POST /v1/events, not from a poll or a hook", expecting, aReport()],
   ])("a task reports nothing about hooks when %s", (_, before, event) => {
     expect(reported(before, event)).toBeNull();
   });
@@ -133,7 +141,7 @@ describe("the report of a task whether the hook of its job has come", () => {
       aHook(aCompletion(), { connection: "fal" }),
       aFinishedTask({ upstream: UPSTREAM }),
     ],
-  ])("no hook is reported for %s", (_, before, event, after) => {
+  ])("nothing about expected hooks is reported in the case of %s", (_, before, event, after) => {
     expect(hookReportOf(before, event, after)).toBeNull();
   });
 });

@@ -272,7 +272,7 @@ describe("after a redelivery the row", () => {
     expect(row).toMatchObject({ callback: "sending", dueAt: NOW + 2 * DAY, settledAt: null });
   });
 
-  it("when a task's record has dropped its oldest attempts, the index row still counts their outcomes, but has null as firstAttemptMs and settledMs", () => {
+  it("when a task's record has dropped its oldest attempts, the index row still counts them, but firstAttemptMs and settledMs are null", () => {
     const droppedOutcomes = { delivered: 9, interrupted: 20 };
     const dropped = { attempts: [again], droppedOutcomes, lastNumber: 30 };
     expect(rowOf(aFinishedTask({ callback: aCallback(dropped) }), POLICY)).toMatchObject({

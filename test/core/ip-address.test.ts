@@ -84,7 +84,7 @@ const isSpecial = (address: bigint, bits: Range["bits"]) =>
   RANGES.some((range) => range.bits === bits && range.first <= address && address <= range.last);
 
 it.each(SPECIAL_RANGES)(
-  "no address of %s is global unicast (%s), and its neighbours are",
+  "no address in %s is global unicast (%s); an address next to this range is, unless it is in another special range",
   (text) => {
     const { bits, first, last } = rangeOf(text);
     for (const address of [first, (first + last) / 2n, last]) {

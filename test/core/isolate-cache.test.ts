@@ -1,7 +1,7 @@
 import { expect, it, vi } from "vitest";
 import { EnvCache, isolateCache } from "../../src/isolate-cache.ts";
 
-it("an isolate cache keeps as many entries used last as its size says, at most twice as many, and none that has reached the largest age", () => {
+it("an isolate cache of size n keeps the n entries used last and at most 2n, and returns none that has reached its maximum age", () => {
   const clock = vi.spyOn(Date, "now").mockReturnValue(0);
   const cache = isolateCache<number>(2, 1_000);
   cache.set("a", 1).set("b", 2);
@@ -22,7 +22,7 @@ it("an isolate cache keeps as many entries used last as its size says, at most t
 
 const read = (value: number) => async () => value;
 
-it("an EnvCache reads a value once for each env object and key, again after the time that the value states, and keeps no failure", async () => {
+it("an EnvCache reads a value once for each env object and key, reads it again when its lifetime is over, and does not cache a failure", async () => {
   const clock = vi.spyOn(Date, "now").mockReturnValue(0);
   const recent = new EnvCache<number>((value) => 1_000 * value, 2);
   const [env, other] = [{}, {}];

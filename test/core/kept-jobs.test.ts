@@ -117,7 +117,7 @@ describe("a signed hook about a job that nobody has attached", () => {
 describe("the deadline of a task to which no job was attached", () => {
   const paused = withLimits({ isTaskNamed: true }, { pausedAt: deadlineAt });
 
-  it("at its deadline and not before, a task without an attached job polls the job that a stored hook names, if the provider's answer tells whose job it is", () => {
+  it("a task without an attached job polls a job that a stored hook names only at the deadline, if the provider's answers name the task", () => {
     expect(wakeAt(success, NAMING)).toBe(deadlineAt);
     expect(nextStep(success, NAMING, deadlineAt)).toEqual({
       kind: "poll",
@@ -133,7 +133,11 @@ describe("the deadline of a task to which no job was attached", () => {
   });
 
   it.each([
-    ["a hook has named a job, but the provider's answers do not tell whose it is", success, POLICY],
+    [
+      "a hook has named a job, but the provider's answers do not name the task of a job",
+      success,
+      POLICY,
+    ],
     ["a hook has named a job, but its provider cannot be polled", success, NO_KEY],
     ["a hook has named a job, but the relay is paused", success, paused],
     [
@@ -189,7 +193,7 @@ describe("the deadline of a task to which no job was attached", () => {
     expect(again).toMatchObject({ deadlineAt, tracking: { keptHooks: [] } });
   });
 
-  it("a poll of a job that only a hook has named waits for its turn among the polls of its connection, past the deadline of its task", () => {
+  it("a poll of a job that only a hook has named can be deferred past the task's deadline when the connection's poll limit is reached", () => {
     const turnAt = LATE + 100_000;
     const answer = { kind: "deferred", waitMs: 100_000 } as const;
     expectUnchanged(success, aPollEnd(answer, { purpose: "kept_job" }), LATE, NAMING);
@@ -202,7 +206,7 @@ describe("the deadline of a task to which no job was attached", () => {
     ["does not name the task", UNCLEAR],
     ["is missing", UNANSWERED],
   ])(
-    "each of two jobs that only hooks have named is polled once at the deadline, and the task fails when the provider's answer %s",
+    "two jobs that only hooks have named are polled once each at the task's deadline; the task fails when the answer to both polls %s",
     (_what, answer) => {
       const both = withKept(aKeptHook(aCompletion()), aKeptHook(QUEUED, OTHER_JOB.id));
       expect(nextStep(both, NAMING, LATE)).toMatchObject({ poll: { job: OTHER_JOB } });
@@ -244,7 +248,7 @@ describe("the deadline of a task to which no job was attached", () => {
   });
 });
 
-it("only the operator sees, once each, the jobs that hooks name for a task without a job; a new name gives the record a new version", () => {
+it("the operator, not the account, sees each job that hooks name for a task without a job; each further job gives the task a new version", () => {
   const first = apply(aProvidedTask(), aHook(QUEUED), NOW + HOUR);
   const again = apply(first, aHook(aCompletion()), NOW + 2 * HOUR);
   const other = apply(again, aHook(aCompletion(), { jobId: OTHER_JOB.id }), NOW + 3 * HOUR);

@@ -23,7 +23,7 @@ const success = aHook(aCompletion());
 describe("an unsigned hook that claims success after its task has failed at the deadline", () => {
   const hinted = committed(transition(timedOut, success, POLICY, later));
 
-  it("an unsigned hook that claims success of a task that has timed out causes a poll at once and one two minutes later, and proves nothing itself", () => {
+  it("an unsigned hook that claims success after its task failed at the deadline only causes two polls: at once and two minutes later", () => {
     expect(hinted).toEqual({
       ...timedOut,
       late: { hintAt: later, resultAt: null },

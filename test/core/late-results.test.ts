@@ -120,9 +120,19 @@ describe("the polls of a task that has failed at its deadline", () => {
     ["has no provider", [], finish(anOpenTask(SILENT), { type: "deadline" }, endedAt), POLICY],
     ["has no job", [], finish(aProvidedTask(SILENT), { type: "deadline" }, endedAt), POLICY],
     ["has a provider without an API key", [], timedOut, NO_KEY],
-    ["ends a day before its provider forgets it", [HOUR], timedOut, forgetful(endedAt + DAY - NOW)],
+    [
+      "fails at its deadline a day before its provider forgets the job",
+      [HOUR],
+      timedOut,
+      forgetful(endedAt + DAY - NOW),
+    ],
     ["is erased a day after its end", [HOUR], { ...timedOut, expiresAt: endedAt + DAY }, POLICY],
-    ["has a job whose success is known by now", [], toldOf(timedOut), POLICY],
+    [
+      "has failed although its job succeeded later, which is known by now,",
+      [],
+      toldOf(timedOut),
+      POLICY,
+    ],
   ])(
     "a task that %s is polled after its end at these times (in milliseconds since the end; [] for never): %j",
     (_what, times, record, policy) => {
@@ -131,10 +141,10 @@ describe("the polls of a task that has failed at its deadline", () => {
   );
 
   it.each([
-    ["that is erased at the end of its retention", timedOut.expiresAt, []],
-    ["that wakes for the poll of the day after the end", endedAt + DAY, ["poll"]],
+    ["no poll when it wakes to erase a task that failed at its deadline", timedOut.expiresAt, []],
+    ["one poll when it wakes a day after its task failed at the deadline", endedAt + DAY, ["poll"]],
   ])(
-    "in an instance that does not know which polls were made, a task %s (at %i ms) is polled at most once: %j",
+    "a task's object that knows of no earlier polls, because it has just been loaded, makes %s",
     (_what, scheduledAt, polls) => {
       const policy = aPolicy({ polledAt: 0, indexTriedAt: scheduledAt - 1 });
       const asked = [policy, { ...policy, polledAt: scheduledAt }]
@@ -148,7 +158,7 @@ describe("the polls of a task that has failed at its deadline", () => {
     expect(latePollAt({ ...timedOut, finishedAt: null }, aPolicy({ polledAt: -1 }))).toBeNull();
   });
 
-  it("a poll of a task that has failed at its deadline waits for the end of a pause of the relay, and for a callback attempt that is due within 25 s", () => {
+  it("a poll of a task that has failed at its deadline waits for the end of a pause, and for a callback attempt that is due within 25 s", () => {
     const policy = aPolicy({ polledAt: endedAt, pausedAt: endedAt + HOUR });
     expect(nextStep(timedOut, policy, endedAt + HOUR)).toBeNull();
     const dueAt = (nextAttemptAt: number) => {
@@ -221,7 +231,7 @@ describe("the success of a job after its task has failed at the deadline", () =>
     },
   );
 
-  it("the notice of a success after the deadline has the submitted parameters where the provider states none, and those of the provider otherwise", () => {
+  it("the operator's notice of a success after the deadline has the provider's parameters, and the submitted ones where the provider states none", () => {
     const { registration } = aProvidedRegistration({ parameters: { seed: 7, duration: 5 } });
     const submitted = { ...output, metadata: { duration: 5, seed: 1 } };
     expect(noticesOf({ ...timedOut, registration })).toMatchObject([
@@ -234,7 +244,7 @@ describe("the success of a job after its task has failed at the deadline", () =>
     ["has more links than a result may have", aCompletion({ urls: Array(1_001).fill(VIDEO) })],
     ["does not fit in the record", aCompletion({ metadata: { note: "x".repeat(1_800_000) } })],
   ])(
-    "the operator gets a notice without links of a success that comes after the deadline of a failed task and %s",
+    "when a job succeeds after its task failed at the deadline and the result %s, the operator's notice of it has no links",
     (_what, large) => {
       const record = finished(transition(timedOut, aHook(large, signed), NOTIFYING, later));
       expect(record.notices).toEqual(told({ output: null }));

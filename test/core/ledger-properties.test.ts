@@ -123,7 +123,7 @@ function limitOf(kind: Command["kind"], amount: number, after: bigint): string |
 
 describe("any sequence of orders", () => {
   it(
-    "any sequence of bookings books each kind once per reference, refunds what was charged, and keeps the balance the sum of the entries",
+    "whatever a ledger is ordered to book, a kind and reference is booked once, refunds equal their charges, and the balance is the sum",
     () => {
       fc.assert(
         fc.property(commands, (sequence) => {

@@ -72,7 +72,7 @@ const submits: readonly (readonly [string, JsonObject, JsonObject])[] = [
   ],
 ];
 
-describe("what submitted parameters say of the output", () => {
+describe("output metadata from submitted parameters", () => {
   it.each(submits)(
     "output metadata (seed, ratio, duration …) is read from submitted parameters %s",
     (_what, parameters, metadata) => {
@@ -115,7 +115,7 @@ describe("what submitted parameters say of the output", () => {
   });
 });
 
-describe("a submitted value says nothing", () => {
+describe("submitted values that give no output metadata", () => {
   it.each<[string, JsonObject]>([
     ["a choice left to the upstream (adaptive, -1)", { ratio: "adaptive", duration: -1, seed: -1 }],
     [

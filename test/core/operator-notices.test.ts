@@ -143,7 +143,7 @@ describe("the notice refund.delayed", () => {
     expect(unrefunded(DAY).notices).toEqual(notices);
   });
 
-  it("the operator notice refund.delayed remains to be sent although the refund succeeded meanwhile", () => {
+  it("an operator notice refund.delayed that is not sent yet is kept and sent even if the refund succeeds in the meantime", () => {
     expect(unrefunded(LIMIT, NOTIFYING, true).notices).toHaveLength(1);
   });
 
@@ -174,7 +174,7 @@ describe("the notice refund.delayed", () => {
   });
 });
 
-describe("a notice that was not taken", () => {
+describe("an operator notice that was not accepted", () => {
   it("an operator notice that the operator did not accept is sent again after 5 s, then after ever longer waits, and is dropped after 10 tries", () => {
     let notices: readonly Notice[] = [FAILED];
     const waits: number[] = [];
@@ -390,7 +390,7 @@ describe("a notice about the answers of an upstream", () => {
     expectUnchanged(answered("unclear"), aPollEnd(UNCLEAR, { askedAt: at }), at, POLICY);
   });
 
-  it("an operator notice about an open task is sent at once and removed once the operator accepts it; until then it stays, even after the task's end", () => {
+  it("an operator notice about an open task is sent at once, and stays stored until the operator accepts it, even after the task's end", () => {
     const at = since + HOUR;
     const record = polled(answered("unclear"), UNCLEAR, at);
     const policy = { ...NOTIFYING, polledAt: at };

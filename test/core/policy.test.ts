@@ -28,7 +28,7 @@ describe("waitBeforeMs", () => {
   );
 });
 
-it("a ledger keeps a charge refundable for the longest that a task can be open (456.25 days) plus the retention of finished tasks", () => {
+it("a ledger keeps a charge refundable for 456.25 days, the longest time that a task can be open, plus the retention of finished tasks", () => {
   expect(refundableMs(28 * DAY)).toBe((456.25 + 28) * DAY);
 });
 
@@ -39,7 +39,7 @@ it.each([
   ["has been due for 8 minutes", 2, 8 * MINUTE],
   ["has been due for a day", 24, 1440 * MINUTE],
 ])(
-  "while the relay is paused, a task whose callback attempt %s looks again after %d min, or up to a quarter later at random",
+  "while the relay is paused, a task whose callback attempt %s checks after %d min (plus up to a quarter at random) whether the pause is over",
   (_what, minutes, ageMs) => {
     expect(lookWaitMs(ageMs, 0)).toBe(minutes * MINUTE);
     expect(lookWaitMs(ageMs, 0.5)).toBe(1.125 * minutes * MINUTE);

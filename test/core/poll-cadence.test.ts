@@ -32,9 +32,14 @@ function waitS(given: Partial<Cadence>, afterS: number): number {
 
 describe("the ages of a job at which it is polled", () => {
   it.each([
-    ["at the age of 4 s and then every 2 s while a tenth of its age is less", {}, 0, [4, 6, 8, 10]],
     [
-      "after waits of a tenth of its age when this is POLL_LATENESS",
+      "at the age of 4 s and then every 2 s, as long as a tenth of its age is less than 2 s",
+      {},
+      0,
+      [4, 6, 8, 10],
+    ],
+    [
+      "after waits of a tenth of its age once this is more than 2 s, with POLL_LATENESS 10",
       {},
       20,
       [22, 24.2, 26.62, 29.282],
@@ -46,13 +51,13 @@ describe("the ages of a job at which it is polled", () => {
       [8, 16, 24],
     ],
     [
-      "first when its hook is late and then a minute apart, when a hook is expected",
+      "first at the age of two minutes and then every minute, when a hook is expected",
       HOOKED,
       0,
       [120, 180, 240],
     ],
     [
-      "as if no hook could come, when polls do not wait for the expected hook",
+      "as often as without hooks, when polls do not wait for the expected hook",
       { hookWaitMs: 0 },
       0,
       [4, 6, 8],
@@ -84,7 +89,7 @@ describe("the ages of a job at which it is polled", () => {
     },
   );
 
-  it("two tasks poll jobs at ages and after waits that differ by up to a tenth, by a number derived from each task's id", () => {
+  it("the poll times of two tasks differ by up to a tenth, because each task's waits depend on a number derived from its id", () => {
     expect(agesS({ jitter: 0 }, 1)).toEqual([3.8]);
     expect(agesS({ jitter: 1 }, 1)).toEqual([4.2]);
     expect(waitS({ jitter: 0 }, 3 * DAY_S)).toBe(1_710);
@@ -100,8 +105,8 @@ const cadences: fc.Arbitrary<Cadence> = fc.record({
   jitter: fc.double({ min: 0, max: 1, noNaN: true }),
 });
 
-describe("the grid of poll times", () => {
-  it("nextPollTime returns a time later than the given one, at any age of the job and also when the clock has stepped back", () => {
+describe("the planned times of polls", () => {
+  it("nextPollTime returns a time later than the given one, whatever the age of the job, even if the clock was put back", () => {
     fc.assert(
       fc.property(cadences, fc.integer({ min: -1e9, max: 4e10 }), (cadence, afterMs) => {
         expect(nextPollTime(cadence, ATTACHED_AT + afterMs)).toBeGreaterThan(ATTACHED_AT + afterMs);

@@ -26,25 +26,25 @@ function polled(slots: PollSlots, tasks: readonly string[], isUrgent = false) {
   return done;
 }
 
-describe("the slots of a limit of 60 polls per minute", () => {
-  it("with a limit of 60 a minute, of which six are kept for urgent polls, the other polls are permitted one by one every 1.11 s", () => {
+describe("polls under the poll limit of a connection", () => {
+  it("under a limit of 60 polls a minute, of which 6 are reserved for urgent polls, the other 54 are permitted one every 60 s / 54 = 1.11 s", () => {
     const all = waits(new PollSlots(), NAMES.slice(0, 5));
     expect(all).toEqual([0, 1_112, 2_223, 3_334, 4_445]);
   });
 
-  it("under a limit of 1,200 polls per minute, 18 polls are permitted at once after a pause", () => {
+  it("under a limit of 1,200 polls a minute, 18 polls that are not urgent, the share of one second, are permitted at the same moment", () => {
     const slots = new PollSlots();
     const all = NAMES.map((name) => slots.take(name, false, 1_200, NOW));
     expect(all.filter((waitMs) => waitMs === 0)).toHaveLength(18);
   });
 
-  it("polls are permitted in the order in which their tasks first asked, each at the time that its task was told", () => {
+  it("deferred polls are permitted in the order in which their tasks first asked, when each task asks again after the wait that it was given", () => {
     const done = polled(new PollSlots(), NAMES);
     expect(done.map(({ task }) => task)).toEqual(NAMES);
     expect((done.at(-1)?.at ?? NaN) - NOW).toBeLessThan(2.1 * MINUTE);
   });
 
-  it("a deferred poll whose task asks too early is told its own place again, and takes no other", () => {
+  it("a task that asks too early for its deferred poll is given the rest of its wait, and stays ahead of tasks that ask later", () => {
     const slots = new PollSlots();
     const [last = "", after = ""] = NAMES.slice(20);
     const told = waits(slots, NAMES.slice(0, 21)).at(-1) ?? NaN;
@@ -53,7 +53,7 @@ describe("the slots of a limit of 60 polls per minute", () => {
     expect(slots.take(after, false, PER_MINUTE, NOW)).toBeGreaterThan(told + SECOND);
   });
 
-  it("a task loses its turn when it does not ask again within three seconds of the time that it was told", () => {
+  it("a task with a deferred poll loses its place in the queue when it asks again more than three seconds after the end of its wait", () => {
     for (const [lateMs, isKept] of [
       [3 * SECOND - 1, true],
       [3 * SECOND + 1, false],
@@ -68,7 +68,7 @@ describe("the slots of a limit of 60 polls per minute", () => {
     }
   });
 
-  it("a task is told to ask again within a minute, however many wait before it, and waits behind none that has ended", () => {
+  it("a task with a deferred poll waits at most a minute before it asks again; tasks that do not ask again leave the queue", () => {
     const slots = new PollSlots();
     const many = Array.from({ length: 1_000 }, (_, index) => `ended ${index}`);
     expect(Math.max(...waits(slots, many))).toBe(MINUTE);
@@ -77,7 +77,7 @@ describe("the slots of a limit of 60 polls per minute", () => {
     expect(slots.take("new", false, PER_MINUTE, NOW + MINUTE + waitMs)).toBe(0);
   });
 
-  it("urgent polls take the six places that are kept for them each minute, and do not wait behind a hundred others", () => {
+  it("under a limit of 60 polls a minute, six urgent polls are permitted within a minute, although a hundred other polls wait", () => {
     const slots = new PollSlots();
     waits(slots, NAMES);
     const urgent = NAMES.slice(0, 6).map((name) => `urgent ${name}`);
@@ -86,18 +86,18 @@ describe("the slots of a limit of 60 polls per minute", () => {
     expect((done.at(-1)?.at ?? NaN) - NOW).toBeLessThan(MINUTE);
   });
 
-  it("an urgent poll takes a common place when no kept one is free", () => {
+  it("an urgent poll is permitted as one of the other polls when none of the polls reserved for urgent ones is free", () => {
     const done = waits(new PollSlots(), NAMES.slice(0, 3), NOW, true);
     expect(done.map((waitMs) => waitMs === 0)).toEqual([true, true, false]);
   });
 
-  it("other polls do not take the places that are kept for urgent ones", () => {
+  it("polls that are not urgent leave the polls reserved for urgent ones unused", () => {
     const slots = new PollSlots();
     polled(slots, NAMES);
     expect(slots.take("urgent", true, PER_MINUTE, NOW)).toBe(0);
   });
 
-  it("a poll that has become urgent is permitted before its turn, and its task no longer waits for that", () => {
+  it("a deferred poll that becomes urgent is permitted ahead of the queue, and leaves its place in the queue to the next task", () => {
     const slots = new PollSlots();
     const [first = "", second = "", third = ""] = NAMES;
     const [, secondMs = NaN] = waits(slots, [first, second, third]);
@@ -111,13 +111,13 @@ describe("the slots of a limit of 60 polls per minute", () => {
     expect(slots.take("b", true, 1, NOW)).toBeGreaterThanOrEqual(MINUTE);
   });
 
-  it("a task is told to ask again soon after the clock was put back by a day", () => {
+  it("when the clock is put back by a day, the queue of deferred polls is dropped, so that no poll waits for a day", () => {
     const slots = new PollSlots();
     waits(slots, NAMES);
     expect(slots.take("later", false, PER_MINUTE, NOW - 24 * 60 * MINUTE)).toBe(0);
   });
 
-  it("10,000 tasks wait for their turn at most, and each further one waits as long as if it were the next", () => {
+  it("the queue of deferred polls holds at most 10,000 tasks, and every further task is given the wait of the next free place", () => {
     const slots = new PollSlots();
     const many = Array.from({ length: 11_600 }, (_, index) => `task ${index}`);
     const perMinute = 100_000;
@@ -138,7 +138,7 @@ const demands = fc.array(
   { maxLength: 600 },
 );
 
-it("no 60 seconds have more polls than the limit per minute, whenever tasks ask and however late they come back", () => {
+it("no period of 60 seconds has more polls than the limit per minute, whenever tasks ask and however late they ask again", () => {
   fc.assert(
     fc.property(demands, fc.integer({ min: 1, max: 90 }), (demand, perMinute) => {
       const slots = new PollSlots();

@@ -49,7 +49,7 @@ function pollTimes(task: TaskRecord, count: number, from: number): readonly numb
 }
 
 describe("a poll", () => {
-  it("the poll of a task is due exactly at its planned time, and names the task id, the provider connection, the job and whether it is urgent", () => {
+  it("the poll of a task is due exactly at its planned time, and names the task's id, the connection, the job and whether the poll is urgent", () => {
     expect(wakeAt(attached, POLICY)).toBe(FIRST_POLL);
     expect(nextStep(attached, POLICY, FIRST_POLL - 1)).toBeNull();
     expect(nextStep(attached, POLICY, FIRST_POLL)).toEqual({
@@ -90,13 +90,13 @@ describe("the time of the next poll", () => {
     expect(pollTimes(attached, 4, NOW)).toEqual([4_187, 6_187, 8_187, 10_187]);
   });
 
-  it("a poll that a hook has postponed by two minutes is made then, and the next one no later than if no hook had come", () => {
+  it("when a hook has postponed a poll by two minutes, the poll after it is made at the same time as without the hook", () => {
     const moved = anAttachedTask({ at: NOW + 2 * MINUTE });
     const [first] = pollTimes(attached, 1, NOW + 2 * MINUTE);
     expect(pollTimes(moved, 2, NOW)).toEqual([120_000, first]);
   });
 
-  it("a hook that postpones the next poll does so too when the ten minutes after a success without output are over", () => {
+  it("a hook postpones the next poll also when the job reported success without output more than ten minutes before", () => {
     const answer = { kind: "no_output", since: NOW, statusCode: null, word: null } as const;
     const hourLater = NOW + HOUR;
     const moved = anAttachedTask({ answer, at: hourLater + 2 * MINUTE });
@@ -143,7 +143,7 @@ describe("the time of the next poll", () => {
       NOW + HOUR,
     ],
     [
-      "the next check whether the pause is over, while the relay is paused",
+      "the task's next check whether the pause is over, while the relay is paused",
       {},
       aPolicy({ pausedAt: NOW + 30 * SECOND }),
       NOW + 90 * SECOND,
@@ -160,25 +160,25 @@ describe("the time of the next poll", () => {
   });
 });
 
-describe("a poll that waits for its turn among the polls of its connection", () => {
+describe("a poll that was deferred to keep the limit of its connection", () => {
   const DEFERRED_TO = NOW + 10 * MINUTE;
   const deferred = aPolicy({ pollDeferredAt: FIRST_POLL, pollDeferredTo: DEFERRED_TO });
   const claimed = { hint: { at: NOW + MINUTE, status: "completed" } } as const;
 
   it.each([
-    ["at its turn", anAttachedTask(), DEFERRED_TO],
+    ["after the wait in its deferral", anAttachedTask(), DEFERRED_TO],
     [
-      "when a hook claims the end of the job before its turn",
+      "as soon as a hook claims the end of the job during this wait",
       anAttachedTask(claimed),
       NOW + MINUTE,
     ],
     [
-      "at the deadline of its task when this comes before its turn",
+      "at the deadline of its task when this comes before the end of this wait",
       anAttachedTask({}, { deadlineAt: NOW + 3 * MINUTE }),
       NOW + 3 * MINUTE,
     ],
     [
-      "at its turn when its task has its deadline after it",
+      "after this wait when the deadline of its task comes later",
       anAttachedTask({}, { deadlineAt: NOW + HOUR }),
       DEFERRED_TO,
     ],
@@ -186,7 +186,7 @@ describe("a poll that waits for its turn among the polls of its connection", () 
     expect(wakeAt(task, deferred)).toBe(at);
   });
 
-  it("an urgent poll that was deferred waits for its turn, also past the deadline of its task", () => {
+  it("an urgent poll that was deferred to keep the limit of its connection waits as long, even past the deadline of its task", () => {
     const task = anAttachedTask({}, { deadlineAt: FIRST_POLL });
     expect(wakeAt(task, deferred)).toBe(DEFERRED_TO);
     expect(nextStep(task, deferred, DEFERRED_TO)).toMatchObject({ kind: "poll" });
@@ -195,13 +195,18 @@ describe("a poll that waits for its turn among the polls of its connection", () 
   it.each([
     ["urgent at the deadline of its task", {}, NOW + 72 * HOUR, true],
     ["urgent two minutes after a hook claimed the end of the job", claimed, NOW + 3 * MINUTE, true],
-    ["not urgent later", claimed, NOW + 3 * MINUTE + 1, false],
+    [
+      "not urgent more than two minutes after a hook claimed the end of the job",
+      claimed,
+      NOW + 3 * MINUTE + 1,
+      false,
+    ],
   ])("a poll is %s", (_, plan, at, isUrgent) => {
     expect(nextStep(anAttachedTask(plan), POLICY, at)).toMatchObject({ poll: { isUrgent } });
   });
 });
 
-it("regular polls whose times pass while a poll waits for its answer are not made up for", () => {
+it("regular polls that become due while a poll waits for its answer are left out, not made later", () => {
   const answered = aPolicy({
     polledAt: FIRST_POLL,
     askedAt: FIRST_POLL,
@@ -210,7 +215,7 @@ it("regular polls whose times pass while a poll waits for its answer are not mad
   expect(wakeAt(attached, answered)).toBe(NOW + 14_187);
 });
 
-it("a claim of the end that comes while a poll waits for its answer is followed by a poll at once", () => {
+it("when a hook claims the end of the job while a poll waits for its answer, another poll is made as soon as this one has ended", () => {
   const hinted = anAttachedTask({ hint: { at: NOW + 9_000, status: "completed" } });
   const answered = aPolicy({
     polledAt: FIRST_POLL,
@@ -222,7 +227,7 @@ it("a claim of the end that comes while a poll waits for its answer is followed 
 
 describe("a provider that limits the rate of polls", () => {
   it.each([0, 0.5, 1])(
-    "a provider's rate limit of one hour postpones the next poll by one hour plus 12 minutes times a random number between 0 and 1, for example %d",
+    "a provider's rate limit of an hour postpones the next poll by an hour plus 12 minutes times a random number from 0 to 1, here %d",
     (jitter) => {
       const policy = polled(FIRST_POLL, { jitter });
       const record = apply(attached, aPollEnd(rateLimited(HOUR)), THEN, policy);
@@ -230,14 +235,14 @@ describe("a provider that limits the rate of polls", () => {
     },
   );
 
-  it("a rate limit that ends before the next planned poll does not move it", () => {
+  it("a provider's rate limit that ends before the next planned poll does not postpone this poll", () => {
     const record = apply(attached, aPollEnd(rateLimited(SECOND)), FIRST_POLL, polled(FIRST_POLL));
     expect(wakeAt(record, polled(FIRST_POLL))).toBe(FIRST_POLL + 2 * SECOND);
     const again = aPollEnd(rateLimited(0));
     expectUnchanged(record, again, FIRST_POLL + SECOND, polled(FIRST_POLL));
   });
 
-  it("a hook does not cause a poll before the end of a rate limit that ends before the next planned poll", () => {
+  it("a hook causes no poll before the end of a provider's rate limit, even if the limit ends before the next planned poll", () => {
     const asked = polled(NOW + 2 * HOUR);
     const limited = apply(attached, aPollEnd(rateLimited(30 * SECOND)), NOW + 2 * HOUR, asked);
     expect(wakeAt(limited, asked)).toBeGreaterThan(NOW + 2 * HOUR + 30 * SECOND);
@@ -250,7 +255,7 @@ describe("a provider that limits the rate of polls", () => {
     expect(record).toMatchObject({ tracking: { poll: { notBefore: THEN + HOUR } } });
   });
 
-  it("a poll that was not sent, because its connection was polled as often as the provider permits, does not count as an answer", () => {
+  it("a poll that was not sent, to keep the poll limit of its connection, does not count as an answer of the provider", () => {
     const silent = anAttachedTask({ unansweredSince: NOW });
     expectUnchanged(silent, aPollEnd({ kind: "deferred", waitMs: SECOND }), THEN);
   });

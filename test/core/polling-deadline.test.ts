@@ -91,7 +91,7 @@ describe("the deadline of a task whose upstream can be polled", () => {
     },
   );
 
-  it("an unanswered poll fails the task only if it ends at or after the deadline", () => {
+  it("a poll that ends without an answer fails its task only if the poll ends at or after the task's deadline", () => {
     const early = aPollEnd(UNANSWERED);
     expect(apply(task, early, deadlineAt - 1).status).toBe(task.status);
     expect(codeOf(apply(task, early, deadlineAt))).toBe("upstream_timeout");
@@ -120,7 +120,7 @@ describe("an upstream that is still at work at the deadline", () => {
     },
   );
 
-  it("a task's deadline is extended when the provider refuses the poll at the deadline by its rate limit, and the next poll waits until the limit ends", () => {
+  it("a task's deadline is extended when a rate limit refuses the poll at the deadline, and the next poll waits until the limit ends", () => {
     const record = asked(rateLimited(10 * MINUTE));
     expect(record).toMatchObject({ deadlineAt: LATE + HOUR, tracking: { isExtended: true } });
     expect(wakeAt(record, POLICY)).toBe(LATE + 10 * MINUTE);
@@ -154,11 +154,11 @@ describe("success without output near the deadline", () => {
   const reported = anAttachedTask({ answer: anAnswer("no_output", since) });
 
   it.each([
-    ["a rate limit", rateLimited()],
-    ["a refused key", UNAUTHORIZED],
-    ["an answer that is not understood", { kind: "unclear", statusCode: 404, word: null }],
+    ["a poll refused by a rate limit", rateLimited()],
+    ["a poll whose key is refused", UNAUTHORIZED],
+    ["a poll whose answer is not understood", { kind: "unclear", statusCode: 404, word: null }],
   ] as const)(
-    "in the ten minutes after a poll found success without output, %s as the answer to a poll changes nothing, even after the deadline; later it is stored",
+    "in the ten minutes after a poll found success without output, %s changes nothing, even past the deadline; after them it is stored",
     (_what, answer) => {
       const [endAt, tracking] = [since + 10 * MINUTE, { ...reported.tracking, isExtended: true }];
       const early = anAttachedTask({}, { deadlineAt: since + MINUTE, tracking });
@@ -227,7 +227,7 @@ describe("a task whose upstream cannot be polled at the deadline", () => {
     expect(finish(old, hook, NOW + HOUR, forgetful).status).toBe("completed");
   });
 
-  it("a task that waits for its turn among the polls of its connection is polled then, also if the upstream keeps the job no longer", () => {
+  it("a poll that was deferred to keep the limit of its connection is made after its wait, even if the upstream then keeps the job no longer", () => {
     const due = anAttachedTask({ at: NOW + HOUR - 1 }, { deadlineAt: NOW + HOUR - 1 });
     const pollDeferredAt = NOW + HOUR - 1;
     const deferred = { ...forgetful, pollDeferredAt, pollDeferredTo: NOW + HOUR + 7 * SECOND };

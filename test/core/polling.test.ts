@@ -123,7 +123,7 @@ describe("a poll that reports no end", () => {
     },
   );
 
-  it("the first unanswered poll stores only the time since which polls are unanswered, a second one stores nothing, and the next answer removes the time", () => {
+  it("the first unanswered poll stores only the time since when polls are unanswered, a second stores nothing, and an answer removes the time", () => {
     const silent = after(UNANSWERED);
     const tracking = { ...task.tracking, poll: aPlan({ unansweredSince: THEN }) };
     expect(silent).toEqual({ ...task, tracking, counts: ONE_POLL });

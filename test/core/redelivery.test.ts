@@ -98,7 +98,7 @@ describe("a redelivery", () => {
     });
   });
 
-  it("a redelivery ordered while a pause of the relay holds an attempt back adds no second one, but gives the waiting one its URL and Idempotency-Key", () => {
+  it("a redelivery ordered while a pause holds an attempt back adds no attempt: the waiting attempt gets the redelivery's URL and Idempotency-Key", () => {
     const paused = aPolicy({ pausedAt: NOW + 2 * HOUR });
     const waiting = aFinishedTask({ callback: aCallback({ state: due(HOUR), deliveredAt: null }) });
     expectUnchanged(waiting, aRedelivery(), NOW + HOUR, paused);
@@ -149,7 +149,7 @@ describe("a redelivery", () => {
 });
 
 describe("a redelivery to another URL", () => {
-  it("a redelivery to another URL replaces the callback's URL from then on, and the attempts before keep theirs", () => {
+  it("a redelivery to another URL replaces the task's callback URL from then on; earlier attempts are still shown with their own URL", () => {
     const repaired: TimedEvent[] = [
       ...delivered,
       [HOUR, aRedelivery({ callbackUrl: URL_B })],
@@ -240,7 +240,7 @@ describe("the Idempotency-Key of a redelivery", () => {
   });
 
   it.each(ORDERERS)(
-    "a task remembers the last eight Idempotency-Keys of redeliveries by the %s; the ninth before starts a redelivery again",
+    "a task remembers the last eight Idempotency-Keys with which the %s ordered redeliveries; an older key starts a redelivery again",
     (orderedBy) => {
       const names = ["k1", "k2", "k3", "k4", "k5", "k6", "k7", "k8", "k9"];
       const orders = keys(...names).map((order) => ({ ...order, orderedBy }));
@@ -263,7 +263,7 @@ describe("the Idempotency-Key of a redelivery", () => {
     ["operator", "owner", { lastOrderKey: "k1", lastOwnerOrderKey: "k2" }],
     ["owner", "operator", { lastOrderKey: "k2", lastOwnerOrderKey: "k1" }],
   ] as const)(
-    "the %s and the %s may each redeliver with one and the same Idempotency-Key; each one's last key is stored as earlier releases read it",
+    "the %s and the %s may use the same Idempotency-Key for redeliveries of their own; earlier releases can read the last key of each",
     (orderedBy, other, lastKeys) => {
       const first = { ...keyed, orderedBy };
       const second = aRedelivery({ idempotencyKey: "k2", orderedBy: other });
@@ -280,7 +280,7 @@ describe("the Idempotency-Key of a redelivery", () => {
     expect(callbackOf(apply(failed, aRedelivery())).keyedOrders.operator).toEqual([]);
   });
 
-  it("a redelivery with the Idempotency-Key of one that joined an attempt held back by a pause starts nothing, also after further orders", () => {
+  it("repeating a redelivery that was merged into an attempt held back by a pause starts nothing, even after further redeliveries", () => {
     const paused = aPolicy({ pausedAt: NOW });
     const state = { kind: "due", nextAttemptAt: NOW } as const;
     let record: TaskRecord = aFinishedTask({ callback: aCallback({ state, attempts: [] }) });
@@ -321,7 +321,7 @@ function readBack(record: TaskRecord, latest: object, without: readonly string[]
 
 describe("a record in which a release has stored only the latest Idempotency-Key of each caller", () => {
   it.each([null, URL_B])(
-    "a redelivery under a key that an earlier release has stored starts nothing, with the callback_url %s",
+    "a redelivery with an Idempotency-Key that an earlier release has stored starts nothing, whatever its callback_url (here %s)",
     (callbackUrl) => {
       const latest = { lastOrderKey: "k1", lastOwnerOrderKey: "k2" };
       const record = readBack(failed, latest, ["keyedOrders"]);
@@ -335,7 +335,7 @@ describe("a record in which a release has stored only the latest Idempotency-Key
     },
   );
 
-  it("a key that a release has stored during a downgrade is remembered beside those from before it, of which the oldest goes", () => {
+  it("an Idempotency-Key that an earlier release stored during a downgrade replaces the oldest of the eight remembered keys", () => {
     const names = ["k1", "k2", "k3", "k4", "k5", "k6", "k7", "k8"];
     const record = readBack(afterRedeliveries(failed, ...keys(...names)), { lastOrderKey: "k9" });
     for (const order of keys(...names.slice(1), "k9")) expectUnchanged(record, aRedelivery(order));

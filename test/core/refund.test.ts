@@ -76,7 +76,7 @@ describe.each(failures)(
       );
     });
 
-    it(`the only next step of a charged task that fails because of ${what} is its refund, which is due at once`, () => {
+    it(`when a charged task fails because of ${what}, its refund is the only next step and is due at once`, () => {
       const refund = { taskId: ID, accountId: ACCOUNT.id, chargeId: CHARGE_ID, amount: PRICE };
       expect(wakeAt(failed, POLICY)).toBe(later);
       for (const at of [later, later + 365 * DAY]) {

@@ -172,7 +172,7 @@ describe("a report with the fields that create a task", () => {
     ["an unknown account", aCreation({ isAccountUnknown: true })],
     ["a callback_url that the URL rules refuse", refused],
   ])(
-    "an event about an existing task ignores the fields that only serve to create one, even if they contain %s",
+    "an event about an existing task ignores its fields that only serve to create a task, even if these contain %s",
     (_what, fields) => {
       const records: TaskRecord[] = [anOpenTask({ account: ACCOUNT }), aFinishedTask()];
       for (const record of records) {

@@ -227,7 +227,7 @@ it.each([
   ["the previous secret of the account", ALL.callbackSecrets.slice(2), [SECRETS[2]], []],
   ["the Ed25519 key", [], [KEY], [{ code: "only_v1a" }]],
 ])(
-  "the signature doctor calls a callback valid that is signed only with %s, and names this as what signed it",
+  "the signature doctor calls a callback valid if it is signed only with %s, and names this secret or key",
   async (_, secrets, signed_by, faults) => {
     const signingKeys = secrets.length === 0 ? ALL.signingKeys : [];
     const headers = await signed({ keys: { callbackSecrets: secrets, signingKeys } });
@@ -235,7 +235,7 @@ it.each([
   },
 );
 
-it("the signature doctor calls a callback of another task than the examined one valid, and names the other task", async () => {
+it("the signature doctor, when it is given a validly signed callback of another task than the examined one, names that other task", async () => {
   const body = BODY.replace(ID, OTHER_ID);
   const headers = await signed({ id: `msg_${OTHER_ID}`, body });
   const faults = [{ code: "other_task", task_id: OTHER_ID }];
@@ -248,7 +248,7 @@ it("the signature doctor calls a callback of another task than the examined one 
 
 const key = await hmacKey(new Uint8Array(32).fill(7));
 
-it("in a received callback with a far longer body than the one that was sent, each signature is verified only once with each secret", async () => {
+it("the signature doctor verifies each signature only once with each secret, even if the received body is far longer than the sent one", async () => {
   const verify = vi.spyOn(crypto.subtle, "verify");
   const signatures = [1, 2, 3].map((n) => `v1,${Buffer.alloc(32, n).toString("base64")}`);
   const headers = {

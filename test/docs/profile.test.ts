@@ -22,7 +22,7 @@ const PROFILE = {
   timeDeltas: [1, 2, 4, 8, 16, 32, 64],
 };
 
-it("a CPU profile is added up by source file, and a call of a platform function counts for the file that made it", () => {
+it("the summary of a CPU profile adds up times by source file, and counts a call of a platform function for the file that made the call", () => {
   expect(timeByFile(PROFILE, SCRIPT)).toEqual(
     new Map([
       ["node_modules/hono/dist/compose.js", 2],

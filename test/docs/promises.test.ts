@@ -12,7 +12,7 @@ it("README.md names the promises of docs/promises.md in their order", () => {
 });
 
 it.each(lines.map(([line, number]) => [number, line]))(
-  "the figures that README.md has for promise %s are figures of docs/promises.md",
+  "every number that README.md states for promise %s stands in the figures of docs/promises.md, too",
   (_, line = "") => {
     const [, figures = ""] = PROMISES_PAGE.split("\n## Figures\n");
     const [, stated = ""] = /(?<!\*)\*([^*]+)\*(?!\*)/.exec(line) ?? [];

@@ -29,7 +29,7 @@ it("docs/configuration.md describes the bindings that wrangler.toml has or shows
 });
 
 it.each(described.filter(([, { fallback }]) => fallback !== null))(
-  "a relay whose %s is the documented default has the configuration of one without this variable",
+  "setting the variable %s to its documented default gives a relay the same configuration as leaving the variable out",
   (name, { fallback }) => {
     const withDefault = parseConfig({ ...REQUIRED, [name]: fallback }, FLAGS);
     expect(withDefault.ok).toBe(true);
@@ -38,7 +38,7 @@ it.each(described.filter(([, { fallback }]) => fallback !== null))(
 );
 
 it.each(described.filter(([, { without }]) => without === "required"))(
-  "a relay without %s, which is documented as required, refuses its configuration",
+  "a relay without the variable %s, which is documented as required, refuses its configuration",
   (name) => {
     const issues = [{ path: name, message: expect.any(String) }];
     expect(parseConfig({ ...REQUIRED, [name]: "" }, FLAGS)).toEqual({ ok: false, error: issues });

@@ -213,7 +213,7 @@ fuzz(
 );
 
 fuzz(
-  "any value of CONNECTIONS is accepted only if each base_url leads to a host of its provider, or to a public host if the provider has no host of its own; else the error names CONNECTIONS",
+  "any CONNECTIONS is refused by name unless each base_url has its provider's host, or a public host if the provider has none of its own",
   {
     inputs: connections,
     subject: parseConnections,

@@ -55,7 +55,7 @@ for (const fixtures of FIXTURES) {
   const adapter = PROVIDERS.get(fixtures.provider)?.hooks ?? null;
   if (adapter === null) continue;
   fuzz(
-    `reading any hook of the provider ${fixtures.provider}, even one with altered fields, never throws, and returns either null or a valid state of the job`,
+    `reading any hook of ${fixtures.provider}, even one with altered fields, never throws, and returns either null or a valid state of the job`,
     {
       inputs: hooksOf(fixtures),
       subject: adapter,

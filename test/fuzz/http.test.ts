@@ -103,7 +103,7 @@ async function answer(request: SentRequest, relayed: Relay): Promise<Response> {
   return relayed(sent, ENVS[Number(isIndexed)] ?? {});
 }
 
-it("the platform may repeat, after a lost connection, only calls of those methods of objects that change nothing when repeated", () => {
+it("only those methods of Durable Objects are called again after a lost connection for which a second call changes nothing", () => {
   const classes = [TaskObject, AccountObject, ...Object.values(OTHER_CLASSES)];
   const marked = classes.flatMap(({ name: type, prototype }) =>
     methodsOf(prototype).flatMap(([name, { value }]) => (marks.has(value) ? [[type, name]] : [])),

@@ -216,7 +216,7 @@ it.each(
 );
 
 it.each(withNames(["a", "a:", "a:1", ":1", "1", ",", "a:1,", "\n"]))(
-  "the state of a run that sends callbacks again is read in linear time when its skipped tasks repeat %s",
+  "the state of a bulk redelivery in the console's form is read in linear time when its list of skipped tasks repeats %s",
   (_, part) => {
     const run = crypto.randomUUID();
     expectLinear((length) => {

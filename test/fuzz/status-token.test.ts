@@ -40,7 +40,7 @@ const changed = fc
   .chain((made) => changedText(made.token).map((text) => ({ made, text })));
 
 fuzz(
-  "a status token, with which a browser reads one task, is accepted for this task unaltered, and never altered, for another task or under another secret",
+  "a status token, with which a browser reads a task, is accepted only if unaltered, for its own task and under the secret that made it",
   {
     inputs: fc.tuple(fc.oneof(respelled, changed), fc.constantFrom(...IDS)),
     subject: timesOfStatusToken,

@@ -87,7 +87,7 @@ it("a bulk redelivery sends no callback twice when it is interrupted and repeate
   expect(await timesSent(received, ids)).toEqual([3, 3, 3, 3, 3]);
 });
 
-it("a bulk redelivery that is repeated with its Idempotency-Key sends no callback twice, also after single orders for some of its tasks in between", async () => {
+it("a repeated bulk redelivery with the same Idempotency-Key sends no callback twice, even after single redeliveries of its tasks in between", async () => {
   const received = aReceiver(status(200));
   const ids = await settledTasks(6);
   expect(await redelivered("", "run-1")).toEqual(onePage(6, 6));
@@ -113,7 +113,7 @@ it("a bulk redelivery skips a task that was redelivered to another URL under the
   expect(await timesSent(received, ids)).toEqual([2, 2]);
 });
 
-it("two simultaneous orders of a bulk redelivery with the same Idempotency-Key send each callback once between them", async () => {
+it("two simultaneous requests for a bulk redelivery with the same Idempotency-Key send each callback only once", async () => {
   const received = aReceiver(status(200));
   const ids = await settledTasks(3);
   const answers = await Promise.all([redelivered("", "run"), redelivered("", "run")]);
@@ -121,7 +121,7 @@ it("two simultaneous orders of a bulk redelivery with the same Idempotency-Key s
   expect(answers.reduce((sum, { started }) => sum + started, 0)).toBe(3);
 });
 
-it("a bulk redelivery skips tasks that are open, whose callback is being sent, that have no callback or that are erased", async () => {
+it("a bulk redelivery skips tasks that are open, have no callback, are erased, or have a callback that is being sent", async () => {
   const received = aReceiver(status(500));
   const open = await register();
   const sending = await completed();
@@ -167,7 +167,7 @@ it("a bulk redelivery ordered with an account key reaches only tasks of that acc
   expect(await timesSent(received, foreign)).toEqual([1]);
 });
 
-it("a bulk redelivery skips a task only if the same caller (the account, or the operator with any key) has redelivered it under the same Idempotency-Key", async () => {
+it("a bulk redelivery skips a task only if the same caller (account, or operator with any key) has redelivered it with its Idempotency-Key", async () => {
   const received = aReceiver(status(200));
   const account = await anAccount();
   const { key } = await aKey(account);

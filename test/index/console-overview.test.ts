@@ -63,7 +63,7 @@ it.each([
   },
 );
 
-it("the operator's overview shows how to register a first task while there is none, and the cron's interval until it has counted the tasks", async () => {
+it("the operator's overview in the console explains the first task while there is none, then how often the cron counts until it has counted", async () => {
   const cookie = await logIn();
   expect(await mainOf(await visit("/", cookie, {}, fresh()))).toContain("Your first task");
   await insert(aRow());
@@ -82,7 +82,7 @@ it("the console's overview for an account shows its balance and its own tasks on
   expect(text).not.toContain("foreign");
 });
 
-it("the elements of the console's overview for an operator have ids of their own, and none that is refreshed lies in another", async () => {
+it("the operator's overview in the console has no two elements with one id, and no refreshed element inside another refreshed element", async () => {
   await insert(aRow(FAILED), aRow({ callback: "sending", settledAt: null }));
   await cron();
   const ids: (string | null)[] = [];

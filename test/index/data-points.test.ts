@@ -37,7 +37,7 @@ it("a data point is written to Analytics Engine for every callback attempt when 
   ]);
 });
 
-it("METRICS gets a data point for each request with credentials that are refused or, beyond LIMIT_REFUSALS, unchecked; none without any", async () => {
+it("METRICS gets a data point for each request whose credentials are refused or, beyond LIMIT_REFUSALS, not checked; none for no credentials", async () => {
   const { points, METRICS } = aDataset();
   const bindings = { ...env, METRICS, REPLICATE_WEBHOOK_SECRET: `whsec_${btoa("x".repeat(24))}` };
   const { hookUrl } = await hooked({ provider: "replicate", bindings });

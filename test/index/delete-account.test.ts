@@ -57,8 +57,8 @@ it("DELETE /v1/accounts/{account} answers 202 although other accounts have open 
 });
 
 it.each([
-  ["at once", 0],
-  ["after 9 minutes in which the index has got no row", 9 * MINUTE_MS],
+  ["right after the charge", 0],
+  ["nine minutes after the charge", 9 * MINUTE_MS],
 ])(
   "DELETE /v1/accounts/{account} answers 409 with the id of a charged open task that the index does not list yet, %s",
   async (_, ms) => {
@@ -97,7 +97,7 @@ it("DELETE /v1/accounts/{account} answers 202 just after charged tasks have comp
   expect((await remove(account)).status).toBe(202);
 });
 
-it("DELETE /v1/accounts/{account} answers 409 when more than 20 tasks were charged in the last 10 minutes, and then asks none of them", async () => {
+it("DELETE /v1/accounts/{account} answers 409 when over 20 tasks were charged in the last 10 minutes, without asking these tasks", async () => {
   aReceiver();
   const account = await anAccount(21);
   for (let count = 0; count < 21; count++) await finish(aCompletion(await aCharged(account, 1)));

@@ -114,7 +114,7 @@ it("an index write that gets no answer does not delay a redelivery that is order
   await end();
 });
 
-it("an index write that succeeded only after its timeout is repeated after an eviction of the task's object, and the index row stays the same", async () => {
+it("an index write that succeeds only after its timeout is repeated after an eviction of the task's object, and leaves the row unchanged", async () => {
   const { id, fault } = await withFault(tooLate(() => Promise.resolve()));
   await wake(id);
   expect(await isWritten(id)).toBe(false);

@@ -47,7 +47,7 @@ it("GET /v1/problems counts the open tasks of each connection by status, and non
   });
 });
 
-it("the open tasks of a connection in all databases of the index are added up", async () => {
+it("GET /v1/problems adds up the open tasks of a connection over all databases of the index", async () => {
   const { SHARD_1: second } = env;
   if (second === undefined) throw new Error("this test needs two databases");
   await ready(second);
@@ -61,7 +61,7 @@ it("the open tasks of a connection in all databases of the index are added up", 
   expect(await answerOf("/healthz", bindings)).toMatchObject({ index: { databases: 2 } });
 });
 
-it("GET /v1/problems counts up to 2,000 open tasks in 5,000 index rows and keeps the numbers for 4 min, in which a read costs 1,000 at most", async () => {
+it("GET /v1/problems reads up to 5,000 index rows to count up to 2,000 open tasks; for 4 min it keeps the count and reads at most 1,000 rows", async () => {
   const later = Array.from({ length: 2_100 }, () => aRow({ ...OPEN, provider: "ark" }));
   const sending = { callback: "sending", settledAt: null, dueAt: START } as const;
   await insert(...later, ...Array.from({ length: 100 }, () => aRow(sending)));
@@ -85,7 +85,7 @@ it("GET /v1/problems counts up to 2,000 open tasks in 5,000 index rows and keeps
   expect(await read()).toMatchObject({ open: { at: START_S + 240, ...capped } });
 });
 
-it("GET /healthz shows the operator the index's databases, size, last count and lateness of rows, from at most 60 rows once in 30 s", async () => {
+it("GET /healthz shows the operator the index's databases, size, last count and row delays, and reads at most 60 rows for it in 30 s", async () => {
   await insert(aRow({ version: START - 3_000 }), ...Array.from({ length: 500 }, () => aRow(OPEN)));
   const { rows, INDEX_DB } = metered(db);
   const bindings = { ...env, INDEX_DB };

@@ -143,7 +143,7 @@ it("callback.failed is a Slack message with only the task id and the host, both 
   });
 });
 
-it("callback.failed names a host's failed tasks of OPERATOR_DIGEST_MINUTES, waits for a valid configuration, and is repeated with its id", async () => {
+it("with OPERATOR_DIGEST_MINUTES, one callback.failed names a host's failed tasks, waits for a valid configuration, and is repeated by its id", async () => {
   const outside = receivers(500, 503);
   const callback_url = aCallbackUrl();
   const { host } = new URL(callback_url);
@@ -204,7 +204,7 @@ it("the operator event refund.delayed is sent once when the refund of a failed t
   expect(outside.sentTo(OPERATOR_URL)).toHaveLength(1);
 });
 
-it("task.late_result has the links and the usage of a success polled an hour after the task failed with upstream_timeout; it stays failed", async () => {
+it("task.late_result has links and usage of a success that a poll finds an hour after the task failed at its deadline; the task stays failed", async () => {
   const outside = receivers(200);
   outside.on("https://ark.", answering("", 500));
   const bindings = { ...env, ...OPERATOR_BINDINGS, ARK_API_KEY: "test-only-ark-key" };

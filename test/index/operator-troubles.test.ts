@@ -168,7 +168,7 @@ it("the operator event index.full is sent when the cron finds that the index dat
   expect(outside.sentTo(OPERATOR_URL)).toHaveLength(3);
 });
 
-it("events.silent is sent, hourly at most, when no task ended for SILENCE_MINUTES and no end is uncounted; open tasks do not delay it", async () => {
+it("events.silent is sent, at most hourly, when no task has ended for SILENCE_MINUTES, not even an uncounted one; open tasks do not delay it", async () => {
   const outside = receivers(200);
   await allowIndexAlert();
   const bindings = { ...OPERATOR_BINDINGS, SILENCE_MINUTES: "90" };
@@ -236,7 +236,7 @@ it("a digest of failed callbacks is dropped, with a log line, when OPERATOR_CALL
   expect(await runDurableObjectAlarm(digest)).toBe(false);
 });
 
-it("the callbacks of 50 tasks to one host that fail at the same time are stored in its digest by two calls", async () => {
+it("when the callbacks of 50 tasks to one host fail at the same time, two calls store them in the host's digest for the operator", async () => {
   const host = `${crypto.randomUUID()}.example.net`;
   const ids = Array.from({ length: 50 }, () => crypto.randomUUID());
   const calls = vi.spyOn(DigestObject.prototype, "noteFailedCallbacks");
@@ -253,7 +253,7 @@ it("the callbacks of 50 tasks to one host that fail at the same time are stored 
   expect(digest).toMatchObject({ failed: 50, tasks: expect.arrayContaining(ids) });
 });
 
-it("failed callbacks whose digest cannot be stored are stored with those of the task that repeats its notice", async () => {
+it("when failed callbacks cannot be stored in their host's digest, they are stored later by the task that repeats its notice", async () => {
   const host = `${crypto.randomUUID()}.example.net`;
   const warned = vi.spyOn(console, "warn").mockImplementation(() => undefined);
   const calls = vi.spyOn(DigestObject.prototype, "noteFailedCallbacks");

@@ -104,7 +104,7 @@ describe("the row of a task", () => {
     expires_at: START + 28 * DAY,
   };
 
-  it("the index row of a newly registered task has its model, status, callback host and times, and null in the columns of what has not happened yet", async () => {
+  it("the index row of a new task has its model, status, callback host and times, and null in the columns of what has not happened yet", async () => {
     await expectRow(await register(), OPEN);
   });
 

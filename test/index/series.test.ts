@@ -128,7 +128,7 @@ async function downgrade(): Promise<void> {
   await db.batch(undo.map((sql) => db.prepare(sql)));
 }
 
-it("the series and the hosts show an earlier release's counts after the index was migrated or downgraded, before and after the cron", async () => {
+it("GET /v1/stats/series and /v1/hosts show an earlier release's counts after a migration or downgrade, before and after the cron runs", async () => {
   await tasksOfThreeHours();
   const known = JSON.stringify(await answers()).replaceAll(
     '"moderation":1,"unknown":1',
@@ -151,7 +151,7 @@ it("the series and the hosts show an earlier release's counts after the index wa
 /** Pattern of the statements of migrations that need a free page of the database. */
 const MIGRATION = /^(?:CREATE|ALTER) TABLE (?!.*relay_schema)/;
 
-it("the cron removes expired rows and finds overdue tasks in a full database of the index, whose missing migrations fail until rows are removed", async () => {
+it("in a full index database, whose missing migrations fail until rows are removed, the cron removes expired rows and finds overdue tasks", async () => {
   await insert(aRow({ createdAt: START - DAY, settledAt: START - DAY, expiresAt: START + 1 }));
   await insert(aRow({ createdAt: START - DAY, dueAt: START }));
   await downgrade();

@@ -127,7 +127,7 @@ describe("an index of three databases", () => {
     expect((await listed("host=h0&limit=4")).found).toEqual(even);
   });
 
-  it("GET /v1/tasks reads only those of several index databases that the page needs", async () => {
+  it("GET /v1/tasks on an index of several databases reads only the databases with tasks of the page", async () => {
     await rowsOfSixSpans();
     const asked = new Set<D1Database>();
     const counting = DATABASES.map((each) => gated(each, async () => asked.add(each)));

@@ -141,12 +141,12 @@ it('POST /v1/wake with "all": true answers with a cursor that begins at the firs
   expect(await wake({ all: true, cursor })).toEqual({ ...counts, next_cursor: null });
 });
 
-it("POST /v1/wake with a list of ids counts as failed the tasks whose Durable Objects its invocation may no longer call", async () => {
+it("POST /v1/wake with a list of ids counts tasks as failed when the platform lets the request call no further Durable Object", async () => {
   const ids = Array.from({ length: 3 }, () => crypto.randomUUID());
   expect(await wake({ ids }, withCalls(2))).toMatchObject({ unknown: 2, failed: 1 });
 });
 
-it("POST /v1/wake makes a task whose index row is missing write that row at once", async () => {
+it("POST /v1/wake makes a task without an index row write its row at once", async () => {
   const id = await register();
   const INDEX_DB = gated(db, fail);
   await restartWith(id, { INDEX_DB });

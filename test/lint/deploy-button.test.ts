@@ -41,7 +41,7 @@ it("the deploy button asks for PUBLIC_URL, because wrangler.toml has it as a var
   expect(readConfig({ config: WRANGLER_TOML }).vars).toEqual({ PUBLIC_URL: "" });
 });
 
-it("the deploy button describes each secret and variable that it asks for and each binding of wrangler.toml, and says how to generate the secrets", () => {
+it("the deploy button describes every secret and variable that it asks for and every binding, and says how to generate the secrets", () => {
   const secrets = Object.keys(parseEnv(read(".dev.vars.example")));
   const asked = [...secrets, "PUBLIC_URL", ...production.keys()];
   expect(described.toSorted()).toEqual(asked.toSorted());

@@ -28,17 +28,17 @@ it.each([
   },
 );
 
-it("a quick examination finds a planted pattern of exponential time in the attribute of a field", () => {
+it("a quick examination finds a planted pattern of exponential time in the attribute pattern of an HTML input", () => {
   const planted = patternsIn("planted.tsx", `const field = <input pattern="(a+)+b" />;`).patterns;
   expect(faultsOf(planted, "quick")).toEqual([expect.stringContaining("exponential time")]);
 });
 
-it("a quick examination finds a planted pattern of exponential time that only trying texts can examine, because it looks ahead", () => {
+it("a quick examination finds a planted pattern of exponential time with a lookahead, which can be examined only by trying texts", () => {
   const planted = patternsIn("planted.ts", String.raw`const sent = /(?=\w)(\w+\s?)+;/;`).patterns;
   expect(faultsOf(planted, "quick")).toEqual([expect.stringContaining("exponential (fuzz) time")]);
 });
 
-it("a planted pattern that is put together at run time is named as one that cannot be examined", () => {
+it("a planted pattern whose text is put together at run time is reported as a pattern that cannot be examined", () => {
   const code = "const field = (name: string) => new RegExp(`${name}=(a+)+b`);";
   expect(patternsIn("planted.ts", code)).toEqual({ patterns: [], unreadable: ["planted.ts:1"] });
 });

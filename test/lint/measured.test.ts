@@ -18,14 +18,14 @@ const pages = {
 const SENTENCE = "; the core has changed since.";
 
 it.each(Object.entries(pages))(
-  "%s names the builds of its figures, and says that the core has changed since exactly where it has: `npm run docs` would not change it",
+  "%s names the build of each of its figures and says whether the core has changed since, exactly as `npm run docs` generates it",
   (path, generated) => {
     expect(generated(present)).toBe(read(path));
   },
 );
 
 it.each(Object.entries(pages))(
-  "the generated part of %s says beside each figure that the core has changed since, unless its hash is the present one",
+  "the generated part of %s says for each figure that the core has changed since, unless the figure's core hash is the present one",
   (path, generated) => {
     for (const [name, { commit, hash }] of Object.entries(builds)) {
       const lineIn = (page: string) =>
@@ -47,7 +47,7 @@ it("every figure of docs/measured.json is in the table of figures of docs/promis
 const copy = mkdtempSync(join(tmpdir(), "task-relay-core-"));
 afterAll(() => rmSync(copy, { recursive: true }));
 
-it("the hash of core, loop and simulation changes with the code of their files, and with no comment, test or planted bug", () => {
+it("the hash of core, work loop and simulation changes when code in their files changes, not with a comment, a test or a planted bug", () => {
   const files = lifeFiles(ROOT);
   for (const path of files) {
     mkdirSync(dirname(join(copy, path)), { recursive: true });

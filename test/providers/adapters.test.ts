@@ -112,7 +112,7 @@ it.each([
   },
 );
 
-it("polls send the API key as a bearer token, those of bfl, fal and vidu in headers of their own, and those of Runway name a version too", async () => {
+it("polls send the API key as a bearer token, except polls of bfl, fal and vidu; polls of Runway also send the version of its API", async () => {
   const [name, key] = ["Authorization", "key-0001"];
   const requests = [...PROVIDERS.values()].map(
     async (provider) => [provider.name, await provider.polls.headers(key, 0)] as const,

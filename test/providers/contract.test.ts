@@ -56,7 +56,7 @@ describe.each(FIXTURES)("the adapter of $provider", (fixtures) => {
     ["an answer to a poll", fixtures.polls],
     ["a hook", fixtures.hooks],
   ])(
-    `each example of %s of ${name} is understood as what it is named after, e.g. success; a missing example has a stated reason`,
+    `each example of %s of ${name} is read as what its name says, e.g. success; where an example is missing, a reason is stated`,
     (_, reports) => {
       const { others: _others, ...named } = reports ?? { others: [] };
       const kinds = Object.entries(named).map(([kind, example]) => [

@@ -90,7 +90,7 @@ it.each([
   },
 );
 
-it("publicText leaves out a character of two UTF-16 units if the part of a provider's text that it examines ends between them", () => {
+it("publicText, which examines only the first part of a provider's text, leaves out a character of two UTF-16 units that the part cuts in two", () => {
   const url = "https://a.example/?".padEnd(8190, "q");
   expect(publicText(`${url} 🦊🦊`, [])).toBe("https://a.example/");
 });

@@ -34,7 +34,7 @@ it.each<[string, unknown, object]>([
   },
 );
 
-it("usageOf keeps the first amounts of a job whose usage is larger than 1 KB as JSON, as many as fit", () => {
+it("usageOf keeps the first amounts of a job's usage, as many as fit into 1 KB of JSON", () => {
   const names = Array.from({ length: 100 }, (_, index) => `amount_${index + 100}`);
   const { usage = {} } = usageOf(Object.fromEntries(names.map((name) => [name, 1])));
   const kept = Object.keys(usage);

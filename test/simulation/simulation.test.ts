@@ -60,14 +60,14 @@ it(`the promises of docs/promises.md hold in ${LIVES} simulated random lives of 
 });
 
 it.each(readKeptLives().map((life, index) => ({ ...life, number: index + 1 })))(
-  "the moves of life $number of kept-lives.json, which once broke '$promise', break no rule",
+  "life $number of kept-lives.json, a series of moves that once broke '$promise', breaks no rule any more",
   async ({ beginning, moves }) => {
     const { violation } = await replay(beginning, moves);
     expect(violation).toBeNull();
   },
 );
 
-it("the file of broken lives has no bytes of results that are too large to be stored; reading it adds them again", async () => {
+it("kept-lives.json, the file of broken lives, omits the bytes of oversized results, and reading the file puts them back", async () => {
   const { beginning } = await runSeed(SEED);
   const moves = OVERSIZED.map((news): Move => ({ kind: "event", event: aHook(news) }));
   const text = keptText({ promise: "a", detail: "b (1 ms)" }, beginning, moves);

@@ -189,7 +189,7 @@ it("DELETE /v1/accounts/{account}/keys/{key} takes effect at once for a key that
   expect(await statusFor(account, key)).toBe(401);
 });
 
-it("a DELETE of an API key that failed half-way lets another account import it; its repetition leaves that account's key valid", async () => {
+it("when a DELETE of an API key fails half-way, another account can import the key, and repeating the DELETE leaves that import valid", async () => {
   const [first, second] = [await anAccount(), await anAccount()];
   const { id, key } = await anImportedKey(first);
   failOnce("removeKey");

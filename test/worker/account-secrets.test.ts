@@ -102,7 +102,7 @@ it("the account's secret verifies a callback also when an event created the task
   }
 });
 
-it("a test callback verifies with the account's secret when the account orders it, not when the operator does", async () => {
+it("a test callback is signed with the account's secret when the account orders the test, and not when the operator does", async () => {
   const account = await anAccount();
   const { key } = await aKey(account);
   const secret = await newest(account);

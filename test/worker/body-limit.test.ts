@@ -42,7 +42,7 @@ const PATHS = [
   `/v1/tasks/${crypto.randomUUID()}/redeliver`,
 ];
 
-it("a body is not read when its Content-Length is over the limit", async () => {
+it("a request body is not read when its Content-Length is over the limit", async () => {
   const { body, state } = endless();
   const headers = { "Content-Length": String(LIMIT + 1) };
   expect(await refusal(await callWith(env, "/v1/events", { body, headers }))).toEqual(TOO_LARGE);
@@ -53,7 +53,7 @@ it.each([
   ["without a Content-Length", {}],
   ["with a Content-Length that is no number", { "Content-Length": "many" }],
   ["with a negative Content-Length", { "Content-Length": "-1" }],
-])("a body over the limit and %s is read only just past the limit", async (_, headers) => {
+])("a request body over the limit and %s is read only just past the limit", async (_, headers) => {
   for (const path of PATHS) {
     const { body, state } = endless();
     expect(await refusal(await callWith(env, path, { body, headers }))).toEqual(TOO_LARGE);
@@ -63,19 +63,19 @@ it.each([
   }
 });
 
-it("a body over the limit is rejected although its Content-Length is within it", async () => {
+it("a request body over the limit is refused even when its Content-Length states a size within the limit", async () => {
   const headers = { "Content-Length": "8" };
   const body = sized(LIMIT + 1, crypto.randomUUID());
   expect(await refusal(await callWith(env, "/v1/events", { body, headers }))).toEqual(TOO_LARGE);
 });
 
-it("a body is not read when its sender has neither key nor signature", async () => {
+it("a request body is not read when the request has neither an API key nor a signature", async () => {
   const { body, state } = endless();
   expect((await callWith(env, "/v1/events", { body, key: null })).status).toBe(401);
   expect(state.pulled).toBe(0);
 });
 
-it("a body over the limit in a signed event is read only just past the limit", async () => {
+it("the body of a signed event that is over the limit is read only just past the limit", async () => {
   const { body, state } = endless();
   const headers = { "webhook-id": "a", "webhook-timestamp": "1", "webhook-signature": "v1,a" };
   const response = await callWith(env, "/v1/events", { body, key: null, headers });
@@ -83,7 +83,7 @@ it("a body over the limit in a signed event is read only just past the limit", a
   expect(state.pulled).toBeLessThanOrEqual(LIMIT + 2 * CHUNK);
 });
 
-it("a body of exactly MAX_BODY_KB is accepted, whole or in chunks", async () => {
+it("a request body of exactly MAX_BODY_KB is accepted, whether it is sent whole or in chunks", async () => {
   aReceiver();
   const [whole, chunked] = [crypto.randomUUID(), crypto.randomUUID()];
   expect((await post("/v1/events", sized(LIMIT, whole))).status).toBe(202);
@@ -99,7 +99,7 @@ it("a body of exactly MAX_BODY_KB is accepted, whole or in chunks", async () => 
   expect((await callWith(env, "/v1/events", { body })).status).toBe(202);
 });
 
-it("a body of 1,024 bytes is accepted and one of 1,025 is rejected when MAX_BODY_KB is 1", async () => {
+it("when MAX_BODY_KB is 1, a request body of 1,024 bytes is accepted and one of 1,025 bytes is refused", async () => {
   const id = crypto.randomUUID();
   const send = (bytes: number) =>
     callWith({ ...env, MAX_BODY_KB: "1" }, "/v1/events", { body: sized(bytes, id) });

@@ -137,7 +137,7 @@ it("a charge refused for lack of credits stays refused when the same charge is o
   expect(await booksOf(account)).toEqual(["grant 1", "grant 10"]);
 });
 
-it("after refusing a charge the ledger books a later charge, and books that only once when the request for it is repeated", async () => {
+it("a ledger that has refused a charge books a later charge, and books the later charge only once when its request is repeated", async () => {
   const account = await anAccount(4);
   const ledger = accountStub(account);
   await ledger.charge({ ...ORDER, amount: 5 }, TASK, VALID_UNTIL);

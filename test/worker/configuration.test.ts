@@ -222,7 +222,7 @@ it.each([
 });
 
 it.each(FLAGS)(
-  "the configuration requires the compatibility flag %s, which wrangler.toml sets",
+  "the configuration is refused without the compatibility flag %s, which wrangler.toml sets",
   (flag) => {
     const others = Object.fromEntries(FLAGS.map((each) => [each, each !== flag]));
     const error = [{ path: "compatibility_flags", message: `must contain ${flag}` }];

@@ -27,7 +27,7 @@ it("GET /healthz shows the name and the provider of each configured connection a
   expect(text).not.toContain(MARK);
 });
 
-it("GET /healthz lists every provider and connection: those with an API key, and apart the others with the variables that they still need", async () => {
+it("GET /healthz lists connections with an API key, and separately connections and providers without one, with the variables they need", async () => {
   const bindings = {
     ...env,
     FAL_KEY: "key",

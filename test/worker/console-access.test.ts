@@ -58,7 +58,7 @@ it("a user of Cloudflare Access is an operator with the role read, whose name is
   expect(await (await visitWith(service, team.bindings)).text()).toContain("operator robot");
 });
 
-it("a user of Cloudflare Access may log in with a key, whose session takes precedence, and is told how to log out of Access", async () => {
+it("a user of Cloudflare Access may log in with a key, which then takes precedence; the login page links to the logout of Access", async () => {
   const team = await aTeam();
   publish(anOutside(), team);
   const { bindings } = team;
@@ -71,7 +71,7 @@ it("a user of Cloudflare Access may log in with a key, whose session takes prece
   expect(outcome(await visit("/login", cookie, headers, bindings))).toEqual([303, "/"]);
 });
 
-it("ACCESS_ROLE is the role of the users of Cloudflare Access", async () => {
+it("ACCESS_ROLE sets the role that users of Cloudflare Access have in the console", async () => {
   const team = await aTeam();
   publish(anOutside(), team);
   const bindings = { ...team.bindings, ACCESS_ROLE: "metrics" };

@@ -58,7 +58,7 @@ it("a grant of 16 credits in the console is booked", async () => {
   expect(await balanceOf(account)).toBe(36);
 });
 
-it("the console refuses a rotation of the callback secret and a redelivery whose number is not in decimal digits", async () => {
+it("the console refuses to rotate a callback secret or to redeliver when the number in the form is not in decimal digits", async () => {
   aReceiver(status(200));
   const id = await completed({ callback_url: CALLBACK_URL });
   await untilIdle(id);

@@ -75,7 +75,7 @@ it("a visit to a console page without a session is redirected to the login, whic
   expect(await login.text()).toContain('value="/tasks?a=%22%3Cb%3E"');
 });
 
-it("a session ends after an hour without use, and after twelve hours in any case", async () => {
+it("a session of the console ends after an hour without use, and twelve hours after the login in any case", async () => {
   const first = await logIn();
   pass(HOUR_MS - 1);
   const renewed = await visit("/", first);
@@ -92,7 +92,7 @@ it("a session ends after an hour without use, and after twelve hours in any case
   expect(outcome(await visit("/", cookie))).toEqual(TO_LOGIN);
 });
 
-it("a session cookie is renewed at most every five minutes, and not beyond twelve hours after the login", async () => {
+it("a session cookie of the console is renewed at most every five minutes, and not beyond twelve hours after the login", async () => {
   const cookie = await logIn();
   pass(5 * MINUTE_MS - 1);
   expect((await visit("/", cookie)).headers.has("Set-Cookie")).toBe(false);
@@ -164,7 +164,7 @@ it("the session of a revoked key does not come back when another account imports
   expect(outcome(await visit("/", cookie))).toEqual(TO_LOGIN);
 });
 
-it("logging out ends the session, also for a copy of its cookie, and logs out of no other session and no other site of the domain", async () => {
+it("logging out of the console ends this session, also for copies of its cookie, and no other session, and touches no other site's cookies", async () => {
   const [cookie, other] = [await logIn(), await logIn()];
   pass(10 * MINUTE_MS);
   const copy = cookieIn(await visit("/", cookie));
@@ -193,7 +193,7 @@ it("the relay stores that a session was ended by logging out, and removes this e
   expect(await stored()).toBe(1);
 });
 
-it("logouts of an account beyond LIMIT_LISTS remove the cookie as ever but store nothing, and those of an operator are not counted", async () => {
+it("an account's logout beyond LIMIT_LISTS removes the cookie but does not store the end of the session; an operator's logout has no limit", async () => {
   const bindings = { ...env, LIMIT_LISTS: aRateLimit(2) };
   const { key } = await aKey(await anAccount());
   const before = await stored();
@@ -209,7 +209,7 @@ it("logouts of an account beyond LIMIT_LISTS remove the cookie as ever but store
   expect(await stored()).toBe(before + 5);
 });
 
-it("neither other requests of an account nor further logouts with an ended session keep a session from being ended by logging out", async () => {
+it("logging out ends a session even after LIMIT_LISTS has refused requests of its account and an ended session was logged out again", async () => {
   const bindings = { ...env, LIMIT_LISTS: aRateLimit(2) };
   const { key } = await aKey(await anAccount());
   const [copied, ended] = [await logIn(key), await logIn(key)];

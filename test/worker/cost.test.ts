@@ -166,7 +166,7 @@ describe("the object of an account", () => {
     { made: "a generated", times: "once", making: aKey, calls: 1, rows: [0, 1, 0] },
     { made: "an imported", times: "twice", making: anImportedKey, calls: 2, rows: [0, 1, 1] },
   ])(
-    "requests with $made key never call the ledger; they call other account objects $times in a day's first minute, and once in later ones",
+    "requests with $made key never call a ledger; they call other account objects $times in a day's first minute, and once in a later minute",
     async ({ making, calls: first, rows }) => {
       const account = await anAccount();
       const { key } = await making(account);

@@ -50,7 +50,7 @@ it("GET /docs/errors explains every problem code in a section to which the type 
   expect(Array.from(sections, ([code, text]) => [code, unescaped(text)])).toEqual(expected);
 });
 
-it("GET /docs/errors answers also on a relay without a valid configuration, whose 503 answers link to it", async () => {
+it("GET /docs/errors answers even on a relay without a valid configuration, because its 503 answers link to this page", async () => {
   const bindings = { ...env, RELAY_SECRET: "" };
   const refused = await answerTo(aRequest("/v1/tasks"), bindings);
   const { code, type } = ProblemBody.parse(await refused.json());

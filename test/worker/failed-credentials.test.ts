@@ -133,7 +133,7 @@ it.each(UNCOUNTED)(
   },
 );
 
-it("under a LIMIT_REFUSALS of 1, the second valid account key of an address gets 429, while the first goes on being accepted", async () => {
+it("with a LIMIT_REFUSALS of 1, an address that uses two valid account keys gets 429 for the second, and can go on using the first", async () => {
   const bindings = { ...env, LIMIT_REFUSALS: aRateLimit(1) };
   const account = await anAccount();
   const [first, second] = [await anImportedKey(account), await anImportedKey(account)];

@@ -34,7 +34,7 @@ async function healthOf({ name, bindings }: OwnConnection): Promise<unknown> {
 }
 
 describe("an attachment to a connection whose hooks are expected", () => {
-  it("a job is first polled after about a minute while at least one of the last 20 expected hooks has come, and after about 4 s when none has", async () => {
+  it("a job is first polled after about a minute if any of the connection's last 20 expected hooks came, and after about 4 s if none came", async () => {
     const connection = aConnection();
     await noteHooks(connection, ...MISSING.slice(1));
     expect(await healthOf(connection)).toEqual({ provider: "ark", key: "set" });
@@ -45,7 +45,7 @@ describe("an attachment to a connection whose hooks are expected", () => {
     expect((await attached(connection)).waitMs).toBeLessThan(4.3 * SECOND);
   });
 
-  it("an isolate asks once in ten minutes how many hooks of a connection are missing, and not when the same job is attached again", async () => {
+  it("an isolate asks the object of a connection once in ten minutes how many hooks are missing, and not when the same job is attached again", async () => {
     const connection = aConnection();
     const asked = calls("hooklessTasks");
     const { task } = await attached(connection);
@@ -77,7 +77,7 @@ describe("an attachment to a connection whose hooks are expected", () => {
       },
     ],
   ])(
-    "a job is attached, and first polled after about a minute, when the object that knows of missing hooks %s",
+    "a job can be attached, and is first polled after about a minute, when the connection's object, which knows of missing hooks, %s",
     async (_, answer) => {
       calls("hooklessTasks").mockImplementation(answer);
       const { waitMs } = await attached(aConnection());
@@ -87,8 +87,8 @@ describe("an attachment to a connection whose hooks are expected", () => {
   );
 });
 
-describe("what tasks tell the object of their connection about hooks", () => {
-  it("a task whose expected hook did not come reports it, with one written row, of which there are at most 20 in a row", async () => {
+describe("reports of tasks to the object of their connection about hooks", () => {
+  it("a task reports to its connection's object that its expected hook did not come; this writes one row, and at most 20 for reports in a row", async () => {
     aFinishedArk();
     const connection = aConnection();
     const rows = await rowsOfConnection(connection);
@@ -100,7 +100,7 @@ describe("what tasks tell the object of their connection about hooks", () => {
     expect(rows()).toBe(20);
   });
 
-  it("a hook that comes while none is missing sends no request to the object of its connection", async () => {
+  it("a hook that comes while no hook of its connection is missing causes no call to the connection's object", async () => {
     aFinishedArk();
     const connection = aConnection();
     const { task } = await attached(connection);
@@ -131,7 +131,7 @@ describe("what tasks tell the object of their connection about hooks", () => {
     },
   );
 
-  it("when three hooks arrive after a task reported that its hook did not come, the first alone is reported, and is one more written row", async () => {
+  it("when three hooks come after a task reported its hook as missing, only the first is reported to the connection's object, as one row", async () => {
     aFinishedArk();
     const connection = aConnection();
     const noted = calls("noteHook");

@@ -63,7 +63,7 @@ it("a request whose connection breaks within its body gets 400 invalid_json", as
 });
 
 it.each([...new Set(ROUTES.map(({ path }) => path))])(
-  "%s answers 405 to a method that it does not support, with those that it supports in the header Allow",
+  "%s answers 405 to a method that it does not support, and lists the supported methods in the header Allow",
   async (path) => {
     const own = ROUTES.filter((route: Route) => route.path === path);
     const allowed = own.flatMap(({ method, takesStatusToken }: Route): string[] => [
@@ -94,7 +94,7 @@ it.each([
 const V1_ROUTES = ROUTES.filter(({ path }) => path.startsWith("/v1/"));
 
 it.each(V1_ROUTES)(
-  "$method $path refuses unknown query parameters, and each of its own that is given twice",
+  "$method $path refuses unknown query parameters, and known parameters that are given twice",
   async ({ method, path, query, access }) => {
     const key = access === "listen" ? (await aKey(await anAccount())).key : OPERATOR_KEY;
     const issuesOf = async (asked: string) =>

@@ -104,7 +104,7 @@ describe.each(UPSTREAMS)("a job of $provider that only a hook has named", (upstr
   );
 });
 
-it("a task whose job is known only from a hook fails at its deadline when the provider's answer to the poll has the task's hook URL with a wrong token", async () => {
+it("a task whose job is known only from a hook fails at its deadline if the poll's answer has its hook URL with a wrong token", async () => {
   const outside = aNetwork();
   const task = await named("kie", kieJob());
   outside.on(
@@ -115,7 +115,7 @@ it("a task whose job is known only from a hook fails at its deadline when the pr
   expect(await readHooked(task)).toMatchObject({ error: { code: "upstream_timeout" } });
 });
 
-it("a task whose job is known only from a hook fails at its deadline without a poll when answers of its provider never contain the task's id or hook URL", async () => {
+it("a task whose job is known only from a hook fails at its deadline unpolled if its provider's answers never name tasks", async () => {
   const outside = aNetwork();
   const content = { video_url: VIDEO };
   const task = await named("ark", { id: JOB, status: "succeeded", content });

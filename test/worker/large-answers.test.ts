@@ -83,7 +83,7 @@ it.each([
   ["kie", "ark"],
   ["wavespeed", "ark"],
 ])(
-  "a poll reads up to 2 MiB of an answer of %s, which repeats the input in it, and only 1 MiB of an answer of %s",
+  "a poll reads up to 2 MiB of an answer of %s, because this repeats the input of the job, and only 1 MiB of an answer of %s",
   async (large, small) => {
     const outside = anOutside();
     const answer = new HeldAnswer();

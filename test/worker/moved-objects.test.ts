@@ -40,7 +40,7 @@ it.each([
   },
 );
 
-it("an alarm of an AccountObject erases nothing when the object stores claims to API keys, the jurisdiction or a ledger, kinds that stay in this class", async () => {
+it("an alarm of an AccountObject erases nothing in an object with claims to API keys, the jurisdiction or a ledger, which this class still has", async () => {
   const claims = await withAlarm("keys:", { ["a".repeat(64)]: { accountId: "a", role: "full" } });
   expect(await afterAlarm(claims)).toMatchObject({ keys: ["a".repeat(64)] });
   const marker = await withAlarm("index:", { jurisdiction: "eu", told_at: 1 });

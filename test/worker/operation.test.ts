@@ -83,13 +83,13 @@ it.each<[string, Caller, boolean, Input, string]>([
     "invalid_request /Idempotency-Key",
   ],
 ])(
-  "an operation checks %s before everything that it checks later",
+  "an operation refuses a call with several faults for the first in the order of its checks, here %s",
   async (_, caller, isWithin, input, code) => {
     expect(await refusal(input, caller, await contextWith(isWithin))).toBe(code);
   },
 );
 
-it("an operation gets the checked input and the caller of a call that passes all checks", async () => {
+it("the function of an operation is called with the checked input and the caller once a call has passed all checks", async () => {
   const context = await contextWith(true);
   const params = { account: "acme", id: ID.toUpperCase() };
   const body = new Unread(async () => ({ size: 2 }));
@@ -103,7 +103,7 @@ it("an operation gets the checked input and the caller of a call that passes all
   });
 });
 
-it("a call that its sender's form has been counted for is not counted again under the same rate limit", async () => {
+it("a call by a form of the console that was already counted under a rate limit is not counted again under the same limit", async () => {
   const context = await contextWith(false);
   const counted = { ...context, counted: "LIMIT_LISTS" } as const;
   expect(await echo.perform(VALID, OWNER, counted)).toMatchObject({ caller: OWNER });

@@ -28,7 +28,7 @@ const RESULTS: Readonly<Record<string, object>> = {
     urls: [VIDEO],
     metadata: { x: "\u202E".repeat(80_000) },
   },
-  "30 links of 8,000 characters, which HTML writes as five each": {
+  "30 links with 8,000 characters & each, which HTML writes as &amp;": {
     urls: Array.from({ length: 30 }, (_, n) => `${VIDEO}?${n}${"&".repeat(8_000)}`),
   },
   "30 links with 2,500 invisible characters each": {
@@ -57,7 +57,7 @@ it.each(Object.entries(RESULTS))(
   },
 );
 
-it("a status link's page indents an ordinary result's metadata and offers to copy it; of huge metadata it shows the start and names the API", async () => {
+it("the page of a status link indents a result's metadata and can copy it; of huge metadata it shows the beginning and names the API", async () => {
   aReceiver();
   for (const [count, isOrdinary] of [
     [3, true],

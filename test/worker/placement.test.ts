@@ -199,7 +199,7 @@ it.each([
   },
 );
 
-it("requests and task objects are served before the stored jurisdiction is known and refused after, and the operator's GET /healthz and the cron trigger wait for it", async () => {
+it("an isolate with a wrong JURISDICTION serves tasks until it knows the stored one, for which the operator's /healthz and the cron wait", async () => {
   const slow = answering(deployed({ JURISDICTION: "eu" }).bindings, answerLater);
   const id = crypto.randomUUID();
   const read = async () => (await callWith(slow, `/v1/tasks/${id}`)).status;
@@ -242,7 +242,7 @@ it("an isolate names in its log each task that it has stored before it learned t
   );
 });
 
-it("an isolate that cannot read the stored jurisdiction answers requests, and compares its own with it a minute later", async () => {
+it("an isolate that cannot read the deployment's stored jurisdiction answers requests, and tries again a minute later", async () => {
   const warn = vi.spyOn(console, "warn").mockImplementation(() => undefined);
   let asked = 0;
   const away = answering(deployed({ JURISDICTION: "eu" }).bindings, () => {

@@ -19,7 +19,7 @@ function limited() {
   return aConnection({ polls_per_minute: 6 });
 }
 
-it("with 6 polls a minute, of which one is kept for urgent ones, the second of two polls due at once is sent 12 s later; the delay writes no row", async () => {
+it("under a limit of 6 polls a minute, 1 of them reserved for urgent ones, the second of two due polls waits 60 s / 5 = 12 s, with no row", async () => {
   const outside = aFinishedArk();
   const connection = limited();
   const rows = await rowsOfConnection(connection);
@@ -41,7 +41,7 @@ it("a poll is sent at once when the Durable Object that keeps the limit of polls
   expect(outside.sentTo("https://ark.")).toHaveLength(1);
 });
 
-it("a poll through a connection without a limit of polls per minute is sent without a request for permission to the Durable Object of the connection", async () => {
+it("a poll through a connection without a limit of polls per minute is sent without asking the connection's Durable Object for permission", async () => {
   aFinishedArk();
   const asked = calls("takePollSlot");
   await lived(aConnection(), 2 * MINUTE);

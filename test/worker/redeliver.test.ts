@@ -124,7 +124,7 @@ it.each([
   });
 });
 
-it("without PUBLIC_URL a redelivery refuses a callback_url on the origin under which the task was created, also when it is sent to another origin", async () => {
+it("without PUBLIC_URL, a redelivery refuses a callback_url on the origin at which the task was created, even if requested at another origin", async () => {
   aReceiver();
   const bindings = { ...env, PUBLIC_URL: "" };
   const id = await completed();

@@ -17,7 +17,7 @@ it.each<[string, object]>([
   ["JURISDICTION and LOCATION_HINT", { JURISDICTION: "eu", LOCATION_HINT: "weur" }],
   ["an index, operator events, a pause and a misspelt variable", INDEXED],
 ])(
-  "with %s, the start rehearses a registration without a line in the log, a call to an object, a timeout or a random id",
+  "with %s, an isolate rehearses a registration at its start, without a log line, a call to an object, a timer or a random id",
   async (_, vars) => {
     const called = vi.fn();
     const namespaces = Object.fromEntries(
@@ -38,13 +38,13 @@ it.each<[string, object]>([
   },
 );
 
-it("an isolate without an operator key that may register tasks starts without a rehearsal, and calls nobody", async () => {
+it("an isolate without an operator key that may register tasks starts without a rehearsal of a registration, and calls no rate limit", async () => {
   const limited = vi.fn();
   const read = { OPERATOR_KEYS: `read:${OPERATOR_KEY}`, LIMIT_REFUSALS: { limit: limited } };
   expect(await rehearse(await started({ ...env, ...read }))).toBe(false);
   expect(limited).not.toHaveBeenCalled();
 });
 
-it("an isolate with an invalid configuration starts without a rehearsal", async () => {
+it("an isolate with an invalid configuration starts without a rehearsal of a registration", async () => {
   expect(await rehearse(await started({ ...env, RELAY_SECRET: "" }))).toBe(false);
 });

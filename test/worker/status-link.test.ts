@@ -54,7 +54,7 @@ it("status_url begins with PUBLIC_URL, and without PUBLIC_URL with the origin of
   }
 });
 
-it("a registration repeated after its status link has expired returns a new link for at least a day, and this link again during this day", async () => {
+it("a registration repeated after its status link expired returns a new link, valid for at least a day; a repeat in this day returns it again", async () => {
   const body = { id: crypto.randomUUID(), model: "m", deadline_at: START_S + 60 };
   const register = async () => linkedOf(await post("/v1/tasks", body));
   const first = await register();
@@ -248,7 +248,7 @@ it("a status token is accepted under every RELAY_SECRET, is made with the first 
   expect((await callWith(withSecret(OTHER_SECRET), fresh.link, { key: null })).status).toBe(200);
 });
 
-it("a status token does not open a later task under the id of the task that it was made for", async () => {
+it("the status token of an erased task does not open a later task with the same id", async () => {
   const first = await aLinkedTask({ callback_url: null });
   await report(aFailure(first.id));
   await erase(first.id);
@@ -258,7 +258,7 @@ it("a status token does not open a later task under the id of the task that it w
   expect((await open(second.link)).status).toBe(200);
 });
 
-it("a task's status link does not open a later task under the same id, registered in the same second; every link of the later one does", async () => {
+it("an erased task's status link does not open a later task with the same id and second of registration; the later task's own links do", async () => {
   const fields = { callback_url: null };
   const first = await aLinkedTask(fields);
   expect((await cancel(first.id)).status).toBe(200);

@@ -32,7 +32,7 @@ it("a browser that opens a status link gets a page with the result, which no sea
   for (const hidden of [CALLBACK_URL, "not for links"]) expect(page).not.toContain(hidden);
 });
 
-it("a browser that opens a status link that is altered, has expired, or whose task is erased gets a page that says so", async () => {
+it("a browser that opens a status link that is altered or expired, or the link of an erased task, gets a page that says so", async () => {
   const { id, link } = await aLinkedTask({ callback_url: null });
   for (const [path, text] of [
     [`${link}x`, "altered or cut off"],

@@ -87,7 +87,7 @@ it("an account key gets 403 from an operator route before the body is read", asy
   }
 });
 
-it("the routes open to an account key are exactly those of a fixed list, and each accepts the key for the account's own task and data", async () => {
+it("an account key may use exactly the routes that this test lists, and each of them accepts the key for the account's own tasks and data", async () => {
   await untilIdle(tenant.task);
   const statuses: Record<string, number> = {};
   for (const route of FOR_ACCOUNTS) {

@@ -7,7 +7,7 @@ import { aCallback, aFinishedTask, anAttempt, ID, MINUTE, NOW, POLICY } from "..
 
 const LINK = "https://relay.example.com/tasks/1";
 
-it("the incident report about a task has times, attempts, host and link, no callback URL or answers, and names invisible characters", () => {
+it("the incident report about a task names times, attempts, host, link and invisible characters, but no callback URL and no answers", () => {
   const attempts = [
     anAttempt({ number: 1, dueAt: NOW, startedAt: NOW + 4, durationMs: 10, outcome: "rejected" }),
     anAttempt({
@@ -40,7 +40,7 @@ it("the incident report about a task has times, attempts, host and link, no call
   ]);
 });
 
-it("the incident report about a failing host has its first failure, the counts, each kind of failure with its cause, accounts and link", () => {
+it("the incident report about a failing host names its first failure, its counts, the cause of each kind of failure, accounts and a link", () => {
   const failing = { since: 1_792_497_600, failed: 1_284, sending: 87, is_capped: false };
   const kind = { outcome: "rejected", status_code: 503, tasks: 1_284, task_id: ID } as const;
   const failures = {

@@ -73,7 +73,7 @@ it("the overview's totals of a time range are the sums over its hours, and its s
   expect(totalsOf([])).toEqual({ ...nothing, ...unknown });
 });
 
-it("the latency heatmap shades a row of latencies by its number of tasks; the last row also takes latencies beyond the largest bound", () => {
+it("each row of the latency heatmap is shaded by its number of tasks, and the last row also counts latencies beyond the largest bound", () => {
   const steps = [aStep({}, { 5: 100, 10: 20, 250: 1 }), aStep({}, { 3_600_000: 1, 60_000: 11 })];
   expect(heatCells(steps)).toEqual([
     { column: 0, row: 0, shade: 8 },

@@ -105,7 +105,7 @@ describe("the timeline of a task", () => {
     expect(breaks.map(({ text }) => text)).toEqual(["1 min 59 s"]);
   });
 
-  it("the timeline shows a redelivery as a section after the automatic callback attempts, and states the time between them", () => {
+  it("the timeline of a task shows a redelivery as a section after the automatic callback attempts, and states the time between both", () => {
     const attempts = [refused(1, NOW), refused(2, NOW + 2 * DAY, 0, 2)];
     const { segments, breaks } = drawn(
       failing({ attempts, state: { kind: "failed" } }),
@@ -238,19 +238,23 @@ describe("the next step of a task", () => {
 
   it.each([
     [
-      "before its deadline that it waits for the result and fails without one at a stated time",
+      "before the deadline that the task waits for its result, and when the task will fail without one",
       MINUTE,
       "Waits for the result. Fails without one",
     ],
-    ["after its deadline that it fails", 80 * HOUR, "The deadline has passed: the task fails now."],
-  ])("of an open task, the console says %s", (_, afterMs, text) => {
+    [
+      "after the deadline that the task fails now",
+      80 * HOUR,
+      "The deadline has passed: the task fails now.",
+    ],
+  ])("the console says about an open task %s", (_, afterMs, text) => {
     const task = anOpenTask({ callbackUrl: URL_A });
     const view: TaskJson = JSON.parse(taskView(task, "operator", null, POLICY));
     expect(nextStepOf(view, taskFacts(task, "operator", POLICY), NOW + afterMs).text).toBe(text);
   });
 });
 
-it("the drawing of a task whose result came with its registration shows the result's label inside the drawing, above the registration's", async () => {
+it("when a task's result came with its registration, the timeline's drawing shows the result's label above the label of the registration", async () => {
   const facts = taskFacts(aFinishedTask(), "operator", POLICY);
   const timeline = timelineOf(facts, { credits: null }, NOW + MINUTE);
   const drawing = await html`${TimelineDrawing({ timeline })}`;

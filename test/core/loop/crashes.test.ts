@@ -37,7 +37,7 @@ function breakOnly(...operations: readonly Operation[]): void {
   host.isBroken = (operation) => operations.includes(operation);
 }
 
-describe("an open attempt of a dead instance", () => {
+describe("a callback attempt that a crash has left without an end", () => {
   it("a callback attempt cut off by a crash is recorded as interrupted, counts in its series, and is followed by the next one after 5 s", async () => {
     host.loop.apply(finish);
     host.crash();
@@ -82,7 +82,7 @@ describe("a result that comes too late", () => {
   });
 });
 
-it("the next event sets the lost alarm of a task again, even if an order to wake the task has failed to set it", () => {
+it("the next event sets a task's lost alarm again, even if an earlier order to wake the task could not set the alarm", () => {
   host.loop.apply(aRegistration());
   const { alarm } = host;
   host.restart();
@@ -145,7 +145,7 @@ describe.each<[Operation, what: string]>([
   });
 });
 
-describe("an error around an attempt", () => {
+describe("an error before or after a callback attempt", () => {
   beforeEach(() => {
     host.policyAt = () => ONCE;
   });
@@ -169,7 +169,7 @@ describe("an error around an attempt", () => {
     await expect(rung).rejects.toThrow("commit is broken");
   });
 
-  it("a callback attempt whose start is stored but whose request an error prevents is sent when the instance next does the task's due steps", async () => {
+  it("when an error prevents a callback request after the start of its attempt was stored, the task's next run of due steps sends it", async () => {
     let loads = 0;
     host.isBroken = (operation) => operation === "load" && ++loads === 2;
     host.loop.apply(finish);
@@ -192,7 +192,7 @@ describe("an error around an attempt", () => {
   });
 });
 
-describe("a run that does not end", () => {
+describe("due steps that do not end", () => {
   it("when a task's due steps do not end, the task stops after 100 of them, sends nothing and sets its alarm", async () => {
     host.policyAt = () => aPolicy({ scheduleMs: [MINUTE] });
     host.loop.apply(finish);

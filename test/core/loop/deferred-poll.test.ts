@@ -15,7 +15,7 @@ function answerPolls({ outside }: MemoryHost, answer: () => PollAnswer): void {
   Object.assign(outside, { poll: async () => answer() });
 }
 
-it("a poll deferred by its provider's limit is not counted, writes no record, and is tried again when the limiting Durable Object says", async () => {
+it("a poll deferred by its connection's poll limit is not counted, writes no record, and is tried again after the wait in the deferral", async () => {
   const host = new MemoryHost();
   let waitMs = 7 * SECOND;
   const polledAt: number[] = [];
@@ -36,7 +36,7 @@ it("a poll deferred by its provider's limit is not counted, writes no record, an
   host.expectNoFailure();
 });
 
-it("a poll deferred repeatedly is tried again each time when the limiting Durable Object says, even by a new instance of the task's object", async () => {
+it("a poll that is deferred repeatedly is tried again after the wait in each deferral, even by a new instance of the task's object", async () => {
   const host = new MemoryHost();
   const polledAt: number[] = [];
   answerPolls(host, () => {
@@ -52,7 +52,7 @@ it("a poll deferred repeatedly is tried again each time when the limiting Durabl
   host.expectNoFailure();
 });
 
-it("a poll deferred to keep a provider's limit is made, after a crash of the task's object, no later than the next regular poll was planned", async () => {
+it("when a crash of the task's object loses a deferred poll, a poll is made no later than the next regular poll was planned", async () => {
   const host = new MemoryHost();
   answerPolls(host, () => ({ kind: "deferred", waitMs: SECOND }));
   host.loop.apply(aProvidedRegistration({ job: JOB }));
@@ -66,7 +66,7 @@ it("a poll deferred to keep a provider's limit is made, after a crash of the tas
   host.expectNoFailure();
 });
 
-it("a poll that was deferred after its alarm came an hour late is made at the next alarm, although the instance that deferred it is gone", async () => {
+it("when a poll whose alarm came an hour late is deferred and the task's object then crashes, the poll is made at the next alarm", async () => {
   const host = new MemoryHost();
   const polledAt: number[] = [];
   answerPolls(host, () => {

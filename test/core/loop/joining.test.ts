@@ -35,7 +35,7 @@ async function hasEnded(work: Promise<void>): Promise<boolean> {
   return ended;
 }
 
-describe("an alarm that finds the loop running", () => {
+describe("an alarm that comes while due steps are in progress", () => {
   it("an alarm handler that finds the due steps of its task in progress returns only when they end, and another alarm is set", async () => {
     host.loop.apply(finish);
     const rung = host.ring();
@@ -72,7 +72,7 @@ describe("an alarm that finds the loop running", () => {
   });
 });
 
-describe("an event in any turn around the end of a run", () => {
+describe("an event at any moment around the end of due steps", () => {
   const allTurns = Array.from({ length: 16 }, (_, i) => i);
 
   it.each(allTurns)(

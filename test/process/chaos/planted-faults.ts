@@ -105,7 +105,7 @@ export const PLANTED_FAULTS: readonly PlantedFault[] = [
     plant: (recording) => ({ ...recording, strangePaths: ["/planted"] }),
   },
   {
-    what: "an attempt that nobody sees end",
+    what: "an attempt that has no end",
     fault: "an attempt left open",
     plant: inAttempts(
       ({ outcome }) => outcome === "delivered",
@@ -171,7 +171,7 @@ export const PLANTED_FAULTS: readonly PlantedFault[] = [
     }),
   },
   {
-    what: "a failure of the loop in the log",
+    what: "a log line that says that a task's work loop has failed",
     fault: "loop.failed",
     plant: (recording) => ({ ...recording, log: `${recording.log}\n{"event":"loop.failed"}\n` }),
   },

@@ -113,7 +113,7 @@ it("npm run doctor with a key of the role metrics names the roles that the unche
   ]);
 });
 
-it("npm run doctor and npm run demo use a file's first operator key whose role permits the request, without its role and label", () => {
+it("npm run doctor and npm run demo send the first operator key in a file that has a role for the request, without its role and label", () => {
   const [metrics, ci] = ["a-key-for-the-metrics", "a-key-for-deployments"];
   const content = `OPERATOR_KEYS="metrics:${metrics} operate:ci=${ci} all:alice=${OPERATOR_KEY}"`;
   expect(operatorKeyIn(content, "statistics")).toBe(metrics);

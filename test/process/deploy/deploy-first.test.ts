@@ -62,7 +62,7 @@ const run = (command: readonly string[], token?: string) => start(command, token
 const deployFirst = (args: readonly string[] = [], token = "token") =>
   run(["scripts/deploy-first.ts", "--url", relay.url, ...args], token);
 
-it("npm run deploy:first creates production, delivers a verified callback, keeps its database after a refusal, and replaces nothing later", async () => {
+it("npm run deploy:first deploys and delivers a verified callback, reuses the database of a refused run, and later replaces no secret", async () => {
   platform.refused = {
     request: "PUT workers/scripts/task-relay",
     status: 403,
@@ -145,7 +145,7 @@ function linesOf(secrets: string, ...stored: readonly string[]): string {
   ].join("\n");
 }
 
-it("npm run deploy:first --env preview creates a paused relay with name, address, database, limits and secrets of its own, without cron and domain", async () => {
+it("npm run deploy:first --env preview creates a paused relay with its own name, address, database, limits and secrets, no cron or domain", async () => {
   write("wrangler.toml", edit(shipped, { domain: "relay.example.com" }));
   write(".secrets", secretsFile({ ...SECRETS, RELAY_SECRET: "production".repeat(8) }));
   const { status, stdout, stderr } = await deployFirst(["--env", "preview"]);

@@ -17,7 +17,7 @@ type Answer = number | "none" | "503 without Retry-After";
 
 // Only Linux can change the limits of a running process.
 describe.skipIf(process.platform !== "linux")("a relay under many connections", () => {
-  it("500 events sent at once are each answered 202, or 503 with Retry-After; sent until accepted, each has its callback delivered once", async () => {
+  it("500 events sent at once are each answered 202, or 503 with Retry-After; once the refused ones are repeated, each callback arrives once", async () => {
     const { answers, unsettled } = await burst(500, null);
     expect(answers.filter((answer) => answer !== 202 && answer !== 503)).toEqual([]);
     expect(unsettled).toEqual([]);

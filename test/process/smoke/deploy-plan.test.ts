@@ -85,19 +85,19 @@ it.each([
 const SECRETS = secretsOf(FILE, production);
 
 it.each([
-  ["a variable", { PUBLIC_URL: "https://a.example.com" }, SECRETS, [], true],
+  ["yes, as a variable", { PUBLIC_URL: "https://a.example.com" }, SECRETS, [], true],
   [
-    "a secret of the file",
+    "yes, as a secret of the file",
     {},
     secretsOf(`${FILE}PUBLIC_URL="https://b.c"\n`, production),
     [],
     true,
   ],
-  ["a secret that the Worker has", {}, SECRETS, ["PUBLIC_URL"], true],
-  ["nothing", {}, SECRETS, ["RELAY_SECRET"], false],
-  ["a variable without a value", { PUBLIC_URL: " " }, SECRETS, [], false],
+  ["yes, as a secret that the Worker has", {}, SECRETS, ["PUBLIC_URL"], true],
+  ["no, if nothing sets it", {}, SECRETS, ["RELAY_SECRET"], false],
+  ["no, if the variable is blank", { PUBLIC_URL: " " }, SECRETS, [], false],
 ])(
-  "npm run deploy:first takes into account that %s sets PUBLIC_URL",
+  "npm run deploy:first finds out whether the relay has a PUBLIC_URL: %s",
   (_, vars, secrets, names, expected) => {
     const settings = { ...SETTINGS, vars };
     expect(hasPublicUrl({ settings, secrets, secretNames: new Set(names) })).toBe(expected);
@@ -109,15 +109,15 @@ const DOMAIN = "relay.example.com (custom domain - zone id: 0)";
 it.each([
   ["the address in --url", "https://given.example.com/x", PRINTED, "https://given.example.com"],
   [
-    "no address of this machine",
+    "the address under workers.dev instead of a local one in --url",
     "http://127.0.0.1:8787",
     PRINTED,
     "https://task-relay.me.workers.dev",
   ],
   ["the custom domain", null, [...PRINTED, DOMAIN], "https://relay.example.com"],
   ["the address under workers.dev", null, PRINTED, "https://task-relay.me.workers.dev"],
-  ["nothing without an address", null, PRINTED.slice(0, 1), null],
-])("npm run deploy:first stores as PUBLIC_URL: %s", (_, given, targets, expected) => {
+  ["nothing, because no address is known,", null, PRINTED.slice(0, 1), null],
+])("npm run deploy:first stores %s as PUBLIC_URL", (_, given, targets, expected) => {
   expect(publicOrigin(given === null ? null : new URL(given), targets)).toBe(expected);
 });
 

@@ -173,7 +173,7 @@ it("npm run doctor does not report a preview for being paused or for having no d
   expect(lines).not.toContain("PROBLEM");
 });
 
-it("npm run doctor reports providers that refuse the relay's API key, and those whose hooks do not come", () => {
+it("npm run doctor reports providers that refuse the relay's API key, and providers that send no hooks although hooks are expected", () => {
   const connections = { ark: { key: "refused" }, fal: { key: "set", hooks: "missing" } };
   const lines = findings(OWN, {}, { connections });
   expect(lines).toContain("PROBLEM      providers: ark refuses its API key. Cure: ");

@@ -12,7 +12,7 @@ it.each([
   [1, 60_000, 0.1, 1],
   [60, 3_600_000, 6, 6],
 ])(
-  "npm run proof for %i minutes runs simulation, planted bugs, fuzz and chaos, each with a seed of its own",
+  "npm run proof for %i minutes runs the simulation, the planted bugs, the fuzz tests and the chaos test, each with its own seed",
   (minutes, lives, scale, chaos) => {
     expect(partsOf(minutes, seeds(7)).map(({ command }) => command)).toEqual([
       `npm run sim -- --seed 7 --lives ${lives}`,
@@ -34,17 +34,14 @@ it("npm run proof draws other seeds at every run, and runs only npm scripts that
 });
 
 it.each([
-  ["without options", [], 10],
-  ["with --minutes 2.5", ["--minutes", "2.5"], 2.5],
-  ["with --minutes 0", ["--minutes", "0"], null],
-  ["with --minutes x", ["--minutes", "x"], null],
-  ["with an unknown option", ["--seed", "1"], null],
-])(
-  "npm run proof %s runs for the minutes that were asked, or says how it is used",
-  (_, args, minutes) => {
-    expect(minutesOf(args)).toBe(minutes);
-  },
-);
+  ["without options runs for 10 minutes", [], 10],
+  ["with --minutes 2.5 runs for 2.5 minutes", ["--minutes", "2.5"], 2.5],
+  ["refuses --minutes 0", ["--minutes", "0"], null],
+  ["refuses --minutes x", ["--minutes", "x"], null],
+  ["refuses an unknown option", ["--seed", "1"], null],
+])("npm run proof %s", (_, args, minutes) => {
+  expect(minutesOf(args)).toBe(minutes);
+});
 
 const SIMULATION = { name: "simulation", command: "npm run sim -- --seed 7 --lives 300000" };
 const HELD = { ...SIMULATION, isHeld: true, output: "", seconds: 61.2, log: "a.log" };
@@ -62,7 +59,7 @@ it.each([
     "BROKEN  simulation: npm run sim -- --seed 99 --lives 1 (output: a.log)",
   ],
 ])(
-  "npm run proof prints one line for a part %s, with the line that repeats it",
+  "npm run proof prints one line for a part %s, with the command that runs this part again",
   (_, outcome, line) => {
     expect(reportOf(outcome)).toBe(line);
   },

@@ -31,7 +31,7 @@ async function attached(provider: keyof typeof connections, jobId: string) {
   return { id, hookUrl: hook_url };
 }
 
-it.concurrent("a gateway's hook, signed with the text of the webhook secret, completes the task without a poll, though its job id lacks the padding", async () => {
+it.concurrent("a gateway's hook, signed with the text of the webhook secret, ends the task without a poll, even if its job id lacks base64 padding", async () => {
   const { id, hookUrl } = await attached("signed", "video_bGl0ZWxsbTphYmM=");
   const urls = ["https://cdn.example.com/v.mp4"];
   const video = { id: "video_bGl0ZWxsbTphYmM", object: "video", status: "completed", urls };
