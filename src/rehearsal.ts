@@ -118,5 +118,6 @@ function contextWith(waitUntil: (work: Promise<unknown>) => void): DurableObject
     id: { value: { name: TASK.id } },
     storage: { value: storage },
     waitUntil: { value: waitUntil },
+    getWebSockets: { value: () => [] },
   });
 }

@@ -134,7 +134,8 @@ export class World {
   ): object {
     const storage = this.#storages.get(key) ?? new MemoryStorage();
     const waitUntil = (work: Promise<unknown>) => void this.#background.push(work);
-    const create = (): T => Reflect.construct(type, [{ id: { name }, storage, waitUntil }, env]);
+    const create = (): T =>
+      Reflect.construct(type, [{ id: { name }, storage, waitUntil, getWebSockets: () => [] }, env]);
     if (!this.#storages.has(key)) {
       this.#storages.set(key, storage);
       prepare(storage, create);

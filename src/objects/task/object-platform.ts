@@ -56,6 +56,9 @@ export interface Timeouts {
   readonly indexMs: number;
 }
 
+/** State of an object without a task, which watchers are told when the task is erased. */
+const NO_TASK = "";
+
 const TIMEOUTS: Timeouts = {
   watchdogMarginMs: 5 * SECOND_MS,
   ledgerMs: 2 * SECOND_MS,
@@ -137,7 +140,7 @@ export class ObjectPlatform implements Platform {
   /** The state of the task as a text, which changes whenever readers see another task. */
   get state(): string {
     const record = this.load();
-    if (record === null) return "";
+    if (record === null) return NO_TASK;
     const progress = this.progress.of(record);
     return stateOf({ version: record.version, ...(progress !== null && { progress }) });
   }
@@ -164,7 +167,7 @@ export class ObjectPlatform implements Platform {
 
   async erase(): Promise<void> {
     await this.#records.erase();
-    this.tellWatchers();
+    this.watchers.tell(NO_TASK);
   }
 
   async send(delivery: Delivery): Promise<AttemptResult> {
