@@ -98,16 +98,28 @@ function isSettled({ credits, callback }: TerminalTask): boolean {
   return credits?.state.kind !== "refunding" && (kind === "delivered" || kind === "failed");
 }
 
-/** Checks a write to the index. @param withinMs time limit of the write. */
-export function indexRowFault(row: IndexRow, withinMs: number, shared: SharedState): string | null {
+/**
+ * Checks a write to the index.
+ * @param withinMs time limit of the write.
+ * @param alarmedAt time of the latest alarm in Unix milliseconds; 0 for none.
+ */
+export function indexRowFault(
+  row: IndexRow,
+  withinMs: number,
+  alarmedAt: number,
+  shared: SharedState,
+): string | null {
   const { record } = shared.disk.durable;
   const isCreated = record !== null && record.status !== "charging";
   const isShown = isCreated && JSON.stringify(rowOf(record, POLICY)) === JSON.stringify(row);
   const { plannedAt } = shared;
+  // The run that has made a change sends its row, however much time passes between two of its turns.
+  const isFirstRun = alarmedAt <= row.version;
   return (
     firstViolation({
       "a row shows a durable version": isShown,
-      "no row is sent that would have expired": (row.expiresAt ?? Infinity) > plannedAt,
+      "no row is sent that would have expired":
+        isFirstRun || (row.expiresAt ?? Infinity) > plannedAt,
     }) ?? asideFault(record, plannedAt, withinMs, shared)
   );
 }

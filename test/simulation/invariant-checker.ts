@@ -214,7 +214,7 @@ export class InvariantChecker {
   }
 
   onIndexRow(row: Subject<"writeIndexRow">, withinMs: number): void {
-    this.check("index", indexRowFault(row, withinMs, this.#shared));
+    this.check("index", indexRowFault(row, withinMs, this.history?.alarmedAt ?? 0, this.#shared));
     this.#pollResult = null;
     if (this.history !== null) this.history.triedVersion = row.version;
   }
