@@ -1,4 +1,4 @@
-import { beforeEach, expect, it, vi } from "vitest";
+import { beforeEach, expect, it } from "vitest";
 import { ROUTES } from "../../src/api/routes.ts";
 import type { Route } from "../../src/api/http/route.ts";
 import { mayAccount } from "../../src/security/roles.ts";
@@ -6,10 +6,13 @@ import { aCharged, aKey, anAccount, booksOf } from "./accounts.ts";
 import { aReceiver, status } from "./receiver.ts";
 import { call, post, refusal } from "./client.ts";
 import { useClock } from "./clock.ts";
+import { useHeldWaits } from "./held-waits.ts";
 import { stored, untilIdle } from "./objects.ts";
 import { CALLBACK_URL, completed, read, register } from "./tasks.ts";
 
 useClock();
+// The stream of a task whose callback is not settled would last 15 minutes.
+useHeldWaits();
 
 const SECRET = "the response of the victim's receiver";
 
@@ -17,8 +20,6 @@ let tenant = { account: "", key: "", task: "" };
 let victim = { account: "", key: "", task: "", open: "" };
 
 beforeEach(async () => {
-  // The stream of a task whose callback is not settled would last three minutes.
-  vi.spyOn(scheduler, "wait").mockResolvedValue();
   aReceiver(status(500, SECRET));
   const [account, other] = [await anAccount(100), await anAccount(777)];
   tenant = { account, ...(await aKey(account)), task: await completed({ account }) };
