@@ -29,7 +29,7 @@ const PERIOD_MS = 10 * MINUTE_MS;
  */
 const PATIENCE_MS = 30 * SECOND_MS;
 /** Numbers of D1 queries that Cloudflare allows one invocation (https://developers.cloudflare.com/d1/platform/limits/). */
-export const MAX_QUERIES = { paid: 1_000, free: 50 } as const;
+const MAX_QUERIES = { paid: 1_000, free: 50 } as const;
 
 /** Values that every step of the work in one cron trigger needs. */
 interface Job {
