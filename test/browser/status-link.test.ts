@@ -103,26 +103,30 @@ it("an EventSource on a task's events gets the changes until the callback is del
   const { id, status_url } = await registered(500, 204);
   const page = await openSite();
   await page.goto("/order.js");
-  const stages = page.evaluate((link) => {
+  const watch = await page.evaluateHandle((link) => {
     const url = new URL(link);
     url.pathname += "/events";
     const source = new EventSource(url);
     const seen: string[] = [];
-    source.addEventListener("task", ({ data }) => {
-      const { status, callback }: { status: string; callback: { status: string } } =
-        JSON.parse(data);
-      const stage = `${status} ${callback.status}`;
-      if (seen.at(-1) !== stage) seen.push(stage);
+    const hasFirst = new Promise<void>((resolve) => {
+      source.addEventListener("task", ({ data }) => {
+        const { status, callback }: { status: string; callback: { status: string } } =
+          JSON.parse(data);
+        const stage = `${status} ${callback.status}`;
+        if (seen.at(-1) !== stage) seen.push(stage);
+        resolve();
+      });
     });
-    return new Promise<readonly string[]>((resolve) => {
+    const stages = new Promise<readonly string[]>((resolve) => {
       source.addEventListener("error", () => {
         if (source.readyState === EventSource.CLOSED) resolve(seen);
       });
     });
+    return { hasFirst, stages };
   }, status_url);
-  await page.waitForRequest(/events/);
+  await watch.evaluate(({ hasFirst }) => hasFirst);
   await complete(id);
-  const seen = await stages;
+  const seen = await watch.evaluate(({ stages }) => stages);
   expect([seen[0], seen.at(-1)]).toEqual(["pending waiting", "completed delivered"]);
 });
 
