@@ -1,14 +1,22 @@
 // Requests with which wrangler creates and changes a relay.
 import { expect } from "vitest";
 import { OBJECT_CLASSES } from "../../../src/config/object-bindings.ts";
-import { RATE_LIMITS } from "../../../src/config/rate-limits.ts";
+import type { RateLimitName } from "../../../src/config/rate-limits.ts";
 import { SECRETS } from "../harness/client.ts";
 
+/** Requests in 60 s that each rate limit permits, and the number of its namespace. */
+const LIMITS: Readonly<Record<RateLimitName, readonly [limit: number, namespace: number]>> = {
+  LIMIT_TESTS: [10, 0],
+  LIMIT_BULK: [6, 1],
+  LIMIT_LISTS: [60, 2],
+  LIMIT_LINKS: [120, 4],
+  LIMIT_REFUSALS: [60, 3],
+};
 const limits = (from: number) =>
-  [10, 6, 60, 60].map((limit, i) => ({
-    name: RATE_LIMITS[i],
+  Object.entries(LIMITS).map(([name, [limit, namespace]]) => ({
+    name,
     type: "ratelimit",
-    namespace_id: String(from + i),
+    namespace_id: String(from + namespace),
     simple: { limit, period: 60 },
   }));
 export const secretBindings = Object.entries(SECRETS)
