@@ -11,11 +11,12 @@ export const FILL = fillOver(KEPT_MS);
 export const FILL_HOUR = fillOver(HOUR_MS);
 
 /**
- * Returns the statement that inserts rows `?1` to `?2` of `?3`, oldest first and spread evenly over the time
- * `spanMs` before `?4`; `?5` is the seed. A fifth of the tasks belongs to one account, the others to 500
- * accounts or to none. There are 20 models, 100 hosts, a few of which get most callbacks, and 6 connections; 5 % of
- * the tasks failed, in 6 categories, and 2 % of the callbacks; a third of the results is found by hooks, two thirds
- * by polls, up to 30 s late. Rows reach the index up to 10 s late.
+ * Returns the statement that inserts the rows from `?1` up to, but not including, `?2` of `?3` in all, counted from
+ * 0, oldest first and spread evenly over the `spanMs` milliseconds before `?4`; `?5` is the seed. A fifth of the
+ * tasks belongs to one account, the others to 500 accounts or to none. There are 20 models, 6 connections and about
+ * 100 hosts, a few of which get most callbacks; 12 % of the tasks have no callback. Apart from the newest rows
+ * (`UNSETTLED`), 5 % of the tasks failed, in 6 categories, and 2 % of the callbacks; a third of the results is found
+ * by hooks, two thirds by polls, up to 30 s late. Rows reach the index up to 10 s late.
  */
 function fillOver(spanMs: number): string {
   return `

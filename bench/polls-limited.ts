@@ -34,8 +34,9 @@ interface RunningTask {
 }
 
 const MINUTE_MS = 60_000;
-/** Time that is simulated, and its first part, which is not counted because all jobs begin in one minute. */
+/** Time that is simulated, in milliseconds. */
 const RUN_MS = 60 * MINUTE_MS;
+/** First part of that time, in milliseconds, which is not counted: the first jobs all begin within a minute. */
 const WARM_UP_MS = 20 * MINUTE_MS;
 
 /**

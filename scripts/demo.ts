@@ -27,7 +27,7 @@ import { summaryOf } from "./dev/summary.ts";
 import { operatorKeyIn } from "./operator-keys.ts";
 import { writeSecrets } from "./secrets-files.ts";
 
-const { port, isOpen } = readDemoOptions(process.argv.slice(2));
+const { port, opensConsole } = readDemoOptions(process.argv.slice(2));
 await requireFreePort(port, ["127.0.0.1"], "stop what listens there, or add -- --port N");
 writeSecrets();
 say("Starting the relay (wrangler dev, storage on disk, schedule 0, 2, 2 s) …");
@@ -53,12 +53,12 @@ console.log(await summaryOf(relay.origin));
 const seeding = Promise.all([seed(client, receivers), finishAfterRestart(client, restarted)]);
 const shown = await runDemo();
 await showConsole([shown, ...(await seeding).flat()]);
-if (process.stdout.isTTY || isOpen) {
+if (process.stdout.isTTY || opensConsole) {
   say("The relay keeps running until Ctrl-C, and a task ends every 20 s.");
   show("to repair the receiver that is down", `curl ${receivers.down.repairUrl}`);
   const order = { model: "seedance-1-pro", callback_url: receivers.healthy.url };
   setInterval(() => void finish(client, order, COMPLETED).catch(() => {}), 20_000);
-  if (isOpen) openInBrowser(`${relay.origin}/`);
+  if (opensConsole) openInBrowser(`${relay.origin}/`);
 } else {
   for (const receiver of Object.values(receivers)) receiver.close();
   await relay.stop();

@@ -1787,7 +1787,7 @@ export interface components {
             /** @description Upper bounds of the buckets of each histogram. */
             bounds_ms: number[];
             steps: {
-                /** @description Begin of the step. */
+                /** @description Begin of the hour or day that these counts are about. */
                 at: number;
                 tasks: {
                     total: number;

@@ -8,8 +8,11 @@ export const LOOPBACK: readonly string[] = ["127.0.0.1", "::1"];
 /** Options of `npm run demo`. */
 export interface DemoOptions {
   readonly port: number;
-  /** True when the console is opened in a browser, and the relay runs until it is stopped. */
-  readonly isOpen: boolean;
+  /**
+   * True with the option `--open`: at the end the script opens the console in a browser and keeps the relay running
+   * until it is stopped, also where there is no terminal.
+   */
+  readonly opensConsole: boolean;
 }
 
 /**
@@ -23,7 +26,7 @@ export function readDemoOptions(args: string[]): DemoOptions {
       open: { type: "boolean", default: false },
     } as const;
     const { port, open } = parseArgs({ args, options }).values;
-    if (isPort(port)) return { port: Number(port), isOpen: open };
+    if (isPort(port)) return { port: Number(port), opensConsole: open };
   } catch {
     // `parseArgs` throws when the arguments are wrong.
   }

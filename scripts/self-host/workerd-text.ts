@@ -72,8 +72,8 @@ const ${name} :Workerd.Worker = (
 }
 
 /**
- * The classes of the objects. Each has a directory below the directory `disk`, named after its binding, with
- * one SQLite file for each object.
+ * The classes of the objects. Each has a directory below the directory `disk`, the name of its binding in lower
+ * case, with one SQLite database for each object and `metadata.sqlite` with their alarms.
  */
 const OBJECTS = `
   durableObjectNamespaces = [${linesOf(

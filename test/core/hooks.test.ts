@@ -328,7 +328,7 @@ describe("an unsigned hook before the job is attached", () => {
     expect(again).toEqual({ kind: "unchanged", record, note: "ignored" });
   });
 
-  it("before a job is attached, an unsigned hook is stored if it takes at most 8192 bytes with its job id, and otherwise ignored", () => {
+  it("before a job is attached, an unsigned hook is stored if its news and job id take at most 8192 bytes in storage, and otherwise ignored", () => {
     const { jobId } = aHook(aCompletion());
     const base = storedBytes({ jobId, news: aCompletion({ urls: ["x".repeat(8000)] }) }) - 8000;
     const fitting = aCompletion({ urls: ["x".repeat(8192 - base)] });

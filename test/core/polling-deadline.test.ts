@@ -103,7 +103,7 @@ describe("an upstream that is still at work at the deadline", () => {
     ["processing", PROCESSING, "processing"],
     ["queued", QUEUED, "pending"],
   ] as const)(
-    "when the poll at a task's deadline reports %s, the deadline is extended by a quarter of the time from creation to deadline",
+    "when the poll at a task's deadline reports %s, the new deadline is now plus a quarter of the time from creation to the old one",
     (_what, news, status) => {
       expect(asked(newsAnswer(news))).toEqual({
         ...task,

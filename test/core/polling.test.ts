@@ -73,17 +73,20 @@ describe("a poll that reports the end", () => {
   const { registration } = aProvidedRegistration({ parameters });
 
   it.each([
-    ["comes from the task's parameters", registration, { duration: 5, generate_audio: true }],
-    ["stays absent if the task has no submitted parameters", null, {}],
-  ])("metadata that a result lacks %s", (_what, submitted, added) => {
-    const metadata = { seed: 7, ratio: "9:16", fps: 3 };
-    const open = anAttachedTask({}, { registration: submitted });
-    const news = aCompletion({ metadata });
-    for (const end of [aPollEnd(newsAnswer(news)), aHook(news, { isSigned: true })]) {
-      const { output } = JSON.parse(finish(open, end, THEN).body);
-      expect(output.metadata).toEqual({ ...metadata, ...added });
-    }
-  });
+    ["two that only they have", registration, { duration: 5, generate_audio: true }],
+    ["none, because none were submitted", null, {}],
+  ])(
+    "the callback's metadata has what the result reports and, beside it, the task's submitted parameters: here %s",
+    (_what, submitted, added) => {
+      const metadata = { seed: 7, ratio: "9:16", fps: 3 };
+      const open = anAttachedTask({}, { registration: submitted });
+      const news = aCompletion({ metadata });
+      for (const end of [aPollEnd(newsAnswer(news)), aHook(news, { isSigned: true })]) {
+        const { output } = JSON.parse(finish(open, end, THEN).body);
+        expect(output.metadata).toEqual({ ...metadata, ...added });
+      }
+    },
+  );
 });
 
 describe("a poll that reports no end", () => {

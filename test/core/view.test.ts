@@ -182,7 +182,7 @@ describe("the view of a finished task", () => {
     expect(taskView(sending, "operator")).toBe(JSON.stringify(sendingView(excerpt)));
   });
 
-  it("the view of a finished task hides the receiver's response from an account", () => {
+  it("the view of a finished task shows an account the status of the receiver's response, but not its headers and body", () => {
     expect(taskView(sending, "account")).toBe(JSON.stringify(sendingView({})));
   });
 

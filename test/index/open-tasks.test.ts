@@ -61,7 +61,7 @@ it("GET /v1/problems adds up the open tasks of a connection over all databases o
   expect(await answerOf("/healthz", bindings)).toMatchObject({ index: { databases: 2 } });
 });
 
-it("GET /v1/problems reads up to 5,000 index rows to count up to 2,000 open tasks; for 4 min it keeps the count and reads at most 1,000 rows", async () => {
+it("GET /v1/problems reads up to 5,000 rows in D1 to count up to 2,000 open tasks; for 4 min it keeps the count and reads at most 1,000 rows", async () => {
   const later = Array.from({ length: 2_100 }, () => aRow({ ...OPEN, provider: "ark" }));
   const sending = { callback: "sending", settledAt: null, dueAt: START } as const;
   await insert(...later, ...Array.from({ length: 100 }, () => aRow(sending)));

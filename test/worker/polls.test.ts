@@ -244,7 +244,7 @@ describe.each([
     expect(task.error).toEqual(callback.error);
   });
 
-  it(`the client gets a generic text and the category of a failure reported by ${source} when ERROR_TEXT is generic`, async () => {
+  it(`with ERROR_TEXT generic, the callback about a failure reported by ${source} has a generic text, and the task its category`, async () => {
     const failure = { code: "OutputVideoSensitiveContentDetected", message: "Nudity in frame 7" };
     const { callback, task, body } = await failedTask(failure, { ERROR_TEXT: "generic" }, isPolled);
     const message = "The upstream reported a failure.";

@@ -15,7 +15,7 @@ import { pathOf } from "../return-to.ts";
 import { visitorOf } from "../session.ts";
 import { isStatusPage } from "../../browser-request.ts";
 
-/** A request that was refused, with its id in the log. */
+/** A request that ended with a problem, and the id of the request in the log. */
 export interface Refused {
   readonly request: Request;
   readonly env: Env;

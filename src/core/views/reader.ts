@@ -1,6 +1,6 @@
 /**
- * Kind of an authenticated reader of a task. Only the operator sees the upstream, and what receivers have answered.
- * Every other caller with a key is an `account`.
+ * Kind of an authenticated reader of a task. Only the operator sees the upstream, and the headers and bodies of
+ * receivers' answers. Every other caller with a key is an `account`.
  */
 export type Reader = "operator" | "account";
 

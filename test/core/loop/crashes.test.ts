@@ -150,7 +150,7 @@ describe("an error before or after a callback attempt", () => {
     host.policyAt = () => ONCE;
   });
 
-  it("a callback attempt whose request throws stays open until the next alarm records it as interrupted", async () => {
+  it("a callback attempt during which the relay's own code throws stays open until the next alarm records it as interrupted", async () => {
     breakOnly("send");
     host.loop.apply(finish);
     await runMicrotasks();

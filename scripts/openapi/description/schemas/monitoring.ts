@@ -53,7 +53,7 @@ export const Series = named(
     bounds_ms: described(z.array(z.number()), "Upper bounds of the buckets of each histogram."),
     steps: z.array(
       z.strictObject({
-        at: described(Time, "Begin of the step."),
+        at: described(Time, "Begin of the hour or day that these counts are about."),
         tasks: TaskCounts,
         callbacks: z.strictObject({
           ...CALLBACK_COUNTS,

@@ -23,8 +23,9 @@ const LONGEST_HOLD_MS = 55_000;
 const SOON_MS = 5_000;
 
 /**
- * Reads the task for its page. A refresh of the page states the version of the task that the page shows. While a
- * change is expected soon, the refresh is answered only when the task has changed, at the latest after 55 seconds.
+ * Reads the task for its page. A refresh of the page states the version of the task that the page shows. While
+ * the task is open, or its next callback attempt is less than 5 seconds away, the refresh is answered only when the
+ * task has changed, at the latest after 55 seconds; otherwise at once.
  * @throws Problem `unknown_task` when there is no such task, or it belongs to another account.
  */
 export async function readShownTask(visit: TaskVisit): Promise<ShownTask> {
