@@ -115,7 +115,7 @@ describe("an attachment to an open task", () => {
     ],
     ["that is processing", aProvidedTask({ status: "processing" })],
   ])(
-    "attaching a provider's job to an open task %s stores the job, plans its first poll and changes no other field",
+    "attaching a provider's job to an open task %s stores the job, a new version and the plan of its polls, and nothing else",
     (_what, task) => {
       expect(attachedTo(task)).toEqual({
         kind: "changed",
@@ -137,10 +137,10 @@ describe("an attachment to an open task", () => {
   });
 
   it.each([
-    ["4 s when no hook is expected", false, 4_187],
-    ["a minute when a hook is expected", true, 62_804],
+    ["no hook is expected", false, 4_187],
+    ["a hook is expected", true, 62_804],
   ])(
-    "the first poll of a job comes after it was attached by %s, plus a small delay that depends on the task's id",
+    "the first poll of a job comes 4 s after its attachment, or a minute if a hook is expected, plus a small delay by the task's id: %s",
     (_what, isHookExpected, waitMs) => {
       const record = apply(aProvidedTask(), anAttachment(JOB, CONNECTION, isHookExpected), later);
       expect(wakeAt(record, POLICY)).toBe(later + waitMs);
@@ -216,7 +216,7 @@ describe("an attachment where the upstream cannot be polled", () => {
     ["success without output", [aKeptHook(NO_OUTPUT), success], "failed"],
     ["a success after another job's failure", [otherFailure(), success], "completed"],
   ] as const)(
-    "attaching a job that cannot be polled ends the task with the result that earlier hooks reported: %s",
+    "attaching a job that cannot be polled ends the task with the first result that earlier hooks reported about this job: %s",
     (_what, kept, status) => {
       expect(finished(attachedTo(withKept(...kept), NO_KEY)).status).toBe(status);
     },

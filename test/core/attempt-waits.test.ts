@@ -72,7 +72,7 @@ it.each<[readonly Outcome[], number[]]>([
     [0, 1, 5, 2, 3],
   ],
 ])(
-  "with the schedule [0,1,2,3,4], attempts that end as %j have the waits %j: the 5 s after the first interrupted one come in addition",
+  "the 5 s after the first interrupted attempt move each later wait of the schedule [0,1,2,3,4] to the next attempt: %j gives the waits %j",
   (outcomes, waitsS) => {
     expect(play(null, report, [0, 1, 2, 3, 4], outcomes)).toMatchObject({ waitsS, last: "failed" });
   },

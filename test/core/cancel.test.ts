@@ -28,6 +28,9 @@ it.each([
   ["cancel of a failed task", aFinishedTask({ status: "failed" }), cancel, "task_settled"],
   ["cancel of a canceled task", canceled, cancel, "task_settled"],
   ["the late result of a canceled task", canceled, aReport(), "conflicting_result"],
-])("%s is refused", (_what, record, event, code) => {
-  expectRefused(record, event, code, later);
-});
+])(
+  "only an open task can be canceled, and a canceled task takes no result: %s is refused",
+  (_what, record, event, code) => {
+    expectRefused(record, event, code, later);
+  },
+);

@@ -59,11 +59,11 @@ it.each([
   ["http://127.0.0.1:9000", "accepted"],
   ["http://localhost:9000/a/b", "accepted"],
   ["http://[::1]:9000", "accepted"],
-  ["http://10.0.0.1", "rejected, too, because only hosts of this machine are then accepted"],
-  ["http://192.168.1.1", "rejected, too, because only hosts of this machine are then accepted"],
-  ["https://nas.local", "rejected, too, because only hosts of this machine are then accepted"],
+  ["http://10.0.0.1", "rejected"],
+  ["http://192.168.1.1", "rejected"],
+  ["https://nas.local", "rejected"],
 ])(
-  "a provider connection with the local base URL %s is rejected by default, and with ALLOW_LOCAL_CALLBACKS=true it is %s",
+  "a connection's base URL on the relay's own machine, but no other local one, is accepted with ALLOW_LOCAL_CALLBACKS=true: %s is then %s",
   (base_url, verdict) => {
     for (const vars of [{ ARK_BASE_URL: base_url }, connections({ a: { ...KEY, base_url } })]) {
       expect(configuredWith(vars).ok).toBe(false);
@@ -117,7 +117,7 @@ it.each([
   ["refuses", "https://10.0.0.1"],
   ["refuses", "https://relay.example.com"],
 ])(
-  "with gw.example.com and proxy.example.com:8443 as EXTRA_BASE_HOSTS, the configuration %s the base URL %s for a connection to ark",
+  "EXTRA_BASE_HOSTS allows https: base URLs on public hosts and ports in it (gw.example.com, proxy.example.com:8443): the configuration %s %s",
   (verb, base_url) => {
     const isAccepted = verb === "accepts";
     const hosts = "gw.example.com Proxy.example.com:8443 10.0.0.1 relay.example.com";
@@ -171,7 +171,7 @@ it.each([
   [{ CONNECTIONS: {}, CONNECTIONS_2: { ark: KEY } }, "CONNECTIONS_2", "the name of a provider"],
   [{ CONNECTIONS: {}, CONNECTIONS_2: { a: { ...KEY, key: "ü" } } }, "CONNECTIONS_2", "printable"],
 ])(
-  'the configuration %j is rejected with an error at the variable %s whose message contains "%s"',
+  'a gap, a wrong name or a bad entry in CONNECTIONS, CONNECTIONS_2 and so on is rejected with an error: %j at the variable %s with "%s"',
   (vars, path, message) => {
     const result = configuredWith(vars);
     const error = [{ path, message: expect.stringContaining(message) }];

@@ -84,7 +84,7 @@ describe("an automatic series", () => {
     expectUnchanged(taskAfter(finish), start, NOW + MINUTE);
   });
 
-  it("an ended callback attempt's record has planned and real time, the digest of what was sent, and the answer's status, headers and excerpt", () => {
+  it("the record of an ended callback attempt has its planned and real start, its duration, the digest of what was sent, and the answer", () => {
     const answer = { contentType: "text/plain", locationHost: null, retryAfter: "60" };
     const answered = { statusCode: 530, cloudflareError: 1016, responseExcerpt: "busy", answer };
     const end = { outcome: "unreachable", ...answered, sentDigest: "0123" } as const;
@@ -138,7 +138,7 @@ describe("the end of an attempt", () => {
     },
   );
 
-  it("the end of a callback attempt changes nothing when the task has no callback or does not exist", () => {
+  it("neither the start nor the end of a callback attempt changes anything when the task has no callback or does not exist", () => {
     const record = taskAfter([0, aReport(aCompletion(), aCreation({ callbackUrl: null }))]);
     for (const event of [anEndAs(1, "delivered"), start]) {
       expectUnchanged(record, event);

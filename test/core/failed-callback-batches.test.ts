@@ -25,19 +25,26 @@ it("when 1,000 callbacks to a host fail within 3 s, only two tasks report them: 
 });
 
 it.each<[string, readonly number[], readonly (number | null)[]]>([
-  ["three seconds apart are each reported at once", [0, 3 * SECOND, 6 * SECOND], [0, 0, 0]],
+  [
+    "that come three seconds apart are each reported at once",
+    [0, 3 * SECOND, 6 * SECOND],
+    [0, 0, 0],
+  ],
   [
     "that were not reported because the reporting task was lost are reported with the first failure after the three seconds",
     [0, 1_000, 2_000, 3_000],
     [0, 2_000, null, 0],
   ],
-  ["are reported at once when the clock was put back", [0, -60_000], [0, 0]],
-])("failed callbacks to a host %s", (_, times, waits) => {
-  const batches = new FailedCallbackBatches();
-  expect(added(batches, times)).toEqual(waits);
-  expect(batches.take(HOST)?.failed).toBe(times.length);
-  expect(batches.add("other.example", "x", NOW)).toBe(0);
-});
+  ["before and after the clock was put back are reported at once", [0, -60_000], [0, 0]],
+])(
+  "failed callbacks to a host are reported at once if none was within three seconds, else together: those %s",
+  (_, times, waits) => {
+    const batches = new FailedCallbackBatches();
+    expect(added(batches, times)).toEqual(waits);
+    expect(batches.take(HOST)?.failed).toBe(times.length);
+    expect(batches.add("other.example", "x", NOW)).toBe(0);
+  },
+);
 
 it("failed callbacks that could not be reported are reported with the host's next failure, and a task that is in both is counted once", () => {
   const batches = new FailedCallbackBatches();

@@ -37,7 +37,7 @@ it.each<[string, string | null, number | null, TaskEvent]>([
   ],
   ["whose result came in a hook 2 s after the job ended", "hook", 2 * SECOND, aHook(LATE, signed)],
   [
-    "whose result came in a task event 2 s after the job ended",
+    "whose result came by POST /v1/events 2 s after the job ended",
     "report",
     2 * SECOND,
     aReport(LATE),
@@ -56,11 +56,11 @@ it.each<[string, string | null, number | null, TaskEvent]>([
     aPollEnd(newsAnswer({ ...LATE, urls: Array.from({ length: 1_001 }, () => "https://a.b") })),
   ],
   ["whose failure was found by a poll", "poll", null, aPollEnd(newsAnswer(anUpstreamFailure()))],
-  ["whose failure came in a task event", "report", null, aReport(aFailure())],
+  ["whose failure came by POST /v1/events", "report", null, aReport(aFailure())],
   ["that failed at its deadline", null, null, { type: "deadline" }],
   ["that was cancelled", null, null, { type: "cancel" }],
 ])(
-  "the index row states what found a task's result (poll, hook or event) and how long after the job's end, or null: a task %s",
+  "the index row says what brought a task's result (poll, hook, or report for POST /v1/events) and how long after the job's end: a task %s",
   (_what, foundBy, foundLateMs, event) => {
     const task = event.type === "deadline" ? anOpenTask({ deadlineAt: END }) : attached;
     expect(rowOf(finish(task, event, END), POLICY)).toMatchObject({ foundBy, foundLateMs });
@@ -69,19 +69,22 @@ it.each<[string, string | null, number | null, TaskEvent]>([
 
 it.each([
   [
-    "that was polled and got an unsigned hook stores at its end when its job was attached, when the latest such hook came and when it was last polled",
+    "that was polled and got an unsigned hook has all three times",
     anAttachedTask({ hint: { at: NOW + 1, status: "completed" } }),
     NOW + 2,
     { attachedAt: NOW, hookAt: NOW + 1, askedAt: NOW + 2 },
   ],
   [
-    "whose attached job had neither a poll nor a hook stores at its end when the job was attached, and null for the times of hook and poll",
+    "whose attached job had neither a poll nor a hook has null for these two",
     anAttachedTask(),
     0,
     { attachedAt: NOW, hookAt: null, askedAt: null },
   ],
-  ["without a job stores at its end no times of attachment, hook and poll", anOpenTask(), 0, null],
-])("a task %s", (_what, task, askedAt, times) => {
-  const record = finish(task, aReport(), END, aPolicy({ askedAt }));
-  expect(record.upstreamTimes).toEqual(times);
-});
+  ["without a job has none of these times", anOpenTask(), 0, null],
+])(
+  "a task stores at its end when its job was attached, when its latest unsigned hook came and when it was last polled: a task %s",
+  (_what, task, askedAt, times) => {
+    const record = finish(task, aReport(), END, aPolicy({ askedAt }));
+    expect(record.upstreamTimes).toEqual(times);
+  },
+);

@@ -46,7 +46,7 @@ it.each([
   ["http://127.0.0.1:3000", { ALLOW_LOCAL_CALLBACKS: "true" }, "accepted", "http://127.0.0.1:3000"],
   ["http://gateway.example.com", { ALLOW_LOCAL_CALLBACKS: "true" }, "refused", undefined],
 ])(
-  "the base_url %s of a connection to a gateway, with the settings %j of the relay, is %s",
+  "a gateway's base_url has https: and a host name unless ALLOW_IP_CALLBACKS or ALLOW_LOCAL_CALLBACKS permits others: %s with %j is %s",
   (base_url, settings, _, expected) => {
     const vars = connections({ gw: { ...GATEWAY, base_url } });
     const result = configuredWith({ ...vars, ...settings });

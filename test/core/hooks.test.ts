@@ -88,7 +88,7 @@ describe("a hook after the end", () => {
   const timedOut = finish(attached, { type: "deadline" }, attached.deadlineAt, NO_KEY);
 
   it.each(Object.entries(failures))(
-    "a hook that arrives after its task has ended (%s) is ignored",
+    "a hook that arrives after its task has ended otherwise than by the task's deadline (%s) is ignored",
     (_what, record) => {
       for (const [, said] of news) {
         for (const isSigned of [true, false]) {
@@ -144,7 +144,7 @@ describe.each(HOOK_TASKS)("a signed hook to a task that %s", (state, task) => {
     },
   );
 
-  it(`a signed hook that names no job ends the task that the URL of the hook names, when that task ${state}`, () => {
+  it(`a signed hook of success that names no job ends the task that the URL of the hook names, when that task ${state}`, () => {
     const hook = aHook(aCompletion(), { isSigned: true, jobId: null });
     expect(finish(task, hook, later).status).toBe("completed");
   });
@@ -219,7 +219,7 @@ function expired() {
 
 describe("an unsigned hook where nobody can be asked", () => {
   it.each(HOOK_TASKS)(
-    "an unsigned hook ends a task that cannot be polled and %s",
+    "an unsigned hook of success or failure ends a task that cannot be polled and %s",
     (_where, task) => {
       for (const [status, said] of HOOK_ENDS) {
         expect(finish(task, aHook(said), later, NO_KEY).status).toBe(status);
@@ -235,7 +235,7 @@ describe("an unsigned hook where nobody can be asked", () => {
     },
   );
 
-  it("an unsigned hook ends a task whose job is too old to be polled", () => {
+  it("an unsigned hook of success ends a task whose job is too old to be polled, but not a task that is one millisecond younger", () => {
     const old = { ...attached, createdAt: later - 7 * DAY, deadlineAt: later + DAY };
     expect(finish(old, aHook(aCompletion()), later).status).toBe("completed");
     const younger = { ...old, createdAt: old.createdAt + 1 };
@@ -361,7 +361,7 @@ describe("an unsigned hook of the attached job that claims its end", () => {
     ["within 15 s of the first", {}, later + 14_999],
     ["while a rate limit forbids polls", { notBefore: later + HOUR }, later + HOUR - 1],
   ])(
-    "a second unsigned hook that claims the end of the job changes nothing, whatever it reports, when it arrives %s",
+    "a second unsigned hook that claims the end of the job, whichever end it reports, changes nothing when it arrives %s",
     (_when, plan, again) => {
       const record = apply(anAttachedTask(plan), aHook(aCompletion()), later);
       for (const said of [aCompletion(), anUpstreamFailure(), NO_OUTPUT]) {
@@ -373,25 +373,24 @@ describe("an unsigned hook of the attached job that claims its end", () => {
 
 describe("a hook of the attached job that says queued or running", () => {
   it.each([
-    ["queued postpones the next poll to two minutes later", QUEUED, "pending"],
-    [
-      "running makes the task processing and postpones its next poll to two minutes later",
-      PROCESSING,
-      "processing",
-    ],
-  ] as const)("the first hook about the attached job that reports %s", (_what, said, status) => {
-    const at = later + 2 * MINUTE;
-    for (const isSigned of [true, false]) {
-      const decision = transition(anAttachedTask(), aHook(said, { isSigned }), POLICY, later);
-      const record = committed(decision);
-      expect(decision).toEqual({ kind: "changed", record });
-      expect(record).toMatchObject({ status, tracking: { poll: { heard: [said.status], at } } });
-      expect(wakeAt(record, aPolicy({ polledAt: later - 1 }))).toBe(at);
-      expectUnchanged(record, aHook(said, { isSigned }), later + MINUTE, POLICY, "ignored");
-    }
-  });
+    ["queued, which leaves the task pending", QUEUED, "pending"],
+    ["running, which makes the task processing", PROCESSING, "processing"],
+  ] as const)(
+    "the first hook about the attached job that reports queued or running postpones the next poll to two minutes after the hook: %s",
+    (_what, said, status) => {
+      const at = later + 2 * MINUTE;
+      for (const isSigned of [true, false]) {
+        const decision = transition(anAttachedTask(), aHook(said, { isSigned }), POLICY, later);
+        const record = committed(decision);
+        expect(decision).toEqual({ kind: "changed", record });
+        expect(record).toMatchObject({ status, tracking: { poll: { heard: [said.status], at } } });
+        expect(wakeAt(record, aPolicy({ polledAt: later - 1 }))).toBe(at);
+        expectUnchanged(record, aHook(said, { isSigned }), later + MINUTE, POLICY, "ignored");
+      }
+    },
+  );
 
-  it("a hook that reports queued about a processing task leaves its status unchanged and postpones its next poll to two minutes later", () => {
+  it("a hook that reports queued about a processing task keeps the task's status and postpones its next poll to two minutes after the hook", () => {
     const task = anAttachedTask({ heard: ["processing"] }, { status: "processing" });
     expect(apply(task, aHook(QUEUED), later)).toMatchObject({
       status: "processing",

@@ -65,7 +65,10 @@ it.each<[what: string, bindings: object, config: object]>([
     { ...THREE, INDEX_SHARD_HOURS: 87 },
     { indexDatabases: Object.keys(THREE), indexShardMs: 87 * HOUR },
   ],
-])("a configuration with %s is accepted", (_, bindings, config) => {
-  const result = parseConfig({ ...REQUIRED, ...bindings }, FLAGS);
-  expect(result).toMatchObject({ ok: true, value: config });
-});
+])(
+  "a configuration with %s is accepted, and the relay then uses exactly the databases bound for the index",
+  (_, bindings, config) => {
+    const result = parseConfig({ ...REQUIRED, ...bindings }, FLAGS);
+    expect(result).toMatchObject({ ok: true, value: config });
+  },
+);

@@ -88,11 +88,11 @@ describe("a change is written to the index", () => {
   });
 
   it.each([
-    ["before the attempt if it ends in time even then", 5 * SECOND + SOON, NOW + 5 * SECOND],
-    ["after the attempt if it would end 1 ms too late", 5 * SECOND + SOON - 1, null],
-    ["after the attempt if that is due before it", SECOND, null],
+    ["it can start exactly 2.5 s before, and is made before", 5 * SECOND + SOON, NOW + 5 * SECOND],
+    ["it can start only 2.499 s before, and is not made before", 5 * SECOND + SOON - 1, null],
+    ["the attempt is due first, and the write is not made before", SECOND, null],
   ])(
-    "an index write that may take its full time limit before the next callback attempt is made %s",
+    "an index write is made before a planned callback attempt only if it can start at least 2.5 s before that attempt: %s",
     (_what, ms, at) => {
       expect(writeAt(dueIn(ms))).toBe(at);
     },

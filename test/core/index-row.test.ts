@@ -115,7 +115,7 @@ type Case = readonly [what: string, record: CreatedTask, row: IndexRow];
 
 describe("the row of an open task", () => {
   it.each<Case>([
-    ["has the deadline in the column dueAt", anOpenTask(), OPEN],
+    ["has the deadline as dueAt", anOpenTask(), OPEN],
     [
       "has status processing once the upstream has started",
       anOpenTask({ status: "processing", version: NOW + 9 }),
@@ -132,26 +132,33 @@ describe("the row of an open task", () => {
       { ...OPEN, provider: CONNECTION },
     ],
     [
-      "has the id of the attached job, and in the column dueAt the deadline, not the time of the next poll",
+      "has the id of the attached job, and as dueAt the deadline, not the time of the next poll",
       anAttachedTask({}, { deadlineAt: NOW + HOUR }),
       { ...OPEN, provider: CONNECTION, job: JOB.id, dueAt: NOW + HOUR },
     ],
     ["has the account", aChargedTask(), { ...OPEN, account: ACCOUNT.id }],
-  ])("the index row of an open task %s", (_what, record, row) => {
-    expect(rowOf(record, POLICY)).toEqual(row);
-  });
+  ])(
+    "the index row of an open task has the task's status, deadline, callback, connection, job and account: it %s",
+    (_what, record, row) => {
+      expect(rowOf(record, POLICY)).toEqual(row);
+    },
+  );
 });
 
 describe("the row of a finished task", () => {
   it.each<Case>([
-    ["has the outcome and times of the callback", aFinishedTask(), DELIVERED],
     [
-      "without a callback URL has the end of the task in the column settledAt",
+      "with a delivered callback has the outcome and times of the callback",
+      aFinishedTask(),
+      DELIVERED,
+    ],
+    [
+      "without a callback URL has the end of the task as settledAt",
       aFinishedTask({ callback: null }),
       { ...DELIVERED, ...UNCALLED, ...UNTRIED, settledAt: NOW, firstAttemptMs: null, settledMs: 0 },
     ],
     [
-      "with an attempt in flight has the latest possible end of that attempt in the column dueAt",
+      "with an attempt in flight has the latest possible end of that attempt as dueAt",
       aFinishedTask({ callback: aCallback({ attempts: [], state: IN_FLIGHT, deliveredAt: null }) }),
       {
         ...DELIVERED,
@@ -164,7 +171,7 @@ describe("the row of a finished task", () => {
       },
     ],
     [
-      "between two attempts has the time of the next attempt in the column dueAt",
+      "between two attempts has the time of the next attempt as dueAt",
       aFinishedTask({ callback: dueAgain }),
       {
         ...DELIVERED,
@@ -177,7 +184,7 @@ describe("the row of a finished task", () => {
       },
     ],
     [
-      "whose attempts all failed has the last one's outcome, the time from the result to its end, and the expiry of the task",
+      "whose attempts all failed has the outcome of the last attempt, the time from the result to that attempt's end, and the task's expiry",
       aFinishedTask({ callback: givenUp }),
       {
         ...DELIVERED,
@@ -201,7 +208,7 @@ describe("the row of a finished task", () => {
       { ...DELIVERED, status: "failed", category: "moderation", completedAt: null },
     ],
     [
-      "whose refund is pending has the next try of the refund in the column dueAt",
+      "whose refund is pending has the time of the next refund try as dueAt",
       aRefundingTask({ credits: credits(refunding(NOW + 7_000, 1)) }),
       {
         ...DELIVERED,
@@ -228,7 +235,7 @@ describe("the row of a finished task", () => {
       },
     ],
     [
-      "whose callback still waits although no refund is pending has the present time in the column dueAt",
+      "whose callback still waits although no refund is pending has the end of the task as dueAt",
       aFinishedTask({ callback: aHeldCallback() }),
       { ...DELIVERED, ...HELD, dueAt: NOW },
     ],
@@ -237,9 +244,12 @@ describe("the row of a finished task", () => {
       aFinishedTask({ finishedAt: null }),
       { ...DELIVERED, finishedAt: null, firstAttemptMs: null, settledMs: null },
     ],
-  ])("the index row of a finished task %s", (_what, record, row) => {
-    expect(rowOf(record, POLICY)).toEqual(row);
-  });
+  ])(
+    "the index row of a finished task has the state of its result, its callback and its refund: the row of a task %s",
+    (_what, record, row) => {
+      expect(rowOf(record, POLICY)).toEqual(row);
+    },
+  );
 });
 
 it("the index row of a task is the same whatever the task's record holds about earlier index writes and unsent operator notices", () => {
@@ -304,9 +314,12 @@ describe("the first attempt of a row", () => {
       aCallback({ attempts: [redelivered], series: ordered }),
       null,
     ],
-  ])("the time of the first attempt in the index row %s", (_what, callback, firstAttemptMs) => {
-    expect(rowOf(aFinishedTask({ callback }), POLICY)?.firstAttemptMs).toBe(firstAttemptMs);
-  });
+  ])(
+    "firstAttemptMs in the index row is the time from the result to the start of attempt 1 of the automatic series, or null: it %s",
+    (_what, callback, firstAttemptMs) => {
+      expect(rowOf(aFinishedTask({ callback }), POLICY)?.firstAttemptMs).toBe(firstAttemptMs);
+    },
+  );
 });
 
 describe("the latencies of a row", () => {
@@ -341,12 +354,15 @@ describe("the host of a row", () => {
     ["http://127.0.0.1:8787/callbacks", "127.0.0.1:8787"],
     ["https://[2606:4700:4700::1111]/callbacks", "[2606:4700:4700::1111]"],
     ["https://[2606:4700:4700::1111]:8443/callbacks", "[2606:4700:4700::1111]:8443"],
-  ])("the receiver's host in the index row of a callback to %s is %s", (callbackUrl, host) => {
-    expect(rowOf(anOpenTask({ callbackUrl }), POLICY)?.host).toBe(host);
-    expect(rowOf(aFinishedTask({ callback: aCallback({ url: callbackUrl }) }), POLICY)?.host).toBe(
-      host,
-    );
-  });
+  ])(
+    "the index row has the host of the callback URL in lower case, with its port unless it is the scheme's default: of %s it is %s",
+    (callbackUrl, host) => {
+      expect(rowOf(anOpenTask({ callbackUrl }), POLICY)?.host).toBe(host);
+      expect(
+        rowOf(aFinishedTask({ callback: aCallback({ url: callbackUrl }) }), POLICY)?.host,
+      ).toBe(host);
+    },
+  );
 
   it("the index row has no host when the stored callback URL cannot be parsed", () => {
     expect(rowOf(anOpenTask({ callbackUrl: "client.example.com" }), POLICY)?.host).toBeNull();

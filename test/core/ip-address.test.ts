@@ -9,7 +9,7 @@ it.each([
   ["2001:DB8:1:2::", "2001:db8:1:2::/64"],
   ["::1", "::/64"],
 ])(
-  "failed credentials in requests from the address %j are counted under the network %j",
+  "failed credentials are counted for each IPv4 address and each /64 network of IPv6 addresses: those from %j under %j",
   (address, network) => {
     expect(clientNetwork(address)).toBe(network);
   },
@@ -125,6 +125,9 @@ it.each([
   ["http://[2606:4700:0:0:0:0:0:1111]", true],
   ["http://0x08080808", true],
   ["http://010.8.8.8", true],
-])("the host of %s, as WHATWG URL reads it, is global unicast: %s", (url, expected) => {
-  expect(isGlobalUnicast(new URL(url).hostname)).toBe(expected);
-});
+])(
+  "isGlobalUnicast, which tells whether a host is a public IP address, judges the address that WHATWG URL reads: in %s it returns %s",
+  (url, expected) => {
+    expect(isGlobalUnicast(new URL(url).hostname)).toBe(expected);
+  },
+);

@@ -134,17 +134,17 @@ describe("the polls of a task that has failed at its deadline", () => {
       POLICY,
     ],
   ])(
-    "a task that %s is polled after its end at these times (in milliseconds since the end; [] for never): %j",
+    "a task is polled after its end only if it failed at its deadline and a success can still be found: one that %s at %j (ms after the end)",
     (_what, times, record, policy) => {
       expect(pollsOf(record, policy)).toEqual(times);
     },
   );
 
   it.each([
-    ["no poll when it wakes to erase a task that failed at its deadline", timedOut.expiresAt, []],
-    ["one poll when it wakes a day after its task failed at the deadline", endedAt + DAY, ["poll"]],
+    ["no poll when it wakes to erase the task", timedOut.expiresAt, []],
+    ["one poll when it wakes a day after the deadline", endedAt + DAY, ["poll"]],
   ])(
-    "a task's object that knows of no earlier polls, because it has just been loaded, makes %s",
+    "the object of a task that failed at its deadline, when just loaded, makes only the poll for which it wakes, none of days before: %s",
     (_what, scheduledAt, polls) => {
       const policy = aPolicy({ polledAt: 0, indexTriedAt: scheduledAt - 1 });
       const asked = [policy, { ...policy, polledAt: scheduledAt }]
@@ -224,7 +224,7 @@ describe("the success of a job after its task has failed at the deadline", () =>
       aPolicy({ isOperatorNotified: true, unwantedNotices: new Set(["task.late_result"]) }),
     ],
   ])(
-    "a success after the deadline of a failed task is stored, and causes no notice, when the operator %s",
+    "the time of a success after the task failed at its deadline is stored, but no notice is sent, when the operator %s",
     (_what, policy) => {
       const record = finished(transition(timedOut, aHook(news, signed), policy, later));
       expect(record).toMatchObject({ late: { resultAt: later }, notices: [] });

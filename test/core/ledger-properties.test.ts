@@ -123,7 +123,7 @@ function limitOf(kind: Command["kind"], amount: number, after: bigint): string |
 
 describe("any sequence of orders", () => {
   it(
-    "whatever a ledger is ordered to book, a kind and reference is booked once, refunds equal their charges, and the balance is the sum",
+    "whatever a ledger is ordered to book, it books each kind and reference at most once, refunds what it charged, and its balance is the sum",
     () => {
       fc.assert(
         fc.property(commands, (sequence) => {

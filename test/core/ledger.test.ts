@@ -41,9 +41,12 @@ describe("a grant", () => {
     ["that is repeated at the maximum balance changes nothing", MAX, anEntry("grant"), 40, BOOKED],
     ["that repeats a reference with fewer credits is refused", 100, anEntry("grant"), 39, REUSED],
     ["that repeats a reference with more credits is refused", 100, anEntry("grant"), 41, REUSED],
-  ])("a grant %s", (_what, balance, known, amount, posting) => {
-    expect(grant(balance, known, { ...order, amount })).toEqual(posting);
-  });
+  ])(
+    "a grant is booked once for its reference, and only up to the maximum balance: a grant %s",
+    (_what, balance, known, amount, posting) => {
+      expect(grant(balance, known, { ...order, amount })).toEqual(posting);
+    },
+  );
 });
 
 describe("a charge", () => {
@@ -56,9 +59,12 @@ describe("a charge", () => {
     ["that is repeated with its reference changes nothing", 100, anEntry("charge"), 40, BOOKED],
     ["that is repeated at a balance of 0 changes nothing", 0, anEntry("charge"), 40, BOOKED],
     ["that repeats a reference with more credits is refused", 100, anEntry("charge"), 41, REUSED],
-  ])("a charge %s", (_what, balance, known, amount, posting) => {
-    expect(charge(balance, known, { ...order, amount })).toEqual(posting);
-  });
+  ])(
+    "a charge is booked once for its reference, and only if the balance suffices: a charge %s",
+    (_what, balance, known, amount, posting) => {
+      expect(charge(balance, known, { ...order, amount })).toEqual(posting);
+    },
+  );
 });
 
 function anAdjustment(amount: number, reason = "why") {
@@ -91,9 +97,12 @@ describe("an adjustment", () => {
       40,
       REUSED,
     ],
-  ])("an adjustment by the operator %s", (_what, balance, known, amount, posting) => {
-    expect(adjust(balance, known, { reference: "r", amount, reason: "why" })).toEqual(posting);
-  });
+  ])(
+    "an adjustment by the operator is booked once for its reference, between minimum and maximum balance: an adjustment %s",
+    (_what, balance, known, amount, posting) => {
+      expect(adjust(balance, known, { reference: "r", amount, reason: "why" })).toEqual(posting);
+    },
+  );
 });
 
 describe("a negative balance", () => {
@@ -125,7 +134,10 @@ describe("a refund", () => {
       charged,
       refused("no_charge"),
     ],
-  ])("a refund %s", (_what, balance, known, refunded, posting) => {
-    expect(refund(balance, known, refunded)).toEqual(posting);
-  });
+  ])(
+    "a refund gives back a booked charge once, whatever the balance: a refund %s",
+    (_what, balance, known, refunded, posting) => {
+      expect(refund(balance, known, refunded)).toEqual(posting);
+    },
+  );
 });

@@ -20,10 +20,13 @@ it.each([
     true,
     "must use a fully qualified host name",
   ],
-])("the callback URL %s is %s", (text, _, allowListen, error) => {
-  const verdict = checkCallbackUrl(text, { ...RULES, allowListen });
-  expect(verdict.ok ? null : verdict.error).toBe(error);
-});
+])(
+  "only exactly listen: is a callback URL for callbacks over a WebSocket, and only with LISTEN=true: %s is %s",
+  (text, _, allowListen, error) => {
+    const verdict = checkCallbackUrl(text, { ...RULES, allowListen });
+    expect(verdict.ok ? null : verdict.error).toBe(error);
+  },
+);
 
 it("tasks with the callback URL listen: (for callbacks over a WebSocket) stand in the index under the host 'listen'", () => {
   expect(hostOf("listen:")).toBe("listen");

@@ -39,7 +39,7 @@ it("after a poll whose answer is not understood, the operator sees in the task t
   expect(JSON.parse(taskView(understood, "operator"))).not.toHaveProperty("tracking");
 });
 
-it("a task ends six hours after its deadline at the latest when the upstream reports success without output again and again", () => {
+it("a task with an extended deadline ends at most six hours after it, even if polls report success without output and processing in turn", () => {
   const tracking = { ...task.tracking, isExtended: true };
   let record: TaskRecord = { ...task, tracking, deadlineAt };
   let now = deadlineAt;

@@ -36,13 +36,16 @@ it.each([
     `${"l".repeat(33)}=${A}`,
     ["all", null, `${"l".repeat(33)}=${A}`],
   ],
-] as const)("an entry of OPERATOR_KEYS %s", (_, entry, [role, label, secret]) => {
-  const other = { role: "all", label: null, secret: B };
-  expect(parseOperatorKeys(` ${entry}\t${B}`)).toEqual({
-    ok: true,
-    value: [{ role, label, secret }, other],
-  });
-});
+] as const)(
+  "an entry of OPERATOR_KEYS has the form [role:][label=]key, with the role all when it names none: an entry %s",
+  (_, entry, [role, label, secret]) => {
+    const other = { role: "all", label: null, secret: B };
+    expect(parseOperatorKeys(` ${entry}\t${B}`)).toEqual({
+      ok: true,
+      value: [{ role, label, secret }, other],
+    });
+  },
+);
 
 it.each([
   [

@@ -175,7 +175,7 @@ describe("the notice refund.delayed", () => {
 });
 
 describe("an operator notice that was not accepted", () => {
-  it("an operator notice that the operator did not accept is sent again after 5 s, then after ever longer waits, and is dropped after 10 tries", () => {
+  it("an operator notice that is not accepted is sent again after 5 s, then after doubled waits of at most 5 min, and dropped after 10 tries", () => {
     let notices: readonly Notice[] = [FAILED];
     const waits: number[] = [];
     for (let tries = 1; tries <= 9; tries++) {

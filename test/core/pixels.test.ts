@@ -15,7 +15,7 @@ it.each([
   [1000, 900, "1:1", "900p"],
   [1, 1, "1:1", "1p"],
 ])(
-  "from the width %j and the height %j of a video the relay computes the ratio %j and the resolution %j",
+  "the ratio of a video is the nearest common one, and its resolution the smaller side: the width %j and the height %j give %j and %j",
   (width, height, ...expected) => {
     expect([ratioOf(width, height), resolutionOf(width, height)]).toEqual(expected);
   },
@@ -28,7 +28,7 @@ it.each([
   [1280, 0],
   [-1280, 720],
 ])(
-  "from the width %j and the height %j of a video the relay computes neither a ratio nor a resolution",
+  "a video has neither a ratio nor a resolution unless both its sides are known and positive: not with the width %j and the height %j",
   (width, height) => {
     expect([ratioOf(width, height), resolutionOf(width, height)]).toEqual([null, null]);
   },
@@ -43,7 +43,7 @@ it.each([
   ["720P", null, "720p"],
   ["4K", null, "4k"],
 ])(
-  "from the text %j of a parameter the relay reads the ratio %j and the resolution %j",
+  "ratio and resolution are read from a parameter's text that states them or a size in pixels: from %j the ratio %j and the resolution %j",
   (text, ...expected) => {
     expect([ratioIn(text), resolutionIn(text)]).toEqual(expected);
   },

@@ -21,7 +21,7 @@ describe("waitBeforeMs", () => {
       [0, 0, 0],
     ],
   ])(
-    "waitBeforeMs returns the configured waits in milliseconds before the callback attempts (first, second, …) of %s",
+    "waitBeforeMs returns the schedule's waits; a redelivery starts at once and repeats the last wait as often as needed: %s",
     (_what, policy, ordered, waits) => {
       expect(waits.map((_, index) => waitBeforeMs(policy, index, ordered))).toEqual(waits);
     },

@@ -68,21 +68,24 @@ describe("the ages of a job at which it is polled", () => {
       0,
       [120, 240, 360],
     ],
-  ] as const)("a job is polled %s", (_, given, afterS, expected) => {
-    expect(agesS(given, expected.length, afterS)).toEqual(expected);
-  });
+  ] as const)(
+    "a job is polled after waits that grow with its age and are never shorter than its provider allows: a job is polled %s",
+    (_, given, afterS, expected) => {
+      expect(agesS(given, expected.length, afterS)).toEqual(expected);
+    },
+  );
 
   it.each([
-    ["15 s, a tenth of 150 s, when it is 150 s old", {}, 150, 15],
-    ["still 15 s shortly before it is ten minutes old", {}, 570, 15],
-    ["about 15 s, a fortieth of its age, when it is ten minutes old", {}, 600, 15.2],
-    ["a fortieth of its age when it is an hour old", {}, HOUR_S, 90.5],
-    ["30 minutes when it is two days old", {}, 2 * DAY_S, 1_800],
-    ["30 minutes when it is ten years old", {}, 3_650 * DAY_S, 1_800],
-    ["90 s when it is an hour old and a hook is expected", HOOKED, HOUR_S, 90.5],
+    ["15 s, a tenth of 150 s, when the job is 150 s old", {}, 150, 15],
+    ["still 15 s shortly before the job is ten minutes old", {}, 570, 15],
+    ["about 15 s, a fortieth of its age, when the job is ten minutes old", {}, 600, 15.2],
+    ["a fortieth of its age when the job is an hour old", {}, HOUR_S, 90.5],
+    ["30 minutes when the job is two days old", {}, 2 * DAY_S, 1_800],
+    ["30 minutes when the job is ten years old", {}, 3_650 * DAY_S, 1_800],
+    ["90 s when the job is an hour old and a hook is expected", HOOKED, HOUR_S, 90.5],
     ["an hour when its provider allows one poll in an hour", { gapMs: 3_600_000 }, DAY_S, 3_600],
   ] as const)(
-    "the wait after a poll of a job is %s, with POLL_LATENESS 10",
+    "with POLL_LATENESS 10, the wait after a poll is a tenth of the job's age up to 15 s, then a fortieth up to 30 minutes: it is %s",
     (_, given, afterS, s) => {
       const wait = waitS(given, afterS);
       expect(Math.abs(wait - s)).toBeLessThanOrEqual(s * 0.02);

@@ -27,7 +27,7 @@ it.each([
     120_000,
   ],
 ])(
-  "the polls of a job wait for its expected hook until the job has the age of %s",
+  "polls wait for the expected hook until the job is 2 min old, 1 min if hooks prove little, or not at all if links expire soon: %s",
   (_, entry, hookWaitMs) => {
     const result = configuredWith(connections({ a: { key: "test-only-key", ...entry } }));
     expect(result.ok && result.value.polls.get("a")?.hookWaitMs).toBe(hookWaitMs);

@@ -166,25 +166,24 @@ describe("a poll that was deferred to keep the limit of its connection", () => {
   const claimed = { hint: { at: NOW + MINUTE, status: "completed" } } as const;
 
   it.each([
-    ["after the wait in its deferral", anAttachedTask(), DEFERRED_TO],
+    ["neither comes during the wait", anAttachedTask(), DEFERRED_TO],
+    ["a hook claims the end during the wait", anAttachedTask(claimed), NOW + MINUTE],
     [
-      "as soon as a hook claims the end of the job during this wait",
-      anAttachedTask(claimed),
-      NOW + MINUTE,
-    ],
-    [
-      "at the deadline of its task when this comes before the end of this wait",
+      "the deadline comes during the wait",
       anAttachedTask({}, { deadlineAt: NOW + 3 * MINUTE }),
       NOW + 3 * MINUTE,
     ],
     [
-      "after this wait when the deadline of its task comes later",
+      "the deadline comes after the wait",
       anAttachedTask({}, { deadlineAt: NOW + HOUR }),
       DEFERRED_TO,
     ],
-  ])("a poll that was deferred to keep the limit of its connection is made %s", (_, task, at) => {
-    expect(wakeAt(task, deferred)).toBe(at);
-  });
+  ])(
+    "a poll deferred to keep its connection's limit is made after the wait, or before at the deadline or when a hook claims the end: %s",
+    (_, task, at) => {
+      expect(wakeAt(task, deferred)).toBe(at);
+    },
+  );
 
   it("an urgent poll that was deferred to keep the limit of its connection waits as long, even past the deadline of its task", () => {
     const task = anAttachedTask({}, { deadlineAt: FIRST_POLL });
@@ -193,17 +192,15 @@ describe("a poll that was deferred to keep the limit of its connection", () => {
   });
 
   it.each([
-    ["urgent at the deadline of its task", {}, NOW + 72 * HOUR, true],
-    ["urgent two minutes after a hook claimed the end of the job", claimed, NOW + 3 * MINUTE, true],
-    [
-      "not urgent more than two minutes after a hook claimed the end of the job",
-      claimed,
-      NOW + 3 * MINUTE + 1,
-      false,
-    ],
-  ])("a poll is %s", (_, plan, at, isUrgent) => {
-    expect(nextStep(anAttachedTask(plan), POLICY, at)).toMatchObject({ poll: { isUrgent } });
-  });
+    ["urgent at the deadline", {}, NOW + 72 * HOUR, true],
+    ["urgent two minutes after the hook", claimed, NOW + 3 * MINUTE, true],
+    ["not urgent one millisecond later", claimed, NOW + 3 * MINUTE + 1, false],
+  ])(
+    "a poll is urgent at its task's deadline and for two minutes after a hook claimed the end of the job: it is %s",
+    (_, plan, at, isUrgent) => {
+      expect(nextStep(anAttachedTask(plan), POLICY, at)).toMatchObject({ poll: { isUrgent } });
+    },
+  );
 });
 
 it("regular polls that become due while a poll waits for its answer are left out, not made later", () => {

@@ -103,7 +103,7 @@ describe("an upstream that is still at work at the deadline", () => {
     ["processing", PROCESSING, "processing"],
     ["queued", QUEUED, "pending"],
   ] as const)(
-    "when the poll at a task's deadline reports %s, the new deadline is now plus a quarter of the time from creation to the old one",
+    "a poll at a task's deadline that reports %s moves the deadline to the answer's time plus a quarter of the time from creation to deadline",
     (_what, news, status) => {
       expect(asked(newsAnswer(news))).toEqual({
         ...task,
@@ -158,7 +158,7 @@ describe("success without output near the deadline", () => {
     ["a poll whose key is refused", UNAUTHORIZED],
     ["a poll whose answer is not understood", { kind: "unclear", statusCode: 404, word: null }],
   ] as const)(
-    "in the ten minutes after a poll found success without output, %s changes nothing, even past the deadline; after them it is stored",
+    "in the ten minutes after a poll found success without output, %s changes nothing, even past the deadline; after them its kind is stored",
     (_what, answer) => {
       const [endAt, tracking] = [since + 10 * MINUTE, { ...reported.tracking, isExtended: true }];
       const early = anAttachedTask({}, { deadlineAt: since + MINUTE, tracking });
@@ -189,7 +189,7 @@ describe("while the relay is paused", () => {
     expect(codeOf(record)).toBe("upstream_timeout");
   });
 
-  it("a task is polled at its deadline when the pause of the relay ends at that very time", () => {
+  it("a task is polled at its deadline when its next check whether the pause of the relay is over comes at that very time", () => {
     const until = aPolicy({ pausedAt: deadlineAt - 24 * MINUTE });
     expect(nextStep(task, until, deadlineAt)).toMatchObject({ kind: "poll" });
   });

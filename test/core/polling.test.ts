@@ -55,13 +55,16 @@ describe("a poll that reports the end", () => {
   it.each([
     ["completed", aCompletion(), null],
     ["failed", anUpstreamFailure(), anUpstreamFailure().failure],
-  ] as const)("a poll that reports %s ends the task and calls back", (status, news, failure) => {
-    for (const from of [task, processing]) {
-      const record = finish(from, aPollEnd(newsAnswer(news)), THEN);
-      expect(record).toMatchObject({ version: THEN, status, failure, upstream: UPSTREAM });
-      expect(callbackOf(record).state).toEqual(runningSince(THEN));
-    }
-  });
+  ] as const)(
+    "a poll that reports %s ends the task and opens its first callback attempt",
+    (status, news, failure) => {
+      for (const from of [task, processing]) {
+        const record = finish(from, aPollEnd(newsAnswer(news)), THEN);
+        expect(record).toMatchObject({ version: THEN, status, failure, upstream: UPSTREAM });
+        expect(callbackOf(record).state).toEqual(runningSince(THEN));
+      }
+    },
+  );
 
   it("a poll that reports a failure puts the upstream's error into the callback body", () => {
     const failed = aPollEnd(newsAnswer(anUpstreamFailure()));
@@ -73,10 +76,14 @@ describe("a poll that reports the end", () => {
   const { registration } = aProvidedRegistration({ parameters });
 
   it.each([
-    ["two that only they have", registration, { duration: 5, generate_audio: true }],
-    ["none, because none were submitted", null, {}],
+    [
+      "the parameters duration and generate_audio",
+      registration,
+      { duration: 5, generate_audio: true },
+    ],
+    ["no parameter, because none was submitted", null, {}],
   ])(
-    "the callback's metadata has what the result reports and, beside it, the task's submitted parameters: here %s",
+    "the callback's metadata is that of the result, plus the submitted parameters that the result does not report: here %s",
     (_what, submitted, added) => {
       const metadata = { seed: 7, ratio: "9:16", fps: 3 };
       const open = anAttachedTask({}, { registration: submitted });
@@ -117,7 +124,7 @@ describe("a poll that reports no end", () => {
     ["that the provider refuses by its rate limit", rateLimited(), task, anAnswer("limited", THEN)],
     ["whose key the provider refuses", UNAUTHORIZED, task, anAnswer("unauthorized", THEN)],
   ] as const)(
-    "a poll %s only stores which kind of answer it got, and the task's status stays; a second poll with the same answer stores nothing",
+    "a poll %s is counted and its kind of answer stored, and the task's status stays; a second poll with the same answer stores nothing",
     (_what, answer, open, kind) => {
       const record = after(answer, open);
       const poll = aPlan({ answer: kind });
@@ -126,7 +133,7 @@ describe("a poll that reports no end", () => {
     },
   );
 
-  it("the first unanswered poll stores only the time since when polls are unanswered, a second stores nothing, and an answer removes the time", () => {
+  it("the first unanswered poll is counted and its time stored, a second unanswered poll stores nothing, and an answer removes the time", () => {
     const silent = after(UNANSWERED);
     const tracking = { ...task.tracking, poll: aPlan({ unansweredSince: THEN }) };
     expect(silent).toEqual({ ...task, tracking, counts: ONE_POLL });
@@ -150,7 +157,7 @@ describe("a poll that reports no end", () => {
     });
   });
 
-  it("when a provider's API key was removed during a poll that the provider then refused, only the kind of the last answer is stored", () => {
+  it("when a provider's API key was removed during a poll that the provider then refused, the kind of this answer is stored and the poll counted", () => {
     const record = apply(task, aPollEnd(UNAUTHORIZED), THEN, NO_KEY);
     const poll = aPlan({ answer: anAnswer("unauthorized", THEN) });
     expect(record).toEqual({ ...task, tracking: aTracking({ poll }), counts: ONE_POLL });
@@ -186,7 +193,7 @@ describe("success without output", () => {
     expect(failure).toEqual({ category: "provider", retryable: true });
   });
 
-  it("a task whose upstream has reported success without output ends ten minutes later, even when its deadline is earlier", () => {
+  it("a task fails ten minutes after its upstream first reported success without output, even when its deadline is earlier", () => {
     const early = anAttachedTask(
       { answer: anAnswer("no_output", since) },
       { deadlineAt: since + MINUTE },
@@ -211,7 +218,7 @@ describe("success without output", () => {
     ["success with output completes the task", newsAnswer(aCompletion()), "completed"],
     ["processing makes the task processing", newsAnswer(PROCESSING), "processing"],
   ] as const)(
-    "after a poll that reported success without output, a poll that reports %s, as usual",
+    "after a poll that reported success without output, the report of a later poll takes effect as usual: %s",
     (_what, answer, status) => {
       const record = apply(reported, aPollEnd(answer), THEN);
       expect(record.status).toBe(status);

@@ -140,10 +140,10 @@ describe("a report with the fields that create a task", () => {
   });
 
   it.each([
-    ["its completion time, when that is in the past", NOW - HOUR, NOW - HOUR],
-    ["the present time, when its completion time is later", NOW + HOUR, NOW],
+    ["the completion time, because it is in the past", NOW - HOUR, NOW - HOUR],
+    ["the present time, because the completion time is later", NOW + HOUR, NOW],
   ])(
-    "a task that an event without created_at creates gets as creation time %s",
+    "a task created by an event without created_at gets the event's completion time as creation time, but no time in the future: %s",
     (_what, completedAt, createdAt) => {
       const news = aReport(aCompletion({ completedAt }), aCreation());
       expect(finish(null, news).createdAt).toBe(createdAt);

@@ -28,7 +28,7 @@ const DELIVERED = {
 it.each<[string, Partial<TerminalTask>, SettledSummary]>([
   ["has null in the fields that do not apply to the task", {}, DELIVERED],
   [
-    "has the account, the connection, the failure category, the counts, the refunded credits, the time until its end and the time from then on",
+    "has all of them for a failed, refunded task of an account whose callback failed",
     {
       account: ACCOUNT,
       upstream: UPSTREAM,
@@ -86,7 +86,7 @@ it.each<[string, Partial<TerminalTask>, SettledSummary]>([
     { ...DELIVERED, open_ms: 2 * MINUTE, settling_ms: 0 },
   ],
 ])(
-  "the summary that the relay logs when nothing is left to do for a finished task %s",
+  "the summary that the relay logs of a settled task has its end, counts, credits and durations, as far as they apply: it %s",
   (_what, changes, summary) => {
     expect(settledSummary(aFinishedTask(changes), NOW + MINUTE)).toEqual(summary);
   },

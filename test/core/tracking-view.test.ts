@@ -128,7 +128,7 @@ it("the member tracking of a task has paused: true only while the relay is pause
   expect(view(anAttachedTask(), paused, "account")).not.toHaveProperty("tracking");
 });
 
-it("a finished task shows whether its callback waits for the end of a pause or for the refund, and to the operator the next refund try", () => {
+it("the view of a finished task says whether its callback waits for a pause to end or the refund; only the operator sees the refund's next try", () => {
   const due = aCallback({ state: { kind: "due", nextAttemptAt: NOW } });
   const waiting = aFinishedTask({ callback: due });
   expect(view(waiting, aPolicy()).callback).not.toHaveProperty("paused");

@@ -198,7 +198,7 @@ it.each(
     return [what, kinds === "" ? "none" : kinds, facts, expected] as const;
   }),
 )(
-  "for a relay with %s, the list of problems has entries of these kinds: %s",
+  "the list of problems has an entry for each present fault, but none for small or past ones: with %s, entries of these kinds: %s",
   (_, _kinds, facts, expected) => {
     expect(troublesOf({ ...QUIET, ...facts })).toMatchObject(expected);
   },

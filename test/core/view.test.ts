@@ -67,7 +67,7 @@ describe("the view of an open task", () => {
     );
   });
 
-  it("the view of an open task shows its account and metadata, but not the submitted parameters or the upstream", () => {
+  it("the view of an open task shows the operator its account and metadata, but not the submitted parameters", () => {
     const { registration } = aRegistration({
       metadata: { order: 7 },
       parameters: { prompt: "secret" },
@@ -176,7 +176,7 @@ const DELIVERED = {
 };
 
 describe("the view of a finished task", () => {
-  it("the view of a finished task shows every field to the operator", () => {
+  it("the view of a finished task shows the operator each attempt with the status, headers and body of the receiver's response", () => {
     const answer = { content_type: "text/html", retry_after: "60" };
     const excerpt = { answer, response_excerpt: "try later" };
     expect(taskView(sending, "operator")).toBe(JSON.stringify(sendingView(excerpt)));
@@ -215,15 +215,18 @@ describe("the view of a finished task", () => {
       [DELIVERED, { number: 2, series: 2, started_at: NOW_S + 3600, late_ms: 0, after_ms: HOUR }],
     ],
     [
-      "that the latest series of callback attempts failed, and still the time of an earlier delivery",
+      "that the latest series of callback attempts failed",
       aCallback({ attempts: [], state: { kind: "failed" } }),
       "failed",
       [],
     ],
-  ])("the view of a finished task shows %s", (_what, callback, status, attempts) => {
-    const view = JSON.parse(taskView(aFinishedTask({ callback }), "operator"));
-    expect(view.callback).toEqual({ url: URL_A, status, attempts, delivered_at: NOW_S });
-  });
+  ])(
+    "the view of a finished task shows, beside the time of an earlier delivery, %s",
+    (_what, callback, status, attempts) => {
+      const view = JSON.parse(taskView(aFinishedTask({ callback }), "operator"));
+      expect(view.callback).toEqual({ url: URL_A, status, attempts, delivered_at: NOW_S });
+    },
+  );
 
   it("the view of a finished task shows an attempt's cause and a redirect's host, and leaves out times that an earlier release did not store", () => {
     const answer = { contentType: null, locationHost: "b.example.com", retryAfter: null };

@@ -147,6 +147,9 @@ it.each([
   ["registerTask", "Register task"],
   ["readOpenApi", "Read OpenAPI"],
   ["readJwks", "Read JWKS"],
-])("the API reference shows the operation id %s as the title %s", (id, title) => {
-  expect(titleOf(id)).toBe(title);
-});
+])(
+  "the API reference makes a title of separate words from an operation id, with acronyms in their usual form: %s becomes %s",
+  (id, title) => {
+    expect(titleOf(id)).toBe(title);
+  },
+);

@@ -109,6 +109,9 @@ it.each([
   [9, [0, 5, 10]],
   [100, [0, 50, 100]],
   [1_284, [0, 500, 1_000, 1_500]],
-])("the axis of a chart whose largest number is %i is labelled with %j", (most, ticks) => {
-  expect(axisTicks(most)).toEqual(ticks);
-});
+])(
+  "the axis of a chart has two to six round labels from 0 up to at least the largest number: for %i they are %j",
+  (most, ticks) => {
+    expect(axisTicks(most)).toEqual(ticks);
+  },
+);

@@ -24,10 +24,13 @@ it.each([
   ["doubao-seedance-2.0", "/tasks?model=doubao-seedance-2.0"],
   ["wan 2.5 & more", "/tasks?model=wan%202.5%20%26%20more"],
   [`${ID}0`, `/tasks?model=${ID}0`],
-])("a search in the console for %j leads to the page %s", (text, path) => {
-  const target = searchTarget(text);
-  expect(target && searchPath(target)).toBe(path);
-});
+])(
+  "a search in the console leads to the task whose id the text contains, else to a host, an account, a job or a model: %j leads to %s",
+  (text, path) => {
+    const target = searchTarget(text);
+    expect(target && searchPath(target)).toBe(path);
+  },
+);
 
 it("a search in the console for a plain word is understood as a possible name of an account, and a search for blanks as no search", () => {
   expect(searchTarget("acme")).toEqual({ kind: "word", name: "acme" });

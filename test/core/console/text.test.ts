@@ -32,9 +32,12 @@ it.each([
   ["the share 1", "100 %", percentText(1)],
   ["the share 0.0002", "0.1 %", percentText(0.0002)],
   ["the count 12403", "12,403", countText(12_403)],
-])("the console writes %s as %j", (_, expected, text) => {
-  expect(text).toBe(expected);
-});
+])(
+  "the console writes durations, times, shares and counts in a short form for people: %s as %j",
+  (_, expected, text) => {
+    expect(text).toBe(expected);
+  },
+);
 
 it("the console divides untrusted text at invisible characters, which it names (U+202E), and cuts the text at 2,000 characters", () => {
   expect(textParts("a\u202Eb\u0000\nc\ud800")).toEqual([

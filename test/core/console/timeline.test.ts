@@ -237,21 +237,20 @@ describe("the next step of a task", () => {
   );
 
   it.each([
+    ["before the deadline it names both", MINUTE, "Waits for the result. Fails without one"],
     [
-      "before the deadline that the task waits for its result, and when the task will fail without one",
-      MINUTE,
-      "Waits for the result. Fails without one",
-    ],
-    [
-      "after the deadline that the task fails now",
+      "after the deadline it says that the task fails now",
       80 * HOUR,
       "The deadline has passed: the task fails now.",
     ],
-  ])("the console says about an open task %s", (_, afterMs, text) => {
-    const task = anOpenTask({ callbackUrl: URL_A });
-    const view: TaskJson = JSON.parse(taskView(task, "operator", null, POLICY));
-    expect(nextStepOf(view, taskFacts(task, "operator", POLICY), NOW + afterMs).text).toBe(text);
-  });
+  ])(
+    "the console says that an open task waits for its result and fails without one at its deadline: %s",
+    (_, afterMs, text) => {
+      const task = anOpenTask({ callbackUrl: URL_A });
+      const view: TaskJson = JSON.parse(taskView(task, "operator", null, POLICY));
+      expect(nextStepOf(view, taskFacts(task, "operator", POLICY), NOW + afterMs).text).toBe(text);
+    },
+  );
 });
 
 it("when a task's result came with its registration, the timeline's drawing shows the result's label above the label of the registration", async () => {

@@ -74,7 +74,7 @@ it.each<[what: string, rows: number, life: Life, outcome: "delivered" | "rejecte
   ["runs for 2 days", 9, hooked(2 * DAY), "delivered"],
   ["runs for 2 days and whose callback fails", 14, hooked(2 * DAY), "rejected"],
 ])(
-  "while the index is unreachable, a task that %s makes %i extra storage writes in 28 days",
+  "while the index is unreachable, a task that %s makes %i more storage writes in 28 days than in a relay without an index",
   async (_, rows, life, outcome) => {
     const extra = (await rowsOf(life, outcome, true)) - (await rowsOf(life, outcome, false));
     expect(extra).toBe(rows);

@@ -57,21 +57,21 @@ describe("a task from its first event to its end", () => {
   });
 
   it.each<[string, TaskEvent[], isIndexed: boolean, writes: string[]]>([
-    ["two storage commits when an event created the task", [finish], false, [...COMMIT, ...COMMIT]],
+    ["two when an event created the task", [finish], false, [...COMMIT, ...COMMIT]],
     [
-      "three storage commits when the task was registered first",
+      "three when the task was registered first",
       [aRegistration(), aReport()],
       false,
       [...COMMIT, ...COMMIT, ...COMMIT],
     ],
     [
-      "three storage commits, with two writes of the alarm, when an event created the task and the index is enabled",
+      "three, with two writes of the alarm, when an event created the task and the index is enabled",
       [finish],
       true,
       [...COMMIT, "put", ...COMMIT],
     ],
   ])(
-    "until its erasure, a task whose first callback attempt is delivered needs %s",
+    "a task needs one storage commit for each event, ended callback attempt and index write until its erasure, when attempt 1 is delivered: %s",
     async (_what, events, isIndexed, writes) => {
       host.policyAt = () => aPolicy({ isIndexed });
       for (const event of events) host.loop.apply(event);
