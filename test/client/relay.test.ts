@@ -18,7 +18,7 @@ const REGISTRATION = { model: "m", callback_url: "https://client.example.com/hoo
 useFakeTime();
 
 describe("the client", () => {
-  it("the client sends a request with its key, path, query and body, and returns the answer", async () => {
+  it("the client sends a request with the API key, the path and the body of the call, and returns the answer", async () => {
     const { http, relay } = connect(answer(201, OPEN));
     await expect(relay.attach("a/b", { provider: "fal", id: "job" })).resolves.toEqual(OPEN);
     const [request] = http.requests;
@@ -143,7 +143,7 @@ describe("a repeated request", () => {
     expect(second).toBe(first);
   });
 
-  it("the client library repeats no request once the caller has aborted the signal that it passed", async () => {
+  it("the client library repeats no request once the caller has aborted the signal of the call", async () => {
     const { relay, http } = connect(UNAVAILABLE);
     const controller = new AbortController();
     setTimeout(() => controller.abort(new Error("enough")), 300);

@@ -48,7 +48,7 @@ describe("waitFor", () => {
     expect(http.sentAtMs).toEqual([0, 5000, 10_000]);
   });
 
-  it("waitFor of the client goes on through five minutes of lost connections, 429 and 503", async () => {
+  it("waitFor of the client goes on through five minutes of lost connections, 429 and 503, and rejects when they last longer", async () => {
     const limited = refusal(429, "rate_limited", { "Retry-After": "60" });
     const failures: Scripted[] = [limited, "lost", UNAVAILABLE, limited, limited, "silent"];
     const { relay } = connect(...failures, answer(200, ENDED));

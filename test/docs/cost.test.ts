@@ -143,9 +143,12 @@ it.each<readonly [string, string, Partial<Order>]>([
     "--tasks 2k --receiver-ms 25000 --polls 3 --queue",
     { tasks: 2_000, receiverMs: 25_000, polls: 3, isQueued: true },
   ],
-])("`npm run cost` can be called %s", (_what, options, order) => {
-  expect(orderOf(...given(options))).toEqual({ ...JOB, tasks: MILLION, ...order });
-});
+])(
+  "`npm run cost` reads its options, and takes the defaults of those left out, when called %s",
+  (_what, options, order) => {
+    expect(orderOf(...given(options))).toEqual({ ...JOB, tasks: MILLION, ...order });
+  },
+);
 
 it.each([
   ["--tasks 10X", '--tasks must be a number of tasks such as 500k or 10M, not "10X"'],

@@ -14,7 +14,7 @@ it("openapi.json is what `npm run docs` generates from the route table, the sche
   expect(OPENAPI_TEXT).toBe(openApiText());
 });
 
-it("openapi.json is a valid OpenAPI 3.1 document for a validator that is not ours", async () => {
+it("openapi.json is a valid OpenAPI 3.1 document according to a third-party validator", async () => {
   expect(await new Validator().validate(structuredClone(document))).toEqual({ valid: true });
 });
 
@@ -23,7 +23,7 @@ it("each route of the API has exactly one description, which is stored under its
 });
 
 it.each(ROUTES.map((route) => [route.id, route] as const))(
-  "the description of %s has a text for each parameter of its query and each field of its body, and for no others",
+  "the description of the route %s has a text for each parameter of its query and each field of its body, and for no others",
   (id, { query, body }) => {
     const { request } = DESCRIPTIONS[id];
     expect(Object.keys(request?.query ?? {}).toSorted()).toEqual(
@@ -41,7 +41,7 @@ it.each(
     ),
   ),
 )(
-  'the limits and the default that the description of $id states for its parameter "$name" are those that the route applies',
+  'the limits and the default that the description of the route $id states for its parameter "$name" are those that the route applies',
   ({ name, query, integer: { min, max, fallback } }) => {
     // The largest page of a list that can be exported is that of an export.
     const others = "format" in query.shape ? { format: "csv" } : {};
@@ -72,7 +72,7 @@ it.each(bodies)(
   },
 );
 
-it("openapi.json has an example of each body, which is valid by the schema there for a JSON-schema engine that is not ours", () => {
+it("openapi.json has an example of each body, which is valid by the schema there according to a third-party engine", () => {
   const wrong = describedBodies().flatMap(({ pointer, validate, examples }) => {
     if (examples.length === 0) return [`${pointer}: no example`];
     const errors = examples.flatMap((one) => (validate(one) ? [] : validate.errors));

@@ -187,7 +187,7 @@ function atBaseUrl(baseUrl: string): typeof parseConnections {
 }
 
 fuzz(
-  "any configuration is accepted if it is valid, else the error names the invalid variable without its value",
+  "any configuration is accepted only if it is valid; a refusal names the invalid variable without its value",
   {
     inputs: environment,
     subject: parseConfig,
@@ -213,7 +213,7 @@ fuzz(
 );
 
 fuzz(
-  "any CONNECTIONS is refused by name unless each base_url has its provider's host, or a public host if the provider has none of its own",
+  "any CONNECTIONS is accepted only if each base_url has its provider's host, or a public host if that has none; a refusal names the variable",
   {
     inputs: connections,
     subject: parseConnections,

@@ -24,7 +24,7 @@ it("GET /v1/accounts lists each account once, in the order of their ids", async 
 
 const WEEK_S = 7 * 86_400;
 
-it("GET /v1/accounts/{account}/stats counts the tasks of the account of the last 7 days, for the operator and with its own key", async () => {
+it("GET /v1/accounts/{account}/stats counts the account's tasks of the last 7 days by default, for an operator key and for a key of the account", async () => {
   const account = await anAccount();
   const { key } = await aKey(account);
   await insert(
@@ -61,7 +61,7 @@ it("GET /v1/accounts/{account}/stats counts the tasks of the account of the last
   expect(await refusal(await call(`${path}?since=5&until=5`))).toEqual(invalid("/since"));
 });
 
-it("GET /v1/accounts/{account}/stats counts the newest 10,000 tasks, in all databases of the index together", async () => {
+it("GET /v1/accounts/{account}/stats counts at most 10,000 tasks, in all databases of the index together, and says when there are more", async () => {
   const { SHARD_1: second } = env;
   if (second === undefined) throw new Error("this test needs two databases");
   await ready(second);

@@ -167,7 +167,7 @@ it("a bulk redelivery ordered with an account key reaches only tasks of that acc
   expect(await timesSent(received, foreign)).toEqual([1]);
 });
 
-it("a bulk redelivery skips a task only if the same caller (account, or operator with any key) has redelivered it with its Idempotency-Key", async () => {
+it("a bulk redelivery skips a task redelivered with the same Idempotency-Key only if the same caller (account, or operator with any key) did so", async () => {
   const received = aReceiver(status(200));
   const account = await anAccount();
   const { key } = await aKey(account);
@@ -202,14 +202,17 @@ it("a request for a bulk redelivery covers 100 tasks by default, and as many as 
 
 it.each([
   ["it has no Idempotency-Key", "", null, "/Idempotency-Key"],
-  ["its limit is 501 tasks, one more than allowed", "?limit=501", "k", "/limit"],
+  ["its limit is 501 tasks, one more than allowed without dry_run", "?limit=501", "k", "/limit"],
   ["it has an unknown filter", "?state=failed", "k", "/state"],
   ["its value of dry_run is invalid", "?dry_run=yes", "k", "/dry_run"],
   ["its cursor is invalid", "?cursor=1", "k", "/cursor"],
   ["its filters are in the body", "", "k", "/callback", { callback: "failed" }],
-])("a bulk redelivery is refused when %s", async (_, query, key, path, body?: object) => {
-  expect(await refusal(await order(query, key, undefined, body))).toEqual(invalid(path));
-});
+])(
+  "a bulk redelivery is refused with 400, and the answer names the faulty field, when %s",
+  async (_, query, key, path, body?: object) => {
+    expect(await refusal(await order(query, key, undefined, body))).toEqual(invalid(path));
+  },
+);
 
 it("repeating a bulk redelivery that failed at an unreachable task sends only the callbacks that were not sent before", async () => {
   const received = aReceiver(status(200));

@@ -63,7 +63,7 @@ it.each([
   },
 );
 
-it("the operator's overview in the console explains the first task while there is none, then how often the cron counts until it has counted", async () => {
+it("the operator's overview in the console explains a first task while there are none, and then, before a first count, how often the cron counts", async () => {
   const cookie = await logIn();
   expect(await mainOf(await visit("/", cookie, {}, fresh()))).toContain("Your first task");
   await insert(aRow());
@@ -72,7 +72,7 @@ it("the operator's overview in the console explains the first task while there i
   );
 });
 
-it("the console's overview for an account shows its balance and its own tasks only", async () => {
+it("the console's overview for an account shows the account's balance and only the account's tasks", async () => {
   const account = await anAccount();
   const cookie = await logIn((await aKey(account)).key);
   expect(await mainOf(await visit("/", cookie, {}, fresh()))).toContain("No tasks yet");
@@ -98,7 +98,7 @@ it("the operator's overview in the console has no two elements with one id, and 
   expect(nested).toEqual([]);
 });
 
-it("the button that the console's overview has while there are no tasks registers a task with the provider sandbox and leads to its page", async () => {
+it("with SANDBOX=true and no tasks, a button of the console's overview registers a task with the provider sandbox and leads to the task's page", async () => {
   const cookie = await logIn();
   const bindings = { ...fresh(), SANDBOX: "true" };
   expect(await mainOf(await visit("/", cookie, {}, bindings))).toContain("Run a sandbox task");
@@ -106,7 +106,7 @@ it("the button that the console's overview has while there are no tasks register
   expect([status, location]).toEqual([303, expect.stringMatching(/^\/tasks\/[0-9a-f-]{36}$/)]);
 });
 
-it("a search in the console leads to the task with this id, to the account with this id if it exists, or else to the tasks of this model", async () => {
+it("a search in the console leads to the task with the id typed, to an account that has this id, or else to the list of tasks of the model typed", async () => {
   const account = await anAccount();
   const cookie = await logIn();
   const searches = [`msg_${ID}`, account, "no-such-account", " "].map(async (text) =>

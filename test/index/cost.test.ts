@@ -52,10 +52,10 @@ async function removeRow(INDEX_DB: D1Database): Promise<void> {
 }
 
 it.each([
-  ["4 rows for a task without an account", null, 4],
-  ["6 rows for a task with an account", "a", 6],
+  ["4 written rows for a task without an account", null, 4],
+  ["6 written rows for a task with an account", "a", 6],
 ])(
-  "D1 bills at most %s whose index row is written twice and removed, not counting the entry in the list of erased tasks",
+  "D1 bills at most %s whose index row is written twice and removed, besides one row for each run that removes rows",
   async (_, name, most) => {
     aReceiver();
     const account = name === null ? null : await anAccount();
@@ -71,7 +71,7 @@ it.each([
   },
 );
 
-it("D1 bills 3 rows for a task whose callback fails and whose index row is written once and removed", async () => {
+it("D1 bills at most 3 written rows for a task whose callback fails and whose index row is written once and removed, besides one per removal run", async () => {
   aReceiver(status(500));
   const { id, rows, INDEX_DB } = await meteredTask();
   await finish(id, { model: "m", callback_url: CALLBACK_URL });
@@ -85,7 +85,7 @@ it("D1 bills 3 rows for a task whose callback fails and whose index row is writt
   expect(rows.written).toBeLessThanOrEqual(3 + LIST_OF_REMOVED);
 });
 
-it("D1 bills no row for an index write that changes nothing", async () => {
+it("D1 bills no written row for an index write that changes nothing", async () => {
   const { id, rows } = await meteredTask();
   await post("/v1/tasks", { id, model: "m" });
   await wake(id);
@@ -120,7 +120,7 @@ async function costWith(INDEX_DB: D1Database | undefined) {
   return { rows: rows(), lines: lines.length };
 }
 
-it("a task whose index writes all fail for 28 days writes 14 rows more than without an index, and one log line for each failed write", async () => {
+it("a task whose index writes all fail for 28 days stores 14 more rows in its object than without an index, and logs a line per failed write", async () => {
   aReceiver(status(500));
   let writes = 0;
   const away = gated(db, async (sql) => {
@@ -133,7 +133,7 @@ it("a task whose index writes all fail for 28 days writes 14 rows more than with
   expect(cost).toEqual({ rows: without.rows + 14, lines: without.lines + writes });
 });
 
-it("an index row that a task could not write because the index failed is written at the next run of the cron after the index works again", async () => {
+it("an overdue index row that its task could not update while the index failed is updated by the next run of the cron once the index works again", async () => {
   aReceiver();
   const id = crypto.randomUUID();
   await insert(aRow({ id, createdAt: START, dueAt: START - HOUR, version: 1, expiresAt: null }));

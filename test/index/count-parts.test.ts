@@ -98,7 +98,7 @@ it("no statement of a count reads more than four rows for each row of a part, ho
   expect(most).toBeLessThanOrEqual(4 * 500);
 });
 
-it("a count in parts writes no row of an hour whose counts have not changed, besides those of the parts", async () => {
+it("a count in parts of an hour whose counts have not changed writes only rows of the parts and of the list of hours to count", async () => {
   await insert(...mixedRows(10));
   await countIn(PART);
   await db.prepare("INSERT INTO dirty_hours VALUES (?, '')").bind(THIS_HOUR).run();
@@ -133,7 +133,7 @@ function failingAt(statement: RegExp, time: number, isStored: boolean): D1Databa
 }
 
 it.each(FAULTS)(
-  "when D1 %s, the hour keeps its earlier counts, and the next run completes the count, also of rows that changed meanwhile in a counted part",
+  "when D1 %s, the hour keeps its earlier counts, and later runs complete the count, also of rows of counted parts that changed meanwhile",
   async (_, statement, time, isStored) => {
     const rows = mixedRows(10);
     await insert(...rows.slice(0, 6));
@@ -159,7 +159,7 @@ it("when D1 stores the counts of an hour and its answer is lost, the next run co
   expect(await shown()).toEqual(await shownAfterOnePart());
 });
 
-it("a count whose queries do not suffice for all parts of an hour goes on in the next run with the part at which it stopped", async () => {
+it("a count that may make too few queries for all parts of an hour goes on in the next run with the part at which it stopped", async () => {
   await insert(...mixedRows(10));
   const parts: number[] = [];
   let stored = 0;
@@ -204,7 +204,7 @@ it("parts that a count has stored are dropped when another release has counted t
   expect(await shown()).toEqual(await shownAfterOnePart());
 });
 
-it("of each part of an hour 1,000 hosts are kept apart, of the hour 100 are named, and the numbers of all others are summed as *", async () => {
+it("a count in parts of an hour with 1,100 hosts counts 100 hosts by name, and the tasks of all other hosts together under the name *", async () => {
   const hosts = Array.from({ length: 1_100 }, (_, n) => `h${n}.example.net`);
   await insert(
     ...hosts.map((host) => aRow({ createdAt: THIS_HOUR, host })),
@@ -225,7 +225,7 @@ it("of each part of an hour 1,000 hosts are kept apart, of the hour 100 are name
   ]);
 });
 
-it("counts in parts are exact in any order of writes, repeats and erasures between runs that each have few queries", async () => {
+it("hourly counts in parts are exact in any order of index writes, erasures and runs with few queries; the totals too, unless tasks are erased", async () => {
   const change = fc.record({
     row: fc.nat(11),
     kind: fc.constantFrom("write", "change", "erase", "count"),

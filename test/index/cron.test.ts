@@ -81,31 +81,24 @@ async function expiredWithoutAlarm(...ids: readonly string[]): Promise<void> {
 }
 
 it.each([
-  [
-    "erases all expired tasks that lost their alarms when one of them is in the sample of expired tasks that it checks",
-    true,
-    NOTHING,
-    2,
-  ],
-  [
-    "does not find the expired tasks that lost their alarms, and erases none, when none of them is in the sample of expired tasks that it checks",
-    false,
-    { alarm: null },
-    0,
-  ],
-])("the cron %s", async (_, isInSample, other, lost) => {
-  const [first, second] = [anId(isInSample), anId(false)];
-  await expiredWithoutAlarm(first, second);
-  pass(-1);
-  await cron();
-  expect(await stored(first)).toMatchObject({ alarm: null });
-  pass(1);
-  await cron();
-  expect(await stored(second)).toMatchObject(other);
-  const metrics = await (await callWith({}, "/metrics")).arrayBuffer();
-  expect(new TextDecoder().decode(metrics)).toContain(`\ntask_relay_expiry_lost_tasks ${lost}\n`);
-  expect(await plannedChecks()).toBe(0);
-});
+  ["all of them when one is in the sample that it checks", true, NOTHING, 2],
+  ["none of them when none is in the sample that it checks", false, { alarm: null }, 0],
+])(
+  "of expired tasks that lost their alarms, the cron erases %s",
+  async (_, isInSample, other, lost) => {
+    const [first, second] = [anId(isInSample), anId(false)];
+    await expiredWithoutAlarm(first, second);
+    pass(-1);
+    await cron();
+    expect(await stored(first)).toMatchObject({ alarm: null });
+    pass(1);
+    await cron();
+    expect(await stored(second)).toMatchObject(other);
+    const metrics = await (await callWith({}, "/metrics")).arrayBuffer();
+    expect(new TextDecoder().decode(metrics)).toContain(`\ntask_relay_expiry_lost_tasks ${lost}\n`);
+    expect(await plannedChecks()).toBe(0);
+  },
+);
 
 it("the cron checks an expired task again an hour later when the task's object could not be reached", async () => {
   const id = anId(true);
@@ -161,7 +154,7 @@ it("the cron wakes a task whose next callback attempt was due more than 10 minut
   expect(await rowsOfTask(id)).toMatchObject([{ callback: "delivered", due_at: null }]);
 });
 
-it("the cron updates an index row that shows an earlier version of its task", async () => {
+it("the cron updates an overdue index row that shows an earlier version of its task", async () => {
   aReceiver();
   const id = await indexedTask();
   const behind = { status: "pending", due_at: START, settled_at: null, version: START - 5 };
@@ -175,7 +168,7 @@ it("the cron updates an index row that shows an earlier version of its task", as
   expect(await rowsOfTask(id)).toMatchObject([{ due_at: null, callback: "delivered" }]);
 });
 
-it("the cron removes the index row of a task that no longer exists", async () => {
+it("the cron removes an overdue index row whose task no longer exists", async () => {
   const row = aRow({ dueAt: START, expiresAt: null });
   await insert(row);
   pass(TEN_MINUTES + 1);
@@ -351,7 +344,7 @@ it("a count that D1 does not answer is given up and logged, after everything els
 
 const spent = () => Promise.reject(new Error("Too many subrequests by single Worker invocation."));
 
-it("the cron needs fewer than 50 queries to remove the index rows of 70 tasks that no longer exist", async () => {
+it("the cron needs fewer than 50 queries to remove 70 overdue index rows whose tasks no longer exist", async () => {
   await insert(...Array.from({ length: 70 }, () => aRow({ dueAt: START, expiresAt: null })));
   pass(600_001);
   let queries = 0;
@@ -384,19 +377,17 @@ it("the cron stops waking overdue tasks when the platform refuses further calls 
 });
 
 it.each([
-  ["all of 50 overdue tasks, without a pause", 50, 50, []],
-  ["all of 51 overdue tasks, with a pause of 600 ms after each task", 51, 51, Array(51).fill(600)],
-  [
-    "only 5,000 of 5,001 overdue tasks in one run, with a pause of 600 ms after each task",
-    5_001,
-    5_000,
-    Array(5_000).fill(600),
-  ],
-])("the cron wakes %s", async (_, overdue, asked, pauses) => {
-  const republish = vi.fn(async () => START);
-  expect(await cronOn(overdue, republish)).toEqual(pauses);
-  expect(republish).toHaveBeenCalledTimes(asked);
-});
+  ["50 of 50 without a pause", 50, 50, []],
+  ["51 of 51 with pauses", 51, 51, Array(51).fill(600)],
+  ["5,000 of 5,001 with pauses", 5_001, 5_000, Array(5_000).fill(600)],
+])(
+  "a run of the cron wakes at most 5,000 overdue tasks, and pauses 600 ms after each when there are more than 50: here %s",
+  async (_, overdue, asked, pauses) => {
+    const republish = vi.fn(async () => START);
+    expect(await cronOn(overdue, republish)).toEqual(pauses);
+    expect(republish).toHaveBeenCalledTimes(asked);
+  },
+);
 
 it("the cron stops waking overdue tasks a minute after it has begun to", async () => {
   const republish = vi.fn(async () => START);

@@ -37,7 +37,7 @@ it("a data point is written to Analytics Engine for every callback attempt when 
   ]);
 });
 
-it("METRICS gets a data point for each request whose credentials are refused or, beyond LIMIT_REFUSALS, not checked; none for no credentials", async () => {
+it("METRICS gets a data point for each request whose credentials are refused, or unchecked beyond LIMIT_REFUSALS, and none for one without a key", async () => {
   const { points, METRICS } = aDataset();
   const bindings = { ...env, METRICS, REPLICATE_WEBHOOK_SECRET: `whsec_${btoa("x".repeat(24))}` };
   const { hookUrl } = await hooked({ provider: "replicate", bindings });

@@ -54,26 +54,29 @@ async function hangingAlarm(id: string, fault: { readonly asked: number }) {
   };
 }
 
-it.each(FAULTS)("a callback is unaffected when the index %s", async (_, gateOf) => {
-  const received = aReceiver(status(500), status(200));
-  const { id, fault } = await withFault(gateOf());
-  await finish(id);
-  for (let alarms = 0; alarms < 30 && received.length < 2; alarms++) await wake(id);
-  await untilIdle(id);
-  expect(fault.asked).toBeGreaterThan(0);
-  const { callback } = await read(id);
-  expect(callback).toMatchObject({
-    status: "delivered",
-    attempts: [
-      { number: 1, started_at: Math.floor(START / 1000) },
-      { number: 2, started_at: Math.floor((START + 180_000) / 1000) },
-    ],
-  });
-  fault.isOn = false;
-  await indexed(id);
-  expect(await rowsOfTask(id)).toMatchObject([{ callback: "delivered", attempts: 2 }]);
-  expect(received).toHaveLength(2);
-});
+it.each(FAULTS)(
+  "the callback attempts of a task are made at their planned times when the index %s",
+  async (_, gateOf) => {
+    const received = aReceiver(status(500), status(200));
+    const { id, fault } = await withFault(gateOf());
+    await finish(id);
+    for (let alarms = 0; alarms < 30 && received.length < 2; alarms++) await wake(id);
+    await untilIdle(id);
+    expect(fault.asked).toBeGreaterThan(0);
+    const { callback } = await read(id);
+    expect(callback).toMatchObject({
+      status: "delivered",
+      attempts: [
+        { number: 1, started_at: Math.floor(START / 1000) },
+        { number: 2, started_at: Math.floor((START + 180_000) / 1000) },
+      ],
+    });
+    fault.isOn = false;
+    await indexed(id);
+    expect(await rowsOfTask(id)).toMatchObject([{ callback: "delivered", attempts: 2 }]);
+    expect(received).toHaveLength(2);
+  },
+);
 
 it.each(FAULTS)(
   "an index write is repeated with growing waits when the index %s",
@@ -114,7 +117,7 @@ it("an index write that gets no answer does not delay a redelivery that is order
   await end();
 });
 
-it("an index write that succeeds only after its timeout is repeated after an eviction of the task's object, and leaves the row unchanged", async () => {
+it("an index write that succeeds only after its timeout is repeated after an eviction of the task's object; the repeat changes nothing", async () => {
   const { id, fault } = await withFault(tooLate(() => Promise.resolve()));
   await wake(id);
   expect(await isWritten(id)).toBe(false);

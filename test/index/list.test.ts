@@ -35,7 +35,7 @@ it("GET /v1/tasks leaves out an expired task even before the cron has removed it
   expect((await list()).data).toEqual([]);
 });
 
-it("GET /v1/tasks lists the tasks newest first, each with the fields that the index stores of it", async () => {
+it("GET /v1/tasks lists tasks newest first, each with status, model, times and callback, and with account, provider and job where it has them", async () => {
   const job = { provider: "ark", job: "cgt-1" };
   const settled = agedRow(60, { account: "a", ...job, settledAt: START - 1000 });
   const open = agedRow(5, {
@@ -108,17 +108,20 @@ const FILTERS: readonly [string, Parameters<typeof aRow>[0]][] = [
   ],
 ];
 
-it.each(FILTERS)("GET /v1/tasks filters by %s", async (query, fields) => {
-  const fitting = [agedRow(3, fields), agedRow(1, fields)];
-  const almost = Object.keys(fields ?? {}).map((name) => ({
-    ...agedRow(2, fields),
-    [name]: OTHER[name],
-  }));
-  await insert(...fitting, ...almost.map((row) => ({ ...row, id: crypto.randomUUID() })));
-  const { data, next_cursor } = await list(`?${query}`);
-  expect(data.map(({ id }) => id)).toEqual(fitting.map(({ id }) => id).toReversed());
-  expect(next_cursor).toBeNull();
-});
+it.each(FILTERS)(
+  "GET /v1/tasks?%s lists exactly the tasks that match this query, newest first",
+  async (query, fields) => {
+    const fitting = [agedRow(3, fields), agedRow(1, fields)];
+    const almost = Object.keys(fields ?? {}).map((name) => ({
+      ...agedRow(2, fields),
+      [name]: OTHER[name],
+    }));
+    await insert(...fitting, ...almost.map((row) => ({ ...row, id: crypto.randomUUID() })));
+    const { data, next_cursor } = await list(`?${query}`);
+    expect(data.map(({ id }) => id)).toEqual(fitting.map(({ id }) => id).toReversed());
+    expect(next_cursor).toBeNull();
+  },
+);
 
 const OTHER: Readonly<Record<string, string | number>> = {
   status: "completed",
@@ -166,9 +169,12 @@ it.each([
   ["cursor=abc", "/cursor"],
   ["status=failed&status=completed", "/status"],
   ["__proto__=1", "/__proto__"],
-])("GET /v1/tasks refuses the parameter %s and names it", async (query, path) => {
-  expect(await refusal(await call(`/v1/tasks?${query}`))).toEqual(invalid(path));
-});
+])(
+  "GET /v1/tasks refuses the query ?%s and names the faulty or missing parameter as %s",
+  async (query, path) => {
+    expect(await refusal(await call(`/v1/tasks?${query}`))).toEqual(invalid(path));
+  },
+);
 
 const counted = async (query: string) => (await call(`/v1/tasks?count=true&${query}`)).json();
 
@@ -205,7 +211,7 @@ it("GET /v1/tasks links to the next page with the same filters", async () => {
   expect(next.headers.get("Link")).toBeNull();
 });
 
-it("GET /v1/tasks shows an account its own tasks, without their providers", async () => {
+it("GET /v1/tasks shows an account only its own tasks, without their providers and jobs", async () => {
   const [own, other] = [await anAccount(), await anAccount()];
   const { key } = await aKey(own);
   const mine = agedRow(1, { account: own, provider: "ark", job: "ark-1" });

@@ -150,7 +150,7 @@ async function providersPage(bindings: object = { ...env }): Promise<string> {
   return main.replaceAll(/<[^>]+>/g, " ").replaceAll(/\s+/g, " ");
 }
 
-it("the console's page of providers shows each connection's open tasks with links to their lists, also where it is not configured", async () => {
+it("the console's page of providers shows each connection's open tasks with links to their lists, also of connections that are not configured", async () => {
   await openRows();
   const bindings = { ...env };
   const response = await visit("/providers", await logIn(), {}, bindings);
@@ -163,7 +163,7 @@ it("the console's page of providers shows each connection's open tasks with link
   expect(text).toContain("1 open task of gone, which is not configured.");
 });
 
-it("on a relay without an index, the console's page of providers says that counting the open tasks needs one", async () => {
+it("on a relay without an index, the console's page of providers says that counting the open tasks needs an index", async () => {
   const text = await providersPage({ ...env, INDEX_DB: undefined });
   expect(text).toContain("open tasks of each connection needs the index, which is not bound");
   expect(text).not.toContain("Open tasks");

@@ -126,7 +126,7 @@ it("the operator event callback.failed is neither stored nor sent when OPERATOR_
   expect(outside.sentTo(OPERATOR_URL)).toEqual([]);
 });
 
-it("callback.failed is a Slack message with only the task id and the host, both escaped, when OPERATOR_CALLBACK_FORMAT is slack", async () => {
+it("callback.failed is a Slack message with only its type, the task id, the host and PUBLIC_URL when OPERATOR_CALLBACK_FORMAT is slack", async () => {
   const outside = receivers(500);
   const PUBLIC_URL = "https://relay.example.com";
   const id = await failedTask({
@@ -143,7 +143,7 @@ it("callback.failed is a Slack message with only the task id and the host, both 
   });
 });
 
-it("with OPERATOR_DIGEST_MINUTES, one callback.failed names a host's failed tasks, waits for a valid configuration, and is repeated by its id", async () => {
+it("with OPERATOR_DIGEST_MINUTES, one callback.failed names a host's failed tasks, waits for a valid configuration, and is repeated with one id", async () => {
   const outside = receivers(500, 503);
   const callback_url = aCallbackUrl();
   const { host } = new URL(callback_url);

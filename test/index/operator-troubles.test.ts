@@ -104,7 +104,7 @@ it("the operator event provider.unauthorized is not sent while the provider acce
   expect(outside.sentTo(OPERATOR_URL)).toEqual([]);
 });
 
-it("the operator event provider.unauthorized is sent when a provider refuses the relay's key, at most once an hour for each key", async () => {
+it("the operator event provider.unauthorized is sent when a provider refuses the relay's key, at most once an hour for the same key", async () => {
   const outside = receivers(200);
   outside.on("https://ark.", answering({ error: "no" }, 401));
   const refusedPoll = async () => polledTask(outside);
@@ -253,7 +253,7 @@ it("when the callbacks of 50 tasks to one host fail at the same time, two calls 
   expect(digest).toMatchObject({ failed: 50, tasks: expect.arrayContaining(ids) });
 });
 
-it("when failed callbacks cannot be stored in their host's digest, they are stored later by the task that repeats its notice", async () => {
+it("when failed callbacks cannot be stored in their host's digest, they are stored when one of their tasks repeats its notice", async () => {
   const host = `${crypto.randomUUID()}.example.net`;
   const warned = vi.spyOn(console, "warn").mockImplementation(() => undefined);
   const calls = vi.spyOn(DigestObject.prototype, "noteFailedCallbacks");

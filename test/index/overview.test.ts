@@ -227,7 +227,7 @@ it("with a million tasks, the operator's overview of each range reads at most 20
   }
 });
 
-it("the overview of an account with 3,000 tasks reads at most 20,000 rows of the index when it is opened, and at most 1,000 when it is refreshed", async () => {
+it("the overview of an account with 3,000 tasks reads at most 20,000 rows in D1 when it is opened, and at most 1,000 when it is refreshed", async () => {
   const account = await anAccount();
   await insert(...Array.from({ length: 3_000 }, (_, n) => aRow({ account, createdAt: START - n })));
   const { rows, INDEX_DB } = metered(db);

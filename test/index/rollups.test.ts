@@ -99,7 +99,7 @@ const lives = fc.array(
   { minLength: 1, maxLength: 12 },
 );
 
-it("the hourly rollups are exact in any order of index writes, repeats, erasures and counts; the totals of attempts unless tasks are erased", async () => {
+it("the hourly rollups are exact in any order of index writes, repeats, erasures and counts; so are the totals of attempts if nothing is erased", async () => {
   await fc.assert(
     fc.asyncProperty(
       lives.chain((all) => {
@@ -152,7 +152,7 @@ it("the hourly rollups keep their counts after the index rows of the counted tas
   expect((await rollups()).toSorted()).toEqual(countedFrom(rows));
 });
 
-it("the rollup of an hour, which counts its tasks, is not computed again once index rows of that hour may have expired", async () => {
+it("the hourly rollups leave out an hour that is so long ago that index rows of its tasks may already have expired", async () => {
   const RETENTION_DAYS = "4";
   const hour = START - (START % HOUR) - 4 * DAY;
   const rows = [hour, hour + HOUR].map((createdAt) => aRow({ createdAt, dueAt: START }));

@@ -115,7 +115,7 @@ it("GET /v1/stats names the ten hosts with the most failed callbacks", async () 
   );
 });
 
-it("GET /v1/stats counts the tasks with outstanding work, and the overdue among them, at the time of the request, not of the cron", async () => {
+it("GET /v1/stats counts the tasks that are not settled, and the overdue among them, at the time of the request, not of the cron", async () => {
   await insert(
     aRow({ createdAt: START - HOUR, settledAt: null, dueAt: START - 60_000, expiresAt: null }),
     aRow({ createdAt: START - 2 * HOUR, settledAt: null, dueAt: START + 1, expiresAt: null }),
@@ -167,23 +167,21 @@ const counts = (at: Readonly<Record<number, number>>) =>
   Array.from({ length: BOUNDS_MS.length + 1 }, (_, bucket) => at[bucket] ?? 0);
 
 it.each([
-  ["0.5 of a histogram without values is null", {}, 0.5, null],
+  ["0.5 of no values is null", {}, 0.5, null],
+  ["0.5 of values that are all in the bucket from 0 to 5 ms is 3 ms", { 0: 10 }, 0.5, 3],
+  ["0.5 of values that are all in the bucket from 5 to 10 ms is 8 ms", { 1: 10 }, 0.5, 8],
+  ["0 is the lower bound of the first bucket with values", { 2: 4 }, 0, 10],
+  ["1 is the upper bound of the last bucket with values", { 2: 4, 4: 1 }, 1, 100],
+  ["0.99 of values that exceed the largest bound is that bound", { 20: 3 }, 0.99, 3_600_000],
   [
-    "0.5 of a histogram whose values are all in one bucket is within that bucket",
-    { 0: 10 },
+    "0.5 of values in two buckets, half in each, is the upper bound of the first",
+    { 0: 50, 5: 50 },
     0.5,
-    3,
+    5,
   ],
-  ["0.5 of a histogram is interpolated within the bucket that contains it", { 1: 10 }, 0.5, 8],
-  ["0 of a histogram is the lower bound of the first bucket with values", { 2: 4 }, 0, 10],
-  ["1 of a histogram is the upper bound of the last bucket with values", { 2: 4, 4: 1 }, 1, 100],
-  [
-    "0.99 of a histogram whose values exceed the largest bound is that bound",
-    { 20: 3 },
-    0.99,
-    3_600_000,
-  ],
-  ["0.5 of a histogram skips buckets without values", { 0: 50, 5: 50 }, 0.5, 5],
-])("the quantile %s", (_, at, q, expected) => {
-  expect(quantile(counts(at), q)).toBe(expected);
-});
+])(
+  "quantile() interpolates between the bounds of the histogram bucket that contains the quantile: the quantile %s",
+  (_, at, q, expected) => {
+    expect(quantile(counts(at), q)).toBe(expected);
+  },
+);

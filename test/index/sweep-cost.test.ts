@@ -30,7 +30,7 @@ async function counted(): Promise<readonly unknown[]> {
   return results;
 }
 
-it("the counting of tasks per hour reads the rows of an hour with changed tasks nine times altogether, and no row of other hours", async () => {
+it("the counting of tasks per hour reads the rows of an hour with changed tasks at most nine times altogether, and no row of other hours", async () => {
   await insert(...Array.from({ length: 2_000 }, (_, i) => aRow({ host: `h${i % 5}.example.net` })));
   expect((await rowsOfRollUp()).read).toBeLessThanOrEqual(9 * 2_000 + 400);
   const unchanged = await rowsOfRollUp();
@@ -101,7 +101,7 @@ it("the counting of tasks per hour begins no further hour once its time budget i
   expect(await counted()).toHaveLength(2);
 });
 
-it("a count in the first ten minutes of an hour covers all hours whose tasks have changed, a later one those of the current quarter of the day", async () => {
+it("a count of tasks covers all hours with changed tasks in an hour's first ten minutes, later only those of the current quarter of the day", async () => {
   await insert(aRow({ createdAt: NOON - 20 * HOUR }), aRow({ createdAt: NOON }));
   await rollUp(db, 2 * DAY, NOON + 20 * 60_000, new TimeBudget(HOUR));
   expect(await counted()).toHaveLength(1);

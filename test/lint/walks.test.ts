@@ -18,7 +18,7 @@ it("CONTRIBUTING.md describes five walks through the code, each in six to nine s
   }
 });
 
-it("each file that the walks name without its folders is a file of src", () => {
+it("each file that the walks of CONTRIBUTING.md name without its folders is a file of src", () => {
   const names = Array.from(section.matchAll(/`([\w-]+\.tsx?)`/g), ([, name = ""]) => name);
   const sources = globSync("src/**/*.{ts,tsx}", { cwd: ROOT }).map((path) => basename(path));
   expect(names.filter((name) => !sources.includes(name))).toEqual([]);

@@ -81,7 +81,7 @@ it.each([
   ["three-byte", "画".repeat(5000), 1023],
   ["four-byte", "🦊".repeat(5000), 1023],
 ])(
-  "publicText, which makes a provider's text safe to show, cuts a text of %s characters to 1 KB without splitting a character",
+  "publicText, which makes a provider's text safe to show, cuts a long text of %s characters to at most 1 KB without splitting a character",
   (_, text, length) => {
     const shown = publicText(text, []);
     expect(new TextEncoder().encode(shown).length).toBe(length);
@@ -90,7 +90,7 @@ it.each([
   },
 );
 
-it("publicText, which examines only the first part of a provider's text, leaves out a character of two UTF-16 units that the part cuts in two", () => {
+it("publicText, which examines only the first part of a provider's text, leaves out a character of two UTF-16 units that its end cuts in two", () => {
   const url = "https://a.example/?".padEnd(8190, "q");
   expect(publicText(`${url} 🦊🦊`, [])).toBe("https://a.example/");
 });

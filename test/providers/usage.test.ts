@@ -27,7 +27,7 @@ it.each<[string, unknown, object]>([
   ["nothing of a list", [1, 2], {}],
   ["nothing of a text", "108900", {}],
 ])(
-  "amountsAt and usageOf, which read the usage of a job from JSON, keep %s",
+  "amountsAt and usageOf read a job's usage from JSON and keep only exact numbers under one-word names: they keep %s",
   (_what, usage, kept) => {
     const expected = Object.keys(kept).length === 0 ? {} : { usage: kept };
     expect(usageOf(amountsAt({ usage }, "usage"))).toEqual(expected);

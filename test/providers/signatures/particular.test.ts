@@ -169,18 +169,17 @@ it("a Vidu hook whose signature names a header twice is refused, because the sig
 const [version = "", valid = ""] = (WAVESPEED.headers["webhook-signature"] ?? "").split(",");
 
 it.each([
-  ["only signature is valid, in upper-case hex, is accepted", [valid.toUpperCase()], "signed"],
-  ["16th signature is the only valid one is accepted", [...wrong(15), valid], "signed"],
-  [
-    "17th signature is the only valid one is refused, because only the first 16 are read",
-    [...wrong(16), valid],
-    "refused",
-  ],
-])("a WaveSpeed hook whose %s", async (_, signatures, verdict) => {
-  const entries = signatures.map((signature) => `${version},${signature}`);
-  const headers = { "webhook-signature": entries.join(" ") };
-  expect(await authenticity(WAVESPEED, { headers })).toBe(verdict);
-});
+  ["only signature is valid, in upper-case hex", [valid.toUpperCase()], "signed"],
+  ["16th is the only valid one", [...wrong(15), valid], "signed"],
+  ["17th is the only valid one", [...wrong(16), valid], "refused"],
+])(
+  "a WaveSpeed hook is accepted as signed if one of its first 16 signatures is valid, and otherwise refused: here the %s",
+  async (_, signatures, verdict) => {
+    const entries = signatures.map((signature) => `${version},${signature}`);
+    const headers = { "webhook-signature": entries.join(" ") };
+    expect(await authenticity(WAVESPEED, { headers })).toBe(verdict);
+  },
+);
 
 it.each([
   ["with the base64-decoded secret instead of its text", "test-key", "ws-0001"],
