@@ -83,8 +83,8 @@ const OPEN_PATHS: ReadonlySet<string> = new Set(
 );
 
 /**
- * Path that the log shows for a refused request that reached no route: no route has the path of the request, or its
- * `Host` header is not a valid host.
+ * Path that the log shows for a refused request that reached no route: no route has the path of the request, the
+ * path ends in a slash, or the `Host` header is not a valid host.
  */
 const NO_ROUTE = "/*";
 

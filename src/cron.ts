@@ -28,7 +28,10 @@ const PERIOD_MS = 10 * MINUTE_MS;
  * Time in milliseconds for which a step waits for D1 after its own time is over: D1 ends a query after 30 seconds.
  */
 const PATIENCE_MS = 30 * SECOND_MS;
-/** Numbers of D1 queries that Cloudflare allows one invocation (https://developers.cloudflare.com/d1/platform/limits/). */
+/**
+ * Numbers of D1 queries that Cloudflare allows in one invocation, by plan
+ * (https://developers.cloudflare.com/d1/platform/limits/).
+ */
 const MAX_QUERIES = { paid: 1_000, free: 50 } as const;
 
 /** Values that every step of the work in one cron trigger needs. */
@@ -41,8 +44,8 @@ interface Job {
   /** Time of the present cron trigger, in Unix milliseconds. */
   readonly now: number;
   /**
-   * Check that the Durable Objects of tasks have erased them; one for all databases, because its limit on
-   * calls holds for the whole run.
+   * Check that the Durable Objects of tasks have erased expired tasks; one check for all databases, because its
+   * limit on calls holds for the whole run.
    */
   readonly expiryCheck: ExpiryCheck;
 }
@@ -123,7 +126,10 @@ export async function runScheduled(
   }
 }
 
-/** Returns the parts of a step that are done, and logged, one after the other. */
+/**
+ * Returns the parts of a step, which are run and logged one after the other: the work on all databases together, or
+ * the work on each database.
+ */
 function worksOf(
   { once, each }: Step,
   job: Job,
@@ -136,8 +142,9 @@ function worksOf(
 }
 
 /**
- * Runs one step of the cron trigger, e.g. the deletion of expired rows, and logs the numbers that it returns,
- * or its failure. A step that gets no answer is left to itself.
+ * Runs one step of the cron trigger, e.g. the deletion of expired rows, and logs the numbers that it returns, or
+ * its failure. When D1 gives no answer in time, that counts as a failure, and the step is not waited for any
+ * longer.
  */
 async function runStep(
   { name, maxMs, failure }: Step,
@@ -212,10 +219,7 @@ async function reportSilence(job: Job, budget: TimeBudget) {
   return { minutes };
 }
 
-/**
- * Alerts the operator that the index is almost full, that tasks are overdue or that none ends, at most once an
- * hour for each of these.
- */
+/** Alerts the operator of a fault that the cron trigger has found, at most once an hour for each kind of alert. */
 async function alertOperator(event: OperatorEvent, kind: IndexAlert, { env, runtime, now }: Job) {
   if (!isWanted(runtime.config, event.type)) return;
   if (!(await deploymentObject(env).claimAlert(kind))) return;

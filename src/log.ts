@@ -8,15 +8,15 @@ export interface LogLine {
 }
 
 /**
- * Level of a log line. `detail`: a normal event in the life of a task, written only with `LOG=all`, and then
- * as `info`. `warn`: another service failed (a receiver, an upstream, the index) and the relay goes on.
- * `error`: the relay itself failed or needs its operator.
+ * Level of a log line. `detail`: a normal and frequent event, e.g. in the life of a task, written only with
+ * `LOG=all`, and then as `info`. `warn`: another service failed (a receiver, an upstream, the index) and the relay
+ * goes on. `error`: the relay itself failed or needs its operator.
  */
 export type LogLevel = "detail" | "info" | "warn" | "error";
 
 /** Setting that decides whether lines of the level `detail` are written. */
 export interface LogSettings {
-  /** True with `LOG=all`: lines of the level `detail`, on normal events in the life of a task, are written. */
+  /** True with `LOG=all`: lines of the level `detail` are written. */
   readonly logsDetails: boolean;
 }
 

@@ -19,7 +19,10 @@ const CONCURRENCY = 50;
  * up to 5,000 woken tasks over a minute.
  */
 const PAUSE_MS = (MINUTE_MS * CONCURRENCY) / MAX_WOKEN;
-/** Largest number of queries of a database with overdue tasks: a row as a test, and the removal of rows. */
+/**
+ * Largest number of queries that a database with overdue tasks gets after their search: to write a row as a test,
+ * and to remove rows.
+ */
 const WRITE_QUERIES = READY_QUERIES + 5;
 const DATABASES_AT_ONCE = 6;
 /** Caller as which the cron trigger reads a task. */
@@ -37,15 +40,15 @@ interface OverdueTask extends Position {
 type Outcome = "woken" | "gone" | "failed" | "skipped";
 
 /**
- * Wakes tasks that should have changed by themselves ten minutes ago, as their index rows state: their alarm
- * was lost, or a newer row did not reach the index. At most 5,000 tasks are woken, for at most a minute, 50 at
- * once. Each task writes its row again at once and does the work that is due; the rows of tasks that no longer
+ * Wakes tasks that should have changed by themselves more than ten minutes ago, as their index rows state: their
+ * alarm was lost, or a newer row did not reach the index. At most 5,000 tasks are woken, for at most a minute, 50
+ * at once. Each task writes its row again at once and does the work that is due; the rows of tasks that no longer
  * exist are deleted together, because the platform limits the queries of an invocation. A row that lies in the
- * wrong database, because the configured databases were changed, moves to the right one. While a database is
- * full or out of reach, its tasks are not asked to write their rows, because each write costs a task two rows;
- * they only set lost alarms again; likewise where `budget` does not suffice for writing.
+ * wrong database, because the configured databases were changed, moves to the right one. While a database is full
+ * or out of reach, its tasks are not asked to write their rows, because each write costs a task two rows; they only
+ * set lost alarms again; likewise where `budget` does not suffice for writing.
  * @param now time of the cron trigger, in Unix milliseconds.
- * @returns how many tasks were found and how many woken.
+ * @returns the number of overdue tasks that were found, and the number of those that were woken.
  */
 export async function wakeOverdue(env: Env, shards: Shards, now: number, budget: TimeBudget) {
   const overdue = await allOverdue(shards, now - OVERDUE_MS, budget);

@@ -24,13 +24,13 @@ export interface Config extends Secrets, Placement, IndexConfig, LogSettings {
   readonly taskDeadlineMs: number;
   readonly maxBodyBytes: number;
   readonly allowLocalCallbacks: boolean;
-  /** States that the relay may send requests to URLs with an IP address, which Cloudflare does not allow. */
+  /** True when the relay may send requests to URLs with a public IP address, which Cloudflare does not allow. */
   readonly allowIpCallbacks: boolean;
   /** Hosts of proxies and AI gateways, with port, to which the base URL of any connection may lead. */
   readonly extraBaseHosts: readonly string[];
   /**
-   * States that the relay is paused: polls and callback attempts wait (`startAt` in core/policy.ts), and
-   * everything else goes on.
+   * True when the relay is paused: polls and callback attempts wait (`startAt` in core/policy.ts), and everything
+   * else goes on.
    */
   readonly paused: boolean;
   /** Origin under which others reach the relay; null means the origin that each request addressed. */
@@ -43,19 +43,16 @@ export interface Config extends Secrets, Placement, IndexConfig, LogSettings {
   /** How late a poll may find a result, as a fraction of the job's age (`POLL_LATENESS`). */
   readonly pollLateness: number;
   /**
-   * States that tasks can name the simulated providers, which are for tests of receivers and call no
-   * upstream (`SANDBOX`).
+   * True when tasks can name the simulated providers, which are for tests of receivers and call no upstream
+   * (`SANDBOX`).
    */
   readonly isSandboxOn: boolean;
   /**
-   * States that accounts may connect listeners (programs that receive callbacks over a WebSocket), and that
-   * tasks with an account may have the `callback_url` `listen:`, which leads to them.
+   * True when accounts may connect listeners (programs that receive callbacks over a WebSocket), and tasks with an
+   * account may have the `callback_url` `listen:`, which leads to them.
    */
   readonly isListenOn: boolean;
-  /**
-   * URL to which the relay sends notices to the operator, e.g. about a failed callback; null when no URL is
-   * configured.
-   */
+  /** URL to which the relay sends operator events, e.g. about a failed callback; null when no URL is configured. */
   readonly operatorCallbackUrl: string | null;
   /**
    * Types of operator events (messages to `OPERATOR_CALLBACK_URL`) that are not sent, because
@@ -71,10 +68,10 @@ export interface Config extends Secrets, Placement, IndexConfig, LogSettings {
   readonly plan: "paid" | "free";
   /** Time in milliseconds without the end of any task after which the operator is alerted; null for never. */
   readonly silenceMs: number | null;
-  /** States that operator events have the format of Slack (`OPERATOR_CALLBACK_FORMAT=slack`). */
+  /** True when operator events have the format of Slack (`OPERATOR_CALLBACK_FORMAT=slack`). */
   readonly isOperatorOnSlack: boolean;
   /**
-   * States that the error of a failed task shows clients a generic text instead of the upstream's own text
+   * True when the error of a failed task shows clients a generic text instead of the upstream's own text
    * (`ERROR_TEXT=generic`).
    */
   readonly isErrorTextGeneric: boolean;

@@ -18,7 +18,7 @@ export const LOCATION_HINTS = [
 ] as const;
 export type LocationHint = (typeof LOCATION_HINTS)[number];
 
-/** Where Cloudflare stores the Durable Objects of tasks and accounts. */
+/** Where Cloudflare stores the Durable Objects of the relay. */
 export interface Placement {
   /**
    * Jurisdiction of all Durable Objects. It must be chosen before the first task, because the same name leads to

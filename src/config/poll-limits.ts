@@ -3,11 +3,11 @@ import { HOUR_MS, MINUTE_MS } from "../core/time.ts";
 import type { Connection, UpstreamProvider } from "../providers/provider.ts";
 
 /**
- * Age in milliseconds at which the hook of a job counts as late, for connections whose hooks the relay can verify.
+ * Age of a job in milliseconds at which its hook counts as late, for connections whose hooks the relay can verify.
  */
 const VERIFIED_HOOK_WAIT_MS = 2 * MINUTE_MS;
 /**
- * Age in milliseconds at which the hook of a job counts as late, for connections whose hooks the relay cannot
+ * Age of a job in milliseconds at which its hook counts as late, for connections whose hooks the relay cannot
  * verify: they are not signed, or the secret or key to check them is not known.
  */
 const UNVERIFIED_HOOK_WAIT_MS = MINUTE_MS;
@@ -49,7 +49,7 @@ export function canHaveResults(connection: Connection): boolean {
 }
 
 /**
- * Returns the age in milliseconds at which the hook of a job counts as late. 0 when polls do not wait for the hook.
+ * Returns the age of a job in milliseconds at which its hook counts as late. 0 when polls do not wait for the hook.
  * Null when no hook is expected.
  */
 function hookWaitOf(connection: Connection): number | null {

@@ -13,7 +13,7 @@ interface AccountCount extends Omit<Count, "model" | "host"> {
  */
 export interface AccountCounts {
   readonly counts: readonly AccountCount[];
-  /** True when not all tasks of the window of time were counted, only the newest. */
+  /** True when the count has reached its limit, so that older tasks of the window of time may be missing in it. */
   readonly isCapped: boolean;
   /** Creation time of the oldest counted task, in Unix milliseconds; null when there is none. */
   readonly oldestAt: number | null;
@@ -33,7 +33,7 @@ const COUNTS = `
 
 /**
  * Counts the tasks of an account that were created in a window of time.
- * @param limit largest number of tasks, of which the newest are counted.
+ * @param limit largest number of tasks that are counted; of more tasks, only the newest are.
  */
 export async function accountCounts(
   shards: Shards,

@@ -58,7 +58,10 @@ export function quantile(counts: readonly number[], q: number): number | null {
   return BOUNDS_MS.at(-1) ?? null;
 }
 
-/** Estimates the median and the upper quantiles that answers show of a latency histogram, in milliseconds. */
+/**
+ * Estimates three quantiles of a latency histogram, in milliseconds: 50 % (the median), 95 % and 99 %. They are
+ * null when the histogram is empty.
+ */
 export function quantiles(counts: readonly number[]) {
   return { p50: quantile(counts, 0.5), p95: quantile(counts, 0.95), p99: quantile(counts, 0.99) };
 }

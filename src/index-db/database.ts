@@ -25,9 +25,9 @@ const SCHEMA_FAULT = /no such (table|column|index)|has no column named/;
 const migrated = new WeakSet<D1Database>();
 
 /**
- * Runs `work` on a database of the index. When it fails because a table or a column is missing, applies the
- * missing migrations and runs `work` again. This happens at most once per isolate; looking for missing
- * migrations before every use would cost two round trips.
+ * Runs `work` on a database of the index. When it fails because a table, a column or a database index is missing,
+ * applies the missing migrations and runs `work` again. Each isolate does this at most once for a database; looking
+ * for missing migrations before every use would cost two round trips.
  * @param work must be repeatable.
  */
 export async function onSchema<T>(

@@ -20,14 +20,17 @@ export function shareOf(limit: number, { databases }: Shards): number {
 }
 
 /**
- * Returns the earliest of the times that several databases have answered; null when none has answered one.
+ * Returns the earliest of the times that several databases have answered; null when none of them has answered a
+ * time.
  */
 export function earliest(times: readonly (number | null)[]): number | null {
   const known = times.filter((time) => time !== null);
   return known.length === 0 ? null : Math.min(...known);
 }
 
-/** Returns the latest of the times that several databases have answered; null when none has answered one. */
+/**
+ * Returns the latest of the times that several databases have answered; null when none of them has answered a time.
+ */
 export function latest(times: readonly (number | null)[]): number | null {
   const known = times.filter((time) => time !== null);
   return known.length === 0 ? null : Math.max(...known);

@@ -52,7 +52,10 @@ export interface HourlyCounts extends StepCounts {
 
 interface Summary {
   readonly hour: number;
-  /** JSON list of the counts by status, as the other lists without the hour. */
+  /**
+   * JSON list of the counts by status and callback status. Its entries lack the hour, like those of the other
+   * lists.
+   */
   readonly counts: string;
   readonly latencies: string;
   readonly failures: string;

@@ -3,7 +3,7 @@ import { latest, readEach } from "./each-shard.ts";
 import { histogramOf } from "./found-late.ts";
 import type { Shards } from "./shards.ts";
 
-/** State of the index, as few of its rows show it. */
+/** State of the index, read from a few of its rows. */
 export interface IndexState {
   /**
    * Time at which a run of the cron trigger last found something new to count, in Unix milliseconds; null
@@ -11,8 +11,8 @@ export interface IndexState {
    */
   readonly countedAt: number | null;
   /**
-   * Number of the counted tasks whose rows arrived with a delay of each latency bucket (buckets.ts): of settled
-   * tasks that were created in the present and the previous hour.
+   * Numbers of the counted settled tasks that were created in the present and the previous hour, by the delay with
+   * which their rows arrived in the index: one number for each latency bucket (buckets.ts).
    */
   readonly lags: readonly number[];
   /** Size of the largest database, in bytes. */

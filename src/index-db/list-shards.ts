@@ -36,8 +36,8 @@ const CLOCK_SKEW_MS = MINUTE_MS;
 const LOWEST_ID = "00000000-0000-0000-0000-000000000000";
 
 /**
- * Lists one page of tasks, newest first, when the index has several databases: reads each page only from the
- * databases that may hold its rows.
+ * Lists one page of tasks, newest first. Of several databases of the index, it reads only those that may hold rows
+ * of the page.
  * @param now current time, in Unix milliseconds.
  */
 export async function listShards(
@@ -64,7 +64,10 @@ export async function listShards(
   return { tasks, next: null };
 }
 
-/** Counts the tasks of a list after a position, in all databases, among the newest 10,000 rows of each. */
+/**
+ * Counts the tasks of a list after a position, in all databases, among the newest 10,000 rows after the position in
+ * each.
+ */
 export async function countShards(
   { databases }: Shards,
   filters: Filters,

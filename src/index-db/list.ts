@@ -125,11 +125,11 @@ async function readPage(
 /** Number of tasks in a list. */
 export interface TaskCount {
   readonly count: number;
-  /** True when not all rows were read, so that there may be more tasks. */
+  /** True when the largest number of rows was read, so that there may be more tasks. */
   readonly isCapped: boolean;
 }
 
-/** Counts the tasks of a list after a position, among the newest 10,000 rows. */
+/** Counts the tasks of a list after a position, among the newest 10,000 rows after it. */
 export function countTasks(
   db: D1Database,
   filters: Filters,

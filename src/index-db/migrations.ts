@@ -19,7 +19,7 @@ const MARK_RECENT_HOURS = `
 
 const STALE_TRIGGERS = ["rollups", "latencies", "failures"].flatMap(staleTriggers);
 
-/** Returns the triggers that list the hours in `stale_hours` whose counts in this table change. */
+/** Returns the triggers that add to `stale_hours` each hour whose counts in this table change. */
 function staleTriggers(table: string): readonly string[] {
   return ["INSERT", "UPDATE", "DELETE"].map((change) => {
     const hour = change === "DELETE" ? "OLD.hour" : "NEW.hour";
@@ -52,7 +52,7 @@ function countTable(name: string, keys: readonly string[], sums: readonly string
     ${columns.join(", ")}, PRIMARY KEY (${key.join(", ")})
   ) STRICT, WITHOUT ROWID`;
 }
-/** Statement that lists all hours that an earlier release has counted. */
+/** Statement that adds to `stale_hours` all hours that an earlier release has counted. */
 const LIST_COUNTED_HOURS = `
   INSERT OR IGNORE INTO stale_hours (hour)
   WITH RECURSIVE counted (hour) AS (

@@ -37,10 +37,14 @@ const FIRST_MS = 10 * MINUTE_MS;
  */
 const PART_ROWS = 100_000;
 
-/** Statements that delete old counts (before `?1`, in Unix milliseconds), and counts that were given up. */
+/** Statements that delete the counts of the hours before `?1`, in Unix milliseconds. */
 const REMOVALS = [...COUNT_TABLES, "counters", "stale_hours"].map(
   (name) => `DELETE FROM ${name} WHERE hour < ?1`,
 );
+/**
+ * Statements that delete, for the hours up to `?1` (Unix milliseconds), which are not counted any more, the marks
+ * for counting them and the parts of counts that were not finished.
+ */
 const REMOVALS_OF_UNCOUNTED = ["dirty_hours", ...TABLES_OF_COUNT].map(
   (name) => `DELETE FROM ${name} WHERE hour <= ?1`,
 );
@@ -72,7 +76,9 @@ const ADVANCE_PASS = `
 
 const LOCATE_QUERIES = 2;
 const ADD_QUERIES = ADD_PART.length + 1;
-/** Queries that store the counts of an hour whose parts are all counted: of the counts, totals and summaries. */
+/**
+ * Number of queries that store the counts of an hour whose parts are all counted: its counts, totals and summaries.
+ */
 const STORE_QUERIES = REPLACE.length + REMOVE_GONE.length + 1 + SUMMARY_QUERIES + 1;
 
 /** The count of one hour, which is made in parts: where the next part begins. */
@@ -93,7 +99,10 @@ interface DirtyHour extends Record<string, unknown> {
   readonly isHeld: 0 | 1;
 }
 
-/** What one run of the cron trigger has counted: hours, and the hours that it has left to the next run. */
+/**
+ * Numbers of hours in one database: those that a run of the cron trigger has counted (`hours`), and those that it
+ * has left to a later run (`left`).
+ */
 export interface CountedHours {
   readonly hours: number;
   readonly left: number;
@@ -138,7 +147,9 @@ export async function rollUp(
   return { hours, left: results.length - hours };
 }
 
-/** Deletes counts of hours before `keptSince`, and what is left of counts before `countedSince`. */
+/**
+ * Deletes counts of hours before `keptSince`, and what is left of unfinished counts of hours up to `countedSince`.
+ */
 async function removeOld(
   database: D1Database,
   keptSince: number,

@@ -44,12 +44,13 @@ export interface Statistics {
   readonly backlog: Backlog;
   /**
    * Unsettled tasks (as in `backlog`) whose row says that they should have changed by themselves, e.g. by an
-   * attempt or a poll, more than a minute ago; `oldestAt` is the earliest time at which one should have.
+   * attempt or a poll, more than a minute ago; `oldestAt` is the earliest time at which one of them should have
+   * changed.
    */
   readonly overdue: Backlog;
   /**
-   * Number of tasks that their Durable Objects still held after the end of the retention, and erased only
-   * when the cron trigger asked them to.
+   * Number of tasks that their Durable Objects still held after the end of the retention, and erased only when the
+   * cron trigger asked them to, in the hours of the window.
    */
   readonly expiryLost: number;
   /** Totals of all tasks that were ever counted, which do not depend on the window. */

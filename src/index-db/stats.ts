@@ -43,8 +43,8 @@ const EMPTY: Unsettled = { tasks: 0, oldestAt: null, overdue: 0, overdueSince: n
 
 /**
  * Computes the statistics of one database: sums the counts that the cron trigger has stored for each hour
- * (rollups.ts), and counts the tasks that still have work to do, `MAX_OPEN` at most. It never reads the rows of the other tasks,
- * which may be millions. The window and `now` are in Unix milliseconds.
+ * (rollups.ts), and counts the tasks that still have work to do, `MAX_OPEN` at most. It never reads the rows of the
+ * other tasks, which may be millions. The window and `now` are in Unix milliseconds.
  */
 export async function statistics(
   db: D1Database,

@@ -59,8 +59,8 @@ interface ExaminedRow extends Position, Record<string, unknown> {
 }
 
 /**
- * One search of the index for expired rows, from the oldest row to the youngest that can have expired. It
- * may extend over several triggers of the cron, each of which reads only rows after the stored position.
+ * One search of the index for expired rows, from the oldest row to the youngest that can have expired. It may
+ * extend over several runs of the cron trigger, each of which reads only rows after the stored position.
  */
 interface Pass extends Position, Record<string, unknown> {
   /** Time at which the search for expired rows began with the oldest row, in Unix milliseconds. */

@@ -2,9 +2,9 @@ import { OUTCOMES } from "../core/record/outcome.ts";
 import { IS_OWN } from "./count-tables.ts";
 
 /**
- * Totals that the index keeps of all tasks that it has ever counted. Each has its name, the column of
- * `rollups` that it adds up, and the status of the tasks that it covers; null means all tasks. There is one for
- * the ended attempts of callbacks with each outcome.
+ * Totals that the index keeps of all tasks that it has ever counted. Each has its name, the column of `rollups`
+ * that it adds up, and the status of the tasks that it covers; null means all tasks. For each outcome there is one
+ * total, of the attempts of callbacks that ended with this outcome.
  */
 const SOURCES = [
   ["accepted", "tasks", null],

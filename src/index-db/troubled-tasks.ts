@@ -19,10 +19,10 @@ export interface TroubledTask {
   readonly dueAt: number | null;
 }
 
-/** Result of a search for tasks with failed callbacks, or for those that should change next. */
+/** Result of a search for tasks with failed callbacks, or for the tasks that should change next by themselves. */
 export interface Found {
   readonly tasks: readonly TroubledTask[];
-  /** True when the search has reached its limit, so that there may be more. */
+  /** True when the search has reached its limit, so that there may be more tasks. */
   readonly isCapped: boolean;
 }
 
@@ -52,7 +52,7 @@ const LAST_DELIVERED = `
 
 type Row = TroubledTask & Record<string, unknown>;
 
-/** Finds the failed callbacks of the newest tasks, newest first. @param limit largest number of them. */
+/** Finds the newest tasks whose callback has failed, newest first. @param limit largest number of these tasks. */
 export async function failedCallbacks(shards: Shards, limit: number): Promise<Found> {
   const { tasks, isCapped } = await search(shards, FAILED, limit);
   return { tasks: tasks.toSorted((a, b) => b.createdAt - a.createdAt), isCapped };
@@ -60,7 +60,7 @@ export async function failedCallbacks(shards: Shards, limit: number): Promise<Fo
 
 /**
  * Finds the tasks that should change next by themselves, e.g. by an attempt or a poll.
- * @param limit largest number of them.
+ * @param limit largest number of these tasks.
  */
 export async function nextTasks(shards: Shards, limit: number): Promise<Found> {
   const { tasks, isCapped } = await search(shards, NEXT, limit);

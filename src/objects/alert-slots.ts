@@ -6,9 +6,9 @@ const PREFIX = "alerted_at";
 export const ALERT_PAUSE_MS = HOUR_MS;
 
 /**
- * Times at which the operator was last alerted of a fault of a connection, a receiver's host or the index. Its
- * object stores them. Many tasks meet the same fault at once, so the object permits one alert of each kind per
- * hour.
+ * Times at which the operator was last alerted of a fault of a connection, a receiver's host or the index. The
+ * Durable Object of the connection, of the host or of the deployment stores them. Many tasks meet the same fault at
+ * once, so the object permits one alert of each kind per hour.
  */
 export class AlertSlots {
   readonly #kv: SyncKvStorage;

@@ -4,7 +4,8 @@ import { AlertSlots } from "./alert-slots.ts";
 
 /**
  * Kind of an alert to the operator about the index. `lagging`: tasks are overdue. `uncounted`: the hourly counts
- * are out of date. `full`: a database is almost full. `silent`: no task ends. An alert of one kind does not delay one of another kind.
+ * are out of date. `full`: a database is almost full. `silent`: no task ends. An alert of one kind does not delay
+ * an alert of another kind.
  */
 export type IndexAlert = "lagging" | "uncounted" | "full" | "silent";
 

@@ -68,7 +68,10 @@ export interface Answered {
   readonly head: Pick<GetAnswer, "status" | "retryAfter">;
 }
 
-/** Sends the requests of a poll. Null when one of them gets no answer. */
+/**
+ * Sends the requests of a poll. Null when one of them gets no answer, or when the poll would need more than
+ * `MAX_REQUESTS`.
+ */
 export async function askProvider(
   job: Job,
   { baseUrl }: Connection,

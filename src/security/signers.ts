@@ -34,7 +34,7 @@ export interface Signer {
  * Returns the secrets and keys that sign the callbacks of a task, each with its name. They have the same order as
  * their signatures in the header.
  * @param present present generation of the account's secret; it may be higher than the one that is stored with the
- * task.
+ * task. Null when it is not known, or when the task has no account.
  */
 export async function signersOf(
   account: Account | null,

@@ -48,7 +48,7 @@ export type RegisteredTask = Omit<Plain<Schemas["RegisteredTask"]>, "status_url"
 };
 
 /**
- * One page of a list of tasks, newest first. `next_cursor` is the cursor of the next page; null after the last page.
+ * One page of a list of tasks, newest first. `next_cursor` is the cursor of the next page; null on the last page.
  */
 export interface TaskList {
   readonly data: readonly ListedTask[];
@@ -152,21 +152,22 @@ export interface RelayService {
   /** Reports the progress or the result of a task, as `POST /v1/events` does. */
   report(event: TaskEvent): Promise<Changed<Task>>;
   /**
-   * Reads a task. With `wait` (seconds, at most 60) the answer comes when the task is terminal, or after this time.
+   * Reads a task. With `wait` (seconds, at most 60) the answer comes when the task has a result, or after this
+   * time.
    */
   read(id: string, options?: { readonly wait?: number }): Promise<Answer<{ readonly task: Task }>>;
   /** Lists one page of tasks from the index, newest first. */
   list(query?: TaskQuery): Promise<Answer<TaskList>>;
   /**
-   * Orders new attempts of the callback of a task. Refused while the task has no result (`task_open`), and
-   * while earlier attempts or a refund are under way (`series_running`).
+   * Orders new attempts of the callback of a task. The order is refused while the task has no result (`task_open`),
+   * and while earlier attempts or a refund are under way (`series_running`).
    */
   redeliver(id: string, order?: Redelivery, options?: Repeatable): Promise<Changed<Task>>;
   /** Cancels an open task. The task fails with the code `canceled`, and its credits are refunded. */
   cancel(id: string): Promise<Answer<{ readonly task: Task }>>;
   /**
-   * Erases a task. Refused while it has no result (`task_open`), and while attempts of its callback or a
-   * refund are under way (`series_running`).
+   * Erases a task. The call is refused while the task has no result (`task_open`), and while attempts of its
+   * callback or a refund are under way (`series_running`).
    */
   erase(id: string): Promise<Answer<object>>;
 }

@@ -11,7 +11,9 @@ import { callLedger } from "./account-client.ts";
 import { exportEntries } from "./entry-export.ts";
 import { EntryCursor, entryView } from "./entry-view.ts";
 
-/** Largest number of ledger entries on one page of an export. It is also the default. */
+/**
+ * Largest number of ledger entries on one page of an export. An export without a `limit` has pages of this size.
+ */
 const MAX_EXPORTED = 10_000;
 const LIMITS = { fallback: 50, max: 200 };
 const LIMIT_MESSAGE = `must be a whole number from 1 to ${LIMITS.max}, or to ${MAX_EXPORTED} with format`;

@@ -25,7 +25,7 @@ const CONCURRENCY = 6;
 export type NewStoredKey = Pick<StoredKey, "sha256" | "prefix" | "label" | "role">;
 
 /**
- * Stores an API key as one of an account. When the account has the key already, nothing changes.
+ * Stores an API key as a key of an account. When the account has the key already, nothing changes.
  * @throws Problem `reference_reused` when another account has the key, or when the stored key has another role.
  */
 export async function storeKey(

@@ -57,7 +57,7 @@ interface WithoutKey {
    * on.
    */
   readonly needs: readonly string[];
-  /** States that tasks may name the connection. Without an API key, the results of these tasks come by hooks only. */
+  /** True when tasks may name the connection, because their results can come by hooks or from a simulation. */
   readonly accepts_tasks: boolean;
 }
 

@@ -18,8 +18,8 @@ const recent = new EnvCache<Awaited<ReturnType<typeof viewOf>>>(() => KEEP_MS);
 
 /**
  * Returns the state of the index, for `/healthz`: whether its databases answer, when their tasks were last counted,
- * how late rows arrive, and the size. The state is up to 30 seconds old. Reading it costs less than 60 rows of each
- * database. Null means that no index is bound.
+ * how late rows arrive, and the size of the largest database. The state is up to 30 seconds old. Reading it costs
+ * less than 60 rows of each database. Null means that no index is bound.
  */
 export async function indexStateOf(config: Config, env: Env) {
   const shards = shardsOf(env, config);

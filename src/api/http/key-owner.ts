@@ -102,8 +102,9 @@ export function forgetKey(hash: string): void {
 }
 
 /**
- * Looks up an API key that the relay has generated, in the key list of the account whose id the key contains.
- * @param today number of the day, which the list stores as the day of the last use.
+ * Looks up an API key by its hash in the key list of an account, and stores the day of its use there.
+ * @param today number of the day, counted from 1970-01-01 UTC.
+ * @returns null when the list of the account does not have the key.
  */
 async function findListed(
   env: Env,

@@ -82,7 +82,8 @@ interface Parameters {
 }
 
 /**
- * Declares a route that anyone may call without a key, and that must work even while the configuration is not valid.
+ * Declares a route that anyone may call without a key. Its handler is called even while the configuration is not
+ * valid.
  */
 export function publicRoute<Id extends string, Path extends string>(
   wire: Wire<Id, Path>,

@@ -57,8 +57,8 @@ export const countRedeliveries = operation(
 );
 
 /**
- * Effects of a bulk redelivery of one page of a list of tasks, and the cursor of the next page; null after the last
- * page.
+ * Effects of a bulk redelivery of one page of a list of tasks, and the cursor of the next page, which is null on
+ * the last page.
  */
 export type BulkEffects = Counted & { readonly next_cursor: string | null };
 
@@ -131,9 +131,9 @@ type Effect = "started" | "already_ordered" | "unreachable" | Refusal["code"];
 
 /**
  * Orders one more attempt of the callback of each task, once per `Idempotency-Key`. The Durable Object of a task
- * skips the order when the task has no result yet, is still sending its callback, was erased, or has had this order
- * already. The objects decide this again, because the list of tasks may come from the index, whose rows may be out of
- * date.
+ * skips the order when the task has no result yet, has no `callback_url`, is still sending its callback, was
+ * erased, or has had this order already. The objects decide this again, because the list of tasks may come from the
+ * index, whose rows may be out of date.
  */
 async function redeliverTasks(
   ids: readonly string[],

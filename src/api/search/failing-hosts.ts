@@ -128,8 +128,8 @@ function startOfBadHours(rows: readonly HostCount[]): number | null {
 }
 
 /**
- * Returns the number of tasks that have a callback of this status and were created since the full hour before
- * `since`.
+ * Returns the number of tasks that have a callback of this status and were created at or after the full hour that
+ * contains the time `since` (Unix milliseconds).
  */
 export function sumOf(rows: readonly HostCount[], callback: string, since = 0): number {
   const from = since - (since % HOUR_MS);

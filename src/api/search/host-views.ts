@@ -120,7 +120,8 @@ export function windowView({ since, until, countedAt }: Failures["counts"]) {
 
 /**
  * Describes how the callbacks to one host fail. Counts the failing callbacks by outcome and status code, and by
- * account, the largest counts first.
+ * account, the largest counts first. The tasks in `failed` must all have callbacks to this host; those in `next`
+ * need not.
  */
 export function failuresOf(host: string, { failed, next }: Pick<Failures, "failed" | "next">) {
   const sending = next.tasks.filter((task) => task.host === host && isStillSending(task));

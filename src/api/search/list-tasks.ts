@@ -36,8 +36,8 @@ export const listTasks = operation(LIST, async ({ query, env, runtime, caller })
 });
 
 /**
- * Counts the tasks of a list that follow a cursor. `is_capped` is true when there may be more tasks, because not all
- * rows were read.
+ * Counts the tasks of a list: all of them, or with a cursor those that follow it. `is_capped` is true when there
+ * may be more tasks, because the largest number of rows was read.
  */
 const countTasks = operation(LIST, async ({ query, env, runtime, caller }) => {
   const shards = requireIndex(env, runtime);

@@ -7,7 +7,7 @@ export interface Sample<T = number | Histogram> {
   readonly value: T;
 }
 
-/** A metric with its samples. The values of samples with the same labels are added up. */
+/** A metric with its samples. Of a gauge or a counter, the values of samples with the same labels are added up. */
 export type Family = {
   /** Name without the suffix that depends on the type: `_total` for a counter, `_seconds` for a histogram. */
   readonly name: string;

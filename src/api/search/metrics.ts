@@ -5,8 +5,8 @@ import type { TotalName } from "../../index-db/totals.ts";
 import type { Family, Sample } from "./metrics-text.ts";
 
 /**
- * Largest number of models and of hosts that are labels of their own: those with the most tasks. The others
- * are counted together as `*`, because clients choose them.
+ * Largest number of models, and likewise of hosts, that have a label value of their own: those with the most tasks.
+ * The others are counted together as `*`, because clients choose them.
  */
 const MAX_VALUES = 100;
 

@@ -75,8 +75,8 @@ export const readHostRoute = routeOf(
 );
 
 /**
- * Returns every host to which callbacks go, with its callbacks of the last 24 hours. Hosts that fail at present come
- * first.
+ * Returns the receivers' hosts to which callbacks of the last 24 hours go, or to which a callback still fails, with
+ * the callbacks of the last 24 hours. Hosts that fail at present come first.
  */
 export async function allHosts(env: Env, shards: Shards) {
   const now = Date.now();

@@ -11,8 +11,8 @@ import { queryIndex, requireIndex } from "./query-index.ts";
 
 const WINDOW_MS = 2 * DAY_MS;
 /**
- * Time in milliseconds for which the answer of `/metrics` is kept in memory. Several programs may read it, and each
- * computation reads index rows, which cost money.
+ * Time in milliseconds for which the statistics that `/metrics` shows are kept in memory. Several programs may read
+ * `/metrics`, and each computation reads index rows, which cost money.
  */
 const KEEP_MS = MINUTE_MS;
 

@@ -12,13 +12,16 @@ import { queryIndex } from "./query-index.ts";
  */
 const MAX_TASKS = 2_000;
 /**
- * Shortest time in milliseconds for which the answer is kept in memory. An answer that has cost many rows is kept
- * longer, one minute for each 1,000 rows, because a page that stays open asks for it every minute.
+ * Shortest time in milliseconds for which the numbers of open tasks are kept in memory. Numbers that have cost many
+ * rows are kept longer, one minute for each 1,000 rows, because a page that stays open asks for them every minute.
  */
 const LEAST_KEEP_MS = 10 * SECOND_MS;
 const KEEP_MS_PER_ROW = MINUTE_MS / 1_000;
 
-/** Numbers that were counted last. All callers may share them, because only operators may ask for them. */
+/**
+ * Numbers of open tasks that were counted last. All callers may share them, because only operators may ask for
+ * them.
+ */
 const recent = new EnvCache<Counted>(({ rowsRead }) =>
   Math.max(LEAST_KEEP_MS, rowsRead * KEEP_MS_PER_ROW),
 );

@@ -17,7 +17,7 @@ const KEEP_MS = 30 * SECOND_MS;
  */
 const MAX_AGE_MS = 10 * MINUTE_MS;
 
-/** Counts of the tasks of the present hour and of the 24 hours before it. */
+/** Counts of the tasks that were created in the present hour and in the 24 hours before it. */
 export interface RecentCounts extends HourlyCounts {
   /**
    * Time at which the cron trigger last found something new to count, in Unix milliseconds; null when it never has.
@@ -25,16 +25,15 @@ export interface RecentCounts extends HourlyCounts {
   readonly countedAt: number | null;
 }
 
-/**
- * Time at which the cron trigger last found something new to count, and the counts, as last read from the index. All
- * callers may share them, because only operators may ask for them.
- */
+/** Time at which the cron trigger last found something new to count, as last read from the index. */
 const checked = new EnvCache<{ readonly countedAt: number | null }>(() => KEEP_MS);
+/** Counts as last read from the index. All callers may share them, because only operators may ask for them. */
 const cached = new EnvCache<RecentCounts>(() => MAX_AGE_MS);
 
 /**
- * Returns the counts of the last 24 hours. They change only when the cron trigger counts. They are therefore kept in
- * memory and read again after the cron trigger has counted; whether it has is checked at most every 30 seconds.
+ * Returns the counts of the tasks that were created in the present hour and in the 24 hours before it. They change
+ * only when the cron trigger counts. They are therefore kept in memory and read again after the cron trigger has
+ * counted; whether it has is checked at most every 30 seconds.
  */
 export async function recentCounts(env: Env, shards: Shards, now: number): Promise<RecentCounts> {
   const until = (Math.floor(now / HOUR_MS) + 1) * HOUR_MS;

@@ -21,7 +21,10 @@ const MAX_LINK_READERS = 32;
 /** Number of the readers in this isolate that wait with a status link, by the ids of their tasks. */
 const linkReaders = new Map<string, number>();
 
-/** Headers that let pages of any site read the answer, and keep its address out of the referrers of browsers. */
+/**
+ * Headers that let pages of any site read the answer, and keep its URL, which may contain the token, out of the
+ * `Referer` headers of browsers.
+ */
 const CROSS_ORIGIN = {
   "Access-Control-Allow-Origin": "*",
   "Access-Control-Expose-Headers": "ETag, Retry-After",
@@ -45,8 +48,9 @@ export function preflight(): Response {
 
 /**
  * Answers a request that shows a status token (the token in the status link of a task). Null when its bearer token
- * is an API key, which begins like one.
- * @throws Problem as `readingOf` does, and those of the answer, with headers that let pages of other sites read it.
+ * is an API key that begins like a status token.
+ * @throws Problem as `readingOf` does; and the problems of `answer`, with headers that let pages of other sites
+ * read them.
  */
 export async function answerToken(
   { request: { headers }, env, url, params }: RouteRequest<LinkRequest["params"]>,
@@ -94,7 +98,10 @@ async function readingOf(request: LinkRequest): Promise<Reading | null> {
   return { reader: "link", read, requireCurrent: requireLink, watch: () => watchByLink(env, id) };
 }
 
-/** Watches a task for a reader with a status token; null when too many readers of this isolate already do. */
+/**
+ * Watches a task for a reader with a status token; null when too many readers with a status token already watch
+ * this task in this isolate.
+ */
 async function watchByLink(env: Env, id: string): Promise<TaskWatch | null> {
   const count = linkReaders.get(id) ?? 0;
   if (count >= MAX_LINK_READERS) return null;

@@ -67,8 +67,8 @@ const CreatedAtS = TimeS.check(
 );
 
 /**
- * Fields that an event of any status may have. All except `id` are used only when the event creates the task, because
- * there is none with this id.
+ * Fields that an event of any status may have. All except `id` are used only when the event creates the task,
+ * because no task has this id.
  */
 const creation = {
   id: TaskId,

@@ -38,13 +38,13 @@ export interface FoundTask {
   readonly reader: TaskReader;
   /** ETag of the state of the task. It also contains the kind of reader, because each kind sees other fields. */
   readonly etag: string;
-  /** States that the reader knows this state of the task already. */
+  /** True when the reader knows this state of the task already. */
   readonly isKnown: boolean;
 }
 
 /**
- * Reads a task. With `wait` (seconds) the answer waits until the task has a result; with `known` as well, until the
- * task has a state whose ETag is not in `known`.
+ * Reads a task. With `wait`, the answer waits for at most this number of seconds until the task has a result; with
+ * `known` as well, until the task has a state whose ETag is not in `known`.
  */
 export const readTask = operation(
   {

@@ -78,7 +78,7 @@ interface Registered {
   readonly id: string;
   /** False when an equal call has registered the task before. */
   readonly isNew: boolean;
-  /** States that the task existed already, and that the call has an `Idempotency-Key`. */
+  /** True when the task existed already and the call has an `Idempotency-Key`. */
   readonly isReplayed: boolean;
   readonly task: TaskReply;
   /**

@@ -12,7 +12,10 @@ import type { TaskWatch } from "./task-watch.ts";
 const MAX_STREAM_MS = 15 * MINUTE_MS;
 /** Time in milliseconds after which a browser connects again when a stream has ended. */
 const RECONNECT_MS = 2 * SECOND_MS;
-/** The same time where too many readers use one status link, so that the stream has only the present state. */
+/**
+ * Time in milliseconds after which a browser connects again when too many readers use one status link, so that the
+ * stream had only the present state of the task.
+ */
 const CROWDED_RECONNECT_MS = 15 * SECOND_MS;
 /** Longest silence of a stream in milliseconds, because proxies close connections that are silent for longer. */
 const MAX_SILENCE_MS = 15 * SECOND_MS;

@@ -6,12 +6,16 @@ import { type TaskBindings, taskObject } from "../../objects/task/task-stub.ts";
 /** What a reader of a task knows of it: the answer to its last read. */
 type Known = Pick<TaskReply, "version" | "progress" | "createdAt">;
 
-/** Shortest and longest pause in milliseconds between two reads of a task that cannot be watched. */
+/** Shortest pause in milliseconds between two reads of a task that cannot be watched. */
 const MIN_PAUSE_MS = 5 * SECOND_MS;
+/** Longest pause in milliseconds between two reads of a task that cannot be watched. */
 const MAX_PAUSE_MS = MINUTE_MS;
 /** Pause between two reads of a task that cannot be watched, as a part of the task's age. */
 const PAUSE_OF_AGE = 1 / 8;
-/** Longest time in milliseconds that a reader waits for the WebSocket before it asks instead. */
+/**
+ * Longest time in milliseconds that a reader waits for the WebSocket. Afterwards the task is read from time to time
+ * instead.
+ */
 const OPEN_MS = 2 * SECOND_MS;
 
 /** Returns the pause in milliseconds before a task that cannot be watched is read again. */
@@ -29,7 +33,7 @@ function pauseMs({ createdAt }: Pick<Known, "createdAt">, now: number): number {
 export class TaskWatch {
   readonly #reader: TaskReader;
   #socket: WebSocket | null = null;
-  /** State that the object has told last; null for none. */
+  /** State of the task that its object has told last; null before the first message. */
   #told: string | null = null;
   /** What the reader knows of the task; null before the first wait. */
   #known: Known | null = null;
@@ -46,7 +50,7 @@ export class TaskWatch {
   }
 
   /**
-   * Watches a task. Where its object gives no WebSocket, the watch asks instead.
+   * Watches a task. Where its object gives no WebSocket, the watch has the task read from time to time instead.
    * @param reader kind of the reader: one with a status link does not see the progress of the job.
    */
   static async open(
@@ -136,7 +140,10 @@ export class TaskWatch {
   }
 }
 
-/** Access of a waiting request to what it waits for. */
+/**
+ * What a request needs to wait for a state of a task: how to read and to watch the task, and how to check the
+ * credential.
+ */
 export interface Watched<T> {
   readonly read: () => Promise<T | null>;
   /**

@@ -17,8 +17,9 @@ const PROFILE_KEY = "account";
 
 /**
  * Profile of an account. It is stored under the key `account` in two Durable Objects. The object
- * `account-keys:<account>` is asked for it by tasks and API keys. The object that books the account's credits has a
- * copy, which may lack the latest rotation of the callback secret.
+ * `account-keys:<account>` is asked for it when a task or an API key of the account is added, and when its secrets
+ * are read. The object that books the account's credits has a copy, which may lack the latest rotation of the
+ * callback secret.
  */
 export class AccountProfile {
   readonly #kv: SyncKvStorage;

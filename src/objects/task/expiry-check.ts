@@ -19,8 +19,8 @@ const CONCURRENCY = 50;
 /**
  * Checks that task objects have erased their tasks after the retention. An object whose alarm was lost still stores
  * its task, and nothing else shows this, because the index no longer has the task's row. A sample of the objects is
- * asked to erase expired tasks. As soon as one of them has still stored such a task, all other objects of the run
- * are asked too.
+ * asked to erase expired tasks. As soon as one of them has still stored such a task, the other objects are asked
+ * too: those of the same call of `check`, and those of all later calls in the run.
  */
 export class ExpiryCheck {
   readonly #env: TaskBindings;

@@ -11,7 +11,8 @@ import { hostOf } from "../../core/url.ts";
 type TimeSeries = AnalyticsEngineDataset | undefined;
 
 /**
- * Writes a data point about one attempt of a callback: account, host, provider, outcome, status code and duration.
+ * Writes a data point about one attempt of a callback: its account, host, provider, number, outcome, status code
+ * and duration.
  */
 export function measureAttempt(
   series: TimeSeries,
@@ -35,7 +36,7 @@ export function measurePoll(series: TimeSeries, { connection }: Poll, answer: Po
  * Writes a data point about a request whose credentials were refused (`refused`), or not checked because too many
  * requests from the same address had failed (`limited`). It contains nothing that the sender of the request has
  * chosen.
- * @param connection connection whose signature was wrong; empty for other credentials.
+ * @param connection name of the connection whose hook had a wrong signature; empty for other credentials.
  */
 export function measureRefusal(
   series: TimeSeries,

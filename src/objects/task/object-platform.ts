@@ -50,7 +50,10 @@ export interface Timeouts {
    * the time limit of a callback attempt or of a poll, whichever is longer, and this margin are over.
    */
   readonly watchdogMarginMs: number;
-  /** Time limit in milliseconds for one call to an account object, e.g. to the ledger. */
+  /**
+   * Time limit in milliseconds for one call to the ledger of an account, and for one call that reports a fault
+   * (alerts.ts).
+   */
   readonly ledgerMs: number;
   /** Time limit in milliseconds for one write to the index. */
   readonly indexMs: number;

@@ -29,8 +29,8 @@ export interface KnownAlarm {
   /** Time for which the alarm is set; null when none is set, or when the instance does not know. */
   readonly armedFor: number | null;
   /**
-   * States that the handler of an alarm is running. Unless another alarm is set, the platform repeats it
-   * after a crash.
+   * True while the handler of an alarm is running. After a crash the platform repeats this alarm, unless another
+   * alarm is set.
    */
   readonly isRunning: boolean;
 }

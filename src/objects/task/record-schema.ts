@@ -113,9 +113,9 @@ const StoredCallback = z.looseObject({
 });
 
 /**
- * Schema of the callback of a task. Records of early releases have only one key, that of the latest redelivery,
- * whoever ordered it. This key is then used for both the operator and the owner, so that neither of them starts a
- * redelivery twice by repeating a request.
+ * Schema of the callback of a task. Records of early releases have only one `Idempotency-Key`, that of the latest
+ * redelivery, whoever ordered it. This key is then used for both the operator and the owner, so that neither of
+ * them starts a redelivery twice by repeating a request.
  */
 const Callback = z.pipe(
   StoredCallback,

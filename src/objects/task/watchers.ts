@@ -10,7 +10,10 @@ const MAX_WATCHERS = 64;
  */
 export class Watchers {
   readonly #ctx: DurableObjectState;
-  /** State that was sent last, so that a commit without news for readers sends nothing; null for none. */
+  /**
+   * State that this instance sent last, so that a commit without news for readers sends nothing; null when it has
+   * sent none.
+   */
   #told: string | null = null;
 
   constructor(ctx: DurableObjectState) {

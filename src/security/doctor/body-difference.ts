@@ -6,7 +6,9 @@ export interface BodyDifference {
   readonly kind: BodyFault;
   /** Position of the first byte that differs, from 0. */
   readonly byte: number;
-  /** Text of the sent body from position `byte` on; `received` has that of the received body. */
+  /**
+   * At most 24 bytes of the sent body from position `byte` on, as text; `received` has those of the received body.
+   */
   readonly sent: string;
   readonly received: string;
 }

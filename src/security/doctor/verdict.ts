@@ -15,13 +15,16 @@ export interface Fault {
   readonly header?: string;
   /** Value that the header should have. */
   readonly expected?: string;
-  /** Number of seconds by which the timestamp is beyond the allowed difference from now. */
+  /**
+   * Number of seconds by which the difference between the timestamp and the time of the receipt exceeds the allowed
+   * 300 seconds.
+   */
   readonly by_s?: number;
   /** Task for which the callback was signed. */
   readonly task_id?: string;
   /**
-   * Position of the first byte that differs in the body, from 0. `sent` and `received` have the bytes of the two
-   * bodies from this position on.
+   * Position of the first byte that differs in the body, from 0. `sent` and `received` have at most 24 bytes of the
+   * two bodies from this position on, as text.
    */
   readonly byte?: number;
   readonly sent?: string;
@@ -48,8 +51,8 @@ export type FaultCode = (typeof FAULT_CODES)[number];
 /** The result of examining a callback as a server has received it. */
 export interface Verdict {
   /**
-   * `valid`: a library that has the right secret accepts the callback now. `stale`: the signature is valid, but too
-   * old or too new. `invalid`: no library accepts the callback.
+   * `valid`: a library that has the right secret accepts the callback at the time of the receipt. `stale`: the
+   * signature is valid, but too old or too new at that time. `invalid`: no library accepts the callback.
    */
   readonly verdict: "valid" | "stale" | "invalid";
   /**
@@ -59,7 +62,7 @@ export interface Verdict {
   readonly signed_by: readonly SignerName[];
   /** Number of the attempt that has this timestamp. Null when no stored attempt has it. */
   readonly attempt: number | null;
-  /** Age of the timestamp in seconds. Null when the timestamp cannot be read. */
+  /** Age of the timestamp at the time of the receipt, in seconds. Null when the timestamp cannot be read. */
   readonly age_s: number | null;
   /** Reasons why a server refuses the callback, the most serious first. Empty when there is none. */
   readonly faults: readonly Fault[];

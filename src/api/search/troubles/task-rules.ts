@@ -47,7 +47,7 @@ export function keyRefused({ connections, index }: Facts): readonly Trouble[] {
   });
 }
 
-/** Finds refunds that the ledger has not confirmed within five minutes after the end of the task. */
+/** Finds refunds that were not confirmed within five minutes after the end of the task. */
 export function refundDelayed({ index, now }: Facts): readonly Trouble[] {
   const sinceOf = ({ finishedAt }: TroubledTask) => finishedAt ?? now;
   return aboutOldest(
@@ -124,11 +124,11 @@ function isOpen({ status }: TroubledTask): boolean {
 }
 
 /**
- * Tells whether an unsettled task probably waits for the ledger to confirm its refund. The index row does not state
+ * Tells whether an unsettled task probably waits for the confirmation of its refund. The index row does not state
  * this, so it is concluded: the task has failed, and no attempt of its callback was made. If it has no callback,
- * nothing else can be under way. If it has one, the next action of the task must be due more than a second after the
- * task ended. Only a repeated refund is due so late, because the first attempt is due at the end of the task, even
- * while the relay is paused. A task whose next action is overdue by more than a minute does not count.
+ * nothing else can be under way. If it has one, the next action of the task must be due more than a second after
+ * the task ended. Only a repeated refund is due so late, because the first attempt is due at the end of the task,
+ * even while the relay is paused. A task whose next action is overdue by more than a minute does not count.
  */
 export function isRefunding(task: TroubledTask, now: number): boolean {
   const { status, callback, attempts, dueAt, finishedAt } = task;

@@ -51,7 +51,9 @@ export interface Trouble {
   readonly detail: string;
   /** Time since when the problem exists, in Unix seconds; null when it is not known. */
   readonly since: number | null;
-  /** Number of tasks that are affected; null when the problem is not about tasks. */
+  /**
+   * Number of tasks that are affected; null when the problem is not about tasks, or when their number is not known.
+   */
   readonly tasks: { readonly count: number; readonly is_capped: boolean } | null;
   /** Subject of the problem: a host, a connection, a task or a variable, with details about it. */
   readonly subject: Readonly<Record<string, string | number | null>>;
