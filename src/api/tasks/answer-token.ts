@@ -59,10 +59,15 @@ export async function answerToken(
   const request = { env, url, params, headers };
   const reading = await readingOf(request);
   if (reading === null) return null;
+  const response = await orReadableProblem(answer(reading, request));
+  for (const [name, value] of Object.entries(CROSS_ORIGIN)) response.headers.set(name, value);
+  return response;
+}
+
+/** Waits for a result. @throws Problem with headers that let pages of other sites read it. */
+async function orReadableProblem<T>(result: Promise<T>): Promise<T> {
   try {
-    const response = await answer(reading, request);
-    for (const [name, value] of Object.entries(CROSS_ORIGIN)) response.headers.set(name, value);
-    return response;
+    return await result;
   } catch (error) {
     const { code, details } = problemFrom(error);
     throw new Problem(code, { ...details, headers: { ...details.headers, ...CROSS_ORIGIN } });
@@ -130,7 +135,7 @@ async function linkOf({ headers, env, url, params }: LinkRequest, runtime: Runti
     throw unauthenticated(WRONG_TOKEN);
   }
   requireCurrent(times.expiresAtS, env);
-  await countLinkRequest(id, headers, env);
+  await orReadableProblem(countLinkRequest(id, headers, env));
   return { id, ...times };
 }
 
