@@ -12,7 +12,7 @@ export class RelayProblem extends Error {
   readonly status: number;
   /** Code of the problem; null when the answer is not the relay's own, e.g. that of a proxy. */
   readonly code: ProblemCode | null;
-  /** Sentence about what is wrong in this case. */
+  /** Sentence that says what is wrong with this request; empty when the answer is not the relay's own. */
   readonly detail: string;
   /** The invalid fields, parameters and headers. */
   readonly issues: readonly Issue[];

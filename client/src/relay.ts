@@ -19,7 +19,7 @@ import { type ReadChange, untilEnded, type WaitOptions } from "./wait-for.ts";
 
 const RETRY_FOR_MS = 30_000;
 const ANSWER_WITHIN_MS = 30_000;
-/** Longest wait of one request that the relay allows. */
+/** Longest time in seconds for which the relay delays the answer to one read of a task. */
 const LONGEST_WAIT_S = 60;
 const WAIT_RETRIES = {
   forMs: 300_000,
@@ -28,18 +28,19 @@ const WAIT_RETRIES = {
 const always = () => true;
 
 /**
- * A client of one relay. Every method rejects with a `RelayProblem` when the relay refuses the request. A
- * request that was lost, or answered with 429 or 5xx, is sent again only where that cannot do its work twice.
+ * A client of one relay. Every method rejects with a `RelayProblem` when the relay refuses the request. A request
+ * that was answered with 429 is sent again. A request that was lost or answered with 5xx is sent again only when
+ * its repetition cannot have a second effect.
  */
 export class TaskRelay {
   /**
-   * Every route of the relay (https://openapi-ts.dev/openapi-fetch). A POST is sent again only with an
-   * `Idempotency-Key`.
+   * Every route of the relay (https://openapi-ts.dev/openapi-fetch). A POST without an `Idempotency-Key` is sent
+   * again only after an answer 429.
    */
   readonly api: Client<paths>;
-  /** Sends a request, and again after a failure, whatever its method is. */
+  /** Sends a request, and sends it again after a failure, whatever its method is. */
   readonly #repeating: Send;
-  /** Sends a request that waits for a result, and again after failures of up to five minutes. */
+  /** Sends a request that waits for a result, and sends it again after failures, for up to five minutes. */
   readonly #waiting: Send;
 
   constructor({ url, key, fetch: custom, retryForMs: forMs = RETRY_FOR_MS }: RelayOptions) {
@@ -81,8 +82,8 @@ export class TaskRelay {
   }
 
   /**
-   * Waits until the task is completed or failed, through up to five minutes of lost connections, 429 and 5xx
-   * in succession.
+   * Waits until the task is completed or failed. After lost connections and answers 429 and 5xx, goes on for up to
+   * five minutes without another answer.
    * @throws WaitTimeoutError after `timeoutMs`; without it the wait ends with the task, at the latest at its
    * deadline.
    */

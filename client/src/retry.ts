@@ -4,7 +4,7 @@ import { RelayProblem, retryAfterS } from "./problem.ts";
 export type Send = (request: Request) => Promise<Response>;
 
 export interface RetryOptions {
-  /** Time in milliseconds after which no further try begins. */
+  /** Time in milliseconds, counted from the first try, after which no further try begins. */
   readonly forMs: number;
   /** Longest wait in milliseconds for the headers of an answer. */
   readonly answerWithinMs: number;
@@ -72,8 +72,8 @@ function discard({ body }: Response): void {
 }
 
 /**
- * Returns an answer that needs no further try. @throws the error of a request without an answer; RelayProblem
- * for a web page with a status of success, e.g. the login of a proxy in front of the relay.
+ * Returns the answer to the last try. @throws the error of a request without an answer; RelayProblem for a web page
+ * with a status of success, e.g. the login of a proxy in front of the relay.
  */
 function settled(outcome: Outcome): Response {
   if ("error" in outcome) throw outcome.error;
@@ -83,7 +83,7 @@ function settled(outcome: Outcome): Response {
   return response;
 }
 
-/** Waits for a time. @throws the reason of the signal when it is aborted. */
+/** Waits for `ms` milliseconds. @throws the reason of the signal when it is aborted. */
 export async function sleep(ms: number, signal: AbortSignal): Promise<void> {
   signal.throwIfAborted();
   await new Promise<void>((resolve) => {

@@ -31,7 +31,9 @@ export class VerificationError extends Error {
   readonly failure: VerificationFailure;
   /** Name of the header that is missing or malformed; null for other failures. */
   readonly header: string | null;
-  /** Age of the timestamp in seconds, negative when it is ahead; null for other failures. */
+  /**
+   * Age of a timestamp that is too old or too new, in seconds; negative when it is ahead. Null for other failures.
+   */
   readonly ageS: number | null;
 
   constructor(failure: VerificationFailure, message: string, { header, ageS }: Details = {}) {

@@ -57,7 +57,7 @@ function isHeaders(headers: RawRequest["headers"]): headers is Headers {
   return typeof headers.get === "function";
 }
 
-/** Checks the timestamp, and returns it as a number. */
+/** Checks the timestamp, and returns it as a number of Unix seconds. */
 function requireRecent(timestamp: string): number {
   const header = "webhook-timestamp";
   if (!/^\d{1,12}$/.test(timestamp)) {

@@ -23,15 +23,15 @@ export class WaitTimeoutError extends Error {
 
 /** State of a task at one read. */
 export interface ReadState {
-  /** The task; null when it has not changed since the version of the ETag. */
+  /** The task; null when it has not changed since the version whose ETag the read has sent. */
   readonly task: Task | null;
   /** ETag of the answer; null when it has none. */
   readonly etag: string | null;
 }
 
 /**
- * Function that reads the task: at first at once, later as soon as the task differs from `etag`, and at the
- * latest after a minute. @param isFirst true for the read that returns at once.
+ * Function that reads the task. The first read is answered at once, each later read as soon as the task differs
+ * from `etag`, at the latest after a minute. @param isFirst true for the read that returns at once.
  */
 export type ReadChange = (
   isFirst: boolean,

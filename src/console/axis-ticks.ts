@@ -1,6 +1,6 @@
 /**
- * Returns the numbers that label an axis from 0 to `most`, e.g. 0, 20, 40, 60. They are two to six multiples of one
- * number, which is 1, 2 or 5 times a power of ten. The last number is not below `most`.
+ * Returns the numbers that label an axis from 0 to `most`, e.g. 0, 20, 40, 60. They are at most five multiples of
+ * one number, which is 1, 2 or 5 times a power of ten. The last number is not below `most`.
  */
 export function axisTicks(most: number): readonly number[] {
   const power = 10 ** Math.floor(Math.log10(Math.max(1, most)));

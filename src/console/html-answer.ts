@@ -1,8 +1,8 @@
 import type { HtmlEscapedString } from "hono/utils/html";
 
 /**
- * Content-Security-Policy of every page. It allows scripts, styles and connections of the relay itself, and nothing
- * inline, because pages show texts that receivers, upstreams and clients have written.
+ * Content-Security-Policy of every page. It allows only scripts, styles and connections of the relay itself, and no
+ * inline scripts or styles, because pages show texts that receivers, upstreams and clients have written.
  */
 const CONTENT_SECURITY_POLICY = [
   "default-src 'none'",

@@ -11,9 +11,9 @@ import { latenessText } from "./timeline.ts";
 const MAX_ATTEMPTS = 12;
 
 /**
- * Returns a report on a task, to be posted in a chat: times in UTC, attempts with their outcomes, and a link. Of the
- * callback URL it contains only the host, because the URL may contain a token. It contains no answers of the
- * receiver.
+ * Returns a report on a task, to be posted in a chat: times in UTC, attempts with their outcomes, and a link. Of
+ * the callback URL it contains only the host, because the URL may contain a token. Of the receiver's answers it
+ * contains only the HTTP status.
  * @param link address of the task's page.
  */
 export function taskIncident(task: Task, facts: TaskFacts, link: string): string {

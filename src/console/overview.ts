@@ -27,7 +27,10 @@ export const ANY_TASK = {
   until: null,
 } as const;
 
-/** Upper bounds of the rows of the heatmap, in milliseconds. One more row is for the tasks that took longer. */
+/**
+ * Upper bounds of the rows of the heatmap, in milliseconds: times from the result of a task to the first attempt of
+ * its callback. One more row is for longer times.
+ */
 export const HEAT_BOUNDS_MS = [10, 50, 250, 1_000, 5_000, 30_000, 180_000] as const;
 /** Number of shades in the heatmap. */
 const SHADES = 8;

@@ -28,7 +28,7 @@ export interface Totals {
   } | null;
 }
 
-/** Returns the sums of the counts over all hours or days of a time range. */
+/** Returns the sums and latencies over all hours or days of a time range. */
 export function totalsOf(steps: readonly Step[]): Totals {
   const sum = (of: (step: Step) => number) => steps.reduce((total, step) => total + of(step), 0);
   const delivered = sum(({ callbacks }) => callbacks.delivered);

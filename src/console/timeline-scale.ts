@@ -29,8 +29,8 @@ export interface Stretch {
   /** Shortest time that the section covers, in milliseconds. It keeps one short attempt from filling the section. */
   readonly leastMs: number;
   /**
-   * States that a pause without events is drawn shortened when it takes most of the section. Its true length is then
-   * written beside it.
+   * True when a pause without events is drawn shortened if the pause takes most of the section. Its true length is
+   * then written beside it.
    */
   readonly isCompressed: boolean;
 }

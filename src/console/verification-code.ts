@@ -61,8 +61,9 @@ http_response_code(204);`,
 ];
 
 /**
- * Returns a request as HTTP text. The header `Host` is missing when a listener (a program that receives callbacks
- * over a WebSocket) got the request, because the relay does not know the host to which the listener forwards it.
+ * Returns the request of an attempt of a callback as HTTP text. The header `Host` is missing when a listener (a
+ * program that receives callbacks over a WebSocket) got the request, because the relay does not know the host to
+ * which the listener forwards it.
  */
 export function wireOf({ url, headers, body }: AttemptRequest): string {
   const { host, pathname, search } = new URL(url);

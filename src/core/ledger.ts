@@ -44,8 +44,8 @@ export interface Adjustment extends Booking {
 }
 
 /**
- * Largest balance that a grant or an adjustment may reach, and largest debt. It is half of the largest safe
- * integer, so that there is room for refunds.
+ * Largest balance in credits that a grant or an adjustment may reach, and largest debt that an adjustment may
+ * reach. It is half of the largest safe integer, so that there is room for refunds.
  */
 const MAX_BALANCE = 2 ** 52;
 
@@ -74,8 +74,8 @@ export function adjust(
 }
 
 /**
- * Returns what the ledger does with a charge, which is made before the work. It is refused when the balance is too
- * small.
+ * Returns what the ledger does with the charge of the price of a new task. The charge is refused when the balance
+ * is too small.
  */
 export function charge(balance: number, known: Entry | null, order: Booking): Posting {
   return post(balance, known, { kind: "charge", ...order });

@@ -9,8 +9,8 @@ export const MAX_RETENTION_MS = 365 * DAY_MS;
 /** The longest time from a registration to its deadline, in milliseconds. */
 export const MAX_DEADLINE_MS = 365 * DAY_MS;
 /**
- * Fraction of the time from a task's creation to its deadline by which the deadline is extended. The deadline is
- * extended at most once, when the upstream is still at work.
+ * Fraction of the time from a task's creation to its deadline. An extended deadline is this part of the time after
+ * the moment of the extension. The deadline is extended at most once, when the upstream is still at work.
  */
 export const DEADLINE_EXTENSION = 1 / 4;
 /** The longest time for which a task is open, in milliseconds. */

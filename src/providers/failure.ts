@@ -42,8 +42,9 @@ const CATEGORIES: readonly (readonly [FailureCategory, RegExp])[] = [
 ];
 
 /**
- * Returns the failure as clients see it: the code is `upstream_error`, and the message is the provider's text, if
- * there is one and clients may read it.
+ * Returns the failure as clients see it: the code is `upstream_error`, and the message is the provider's text or,
+ * without a text, the provider's error code or job state. When clients may not read the provider's texts, the
+ * message is a generic one.
  */
 export function failureOf(
   state: string,

@@ -57,10 +57,11 @@ export const kling = {
 } as const satisfies UpstreamProvider;
 
 /**
- * Names of the fields of an output that contain its link and its duration. For an audio file the names contain the
- * format; one generation of the API writes it before, the other behind the rest of the name.
+ * Names of the fields of an output that may contain its link. For an audio file the names contain the format; one
+ * generation of the API writes it before, the other behind the rest of the name.
  */
 const URLS = ["url", "mp3_url", "url_mp3"];
+/** Names of the fields of an output that may contain its duration in seconds, formed like those in `URLS`. */
 const DURATIONS = ["duration", "mp3_duration", "duration_mp3"];
 
 /**

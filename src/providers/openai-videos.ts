@@ -51,7 +51,10 @@ function readHook(body: unknown): Observation | null {
   return observe(video, textAt(video, "status") ?? event, null);
 }
 
-/** Returns the state of a job. A video without a state has just been submitted. */
+/**
+ * Returns the state of a job. A video without a state, an error and a link has just been submitted and counts as
+ * queued.
+ */
 function stateIn(body: unknown): string | null {
   const isNew = at(body, "object") === "video" && at(body, "error") == null;
   return textAt(body, "status") ?? (isNew && linksIn(body, null).length === 0 ? "queued" : null);

@@ -20,7 +20,10 @@ export interface Connection {
   readonly baseUrl: string;
   /** API key for the provider. Null means that the provider cannot be polled. */
   readonly key: string | null;
-  /** Secret with which the provider signs its hooks. Null means that the signature cannot be verified. */
+  /**
+   * Secret with which the provider signs its hooks. Null when none is configured; a signature made with it is then
+   * not verified.
+   */
   readonly webhookSecret: string | null;
   /** The operator's user id at the provider, for hooks that contain it. Null when it is not configured. */
   readonly userId: string | null;
@@ -81,7 +84,9 @@ export interface HostPattern {
 /** Time for which the links of a result work, in milliseconds from the end of the job. */
 export interface LinkLife {
   readonly minMs: number;
-  /** Longest time. Null when the operator can choose a longer one in the account at the provider. */
+  /**
+   * Longest time in milliseconds. Null when the operator can choose a longer time in the account at the provider.
+   */
   readonly maxMs: number | null;
 }
 

@@ -42,7 +42,7 @@ export const REDACTIONS: readonly Redaction[] = [
 ];
 
 const MAX_BYTES = 1024;
-/** Number of characters of a text that are examined, to limit the work. The rest is cut off. */
+/** Largest number of characters of a text that are examined, to limit the work. The rest is cut off. */
 export const MAX_CHARS_READ = 8192;
 
 /**

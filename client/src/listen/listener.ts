@@ -11,22 +11,25 @@ import type { Settings } from "./settings.ts";
 
 const FIRST_PAUSE_MS = 1000;
 const LONGEST_PAUSE_MS = 30_000;
-/** Number of failed callbacks that are looked for after a connection was made. */
+/** Largest number of failed callbacks that are read from the index of the relay after a connection was made. */
 const MAX_MISSED = 100;
-/** Reason when the relay accepts the key and no WebSocket opens. */
+/** Reason that is printed when the relay accepts the key, but no WebSocket opens. */
 const NO_UPGRADE =
   "the relay answers, but no WebSocket opens; if this stays, a proxy before it does not pass on Upgrade";
-/** Statuses of problems that another try does not remove. */
+/** HTTP statuses of answers of the relay after which another try to connect is of no use. */
 const FINAL_STATUSES = [401, 403, 404];
 
-/** Receives the callbacks of an account, and passes them on to a receiver until it is stopped. */
+/**
+ * Receives the callbacks of an account's tasks with the `callback_url` `listen:`, and passes them on to a receiver
+ * until it is stopped.
+ */
 export class Listener {
   readonly #settings: Settings;
   readonly #print: (line: string) => void;
   readonly #relay: TaskRelay;
-  /** Secrets that the account's callbacks are signed with, read again after each connection. */
+  /** Secrets that the account's callbacks are signed with, read again whenever a connection is made. */
   #secrets: Promise<readonly string[]> = Promise.resolve([]);
-  /** Tasks whose failed callbacks were reported. */
+  /** Ids of the tasks whose failed callbacks were printed already. */
   readonly #reported = new Set<string>();
 
   /** Creates a listener that is not connected yet. @param print takes one line at a time. */
@@ -36,7 +39,7 @@ export class Listener {
     this.#relay = new TaskRelay({ url: settings.relay, key: settings.key });
   }
 
-  /** Listens, over one connection after the other. @returns null when stopped, else why it cannot go on. */
+  /** Listens, over one connection after the other. @returns null after a stop, else why listening cannot go on. */
   async run(stop: AbortSignal): Promise<string | null> {
     this.#print(timed(`Connecting to ${this.#settings.relay}. Ctrl-C ends this.`));
     for (let failures = 0; ; failures++) {
@@ -78,7 +81,10 @@ export class Listener {
     }
   }
 
-  /** Finds out why no connection was made, which a WebSocket does not tell, by a request without `Upgrade`. */
+  /**
+   * Finds out by a request without `Upgrade` why no connection was made, because a WebSocket does not tell the
+   * reason.
+   */
   async #failureToConnect(): Promise<Pick<End, "reason" | "isFinal">> {
     const { relay, key } = this.#settings;
     try {
@@ -119,7 +125,10 @@ export class Listener {
     return (await dataOf(answer)).callbacks;
   }
 
-  /** Prints how many callbacks have failed since this was printed last. Without an index there is no list. */
+  /**
+   * Prints how many callbacks have failed that were not printed before, at most 100. When they cannot be listed,
+   * e.g. because the relay has no index, prints that it is not known whether callbacks were missed.
+   */
   async #reportMissed(): Promise<void> {
     const ids: string[] = [];
     let read = 0;

@@ -4,7 +4,7 @@
 import { Listener } from "./listener.ts";
 import { settingsOf, USAGE } from "./settings.ts";
 
-/** Runs the program until it is told to stop. @returns the reason of a failure; null when it was stopped. */
+/** Runs the program until a signal stops it. @returns the reason of a failure; null after a stop. */
 async function run(): Promise<string | null> {
   if (typeof WebSocket === "undefined") {
     return `Listening needs Node 22 or later, because earlier versions have no WebSocket. This is ${process.version}.`;

@@ -1,6 +1,6 @@
 /** A callback as the relay sends it to a listener. The receiver gets `headers` and `body` as they are. */
 export interface Callback {
-  /** Id that the answer names. */
+  /** Id of this message, which the answer of the listener repeats. */
   readonly id: string;
   /** Time in milliseconds after which the relay no longer waits for the answer. */
   readonly timeout_ms: number;
@@ -13,7 +13,7 @@ interface Greeting {
   readonly account: string;
 }
 
-/** Reads a message of the relay; null for one that this release does not know. */
+/** Reads a message of the relay; null for a message that this release does not know. */
 export function messageOf(data: unknown): Callback | Greeting | null {
   const message = parsed(data);
   if (typeof message !== "object" || message === null) return null;

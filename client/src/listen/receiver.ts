@@ -14,12 +14,12 @@ export type Answer =
     }
   | { readonly cause: Cause };
 
-/** Number of bytes that are read of an answer; the relay keeps fewer. */
+/** Largest number of bytes that are read of the body of an answer; the relay stores fewer. */
 const MAX_BYTES = 4096;
 const MAX_HEADER_CHARS = 512;
-/** Longest wait for the body, so that the relay learns the status in time. */
+/** Longest wait for the body of an answer in milliseconds, so that the relay learns the status in time. */
 const LONGEST_BODY_MS = 1000;
-/** Headers of an answer that the relay keeps. */
+/** Names of the headers of an answer that are passed on to the relay. */
 const KEPT = ["content-type", "retry-after", "location"];
 const CAUSES: readonly (readonly [RegExp, Cause])[] = [
   [/ECONNREFUSED/, "refused"],
@@ -65,8 +65,8 @@ async function answerOf(response: IncomingMessage, bodyMs: number): Promise<Answ
 }
 
 /**
- * Reads the first bytes of a body. One that breaks off, or takes too long, changes nothing: the status has decided
- * the outcome.
+ * Reads the first bytes of a body. When the body breaks off or takes too long, returns the part that has arrived,
+ * because the status alone decides the outcome.
  */
 async function startOf(response: IncomingMessage, withinMs: number): Promise<string> {
   const chunks: Buffer[] = [];
@@ -87,7 +87,10 @@ async function startOf(response: IncomingMessage, withinMs: number): Promise<str
   return new TextDecoder().decode(bytes, { stream: true });
 }
 
-/** Derives the cause from the code of an error; one for a name with several addresses has an error for each. */
+/**
+ * Derives the cause from the code of an error. An error about a host name with several addresses contains an error
+ * for each of them.
+ */
 function causeOf(error: unknown): Cause {
   const errors = error instanceof AggregateError ? error.errors : [error];
   const codes = errors.map((each) => (each instanceof Error && "code" in each ? each.code : ""));

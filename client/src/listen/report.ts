@@ -31,13 +31,19 @@ export function lineOf({ callback, answer, durationMs, verdict }: Delivery, rela
   return timed(words.join(" · "));
 }
 
-/** Adds the time to a line, and removes what would move the cursor of a terminal. */
+/**
+ * Returns a line with the time of day before it. Control characters are replaced, because they could move the
+ * cursor of a terminal.
+ */
 export function timed(line: string): string {
   const time = new Date().toTimeString().slice(0, 8);
   return `${time} ${line.replaceAll(/\p{Cc}/gu, "�")}`;
 }
 
-/** Returns the line about callbacks that have failed while nobody listened. */
+/**
+ * Returns the line about failed callbacks that the listener finds when it has connected, with a command to
+ * redeliver them.
+ */
 export function missedLine(ids: readonly string[], isAll: boolean, relay: string): string {
   const count = isAll ? String(ids.length) : `${ids.length} or more`;
   const tasks = ids.length === 1 ? "task has" : "tasks have";

@@ -1,10 +1,10 @@
 import { type Callback, messageOf } from "./messages.ts";
 
-/** End of a connection, with its reason. */
+/** How a connection to the relay ended, and why. */
 export interface End {
   /** True when the relay had greeted the listener. */
   readonly wasConnected: boolean;
-  /** Reason as a sentence, where the relay gave one. */
+  /** Reason that the relay gave, or a general one, e.g. "the connection ended". */
   readonly reason: string;
   /** True when the relay has ended the connection for good, e.g. because the key was revoked. */
   readonly isFinal: boolean;
@@ -12,16 +12,19 @@ export interface End {
 
 interface Handlers {
   readonly onConnected: (account: string) => void;
-  /** Passes a callback on, and returns the answer to send. */
+  /** Passes a callback on to the receiver, and returns the answer to send to the relay. */
   readonly onCallback: (callback: Callback) => Promise<object>;
 }
 
 /** Code with which the relay closes a connection that must not be made again (RFC 6455). */
 const POLICY_VIOLATION = 1008;
-/** The relay answers each ping; a connection without an answer until the next ping is dead. */
+/**
+ * Time between two pings in milliseconds. The relay answers each ping; a connection without an answer until the
+ * next ping counts as dead.
+ */
 const PING_EVERY_MS = 20_000;
 
-/** One connection to the relay. */
+/** One WebSocket connection of a listener to the relay. */
 export class Session {
   readonly #socket: WebSocket;
   readonly #handlers: Handlers;
@@ -30,7 +33,7 @@ export class Session {
   #isConnected = false;
   #isHeard = true;
   #isEnded = false;
-  /** Resolves when the connection has ended, or was never made. */
+  /** Promise that resolves when the connection has ended, or when no connection could be made. */
   readonly ended = new Promise<End>((resolve) => (this.#resolve = resolve));
 
   constructor(relay: string, key: string, handlers: Handlers) {
@@ -68,7 +71,10 @@ export class Session {
     this.#send("ping");
   }
 
-  /** Sends a message unless the connection has ended; the relay then no longer waits for it. */
+  /**
+   * Sends a message. Sends nothing when the connection has ended, because the relay then no longer waits for an
+   * answer.
+   */
   #send(text: string): void {
     if (this.#socket.readyState === WebSocket.OPEN) this.#socket.send(text);
   }

@@ -20,7 +20,10 @@ const OPTIONS = {
   key: { type: "string" },
 } as const;
 
-/** Reads the settings from the command line and the environment; the fault is a sentence. */
+/**
+ * Reads the settings from the command line and the environment. When they are not valid, returns why as a sentence
+ * (`fault`).
+ */
 export function settingsOf(
   args: string[],
   env: Readonly<Record<string, string | undefined>>,
@@ -56,7 +59,10 @@ function httpUrl(text: string | undefined): URL | null {
   return url !== null && /^https?:$/.test(url.protocol) ? url : null;
 }
 
-/** Reads the key from the file, or else takes that of the environment; null when there is no such file. */
+/**
+ * Reads the key from the file or, without a file, takes the key in the environment. Null when the file cannot be
+ * read.
+ */
 function keyOf(file: string | undefined, variable: string | undefined): string | null {
   if (file === undefined) return (variable ?? "").trim();
   try {

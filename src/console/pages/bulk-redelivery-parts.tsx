@@ -44,7 +44,7 @@ interface StartFormProps {
   readonly filters: URLSearchParams;
   readonly expected: BulkEffects;
   readonly verb: "Send" | "Send all";
-  /** States that the button is highlighted, because it is the recommended next action. */
+  /** Option, true by default: the button is highlighted, because it is the recommended next action. */
   readonly isMain?: boolean;
   readonly children?: Child;
 }
@@ -99,7 +99,7 @@ interface ProgressProps {
    */
   readonly host: string | null;
   /**
-   * States that the bulk redelivery was started in this browser. Its steps then follow each other without a click.
+   * True when the bulk redelivery was started in this browser. Its steps then follow each other without a click.
    */
   readonly isBegun: boolean;
 }

@@ -57,7 +57,7 @@ export const redeliverOne = formAction("/hosts/{host}/one", "operate", async (vi
 
 /** Results of the form that the viewer has just sent from the page of a host: a test or a redelivery. */
 interface Done extends Pick<Steps, "tested" | "sent" | "fault"> {
-  /** URL that was entered for a test callback. Null means that no test was sent. */
+  /** URL that was entered for a test callback. Null means that the form of the test was not sent. */
   readonly url: string | null;
 }
 
@@ -120,7 +120,7 @@ async function stepsOf(
   };
 }
 
-/** Tells whether the page is shown without the result of one of its forms. */
+/** Tells whether the page shows no result of any of its forms, because none was sent. */
 function isUnused({ tested, sent, fault }: Omit<Done, "url">): boolean {
   return tested === null && sent === null && fault === null;
 }

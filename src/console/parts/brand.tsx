@@ -6,7 +6,7 @@ export const ICON_URL = `data:image/svg+xml,${encodeURIComponent(
   `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 20 20"><rect width="20" height="20" rx="5" fill="#3f46d6"/><path d="${SIGN}" stroke="#fff" stroke-width="1.8" stroke-linecap="round"/></svg>`,
 )}`;
 
-/** The name of the product. By default it links to the front page. */
+/** The logo and the name of the product, as a link. By default the link leads to the front page. */
 export function Brand({ href = "/" }: { readonly href?: string }) {
   return (
     <a class="brand" href={href} aria-label="Task Relay">

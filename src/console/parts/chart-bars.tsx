@@ -7,7 +7,7 @@ export interface Bar {
   readonly name: string;
   /** Path of the list of the tasks that the bar counts. */
   readonly href: string;
-  /** States that the name of the bar is written below the axis. */
+  /** True when the name of the bar is written below the axis. */
   readonly isLabelled: boolean;
   readonly parts: readonly number[];
 }

@@ -28,7 +28,7 @@ interface ChipProps {
   readonly tone: Tone;
   readonly icon: IconName;
   readonly word: string;
-  /** States that the chip has a background. Only the main status of a page has one. */
+  /** Option: true gives the chip a background. Only the main status of a page has a background. */
   readonly solid?: boolean;
 }
 

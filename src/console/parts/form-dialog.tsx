@@ -10,7 +10,10 @@ interface FormDialogProps {
   readonly action: string;
   /** Text of the button that sends the form. */
   readonly send: string;
-  /** States that the change that the form makes cannot be undone. */
+  /**
+   * Option: true when the change that the form makes cannot be undone. The button that sends the form then has a
+   * warning colour.
+   */
   readonly isFinal?: boolean;
   /**
    * Why this form was refused; null when it was not. After a refusal the dialog is open as soon as the page is shown.

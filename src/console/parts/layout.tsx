@@ -67,8 +67,8 @@ interface LayoutProps {
   /** The part of the console to which the page belongs; null when it belongs to none. */
   readonly section: Section | null;
   /**
-   * States that the page refreshes itself: some of its parts have the attribute `data-refresh`, with the seconds
-   * after which they are refreshed.
+   * Option: true for a page that refreshes itself. Some parts of such a page have the attribute `data-refresh`,
+   * with the seconds after which they are refreshed.
    */
   readonly isLive?: boolean;
 }

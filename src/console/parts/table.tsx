@@ -3,14 +3,14 @@ import type { Child } from "hono/jsx";
 /** A column of a table whose rows have the type `Row`. */
 export interface Column<Row> {
   readonly title: string;
-  /** States that the cells contain numbers, which are aligned at the right. */
+  /** Option: true when the cells contain numbers, which are aligned at the right. */
   readonly isNumber?: boolean;
   /**
-   * States that long texts in the column are cut to one line. An attribute `title` in the cell then has the whole
-   * text.
+   * Option: true when long texts in the column are cut to one line. An attribute `title` in the cell then has the
+   * whole text.
    */
   readonly isCut?: boolean;
-  /** States that a table of medium width does not show the column, so that each row fits on one line. */
+  /** Option: true when a table of medium width leaves out the column, so that each row fits on one line. */
   readonly isSpare?: boolean;
   readonly cell: (row: Row) => Child;
 }

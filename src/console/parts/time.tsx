@@ -20,7 +20,7 @@ export function Time({ at, precision = "s" }: TimeProps) {
   );
 }
 
-/** Shows how long ago a time was. The script of the page keeps the text up to date. */
+/** Shows how long ago a time was, or how far ahead it is. The script of the page keeps the text up to date. */
 export function Ago({ at, now }: { readonly at: number; readonly now: number }) {
   const iso = new Date(at).toISOString();
   return (

@@ -2,11 +2,14 @@ import type { Bar, Timeline } from "../timeline.ts";
 import { WIDTH } from "../timeline-scale.ts";
 
 const AXIS = 78;
-/** Distance between two lines of text in the drawing. */
+/** Distance between two lines of text, in units of the drawing. */
 const LINE = 16;
-/** Height of the drawing without labels of attempts, and height that each row of such labels adds. */
+/**
+ * Height of the drawing without labels of attempts, and height that each row of such labels adds, in units of the
+ * drawing.
+ */
 const [HEIGHT, ROW] = [AXIS + 30, 50];
-/** Width of a character in the drawing, at the largest size of text, which narrow pages use. */
+/** Width of a character in units of the drawing, at the largest size of text, which narrow pages use. */
 const CHARACTER = 7.8;
 const GOOD: ReadonlySet<string | null> = new Set(["delivered"]);
 

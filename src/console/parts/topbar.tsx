@@ -3,7 +3,10 @@ import { DialogButton } from "./dialog.tsx";
 import { HELP } from "./help.tsx";
 import { Icon } from "./icon.tsx";
 
-/** The bar at the top of every page of the console, with the search box and the buttons for the reader. */
+/**
+ * The bar at the top of every page of the console that needs a login, with the search box and the buttons for the
+ * reader.
+ */
 export function Topbar({ who, isLive }: { readonly who: string; readonly isLive: boolean }) {
   return (
     <header class="topbar">

@@ -7,8 +7,8 @@ import type { PollStep } from "./poll.ts";
 /**
  * Returns the poll, at the deadline of a task without an attached job, of a job that only a hook has named. Such a
  * job is polled only if the provider's answers show for which task a job was submitted (events/kept-jobs.ts). Null
- * when there is no such job. Null also while the relay is paused, because nothing is polled then; the task still
- * fails at its deadline.
+ * when there is no such job. Null also when the relay is paused at the deadline, because nothing is polled then;
+ * the task still fails at its deadline.
  */
 export function askKeptJob(record: TaskRecord, policy: Policy): Duty<PollStep> | null {
   if (!isOpen(record)) return null;

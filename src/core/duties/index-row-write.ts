@@ -32,8 +32,9 @@ const SENDING_DELAY_MS = 5 * SECOND_MS;
 const CLEARANCE_MS = 2_500;
 
 /**
- * Returns the next write of a task's index row. Null when no write is planned: the index has the present
- * version of the task's record, its price is not charged yet, or its row would have expired.
+ * Returns the next write of a task's index row. Null when no write is planned: the relay has no index, the price of
+ * the task is not charged yet, the index has the present version of the task's record, the row would have expired
+ * by the time of the write, or an attempt of the callback comes first.
  */
 export function writeIndexRow(record: TaskRecord, policy: Policy): Duty<IndexRowStep> | null {
   if (!policy.isIndexed || record.status === "charging") return null;
@@ -44,8 +45,8 @@ export function writeIndexRow(record: TaskRecord, policy: Policy): Duty<IndexRow
 }
 
 /**
- * Returns the time at which the task's row is to be written to the index, in Unix milliseconds; null when
- * the index has this version already, when the row would have expired by then, or when an attempt of the
+ * Returns the time at which the task's row is to be written to the index, in Unix milliseconds. Null when the index
+ * has the present version of the task already, when the row would have expired by then, or when an attempt of the
  * callback comes first, which changes the task anyway.
  */
 function writeAt(record: CreatedTask, policy: Policy): number | null {

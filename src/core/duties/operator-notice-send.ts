@@ -69,9 +69,9 @@ export function sendNotice(record: TaskRecord, policy: Policy): Duty<NoticeStep>
 /**
  * Tells whether a call could delay the next planned refund or attempt of the callback, because the call may still
  * run at that time. It is meant for calls that no client waits for, e.g. an operator notice. An overdue call counts
- * as starting no earlier than the record's `version`, which is at least the time of the last change that readers can
- * see, in Unix milliseconds. Without this, an overdue call could start right after an interrupted attempt and still run when the
- * next attempt is due.
+ * as starting no earlier than the record's `version`. The version is at least the time of the last change that
+ * readers can see, in Unix milliseconds. Without this, an overdue call could start right after an interrupted
+ * attempt and still run when the next attempt is due.
  * @param plannedAt time for which the call is planned, in Unix milliseconds.
  * @param clearanceMs longest time that the call may take, in milliseconds.
  */

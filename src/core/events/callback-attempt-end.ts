@@ -49,10 +49,11 @@ export function endAttempt(
 /**
  * Returns the effect of an order to send the callback of a finished task again, optionally to another URL. An order
  * with an `Idempotency-Key` that the task remembers starts nothing. It is rejected when it names another URL than
- * the first order with this key, because the caller would believe that the callback was sent to that URL. An order
- * is also rejected while the task is open, while its refund is not confirmed, and while an attempt is running or
- * planned. There is one exception: when a planned attempt waits because the relay is paused, the order is accepted,
- * and the waiting attempt goes to the ordered URL. No further series of attempts starts then.
+ * the first order with this key, or when only one of the two orders names a URL, because the caller would believe
+ * that the callback was sent as the later order says. An order is also rejected while the task is open, while its
+ * refund is not confirmed, and while an attempt is running or planned. There is one exception: when a planned
+ * attempt waits because the relay is paused, the order is accepted, and the waiting attempt goes to the ordered
+ * URL. No further series of attempts starts then.
  */
 export function redeliver(
   record: TaskRecord | null,

@@ -9,7 +9,7 @@ import { trackingOf } from "../polls/next-poll.ts";
 import { MINUTE_MS } from "../time.ts";
 
 /**
- * Time after the end of a task in milliseconds. A refund that is not confirmed by then is reported to the operator.
+ * Time in milliseconds after the end of a task. A refund that is not confirmed by then is reported to the operator.
  */
 const REFUND_DELAYED_MS = 5 * MINUTE_MS;
 
@@ -85,7 +85,7 @@ export function endRefund(
 
 /**
  * Tells whether the next try of a refund is the first one later than 5 minutes (`REFUND_DELAYED_MS`) after the end
- * of the task. The operator gets a notice only at this try, so that one late refund causes one notice.
+ * of the task. The operator gets a notice only when this try is planned, so that one late refund causes one notice.
  */
 function passesLimit({ finishedAt }: TerminalTask, tried: Retry, next: Retry): boolean {
   if (finishedAt === null) return false;

@@ -67,9 +67,9 @@ export function attachJob(
 }
 
 /**
- * Attaches the job that a signed hook names to a task that has none: the answer to the submit call may have
- * been lost, so that nobody could attach the job. Returns the same record when the hook is unsigned or names no
- * job, or when the job cannot be polled by its id alone.
+ * Attaches the job that a signed hook names to a task without an attached job, because the answer to the submit
+ * call may have been lost, and nobody could then attach the job. Returns the same record when a job is attached
+ * already, when the hook is unsigned or names no job, or when the job cannot be polled by its id alone.
  */
 function withProvenJob(
   task: OpenTask,
@@ -104,10 +104,11 @@ function withHooks(
 }
 
 /**
- * Handles a provider hook. A hook that claims the end of the job ends the task when it is signed, or when its
- * provider cannot be polled; otherwise the job is polled at once, or the hook is kept until a job is
- * attached. A hook that says that the job is queued or running sets a new time for the next poll. No hook is
- * refused as a conflict: one that arrives after the end of the task does not change its result.
+ * Handles a provider hook. A hook that claims the end of the job ends the task when its provider cannot be polled,
+ * or when it is signed and does not claim success without output. Otherwise the job is polled at once, or the hook
+ * is kept until a job is attached. The first hook that says that the job is queued, and the first that says that
+ * the job is running, set a new time for the next poll. No hook is refused as a conflict: a hook that arrives after
+ * the end of the task does not change the result of the task.
  */
 export function applyHook(
   record: TaskRecord | null,

@@ -20,8 +20,9 @@ export function isLateSuccess(
 
 /**
  * Returns the effect of a hook that arrives after the end of its task. The result of the task does not change. If
- * the task has failed at its deadline and the hook claims the success of its job, the operator gets a notice: at
- * once when the hook is signed or the job cannot be polled, otherwise after a poll has confirmed the success.
+ * the task has failed at its deadline and the hook claims that its job has succeeded with output, the operator gets
+ * a notice: at once when the hook is signed or the job cannot be polled, otherwise after a poll has confirmed the
+ * success.
  */
 export function applyLateHook(
   record: TerminalTask,

@@ -12,7 +12,7 @@ const GROWTH = 4;
 const MAX_RETRY_MS = 7 * DAY_MS;
 
 /**
- * Returns the state of an index row that became outdated at `now`, which the field `retryAt` holds. The first
+ * Returns the state of an index row that became outdated at `now`. The field `retryAt` holds this time. The first
  * write follows after a delay (duties/index-row-write.ts), further ones at the times that `nextWriteAfter` computes
  * until a write succeeds.
  */
@@ -20,7 +20,10 @@ export function outdatedSince(publication: IndexRowState, now: number): IndexRow
   return { ...publication, retryAt: now, tries: 0 };
 }
 
-/** Records that the index row has at least the given version of the task's record. */
+/**
+ * Returns the state of a task's index row that has at least the given version of the task's record. When the record
+ * has a later version by now, the row counts as outdated from `now` on.
+ */
 export function markWritten(
   { publication, version: current }: CreatedTask,
   version: number,

@@ -32,7 +32,7 @@ export interface ChargingTask extends TaskBase {
 /** A task without a result yet. */
 export interface OpenTask extends TaskBase {
   readonly status: "pending" | "processing";
-  /** Credits taken in advance; null when the task costs nothing. */
+  /** Credits that were charged for the task when it was registered; null when the task costs nothing. */
   readonly credits: Credits | null;
   readonly callbackUrl: string | null;
   /** Deadline in Unix milliseconds. A task without a result at this time fails with `upstream_timeout`. */

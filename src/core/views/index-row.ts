@@ -66,7 +66,8 @@ export interface IndexRow {
   readonly firstAttemptMs: number | null;
   /**
    * Time from the result to the end of the last automatic attempt of the callback, in milliseconds. Attempts of
-   * redeliveries do not count. Null when it is not known.
+   * redeliveries do not count. 0 for a task without a callback. Null while the task is not settled, and when the
+   * time is not known.
    */
   readonly settledMs: number | null;
   /**

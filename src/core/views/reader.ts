@@ -6,6 +6,7 @@ export type Reader = "operator" | "account";
 
 /**
  * Kind of any reader of a task. `link` is a reader without a key who has the task's status link (a URL with a
- * token). Such a reader sees only the result and the status of the callback.
+ * token). Such a reader sees only the id, the model, the status, the times and the result of the task, and the
+ * status of the callback.
  */
 export type TaskReader = Reader | "link";

@@ -25,8 +25,8 @@ export interface TaskFacts {
   readonly finishedAt: number | null;
   readonly refundedAt: number | null;
   /**
-   * Times of the provider's job. Null when there is no job, and for a reader of an account, because accounts do not
-   * see the upstream.
+   * Times of the provider's job. Null while the task is open, when it had no job, and for a reader of an account,
+   * because accounts do not see the upstream.
    */
   readonly upstreamTimes: UpstreamTimes | null;
   /** Callback of the task. Null while the task is open, and when it has no `callback_url`. */
@@ -38,7 +38,7 @@ export interface CallbackFacts {
   readonly message: Pick<TerminalTask, "account" | "status" | "body" | "origin"> & {
     readonly taskId: string;
   };
-  /** URL of the next attempt. */
+  /** Present URL of the callback, to which the next attempt goes if there is one. */
   readonly url: string;
   /** The stored attempts, oldest first, and the attempt that is running. */
   readonly attempts: readonly AttemptFacts[];

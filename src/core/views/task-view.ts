@@ -45,7 +45,7 @@ export function taskView(
 
 /**
  * Returns the task as JSON text, as its status link (a URL with a token) shows it: the members of the callback
- * body, and the status of the callback.
+ * body, or for an open task its id, status, model and time of creation; and the status of the callback.
  */
 function reducedView(record: TaskRecord, callback: { readonly status: string } | null): string {
   const shown = callback && { status: callback.status };

@@ -11,8 +11,9 @@ import { optional } from "./optional.ts";
  * Returns what the operator sees of the search for a task's result. While no job is attached to the task, these are
  * the jobs that hooks have named. When the relay does not understand the provider's answers to polls, it is also
  * the first of these answers.
- * @param policy configuration of the relay. With it, the view also has the latest answer, the next poll with its
- * reason, and how many hooks were accepted, stored for later or refused. Null in lists, which leave these out.
+ * @param policy configuration of the relay, and what the object of the task has in memory. With it, the view also
+ * has the latest answer, the next poll with its reason, and how many hooks were accepted, stored for later or
+ * refused. Null leaves these out.
  */
 export function trackingView(task: OpenTask, policy: Policy | null) {
   const { tracking } = task;

@@ -93,8 +93,8 @@ export const endKey = formAction(
 );
 
 /**
- * Creates a new callback secret for an account. Does nothing when one was created after the page with the form was
- * shown.
+ * Creates a new callback secret for an account. Does nothing when another secret was created after the page with
+ * the form was shown.
  */
 export const rotate = formAction("/accounts/{account}/rotate", "administer", async (visit) => {
   const { form, viewer, params } = visit;

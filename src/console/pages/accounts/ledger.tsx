@@ -18,7 +18,10 @@ interface LedgerPanelProps {
   readonly cursor: number;
 }
 
-/** The ledger of an account. Each entry has the balance after it, and the task to which it belongs. */
+/**
+ * The ledger of an account. Each entry is shown with the balance after it, and with its task or, when it belongs to
+ * no task, its reference.
+ */
 export function LedgerPanel({ account, page, reader, cursor }: LedgerPanelProps) {
   const { entries, next } = page;
   const isFirst = cursor === Number.MAX_SAFE_INTEGER;

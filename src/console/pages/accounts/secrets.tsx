@@ -12,7 +12,10 @@ interface SecretsPanelProps {
   readonly mayOrder: boolean;
 }
 
-/** The secrets with which the callbacks of an account are signed, masked, and a dialog to rotate them. */
+/**
+ * Section with the secrets with which the callbacks of an account are signed (masked), with the public keys of the
+ * other signatures, and with a dialog to rotate the secrets.
+ */
 export function SecretsPanel({ account, secrets, mayOrder }: SecretsPanelProps) {
   const { generation, callbacks, public_keys: publicKeys } = secrets;
   return (
@@ -75,7 +78,10 @@ function RotateDialog(props: { readonly account: string; readonly generation: nu
   );
 }
 
-/** A secret that can be copied without being shown. It is shown only on request. */
+/**
+ * A secret that can be copied without being shown. Only its last four characters are shown, and the whole secret on
+ * request.
+ */
 function Masked({ secret, what }: { readonly secret: string; readonly what: string }) {
   return (
     <div class="masked">

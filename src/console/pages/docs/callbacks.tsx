@@ -32,7 +32,7 @@ interface CallbacksProps {
   readonly reference: Reference;
 }
 
-/** The chapter on callbacks, the requests that the relay sends to clients. */
+/** The chapter on callbacks, the requests by which the relay reports the ends of tasks. */
 export function Callbacks({ document, reference }: CallbacksProps) {
   const { webhooks } = document;
   const completed = webhooks["task.completed"]?.post;

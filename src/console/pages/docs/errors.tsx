@@ -2,8 +2,8 @@ import { EXPLAINED_PROBLEMS } from "../../../api/http/problem-help.ts";
 import { DocsLayout } from "./docs-layout.tsx";
 
 /**
- * The body of the page `/docs/errors`, to which the `type` of every error answer (problem) links: cause and cure of each
- * error code.
+ * The body of the page `/docs/errors`, to which the `type` of every error answer (problem) links. It has the cause
+ * and cure of each error code.
  */
 export function ErrorsPage() {
   const byStatus = Map.groupBy(EXPLAINED_PROBLEMS, ({ status }) =>

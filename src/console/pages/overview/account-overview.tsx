@@ -25,8 +25,8 @@ type Facts = Awaited<ReturnType<typeof readAccountFacts>>;
 
 /**
  * Reads the data of the overview of an account. Without an index this is only its balance.
- * @param isRefresh states that an open page refreshes itself. A refresh replaces only the list of tasks, so the
- * counts are not read.
+ * @param isRefresh true when the request is the refresh of an open page. A refresh replaces only the list of tasks,
+ * so the counts are not read.
  */
 export async function readAccountFacts(
   env: Env,
@@ -57,7 +57,10 @@ interface AccountOverviewProps {
   readonly origin: string;
 }
 
-/** The front page of an account: its balance, its tasks and callbacks by status, and its last tasks. */
+/**
+ * The front page of an account: its balance, the callbacks of its tasks by status, its failed tasks by category,
+ * and its last tasks.
+ */
 export function AccountOverview({ facts, account, origin }: AccountOverviewProps) {
   const { balance, counts, tasks, since, now } = facts;
   const path = `/v1/accounts/${account}`;

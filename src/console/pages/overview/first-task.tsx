@@ -4,7 +4,7 @@ import { Icon } from "../../parts/icon.tsx";
 
 interface FirstTaskProps {
   readonly origin: string;
-  /** States that the simulated provider is switched on. */
+  /** True when the simulated provider is switched on (`SANDBOX`). */
   readonly isSandboxOn: boolean;
 }
 

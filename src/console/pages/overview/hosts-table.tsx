@@ -55,7 +55,9 @@ export function HostsTable({ hosts, now }: HostsTableProps) {
   );
 }
 
-/** Shows whether a host takes callbacks at present. If it does not, shows its answer. */
+/**
+ * Shows whether a host takes callbacks at present. While its callbacks fail, shows their HTTP status or outcome.
+ */
 function StateOf({ host }: { readonly host: HostView }) {
   const { failing, callbacks, last_failed_at: failedAt } = host;
   if (failing !== null) {

@@ -42,8 +42,8 @@ type Facts = Awaited<ReturnType<typeof readOperatorFacts>>;
 
 /**
  * Reads the data of the operators' overview. Without an index these are only the present problems.
- * @param isRefresh states that an open page refreshes itself. A refresh does not replace the list of hosts, so it is
- * not read.
+ * @param isRefresh true when the request is the refresh of an open page. A refresh does not replace the list of
+ * hosts, so this list is not read.
  */
 export async function readOperatorFacts(
   env: Env,

@@ -36,7 +36,10 @@ async function ofAll({ request, env, runtime, url }: ViewerVisit) {
   );
 }
 
-/** Tells whether an open page refreshes itself: it replaces only some of its parts (client/refresh.js). */
+/**
+ * Tells whether a request is the refresh of an open page, which replaces only some parts of the page
+ * (client/refresh.js).
+ */
 function isRefresh({ headers }: Request): boolean {
   return headers.has("X-Refresh");
 }

@@ -13,7 +13,10 @@ const LOOKS = {
   warning: ["warn", "warn"],
 } as const;
 
-/** Lists the present problems of the relay, the most serious first. Each has links to the pages that help. */
+/**
+ * Lists the present problems of the relay, the most serious first. Each has links to the pages that help, if there
+ * are any.
+ */
 export function Problems({ problems }: { readonly problems: readonly PresentProblem[] }) {
   const notices = problems.filter(({ severity }) => severity === "notice");
   return (

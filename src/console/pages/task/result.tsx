@@ -16,7 +16,7 @@ const MAX_LINK_CHARACTERS = 24_000;
 interface ResultProps {
   readonly task: Task;
   readonly links: LinkEnd | null;
-  /** States that the callback URL has a link to the page of its host. */
+  /** Option: true when a link to the page of the host is shown beside the callback URL. */
   readonly isHostShown: boolean;
   readonly now: number;
 }
@@ -131,7 +131,9 @@ function Links({
   );
 }
 
-/** Returns those of the first links that fit into a page. */
+/**
+ * Returns those of the first 20 links (`MAX_LINKS`) that together have at most `MAX_LINK_CHARACTERS` characters.
+ */
 function shownLinks(urls: readonly string[]): readonly string[] {
   let characters = 0;
   return urls.slice(0, MAX_LINKS).filter((url) => {

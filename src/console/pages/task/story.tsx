@@ -103,7 +103,7 @@ function nextSteps(callback: ShownTask["facts"]["callback"], now: number): reado
 interface AttemptStepProps {
   readonly attempt: AttemptFacts;
   readonly shown: TaskAttempt | undefined;
-  /** States that the previous attempt had another URL, or that there was none. */
+  /** True when the previous attempt had another URL, and for the first attempt of the list. */
   readonly isUrlNew: boolean;
   readonly lateness: string;
   readonly now: number;
