@@ -37,6 +37,12 @@ export interface Policy extends Settings {
    */
   readonly indexTriedAt: number;
   /**
+   * Newest version of the task's record whose index row this instance of the task's object has written; 0 when it
+   * has written none. The version is kept in memory and stored with the next change of the task, because storing
+   * it alone would add a write to the storage for each write to the index.
+   */
+  readonly indexedVersion: number;
+  /**
    * Time in Unix milliseconds up to which the object has made or begun every planned poll of the task's job. This
    * time is only in memory, because storing it would add a write to the storage to each poll.
    */

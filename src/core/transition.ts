@@ -14,7 +14,7 @@ import { endCharge, endRefund } from "./events/charge-refund-end.ts";
 import { OF_A_LATER_RELEASE } from "./later-release.ts";
 import type { Policy } from "./policy.ts";
 import { type Counts, withOneMore } from "./record/counts.ts";
-import { noteOutdatedRow } from "./record/index-row-schedule.ts";
+import { noteIndexRow } from "./record/index-row-schedule.ts";
 import type { TaskRecord } from "./record/task.ts";
 
 /**
@@ -30,7 +30,7 @@ export function transition(
 ): Decision {
   const decision = decide(record, event, policy, now);
   if (decision.kind !== "changed") return decision;
-  return { ...decision, record: noteOutdatedRow(record, decision.record, now) };
+  return { ...decision, record: noteIndexRow(record, decision.record, policy, now) };
 }
 
 function decide(
@@ -71,7 +71,7 @@ function decide(
     case "refund_ended":
       return endRefund(record, event, policy, now);
     case "index_row_ended":
-      return endIndexRow(record, event, now);
+      return endIndexRow(record, event);
     case "notice_ended":
       return endNotice(record, event, now);
     default:

@@ -190,7 +190,7 @@ describe("an attachment where the upstream can be polled", () => {
     const record = committed(attachedTo(withKept(aKeptHook(QUEUED), aKeptHook(PROCESSING))));
     expect(record).toMatchObject({
       status: "processing",
-      tracking: { poll: { heard: ["queued", "processing"], at: later + 2 * MINUTE } },
+      tracking: { poll: { heard: ["processing"], at: later + 2 * MINUTE } },
     });
     expect(wakeAt(record, POLICY)).toBe(later + 2 * MINUTE);
   });

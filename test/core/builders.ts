@@ -12,7 +12,7 @@ import type { Outcome } from "../../src/core/record/outcome.ts";
 import { NO_KEY_NAMES } from "../../src/core/record/key-names.ts";
 import { NO_REDELIVERIES } from "../../src/core/record/redelivery-keys.ts";
 import { NO_COUNTS } from "../../src/core/record/counts.ts";
-import { NO_INDEX_ROW } from "../../src/core/record/index-row-state.ts";
+import { type IndexRowState, NO_INDEX_ROW } from "../../src/core/record/index-row-state.ts";
 import type { UpstreamResult } from "../../src/core/record/upstream.ts";
 import type { Policy, PollLimits } from "../../src/core/policy.ts";
 import {
@@ -46,6 +46,7 @@ export const LIMITS: PollLimits = { ...WAITS, isIdEnough: true, isTaskNamed: fal
 const OFF = { isIndexed: false, isOperatorNotified: false, unwantedNotices: new Set<string>() };
 const NOTHING_TRIED = {
   indexTriedAt: 0,
+  indexedVersion: 0,
   polledAt: 0,
   askedAt: 0,
   pollEndedAt: 0,
@@ -140,6 +141,9 @@ export function anEndAs(number: number, outcome: Outcome): AttemptEndedEvent {
   return anEnd(number, { outcome, statusCode: outcome === "delivered" ? 200 : null });
 }
 
+/** State of the index row of a task that has just been created; that of other tasks says that a write has failed. */
+export const NEW_ROW: IndexRowState = { ...NO_INDEX_ROW, retryAt: NOW };
+
 const BASE = {
   v: 1,
   version: NOW,
@@ -149,7 +153,7 @@ const BASE = {
   upstream: null,
   createdAt: NOW,
   recordedAt: NOW,
-  publication: { ...NO_INDEX_ROW, retryAt: NOW },
+  publication: { ...NO_INDEX_ROW, retryAt: NOW, tries: 1 },
   counts: NO_COUNTS,
   keyNames: NO_KEY_NAMES,
   origin: ORIGIN,

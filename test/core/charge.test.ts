@@ -23,6 +23,7 @@ import {
   PROCESSING,
   SECOND,
   URL_B,
+  NEW_ROW,
 } from "./builders.ts";
 import {
   aChargedTask,
@@ -58,6 +59,7 @@ describe("a registration with a price", () => {
     expect(apply(null, event)).toEqual(
       anOpenTask({
         account: ACCOUNT,
+        publication: NEW_ROW,
         registration,
         credits: credits({ kind: "charged" }, { chargeId: null }),
       }),
@@ -67,7 +69,7 @@ describe("a registration with a price", () => {
   it("registering a task with a price but without an account charges nothing", () => {
     const event = aPricedRegistration({ accountId: null });
     const { registration } = event;
-    expect(apply(null, event)).toEqual(anOpenTask({ registration }));
+    expect(apply(null, event)).toEqual(anOpenTask({ publication: NEW_ROW, registration }));
   });
 
   it("repeating a registration while its charge is in progress changes nothing: the task keeps the id of the first charge", () => {
@@ -145,7 +147,9 @@ describe("a task whose price is being charged", () => {
 describe("the answer of the ledger", () => {
   it("a successful charge creates the open task and stores the generation number of its account's signing secret in it", () => {
     const decision = transition(aChargingTask(), aChargeEnd(), POLICY, later);
-    expect(committed(decision)).toEqual(aChargedTask({ version: later }));
+    expect(committed(decision)).toEqual(
+      aChargedTask({ publication: { ...NEW_ROW, retryAt: later }, version: later }),
+    );
   });
 
   it("a successful charge that is answered after the deadline creates a task that fails and is refunded", () => {

@@ -372,30 +372,28 @@ describe("an unsigned hook of the attached job that claims its end", () => {
 });
 
 describe("a hook of the attached job that says queued or running", () => {
+  it("the first hook about the attached job that reports running makes the task processing and postpones its next poll to two minutes later", () => {
+    const at = later + 2 * MINUTE;
+    for (const isSigned of [true, false]) {
+      const decision = transition(anAttachedTask(), aHook(PROCESSING, { isSigned }), POLICY, later);
+      const record = committed(decision);
+      expect(decision).toEqual({ kind: "changed", record });
+      const plan = { heard: ["processing"], at };
+      expect(record).toMatchObject({ status: "processing", tracking: { poll: plan } });
+      expect(wakeAt(record, aPolicy({ polledAt: later - 1 }))).toBe(at);
+      expectUnchanged(record, aHook(PROCESSING, { isSigned }), later + MINUTE, POLICY, "ignored");
+    }
+  });
+
   it.each([
-    ["queued, which leaves the task pending", QUEUED, "pending"],
-    ["running, which makes the task processing", PROCESSING, "processing"],
-  ] as const)(
-    "the first hook about the attached job that reports queued or running postpones the next poll to two minutes after the hook: %s",
-    (_what, said, status) => {
-      const at = later + 2 * MINUTE;
+    ["pending", anAttachedTask()],
+    ["processing", anAttachedTask({ heard: ["processing"] }, { status: "processing" })],
+  ])(
+    "a hook that reports queued about the attached job of a %s task changes and stores nothing",
+    (_status, task) => {
       for (const isSigned of [true, false]) {
-        const decision = transition(anAttachedTask(), aHook(said, { isSigned }), POLICY, later);
-        const record = committed(decision);
-        expect(decision).toEqual({ kind: "changed", record });
-        expect(record).toMatchObject({ status, tracking: { poll: { heard: [said.status], at } } });
-        expect(wakeAt(record, aPolicy({ polledAt: later - 1 }))).toBe(at);
-        expectUnchanged(record, aHook(said, { isSigned }), later + MINUTE, POLICY, "ignored");
+        expectUnchanged(task, aHook(QUEUED, { isSigned }), later, POLICY, "ignored");
       }
     },
   );
-
-  it("a hook that reports queued about a processing task keeps the task's status and postpones its next poll to two minutes after the hook", () => {
-    const task = anAttachedTask({ heard: ["processing"] }, { status: "processing" });
-    expect(apply(task, aHook(QUEUED), later)).toMatchObject({
-      status: "processing",
-      version: task.version,
-      tracking: { poll: { heard: ["processing", "queued"], at: later + 2 * MINUTE } },
-    });
-  });
 });

@@ -3,51 +3,93 @@ import type { IndexRowEndedEvent, TaskEvent } from "../../src/core/events/event.
 import { nextStep } from "../../src/core/step.ts";
 import type { TaskRecord } from "../../src/core/record/task.ts";
 import { transition } from "../../src/core/transition.ts";
-import { aFinishedTask, anOpenTask, aPolicy, committed, HOUR, NOW, POLICY } from "./builders.ts";
+import { noticeOf } from "../../src/core/record/operator-notice.ts";
+import {
+  aFinishedTask,
+  anOpenTask,
+  aPolicy,
+  committed,
+  HOUR,
+  NOW,
+  POLICY,
+  PROCESSING,
+  NEW_ROW,
+} from "./builders.ts";
+import { aHook, anAttachedTask } from "./upstream-builders.ts";
 import { aChargingTask, aRefundingTask } from "./credit-builders.ts";
 
 const LATER = NOW + HOUR;
 
-function written(version: number, isWritten = true): IndexRowEndedEvent {
-  return { type: "index_row_ended", version, isWritten };
+function written(changes: Partial<IndexRowEndedEvent> = {}): IndexRowEndedEvent {
+  return { type: "index_row_ended", version: NOW, isWritten: true, isRepeat: false, ...changes };
 }
 
-function decide(record: TaskRecord | null, event: TaskEvent) {
-  return transition(record, event, POLICY, LATER);
+function decide(record: TaskRecord | null, event: TaskEvent, indexedVersion = 0) {
+  return transition(record, event, aPolicy({ indexedVersion }), LATER);
 }
 
 const visible: readonly (readonly [string, TaskRecord])[] = [
-  ["an open task", anOpenTask()],
-  ["a finished task", aFinishedTask()],
-  ["a task whose refund is pending", aRefundingTask()],
+  ["an open task", anOpenTask({ publication: NEW_ROW })],
+  ["a finished task", aFinishedTask({ publication: NEW_ROW })],
+  ["a task whose refund is pending", aRefundingTask({ publication: NEW_ROW })],
 ];
 
 describe("the end of a write of the index row", () => {
   it.each(visible)(
-    "a successful index write is recorded in %s and does not change the task's version",
+    "a successful index write that was repeated is recorded in %s and does not change the task's version",
     (_, record) => {
       const publication = { version: NOW, retryAt: 0, tries: 0 };
-      expect(committed(decide(record, written(NOW)))).toEqual({ ...record, publication });
+      const after = committed(decide(record, written({ isRepeat: true })));
+      expect(after).toEqual({ ...record, publication });
     },
   );
 
-  it.each(visible)("a failed index write does not change the record of %s", (_, record) => {
-    expect(decide(record, written(NOW, false))).toEqual({ kind: "unchanged", record });
+  it.each<[string, Partial<IndexRowEndedEvent>]>([
+    ["successful at the first time", {}],
+    ["of an older version and was repeated", { version: NOW - 1, isRepeat: true }],
+  ])("an index write that was %s does not change the record of a task", (_, changes) => {
+    for (const [, record] of visible) {
+      expect(decide(record, written(changes))).toEqual({ kind: "unchanged", record });
+    }
   });
 
-  it("after an index write of an older version of a task succeeded, the newer version is still to be written", () => {
-    const record = aFinishedTask({ version: NOW + 1 });
-    const after = committed(decide(record, written(NOW)));
-    expect(after.publication.version).toBe(NOW);
-    const step = nextStep(after, aPolicy({ isIndexed: true }), LATER);
-    expect(step).toMatchObject({ kind: "writeIndexRow", row: { version: NOW + 1 } });
+  it.each(visible)("only the first failure of an index write is recorded in %s", (_, record) => {
+    const failed = committed(decide(record, written({ isWritten: false })));
+    expect(failed).toEqual({ ...record, publication: { ...record.publication, tries: 1 } });
+    const again = written({ isWritten: false, isRepeat: true });
+    expect(decide(failed, again)).toEqual({ kind: "unchanged", record: failed });
+    const success = committed(decide(failed, written()));
+    expect(success.publication).toEqual({ version: NOW, retryAt: 0, tries: 0 });
+  });
+
+  it("the next change of a task stores which version the index has, and a write of the new version is planned", () => {
+    const hook = aHook(PROCESSING);
+    const task = { ...anAttachedTask(), publication: NEW_ROW };
+    const after = committed(decide(task, hook, task.version));
+    expect(after.publication).toEqual({ version: task.version, retryAt: LATER, tries: 0 });
+    const step = nextStep(after, aPolicy({ isIndexed: true }), LATER + 45_000);
+    expect(step).toMatchObject({ kind: "writeIndexRow", row: { version: after.version } });
+  });
+
+  it("a change that readers of the task do not see stores that the index has the version of the task", () => {
+    const task = aFinishedTask({ publication: { version: 0, retryAt: NOW, tries: 0 } });
+    const end = {
+      type: "notice_ended",
+      kind: "callback.failed",
+      version: 1,
+      isTaken: true,
+    } as const;
+    const told = noticeOf("callback.failed", 1, NOW);
+    const after = committed(decide({ ...task, notices: [told] }, end, task.version));
+    expect(after.publication).toEqual({ version: task.version, retryAt: 0, tries: 0 });
   });
 
   it.each([
     ["does not exist", null],
     ["was registered again under the same id and is being charged", aChargingTask()],
   ])("the result of an index write is ignored when the task %s", (_what, record) => {
-    expect(decide(record, written(NOW))).toEqual({ kind: "unchanged", record });
+    const end = written({ isRepeat: true });
+    expect(decide(record, end)).toEqual({ kind: "unchanged", record });
   });
 });
 

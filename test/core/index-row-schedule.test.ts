@@ -2,8 +2,7 @@ import { writeIndexRow } from "../../src/core/duties/index-row-write.ts";
 import { describe, expect, it } from "vitest";
 import { type IndexRowState, NO_INDEX_ROW } from "../../src/core/record/index-row-state.ts";
 import {
-  markWritten,
-  noteOutdatedRow,
+  noteIndexRow,
   nextWriteAfter,
   rowExpiresAt,
 } from "../../src/core/record/index-row-schedule.ts";
@@ -35,8 +34,8 @@ function writeAt(record: TaskRecord, indexTriedAt = 0): number | null {
   return writeIndexRow(record, { ...INDEXED, indexTriedAt })?.dueAt ?? null;
 }
 
-function known(version: number, changes: Partial<IndexRowState> = {}) {
-  return { publication: { ...NO_INDEX_ROW, version, ...changes } };
+function known(version: number, changes: Partial<IndexRowState> = {}): IndexRowState {
+  return { ...NO_INDEX_ROW, version, ...changes };
 }
 
 /** Builds a task whose next attempt is due this long after NOW. */
@@ -67,8 +66,18 @@ describe("a change is written to the index", () => {
     ["30 s after its price was charged", aChargedTask(), NOW + 30 * SECOND],
     [
       "45 s after it was changed, when an earlier version is in the index",
-      anOpenTask(known(NOW - HOUR)),
+      anOpenTask({ publication: known(NOW - HOUR) }),
       NOW + 45 * SECOND,
+    ],
+    [
+      "30 s after the task was created, although the task has changed since",
+      anOpenTask({ version: NOW + 20 * SECOND, publication: known(0, { retryAt: NOW }) }),
+      NOW + 30 * SECOND,
+    ],
+    [
+      "45 s after the first of two changes",
+      anOpenTask({ version: NOW + HOUR, publication: known(NOW, { retryAt: NOW + 20 * SECOND }) }),
+      NOW + 65 * SECOND,
     ],
     ["5 s after its result while a callback attempt is in flight", inFlight, NOW + 5 * SECOND],
     ["5 s after its result while a callback attempt is planned", dueIn(MINUTE), NOW + 5 * SECOND],
@@ -77,10 +86,14 @@ describe("a change is written to the index", () => {
     ["at once when the callback has failed", undelivered, NOW],
     ["at once when there is no callback", aFinishedTask({ callback: null }), NOW],
     ["at no time while its price is being charged", aChargingTask(), null],
-    ["at no time when its latest version is in the index", aFinishedTask(known(NOW)), null],
+    [
+      "at no time when its latest version is in the index",
+      aFinishedTask({ publication: known(NOW) }),
+      null,
+    ],
     [
       "at no time when its latest version is in the index and the task is open",
-      anOpenTask(known(NOW)),
+      anOpenTask({ publication: known(NOW) }),
       null,
     ],
   ])("the index write of a task is due %s", (_what, record, at) => {
@@ -110,26 +123,42 @@ describe("the next write of a row after a failed one", () => {
   const weekly = [1, 2, 3, 4].map((weeks) => last + weeks * 7 * DAY);
 
   it("a failed index write is repeated 5 s after the change, then each time after four times as long, and at least every 7 days", () => {
-    const { publication } = noteOutdatedRow(null, aFinishedTask(), NOW);
+    const { publication } = noteIndexRow(null, aFinishedTask(), INDEXED, NOW);
     expect(retries(aFinishedTask({ publication }), NOW, NOW + 28 * DAY)).toEqual([
       ...growing,
       ...weekly,
     ]);
   });
 
-  it("the time of the next index write is counted from the oldest change that is not in the index", () => {
-    const first = noteOutdatedRow(null, anOpenTask(), NOW);
-    const later = noteOutdatedRow(first, { ...first, version: NOW + HOUR }, NOW + HOUR);
-    expect(later.publication.retryAt).toBe(NOW);
-    const published = { ...first, ...known(NOW) };
-    const changed = noteOutdatedRow(published, { ...published, version: NOW + DAY }, NOW + DAY);
-    expect(changed.publication).toEqual({ version: NOW, retryAt: NOW + DAY, tries: 0 });
+  it.each<[string, at: number, since: number, publication: IndexRowState, indexedVersion: number]>([
+    ["while the first write is still ahead", 29 * SECOND, NOW, known(0, { retryAt: NOW }), 0],
+    ["once the first write was due", 30 * SECOND, NOW + 30 * SECOND, known(0, { retryAt: NOW }), 0],
+    ["after a write has failed", HOUR, NOW, known(0, { retryAt: NOW, tries: 1 }), 0],
+    ["that follows a stored write", SECOND, NOW + SECOND, known(NOW), 0],
+    ["that follows a write that is not stored", SECOND, NOW + SECOND, known(0), NOW],
+  ])(
+    "after a change %s, the waits between repeated index writes count from the oldest change that the index may lack",
+    (_what, ms, since, publication, indexedVersion) => {
+      const before = anOpenTask({ publication });
+      const after = { ...before, version: NOW + ms };
+      const policy = { ...INDEXED, indexedVersion };
+      const { retryAt, version } = noteIndexRow(before, after, policy, NOW + ms).publication;
+      expect([retryAt, version]).toEqual([since, Math.max(publication.version, indexedVersion)]);
+    },
+  );
+
+  it("after a change in the millisecond in which a failed write began, the row is written again 5 s later", () => {
+    const before = anOpenTask({ publication: known(0, { retryAt: NOW, tries: 1 }) });
+    const ended = aFinishedTask({ publication: before.publication, version: NOW + DAY });
+    const policy = { ...INDEXED, indexTriedAt: NOW + DAY };
+    const task = noteIndexRow(before, ended, policy, NOW + DAY);
+    expect(writeAt(task, NOW + DAY)).toBe(NOW + DAY + 5 * SECOND);
   });
 
   it("a repeated index write is made at the time stored in the task's record or, if none is stored, 5 s after the task's last change", () => {
-    const planned = aFinishedTask(known(0, { retryAt: NOW + HOUR, tries: 9 }));
+    const planned = aFinishedTask({ publication: known(0, { retryAt: NOW + HOUR, tries: 9 }) });
     expect(nextWriteAfter(planned, NOW)).toBe(NOW + HOUR);
-    expect(nextWriteAfter(aFinishedTask(known(0)), NOW)).toBe(NOW + 5 * SECOND);
+    expect(nextWriteAfter(aFinishedTask({ publication: known(0) }), NOW)).toBe(NOW + 5 * SECOND);
   });
 
   it("no index write is planned for a time at which the index row would have expired", () => {
@@ -148,19 +177,27 @@ describe("the next write of a row after a failed one", () => {
     expect(expiries).toEqual([Infinity, Infinity, Infinity, Infinity]);
   });
 
-  it("no index write is planned after a successful one, unless the task changed during the write", () => {
-    const record = aFinishedTask(known(0, { retryAt: NOW - DAY }));
-    expect(markWritten(record, NOW, NOW)).toEqual({ version: NOW, retryAt: 0, tries: 0 });
-    const changed = { version: NOW - 1, retryAt: NOW, tries: 0 };
-    expect(markWritten(record, NOW - 1, NOW)).toEqual(changed);
-    expect(markWritten(aFinishedTask(known(NOW)), NOW - 1, NOW).version).toBe(NOW);
+  it("no index write is planned after a successful one that this instance of the task's object remembers, unless the task has changed since", () => {
+    const record = aFinishedTask({ publication: known(0, { retryAt: NOW }) });
+    const after = (indexedVersion: number) =>
+      writeIndexRow(record, { ...INDEXED, indexedVersion })?.dueAt;
+    expect([after(NOW), after(NOW - 1), after(0)]).toEqual([undefined, NOW, NOW]);
+  });
+
+  it("a write says that it is a repetition when an earlier one of the same version was planned", () => {
+    const task = anOpenTask({ publication: known(0, { retryAt: NOW }) });
+    const isRepeat = (indexTriedAt: number) => {
+      const step = writeIndexRow(task, { ...INDEXED, indexTriedAt })?.step(NOW);
+      return step?.kind === "writeIndexRow" && step.isRepeat;
+    };
+    expect([isRepeat(NOW), isRepeat(NOW + 30 * SECOND)]).toEqual([false, true]);
   });
 });
 
 describe("a version that is not in the index", () => {
   const records: readonly (readonly [string, TaskRecord])[] = [
     ["an open task that was never in the index", anOpenTask()],
-    ["an open task that changed after an index write", anOpenTask(known(NOW - 1))],
+    ["an open task that changed after an index write", anOpenTask({ publication: known(NOW - 1) })],
     ["a task whose callback attempt is due much later", dueIn(MINUTE)],
     ["a task whose callback attempt is due at once", dueIn(1)],
     ["a task whose callback attempt is in flight", inFlight],
@@ -181,7 +218,7 @@ describe("a version that is not in the index", () => {
   it.each(records)(
     "in a relay without an index, the alarm of %s is planned as if no index write were due",
     (_what, record) => {
-      const everywhere = { ...record, ...known(record.version) };
+      const everywhere = { ...record, publication: known(record.version) };
       expect(wakeAt(record, aPolicy())).toBe(wakeAt(everywhere, INDEXED));
     },
   );

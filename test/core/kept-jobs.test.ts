@@ -70,7 +70,7 @@ function asked(record: TaskRecord, answer: PollAnswer, job = JOB): TaskRecord {
 
 describe("a signed hook about a job that nobody has attached", () => {
   it.each<[string, UpstreamNews, OpenTask["status"], object]>([
-    ["queued", QUEUED, "pending", { heard: ["queued"], at: NOW + HOUR + 2 * MINUTE }],
+    ["queued", QUEUED, "pending", {}],
     ["running", PROCESSING, "processing", { heard: ["processing"], at: NOW + HOUR + 2 * MINUTE }],
     [
       "success without output",

@@ -13,6 +13,7 @@ import {
   NOW,
   POLICY,
   SECOND,
+  PROCESSING,
 } from "./builders.ts";
 import { aChargeEnd, aPricedRegistration } from "./credit-builders.ts";
 import { apply, expectUnchanged } from "./decisions.ts";
@@ -28,7 +29,6 @@ import {
   JOB,
   rateLimited,
   NO_KEY,
-  QUEUED,
   UPSTREAM,
 } from "./upstream-builders.ts";
 
@@ -103,9 +103,9 @@ describe("the time of the next poll", () => {
     expect(wakeAt(moved, polled(hourLater))).toBe(hourLater + 2 * MINUTE);
   });
 
-  it("a hook that reports queued does not postpone the next poll when the polls of its job do not wait for hooks", () => {
-    const record = apply(anAttachedTask({ hookWaitMs: 0 }), aHook(QUEUED), NOW + 1);
-    expect(record).toMatchObject({ tracking: { poll: { heard: ["queued"], at: null } } });
+  it("a hook that reports running does not postpone the next poll when the polls of its job do not wait for hooks", () => {
+    const record = apply(anAttachedTask({ hookWaitMs: 0 }), aHook(PROCESSING), NOW + 1);
+    expect(record).toMatchObject({ tracking: { poll: { heard: ["processing"], at: null } } });
     expect(wakeAt(record, POLICY)).toBe(FIRST_POLL);
   });
 

@@ -18,6 +18,7 @@ import {
   POLICY,
   URL_A,
   URL_B,
+  NEW_ROW,
 } from "./builders.ts";
 import { apply, expectRefused, expectUnchanged } from "./decisions.ts";
 
@@ -63,13 +64,13 @@ describe("register", () => {
 
   it("a registration without a deadline gets the configured one", () => {
     const record = apply(null, aRegistration());
-    expect(record).toEqual(anOpenTask({ deadlineAt: NOW + 72 * HOUR }));
+    expect(record).toEqual(anOpenTask({ publication: NEW_ROW, deadlineAt: NOW + 72 * HOUR }));
   });
 
   it("a registration without a callback URL creates a task without a callback", () => {
     const event = aRegistration({ callbackUrl: null });
     expect(apply(null, event)).toEqual(
-      anOpenTask({ callbackUrl: null, registration: event.registration }),
+      anOpenTask({ publication: NEW_ROW, callbackUrl: null, registration: event.registration }),
     );
   });
 

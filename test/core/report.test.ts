@@ -21,6 +21,7 @@ import {
   URL_B,
   VIDEO,
   runningSince,
+  NEW_ROW,
 } from "./builders.ts";
 import { apply, expectRefused, expectUnchanged, finish } from "./decisions.ts";
 
@@ -124,6 +125,7 @@ describe("a report with the fields that create a task", () => {
     expect(apply(null, aReport(PROCESSING, creation))).toEqual({
       ...anOpenTask(),
       ...changes,
+      publication: NEW_ROW,
       registration: null,
       status: "processing",
       callbackUrl: URL_B,

@@ -7,7 +7,7 @@ import { evict, untilIdle, stored, stubOf } from "../worker/objects.ts";
 import { aReceiver, status } from "../worker/receiver.ts";
 import { aCompletion, read, register } from "../worker/tasks.ts";
 import { gated, restartWith } from "./bindings.ts";
-import { callWith, db, indexed, isWritten, rowsOfTask, useIndex, wake, finish } from "./support.ts";
+import { callWith, db, indexed, rowsOfTask, useIndex, wake, finish } from "./support.ts";
 import { holdTimers } from "../worker/timers.ts";
 
 useIndex();
@@ -88,9 +88,10 @@ it.each(FAULTS)(
       waits.push(((await stored(id)).alarm ?? 0) - at);
     }
     expect(waits).toEqual([50_000, 240_000, 960_000]);
-    expect(await isWritten(id)).toBe(false);
+    expect((await stored(id)).record).toMatchObject({ publication: { version: 0, tries: 1 } });
     fault.isOn = false;
-    expect(await indexed(id)).toMatchObject({ status: "pending" });
+    await wake(id);
+    expect(await rowsOfTask(id)).toMatchObject([{ status: "pending" }]);
     expect((await stored(id)).alarm).toBe(START + 3 * 86_400_000);
   },
 );
@@ -120,12 +121,15 @@ it("an index write that gets no answer does not delay a redelivery that is order
 it("an index write that succeeds only after its timeout is repeated after an eviction of the task's object; the repeat changes nothing", async () => {
   const { id, fault } = await withFault(tooLate(() => Promise.resolve()));
   await wake(id);
-  expect(await isWritten(id)).toBe(false);
+  expect((await stored(id)).record).toMatchObject({ publication: { version: 0, tries: 1 } });
   await until(async () => (await rowsOfTask(id)).length === 1);
   const [first] = await rowsOfTask(id);
   fault.isOn = false;
   await evict(id);
-  expect(await indexed(id)).toEqual(first);
+  await wake(id);
+  expect(await rowsOfTask(id)).toEqual([first]);
+  const publication = { version: first?.["version"], tries: 0 };
+  expect((await stored(id)).record).toMatchObject({ publication });
 });
 
 it("accounts can be created and tasks can be erased even when the index does not answer", async () => {

@@ -3,6 +3,7 @@ import { secureHeaders } from "hono/secure-headers";
 import { Hono } from "hono/tiny";
 import { afterAll, beforeAll, expect, it, vi } from "vitest";
 import { ROUTES } from "../../src/api/routes.ts";
+import { ready } from "../../src/index-db/database.ts";
 import type { Route } from "../../src/api/http/route.ts";
 import { aKey, anAccount } from "../worker/accounts.ts";
 import { call } from "../worker/client.ts";
@@ -10,7 +11,7 @@ import { START } from "../worker/clock.ts";
 import { hooked } from "../worker/hooked.ts";
 import { anOutside, answering } from "../worker/outside.ts";
 import { aCompletion, CALLBACK_URL, completed, register } from "../worker/tasks.ts";
-import { indexed } from "./support.ts";
+import { db, indexed } from "./support.ts";
 
 /** A request to a route, made so that it succeeds. */
 interface Example {
@@ -81,6 +82,7 @@ beforeAll(async () => {
   securityHeaders = await headersOfHono();
   vi.useFakeTimers({ toFake: ["Date"], now: START });
   anOutside().on(CALLBACK_URL, answering("thank you"));
+  await ready(db);
   await indexed(await completed());
 });
 

@@ -173,6 +173,9 @@ async function readByCount(id: string): Promise<number> {
   return Math.round((second - first) / COPIES);
 }
 
+/** Row that each run writes with the ids of all tasks whose rows it removes, up to 5,000 at a time. */
+const LIST_OF_REMOVED = 1;
+
 async function count({ hasIndex, live, receiver, endAt = END }: Life): Promise<Meters> {
   const outside = anOutside();
   outside.on(
@@ -191,7 +194,8 @@ async function count({ hasIndex, live, receiver, endAt = END }: Life): Promise<M
   expect(await life.isErased()).toBe(true);
   if (hasIndex) await life.sweep();
   const meters = await life.meters();
-  return { ...meters, d1Read: meters.d1Read + counted };
+  const d1Written = meters.d1Written - (hasIndex ? LIST_OF_REMOVED : 0);
+  return { ...meters, d1Written, d1Read: meters.d1Read + counted };
 }
 
 /** Returns a life that an event ends, whose receiver answers 500 to the first attempts. */

@@ -116,15 +116,13 @@ export async function rowsOfTask(id: string): Promise<readonly StoredRow[]> {
   return (await allRows()).filter((row) => row["id"] === id);
 }
 
-const Indexed = z.object({
-  version: z.int(),
-  publication: z.object({ version: z.int() }),
-});
+const Versioned = z.object({ version: z.int() });
 
-/** Tells whether the object has recorded that the index contains its present state. */
+/** Tells whether the index contains the present state of a task. */
 export async function isWritten(id: string): Promise<boolean> {
-  const { version, publication } = Indexed.parse((await stored(id)).record);
-  return version === publication.version;
+  const { version } = Versioned.parse((await stored(id)).record);
+  const [row] = await rowsOfTask(id);
+  return row?.["version"] === version;
 }
 
 /** Moves the clock to the alarm of a task and runs it. @returns the time of the alarm. */

@@ -106,6 +106,7 @@ function isSettled({ credits, callback }: TerminalTask): boolean {
 export function indexRowFault(
   row: IndexRow,
   withinMs: number,
+  caller: SimulatedObject,
   alarmedAt: number,
   shared: SharedState,
 ): string | null {
@@ -118,6 +119,7 @@ export function indexRowFault(
   return (
     firstViolation({
       "a row shows a durable version": isShown,
+      "no instance writes a row that it has written": caller.rowVersion !== row.version,
       "no row is sent that would have expired":
         isFirstRun || (row.expiresAt ?? Infinity) > plannedAt,
     }) ?? asideFault(record, plannedAt, withinMs, shared)

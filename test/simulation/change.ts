@@ -37,6 +37,8 @@ export interface Change<B extends TaskRecord | null = TaskRecord | null, A = Tas
   readonly hadFault: boolean;
   /** Poll whose answer led to this commit; null when something else did. */
   readonly pollResult: PollResult | null;
+  /** Time for which the work that led to this commit was planned, in Unix milliseconds. */
+  readonly plannedAt: number;
 }
 
 /** An event for the relay, and its effect in the same turn. */

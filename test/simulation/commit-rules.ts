@@ -1,5 +1,5 @@
 import { type IndexRow, rowOf } from "../../src/core/views/index-row.ts";
-import { POLICY } from "../core/builders.ts";
+import { POLICY, SECOND } from "../core/builders.ts";
 import {
   isOpen,
   isTerminal,
@@ -20,11 +20,10 @@ import { pollFault } from "./tracking-rules.ts";
  * the index.
  */
 export function commitFault(change: Change, row: IndexRow | null): string | null {
-  const { after } = change;
   return (
     versionFault(change) ??
     recordFault(change) ??
-    indexFault(after, row) ??
+    indexFault(change, row) ??
     creditsFault(change) ??
     retryFault(change) ??
     statusFault(change)
@@ -46,12 +45,34 @@ function viewOf(record: Exclude<TaskRecord, { readonly status: "charging" }>): s
   return taskView(record, "operator");
 }
 
-function indexFault(record: TaskRecord, row: IndexRow | null): string | null {
-  const { publication, version, status } = record;
+function indexFault(change: Change, row: IndexRow | null): string | null {
+  const { after, history } = change;
+  const { publication, version, status } = after;
+  const isOld = publication.version <= (row?.version ?? 0);
+  if (!isOld) return "a version that counts as written is in the index";
   if (publication.version !== version) return null;
+  if (!history.isRowOrdered && isRowStoredAlone(change)) {
+    return "the first write of a version is stored with the next change";
+  }
   const isShown =
-    status !== "charging" && JSON.stringify(row) === JSON.stringify(rowOf(record, POLICY));
+    status !== "charging" && JSON.stringify(row) === JSON.stringify(rowOf(after, POLICY));
   return firstViolation({ "a version that counts as written is in the index": isShown });
+}
+
+/**
+ * Tells whether a commit stores nothing but the success of the first write of an open task's row, which is
+ * planned for 30 s after the creation, by an instance that knows that it is the first.
+ */
+function isRowStoredAlone({ before, after, plannedAt, instance }: Change): boolean {
+  if (before === null || !isOpen(before) || before.publication.version === before.version) {
+    return false;
+  }
+  const { publication, version } = before;
+  const isAlone = isEqual({ ...before, publication: null }, { ...after, publication: null });
+  const firstAt = (publication.retryAt || version) + 30 * SECOND;
+  const isFirst = publication.tries === 0 && plannedAt <= firstAt;
+  // An instance that was started after the planned time assumes that an earlier one has made the first write.
+  return isAlone && isFirst && instance.startedAt <= firstAt;
 }
 
 /** Checks promise 4 by comparing the credits in the record with the ledger. */

@@ -9,6 +9,8 @@ export interface Alarm {
   readonly armedAt: number;
   readonly under: Setting;
   readonly by: SimulatedObject;
+  /** Version of the last row that the instance knew to be in the index when it set the alarm. */
+  readonly rowVersion: number;
   /** States that the instance died while the alarm's handler ran, so that the alarm fires again. */
   readonly isRepeat: boolean;
 }

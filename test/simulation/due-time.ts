@@ -22,23 +22,27 @@ interface KnownWork {
   readonly lastPoll: Pick<LastPoll, "endedAt"> | null;
   /** Time of its last write to the index, in Unix milliseconds; 0 when it has made none. */
   readonly rowTriedAt: number;
+  /** Version of the last row that it knows to be in the index; 0 for none. */
+  readonly rowVersion: number;
 }
 
-const NOTHING_KNOWN: KnownWork = { lastPoll: null, rowTriedAt: 0 };
+const NOTHING_KNOWN: KnownWork = { lastPoll: null, rowTriedAt: 0, rowVersion: 0 };
 
 /** Returns the latest time of the next work on a record, after the work that is known; Unix milliseconds. */
 export function dueTime(
   record: TaskRecord,
   setting: Setting,
   now: number,
-  { lastPoll, rowTriedAt }: KnownWork = NOTHING_KNOWN,
+  { lastPoll, rowTriedAt, rowVersion }: KnownWork = NOTHING_KNOWN,
 ): number {
   if (record.status === "charging") return record.credits.state.retryAt;
   const own = isOpen(record)
     ? openDueTime(record, setting, now, lastPoll)
     : endDueTime(record, setting, now);
   const late = isOpen(record) ? Infinity : lateDueTime(record, setting, now, own);
-  return Math.min(own, late, indexRowDueTime(record, setting, Math.max(now, rowTriedAt)));
+  const isWritten = rowVersion === record.version;
+  const rowAt = isWritten ? Infinity : indexRowDueTime(record, setting, Math.max(now, rowTriedAt));
+  return Math.min(own, late, rowAt);
 }
 
 function openDueTime(
@@ -65,7 +69,10 @@ function endDueTime(task: TerminalTask, setting: Setting, now: number): number {
   if (task.credits?.state.kind === "refunding") return task.credits.state.retryAt;
   switch (state.kind) {
     case "due":
-      return setting.isPaused ? Math.max(state.nextAttemptAt, now + LOOK_MS) : state.nextAttemptAt;
+      // An alarm that was set before the last change may serve for the check whether the pause is over.
+      return setting.isPaused
+        ? Math.max(state.nextAttemptAt, Math.max(now, task.version) + LOOK_MS)
+        : state.nextAttemptAt;
     case "in_flight":
       return state.startedAt;
     case "held":

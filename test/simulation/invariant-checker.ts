@@ -1,6 +1,6 @@
 import type { ChargeAnswer, PollAnswer } from "../../src/core/events/event.ts";
 import { rowOf } from "../../src/core/views/index-row.ts";
-import { POLICY } from "../core/builders.ts";
+import { MINUTE, POLICY } from "../core/builders.ts";
 import type { Outcome } from "../../src/core/record/outcome.ts";
 import { isOpen, isTerminal, type TaskRecord } from "../../src/core/record/task.ts";
 import type { Decision } from "../../src/core/events/decision.ts";
@@ -78,13 +78,13 @@ export class InvariantChecker {
 
   onCommit(before: TaskRecord | null, after: TaskRecord, instance: SimulatedObject): void {
     this.records.push(after);
-    const { setting, ledger, hadFault } = this.#shared;
+    const { setting, ledger, hadFault, plannedAt } = this.#shared;
     if (before === null) this.#begin(after);
     const { history } = this;
     if (history === null) return this.report("storage", "a record without a beginning");
     const pollResult = hadFault ? null : this.#pollResult;
     this.#pollResult = null;
-    const context = { setting, history, ledger, instance, hadFault, pollResult };
+    const context = { setting, history, ledger, instance, hadFault, pollResult, plannedAt };
     const change: Change = { before, after, now: this.#now, ...context };
     const { row } = this.#shared.outside;
     // When the clock has stepped back, a later task with the same id may seem older than the row of the
@@ -117,6 +117,7 @@ export class InvariantChecker {
     this.#pollResult = null;
     this.#firstEnd = record === null && event.type === "report" ? endResultOf(event.news) : null;
     if (record === null || history === null) return;
+    history.isRowOrdered ||= event.type === "republish";
     const { setting } = this.#shared;
     if (isTerminal(record) && event.type === "hook") {
       history.isLateProven ||= mayHookTell(record, event, setting, this.#now);
@@ -213,10 +214,25 @@ export class InvariantChecker {
     if (fact !== null) history.possibleEnds.push(fact);
   }
 
-  onIndexRow(row: Subject<"writeIndexRow">, withinMs: number): void {
-    this.check("index", indexRowFault(row, withinMs, this.history?.alarmedAt ?? 0, this.#shared));
+  onIndexRow(row: Subject<"writeIndexRow">, withinMs: number, caller: SimulatedObject): void {
+    const alarmedAt = this.history?.alarmedAt ?? 0;
+    this.check("index", indexRowFault(row, withinMs, caller, alarmedAt, this.#shared));
     this.#pollResult = null;
     if (this.history !== null) this.history.triedVersion = row.version;
+  }
+
+  /** Checks that no third instance repeats a write: the one that repeats it stores that it has succeeded. */
+  onAlarmEnd(alarmAt: number, { rowVersion, rowTriedAt }: SimulatedObject): void {
+    const { record } = this.#shared.disk.written;
+    if (record === null || record.version !== rowVersion || this.#shared.hadFault) return;
+    // The write may have left before the alarm.
+    if (rowTriedAt < alarmAt) return;
+    // The write of an ordered row is no repetition, however long after the change it comes.
+    if (this.history?.isRowOrdered === true) return;
+    const { publication, version } = record;
+    const isRepeat = alarmAt > Math.max(version, publication.retryAt) + MINUTE;
+    const isStored = publication.version === version;
+    this.require("index", { "a repeated write that succeeds is stored": !isRepeat || isStored });
   }
 
   onNotice(notice: Subject<"sendNotice">, withinMs: number): void {

@@ -99,7 +99,9 @@ export class ObjectHost implements Host {
     if (at <= after || at > after + MAX_ALARM_AHEAD_MS) {
       checker.report("alarms are later than now and the running one", `${at - after} ms`);
     }
-    disk.write({ alarm: { at, armedAt: now, under: setting, by: caller, isRepeat: false } });
+    const { rowVersion } = caller;
+    const alarm = { at, armedAt: now, under: setting, by: caller, rowVersion, isRepeat: false };
+    disk.write({ alarm });
   }
 
   async erase(caller: SimulatedObject): Promise<void> {

@@ -31,7 +31,7 @@ export interface CallObserver {
   onRefund?(refund: Subject<"refund">): void;
   onPoll(poll: Subject<"poll">, caller: SimulatedObject, withinMs: number): void;
   onPollAnswer?(poll: Subject<"poll">, answer: PollAnswer, caller: SimulatedObject): void;
-  onIndexRow?(row: Subject<"writeIndexRow">, withinMs: number): void;
+  onIndexRow?(row: Subject<"writeIndexRow">, withinMs: number, caller: SimulatedObject): void;
   onNotice?(notice: Subject<"sendNotice">, withinMs: number): void;
   onNoticeTaken?(notice: Subject<"sendNotice">): void;
   onNoticeAnswer?(isTaken: boolean): void;

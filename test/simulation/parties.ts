@@ -123,7 +123,7 @@ export class Parties implements Outside {
   };
 
   readonly writeIndexRow: Outside["writeIndexRow"] = (row, caller) => {
-    this.#observer.onIndexRow?.(row, CALL_MS);
+    this.#observer.onIndexRow?.(row, CALL_MS, caller);
     const write = () => {
       if (this.row === null || row.version >= this.row.version) this.row = row;
     };

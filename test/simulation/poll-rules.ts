@@ -3,6 +3,7 @@ import { isOpen, type OpenTask, type TaskRecord } from "../../src/core/record/ta
 import type { PollPlan } from "../../src/core/record/poll-plan.ts";
 import { type Job, sameJob } from "../../src/core/record/upstream.ts";
 import { firstViolation } from "./change.ts";
+import { MINUTE } from "../core/builders.ts";
 import type { Alarm } from "./disk.ts";
 import { isPollable } from "./end-rules.ts";
 import type { SharedState } from "./object-host.ts";
@@ -113,7 +114,7 @@ function timeAfter(
  */
 export function isForPoll(
   { disk, setting, outside, hadFault, now }: SharedState,
-  { at, armedAt, under, by }: Alarm,
+  { at, armedAt, under, by, rowVersion }: Alarm,
 ): boolean {
   const { record } = disk.durable;
   const { limits } = setting;
@@ -122,7 +123,8 @@ export function isForPoll(
   if (record.tracking.poll.attachedAt > armedAt) return false;
   // A new instance does not know of earlier planned polls when a hook has moved the next one.
   if (by.isDead && (record.tracking.poll.at ?? 0) > now) return false;
-  const isWritten = !setting.isIndexed || record.publication.version === record.version;
+  const { version, publication } = record;
+  const isWritten = !setting.isIndexed || publication.version === version || rowVersion === version;
   const isForNotice =
     setting.isOperatorNotified && record.notices.some(({ retryAt }) => retryAt === at);
   const isAhead = at > armedAt + 1 && at !== armedAt + 15_000;
@@ -135,7 +137,10 @@ export function isForPoll(
   const { lastPoll } = by;
   const isDeferred = lastPoll?.at === -Infinity;
   const endAt = isDeferred && lastPoll.deferredAt >= endTime(record) ? Infinity : endTime(record);
-  const pollAt = Math.min(isDeferred ? lastPoll.retryAt : plannedAt, endAt);
-  const isPlanned = pollAt <= at;
+  // A hook that has postponed the next poll since the alarm was set leaves the alarm as it is.
+  const isPostponed = (plan.at ?? 0) >= armedAt + 2 * MINUTE;
+  const pollAt = Math.min(isDeferred && !isPostponed ? lastPoll.retryAt : plannedAt, endAt);
+  // Neither does an answer that has named a longer wait since then.
+  const isPlanned = pollAt <= at && plan.notBefore <= at;
   return isPlanned && isWritten && !isForNotice && isAhead && isIdle && mayPoll && !hadFault;
 }

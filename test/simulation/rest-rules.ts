@@ -38,7 +38,10 @@ export function restFault(shared: SharedState, living: SimulatedObject | null): 
   // An alarm that was set before the last poll may serve for the next one.
   const knownAt = Math.max(alarm.armedAt, alarm.by.lastPoll?.at ?? 0);
   // It may also serve for what follows the last write to the index.
-  const known = { lastPoll: pollOf(alarm), rowTriedAt: alarm.by.rowTriedAt };
+  const { rowTriedAt, isDead } = alarm.by;
+  // An order to write the row again is lost with an instance that dies before it is stored.
+  const rowVersion = Math.max(alarm.by.rowVersion, isDead ? alarm.rowVersion : 0);
+  const known = { lastPoll: pollOf(alarm), rowTriedAt, rowVersion };
   const owed = dueTime(record, alarm.under, knownAt, known);
   // The next poll may have to wait for the gap after the last one, or for its turn.
   const gapMs = isOpen(record) ? (alarm.under.limits?.gapMs ?? 0) : 0;

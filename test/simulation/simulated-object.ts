@@ -1,5 +1,5 @@
 import type { Policy } from "../../src/core/policy.ts";
-import type { TaskRecord } from "../../src/core/record/task.ts";
+import { isOpen, type TaskRecord } from "../../src/core/record/task.ts";
 import type { LogLevel, LogLine } from "../../src/log.ts";
 import type { Platform } from "../../src/objects/task/platform.ts";
 import type { LastPoll } from "./poll-rules.ts";
@@ -44,6 +44,8 @@ export class Death extends Error {}
  */
 export class SimulatedObject implements Platform {
   readonly watchdogMs = 15_000;
+  /** Time at which the instance was started, in Unix milliseconds. */
+  readonly startedAt: number;
   isDead = false;
   /** Number of the attempt that this instance has opened last. */
   opened = 0;
@@ -53,6 +55,10 @@ export class SimulatedObject implements Platform {
   lastPoll: LastPoll | null = null;
   /** Time of the instance's last write to the index, in Unix milliseconds; 0 when it has made none. */
   rowTriedAt = 0;
+  /** Version of the last row that the instance knows to be in the index; 0 for none. */
+  rowVersion = 0;
+  /** States that an order to write the row again is being applied, which counts once the record has been read. */
+  isRowOrdered = false;
   /** Latest time that the instance's work loop has seen, in Unix milliseconds. */
   latest = 0;
   /** Records that this instance committed, oldest first. */
@@ -60,21 +66,32 @@ export class SimulatedObject implements Platform {
   /** Number of points that were reached so far; the instance is idle when it no longer rises. */
   points = 0;
   readonly #host: Host;
+  /**
+   * Number of events that discard a write to the index in flight: orders to write the row again, and commits of a
+   * task that has ended, for which the work loop does not wait for the write any longer.
+   */
+  #discards = 0;
 
   readonly send: Platform["send"] = (delivery) => this.#call((to) => to.send(delivery, this));
   readonly charge: Platform["charge"] = (charge) => this.#call((to) => to.charge(charge, this));
   readonly refund: Platform["refund"] = (refund) => this.#call((to) => to.refund(refund, this));
   readonly poll: Platform["poll"] = (poll, aborted) =>
     this.#call((to) => to.poll(poll, aborted, this));
-  readonly writeIndexRow: Platform["writeIndexRow"] = (row) => {
+  readonly writeIndexRow: Platform["writeIndexRow"] = async (row) => {
     this.rowTriedAt = this.latest;
-    return this.#call((to) => to.writeIndexRow(row, this));
+    const discards = this.#discards;
+    const isWritten = await this.#call((to) => to.writeIndexRow(row, this));
+    if (isWritten && discards === this.#discards) {
+      this.rowVersion = Math.max(this.rowVersion, row.version);
+    }
+    return isWritten;
   };
   readonly sendNotice: Platform["sendNotice"] = (notice, aborted) =>
     this.#call((to) => to.sendNotice(notice, aborted, this));
 
-  constructor(host: Host) {
+  constructor(host: Host, startedAt = 0) {
     this.#host = host;
+    this.startedAt = startedAt;
   }
 
   now(): number {
@@ -87,12 +104,18 @@ export class SimulatedObject implements Platform {
 
   load(): TaskRecord | null {
     this.points++;
-    return this.#living().load();
+    const record = this.#living().load();
+    if (this.isRowOrdered) {
+      this.rowVersion = 0;
+      this.#discards++;
+    }
+    return record;
   }
 
   commit(record: TaskRecord, alarmAt: number | null): void {
     this.#point();
     this.#living().commit(record, alarmAt, this);
+    if (!isOpen(record)) this.#discards++;
     this.#point();
   }
 

@@ -84,6 +84,8 @@ export class TaskHistory {
   alarmedBeforeAt = 0;
   /** States that the operator has erased the task together with its pending notices. */
   isErased = false;
+  /** States that an order to write the row again has come. */
+  isRowOrdered = false;
   /** Versions in the notices that the operator has received. */
   readonly noticedVersions = new Set<number>();
 

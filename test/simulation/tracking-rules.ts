@@ -76,6 +76,7 @@ function attachFault(
   const { keptHooks, isExtended } = before.tracking;
   const kept = keptHooks.filter(({ jobId }) => jobId === null || jobId === job.id);
   const claims = kept.filter(({ news }) => endResultOf(news) !== null);
+  const isRunning = kept.some(({ news }) => news.status === "processing");
   const isAsked = isPollable(after, setting, now);
   const { poll } = after.tracking;
   return firstViolation({
@@ -83,8 +84,8 @@ function attachFault(
     "an attachment plans polls from now on": poll?.attachedAt === now,
     "a kept hook that claims the end causes a poll at once":
       !isAsked || claims.length > 0 === (poll?.hint?.at ?? Infinity) <= now + 1,
-    "kept hooks that say queued or running move the polls":
-      !isAsked || kept.length > claims.length === (poll?.heard ?? []).length > 0,
+    "a kept hook that says running moves the polls":
+      !isAsked || isRunning === (poll?.heard ?? []).length > 0,
     "a deadline is extended once": after.tracking.isExtended === isExtended,
   });
 }
@@ -124,12 +125,15 @@ function movedFault(
 ): string | null {
   const { poll } = tracking;
   if (poll === null) return "a hook leaves the plan of polls";
-  if (news.status === "queued" || news.status === "processing") {
+  if (news.status === "queued") {
+    return firstViolation({ "a hook that says queued stores nothing": isEqual(poll, plan) });
+  }
+  if (news.status === "processing") {
     const isFirst = !plan.heard.includes(news.status);
     return firstViolation({
-      "only the first hook of a state moves the next poll":
+      "only the first hook that says running moves the next poll":
         poll.at === (isFirst ? now + 2 * MINUTE : plan.at),
-      "a hook that says queued or running is no claim of the end": isEqual(poll.hint, plan.hint),
+      "a hook that says running is no claim of the end": isEqual(poll.hint, plan.hint),
     });
   }
   const isAskedSoon = poll.hint !== null && now - poll.hint.at < 15_000;

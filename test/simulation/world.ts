@@ -145,7 +145,7 @@ export class World implements SharedState {
 
   #start(): Instance {
     if (this.#current === null) {
-      const instance = new SimulatedObject(this.#host);
+      const instance = new SimulatedObject(this.#host, this.now);
       this.#current = { instance, loop: new WorkLoop(instance) };
     }
     return this.#current;
@@ -163,14 +163,18 @@ export class World implements SharedState {
     this.checker.isErasing = event.type === "erase";
     instance.commits.length = 0;
     const { setting, now } = this;
+    instance.isRowOrdered = event.type === "republish";
     try {
       const ended = loop.applyAndErase(event);
+      instance.isRowOrdered = false;
       this.checker.isErasing = false;
       const { record: after } = this.disk.written;
       const commits = [...instance.commits];
       const decision = await ended;
       const answer = { event, before, after, commits, decision, setting, now };
       if (!instance.isDead) this.checker.check("answer", answerFault(answer));
+      // As in `TaskObject.republish`.
+      if (event.type === "republish" && decision.kind === "unchanged") loop.resume();
       instance.leave();
       this.checker.note(() => `  answer ${decision.kind}`);
       const chargeId = chargingOf(decision);
@@ -220,12 +224,15 @@ export class World implements SharedState {
     this.#lastAlarm = alarm;
     this.checker.history?.recordAlarm(this.now);
     const { instance, loop } = this.#start();
-    const { polls } = instance;
+    const { polls, rowVersion } = instance;
     // The handler has ended only when its writes are durable.
     const ended = () => {
       if (instance.isDead) return;
       const isPolled = !mustPoll || this.hadFault || instance.polls > polls;
       this.checker.require("poll", { "an alarm that is set for a poll leads to one": isPolled });
+      if (instance.rowVersion !== rowVersion) {
+        this.checker.onAlarmEnd(alarm.at, instance);
+      }
       this.flush();
       this.#runningAlarm = null;
     };

@@ -293,7 +293,7 @@ it("the log has one line for a task that a hook ends and whose callback arrives,
     await sendHook(task, JSON.stringify(job));
   });
   expect(logged).toEqual([
-    { ...SETTLED, task_id: id, connection: "ark", attached_by: OPERATOR_NAME, hooks: 2, polls: 1 },
+    { ...SETTLED, task_id: id, connection: "ark", attached_by: OPERATOR_NAME, hooks: 1, polls: 1 },
   ]);
 });
 

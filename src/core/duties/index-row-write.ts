@@ -1,30 +1,22 @@
 import type { Policy } from "../policy.ts";
 import { dueAt } from "../record/callback.ts";
-import { type CreatedTask, isOpen, isSettled, type TaskRecord } from "../record/task.ts";
-import { nextWriteAfter, rowExpiresAt } from "../record/index-row-schedule.ts";
-import { SECOND_MS } from "../time.ts";
+import { type CreatedTask, isOpen, type TaskRecord } from "../record/task.ts";
+import {
+  firstWriteAt,
+  indexedVersion,
+  nextWriteAfter,
+  rowExpiresAt,
+} from "../record/index-row-schedule.ts";
 import { type IndexRow, rowOf } from "../views/index-row.ts";
 import type { Duty } from "./duty.ts";
 
 export interface IndexRowStep {
   readonly kind: "writeIndexRow";
   readonly row: IndexRow;
+  /** States that an earlier write of this version was planned, which may have succeeded. */
+  readonly isRepeat: boolean;
 }
 
-/**
- * Delay in milliseconds from the creation or last change of an open task to the first write of its row in the
- * index. A task that ends sooner, its callback included, is written only once.
- */
-const FIRST_ROW_DELAY_MS = 30 * SECOND_MS;
-/**
- * Delay in milliseconds from a change of an open task to the write of the change to its index row.
- */
-const NEXT_ROW_DELAY_MS = 45 * SECOND_MS;
-/**
- * Delay in milliseconds from the end of a task to the write of the end to the index, while its callback is
- * still being sent or its credits are being refunded; a callback that succeeds at once saves this write.
- */
-const SENDING_DELAY_MS = 5 * SECOND_MS;
 /**
  * Time in milliseconds before a planned attempt of the callback within which no write to the index starts,
  * so that the write, whose timeout is shorter, does not delay the attempt.
@@ -39,9 +31,10 @@ const CLEARANCE_MS = 2_500;
 export function writeIndexRow(record: TaskRecord, policy: Policy): Duty<IndexRowStep> | null {
   if (!policy.isIndexed || record.status === "charging") return null;
   const at = writeAt(record, policy);
-  return at === null
-    ? null
-    : { dueAt: at, step: () => ({ kind: "writeIndexRow", row: rowOf(record, policy) }) };
+  if (at === null) return null;
+  const isRepeat = firstWriteAt(record, policy) <= policy.indexTriedAt;
+  const step = () => ({ kind: "writeIndexRow", row: rowOf(record, policy), isRepeat }) as const;
+  return { dueAt: at, step };
 }
 
 /**
@@ -50,19 +43,11 @@ export function writeIndexRow(record: TaskRecord, policy: Policy): Duty<IndexRow
  * callback comes first, which changes the task anyway.
  */
 function writeAt(record: CreatedTask, policy: Policy): number | null {
-  const { publication, version } = record;
-  if (publication.version === version) return null;
-  const firstAt = version + delayOf(record);
+  if (indexedVersion(record, policy) === record.version) return null;
+  const firstAt = firstWriteAt(record, policy);
   const { indexTriedAt } = policy;
   const at = firstAt > indexTriedAt ? firstAt : nextWriteAfter(record, indexTriedAt);
   if (at >= rowExpiresAt(record, policy)) return null;
   if (isOpen(record) || record.callback?.state.kind !== "due") return at;
   return at > dueAt(record.callback.state, policy) - CLEARANCE_MS ? null : at;
-}
-
-function delayOf(record: CreatedTask): number {
-  if (isOpen(record)) {
-    return record.publication.version === 0 ? FIRST_ROW_DELAY_MS : NEXT_ROW_DELAY_MS;
-  }
-  return isSettled(record) ? 0 : SENDING_DELAY_MS;
 }

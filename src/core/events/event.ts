@@ -204,6 +204,8 @@ export interface RewriteIndexRowEvent {
 
 export interface IndexRowEndedEvent {
   readonly type: "index_row_ended";
+  /** States that an earlier write of this version was planned, which may have succeeded. */
+  readonly isRepeat: boolean;
   /** Version of the task's record from which the written row was derived. */
   readonly version: number;
   /** True when the index has stored the row. False when it has failed to, and when no answer came in time. */

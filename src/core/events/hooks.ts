@@ -106,9 +106,9 @@ function withHooks(
 /**
  * Handles a provider hook. A hook that claims the end of the job ends the task when its provider cannot be polled,
  * or when it is signed and does not claim success without output. Otherwise the job is polled at once, or the hook
- * is kept until a job is attached. The first hook that says that the job is queued, and the first that says that
- * the job is running, set a new time for the next poll. No hook is refused as a conflict: a hook that arrives after
- * the end of the task does not change the result of the task.
+ * is kept until a job is attached. The first hook that says that the job is running sets a new time for the next
+ * poll; one that says that it is queued changes nothing once a job is attached. No hook is refused as a conflict: a
+ * hook that arrives after the end of the task does not change the result of the task.
  */
 export function applyHook(
   record: TaskRecord | null,
@@ -147,9 +147,9 @@ function withNews(
   const isPollable = canPoll(task, policy, now);
   switch (news.status) {
     case "queued":
-      return isPollable ? withPlan(task, (plan) => hear(plan, "queued", now)) : task;
+      return task;
     case "processing": {
-      const next = isPollable ? withPlan(task, (plan) => hear(plan, "processing", now)) : task;
+      const next = isPollable ? withPlan(task, (plan) => hear(plan, now)) : task;
       if (task.status === "processing") return next;
       return { ...next, version: nextVersion(task, now), status: "processing" };
     }

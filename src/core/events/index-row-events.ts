@@ -4,19 +4,35 @@ import { changed, type Decision, unchanged, UNKNOWN_TASK } from "./decision.ts";
 import type { IndexRowEndedEvent, RewriteIndexRowEvent } from "./event.ts";
 import type { Policy } from "../policy.ts";
 import { NO_INDEX_ROW } from "../record/index-row-state.ts";
-import { markWritten, outdatedSince, rowExpiresAt } from "../record/index-row-schedule.ts";
+import {
+  failedRow,
+  outdatedSince,
+  rowExpiresAt,
+  writtenRow,
+} from "../record/index-row-schedule.ts";
 import type { TaskRecord } from "../record/task.ts";
 
 /**
- * Records which version of the task's record the index has stored in the row. A failed write changes nothing.
+ * Handles the end of a write of the index row. A success changes nothing: the task's object remembers it, and the
+ * next change of the task stores it. Only when an earlier write of the row has failed, or may have succeeded
+ * without an instance of the object that knows of it, the version is stored at once, so that no other instance
+ * repeats the write again. Of several failures only the first is stored.
  */
 export function endIndexRow(
   record: TaskRecord | null,
-  { version, isWritten }: IndexRowEndedEvent,
-  now: number,
+  { version, isWritten, isRepeat }: IndexRowEndedEvent,
 ): Decision {
-  if (record === null || record.status === "charging" || !isWritten) return unchanged(record);
-  return changed({ ...record, publication: markWritten(record, version, now) });
+  if (record === null || record.status === "charging") return unchanged(record);
+  if (record.version !== version) return unchanged(record);
+  const { publication } = record;
+  const hasFailed = publication.tries > 0;
+  if (isWritten) {
+    const isStored = isRepeat || hasFailed;
+    return isStored ? changed({ ...record, publication: writtenRow(version) }) : unchanged(record);
+  }
+  return hasFailed
+    ? unchanged(record)
+    : changed({ ...record, publication: failedRow(publication) });
 }
 
 /**

@@ -7,10 +7,7 @@ import type { Job, Upstream } from "../record/upstream.ts";
 import { HOUR_MS, MINUTE_MS, SECOND_MS } from "../time.ts";
 import { type Cadence, nextPollTime } from "./cadence.ts";
 
-/**
- * Wait in milliseconds from the first hook that says queued, or the first that says running, to the next regular
- * poll.
- */
+/** Wait in milliseconds from the first hook that says running to the next regular poll. */
 const MOVE_MS = 2 * MINUTE_MS;
 /** Wait in milliseconds between the polls that an unverified hook causes by claiming the end of the job. */
 const HINT_WAIT_MS = 15 * SECOND_MS;
@@ -39,7 +36,7 @@ export interface NextPoll {
  * Reason why the next poll is made at its time:
  * - `schedule`: the age of the job.
  * - `hook_late`: the expected hook has not come in time.
- * - `hook_running`: a hook that said queued or running has postponed the poll to this time.
+ * - `hook_running`: a hook that said running has postponed the poll to this time.
  * - `hook_ended`: an unverified hook has claimed the end of the job.
  * - `no_output`: the upstream has reported success without output.
  * - `retry_after`: the provider has named a wait.
@@ -197,13 +194,13 @@ export function finalNoOutputPollAt({ since }: UpstreamAnswer): number {
 }
 
 /**
- * Returns the plan of polls after a hook that says queued or running. The first hook of each state postpones the
- * next poll by two minutes, because a hook that has come shows that the hook with the result will probably come
- * too. A later hook of the same state changes nothing. Polls that do not wait for hooks are not postponed.
+ * Returns the plan of polls after a hook that says running. The first such hook postpones the next poll by two
+ * minutes, because a hook that has come shows that the hook with the result will probably come too. A later one
+ * changes nothing. Polls that do not wait for hooks are not postponed.
  */
-export function hear(plan: PollPlan, status: HeardStatus, now: number): PollPlan {
-  if (plan.heard.includes(status)) return plan;
-  const heard = [...plan.heard, status];
+export function hear(plan: PollPlan, now: number): PollPlan {
+  if (plan.heard.includes("processing")) return plan;
+  const heard: readonly HeardStatus[] = [...plan.heard, "processing"];
   if (plan.hookWaitMs === 0) return { ...plan, heard };
   return { ...plan, heard, at: now + MOVE_MS };
 }

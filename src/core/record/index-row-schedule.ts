@@ -1,8 +1,22 @@
 import type { Policy } from "../policy.ts";
 import { DAY_MS, SECOND_MS } from "../time.ts";
 import { type IndexRowState, NO_INDEX_ROW } from "./index-row-state.ts";
-import { type CreatedTask, isSettled, isTerminal, type TaskRecord } from "./task.ts";
+import { type CreatedTask, isOpen, isSettled, isTerminal, type TaskRecord } from "./task.ts";
 
+/**
+ * Delay in milliseconds from the creation of a task to the first write of its row in the index, while the task
+ * is open. A task that ends sooner, its callback included, is written only once.
+ */
+const FIRST_ROW_DELAY_MS = 30 * SECOND_MS;
+/**
+ * Delay in milliseconds from the first change of an open task that its index row lacks to the write of the row.
+ */
+const NEXT_ROW_DELAY_MS = 45 * SECOND_MS;
+/**
+ * Delay in milliseconds from the end of a task to the write of the end to the index, while its callback is
+ * still being sent or its credits are being refunded; a callback that succeeds at once saves this write.
+ */
+const SENDING_DELAY_MS = 5 * SECOND_MS;
 const FIRST_RETRY_MS = 5 * SECOND_MS;
 /**
  * Factor between the times of two successive writes to the index after a failure, each counted from the
@@ -21,30 +35,68 @@ export function outdatedSince(publication: IndexRowState, now: number): IndexRow
 }
 
 /**
- * Returns the state of a task's index row that has at least the given version of the task's record. When the record
- * has a later version by now, the row counts as outdated from `now` on.
+ * Returns the newest version of the task's record that the index has, as far as the record and this instance of
+ * the task's object know; 0 when they know of none.
  */
-export function markWritten(
-  { publication, version: current }: CreatedTask,
-  version: number,
-  now: number,
-): IndexRowState {
-  const next = { ...NO_INDEX_ROW, version: Math.max(version, publication.version) };
-  return next.version === current ? next : outdatedSince(next, now);
+export function indexedVersion({ publication }: TaskRecord, policy: Policy): number {
+  return Math.max(publication.version, policy.indexedVersion);
 }
 
 /**
- * Returns the changed record with the time at which its index row became outdated; a time that is stored
- * already stays.
+ * Returns the changed record with the version that the index has, and with the time at which the row became
+ * outdated. That time stays while the first write after it is still ahead or has failed. Otherwise the write
+ * may have succeeded, and the waits between its repetitions count from the new change.
  */
-export function noteOutdatedRow(
+export function noteIndexRow(
   before: TaskRecord | null,
   after: TaskRecord,
+  policy: Policy,
   now: number,
 ): TaskRecord {
-  const isNoted = before !== null && before.publication.version !== before.version;
-  if (isNoted || before?.version === after.version) return after;
-  return { ...after, publication: outdatedSince(after.publication, now) };
+  const version = indexedVersion(after, policy);
+  const known = { ...after.publication, version };
+  if (before?.version === after.version) {
+    return { ...after, publication: version === after.version ? writtenRow(version) : known };
+  }
+  // A write that began in the same millisecond counts as tried at the time of the change.
+  const isMissing = isRowMissing(before, policy, now) && policy.indexTriedAt < now;
+  return { ...after, publication: isMissing ? known : outdatedSince(known, now) };
+}
+
+/** Returns the state of an index row that has the present version of the task's record. */
+export function writtenRow(version: number): IndexRowState {
+  return { ...NO_INDEX_ROW, version };
+}
+
+/** Tells whether the index certainly lacks the row: its first write is still ahead, or has failed. */
+function isRowMissing(record: TaskRecord | null, policy: Policy, now: number): boolean {
+  if (record === null || record.status === "charging") return false;
+  if (indexedVersion(record, policy) === record.version) return false;
+  return record.publication.tries > 0 || firstWriteAt(record, policy) > now;
+}
+
+/** Returns the state of an index row of which a write has failed. */
+export function failedRow(publication: IndexRowState): IndexRowState {
+  return { ...publication, tries: 1 };
+}
+
+/**
+ * Returns the time of the first write of an outdated row to the index, in Unix milliseconds. The write of an
+ * open task is counted from the first change that the row lacks, so that a later change does not put it off:
+ * to set an alarm later is billed as a written row. The write of a task that has ended is counted from its
+ * last change.
+ */
+export function firstWriteAt(record: CreatedTask, policy: Policy): number {
+  if (!isOpen(record)) return record.version + (isSettled(record) ? 0 : SENDING_DELAY_MS);
+  const isFirst = indexedVersion(record, policy) === 0;
+  const delayMs = isFirst ? FIRST_ROW_DELAY_MS : NEXT_ROW_DELAY_MS;
+  return outdatedAt(record) + delayMs;
+}
+
+/** Returns the time of the first change that the index row lacks, in Unix milliseconds. */
+function outdatedAt({ publication: { retryAt }, version }: CreatedTask): number {
+  // An order to write the row again may be later than the change.
+  return retryAt > 0 ? Math.min(retryAt, version) : version;
 }
 
 /**

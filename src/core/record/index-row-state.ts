@@ -1,9 +1,14 @@
 /**
- * State of a task's index row, the field `publication` of the stored record. A failed write to the index is not
- * recorded, because each change of the record is a write to the storage, which costs money.
+ * State of a task's index row, the field `publication` of the stored record. Each change of the record is a write
+ * to the storage, which costs money. So the success of a write is stored with the next change of the task, of
+ * several failures only the first is stored, and the record of a settled task may lack that its row is written:
+ * its alarm is then set for the end of its retention.
  */
 export interface IndexRowState {
-  /** Version of the task's record in the row that was written last; 0 when no row was written. */
+  /**
+   * Version of the task's record in the row that was written last, as far as it is stored; 0 when no row was
+   * written, or none of which the record knows.
+   */
   readonly version: number;
   /**
    * Time at which the index row became older than the task, in Unix milliseconds; the times of the next writes
@@ -11,8 +16,8 @@ export interface IndexRowState {
    */
   readonly retryAt: number;
   /**
-   * Unused number, always 0. Earlier releases count failed writes to the index in it, and require the
-   * field.
+   * 1 when a write of the row has failed since `retryAt`, 0 when none is known to have failed. Earlier releases
+   * count failed writes in it.
    */
   readonly tries: number;
 }

@@ -24,8 +24,8 @@ export interface PollPlan {
    */
   readonly notBefore: number;
   /**
-   * Job states (queued, running) that hooks have reported. Only the first hook with each state postpones the next
-   * poll.
+   * Job states that hooks have reported. Only the first hook that says running is stored and postpones the next
+   * poll; earlier builds also stored the first that said queued.
    */
   readonly heard: readonly HeardStatus[];
   /** Latest unverified hook that claimed the end of the job; null when there was none. */

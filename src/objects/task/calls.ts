@@ -1,10 +1,10 @@
+import type { IndexRowStep } from "../../core/duties/index-row-write.ts";
 import type { Delivery } from "../../core/duties/callback-attempt.ts";
 import type { ChargeAnswer, PollAnswer, TaskEvent } from "../../core/events/event.ts";
 import type { AttemptResult } from "../../core/record/callback.ts";
 import { causeOf } from "../../core/record/outcome.ts";
 import type { TaskRecord } from "../../core/record/task.ts";
 import type { CallStep } from "../../core/step.ts";
-import type { IndexRow } from "../../core/views/index-row.ts";
 import { hostOf } from "../../core/url.ts";
 import { settledSummary } from "../../core/views/settled-summary.ts";
 import { errorText, type LogLevel, type LogLine } from "../../log.ts";
@@ -66,7 +66,7 @@ export async function makeCall(
       };
     }
     case "writeIndexRow":
-      return writeIndexRow(step.row, platform, aborted);
+      return writeIndexRow(step, platform, aborted);
     case "sendNotice": {
       const { taskId, kind, version } = step.notice;
       const isTaken = await platform.sendNotice(step.notice, aborted);
@@ -79,7 +79,7 @@ export async function makeCall(
 }
 
 async function writeIndexRow(
-  row: IndexRow,
+  { row, isRepeat }: IndexRowStep,
   platform: Platform,
   aborted: AbortSignal,
 ): Promise<CallOutcome> {
@@ -87,7 +87,7 @@ async function writeIndexRow(
   const write = unlessAborted(platform.writeIndexRow(row), aborted);
   const { answer: isWritten, fault } = await ended(write, false);
   const line = { task_id: id, version, outcome: outcome(isWritten, "published"), ...fault };
-  const event = { type: "index_row_ended", version, isWritten } as const;
+  const event = { type: "index_row_ended", version, isWritten, isRepeat } as const;
   const isExpected = isWritten || aborted.aborted;
   return { event, line: { event: "index.publish", ...line }, level: level(isExpected) };
 }

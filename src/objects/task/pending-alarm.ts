@@ -59,6 +59,17 @@ export function canWatch(
 }
 
 /**
+ * Tells whether the alarm that is set serves for work that is planned for `wantedAt`: one that fires too early
+ * finds nothing due and is set anew, while each later time of an alarm is billed as a written row. So several
+ * changes that postpone the next work cost one row altogether. An alarm whose time has passed may be lost. Times
+ * are Unix milliseconds.
+ * @param armedFor time for which the alarm is set; null when none is set, or when the instance does not know.
+ */
+export function isEarlyEnough(armedFor: number | null, wantedAt: number, now: number): boolean {
+  return armedFor !== null && armedFor > now && armedFor <= wantedAt;
+}
+
+/**
  * Tells whether a task is settled: it has ended, and no attempt of its callback and no refund is left to
  * make.
  */

@@ -5,6 +5,8 @@
 export interface TriedTimes {
   /** Time up to which this instance has tried all planned writes to the index. */
   readonly indexTriedAt: number;
+  /** Newest version of the task's record that this instance has written to the index; 0 for none. */
+  readonly indexedVersion: number;
   /** Time up to which this instance has made or begun all planned polls of the job. */
   readonly polledAt: number;
   /** Time at which this instance began its latest poll; 0 when it has begun none. */
@@ -21,17 +23,24 @@ export interface TriedTimes {
 }
 
 /**
- * Remembers up to which time one instance of a task's object has tried its planned work: writes to the index, and
- * polls. These times are only in memory, because a failed write or a poll without news stores nothing. A new
- * instance does not know what earlier instances have tried. It assumes:
+ * Remembers what one instance of a task's object has tried of its planned work: up to which time writes to the
+ * index and polls, and which version of the index row it has written. All this is only in memory, because a write
+ * to the index and a poll without news store nothing. A new instance does not know what earlier instances have
+ * tried. It assumes:
  * - when a request or hook wakes it: all work that was planned for earlier times has been tried;
  * - when an alarm wakes it: index writes planned for times before that of the alarm have been tried, later ones
  *   not;
  * - when an alarm wakes it: no poll has been made. The alarm may have been set for a poll that an earlier instance
- *   has begun or deferred, even long after the planned time. At worst one poll is made more than planned.
+ *   has begun or deferred, even long after the planned time. At worst one poll is made more than planned;
+ * - that the index has the version that the record names, and no later one. An instance that knows that the row is
+ *   written sets the alarm for the next other work, so the alarm of a settled task lies at the end of its
+ *   retention. If it comes sooner, at worst one write of each version is made more than needed.
  */
 export class TriedUntil {
   #indexTriedAt: number | null = null;
+  #indexedVersion = 0;
+  /** States that the newest write to the index began before the row was to be written again. */
+  #isWriteTooOld = false;
   #polledAt: number | null = null;
   #askedAt = 0;
   #pollEndedAt = 0;
@@ -58,6 +67,18 @@ export class TriedUntil {
    */
   noteIndexWrite(now: number): void {
     this.#indexTriedAt = now;
+    this.#isWriteTooOld = false;
+  }
+
+  /** Takes note that the index has the row of a version of the task's record. */
+  noteIndexRow(version: number): void {
+    if (!this.#isWriteTooOld) this.#indexedVersion = version;
+  }
+
+  /** Forgets which version the index has: the row is to be written again, or the task is erased. */
+  forgetIndexRow(): void {
+    this.#indexedVersion = 0;
+    this.#isWriteTooOld = true;
   }
 
   /** Takes note of a poll that begins at `now`. */
@@ -95,6 +116,7 @@ export class TriedUntil {
     this.#polledAt = Math.min(this.#polledAt ?? now - 1, now);
     return {
       indexTriedAt: this.#indexTriedAt,
+      indexedVersion: this.#indexedVersion,
       polledAt: this.#polledAt,
       askedAt: this.#askedAt,
       pollEndedAt: this.#pollEndedAt,

@@ -10,7 +10,7 @@ import { DAY_MS, MINUTE_MS } from "../../core/time.ts";
 import { transition } from "../../core/transition.ts";
 import { attemptLine, makeCall, settledLine } from "./calls.ts";
 import type { Platform } from "./platform.ts";
-import { canWatch, type KnownAlarm, openAttempt } from "./pending-alarm.ts";
+import { canWatch, isEarlyEnough, type KnownAlarm, openAttempt } from "./pending-alarm.ts";
 import { TriedUntil } from "./tried-until.ts";
 
 /**
@@ -54,8 +54,11 @@ export class WorkLoop {
   /** Applies an event to the stored record, and starts a run of the loop if there is work to do now. */
   apply(event: TaskEvent): Decision {
     const now = this.#now();
-    const policy = this.policy(now);
+    const settings = this.#platform.policy(now);
     const before = this.#platform.load();
+    // The index may have lost the row, although this instance has written it.
+    if (event.type === "republish") this.#tried.forgetIndexRow();
+    const policy = { ...settings, ...this.#tried.at(now) };
     const decision = transition(before, event, policy, now);
     if (decision.kind === "changed") this.#commit(before, decision.record, policy, now);
     const after = decision.kind === "changed" ? decision.record : before;
@@ -74,6 +77,7 @@ export class WorkLoop {
     const decision = this.apply(event);
     if (decision.kind === "erase") {
       this.#armedFor = null;
+      this.#tried.forgetIndexRow();
       // A later task under this id must get a higher version, even within the same millisecond.
       this.#clock = Math.max(this.#clock, decision.record.version + 1);
       await this.#platform.erase();
@@ -185,6 +189,9 @@ export class WorkLoop {
     this.#callInFlight = null;
     const { event } = outcome;
     if (event.type === "poll_ended") this.#noteAnswer(event);
+    if (event.type === "index_row_ended" && event.isWritten) {
+      this.#tried.noteIndexRow(event.version);
+    }
     const decision = await this.applyAndErase(event);
     this.#platform.log(outcome.line, outcome.level);
     return decision;
@@ -216,7 +223,7 @@ export class WorkLoop {
     const alarmAt = isDue ? now + this.#platform.watchdogMs : dueAt;
     const isKept = isDue
       ? canWatch(this.#knownAlarm, record, alarmAt, now)
-      : this.#armedFor === alarmAt;
+      : isEarlyEnough(this.#armedFor, alarmAt, now);
     const opened = openAttempt(record);
     this.#platform.commit(record, isKept ? null : this.#armable(alarmAt, now));
     if (!isKept) this.#armedFor = alarmAt;

@@ -11,18 +11,32 @@ import {
   aRegistration,
   aReport,
   callbackOf,
+  CONNECTION,
   DAY,
   FIRST_WAIT,
   NOW,
   POLICY,
+  PROCESSING,
   SECOND,
   SECOND_WAIT,
   runningSince,
 } from "../builders.ts";
+import {
+  aHook,
+  anAttachment,
+  aProvidedRegistration,
+  JOB,
+  newsAnswer,
+} from "../upstream-builders.ts";
 import { MemoryHost, WATCHDOG_MS } from "./memory-host.ts";
 
 const finish = aReport(aCompletion(), aCreation());
 const COMMIT = ["put", "alarm"];
+const LIMITS = { hookWaitMs: 60 * SECOND, gapMs: 0, maxAgeMs: null };
+/** Policy of a relay whose provider is expected to send hooks. */
+const HOOKED = aPolicy({
+  polls: new Map([[CONNECTION, { ...LIMITS, isIdEnough: true, isTaskNamed: true }]]),
+});
 
 let host: MemoryHost;
 
@@ -65,13 +79,13 @@ describe("a task from its first event to its end", () => {
       [...COMMIT, ...COMMIT, ...COMMIT],
     ],
     [
-      "three, with two writes of the alarm, when an event created the task and the index is enabled",
+      "two when an event created the task and the index is enabled",
       [finish],
       true,
-      [...COMMIT, "put", ...COMMIT],
+      [...COMMIT, "put", "alarm"],
     ],
   ])(
-    "a task needs one storage commit for each event, ended callback attempt and index write until its erasure, when attempt 1 is delivered: %s",
+    "a task whose first callback attempt is delivered needs a storage commit for each event and the attempt, none for its index row: %s",
     async (_what, events, isIndexed, writes) => {
       host.policyAt = () => aPolicy({ isIndexed });
       for (const event of events) host.loop.apply(event);
@@ -116,6 +130,26 @@ describe("the alarm of a task", () => {
     expect(host.writes).toEqual([...COMMIT, "alarm", "alarm", "alarm"]);
     await host.ringAndAnswer("delivered");
     expect(host.stored?.status).toBe("failed");
+  });
+
+  it("changes that postpone the next poll of a task leave its alarm as it is, and the alarm polls nothing and is set anew once, even by a new instance of the task's object", async () => {
+    host.policyAt = () => HOOKED;
+    host.loop.apply(aProvidedRegistration());
+    host.loop.apply(anAttachment(JOB, CONNECTION, true));
+    const alarm = host.alarm ?? NaN;
+    host.writes.length = 0;
+    host.clock = alarm - SECOND;
+    host.loop.apply(aHook(PROCESSING));
+    expect([host.writes, host.alarm]).toEqual([["put"], alarm]);
+    host.restart();
+    await host.ring();
+    expect([host.writes, host.polls]).toEqual([["put", "alarm"], []]);
+    expect(host.alarm).toBe(alarm - SECOND + 120 * SECOND);
+    void host.ring();
+    await runMicrotasks();
+    expect(host.polls).toHaveLength(1);
+    await host.answerPoll(newsAnswer(aCompletion()));
+    await host.answer("delivered");
   });
 
   it("a paused relay sets the task's alarm again each minute and sends the callback attempt after the pause", async () => {
