@@ -22,7 +22,7 @@ async function keysOf(account: string) {
   return Keys.parse(await (await call(`/v1/accounts/${account}/keys`)).json()).data;
 }
 
-it("POST /v1/accounts/{account}/keys returns a generated key once; GET of the same path shows only its name, prefix, label, role and times", async () => {
+it("POST /v1/accounts/{account}/keys returns a generated key once; GET of the path shows only its id, name, prefix, label, role and times", async () => {
   const account = await anAccount();
   const response = await make(account, { label: "production" });
   expect([response.status, response.headers.get("Cache-Control")]).toEqual([201, "no-store"]);

@@ -83,8 +83,8 @@ export async function balanceOf(account: string): Promise<number> {
 }
 
 /**
- * Reads all entries, newest first. Goes through `app` so that a receiver can call it: receivers run
- * inside the object that sends the callback.
+ * Reads all ledger entries of an account, newest first. Goes through `app` so that a receiver can call it:
+ * receivers run inside the object that sends the callback.
  */
 export async function entriesOf(account: string): Promise<readonly Entry[]> {
   const entries: Entry[] = [];

@@ -114,7 +114,7 @@ it.each([
     { status: 409, code: "no_callback" },
   ],
 ])(
-  "GET /v1/tasks/{id}/attempts/{number}/request is refused for %s",
+  "GET /v1/tasks/{id}/attempts/{number}/request answers 404 or 409 for %s",
   async (_, taskOf, number, refused) => {
     aReceiver(status(200));
     expect(await refusal(await call(requestPath(await taskOf(), number)))).toEqual(refused);

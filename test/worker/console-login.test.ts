@@ -92,7 +92,7 @@ it("a session of the console ends after an hour without use, and twelve hours af
   expect(outcome(await visit("/", cookie))).toEqual(TO_LOGIN);
 });
 
-it("a session cookie of the console is renewed at most every five minutes, and not beyond twelve hours after the login", async () => {
+it("a session cookie of the console is renewed for an hour by a visit five minutes after the login, and not by an earlier visit", async () => {
   const cookie = await logIn();
   pass(5 * MINUTE_MS - 1);
   expect((await visit("/", cookie)).headers.has("Set-Cookie")).toBe(false);
@@ -184,7 +184,7 @@ function stored(): Promise<number> {
   );
 }
 
-it("the relay stores that a session was ended by logging out, and removes this entry once the session would have ended anyway", async () => {
+it("the relay stores that a logout ended a session; the first logout after the session would have ended anyway removes this entry", async () => {
   const before = await stored();
   for (let logins = 0; logins < 2; logins++) await submit("/logout", {}, await logIn());
   expect(await stored()).toBe(before + 2);

@@ -225,7 +225,7 @@ function testAcceptedHooks(hookCase: HookCase): void {
   });
 }
 
-/** Tests that repeated, late and outdated hooks do not change the task. */
+/** Tests that hooks which arrive after the end of a task do not change the task. */
 function testIgnoredHooks(hookCase: HookCase): void {
   const { sender } = hookCase;
   const success = hookOf(hookCase, "completed");

@@ -44,7 +44,7 @@ export const WAYS = [
 ] as const;
 
 /**
- * Reads a task and its events with its status token, with altered ones, with two credentials and after the end.
+ * Reads a task and its events with its status token, with altered ones, with two credentials and after its expiry.
  * @returns the token, and its MAC alone.
  */
 export async function useStatusLink(): Promise<readonly string[]> {

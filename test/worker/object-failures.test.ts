@@ -25,7 +25,7 @@ const FAILURES: readonly (readonly [reason: string, text: string, flag: string])
   ["later_release", "an event of a later release: archive", "remote"],
 ];
 
-/** Returns requests of upstreams, which might not be repeated after status 500. */
+/** Returns requests of upstreams, which might not repeat them after status 500. */
 function upstreamRequests(id: string, hookUrl: string): readonly Request[] {
   const hook = JSON.stringify({ id: "cgt-1", status: "running" });
   return [

@@ -101,7 +101,7 @@ export async function evict(id: string): Promise<void> {
   await evictDurableObject(stubOf(id));
 }
 
-/** Counts the rows that a task's object writes from now on; `deleteAll` is not billed as a row. */
+/** Returns a function that counts the rows a task's object has written since; `deleteAll` is billed as none. */
 export async function rowsOf(id: string): Promise<() => number> {
   return runInDurableObject(stubOf(id), (_, { storage }) => {
     const spies = [

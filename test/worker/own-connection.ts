@@ -37,14 +37,14 @@ export function aTask({ name, bindings }: OwnConnection): Promise<Hooked> {
   return hooked({ provider: name, bindings });
 }
 
-/** Tells the object of a connection directly of tasks that got their hook or not; returns the last answer. */
+/** Tells the object of a connection, task by task, whether the task's hook has come; returns the last answer. */
 export function noteHooks({ name }: OwnConnection, ...come: readonly boolean[]): Promise<number> {
   return runInDurableObject(connectionObject(env, name), (instance) => {
     return come.map((hasCome) => instance.noteHook(hasCome)).at(-1) ?? NaN;
   });
 }
 
-/** Counts the rows that the object of a connection writes from now on. */
+/** Returns a function that counts the rows that the object of a connection has written since. */
 export function rowsOfConnection({ name }: OwnConnection): Promise<() => number> {
   return runInDurableObject(connectionObject(env, name), (_, { storage }) => {
     const spies = [vi.spyOn(storage.kv, "put"), vi.spyOn(storage, "setAlarm")];

@@ -157,7 +157,7 @@ it.each([
   ["21 unknown fields", 21, { more_issues: 1 }],
   ["5,000 unknown fields", 5_000, { more_issues: 4_980 }],
 ])(
-  "the answer to a body with %s names at most 20 and counts the others",
+  "the error answer to a body with %s names at most 20 of the fields and counts the others in more_issues",
   async (_, count, more) => {
     const fields = Array.from({ length: count }, (__, i) => [`field-${i}`, 1]);
     const response = await post("/v1/tasks", { model: "m", ...Object.fromEntries(fields) });

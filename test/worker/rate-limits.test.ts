@@ -76,7 +76,7 @@ it("an account's bulk redelivery in the console that LIMIT_LISTS stops waits a m
 const forms = PAGES.filter(({ method, access }) => method === "POST" && access !== "anyone");
 
 it.each(forms)(
-  "the form $path of the console is not read while every rate limit of the account is reached, and is read when an operator sends it",
+  "the console does not read the form $path from an account whose rate limits are all reached, and reads the form from an operator",
   async ({ path, access }) => {
     const none = aRateLimit(0);
     const bindings = { ...env, LIMIT_TESTS: none, LIMIT_BULK: none, LIMIT_LISTS: none };
@@ -96,7 +96,7 @@ it.each(forms)(
   },
 );
 
-it("a callback that an account sends again in the console counts once under LIMIT_LISTS", async () => {
+it("an account's form of the console that redelivers a callback is counted once under LIMIT_LISTS", async () => {
   const limit = vi.fn(async () => ({ success: true }));
   const cookie = await logIn((await aKey(await anAccount())).key);
   const form = `/tasks/${crypto.randomUUID()}/redeliver`;

@@ -138,7 +138,7 @@ it.each(["", "abc", "5s", "NaN", "1,5", "%20", "-5", "2.5", "0x5", "1e3", "%2B5"
   },
 );
 
-it("GET /v1/tasks/{id}?wait=30 answers as soon as the task tells that it has ended, after one read for each change", async () => {
+it("GET /v1/tasks/{id}?wait=60 answers as soon as the task tells that it has ended, after one read for each change", async () => {
   aReceiver();
   const reads = vi.spyOn(TaskObject.prototype, "read");
   const id = await register();

@@ -159,7 +159,7 @@ it.each([
   ["a key of 256 characters", "x".repeat(256)],
   ["a key beyond ASCII", "é"],
   ["a key with a control character", "a\tb"],
-])("POST /v1/tasks with an Idempotency-Key rejects %s", async (_, key) => {
+])("POST /v1/tasks with an Idempotency-Key answers 400 to %s", async (_, key) => {
   expect(await refusal(await registerWith(key))).toEqual(invalid("/Idempotency-Key"));
 });
 

@@ -19,7 +19,7 @@ const LONG = `{"n":[${"1e20,".repeat(52_000)}0],"note":"画"}`;
 const PAGE_BYTES = 4096;
 /** Links that are too many to be stored, but few enough for the largest permitted body of a hook. */
 const LINKS = Array.from({ length: 10_000 }, (_, i) => `https://a.co/${i}`);
-/** The same number of links, about 7 MB. */
+/** As many links as `LINKS`, about 7 MB in all. */
 const LONG_LINKS = LINKS.map((link) => link.padEnd(700, "x"));
 
 function sendLong(id: string): Promise<Response> {

@@ -29,7 +29,7 @@ const waits = useHeldWaits();
 
 const DAY_S = DAY_MS / 1000;
 
-it("POST /v1/tasks returns a status_url that ends 24 hours after the deadline, and the same one to a repeat, also after the task has ended", async () => {
+it("POST /v1/tasks returns a status_url that expires 24 hours after the deadline, and the same one to a repeat, also after the task has ended", async () => {
   aReceiver();
   const body = { id: crypto.randomUUID(), model: "m" };
   const first = await linkedOf(await post("/v1/tasks", body));
@@ -159,7 +159,7 @@ it("a task with a status link that is read with a key has the ETag of the operat
 });
 
 it.each(["/v1/tasks/{id}", "/v1/tasks/{id}/events"])(
-  "OPTIONS %s is answered with 204 and the CORS headers of a GET, whether or not there is such a task",
+  "OPTIONS %s is answered with 204 and CORS headers that allow GET and HEAD, even when no task has the id",
   async (path) => {
     const response = await open(path.replace("{id}", crypto.randomUUID()), {
       Origin: "https://shop.example.net",

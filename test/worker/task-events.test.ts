@@ -101,7 +101,7 @@ it("the event stream of a task without changes sends a comment every 15 s, reads
   expect(reads).toHaveBeenCalledTimes(1);
 });
 
-it("an event stream of a task that begins with the Last-Event-ID of the present state sends only later changes", async () => {
+it("an event stream requested with the Last-Event-ID of the task's present state sends only later changes", async () => {
   const { id, link } = await aLinkedTask({ callback_url: null });
   const [first] = (await streamOf(await follow(link))).events;
   waits.between = async (pause) => {
@@ -247,7 +247,7 @@ it("an event stream goes on when the owner of its API key cannot be looked up by
   ]);
 });
 
-it("GET /v1/tasks/{id}?wait=60 is refused with 401 when the API key was revoked a minute before the task changed", async () => {
+it("GET /v1/tasks/{id}?wait=60 is refused with 401 when the API key was revoked 61 s before the task changed", async () => {
   const account = await anAccount();
   const key = await aKey(account);
   const { id } = await aLinkedTask({ account, callback_url: null });

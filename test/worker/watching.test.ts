@@ -51,7 +51,7 @@ it("a task that is evicted from memory while it is watched still tells its watch
   expect(await taskOf(answer)).toMatchObject({ status: "completed" });
 });
 
-it("a reader beyond the 64 watchers of a task asks for it from time to time, at first every 5 s, later after an eighth of the task's age, at most a minute", async () => {
+it("a request that waits for a task which 64 others watch reads it after 5 s at first, later after an eighth of its age, at most 60 s", async () => {
   const id = await register({ callback_url: undefined });
   const sockets = await Promise.all(Array.from({ length: 65 }, () => watch(id)));
   expect(sockets.filter((socket) => socket === null)).toHaveLength(1);
@@ -67,7 +67,7 @@ it("a reader beyond the 64 watchers of a task asks for it from time to time, at 
   expect(waits.pauses).toEqual([MINUTE_MS]);
 });
 
-it("a result is stored, answered and called back while 64 watchers of its task read nothing", async () => {
+it("an event's result is stored and called back although 64 watchers of its task read nothing from their WebSockets", async () => {
   const received = aReceiver();
   const id = await register();
   await Promise.all(Array.from({ length: 64 }, () => watch(id)));
@@ -79,16 +79,19 @@ it("a result is stored, answered and called back while 64 watchers of its task r
 it.each([
   ["cannot be watched", new Error("overloaded")],
   ["runs a release that cannot be watched", new TypeError("does not export a fetch() function")],
-])("a reader of a task whose object %s asks for the result", async (_what, error) => {
-  vi.spyOn(TaskObject.prototype, "fetch").mockRejectedValue(error);
-  const id = await register({ callback_url: undefined });
-  waits.between = async (wait) => wait === 2 && report(aCompletion(id)).then(() => false);
-  const answer = await call(`/v1/tasks/${id}?wait=60`);
-  expect(await taskOf(answer)).toMatchObject({ status: "completed" });
-  expect(waits.pauses).toEqual([5000, 5000]);
-});
+])(
+  "a request that waits for a task reads the task again every 5 s when the task's object %s",
+  async (_what, error) => {
+    vi.spyOn(TaskObject.prototype, "fetch").mockRejectedValue(error);
+    const id = await register({ callback_url: undefined });
+    waits.between = async (wait) => wait === 2 && report(aCompletion(id)).then(() => false);
+    const answer = await call(`/v1/tasks/${id}?wait=60`);
+    expect(await taskOf(answer)).toMatchObject({ status: "completed" });
+    expect(waits.pauses).toEqual([5000, 5000]);
+  },
+);
 
-it("a reader whose WebSocket the platform closes asks for the result", async () => {
+it("a request that waits for a task reads the task again after the platform has closed the request's WebSocket to the task's object", async () => {
   const id = await register({ callback_url: undefined });
   waits.between = async (wait) => {
     if (wait === 1) await evictDurableObject(stubOf(id), { webSockets: "close" });
