@@ -38,7 +38,7 @@ export function answerOf({
   };
 }
 
-/** Returns the name under which the answers with these problems, of one status, stand among the components. */
+/** Returns the name in `components/responses` of the answer that has one status and any of these problems. */
 export function problemName(codes: readonly ProblemCode[]): string {
   return ["problem", ...codes].join(".");
 }

@@ -10,7 +10,10 @@ import type { ConfigIssue } from "./issue.ts";
 
 /** Rules for the base URLs of connections. */
 export interface BaseUrlRules extends UrlRules {
-  /** Hosts of proxies and AI gateways, with port, that every provider accepts too (`EXTRA_BASE_HOSTS`). */
+  /**
+   * Hosts of proxies and AI gateways, with port if it is not 443, that the base URL of any provider may name too, by
+   * https only (`EXTRA_BASE_HOSTS`).
+   */
   readonly extraHosts: readonly string[];
 }
 

@@ -43,8 +43,8 @@ function withDomain<S extends z.ZodMiniType>(reader: S, domain: Domain): S & Wit
 }
 
 /**
- * Returns a reader that reads a variable as text. Numbers and booleans from TOML become text; an empty variable
- * counts as not set.
+ * Returns a reader that reads a variable as text. Numbers and booleans from TOML become text; a variable that
+ * is not set or blank is read as `fallback`.
  */
 export function text(fallback: string) {
   return convert(

@@ -23,9 +23,9 @@ interface Row extends OpenOfConnection {
 }
 
 /**
- * Query that counts the open tasks by connection. It looks at the tasks that change last first, because these
- * are usually the open ones, whose next change is their deadline: callbacks that are being sent change within
- * minutes.
+ * Query that counts the open tasks by connection, among a limited number of unsettled tasks. It takes those first
+ * whose next change lies farthest in the future, because these are usually the open ones: an open task waits for
+ * its deadline, while a callback that is being sent changes within minutes.
  */
 const OPEN = `
   SELECT provider AS connection, count(*) AS searched,

@@ -154,7 +154,7 @@ it("a callback of a task with an account verifies with both secrets of the accou
   expect(four.map((secret) => verifies(callback, secret))).toEqual([true, true, true, true]);
 });
 
-it("POST /v1/accounts/{account}/signing-secrets makes a new secret and lists it before the previous one", async () => {
+it("POST /v1/accounts/{account}/signing-secrets lists a new secret before the previous one, and no older ones", async () => {
   const account = await anAccount();
   const first = await newest(account);
   const [second, ...before] = (await rotate(account)).callbacks;

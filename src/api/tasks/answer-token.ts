@@ -49,8 +49,8 @@ export function preflight(): Response {
 /**
  * Answers a request that shows a status token (the token in the status link of a task). Null when its bearer token
  * is an API key that begins like a status token.
- * @throws Problem as `readingOf` does; and the problems of `answer`, with headers that let pages of other sites
- * read them.
+ * @throws Problem as `readingOf` does, and as `answer` does. The problems of `answer` get headers that let pages of
+ * other sites read them.
  */
 export async function answerToken(
   { request: { headers }, env, url, params }: RouteRequest<LinkRequest["params"]>,
@@ -88,7 +88,8 @@ export async function readingByToken(request: LinkRequest): Promise<Reading> {
  * Returns the access to a task that a request has by its status token; null when the bearer token is an API key
  * that begins like one.
  * @throws Problem `unauthenticated` when the token is altered or has expired; `rate_limited` instead when too
- * many credentials from the sender's address have failed; `invalid_request` for a token beside a key.
+ * many credentials from the sender's address have failed, and, readable for pages of other sites, when the status
+ * link is requested too often from one address; `invalid_request` for a token beside a key.
  */
 async function readingOf(request: LinkRequest): Promise<Reading | null> {
   const { env } = request;
