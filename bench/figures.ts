@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 
 const TMPFS = "/dev/shm";
 
-/** States that the machine has tmpfs, a file system in memory, where storage needs no disk. */
+/** True when this machine has tmpfs, a file system in memory, where storage needs no disk. */
 export const HAS_TMPFS = existsSync(TMPFS);
 
 /** Directory for measurements that are not to include the disk: tmpfs where there is one. */

@@ -1,8 +1,8 @@
 import { DAY_MS, HOUR_MS } from "../src/core/time.ts";
 
-/** Retention of the rows in the benchmark. */
+/** Retention of the rows in the benchmark, in milliseconds. */
 export const KEPT_MS = 28 * DAY_MS;
-/** Number of the newest rows, whose tasks are open or whose callbacks are still being sent. */
+/** Number of the newest rows, whose tasks are open; all other tasks are settled. */
 const UNSETTLED = 5_000;
 
 /** Inserts rows of the 28 days before `?4`; see `fillOver`. */

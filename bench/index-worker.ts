@@ -33,16 +33,16 @@ export interface PageOrder {
   readonly limit: number;
 }
 
-/** Durations of the measured calls, and the total number of rows that they read or wrote. */
+/** Durations of the measured calls in milliseconds, and the total of the rows (or hours) that they handled. */
 interface Measurement {
   readonly ms: readonly number[];
   readonly rows: number;
-  /** How one run of the cron trigger has counted an hour. */
+  /** What one run of the cron trigger needed to count an hour; only with the order `countHour`. */
   readonly count?: CountOfHour;
 }
 
 interface CountOfHour {
-  /** Hours that it has left to the next run: 1 when its queries did not suffice for all parts. */
+  /** Number of hours that the run has left to the next one: 1 when its queries did not suffice for all parts. */
   readonly left: number;
   readonly queries: number;
   readonly rowsRead: number;

@@ -76,7 +76,7 @@ async function measureIndex(): Promise<void> {
 
 /**
  * Measures how the cron trigger counts one hour at a rate, in a database without other rows: the time, the rows
- * that D1 reads, the runs that it takes, and the largest heap of the Worker, which does not depend on the rate.
+ * that D1 reads, the runs that the count takes, and the largest heap of the Worker.
  */
 async function measureBusyHour(tasksPerS: number): Promise<void> {
   await using bench = await WranglerDev.start({ vars: {}, config: await writeConfig() });

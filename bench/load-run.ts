@@ -70,7 +70,7 @@ const StoredTask = z.object({
 
 const TIMEOUT_MS = 10_000;
 const SETTLE_MS = 2_000;
-/** Time without requests, longer than the 10 s after which the platform evicts an idle object. */
+/** Time without requests in milliseconds, longer than the 10 s after which an idle object leaves memory. */
 const QUIET_MS = 30_000;
 const GIVE_UP_AFTER_MS = 60_000;
 

@@ -18,7 +18,7 @@ export interface LimitedRun {
   readonly found: readonly FoundJob[];
   /** Mean number of polls per minute. */
   readonly perMinute: number;
-  /** Polls of the minute with most of them. */
+  /** Largest number of polls in one minute. */
   readonly most: number;
 }
 
@@ -36,12 +36,12 @@ interface RunningTask {
 const MINUTE_MS = 60_000;
 /** Time that is simulated, in milliseconds. */
 const RUN_MS = 60 * MINUTE_MS;
-/** First part of that time, in milliseconds, which is not counted: the first jobs all begin within a minute. */
+/** First part of the simulated time, in milliseconds, not counted: the first jobs all start within a minute. */
 const WARM_UP_MS = 20 * MINUTE_MS;
 
 /**
- * Polls jobs without hooks through the slots of a connection, on a simulated clock: a task asks when a poll is
- * planned, and again when it was told to.
+ * Polls jobs without hooks through the slots of a connection, on a simulated clock: a task asks for a slot when a
+ * poll is planned, and while it gets none, again at the time that the slots tell it.
  */
 export function limitedRun({ durations, jobs, perMinute }: LimitedLoad, seed: number): LimitedRun {
   const slots = new PollSlots();

@@ -19,7 +19,7 @@ export function titleOf({ medianMs, sigma }: Durations): string {
   return `Jobs of p50 ${medianMs / 1000} s, sigma ${sigma}`;
 }
 
-/** Limit on a measured figure. */
+/** Result of comparing a measured figure with its limit. */
 export interface Check {
   readonly text: string;
   readonly isHeld: boolean;

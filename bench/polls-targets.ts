@@ -8,7 +8,7 @@ import { type Check, percent, type Row, seconds } from "./polls-report.ts";
  */
 const AT_ONCE_DIFFERENCE_MS = 2_000;
 
-/** Largest accepted median of the lateness as a part of the job: the default of `POLL_LATENESS`. */
+/** Largest accepted median lateness, as a fraction of the job's duration: the default of `POLL_LATENESS`. */
 const MOST_LATENESS = 0.07;
 const MOST_POLLS = 20;
 

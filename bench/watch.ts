@@ -25,10 +25,10 @@ const Count = z.coerce.number().int().positive();
 const [TASKS, ROUNDS] = [Count.parse(values.tasks), Count.parse(values.rounds)];
 const PAGE = join(import.meta.dirname, "WATCH.md");
 
-/** Times of the reads of a reader who asks, as earlier builds of the relay did in its place, in milliseconds. */
+/** Pauses in milliseconds after the first reads of a reader who asks again and again. */
 const PAUSES_MS = [1000, 1000, 2000, 2000, 3000];
 const LATER_PAUSE_MS = 5000;
-/** Tasks end at even distances within this time, which is longer than the longest pause of a reader who asks. */
+/** Time in milliseconds over which the ends of the tasks are spread, longer than a reader's longest pause. */
 const SPREAD_MS = 6000;
 /** Time in milliseconds from the beginning of the readers to the first end of a task. */
 const QUIET_MS = 9000;

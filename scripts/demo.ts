@@ -2,8 +2,8 @@
  * Shows a task from its registration to its callback on this machine, with a relay, an upstream and a client
  * that the script starts: the upstream finishes the task while the client is down, and the client gets the
  * callback once it is up. Further tasks, in every state, are then seen in the console; for some of them the
- * script starts the relay a second time. Ends by itself, except
- * on a terminal and with `--open`, which opens the console in a browser.
+ * script starts the relay a second time. Ends by itself, unless it runs on a terminal or with `--open`, which
+ * opens the console in a browser.
  */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";

@@ -5,7 +5,7 @@ import { type EnvironmentName, ENVIRONMENTS } from "./environments.ts";
 
 const root = join(import.meta.dirname, "..");
 
-/** Files that hold the secrets of the relay: one for `wrangler dev`, one for its deployment. */
+/** Files that hold the secrets, by environment; those of production include the one for `wrangler dev`. */
 const FILES: Readonly<Record<EnvironmentName, readonly string[]>> = {
   production: [".dev.vars", ENVIRONMENTS.production.secretsFile],
   preview: [ENVIRONMENTS.preview.secretsFile],

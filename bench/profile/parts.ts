@@ -15,8 +15,9 @@ export const Profile = z.object({
 });
 
 const MARKER = /^\/\/ ((?:src|node_modules|bench)\/\S+)$/;
-/** Names of the nodes of a profile that stand for no function. `(idle)` and `(root)` take no CPU time. */
+/** Names of the nodes of a profile that stand for work of the platform itself, in no function. */
 const PLATFORM = new Set(["(program)", "(garbage collector)"]);
+/** Names of the nodes of a profile that take no CPU time. */
 const NO_WORK = new Set(["(idle)", "(root)"]);
 
 /**

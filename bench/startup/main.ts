@@ -16,7 +16,7 @@ const PROCESSES = 30;
 const PROCESSES_PER_PAGE = 12;
 /** Time in milliseconds without work after which the threads of a process have nothing left to do. */
 const SETTLE_MS = 400;
-/** CPU time in milliseconds that the threads of a resting process may take meanwhile. */
+/** CPU time in milliseconds that the threads of a resting process may take during `SETTLE_MS`. */
 const REST_MS = 0.2;
 const PAGE = join(import.meta.dirname, "../STARTUP.md");
 const NS_PER_MS = 1e6;

@@ -4,13 +4,13 @@ import type { Machine } from "../throughput/machine.ts";
 
 export type Contender = "bare" | "relay";
 
-/** CPU time of one fresh process, in milliseconds. */
+/** CPU times of one fresh process, in milliseconds. */
 export interface Start {
-  /** Until the Worker is ready for requests. */
+  /** CPU time until the Worker is ready for requests. */
   readonly startMs: number;
-  /** Of its first request. */
+  /** CPU time of the first request to the Worker. */
   readonly firstMs: number;
-  /** Of the same request once more. */
+  /** CPU time of the same request, made a second time. */
   readonly secondMs: number;
 }
 
@@ -19,7 +19,7 @@ export const PAGES = ["/", "/tasks", "/providers", "/login", "/docs", "/docs/err
 
 export type PagePath = (typeof PAGES)[number];
 
-/** Limit of the difference between the first requests of relay and bare Worker, in milliseconds. */
+/** Largest accepted difference of the median CPU times of the first requests, relay less bare Worker, in ms. */
 const LIMIT_MS = 4;
 
 const PHASES = [

@@ -5,9 +5,11 @@ import { readdirSync, readFileSync } from "node:fs";
 export type Cpu = number;
 
 const TICK_MS = 1000 / Number(execFileSync("getconf", ["CLK_TCK"], { encoding: "utf8" }));
-/** Positions of the fields in /proc/{pid}/stat, counted from the field after the command's name. */
+/** Position of the parent's id in /proc/{pid}/stat, counted from 0 at the field after the command's name. */
 const PARENT = 1;
+/** Position of the user time in clock ticks, counted like `PARENT`. */
 const USER_TICKS = 11;
+/** Position of the system time in clock ticks, counted like `PARENT`. */
 const SYSTEM_TICKS = 12;
 
 /** Returns the CPU time, user and system, that these processes and all processes started by them have used. */

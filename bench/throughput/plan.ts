@@ -14,7 +14,7 @@ export interface Place {
   readonly contenders: readonly [ContenderKey, ...ContenderKey[]];
   /** Numbers of connections, each measured on its own. */
   readonly connections: readonly number[];
-  /** True when reads are compared too. */
+  /** True when reads of finished tasks are measured too. */
   readonly hasReads: boolean;
 }
 
@@ -33,8 +33,9 @@ export const CONTENDERS = {
   bullmq: "BullMQ",
 } as const;
 
-/** Numbers of connections of the two loads: in the calm one each task waits for the one before. */
+/** Number of connections of the calm load, in which each task waits for the callback of the one before. */
 export const CALM = 1;
+/** Number of connections of the busy load. */
 export const BUSY = 32;
 const MANY = 256;
 

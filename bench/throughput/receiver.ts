@@ -24,7 +24,7 @@ export class Receiver extends LoopbackServer {
     return new Receiver().listen();
   }
 
-  /** Forgets everything of the round before. */
+  /** Forgets all callbacks that have arrived or are expected. */
   reset(): void {
     this.#arrivals.clear();
     this.#expected.clear();
@@ -47,7 +47,7 @@ export class Receiver extends LoopbackServer {
     return this.#arrivals.get(taskId) ?? [];
   }
 
-  /** Waits until fewer than `count` callbacks are expected, at most until `until`. */
+  /** Waits until fewer than `count` callbacks are expected, at most until `until` (by `performance.now()`). */
   async fewerThan(count: number, until: number): Promise<void> {
     if (this.#expected.size < count) return;
     await new Promise<void>((resolve) => {

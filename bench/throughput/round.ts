@@ -28,7 +28,7 @@ export interface Round {
 const OPEN_PER_CONNECTION = 4;
 /** Longest wait for the last callbacks, in milliseconds. */
 const DRAIN_MS = 10_000;
-/** Time after the last callback in which a server finishes its work and a doubled callback arrives. */
+/** Time in milliseconds after the last callback in which a server finishes and a doubled callback arrives. */
 const SETTLE_MS = 200;
 
 interface SentTask {
@@ -80,7 +80,7 @@ export async function taskRound(
   };
 }
 
-/** Sends the requests of one task. The latency is that of the last one. */
+/** Sends the requests of one task. The measured latency is that of the last request. */
 async function send(pool: Pool, id: string, asks: readonly Ask[]): Promise<SentTask> {
   let sentAt = 0;
   for (const ask of asks) {

@@ -30,7 +30,7 @@ export class CallbackWorkflow extends WorkflowEntrypoint<Bindings, Event> {
   }
 }
 
-/** Creates the workflow of the task that a POST reports. */
+/** Worker that starts a workflow for the task which a POST reports. */
 export default {
   async fetch(request: Request, { CALLBACKS }: Bindings): Promise<Response> {
     if (request.method !== "POST") return new Response();

@@ -68,7 +68,7 @@ export function gbMonths(bytes: number, days: number): number {
 export interface BillLine {
   readonly meter: Meter;
   readonly units: number;
-  /** List price, before the plan's allotment. */
+  /** List price in dollars, from which nothing that the plan includes is deducted. */
   readonly dollars: number;
 }
 
@@ -76,7 +76,7 @@ export interface BillLine {
 export interface Bill {
   readonly lines: readonly BillLine[];
   readonly dollars: number;
-  /** Price when the month has no other use: less what the Paid plan includes, without the plan itself. */
+  /** Price in dollars beyond what the Paid plan includes, if nothing else uses it; without that of the plan. */
   readonly dollarsBeyondPlan: number;
 }
 

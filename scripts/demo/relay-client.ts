@@ -1,10 +1,10 @@
 /** A client of the demo's relay with the operator's key. */
 export interface RelayClient {
   readonly text: (path: string) => Promise<string>;
-  /** Reads an answer until it matches `wanted`, for at least 20 s, and returns it. */
+  /** Requests a path until the answer matches `wanted`, and returns this answer. @throws after about 20 s. */
   readonly textUntil: (path: string, wanted: RegExp) => Promise<string>;
   readonly post: <T>(path: string, body: object) => Promise<T>;
-  /** Reads a task until its JSON matches `wanted`, for at least 20 s, and returns it. */
+  /** Reads a task until its JSON matches `wanted`, and returns the task. @throws after about 20 s. */
   readonly until: (id: string, wanted: RegExp) => Promise<unknown>;
 }
 

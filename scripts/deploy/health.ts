@@ -19,7 +19,7 @@ const Version = z.looseObject({ version: z.string().nullable() });
 /**
  * Waits until the deployed version of the relay answers `/healthz` to the operator.
  * @param version id of the deployed version; null when it is not known.
- * @throws Refusal when it refuses, or does not answer in time.
+ * @throws Refusal when the relay refuses the operator key, or is not healthy in time.
  */
 export async function waitForHealth(
   relay: Relay,

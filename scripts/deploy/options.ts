@@ -8,7 +8,7 @@ export interface DeployOptions {
   readonly to: string | null;
   /** Address of the relay; null means the one that the deployment has. */
   readonly url: URL | null;
-  /** Longest time in milliseconds until the deployed relay must answer. */
+  /** Longest time in milliseconds that the command waits until the deployed relay is healthy. */
   readonly waitMs: number;
 }
 

@@ -12,7 +12,7 @@ export interface Settings {
   readonly accountId: string | null;
 }
 
-/** The secrets of a relay, read from its file. */
+/** The secrets of a relay, read from its file of secrets. */
 export interface Secrets {
   readonly values: Readonly<Record<string, string>>;
   /** The first operator key that may do everything. */

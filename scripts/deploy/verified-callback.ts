@@ -19,7 +19,7 @@ export interface VerifyingReceiver extends AsyncDisposable {
 }
 
 const Secrets = z.looseObject({ callbacks: z.array(z.string()).min(1) });
-/** The relay sends at most 10 test callbacks a minute. */
+/** Largest number of test callbacks through a tunnel, below the 10 a minute that the relay permits. */
 const MAX_TRIES = 8;
 const TRY_EVERY_MS = 6000;
 const UNAUTHORIZED = 401;

@@ -10,7 +10,7 @@ export interface Part {
   readonly command: string;
 }
 
-/** Minutes to which the figures below belong. */
+/** Minutes for which `SIMULATED_LIVES` and `FUZZ_SCALE` are chosen; other numbers scale them. */
 const DEFAULT_MINUTES = 10;
 const SIMULATED_LIVES = 600_000;
 const FUZZ_SCALE = 1;

@@ -59,7 +59,7 @@ function unknown(name: string, connections: Connections["connections"]): string 
   return `${name} is no provider or connection: ${[...known].join(", ")}.`;
 }
 
-/** Reads the variables of the relay; null when there is no such file. */
+/** Reads the variables of the relay; null when the file of secrets is missing and is not `.dev.vars`. */
 function readVars(file: string): object | null {
   const secrets = contentOf(file) ?? (file === DEV_VARS ? "" : null);
   if (secrets === null) return null;
@@ -82,7 +82,7 @@ function unusable(text: string): Result<Asking, Obstacle> {
   return failure({ kind: "configuration", text });
 }
 
-/** Lists the names of the variables that a connection lacks. */
+/** Says in one line which variables a connection lacks, and where to set them. */
 function missing(name: string, provider: UpstreamProvider, file: string): string {
   const { key, baseUrl } = provider.variables;
   if (name !== provider.name) return `${name} has no key: set it in CONNECTIONS in ${file}.`;

@@ -38,7 +38,7 @@ it.each([
   ["light", "desktop", { viewport: { width: 1280, height: 800 } }],
   ["dark", "phone", { viewport: { width: 360, height: 740 }, isMobile: true, hasTouch: true }],
 ] as const)(
-  "the console's pages of accounts are accessible in %s colours and fit the screen of a %s",
+  "the console's pages of accounts are accessible in %s colours and not too wide for the screen of a %s",
   async (colorScheme, _screen, settings) => {
     const page = await openPage(relay.url, { context: { ...settings, colorScheme } });
     await logIn(page, "/accounts");
@@ -77,7 +77,7 @@ it("in the console an operator creates an account, grants it credits, and books 
   expect(await ledger(page).count()).toBe(1);
 });
 
-it("a form that the console refuses, such as a grant, is shown again with the typed values and with the fault beside the wrong field", async () => {
+it("when the console refuses a grant, it shows the form again, with the typed values and with the fault beside the wrong field", async () => {
   const page = await openPage(relay.url, { expected: [/status of 400/] });
   await logIn(page, "/accounts/other");
   const grant = await opened(page, "Grant credits");

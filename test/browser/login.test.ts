@@ -44,7 +44,7 @@ async function logIn(page: Page, path = "/"): Promise<void> {
   await page.getByRole("heading", { name: "Overview" }).waitFor();
 }
 
-it("the console's login focuses the key field, refuses a wrong key, and with the right one opens the requested page; logging out works", async () => {
+it("the console's login focuses the key field, refuses a wrong key and with the right one opens the requested page; a logout removes its cookie", async () => {
   const page = await open(401);
   await page.goto("/?since=1");
   expect(await page.locator("#key:focus").count()).toBe(1);
@@ -87,7 +87,7 @@ it("a form on another site that posts to the console changes nothing", async () 
   await page.getByRole("heading", { name: "Overview" }).waitFor();
 });
 
-it("when a user's login ends, a console page that is open in the browser keeps its data and says that the login has ended", async () => {
+it("when a user's login has ended, an open page of the console keeps its data and says at its next refresh that the login has ended", async () => {
   const page = await open(401);
   await logIn(page);
   await page.context().clearCookies();

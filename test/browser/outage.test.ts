@@ -98,7 +98,7 @@ it("from the console an operator finds a failing host, tests it and sends each o
   expect(sent).toEqual(ids.map(() => 3));
 });
 
-it("the console's list of tasks has filters and the keys ] and [ for next and previous, stays still for new tasks, and redelivers selected ones", async () => {
+it("the console filters its list of tasks, steps through them with ] and [, only announces new tasks in the list, and redelivers selected ones", async () => {
   const url = receiver.at("/list", { kind: "answer", status: 404 });
   const ids = await Promise.all(Array.from({ length: 3 }, () => relay.client.finish(url)));
   await untilListed("status_code=404", 3);

@@ -124,7 +124,7 @@ it("the console's overview sends no request while its tab is hidden or its reade
   expect(await live.innerText()).toBe("Live");
 });
 
-it("while the relay cannot be reached, the console's overview keeps its data and shows their time; when the relay is back, it is live again", async () => {
+it("while the relay cannot be reached, the console's overview keeps its data and shows their time; when the relay answers, the overview is live", async () => {
   const page = await openOverview({});
   const live = page.locator("[data-live]");
   await page.context().setOffline(true);

@@ -43,7 +43,7 @@ async function openTask(id: string, context: TabOptions["context"] = {}): Promis
   return page;
 }
 
-it("the console's page of a task shows its changes from pending to failed attempts without a reload, and without an index", async () => {
+it("the console's page of a task shows the task's changes from pending to failed attempts without a reload and without an index", async () => {
   const id = await registered("/watched", 503);
   const page = await openTask(id);
   await page.getByText("Waits for the result.").waitFor();
@@ -69,7 +69,7 @@ it.each([
   ["dark", { colorScheme: "dark" }],
   ["phone", { viewport: { width: 360, height: 740 }, isMobile: true, hasTouch: true }],
 ] as const)(
-  "the page of a task with hostile texts is accessible, names invisible characters and runs no script of these texts (%s)",
+  "the console's page of a task with hostile texts is accessible, names invisible characters and runs no script of these texts (%s)",
   async (_, context) => {
     const metadata = { note: HOSTILE };
     const id = await registered("/hostile", 500, { model: HOSTILE.slice(1), metadata });

@@ -117,7 +117,7 @@ it.each([
   ["no key", "", [], /^TASK_RELAY_KEY must be the API key of an account\.$/m],
   ["Node without WebSocket", "k", ["--no-experimental-websocket"], /needs Node 22 or later/],
 ] as const)(
-  "npm run listen with %s says what is wrong, promises no callbacks and ends with the exit code 1",
+  "npm run listen with %s says what is wrong, not that it passes callbacks on, and ends with the exit code 1",
   async (_, key, flags, message) => {
     await using listener = listening(OK, key, relay.url, flags);
     await listener.ended();

@@ -42,7 +42,7 @@ it("npm run doctor reports no problem with a relay that has just been started", 
   ]);
 });
 
-it("npm run doctor names what it could not check: callbacks without a local receiver, late alarms without an index, unbound rate limits", async () => {
+it("npm run doctor names what it did not check: a callback to this machine that is not allowed, late alarms without an index, unbound limits", async () => {
   await using plain = await Workerd.start({ vars: SECRETS });
   const { status, lines } = await doctor(["--url", plain.url]);
   expect(status).toBe(0);
@@ -113,7 +113,7 @@ it("npm run doctor with a key of the role metrics names the roles that the unche
   ]);
 });
 
-it("npm run doctor and npm run demo send the first operator key in a file that has a role for the request, without its role and label", () => {
+it("npm run doctor and npm run demo take from a file the first operator key whose role permits the request, without its role and label", () => {
   const [metrics, ci] = ["a-key-for-the-metrics", "a-key-for-deployments"];
   const content = `OPERATOR_KEYS="metrics:${metrics} operate:ci=${ci} all:alice=${OPERATOR_KEY}"`;
   expect(operatorKeyIn(content, "statistics")).toBe(metrics);

@@ -155,7 +155,7 @@ it.each([
     1,
   ],
 ])(
-  "npm run providers:check prints how a poll's answer is read, without secrets, and exits with 0 only if it is understood: %s",
+  "npm run providers:check prints what a poll's answer (%s) means, without secrets, and exits with 0 only if it tells the job's state",
   async (_, body, status, lines, exit) => {
     const vars = answering(PATH, body, status, { "Retry-After": "7" });
     expect(await check(job, vars)).toEqual({ status: exit, lines, error: "" });
@@ -166,7 +166,7 @@ it.each([
   },
 );
 
-it("npm run providers:check with a connection of CONNECTIONS to fal sends also the second request, for the result, and prints its link", async () => {
+it("npm run providers:check, for a connection to fal in CONNECTIONS, also sends a second request, for the result, and prints the result's link", async () => {
   const app = "/fal-ai/veo3/requests/req-1";
   answering(app, { video: { url: "https://v3.fal.media/a.mp4" } });
   const vars = answering(`${app}/status`, { status: "COMPLETED" });
@@ -239,9 +239,12 @@ it("npm run providers:check reads the variables of the table [vars] in wrangler.
 it.each([
   ["cannot be reached", "cannot be reached, or broke off its answer."],
   ["never answers", "did not answer within 10 s."],
-])("npm run providers:check says so when the provider %s", async (what, message) => {
-  upstream.at(PATH, { kind: "hang" });
-  const origin = what === "never answers" ? upstream.origin : new URL(await closedPort()).origin;
-  const { status, error } = await check(job, varsOf(origin));
-  expect({ status, error }).toEqual({ status: 2, error: `${origin} ${message}` });
-});
+])(
+  "npm run providers:check names the fault in one line and exits with status 2 when the provider %s",
+  async (what, message) => {
+    upstream.at(PATH, { kind: "hang" });
+    const origin = what === "never answers" ? upstream.origin : new URL(await closedPort()).origin;
+    const { status, error } = await check(job, varsOf(origin));
+    expect({ status, error }).toEqual({ status: 2, error: `${origin} ${message}` });
+  },
+);

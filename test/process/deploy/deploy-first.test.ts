@@ -209,7 +209,7 @@ it("npm run deploy, as the deploy button runs it, needs no file of secrets; with
   ]);
 });
 
-it("npm run deploy:first says in one line that D1 refuses to create the database, and how to cure it, and creates nothing", async () => {
+it("when D1 refuses to create the database, npm run deploy:first says so and how to cure it in one line, and creates nothing", async () => {
   platform.refused = {
     request: "POST d1/database",
     status: 403,
@@ -242,7 +242,7 @@ it.each([
   ["a token that Cloudflare refuses", "wrong", "The login was refused: .*npx wrangler login"],
   ["no login", "", "You are not logged in to Cloudflare. Cure: npx wrangler login, then run this"],
 ])(
-  "npm run deploy:first, given %s, says so in one line and creates nothing",
+  "npm run deploy:first, given %s, says in one line what is wrong with the login and creates nothing",
   async (_, token, expected) => {
     const { status, stdout, stderr } = await deployFirst([], token);
     expect([status, stdout]).toEqual([1, ""]);

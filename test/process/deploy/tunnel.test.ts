@@ -35,22 +35,22 @@ class RelayBeforeTunnel extends Relay {
 
 it.each([
   [
-    "says that the callback was delivered and verified when the tunnel leads to this machine",
+    "delivered and verified, when the tunnel leads to this machine",
     (target: string) => target,
     "callback: delivered to this machine, signature valid",
   ],
   [
-    "sends the callback again when the address of the tunnel could not be reached at first",
+    "delivered and verified after a repetition, when the tunnel could not be reached at first",
     (target: string) => unreached.pop() ?? target,
     "callback: delivered to this machine, signature valid",
   ],
   [
-    "reports a problem when something else answers in its place",
+    "a problem, when another server answers in place of this machine",
     () => other.at("/", { kind: "answer", status: 204 }),
     "callback: delivered, but not to this machine",
   ],
 ])(
-  "npm run deploy:first, having opened a tunnel with cloudflared, %s",
+  "npm run deploy:first sends a test callback through a tunnel of cloudflared and reports its result: %s",
   async (_, targetOf, expected) => {
     const directory = mkdtempSync(join(tmpdir(), "task-relay-tunnel-"));
     onTestFinished(() => rmSync(directory, { recursive: true, force: true }));

@@ -96,7 +96,7 @@ it("the front Worker in docs/new-api.md has at most 60 lines and type-checks", a
   expect(await project.typeErrors()).toBe("");
 });
 
-it.concurrent("a video submitted through the front Worker with callback_url is found by the poll that the hook of Ark causes, and its callback is verified", async () => {
+it.concurrent("the result of a video submitted with callback_url by the front Worker is found by the poll that Ark's hook causes; its callback verifies", async () => {
   const submitted = { model: MODEL, prompt: "a fox", duration: 5 };
   const body = { ...submitted, metadata: { ratio: "16:9" } };
   const { taskId, jobId, forwarded } = await accepted(bound, `${VIDEOS}?nudged`, body);
@@ -114,7 +114,7 @@ it.concurrent("a video submitted through the front Worker with callback_url is f
   });
 });
 
-it.concurrent("a video submitted through the front Worker on a Kling path is found by polls alone, and its callback is verified", async () => {
+it.concurrent("the result of a video submitted through the front Worker on a Kling path is found by polls alone, and its callback is verified", async () => {
   const body = { model_name: "kling-v2-master", prompt: "a fox", seconds: "5" };
   const { taskId, jobId, forwarded } = await accepted(unbound, `${KLING_VIDEOS}?polled`, body);
   expect(forwarded).toEqual({ ...body, callback_url: hookUrlOf(taskId) });
@@ -130,22 +130,26 @@ it.each([
   ["refuses with 503 and JSON of its own", "is canceled", "no-channel", 503],
   ["does not answer", "stays open", "lost", 502],
   ["does not answer because a proxy answers 504", "stays open", "proxy-timeout", 504],
-])("the task of a submit that the gateway %s %s", async (_, end, model, status) => {
-  const answer = await submit(unbound, `/v1/videos?${model}`, { model, callback_url });
-  expect(answer).toMatchObject({ status });
-  const { json } = await client.ask("GET", `/v1/tasks/${answer.taskId}`);
-  const isOpen = end === "stays open";
-  const canceled = { status: "failed", error: { code: "canceled" } };
-  expect(json).toMatchObject(isOpen ? { status: "pending" } : canceled);
-  if (isOpen) await vi.waitUntil(() => unbound.output.includes(`${answer.taskId}`), LOG_WITHIN_MS);
-});
+])(
+  "a task is canceled if the gateway refuses its submit, and else stays open: if the gateway %s, the task %s",
+  async (_, end, model, status) => {
+    const answer = await submit(unbound, `/v1/videos?${model}`, { model, callback_url });
+    expect(answer).toMatchObject({ status });
+    const { json } = await client.ask("GET", `/v1/tasks/${answer.taskId}`);
+    const isOpen = end === "stays open";
+    const canceled = { status: "failed", error: { code: "canceled" } };
+    expect(json).toMatchObject(isOpen ? { status: "pending" } : canceled);
+    if (isOpen)
+      await vi.waitUntil(() => unbound.output.includes(`${answer.taskId}`), LOG_WITHIN_MS);
+  },
+);
 
 it.each([
   ["with a key that USERS does not contain", 403, bound, OTHER_KEY, callback_url],
   ["with a callback_url that the relay refuses", 400, bound, CLIENT_KEY, "ftp://example.com"],
   ["while the relay is unreachable", 503, alone, CLIENT_KEY, callback_url],
 ])(
-  "a submit %s is answered %i and does not reach the gateway",
+  "the front Worker answers a submit %s with %i and does not pass the submit to the gateway",
   async (_, status, front, key, url) => {
     const path = `/v1/videos?answered-${status}`;
     const answer = await submit(front, path, { model: MODEL, callback_url: url }, key);
@@ -154,7 +158,7 @@ it.each([
   },
 );
 
-it("a registration that the relay answers with 500 is repeated, and a job that the relay refuses is logged and answered as the gateway answered", async () => {
+it("the front Worker repeats a registration answered 500; it logs a job that the relay refuses, and then still returns the gateway's answer", async () => {
   await using failing = await Receiver.start();
   const body = JSON.stringify({ hook_url: "https://relay.example.com/hooks/x" });
   const statuses = [500, 201].map((status) => ({ kind: "answer", status, body }) as const);
@@ -178,11 +182,14 @@ it.each([
   ["a multipart submit", "/v1/videos", post('--b\r\n…; name="callback_url"\r\n'), MULTIPART],
   ["another POST", "/v1/chat/completions", post(`{"callback_url": "${callback_url}"}`), {}],
   ["a GET", "/v1/videos", { method: "GET" }, {}],
-])("%s passes the front Worker unchanged", async (name, pathname, request, type) => {
-  const path = `${pathname}?${encodeURIComponent(name)}`;
-  const headers = { ...headersWith(CLIENT_KEY), ...type };
-  const response = await fetch(bound.url + path, { ...request, headers });
-  expect([response.status, response.headers.get("X-Task-Id")]).toEqual([200, null]);
-  const received = { body: "", ...request, path, contentType: headers["Content-Type"] };
-  expect(gateway.receivedAt(path)).toEqual([received]);
-});
+])(
+  "the front Worker passes each request but a JSON submit with callback_url unchanged to the gateway: %s",
+  async (name, pathname, request, type) => {
+    const path = `${pathname}?${encodeURIComponent(name)}`;
+    const headers = { ...headersWith(CLIENT_KEY), ...type };
+    const response = await fetch(bound.url + path, { ...request, headers });
+    expect([response.status, response.headers.get("X-Task-Id")]).toEqual([200, null]);
+    const received = { body: "", ...request, path, contentType: headers["Content-Type"] };
+    expect(gateway.receivedAt(path)).toEqual([received]);
+  },
+);

@@ -52,9 +52,12 @@ it.each([
   'WWW-Authenticate: Bearer realm="task-relay"',
   "SIGNING_SECRETS must be whsec_ and the base64 of 24 to 64 bytes, space-separated",
   "trk_acct-1_0123ab",
-])("leaksIn, which searches texts for secrets, finds none in: %s", (line) => {
-  expect(leaksIn(line)).toEqual([]);
-});
+])(
+  "leaksIn, which searches texts for secrets, reports nothing for a text that contains no secret: %s",
+  (line) => {
+    expect(leaksIn(line)).toEqual([]);
+  },
+);
 
 it("stopping a test server throws if the server has printed a text in the form of a secret, or a secret of the test", async () => {
   const own = `own-${crypto.randomUUID()}`;

@@ -104,7 +104,7 @@ describe.each([
   });
 });
 
-it("a relay with an invalid secret answers 503 with the name of the variable and without any configured value", () => {
+it("a relay with an invalid secret answers 503 with the name of the variable and without any configured secret", () => {
   const values = secretsOf(withDerived).filter(({ what }) => !what.startsWith("derived"));
   const texts = complaints.map((text) => ({ route: "a complaint", text }));
   expect(texts.length).toBe(2 * INVALID.length);

@@ -38,7 +38,7 @@ it.skipIf(!isInstalled("systemd-analyze"))(
   },
 );
 
-it("a self-hosted relay reaches local hosts only by workerd.capnp, survives kill -9, and keeps its tasks when erased ones' files are removed", async () => {
+it("a self-hosted relay calls local hosts only as workerd.capnp permits, survives kill -9, and keeps tasks when files of erased ones are removed", async () => {
   installed.edit(
     "/etc/task-relay.env",
     "PUBLIC_URL",
@@ -75,7 +75,7 @@ it("a self-hosted relay reaches local hosts only by workerd.capnp, survives kill
 });
 
 it.skipIf(!isInstalled("rsync"))(
-  `the backup of docs/self-host.md brings a task back that was erased after it${noted("rsync")}`,
+  `the backup of docs/self-host.md brings a task back that was erased after the backup${noted("rsync")}`,
   async () => {
     const [id, output] = [randomUUID(), { urls: ["https://cdn.example.com/video.mp4"] }];
     await installed.start();

@@ -55,7 +55,7 @@ describe("the plan of npm run bench", () => {
     ["the whole run without Redis", fullPlan(false), 480_000],
     ["the short run", QUICK, 60_000],
   ])(
-    "%s of npm run bench stays within its time limit, and measures each server for more than half a second at a time",
+    "the plan for %s of npm run bench keeps its time limit, and measures each server for more than half a second at a time",
     (_, plan, limitMs) => {
       const startMs = 20_000 * plan.places.length;
       const leftMs = plan.limitMs - startMs;

@@ -73,18 +73,10 @@ const thrice = (outcome: string) => [1, 2, 3].map((number) => ({ number, outcome
 const silent: Behaviour = { kind: "hang_after_headers", status: 503 };
 
 it.concurrent.each<[string, readonly Behaviour[], object]>([
+  ["never answers (three times timeout)", [{ kind: "hang" }], thrice("timeout")],
+  ["closes the connection (three times unreachable)", [{ kind: "close" }], thrice("unreachable")],
   [
-    "that never answers gets three callback attempts, each with the outcome timeout",
-    [{ kind: "hang" }],
-    thrice("timeout"),
-  ],
-  [
-    "that closes the connection gets three callback attempts, each with the outcome unreachable",
-    [{ kind: "close" }],
-    thrice("unreachable"),
-  ],
-  [
-    "that sends its headers but no body gets callback attempts with the outcome rejected for status 503 and delivered for 201",
+    "sends its headers but no body (rejected for status 503, then delivered for 201)",
     [silent, { ...silent, status: 201 }],
     [
       { outcome: "rejected", status_code: 503 },
@@ -92,18 +84,21 @@ it.concurrent.each<[string, readonly Behaviour[], object]>([
     ],
   ],
   [
-    "that answers 200 and closes the connection in the middle of the body gets one callback attempt, with the outcome delivered",
+    "answers 200 and closes the connection in the middle of the body (delivered)",
     [{ kind: "broken_body", status: 200 }],
     [{ outcome: "delivered", status_code: 200 }],
   ],
-])("a receiver %s", async (what, behaviours, attempts) => {
-  const { callback, posts } = await outcomeOf(`/${encodeURIComponent(what)}`, ...behaviours);
-  expect(callback?.attempts).toMatchObject(attempts);
-  expect(posts).toHaveLength(callback?.attempts.length ?? NaN);
-  for (const { outcome, duration_ms } of callback?.attempts ?? []) {
-    if (outcome === "timeout") expect(duration_ms).toBeGreaterThanOrEqual(TIMEOUT_MS);
-  }
-});
+])(
+  "a callback is attempted until it is delivered, at most three times, with outcomes by the receiver's behaviour: the receiver %s",
+  async (what, behaviours, attempts) => {
+    const { callback, posts } = await outcomeOf(`/${encodeURIComponent(what)}`, ...behaviours);
+    expect(callback?.attempts).toMatchObject(attempts);
+    expect(posts).toHaveLength(callback?.attempts.length ?? NaN);
+    for (const { outcome, duration_ms } of callback?.attempts ?? []) {
+      if (outcome === "timeout") expect(duration_ms).toBeGreaterThanOrEqual(TIMEOUT_MS);
+    }
+  },
+);
 
 it.concurrent("a callback to a receiver that refuses the connection is attempted three times, each with the outcome unreachable", async () => {
   const id = await relay.client.finish(await closedPort());

@@ -76,11 +76,14 @@ it.each([
   ["--url", "https://given.example.com", "https://public.example.com", "https://given.example.com"],
   ["PUBLIC_URL", null, "https://public.example.com", "https://public.example.com"],
   ["wrangler's output", null, undefined, "https://task-relay.me.workers.dev"],
-])("npm run deploy:first learns the relay's address from %s", (_, given, PUBLIC_URL, expected) => {
-  const url = given === null ? null : new URL(given);
-  const settings = { ...SETTINGS, vars: { PUBLIC_URL } };
-  expect(addressOf(url, settings, PRINTED)?.origin).toBe(expected);
-});
+])(
+  "npm run deploy:first learns the relay's address from --url, or else PUBLIC_URL, or else wrangler's output: here from %s",
+  (_, given, PUBLIC_URL, expected) => {
+    const url = given === null ? null : new URL(given);
+    const settings = { ...SETTINGS, vars: { PUBLIC_URL } };
+    expect(addressOf(url, settings, PRINTED)?.origin).toBe(expected);
+  },
+);
 
 const SECRETS = secretsOf(FILE, production);
 
@@ -97,7 +100,7 @@ it.each([
   ["no, if nothing sets it", {}, SECRETS, ["RELAY_SECRET"], false],
   ["no, if the variable is blank", { PUBLIC_URL: " " }, SECRETS, [], false],
 ])(
-  "npm run deploy:first finds out whether the relay has a PUBLIC_URL: %s",
+  "npm run deploy:first finds a PUBLIC_URL in the variables, the file of secrets or the Worker's secrets: %s",
   (_, vars, secrets, names, expected) => {
     const settings = { ...SETTINGS, vars };
     expect(hasPublicUrl({ settings, secrets, secretNames: new Set(names) })).toBe(expected);
@@ -116,10 +119,13 @@ it.each([
   ],
   ["the custom domain", null, [...PRINTED, DOMAIN], "https://relay.example.com"],
   ["the address under workers.dev", null, PRINTED, "https://task-relay.me.workers.dev"],
-  ["nothing, because no address is known,", null, PRINTED.slice(0, 1), null],
-])("npm run deploy:first stores %s as PUBLIC_URL", (_, given, targets, expected) => {
-  expect(publicOrigin(given === null ? null : new URL(given), targets)).toBe(expected);
-});
+  ["nothing, because no address is known", null, PRINTED.slice(0, 1), null],
+])(
+  "npm run deploy:first stores as PUBLIC_URL a public --url, or else the custom domain, or else the workers.dev address: here %s",
+  (_, given, targets, expected) => {
+    expect(publicOrigin(given === null ? null : new URL(given), targets)).toBe(expected);
+  },
+);
 
 const API = "A request to the Cloudflare API (/accounts/a/workers/scripts/task-relay) failed.";
 
@@ -201,7 +207,7 @@ it.each([
   await expect(failed).rejects.toThrow(/^http:\S+ .+\. Cure: .+$/);
 });
 
-it("npm run deploy:first opens and ends a tunnel with cloudflared, and goes on without one when cloudflared is missing or prints no address", async () => {
+it("npm run deploy:first opens a tunnel with cloudflared, and goes on without a tunnel when cloudflared is missing or prints no address", async () => {
   const directory = mkdtempSync(join(tmpdir(), "task-relay-tunnel-"));
   onTestFinished(() => rmSync(directory, { recursive: true, force: true }));
   const cloudflared = join(directory, "cloudflared");

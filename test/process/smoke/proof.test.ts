@@ -39,9 +39,12 @@ it.each([
   ["refuses --minutes 0", ["--minutes", "0"], null],
   ["refuses --minutes x", ["--minutes", "x"], null],
   ["refuses an unknown option", ["--seed", "1"], null],
-])("npm run proof %s", (_, args, minutes) => {
-  expect(minutesOf(args)).toBe(minutes);
-});
+])(
+  "npm run proof takes no option but --minutes, which is at least 1 and by default 10: npm run proof %s",
+  (_, args, minutes) => {
+    expect(minutesOf(args)).toBe(minutes);
+  },
+);
 
 const SIMULATION = { name: "simulation", command: "npm run sim -- --seed 7 --lives 300000" };
 const HELD = { ...SIMULATION, isHeld: true, output: "", seconds: 61.2, log: "a.log" };

@@ -132,7 +132,7 @@ const CONFIGURED: Readonly<Record<string, readonly (readonly [string, object])[]
 };
 
 it.each(Object.entries(CONFIGURED))(
-  "npm run setup writes a valid wrangler.toml when run with %s",
+  "npm run setup writes its options into wrangler.toml so that wrangler reads the chosen settings, when run with %s",
   (_, steps) => {
     for (const [args, expected] of steps) {
       setup(...args.split(" ").filter((arg) => arg !== ""));
@@ -142,7 +142,7 @@ it.each(Object.entries(CONFIGURED))(
   },
 );
 
-it("npm run setup --env preview creates secrets once, in a file only for its owner, and changes no other secrets and no wrangler.toml", () => {
+it("npm run setup --env preview creates the preview's secrets once, in a file only for its owner, but no .secrets, and keeps wrangler.toml", () => {
   const before = toml();
   const { status, output } = runSetup("--env", "preview");
   expect([status, output]).toEqual([0, ".secrets.preview written\n"]);
@@ -154,7 +154,7 @@ it("npm run setup --env preview creates secrets once, in a file only for its own
   expect([toml(), secretFiles([".secrets.preview"])]).toEqual([before, [file]]);
 });
 
-it("npm run setup changes only production with all its options: the preview keeps its own database, its pause and the address under workers.dev", () => {
+it("npm run setup changes only production, unless --env preview: the preview keeps its database, its pause and its workers.dev address", () => {
   const options = ["--domain", "relay.example.com", "--jurisdiction", "eu", "--location", "weur"];
   setup(...options, "--queue");
   setup("--index", "off");
@@ -291,7 +291,7 @@ it.each([
   },
 );
 
-it("npm run setup asks for every option at a terminal, and an empty answer keeps what is configured", async () => {
+it("npm run setup asks at a terminal for every option but --env, and an empty answer keeps what is configured", async () => {
   const asked: string[] = [];
   const answers = ["relay.example.com", "eu", "weur", "y", "yes", "n"];
   const options = await askOptions(async (question) => {

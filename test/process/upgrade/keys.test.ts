@@ -29,7 +29,7 @@ function callerOf(relay: Workerd) {
   return { ask, statusWith };
 }
 
-it("generated and imported API keys, callback secrets and the balance survive an upgrade from the latest kept release and a downgrade", async () => {
+it("API keys, callback secrets and the balance survive an upgrade from the latest kept release, and the API keys also a downgrade to it", async () => {
   const earlier = (await earlierBundles()).at(-1) ?? "";
   await using relay = await Workerd.start({ vars: SECRETS, script: earlier });
   const { ask, statusWith } = callerOf(relay);

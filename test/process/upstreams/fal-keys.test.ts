@@ -85,7 +85,7 @@ it.each([
   },
 );
 
-it("a hook of fal is answered 503 while the server of its public keys hangs, and keys fetched before stay valid", async () => {
+it("while the server of fal's public keys hangs, a hook of fal is answered 503 if no key was fetched, and accepted with keys fetched before", async () => {
   const key = new FalKey();
   server.at("/hanging", { kind: "hang" });
   expect(await hook("hanging", key)).toMatchObject({ status: 503, task: "pending" });
