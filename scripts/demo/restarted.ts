@@ -21,7 +21,7 @@ export const SETTINGS_BEFORE_RESTART = {
   CALLBACK_TIMEOUT_S: "25",
 };
 
-/** Settings after the restart, which also count where `.dev.vars` has others. */
+/** Settings after the restart. They are given explicitly, so that they override other values in `.dev.vars`. */
 export const SETTINGS_AFTER_RESTART = { LISTEN: "false", SETTLEMENT_URL: "" };
 
 /**

@@ -10,7 +10,7 @@ export interface Totals {
   readonly tasks: number;
   readonly delivered: number;
   readonly failed: number;
-  /** Share of the ended callbacks that were delivered; null when no callback has ended. */
+  /** Share of the callbacks delivered or failed that were delivered; null when there are none. */
   readonly successRate: number | null;
   readonly attemptsEach: number | null;
   /** Number of failed attempts for each outcome, the most frequent outcome first. */

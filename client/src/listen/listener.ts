@@ -21,7 +21,7 @@ const FINAL_STATUSES = [401, 403, 404];
 
 /**
  * Receives the callbacks of an account's tasks with the `callback_url` `listen:`, and passes them on to a receiver
- * until it is stopped.
+ * until it is stopped or the relay refuses the connection for good.
  */
 export class Listener {
   readonly #settings: Settings;

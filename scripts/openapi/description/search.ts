@@ -30,7 +30,10 @@ const METRICS = [
 ].join("\n");
 const Metrics = z.string();
 
-/** Descriptions of the routes that read the index or work on many tasks. */
+/**
+ * Descriptions of the routes that read the statistics and metrics of all tasks, and of those that redeliver,
+ * reindex or wake many tasks.
+ */
 export const SEARCH_ROUTES = {
   readStats: {
     audience: "operator",

@@ -25,7 +25,7 @@ import {
  */
 const LINKED = { "Access-Control-Allow-Origin": "sometimes" } as const;
 
-/** Descriptions of the routes that register, read, redeliver, cancel and erase tasks. */
+/** Descriptions of the routes that register, list, read, redeliver, cancel and erase tasks. */
 export const TASK_ROUTES = {
   registerTask: {
     audience: "client",

@@ -2,8 +2,8 @@ import * as z from "zod/mini";
 import { AccountId, optional, text, withDefault } from "../http/fields.ts";
 
 /**
- * Name that the caller gives to a grant or an adjustment. The same reference is booked only once, so a request can be
- * repeated.
+ * Name that the caller gives to a grant or an adjustment. An account's ledger books each reference once as a grant
+ * and once as an adjustment, so a request can be repeated.
  */
 const Reference = text(1, 255);
 

@@ -81,8 +81,8 @@ export async function examine(received: Received, sent: Sent, now: number): Prom
 }
 
 /**
- * Returns the attempt that was sent with this timestamp, the age of the timestamp, and a fault if it is too old or
- * too far in the future.
+ * Returns the number of the attempt that was sent with this timestamp (null if none was), the age of the timestamp in
+ * seconds (null if it is no number), and a fault if it is too old or too far in the future.
  */
 function timeOf(timestamp: string, { attempts }: Sent, now: number) {
   const attempt = attempts.find(({ startedAt }) => String(toSeconds(startedAt)) === timestamp);

@@ -126,15 +126,18 @@ describe("the timeline of a task", () => {
     expect(widthAt(SECOND)).toBeGreaterThan(widthAt(100));
   });
 
+  /** End of the last of twenty attempts, which starts 19 hours and 19 ms after NOW. */
+  const END_OF_LAST = NOW + 19 * HOUR + 19 + 10;
+
   it.each([0, 1, 250, SECOND, HOUR, 40 * DAY])(
-    "%i ms after the last change of a task, all parts of its timeline lie within the drawing and in order of time",
+    "%i ms after a task's last callback attempt, sections and bars of its timeline lie within the drawing, and bars are in order of time",
     (ms) => {
       const attempts = Array.from({ length: 20 }, (_, at) =>
         refused(at + 1, NOW + at * HOUR, at, at + 1),
       );
       const { bars, segments } = drawn(
         failing({ attempts, state: { kind: "failed" } }),
-        NOW + 20 * HOUR + ms,
+        END_OF_LAST + ms,
       );
       const places = [
         ...segments.map(({ from }) => from),
