@@ -140,7 +140,8 @@ export function isForPoll(
   // A hook that has postponed the next poll since the alarm was set leaves the alarm as it is.
   const isPostponed = (plan.at ?? 0) >= armedAt + 2 * MINUTE;
   const pollAt = Math.min(isDeferred && !isPostponed ? lastPoll.retryAt : plannedAt, endAt);
-  // Neither does an answer that has named a longer wait since then.
-  const isPlanned = pollAt <= at && plan.notBefore <= at;
+  // Neither does an answer that has named a longer wait since then, nor the gap after a poll that a hook has caused.
+  const gapEndsAt = (lastPoll?.at ?? -Infinity) + (limits?.gapMs ?? 0);
+  const isPlanned = pollAt <= at && plan.notBefore <= at && gapEndsAt <= at;
   return isPlanned && isWritten && !isForNotice && isAhead && isIdle && mayPoll && !hadFault;
 }
