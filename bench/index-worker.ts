@@ -37,7 +37,7 @@ export interface PageOrder {
 interface Measurement {
   readonly ms: readonly number[];
   readonly rows: number;
-  /** What one run of the cron trigger needed to count an hour; only with the order `countHour`. */
+  /** Cost of one run of the cron trigger that counts an hour; present only with the order `countHour`. */
   readonly count?: CountOfHour;
 }
 

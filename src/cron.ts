@@ -63,7 +63,7 @@ export interface Step {
   readonly once?: (job: Job, budget: TimeBudget) => Promise<Counts | undefined>;
   /** Work on one database after another. */
   readonly each?: (db: D1Database, job: Job, budget: TimeBudget) => Promise<Counts>;
-  /** What the operator is told when the step fails or gets no answer. */
+  /** Event that is sent to the operator when the step fails or gets no answer. Absent means that none is sent. */
   readonly failure?: OperatorEvent & { readonly type: "index.lagging" };
 }
 

@@ -3,7 +3,7 @@ import { GENUINE } from "./genuine-cases.ts";
 import type { RequestBuilder, SentRequest } from "./requests.ts";
 
 /**
- * What a receiver must do: `act` answers 2xx and does its work, `acknowledge` answers 2xx without doing it
+ * The right behaviour of a receiver: `act` answers 2xx and does its work, `acknowledge` answers 2xx without doing it
  * once more, `refuse` answers 4xx and does nothing.
  */
 type Expectation = "act" | "acknowledge" | "refuse";
@@ -16,7 +16,7 @@ export interface Particular {
   readonly reason: string;
 }
 
-/** A request of a case, and what a receiver must do with it. */
+/** A request of a case, with the right behaviour of a receiver that gets it. */
 export interface Expected {
   readonly expected: Expectation;
   readonly request: SentRequest;

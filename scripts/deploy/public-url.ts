@@ -5,7 +5,7 @@ import { setKey, UnexpectedToml } from "../setup/wrangler-toml.ts";
 import type { Secrets, Settings } from "./plan.ts";
 import { Refusal } from "./refusal.ts";
 
-/** What decides whether a deployment has a `PUBLIC_URL`. */
+/** The variables and secrets of a deployment, any of which may set its `PUBLIC_URL`. */
 interface Deployed {
   readonly settings: Settings;
   readonly secrets: Secrets;

@@ -9,7 +9,7 @@ type Shape = typeof Variables.shape;
  */
 type VariableName = Exclude<keyof Shape, "INDEX_DB"> | "CONNECTIONS";
 
-/** What the documentation says of a variable whose reader states its default and its values. */
+/** Describes a variable for the documentation. The code that reads the variable states its default and its values. */
 interface Entry {
   /** Effect of the variable, in Markdown, with links as in `docs`. */
   readonly meaning: string;
@@ -20,7 +20,10 @@ interface Entry {
   readonly without?: string;
 }
 
-/** What the documentation says of a variable with values of a form of its own. */
+/**
+ * Describes a variable for the documentation. The code that reads the variable does not state the form of its values,
+ * so the description does.
+ */
 interface FormEntry extends Entry {
   /** Form of the values, in words. */
   readonly values: string;
@@ -36,7 +39,7 @@ type EntryOf<Name> = Name extends keyof Shape
     : FormEntry
   : FormEntry;
 
-/** What the documentation says of some of the variables, by the name of the variable. */
+/** Descriptions of some of the variables for the documentation, by the name of the variable. */
 type Entries = { readonly [Name in VariableName]?: EntryOf<Name> };
 
 /** Description of a variable: its entry, with its default and its values. */

@@ -1,6 +1,6 @@
 import type { Part } from "./parts.ts";
 
-/** What a part has shown. */
+/** The result of one part of the proof. */
 export interface Outcome extends Part {
   readonly isHeld: boolean;
   readonly output: string;

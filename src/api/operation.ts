@@ -62,8 +62,8 @@ export interface Operation<
 }
 
 /**
- * What an operation gets besides its input: the environment and configuration of the relay, and how the call was
- * made.
+ * The circumstances that an operation gets besides its input: the environment and configuration of the relay, and how
+ * the call was made.
  */
 export interface Context {
   readonly env: Env;

@@ -40,7 +40,7 @@ export interface Config extends Secrets, Placement, IndexConfig, LogSettings {
   readonly connections: ReadonlyMap<string, Connection>;
   /** Poll limits of the connections that can be polled, by name of the connection. */
   readonly polls: ReadonlyMap<string, PollLimits>;
-  /** How late a poll may find a result, as a fraction of the job's age (`POLL_LATENESS`). */
+  /** Largest delay with which a poll finds a result, as a fraction of the job's age (`POLL_LATENESS`). */
   readonly pollLateness: number;
   /**
    * True when tasks can name the simulated providers, which are for tests of receivers and call no upstream

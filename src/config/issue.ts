@@ -3,8 +3,8 @@ export interface ConfigIssue {
   /** Name of the variable that has the fault. */
   readonly path: string;
   /**
-   * What is wrong, as the rest of a sentence that begins with the name of the variable, e.g. "must be true or
-   * false".
+   * Description of the fault, as the rest of a sentence that begins with the name of the variable, e.g. "must be
+   * true or false".
    */
   readonly message: string;
 }

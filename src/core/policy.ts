@@ -88,7 +88,7 @@ export interface Settings {
   /** Poll limits by name of the connection, for the connections that can be polled. */
   readonly polls: ReadonlyMap<string, PollLimits>;
   /**
-   * How late a poll may find a result, as a fraction of the job's age. It decides the waits between polls
+   * Largest delay with which a poll finds a result, as a fraction of the job's age. It decides the waits between polls
    * (polls/cadence.ts).
    */
   readonly pollLateness: number;

@@ -14,8 +14,8 @@ const MARKER_TIMEOUT_MS = 2 * SECOND_MS;
 const MAX_NAMED = 1_000;
 
 /**
- * What this isolate knows of the jurisdiction in which the deployment's objects were created. Requests share this
- * value. They never share a promise, because the platform binds a call to the request that has made it.
+ * Knowledge of this isolate about the jurisdiction in which the deployment's objects were created. Requests share
+ * this value. They never share a promise, because the platform binds a call to the request that has made it.
  */
 interface Comparison {
   /**

@@ -4,8 +4,8 @@ import { isHookToken } from "../security/hook-token.ts";
 import type { Keyring } from "../security/keyring.ts";
 
 /**
- * What an adapter has read from the last answer in a poll. It is never `next` (one more request is needed), because
- * a poll ends only after all its requests.
+ * The meaning of the last answer in a poll, as an adapter has read it. It is never `next` (one more request is
+ * needed), because a poll ends only after all its requests.
  */
 export type FinalReading = Exclude<Reading, { readonly kind: "next" }>;
 

@@ -12,7 +12,7 @@ export interface UpstreamError {
   readonly category?: FailureCategory;
 }
 
-/** How much clients may read of the text with which an upstream explains a failure. */
+/** The extent to which clients may read the text with which an upstream explains a failure. */
 export interface ErrorText {
   /** True when clients read a generic message and not the upstream's own text (`ERROR_TEXT=generic`). */
   readonly isGeneric: boolean;

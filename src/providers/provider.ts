@@ -3,7 +3,7 @@ import type { Observation } from "./observation.ts";
 import type { SimulatedProvider } from "./simulated-provider.ts";
 
 /**
- * What a hook proves when the connection is fully configured. `body-signed`: the provider wrote the body.
+ * The origin that a hook proves when the connection is fully configured. `body-signed`: the provider wrote the body.
  * `request-signed`: the provider sent the request, but somebody else may have written the body. `capability-url`:
  * the sender knows the hook URL; nothing more is proved.
  */
@@ -55,7 +55,7 @@ export interface UpstreamProvider {
    * Pattern of further hosts that a connection may use. The provider assigns such a host to each of its customers.
    */
   readonly hostsOfCustomers?: HostPattern;
-  /** Those of `baseUrls` from which the provider sends no hooks. */
+  /** Base URLs of `baseUrls` from which the provider sends no hooks. */
   readonly hooklessBaseUrls?: readonly string[];
   /** URL of the keys with which the provider signs its hooks, as a JWK set (RFC 7517). */
   readonly jwksUrl?: string;
@@ -232,8 +232,8 @@ export interface Answer {
 }
 
 /**
- * What an adapter reads from a provider's answer to a poll: a report on the job, the need for one more request, or
- * a refusal.
+ * The meaning of a provider's answer to a poll, as an adapter has read it: a report on the job, the need for one more
+ * request, a refusal, or nothing that the adapter understands.
  */
 export type Reading =
   | { readonly kind: "observed"; readonly observation: Observation }

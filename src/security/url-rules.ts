@@ -43,7 +43,7 @@ export const CREDENTIALS_REFUSAL = "must not contain a user name or password";
  */
 export const LISTEN_REFUSAL = "may be listen: only with LISTEN=true, for a task with an account";
 
-/** What this deployment allows in URLs that clients write. */
+/** The kinds of URLs that this deployment accepts from clients. */
 export interface UrlRules {
   /** True when `http:` and hosts of this machine are allowed too, for development. */
   readonly allowLocal: boolean;

@@ -10,7 +10,7 @@ type Code = Readonly<Record<string, readonly string[]>>;
 
 const IMPORTS = "no-restricted-imports";
 
-/** What the core does not use, because it is pure. */
+/** Expressions that the core must not contain, because it is pure. */
 const IMPURE = [
   "Date.now()",
   "new Date()",

@@ -1,6 +1,6 @@
 import { type Callback, messageOf } from "./messages.ts";
 
-/** How a connection to the relay ended, and why. */
+/** The end of a connection to the relay, with its reason. */
 export interface End {
   /** True when the relay had greeted the listener. */
   readonly wasConnected: boolean;

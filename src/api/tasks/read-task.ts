@@ -21,7 +21,7 @@ import { Wait, waitMsOf } from "./wait.ts";
 
 const RETRY_AFTER_S = "5";
 
-/** What a reader of a task waits for, and for how long. */
+/** A wait of a reader: for which state of the task it waits, and for how long. */
 interface Awaited {
   /** Longest time in milliseconds to wait. */
   readonly waitMs: number;

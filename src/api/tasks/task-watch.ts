@@ -3,7 +3,7 @@ import type { TaskReader } from "../../core/views/reader.ts";
 import { stateOf, type TaskReply } from "../../objects/task/reply.ts";
 import { type TaskBindings, taskObject } from "../../objects/task/task-stub.ts";
 
-/** What a reader of a task knows of it: the answer to its last read. */
+/** The parts of a task that tell its state, as the reader got them with its last read. */
 type Known = Pick<TaskReply, "version" | "progress" | "createdAt">;
 
 /** Shortest pause in milliseconds between two reads of a task that cannot be watched. */
@@ -35,7 +35,7 @@ export class TaskWatch {
   #socket: WebSocket | null = null;
   /** State of the task that its object has told last; null before the first message. */
   #told: string | null = null;
-  /** What the reader knows of the task; null before the first wait. */
+  /** State of the task that the reader knows; null before the first wait. */
   #known: Known | null = null;
   /** Ends the present wait, because of news or the end of the connection. */
   #onNews = (): void => undefined;
@@ -141,7 +141,7 @@ export class TaskWatch {
 }
 
 /**
- * What a request needs to wait for a state of a task: how to read and to watch the task, and how to check the
+ * The functions with which a request waits for a state of a task: they read and watch the task, and check the
  * credential.
  */
 export interface Watched<T> {

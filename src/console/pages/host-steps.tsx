@@ -30,7 +30,7 @@ export interface Steps {
   readonly failed: number;
   readonly tested: Tested | null;
   readonly sent: { readonly id: string; readonly callback: TaskCallback | null } | null;
-  /** Why the form of a step that the viewer has just sent was refused; null when none was refused. */
+  /** Reason why the form of a step that the viewer has just sent was refused; null when none was refused. */
   readonly fault: FormFault | null;
   /**
    * Numbers of callbacks that would be sent and skipped if all failed callbacks were redelivered. Null means that

@@ -34,7 +34,7 @@ export interface SentTest {
 }
 
 /**
- * What the page for test callbacks shows: the typed values, the result of a test that was sent, and the result of a
+ * Content of the page for test callbacks: the typed values, the result of a test that was sent, and the result of a
  * signature check.
  */
 interface TestState {

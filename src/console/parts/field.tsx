@@ -8,7 +8,8 @@ interface AnyFieldProps {
   readonly id?: string;
   readonly value?: string | undefined;
   /**
-   * Why the form was refused, if it was. The field then keeps what was typed, and shows its own error message below.
+   * Reason why the form was refused, if it was. The field then keeps what was typed, and shows its own error message
+   * below.
    */
   readonly fault?: FormFault | null | undefined;
 }

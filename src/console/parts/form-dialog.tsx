@@ -16,7 +16,8 @@ interface FormDialogProps {
    */
   readonly isFinal?: boolean;
   /**
-   * Why this form was refused; null when it was not. After a refusal the dialog is open as soon as the page is shown.
+   * Reason why this form was refused; null when it was not. After a refusal the dialog is open as soon as the page is
+   * shown.
    */
   readonly fault?: FormFault | null;
 }

@@ -13,8 +13,8 @@ export type Decision =
   | { readonly kind: "reject"; readonly rejection: Rejection };
 
 /**
- * What a hook of a provider has caused, as the log shows it. `late_result` is also the note of a poll that has
- * found the late success of a failed task's job.
+ * The effect of a provider's hook, as the log shows it. `late_result` is also the note of a poll that has found the
+ * late success of a failed task's job.
  */
 export type Note = "nudged" | "kept" | "ignored" | "other_job" | "late_result";
 

@@ -1,4 +1,4 @@
-/** How many hooks and how many polls have changed a task. */
+/** Numbers of the hooks and of the polls that have changed a task. */
 export interface Counts {
   readonly hooks: number;
   readonly polls: number;

@@ -1,4 +1,4 @@
-/** How the relay learned the result of a task, and how late. */
+/** The way in which the relay learned the result of a task, and the delay. */
 export interface Finding {
   readonly by: FoundBy;
   /**

@@ -7,7 +7,7 @@ import { isStorable } from "./stored-size.ts";
 import { isTerminal, nextVersion, type TaskRecord, type TerminalTask } from "./task.ts";
 import { areUrlsInBounds, type UpstreamNews } from "./upstream.ts";
 
-/** What became known of a job after its task had failed at the deadline. Times are Unix milliseconds. */
+/** News of a job that came after its task had failed at the deadline. Times are Unix milliseconds. */
 export interface LateJob {
   /**
    * Time of the last unverified hook that claimed the success of the job and caused a poll. Null when there was

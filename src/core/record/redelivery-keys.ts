@@ -5,7 +5,7 @@ import type { RedeliveryOrder } from "./callback.ts";
  */
 export const MAX_KEYED_REDELIVERIES = 8;
 
-/** Who orders a redelivery: the operator (with any operator key), or the account that owns the task. */
+/** The caller that orders a redelivery: the operator (with any operator key), or the account that owns the task. */
 export type Orderer = "operator" | "owner";
 
 /** An order for a redelivery that was accepted under an `Idempotency-Key`. */
@@ -24,7 +24,7 @@ export interface KeyedRedelivery {
  */
 export type KeyedRedeliveries = Readonly<Record<Orderer, readonly KeyedRedelivery[]>>;
 
-/** What a callback remembers of redeliveries that were ordered with an `Idempotency-Key`. */
+/** The redeliveries with an `Idempotency-Key` that a callback remembers, so that it recognises a repeated order. */
 export interface RedeliveryMemory {
   readonly keyedOrders: KeyedRedeliveries;
   /**

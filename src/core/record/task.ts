@@ -64,8 +64,8 @@ export interface TerminalTask extends TaskBase {
    */
   readonly upstreamTimes: UpstreamTimes | null;
   /**
-   * How the result was found: by a hook, a poll or a report. Null when the relay ended the task itself (deadline,
-   * cancellation), or when the task ended under an earlier release, which did not store this.
+   * Way in which the result was found: by a hook, a poll or a report. Null when the relay ended the task itself
+   * (deadline, cancellation), or when the task ended under an earlier release, which did not store this.
    */
   readonly found: Finding | null;
   /**
@@ -75,7 +75,9 @@ export interface TerminalTask extends TaskBase {
   readonly usage: Usage | null;
   /** Notices (messages to the operator) that have not arrived yet. */
   readonly notices: readonly Notice[];
-  /** What became known of the job after the task had failed at its deadline. Null when nothing did. */
+  /**
+   * News of the job that came after the task had failed at its deadline. Null when nothing became known.
+   */
   readonly late: LateJob | null;
   /**
    * End of the retention in Unix milliseconds. The task is erased at this time, unless a refund or an attempt of

@@ -47,8 +47,8 @@ export interface IndexRow {
   /** Time at which the relay accepted the result, in Unix milliseconds. Null while the task is open. */
   readonly finishedAt: number | null;
   /**
-   * How the relay learned the result: from a hook, a poll or a report. Null when there is no result yet, and when
-   * this is not known.
+   * Way in which the relay learned the result: from a hook, a poll or a report. Null when there is no result yet, and
+   * when this is not known.
    */
   readonly foundBy: FoundBy | null;
   /**

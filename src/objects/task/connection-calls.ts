@@ -21,8 +21,8 @@ const KEPT_MS = 10 * MINUTE_MS;
 const MAX_CONNECTIONS = 1_000;
 
 /**
- * How many tasks in a row did not get their expected hook, by name of the connection. This isolate has got the
- * numbers from the Durable Objects of the connections.
+ * Numbers of tasks in a row that did not get their expected hook, by name of the connection. This isolate has got
+ * the numbers from the Durable Objects of the connections.
  */
 const hooklessTasks = isolateCache<number>(MAX_CONNECTIONS, KEPT_MS);
 

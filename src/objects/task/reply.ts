@@ -53,7 +53,7 @@ export interface InspectedTask {
   readonly facts: TaskFacts;
 }
 
-/** What the task object has done with an event (e.g. a registration or a redelivery) that a request has sent. */
+/** The effect of an event (e.g. a registration or a redelivery) that a request has sent to a task object. */
 export type Applied =
   | { readonly kind: "recorded" | "repeated"; readonly task: TaskReply }
   /** Effect of a request that has erased the task. `createdAt` and `version` identify the index row of the task. */

@@ -16,7 +16,7 @@ export interface World {
   readonly underCurrent: <T>(work: () => Promise<T>) => Promise<T>;
 }
 
-/** What a history has recorded, without the means to ask. */
+/** The data that a history has recorded, without the methods that call the relay. */
 export type RecordedTask = Pick<
   TaskHistory,
   | "plan"
