@@ -1,14 +1,16 @@
 import type { PollLimits } from "../core/policy.ts";
 import { HOUR_MS, MINUTE_MS } from "../core/time.ts";
+import { areHooksVerified } from "../providers/hook-verification.ts";
 import type { Connection, UpstreamProvider } from "../providers/provider.ts";
 
 /**
- * Age of a job in milliseconds at which its hook counts as late, for connections whose hooks the relay can verify.
+ * Age of a job in milliseconds at which its hook counts as late, for connections for which the relay can verify that
+ * the provider wrote the bodies of its hooks.
  */
 const VERIFIED_HOOK_WAIT_MS = 2 * MINUTE_MS;
 /**
- * Age of a job in milliseconds at which its hook counts as late, for connections whose hooks the relay cannot
- * verify: they are not signed, or the secret or key to check them is not known.
+ * Age of a job in milliseconds at which its hook counts as late, for all other connections: the bodies are not
+ * signed, or the secret or key to check them is not known.
  */
 const UNVERIFIED_HOOK_WAIT_MS = MINUTE_MS;
 /**
@@ -30,13 +32,16 @@ export function pollLimits(connection: Connection): PollLimits | null {
 
 /**
  * Tells whether hooks are expected for the jobs of a connection. If only some installations of a provider send
- * hooks, hooks are expected only when the provider signs them and the operator has set a webhook secret.
+ * hooks, hooks are expected only when the provider signs their bodies and the relay can verify them.
  */
-function areHooksExpected({ provider, webhookSecret }: Connection): boolean {
-  const { hooks } = provider;
-  if (hooks === null) return false;
-  const isVerified = hooks.assurance === "body-signed" && webhookSecret !== null;
-  return hooks.isOptional !== true || isVerified;
+function areHooksExpected(connection: Connection): boolean {
+  const { hooks } = connection.provider;
+  return hooks !== null && (hooks.isOptional !== true || areBodiesVerified(connection));
+}
+
+/** Tells whether the relay verifies that the provider wrote the bodies of a connection's hooks. */
+function areBodiesVerified(connection: Connection): boolean {
+  return connection.provider.hooks?.assurance === "body-signed" && areHooksVerified(connection);
 }
 
 /**
@@ -53,13 +58,10 @@ export function canHaveResults(connection: Connection): boolean {
  * Null when no hook is expected.
  */
 function hookWaitOf(connection: Connection): number | null {
-  const { provider, webhookSecret, jwksUrl } = connection;
+  const { provider } = connection;
   if (provider.hooks === null || !areHooksExpected(connection)) return null;
   if (areLinksShortLived(provider)) return 0;
-  const isVerified = webhookSecret !== null || jwksUrl !== null;
-  return provider.hooks.assurance === "body-signed" && isVerified
-    ? VERIFIED_HOOK_WAIT_MS
-    : UNVERIFIED_HOOK_WAIT_MS;
+  return areBodiesVerified(connection) ? VERIFIED_HOOK_WAIT_MS : UNVERIFIED_HOOK_WAIT_MS;
 }
 
 function areLinksShortLived({ linkLife }: UpstreamProvider): boolean {

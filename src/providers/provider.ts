@@ -109,6 +109,11 @@ export interface HookAdapter {
    */
   readonly isOptional?: true;
   /**
+   * True when the provider signs hooks with the API key of the connection. Absent when it signs them with a webhook
+   * secret or with keys that it publishes, or not at all.
+   */
+  readonly isSignedWithKey?: true;
+  /**
    * Field of the submit call that contains the hook URL. `?name` stands for a query parameter, and `a.b` for the
    * field `b` of the object `a`.
    */

@@ -25,6 +25,7 @@ export const vidu = {
   baseUrls: ["https://api.vidu.com/ent/v2", "https://api.vidu.cn/ent/v2"],
   hooks: {
     assurance: "request-signed",
+    isSignedWithKey: true,
     parameter: "callback_url",
     idParameter: "payload",
     authenticate,

@@ -16,6 +16,11 @@ it.each([
     60_000,
   ],
   [
+    "1 min, when a URL of public keys is configured, but the provider signs with a secret",
+    { provider: "replicate", jwks_url: "https://api.replicate.com/keys" },
+    60_000,
+  ],
+  [
     "1 min, when all customers of the provider share its signing keys, so that its hooks prove little",
     { provider: "atlascloud" },
     60_000,

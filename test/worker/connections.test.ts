@@ -3,6 +3,7 @@ import { expect, it } from "vitest";
 import * as z from "zod";
 import { PROVIDERS } from "../../src/providers/registry.ts";
 import { connections, MARK } from "../core/configuration.ts";
+import { logIn, visit } from "./browser.ts";
 import { attach, hooked, readHooked, sendHook } from "./hooked.ts";
 import { anOutside, answering } from "./outside.ts";
 import { callWith, invalid, refusal } from "./client.ts";
@@ -55,6 +56,25 @@ it("GET /healthz lists connections with an API key, and separately connections a
   const { without_key: withSandbox } = await listed({ SANDBOX: "true" });
   expect(withSandbox).toMatchObject({ sandbox: { needs: [], accepts_tasks: true } });
 });
+
+it.each([
+  [{ provider: "vidu", key: "key" }, "signed requests"],
+  [{ provider: "vidu", webhook_secret: "secret" }, "signature not checked, by their URL"],
+  [{ provider: "kie", key: "key" }, "signature not checked, by their URL; a poll decides"],
+  [{ provider: "kie", key: "key", webhook_secret: "secret" }, "signed requests"],
+  [{ provider: "atlascloud", key: "key" }, "signed requests"],
+  [{ provider: "ark", key: "key", webhook_secret: "secret" }, "by their URL; a poll decides"],
+])(
+  "the console's page of providers says how hooks are authenticated, by what their provider signs with: a connection %j has hooks '%s'",
+  async (connection, words) => {
+    const bindings = { ...env, ...connections({ own: connection }) };
+    const page = await visit("/providers", await logIn(undefined, bindings), {}, bindings);
+    const [, cell] =
+      /id="connection-own"[^]*?<td data-label="Hooks"[^>]*>([^]*?)<\/td>/.exec(await page.text()) ??
+      [];
+    expect(cell).toBe(words);
+  },
+);
 
 it.each([
   ["newapi", "is not configured: it needs NEWAPI_API_KEY and NEWAPI_BASE_URL"],

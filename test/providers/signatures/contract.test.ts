@@ -1,7 +1,19 @@
 import { describe, expect, it } from "vitest";
-import { NOW, NOW_S, tampered } from "../hook.ts";
+import { areHooksVerified } from "../../../src/providers/hook-verification.ts";
+import type { UpstreamProvider } from "../../../src/providers/provider.ts";
+import { aConnection, NOW, NOW_S, tampered } from "../hook.ts";
 import { authenticity } from "./scheme.ts";
 import { SCHEMES } from "./schemes.ts";
+
+/** Returns the settings with which the hooks of a connection could be verified, in each combination. */
+function settings({ jwksUrl }: UpstreamProvider) {
+  const urls = jwksUrl === undefined ? [null, "https://example.com/keys"] : [jwksUrl];
+  return urls.flatMap((url) =>
+    [null, "a key"].flatMap((key) =>
+      [null, "a secret"].map((webhookSecret) => ({ jwksUrl: url, key, webhookSecret })),
+    ),
+  );
+}
 
 describe.each(Object.values(SCHEMES))("a hook of $provider.name", (scheme) => {
   const { provider, headers, proves, isOverBody } = scheme;
@@ -28,6 +40,16 @@ describe.each(Object.values(SCHEMES))("a hook of $provider.name", (scheme) => {
       const none = Object.fromEntries(Object.keys(headers).map((header) => [header, undefined]));
       const connection = { webhookSecret: null, key: null };
       expect(await authenticity(scheme, { headers: none, connection })).toBe("unsigned");
+    },
+  );
+
+  it.each(settings(provider))(
+    `hooks of ${name} count as verified if and only if one without a signature is refused: with the settings %j`,
+    async (connection) => {
+      const none = Object.fromEntries(Object.keys(headers).map((header) => [header, undefined]));
+      const verdict = await authenticity(scheme, { headers: none, connection });
+      const isVerified = areHooksVerified(aConnection({ provider, ...connection }));
+      expect(verdict).toBe(isVerified ? "refused" : "unsigned");
     },
   );
 

@@ -1,6 +1,7 @@
 import type { healthDetails } from "../../../api/health/details.ts";
 import { SECOND_MS } from "../../../core/time.ts";
 import { documentedLimits } from "../../../providers/documented-limits.ts";
+import { areHooksVerified } from "../../../providers/hook-verification.ts";
 import type { Connection, HookAdapter, Provider } from "../../../providers/provider.ts";
 import { PROVIDERS } from "../../../providers/registry.ts";
 import { Status } from "../../parts/chip.tsx";
@@ -130,19 +131,17 @@ function Lack({ needs, accepts_tasks: acceptsTasks }: NonNullable<Row["lack"]>) 
 
 /**
  * Describes how the hooks of a connection are authenticated. They are authenticated by their signature when the
- * connection has the secret or the public keys to verify it, otherwise by the secret URL to which they are sent.
+ * connection has what verifies it, otherwise by the secret URL to which they are sent.
  */
 function Hooks({ connection, state }: Pick<Row, "connection" | "state">) {
   if (connection === undefined) return "";
-  const { provider, webhookSecret, jwksUrl } = connection;
-  const hooks = hooksOf(provider);
+  const hooks = hooksOf(connection.provider);
   if (hooks === null) return "none, polled";
-  const isVerified = webhookSecret !== null || jwksUrl !== null;
   const byUrl = state === undefined ? "by their URL" : "by their URL; a poll decides";
   const trust =
     hooks.assurance === "capability-url"
       ? byUrl
-      : isVerified
+      : areHooksVerified(connection)
         ? `signed ${hooks.assurance === "body-signed" ? "bodies" : "requests"}`
         : `signature not checked, ${byUrl}`;
   return (

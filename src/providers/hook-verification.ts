@@ -1,0 +1,13 @@
+import type { Connection } from "./provider.ts";
+
+/**
+ * Tells whether the relay verifies the signatures of a connection's hooks. It does so when the provider signs them
+ * and the connection has what verifies them: the API key, the provider's published keys or the webhook secret,
+ * whichever this provider signs with. What a verified hook proves is the `assurance` of the provider.
+ */
+export function areHooksVerified({ provider, key, webhookSecret, jwksUrl }: Connection): boolean {
+  const { hooks } = provider;
+  if (hooks === null || hooks.assurance === "capability-url") return false;
+  if (hooks.isSignedWithKey === true) return key !== null;
+  return ("jwksUrl" in provider ? jwksUrl : webhookSecret) !== null;
+}
