@@ -225,6 +225,22 @@ it("a count in parts of an hour with 1,100 hosts counts 100 hosts by name, and t
   ]);
 });
 
+it("each part of a count stores at most 1,000 hosts by name, those with failures first, and the tasks of its other hosts together under the name *", async () => {
+  const hosts = Array.from({ length: 1_003 }, (_, n) => `h${n}.example.net`);
+  await insert(
+    ...hosts.map((host) => aRow({ createdAt: THIS_HOUR, host })),
+    aRow({ createdAt: THIS_HOUR, host: "zz.example.net", callback: "failed" }),
+    aRow({ createdAt: THIS_HOUR + 1 }),
+  );
+  await expect(countIn(1_004, failingAt(/INTO rollups /, 1, false))).rejects.toThrow();
+  const { results } = await db
+    .prepare("SELECT host, sum(tasks) AS tasks FROM host_counts_parts GROUP BY 1")
+    .all();
+  expect(results).toHaveLength(1_001);
+  expect(results).toContainEqual({ host: "*", tasks: 4 });
+  expect(results).toContainEqual({ host: "zz.example.net", tasks: 1 });
+});
+
 it("hourly counts in parts are exact in any order of index writes, erasures and runs with few queries; the totals too, unless tasks are erased", async () => {
   const change = fc.record({
     row: fc.nat(11),

@@ -193,6 +193,24 @@ it("GET /metrics counts the 100 models with the most tasks by name, and all othe
   expect(models).toContain('task_relay_tasks{status="completed",model="*"} 1');
 });
 
+function rowsOf52Hosts(prefix: string, createdAt: number) {
+  return Array.from({ length: 52 }, (_, n) => aRow({ host: `${prefix}${n}`, createdAt }));
+}
+
+it("GET /metrics counts the 100 hosts with the most tasks of all hours by name, and all other hosts together under the name *", async () => {
+  const [earlier, now] = [rowsOf52Hosts("a", START - HOUR), rowsOf52Hosts("b", START)];
+  const again = [...earlier, ...now.slice(4)].map((row) => ({ ...row, id: crypto.randomUUID() }));
+  await insert(...earlier, ...now, ...again);
+  await cron();
+  const lines = await metrics();
+  for (const name of ["callbacks", "attempts"]) {
+    const samples = lines.filter((line) => line.startsWith(`task_relay_${name}{`));
+    expect(samples).toHaveLength(101);
+    expect(samples.filter((line) => /host="b[0-3]"/.test(line))).toEqual([]);
+  }
+  expect(lines).toContain('task_relay_callbacks{outcome="delivered",host="*"} 4');
+});
+
 it("GET /metrics answers in the text format 0.0.4 when Accept does not name OpenMetrics", async () => {
   const response = await callWith({}, "/metrics", { headers: { Accept: "text/plain, */*" } });
   expect(response.headers.get("Content-Type")).toBe("text/plain; version=0.0.4; charset=utf-8");
