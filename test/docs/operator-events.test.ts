@@ -25,6 +25,30 @@ it.each([
   expect(others).toEqual(expect.arrayContaining(left));
 });
 
+const HOST = "a&b.example.com:8443";
+
+it.each([
+  [
+    "of one task",
+    { taskId: "t", account: "a&b", host: HOST, task: "{}", details: null },
+    `task: t\naccount: a&amp;b\nhost: a&amp;b.example.com:8443`,
+  ],
+  [
+    "that names the failed tasks of a host, which it only counts",
+    { host: HOST, since: 1, failed: 2, tasks: ["t", "u"] },
+    "host: a&amp;b.example.com:8443\nsince: 1\nfailed: 2",
+  ],
+])(
+  "a Slack message of a callback.failed %s has the characters of Slack's markup escaped",
+  (_, facts, lines) => {
+    const event = { type: "callback.failed", ...facts } as const;
+    const publicUrl = "https://relay.example.com/<&>";
+    const body = operatorBody(event, NOW, { isOperatorOnSlack: true, publicUrl });
+    const relay = "relay: https://relay.example.com/&lt;&amp;&gt;";
+    expect(JSON.parse(body)).toEqual({ text: `*callback.failed*\n${lines}\n${relay}` });
+  },
+);
+
 it("a Slack message of upstream.unclear has the unknown state escaped on one line, and of the task only its id, account and host", () => {
   const event = {
     type: "upstream.unclear",

@@ -1,4 +1,4 @@
-import { chmodSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
@@ -207,18 +207,35 @@ it.each([
   await expect(failed).rejects.toThrow(/^http:\S+ .+\. Cure: .+$/);
 });
 
-it("npm run deploy:first opens a tunnel with cloudflared, and goes on without a tunnel when cloudflared is missing or prints no address", async () => {
+/** Returns the id of the process that has written it at the beginning of a file. */
+function pidIn(file: string): number {
+  return Number.parseInt(readFileSync(file, "utf8"), 10);
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+}
+
+it("npm run deploy:first opens a tunnel with cloudflared, ends cloudflared with it, and goes on without a tunnel when cloudflared is missing or prints no address", async () => {
   const directory = mkdtempSync(join(tmpdir(), "task-relay-tunnel-"));
   onTestFinished(() => rmSync(directory, { recursive: true, force: true }));
   const cloudflared = join(directory, "cloudflared");
   const address = "https://three-odd-words.trycloudflare.com";
-  const script = `#!/bin/sh\necho "$@" > ${cloudflared}.args\necho "INF | ${address} |" >&2\nexec cat\n`;
+  const told = `${cloudflared}.told`;
+  const script = `#!/bin/sh\necho "$$ $@" > ${told}\necho "INF | ${address} |" >&2\nexec sleep 60\n`;
   writeFileSync(cloudflared, script);
   chmodSync(cloudflared, 0o755);
   {
     await using tunnel = await openTunnel(cloudflared, 3000);
     expect(tunnel?.url).toBe(address);
+    expect(isAlive(pidIn(told))).toBe(true);
   }
+  expect(readFileSync(told, "utf8")).toContain(" --url http://127.0.0.1:3000\n");
+  expect(isAlive(pidIn(told))).toBe(false);
   writeFileSync(cloudflared, "#!/bin/sh\nexit 1\n");
   expect(await openTunnel(cloudflared, 3000)).toBeNull();
   expect(await openTunnel(join(directory, "absent"), 3000)).toBeNull();

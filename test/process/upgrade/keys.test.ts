@@ -29,7 +29,7 @@ function callerOf(relay: Workerd) {
   return { ask, statusWith };
 }
 
-it("API keys, callback secrets and the balance survive an upgrade from the latest kept release, and the API keys also a downgrade to it", async () => {
+it("API keys, callback secrets and the balance survive an upgrade from the latest kept release, and with their changes a downgrade to it", async () => {
   const earlier = (await earlierBundles()).at(-1) ?? "";
   await using relay = await Workerd.start({ vars: SECRETS, script: earlier });
   const { ask, statusWith } = callerOf(relay);
@@ -38,7 +38,8 @@ it("API keys, callback secrets and the balance survive an upgrade from the lates
   expect((await ask("POST", "/v1/accounts", { id: "other" })).status).toBe(201);
   const generated = Key.parse((await ask("POST", `${ACCOUNT}/keys`, {})).json);
   const imported = Key.parse((await ask("POST", `${ACCOUNT}/keys`, IMPORT)).json);
-  const secrets = (await ask("POST", `${ACCOUNT}/signing-secrets`, {})).json;
+  const rotate = async () => (await ask("POST", `${ACCOUNT}/signing-secrets`, {})).json;
+  const earlierSecrets = await rotate();
   await ask("POST", `${ACCOUNT}/grants`, { reference: "invoice", amount: 10 });
   const task = { id, model: "m", account: "acme", credits: 4 };
   expect((await ask("POST", "/v1/tasks", task)).status).toBe(201);
@@ -49,15 +50,21 @@ it("API keys, callback secrets and the balance survive an upgrade from the lates
     await statusWith(IMPORTED, id),
   ];
 
+  const expectAllKept = async (secrets: unknown, balance: number) => {
+    expect(await usable()).toEqual([200, 200]);
+    expect((await listed()).map((key) => key.id)).toEqual(before);
+    expect((await ask("GET", `${ACCOUNT}/signing-secrets`)).json).toEqual(secrets);
+    expect((await ask("GET", ACCOUNT)).json).toMatchObject({ balance });
+  };
+
   await relay.restart("kept", (await bundleOf()).script);
-  expect(await usable()).toEqual([200, 200]);
-  expect((await listed()).map((key) => key.id)).toEqual(before);
-  expect((await ask("GET", `${ACCOUNT}/signing-secrets`)).json).toEqual(secrets);
-  expect((await ask("GET", ACCOUNT)).json).toMatchObject({ balance: 6 });
+  await expectAllKept(earlierSecrets, 6);
+  const secrets = await rotate();
+  await ask("POST", `${ACCOUNT}/grants`, { reference: "second invoice", amount: 5 });
   expect((await ask("POST", "/v1/accounts/other/keys", IMPORT)).status).toBe(409);
 
   await relay.restart("kept", earlier);
-  expect(await usable()).toEqual([200, 200]);
+  await expectAllKept(secrets, 11);
 
   await relay.restart("kept", (await bundleOf()).script);
   expect((await ask("DELETE", `${ACCOUNT}/keys/${imported.id}`)).status).toBe(204);
