@@ -1623,7 +1623,7 @@ export interface components {
             until: number;
             /** @description Creation time of the oldest counted task. */
             oldest_at: number | null;
-            /** @description Whether older tasks of the window are not counted. */
+            /** @description Whether older tasks of the window may be missing: the count has reached its limit. */
             is_capped: boolean;
             tasks: {
                 total: number;

@@ -125,7 +125,7 @@ async function readPage(
 /** Number of tasks in a list. */
 export interface TaskCount {
   readonly count: number;
-  /** True when the largest number of rows was read, so that there may be more tasks. */
+  /** True when there are rows after those that were examined, so that there may be more tasks. */
   readonly isCapped: boolean;
 }
 
@@ -135,16 +135,17 @@ export function countTasks(
   filters: Filters,
   after: Position | null,
 ): Promise<TaskCount> {
-  const candidates = candidateRows(COLUMNS, filters, after);
+  // One more row is read, only to learn whether there is one.
+  const candidates = candidateRows(COLUMNS, filters, after, MAX_SCANNED + 1);
   const wanted = conditionOf(filters, Date.now());
-  const sql = `SELECT count(*) AS scanned, count(CASE WHEN ${wanted.sql} THEN 1 END) AS count
-               FROM (${candidates.sql})`;
+  const sql = `SELECT count(*) AS rows, count(CASE WHEN place <= ${MAX_SCANNED} AND ${wanted.sql} THEN 1 END) AS count
+               FROM (SELECT *, row_number() OVER () AS place FROM (${candidates.sql}))`;
   return onSchema(db, async () => {
     const row = await nearest(db)
       .prepare(sql)
       .bind(...wanted.values, ...candidates.values)
-      .first<{ readonly scanned: number; readonly count: number }>();
-    return { count: row?.count ?? 0, isCapped: row?.scanned === MAX_SCANNED };
+      .first<{ readonly rows: number; readonly count: number }>();
+    return { count: row?.count ?? 0, isCapped: (row?.rows ?? 0) > MAX_SCANNED };
   });
 }
 
@@ -168,7 +169,12 @@ async function lastScannedRow(
  * Builds the query for the rows from which a page is selected, through the smallest database index that
  * contains them all.
  */
-function candidateRows(columns: string, filters: Filters, after: Position | null): Query {
+function candidateRows(
+  columns: string,
+  filters: Filters,
+  after: Position | null,
+  limit = MAX_SCANNED,
+): Query {
   const { account, callback, since, until } = filters;
   const isFailed = account === null && callback === "failed";
   const parts: readonly (readonly [string, readonly (string | number)[]] | null)[] = [
@@ -182,7 +188,7 @@ function candidateRows(columns: string, filters: Filters, after: Position | null
   const where = used.map(([sql]) => sql).join(" AND ") || "true";
   return {
     sql: `SELECT ${columns} FROM tasks ${indexHint(account, isFailed)} WHERE ${where}
-          ${NEWEST_FIRST} LIMIT ${MAX_SCANNED}`,
+          ${NEWEST_FIRST} LIMIT ${limit}`,
     values: used.flatMap(([, values]) => values),
   };
 }

@@ -36,7 +36,10 @@ export const AccountStats = named(
     since: Time,
     until: Time,
     oldest_at: described(Maybe, "Creation time of the oldest counted task."),
-    is_capped: described(z.boolean(), "Whether older tasks of the window are not counted."),
+    is_capped: described(
+      z.boolean(),
+      "Whether older tasks of the window may be missing: the count has reached its limit.",
+    ),
     tasks: TaskCounts,
     callbacks: z.strictObject({ ...CALLBACK_COUNTS, success_rate: Ratio }),
   }),
