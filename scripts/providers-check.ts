@@ -3,18 +3,38 @@
 import { parseArgs } from "node:util";
 import { Attachment } from "../src/api/tasks/task-schemas.ts";
 import { errorTextOf } from "../src/config/config.ts";
+import type { PollAnswer } from "../src/core/events/event.ts";
 import type { Job } from "../src/core/record/upstream.ts";
 import { failure, type Result, success } from "../src/core/result.ts";
 import { type Answered, askProvider, pollAnswer } from "../src/outbound/ask-upstream.ts";
 import { endpointFault } from "../src/providers/endpoint.ts";
 import { isDeadlinePassed, POLL_TIMEOUT_MS, withDeadline } from "../src/timeout.ts";
 import { reportLines } from "./providers-check/report.ts";
-import { type Asking, type Obstacle, readConnection } from "./providers-check/settings.ts";
+import { type Asking, readConnection } from "./providers-check/settings.ts";
 
 const USAGE = `Usage: npm run providers:check -- ark --job ID [--endpoint PATH] [--secrets FILE]
 Asks the provider once about a job and prints what the relay makes of the answer. The first argument is
 the "provider" of a registration: a provider or a connection. Its key comes from .dev.vars or the FILE.`;
-const EXIT = { understood: 0, notUnderstood: 1, notAsked: 2 };
+
+/** Exit statuses of the command, by what became of the question. */
+const EXIT = {
+  understood: 0,
+  notUnderstood: 1,
+  /** Nothing was asked: the options or the configuration are wrong. */
+  notAsked: 2,
+  keyRefused: 3,
+  /** The provider cannot be reached, limits the rate or has a fault: a later question may get an answer. */
+  notAnswered: 4,
+};
+
+const EXIT_OF: Readonly<Record<PollAnswer["kind"], number>> = {
+  news: EXIT.understood,
+  unclear: EXIT.notUnderstood,
+  unauthorized: EXIT.keyRefused,
+  limited: EXIT.notAnswered,
+  deferred: EXIT.notAnswered,
+  unanswered: EXIT.notAnswered,
+};
 
 interface Options {
   readonly name: string;
@@ -32,9 +52,10 @@ async function main(): Promise<number> {
     return EXIT.notAsked;
   }
   const asking = readConnection(options.name, options.secrets);
-  if (!asking.ok) return refuse(asking.error);
-  const job = jobOf(options, asking.value);
-  return job.ok ? ask(asking.value, job.value) : refuse(job.error);
+  const job = asking.ok ? jobOf(options, asking.value) : asking;
+  if (asking.ok && job.ok) return ask(asking.value, job.value);
+  if (!job.ok) console.error(job.error);
+  return EXIT.notAsked;
 }
 
 /** Reads the options from the command line; null when they are wrong. */
@@ -52,18 +73,13 @@ function optionsOf(args: string[]): Options | null {
 }
 
 /** Checks the job as the request does that attaches a job to a task. */
-function jobOf({ name, job, endpoint }: Options, { provider }: Asking): Result<Job, Obstacle> {
+function jobOf({ name, job, endpoint }: Options, { provider }: Asking): Result<Job, string> {
   const body = Attachment.safeParse({ provider: name, id: job, endpoint });
   const [issue] = body.error?.issues ?? [];
   const ofEndpoint = issue === undefined ? endpointFault(provider, endpoint, true) : issue.message;
   if (ofEndpoint === null) return success({ id: job, endpoint });
   const option = issue?.path[0] === "id" ? "--job" : "--endpoint";
-  return failure({ kind: "usage", text: `${option} ${ofEndpoint}.` });
-}
-
-function refuse({ kind, text }: Obstacle): number {
-  console.error(text);
-  return kind === "usage" ? EXIT.notAsked : EXIT.notUnderstood;
+  return failure(`${option} ${ofEndpoint}.`);
 }
 
 async function ask(asking: Asking, job: Job): Promise<number> {
@@ -71,12 +87,12 @@ async function ask(asking: Asking, job: Job): Promise<number> {
   const answered = await answerOf(asking, job);
   if (typeof answered === "string") {
     console.error(`${connection.baseUrl} ${answered}.`);
-    return EXIT.notAsked;
+    return EXIT.notAnswered;
   }
   const errorText = errorTextOf({ isErrorTextGeneric: false }, connection);
   const answer = pollAnswer(answered.reading, answered.head, errorText);
   console.log(reportLines(provider, answered, answer, errorText.secrets).join("\n"));
-  return answer.kind === "news" ? EXIT.understood : EXIT.notUnderstood;
+  return EXIT_OF[answer.kind];
 }
 
 /** Sends the requests of one poll; returns why there was no answer, as the rest of a sentence. */

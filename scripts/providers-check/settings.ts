@@ -18,12 +18,6 @@ export interface Asking {
   readonly key: string;
 }
 
-/** Reason why the provider cannot be asked, in one line; `usage` is a mistake on the command line. */
-export interface Obstacle {
-  readonly kind: "usage" | "configuration";
-  readonly text: string;
-}
-
 const root = resolve(import.meta.dirname, "../..");
 /** File that holds the secrets of a relay on this machine; it may be missing. */
 const DEV_VARS = ".dev.vars";
@@ -39,18 +33,19 @@ const Needed = z.pick(Variables, {
  * secrets, whose values count where both have one.
  * @param name name of the connection, which for the default connection of a provider is that of the provider.
  * @param file path of the file of secrets, relative to the root of the repository.
+ * @returns the reason in one line when the provider cannot be asked.
  */
-export function readConnection(name: string, file: string): Result<Asking, Obstacle> {
+export function readConnection(name: string, file: string): Result<Asking, string> {
   const vars = readVars(file);
-  if (vars === null) return unusable(`${file} cannot be read.`);
+  if (vars === null) return failure(`${file} cannot be read.`);
   const parsed = parse(vars);
-  if (!parsed.ok) return unusable(describeIssues(parsed.error));
+  if (!parsed.ok) return failure(describeIssues(parsed.error));
   const { connections } = parsed.value;
   const connection = connections.get(name);
   const provider = PROVIDERS.get(connection?.provider.name ?? name);
-  if (provider === undefined) return failure({ kind: "usage", text: unknown(name, connections) });
+  if (provider === undefined) return failure(unknown(name, connections));
   const key = connection?.key ?? null;
-  if (connection === undefined || key === null) return unusable(missing(name, provider, file));
+  if (connection === undefined || key === null) return failure(missing(name, provider, file));
   return success({ connection, provider, key });
 }
 
@@ -76,10 +71,6 @@ function parse(vars: object): Result<Pick<Connections, "connections">, readonly 
   if (!parsed.ok) return parsed;
   const { connections } = parsed.value;
   return success({ connections });
-}
-
-function unusable(text: string): Result<Asking, Obstacle> {
-  return failure({ kind: "configuration", text });
 }
 
 /** Says in one line which variables a connection lacks, and where to set them. */

@@ -130,7 +130,7 @@ it.each([
       "phase        unauthorized",
       `task         ${OPEN} until its deadline: the provider refuses the key`,
     ],
-    1,
+    3,
   ],
   [
     "HTTP 429",
@@ -141,7 +141,7 @@ it.each([
       "phase        limited",
       `task         ${OPEN} and is polled again after 7 s: the provider limits the rate`,
     ],
-    1,
+    4,
   ],
   [
     "HTTP 503",
@@ -152,10 +152,10 @@ it.each([
       "phase        unanswered",
       `task         ${OPEN} and is polled again: the provider has a fault`,
     ],
-    1,
+    4,
   ],
 ])(
-  "npm run providers:check prints what a poll's answer (%s) means, without secrets, and exits with 0 only if it tells the job's state",
+  "npm run providers:check prints what a poll's answer (%s) means, without secrets, and exits with 0 only if it tells the job's state, else with a status for the reason",
   async (_, body, status, lines, exit) => {
     const vars = answering(PATH, body, status, { "Retry-After": "7" });
     expect(await check(job, vars)).toEqual({ status: exit, lines, error: "" });
@@ -178,19 +178,19 @@ it("npm run providers:check, for a connection to fal in CONNECTIONS, also sends 
 
 it.each([
   ["no id of a job", ["ark"], {}, 2, /^Usage: npm run providers:check -- ark --job ID /],
-  ["no API key", job, { ARK_API_KEY: "" }, 1, /^ark has no key: set ARK_API_KEY in FILE\.$/],
+  ["no API key", job, { ARK_API_KEY: "" }, 2, /^ark has no key: set ARK_API_KEY in FILE\.$/],
   [
     "newapi without its variables",
     ["newapi", "--job", "x"],
     {},
-    1,
+    2,
     /NEWAPI_API_KEY and NEWAPI_BASE_URL/,
   ],
   [
     "a connection without a key",
     ["fal-keyless", "--job", "x"],
     {},
-    1,
+    2,
     /set it in CONNECTIONS in FILE/,
   ],
   ["an unknown provider", ["sora", "--job", "x"], {}, 2, /^sora is no provider or .*: ark, .*team/],
@@ -213,7 +213,7 @@ it.each([
     "a base URL on a host that is not ark's",
     job,
     { ARK_BASE_URL: "https://a.example" },
-    1,
+    2,
     /^ARK_BASE_URL must stay on/,
   ],
 ])(
@@ -240,11 +240,11 @@ it.each([
   ["cannot be reached", "cannot be reached, or broke off its answer."],
   ["never answers", "did not answer within 10 s."],
 ])(
-  "npm run providers:check names the fault in one line and exits with status 2 when the provider %s",
+  "npm run providers:check names the fault in one line and exits with status 4 when the provider %s",
   async (what, message) => {
     upstream.at(PATH, { kind: "hang" });
     const origin = what === "never answers" ? upstream.origin : new URL(await closedPort()).origin;
     const { status, error } = await check(job, varsOf(origin));
-    expect({ status, error }).toEqual({ status: 2, error: `${origin} ${message}` });
+    expect({ status, error }).toEqual({ status: 4, error: `${origin} ${message}` });
   },
 );
