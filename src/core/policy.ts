@@ -118,7 +118,8 @@ export interface PollLimits {
   /** Minimum time between two polls of one task, in milliseconds. */
   readonly gapMs: number;
   /**
-   * Age of a job in milliseconds at which the provider forgets the job. Null when the provider never forgets jobs.
+   * Age of a task in milliseconds from which its job is not polled, because the provider may have forgotten the job.
+   * Null when the provider documents no such time.
    */
   readonly maxAgeMs: number | null;
   /** True when a job can be polled by its id alone, without an endpoint. */

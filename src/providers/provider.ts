@@ -195,7 +195,10 @@ export interface PollAdapter extends AnswerReader {
    * known.
    */
   readonly perMinute?: number;
-  /** Age of a job in milliseconds at which the provider forgets it. Null when this is not known. */
+  /**
+   * Time in milliseconds for which the provider remembers a job, by its documentation. The relay counts it from the
+   * creation of the task, because it does not know when the job was submitted. Null when this is not known.
+   */
   readonly maxAgeMs: number | null;
   /**
    * Rules for the field `endpoint` of the request that attaches a job to a task, if polls of this provider need it

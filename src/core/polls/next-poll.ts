@@ -92,8 +92,8 @@ function reasonOf(task: OpenTask, plan: PollPlan, policy: Policy, dueAt: number)
 }
 
 /**
- * Tells whether the job of a task can be polled. The API key of its provider must be configured, and the provider
- * must not have forgotten the job yet.
+ * Tells whether the job of a task can be polled. The API key of its provider must be configured, and the task must
+ * be younger than the age from which the provider may have forgotten its job.
  */
 export function canPoll(task: CreatedTask, policy: Policy, now: number): boolean {
   const limits = limitsOf(task, policy);
