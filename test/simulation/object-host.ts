@@ -88,8 +88,8 @@ export class ObjectHost implements Host {
     caller.commits.push(record);
     caller.lastPoll = lastPollAfter(caller.lastPoll, before, record);
     checker.onCommit(before, record, caller);
-    const opened = openAttempt(record);
-    if (opened !== null && opened !== openAttempt(before)) caller.opened = opened;
+    const opened = attemptInFlight(record);
+    if (opened !== null && opened !== attemptInFlight(before)) caller.opened = opened;
     if (alarmAt !== null) this.setAlarm(alarmAt, caller);
   }
 
@@ -134,7 +134,7 @@ export class ObjectHost implements Host {
   }
 }
 
-function openAttempt(record: TaskRecord | null): number | null {
+function attemptInFlight(record: TaskRecord | null): number | null {
   const callback = record !== null && isTerminal(record) ? record.callback : null;
   return callback?.state.kind === "in_flight" ? callback.state.number : null;
 }

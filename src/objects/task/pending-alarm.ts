@@ -53,7 +53,7 @@ export function canWatch(
 ): boolean {
   const isClientWaiting = !isOpen(record) && !isAtRest(record);
   if (armedFor === null) return isRunning && !isClientWaiting;
-  const earliest = openAttempt(record) === null ? now + 1 : wantedAt - ACCEPTED_LEAD_MS;
+  const earliest = attemptInFlight(record) === null ? now + 1 : wantedAt - ACCEPTED_LEAD_MS;
   const latest = isClientWaiting ? wantedAt : wantedAt + ACCEPTED_DELAY_MS;
   return armedFor >= earliest && armedFor <= latest;
 }
@@ -81,7 +81,7 @@ export function isAtRest(record: TaskRecord | null): record is TerminalTask {
  * Returns the number of the attempt that was started and whose result is not stored yet; null when there is
  * none.
  */
-export function openAttempt(record: TaskRecord | null): number | null {
+export function attemptInFlight(record: TaskRecord | null): number | null {
   if (record === null || !isTerminal(record) || record.callback === null) return null;
   const { state } = record.callback;
   return state.kind === "in_flight" ? state.number : null;

@@ -10,7 +10,7 @@ import { DAY_MS, MINUTE_MS } from "../../core/time.ts";
 import { transition } from "../../core/transition.ts";
 import { attemptLine, makeCall, settledLine } from "./calls.ts";
 import type { Platform } from "./platform.ts";
-import { canWatch, isEarlyEnough, type KnownAlarm, openAttempt } from "./pending-alarm.ts";
+import { canWatch, isEarlyEnough, type KnownAlarm, attemptInFlight } from "./pending-alarm.ts";
 import { TriedUntil } from "./tried-until.ts";
 
 /**
@@ -224,14 +224,14 @@ export class WorkLoop {
     const isKept = isDue
       ? canWatch(this.#knownAlarm, record, alarmAt, now)
       : isEarlyEnough(this.#armedFor, alarmAt, now);
-    const opened = openAttempt(record);
+    const opened = attemptInFlight(record);
     this.#platform.commit(record, isKept ? null : this.#armable(alarmAt, now));
     if (!isKept) this.#armedFor = alarmAt;
     const settled = settledLine(before, record, now);
     if (settled !== null) this.#platform.log(settled.line, settled.level);
     // A call in flight must not delay the first attempt of the callback.
     if (!isOpen(record)) this.#callInFlight?.abort();
-    if (opened !== null && opened !== openAttempt(before)) this.#ownAttempt = opened;
+    if (opened !== null && opened !== attemptInFlight(before)) this.#ownAttempt = opened;
     if (isDue && !this.#running) this.#platform.background(this.#start());
   }
 
