@@ -2957,7 +2957,7 @@ export interface operations {
                      */
                     "Access-Control-Allow-Origin"?: string;
                     /**
-                     * @description Version of the task as this caller sees it, for `If-None-Match`. It changes with the state of the task and, while the task is open, with its progress.
+                     * @description Version of the task as this caller sees it, for `If-None-Match`. It changes with the state of the task and, while the task is open, with its progress; for the operator with every member.
                      * @example "1767225600002-account"
                      */
                     ETag: string;
@@ -3034,7 +3034,7 @@ export interface operations {
                      */
                     "Access-Control-Allow-Origin"?: string;
                     /**
-                     * @description Version of the task as this caller sees it, for `If-None-Match`. It changes with the state of the task and, while the task is open, with its progress.
+                     * @description Version of the task as this caller sees it, for `If-None-Match`. It changes with the state of the task and, while the task is open, with its progress; for the operator with every member.
                      * @example "1767225600002-account"
                      */
                     ETag: string;

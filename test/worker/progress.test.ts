@@ -61,7 +61,7 @@ it("GET /v1/tasks/{id} shows the operator and the owner of an open task the prog
   const { key } = await aKey(account);
   const tags = [await seen(task), await seen(task, {}, "", key)];
   expect(tags).toEqual([
-    { status: 200, progress: 40, tag: expect.stringMatching(/^"\d+\.40-operator"$/) },
+    { status: 200, progress: 40, tag: expect.stringMatching(/^"\d+\.40-operator-[0-9a-f]+"$/) },
     { status: 200, progress: 40, tag: expect.stringMatching(/^"\d+\.40-account"$/) },
   ]);
 });
@@ -81,7 +81,7 @@ it("a poll that finds nothing new but progress writes one row, that of the task'
 it("a task shows no progress after its object was evicted, another job was attached, a poll found none, or the task has ended", async () => {
   const outside = aReplicate(running(40));
   const task = await polled();
-  const unknown = { progress: undefined, tag: expect.stringMatching(/^"\d+-operator"$/) };
+  const unknown = { progress: undefined, tag: expect.stringMatching(/^"\d+-operator-[0-9a-f]+"$/) };
   await evict(task.id);
   expect(await seen(task)).toMatchObject(unknown);
   const { bindings } = task;
@@ -98,6 +98,25 @@ it("a task shows no progress after its object was evicted, another job was attac
   outside.on("https://api.replicate.com", answering(done));
   await poll(other);
   expect(await seen(other)).toMatchObject(unknown);
+});
+
+it("after a poll without news the operator's earlier ETag gets 200, because tracking has changed, and the account's 304; a wait goes on for both", async () => {
+  aReplicate(running(40));
+  const account = await anAccount();
+  const task = await polled(KEYED, { account });
+  const { key } = await aKey(account);
+  for (const [own, status] of [
+    [undefined, 200],
+    [key, 304],
+  ] as const) {
+    const { tag } = await seen(task, {}, "", own);
+    await poll(task);
+    const earlier = { "If-None-Match": tag };
+    expect(await seen(task, earlier, "", own)).toMatchObject({ status });
+    waits.pauses.length = 0;
+    expect(await seen(task, earlier, "?wait=5", own)).toMatchObject({ status });
+    expect(waits.waitedMs()).toBe(5_000);
+  }
 });
 
 it("GET /v1/tasks/{id}?wait=30 with the task's ETag in If-None-Match answers when the progress has changed", async () => {

@@ -159,7 +159,7 @@ it("GET /v1/tasks/{id} has different ETags for an account and the operator, and 
   const own = (await call(path, { key })).headers.get("ETag") ?? "";
   const operators = (await call(path)).headers.get("ETag") ?? "";
   expect(own).toMatch(/^"\d+-account"$/);
-  expect(operators).toBe(own.replace("account", "operator"));
+  expect(operators.startsWith(own.replace('account"', "operator-"))).toBe(true);
   const knowing = (tag: string) => call(path, { key, headers: { "If-None-Match": tag } });
   expect((await knowing(own)).status).toBe(304);
   expect((await knowing(operators)).status).toBe(200);

@@ -19,7 +19,7 @@ export const ANSWER_HEADERS = {
   },
   ETag: {
     description:
-      "Version of the task as this caller sees it, for `If-None-Match`. It changes with the state of the task and, while the task is open, with its progress.",
+      "Version of the task as this caller sees it, for `If-None-Match`. It changes with the state of the task and, while the task is open, with its progress; for the operator with every member.",
     example: '"1767225600002-account"',
   },
   "Idempotent-Replayed": {

@@ -1,4 +1,5 @@
 import * as z from "zod/mini";
+import { hashOf } from "../../core/hash.ts";
 import type { TaskReader } from "../../core/views/reader.ts";
 import { SECOND_MS } from "../../core/time.ts";
 import { stateOf, type TaskReply } from "../../objects/task/reply.ts";
@@ -26,8 +27,8 @@ interface Awaited {
   /** Longest time in milliseconds to wait. */
   readonly waitMs: number;
   /**
-   * ETags of the states that the reader knows already, or `*` for every state: the reader waits for a state that is
-   * not among them. Null means that the reader waits for the result.
+   * ETags of the answers that the reader has already, or `*` for every answer: the reader waits for a state of the
+   * task that none of them has. Null means that the reader waits for the result.
    */
   readonly known: readonly string[] | null;
 }
@@ -36,9 +37,9 @@ interface Awaited {
 export interface FoundTask {
   readonly task: TaskReply;
   readonly reader: TaskReader;
-  /** ETag of the state of the task. It also contains the kind of reader, because each kind sees other fields. */
+  /** ETag of the answer. It contains the kind of reader, because each kind sees other fields. */
   readonly etag: string;
-  /** True when the reader knows this state of the task already. */
+  /** True when the reader has this answer already. */
   readonly isKnown: boolean;
 }
 
@@ -104,13 +105,29 @@ function awaitedBy(search: URLSearchParams, headers: Headers): Awaited {
 /** Reads a task as soon as it has an awaited state, but at the latest when the time to wait is over. */
 async function taskWhen({ waitMs, known }: Awaited, reading: Reading): Promise<FoundTask> {
   const { reader } = reading;
-  const etagOf = (task: TaskReply) => `"${stateOf(task)}-${reader}"`;
-  const isKnown = (task: TaskReply) =>
-    known !== null && (known.includes("*") || known.includes(etagOf(task)));
-  const isAwaited = (task: TaskReply) => (known === null ? task.isTerminal : !isKnown(task));
+  const isStateKnown = (task: TaskReply) => {
+    const start = `"${stateOf(task)}-${reader}`;
+    return known?.some((tag) => tag === "*" || tag.startsWith(start)) ?? false;
+  };
+  const isAwaited = (task: TaskReply) => (known === null ? task.isTerminal : !isStateKnown(task));
   const task = await readWhen({ ...reading, stateIn: (read) => read }, isAwaited, waitMs);
   if (task === null) throw unknownTask();
-  return { task, reader, etag: etagOf(task), isKnown: isKnown(task) };
+  const etag = etagOf(task, reader);
+  return {
+    task,
+    reader,
+    etag,
+    isKnown: known?.some((tag) => tag === "*" || tag === etag) ?? false,
+  };
+}
+
+/**
+ * Returns the ETag of a task. That of the operator also contains a hash of the text, because the operator sees
+ * members that change without a change of the task's state, e.g. the time of the next poll.
+ */
+function etagOf(task: TaskReply, reader: TaskReader): string {
+  const seen = `${stateOf(task)}-${reader}`;
+  return reader === "operator" ? `"${seen}-${hashOf(task.json).toString(16)}"` : `"${seen}"`;
 }
 
 function answerOf({ task, reader, etag, isKnown }: FoundTask): Response {
