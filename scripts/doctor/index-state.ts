@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { ALMOST_FULL_BYTES } from "../../src/index-db/limits.ts";
+import { FILLING_BYTES } from "../../src/index-db/limits.ts";
 import { type Finding, ok, problem, unchecked } from "./finding.ts";
 import type { Answer } from "./relay.ts";
 
@@ -58,6 +58,6 @@ function sizeFinding(metrics: string): Finding {
   if (sizes.length === 0) return unchecked("index size: this relay does not report it");
   const largest = Math.max(...sizes.map(([, bytes]) => Number(bytes)));
   const text = `index size: ${Math.ceil(largest / 1_000_000)} MB of 10,000 MB (Free plan: 500 MB)`;
-  if (largest < ALMOST_FULL_BYTES) return ok(text);
+  if (largest < FILLING_BYTES) return ok(text);
   return problem(text, "keep rows for fewer days, or split the index (docs/index.md)");
 }

@@ -170,9 +170,15 @@ const FOUND: readonly (readonly [
     },
     [
       { kind: "index_lagging", subject: { lag_ms: 199_000 } },
-      { kind: "index_full", subject: { bytes: 8_000_000_000 } },
+      { kind: "index_full", severity: "warning", subject: { bytes: 8_000_000_000 } },
     ],
   ],
+  [
+    "an index with 6 of the 10 GB that a database holds",
+    { index: indexOf({ open: { sizeBytes: 6_000_000_000 } }) },
+    [{ kind: "index_full", severity: "notice", subject: { bytes: 6_000_000_000 } }],
+  ],
+  ["an index with less than 6 GB", { index: indexOf({ open: { sizeBytes: 5_999_999_999 } }) }, []],
   [
     "an index that lagged hours ago",
     {

@@ -1,7 +1,7 @@
 import { HOUR_MS, MINUTE_MS } from "../../../core/time.ts";
 import { quantile } from "../../../index-db/buckets.ts";
 import { histogramOf } from "../../../index-db/found-late.ts";
-import { ALMOST_FULL_BYTES } from "../../../index-db/limits.ts";
+import { ALMOST_FULL_BYTES, FILLING_BYTES } from "../../../index-db/limits.ts";
 import {
   deadlineNear,
   hostFailing,
@@ -59,9 +59,11 @@ function indexLagging({ index, now }: Facts): readonly Trouble[] {
 
 function indexFull({ index }: Facts): readonly Trouble[] {
   const bytes = index?.open.sizeBytes ?? 0;
-  if (bytes < ALMOST_FULL_BYTES) return [];
-  const detail = "A database of the index is more than 80 % full.";
-  return [trouble({ severity: "warning", detail, subject: { bytes }, actions: STATS })];
+  if (bytes < FILLING_BYTES) return [];
+  const isAlmostFull = bytes >= ALMOST_FULL_BYTES;
+  const detail = `A database of the index is at least ${isAlmostFull ? 80 : 60} % full.`;
+  const severity = isAlmostFull ? "warning" : "notice";
+  return [trouble({ severity, detail, subject: { bytes }, actions: STATS })];
 }
 
 function hooksMissing({ connections }: Facts): readonly Trouble[] {
