@@ -15,6 +15,7 @@ import type {
   TaskFilter,
   UpstreamJob,
 } from "./types.ts";
+import type { OpenStream } from "./task-stream.ts";
 import { type ReadChange, untilEnded, type WaitOptions } from "./wait-for.ts";
 
 const RETRY_FOR_MS = 30_000;
@@ -38,6 +39,8 @@ export class TaskRelay {
    * again only after an answer 429.
    */
   readonly api: Client<paths>;
+  /** Sends a request once. */
+  readonly #send: Send;
   /** Sends a request, and sends it again after a failure, whatever its method is. */
   readonly #repeating: Send;
   /** Sends a request that waits for a result, and sends it again after failures, for up to five minutes. */
@@ -46,6 +49,7 @@ export class TaskRelay {
   constructor({ url, key, fetch: custom, retryForMs: forMs = RETRY_FOR_MS }: RelayOptions) {
     const send: Send = custom ?? ((request) => fetch(request));
     const retries = { forMs, answerWithinMs: ANSWER_WITHIN_MS };
+    this.#send = send;
     this.#repeating = retrying(send, { ...retries, isRepeatable: always });
     this.#waiting = retrying(send, { ...WAIT_RETRIES, isRepeatable: always });
     this.api = createClient<paths>({
@@ -82,13 +86,13 @@ export class TaskRelay {
   }
 
   /**
-   * Waits until the task is completed or failed. After lost connections and answers 429 and 5xx, goes on for up to
-   * five minutes without another answer.
+   * Waits until the task is completed or failed: by its stream, or by reads with `?wait` where no stream can be had.
+   * After lost connections and answers 429 and 5xx, goes on for up to five minutes without another answer.
    * @throws WaitTimeoutError after `timeoutMs`; without it the wait ends with the task, at the latest at its
    * deadline.
    */
   async waitFor(id: string, options: WaitOptions = {}): Promise<EndedTask> {
-    const readChange: ReadChange = async (isFirst, etag, signal) => {
+    const read: ReadChange = async (isFirst, etag, signal) => {
       const query = isFirst ? {} : { wait: LONGEST_WAIT_S };
       const header = etag === null ? {} : { "If-None-Match": etag };
       const { data, error, response } = await this.api.GET("/v1/tasks/{id}", {
@@ -100,7 +104,18 @@ export class TaskRelay {
       if (response.status === 304) return { task: null, etag };
       throw new RelayProblem(response, error);
     };
-    return untilEnded(readChange, options);
+    const stream: OpenStream = async (lastId, signal) => {
+      const header = lastId === null ? {} : { "Last-Event-ID": lastId };
+      const { data, response } = await this.api.GET("/v1/tasks/{id}/events", {
+        params: { path: { id }, header },
+        headers: { Accept: "text/event-stream" },
+        parseAs: "stream",
+        fetch: this.#send,
+        signal,
+      });
+      return { status: response.status, headers: response.headers, body: data ?? null };
+    };
+    return untilEnded({ read, stream }, options);
   }
 
   /** Lists tasks from the index, newest first, page by page as they are read. */

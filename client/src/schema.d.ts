@@ -81,7 +81,7 @@ export interface paths {
         };
         /**
          * Follow a task: server-sent events until it is settled
-         * @description Each event is named `task`; its `id` is the version of the task, followed by a period and the progress where that is known, and its `data` is what reading the task returns to the same reader. A stream lasts about three minutes at most, then browsers connect again; once the reader has the state of the settled task, the answer is 204, which ends that. The status token of the task, as `token` or as bearer token, needs no key. Permitted to operator keys with the role `read` or `operate` or `all`, and to account keys with the role `read` or `full`.
+         * @description Each event is named `task`; its `id` is the version of the task, followed by a period and the progress where that is known, and its `data` is what reading the task returns to the same reader. A stream lasts 15 minutes at most, then browsers connect again; once the reader has the state of the settled task, the answer is 204, which ends that. The status token of the task, as `token` or as bearer token, needs no key. Permitted to operator keys with the role `read` or `operate` or `all`, and to account keys with the role `read` or `full`.
          */
         get: operations["streamTask"];
         put?: never;

@@ -1,4 +1,5 @@
 import { sleep } from "./retry.ts";
+import { type OpenStream, readStream } from "./task-stream.ts";
 import type { EndedTask, OpenTask, Task } from "./types.ts";
 
 export interface WaitOptions {
@@ -39,14 +40,23 @@ export type ReadChange = (
   signal: AbortSignal,
 ) => Promise<ReadState>;
 
-/** Pause in milliseconds after an answer without a change that came faster than this. */
+/** The two ways in which a client follows a task. */
+export interface TaskSource {
+  readonly read: ReadChange;
+  readonly stream: OpenStream;
+}
+
+/**
+ * Pause in milliseconds after an answer without a change that came faster than this. A stream that has lasted for
+ * less is not opened again before a read has waited.
+ */
 const PAUSE_MS = 5000;
 /** Longest delay that a timer accepts, in milliseconds. */
 const MAX_TIMER_MS = 2 ** 31 - 1;
 
-/** Reads a task again and again until it has ended. */
+/** Follows a task until it has ended, by its stream, or by reading it again and again where no stream can be had. */
 export async function untilEnded(
-  readChange: ReadChange,
+  source: TaskSource,
   { signal, timeoutMs = Infinity, onChange }: WaitOptions,
 ): Promise<EndedTask> {
   let last: OpenTask | null = null;
@@ -55,32 +65,73 @@ export async function untilEnded(
   const timeUp = () => timeout.abort(new WaitTimeoutError(message, last));
   const timer = timeoutMs <= MAX_TIMER_MS ? setTimeout(timeUp, timeoutMs) : undefined;
   const stop = signal === undefined ? timeout.signal : AbortSignal.any([signal, timeout.signal]);
+  let shown = "";
   try {
-    return await follow(readChange, stop, (task) => {
+    return await follow(source, stop, (task) => {
       last = task;
-      onChange?.(task);
+      // The version of a task also changes with what its reader does not see.
+      const text = JSON.stringify(task);
+      if (text !== shown) onChange?.(task);
+      shown = text;
     });
   } finally {
     clearTimeout(timer);
   }
 }
 
+/**
+ * Follows the stream of the task. After each end of the stream the task is read, which shows whatever the stream may
+ * have missed, and what is wrong, if anything is.
+ */
 async function follow(
-  readChange: ReadChange,
+  { read, stream }: TaskSource,
   stop: AbortSignal,
-  onChange: (task: OpenTask) => void,
+  onOpen: (task: OpenTask) => void,
 ): Promise<EndedTask> {
-  let known: string | null = null;
-  for (let isFirst = true; ; isFirst = false) {
+  let lastId: string | null = null;
+  for (;;) {
     const startedAt = Date.now();
-    const { task, etag } = await readChange(isFirst, known, stop);
+    const end = await readStream(
+      stream,
+      lastId,
+      (task, id) => {
+        lastId = id;
+        if (isEnded(task)) return task;
+        onOpen(task);
+        return null;
+      },
+      stop,
+    );
+    if (typeof end === "object") return end;
+    const isShort = Date.now() - startedAt < PAUSE_MS;
+    const reads = end === "unavailable" ? Infinity : isShort ? 2 : 1;
+    const ended = await readUntilEnded(read, reads, stop, onOpen);
+    if (ended !== null) return ended;
+  }
+}
+
+/**
+ * Reads the task until it has ended, at most `reads` times: at once, then after each change.
+ * @returns null when it is still open then.
+ */
+async function readUntilEnded(
+  readChange: ReadChange,
+  reads: number,
+  stop: AbortSignal,
+  onOpen: (task: OpenTask) => void,
+): Promise<EndedTask | null> {
+  let known: string | null = null;
+  for (let nth = 1; nth <= reads; nth++) {
+    const startedAt = Date.now();
+    const { task, etag } = await readChange(nth === 1, known, stop);
     if (task !== null && isEnded(task)) return task;
+    if (task !== null) onOpen(task);
     const isNews = task !== null && (etag === null || etag !== known);
-    if (isNews) onChange(task);
     known = etag;
     const isFast = Date.now() - startedAt < PAUSE_MS;
     if (isFast && (etag === null || !isNews)) await sleep(PAUSE_MS, stop);
   }
+  return null;
 }
 
 function isEnded(task: Task): task is EndedTask {

@@ -1,8 +1,50 @@
 import { beforeEach, vi } from "vitest";
 import { TaskRelay } from "../../client/src/index.ts";
 
-/** An answer of the relay, a lost connection, or no answer at all. */
-export type Scripted = Response | "lost" | "silent";
+/** An answer of the relay, a stream, a lost connection, or no answer at all. */
+export type Scripted = Response | ScriptedStream | "lost" | "silent";
+
+/**
+ * A stream of server-sent events. It sends texts in turn, and waits where a number of milliseconds stands; then the
+ * connection ends, is lost, or stays open without a further piece.
+ */
+export class ScriptedStream {
+  /** Time in milliseconds at which its reader has closed it. */
+  closedAtMs: number | null = null;
+  readonly #pieces: readonly (string | number)[];
+  readonly #end: "ends" | "is lost" | "stays open";
+
+  constructor(end: "ends" | "is lost" | "stays open", ...pieces: readonly (string | number)[]) {
+    this.#end = end;
+    this.#pieces = pieces;
+  }
+
+  answer(): Response {
+    const encoder = new TextEncoder();
+    const left = [...this.#pieces];
+    const pull = async (controller: ReadableStreamDefaultController<Uint8Array>) => {
+      const piece = left.shift();
+      if (typeof piece === "string") return controller.enqueue(encoder.encode(piece));
+      if (typeof piece === "number") {
+        await new Promise((resolve) => setTimeout(resolve, piece));
+        return controller.enqueue(new Uint8Array());
+      }
+      if (this.#end === "ends") controller.close();
+      if (this.#end === "is lost") controller.error(new TypeError("terminated"));
+      if (this.#end === "stays open") await new Promise(() => {});
+    };
+    const cancel = () => {
+      this.closedAtMs = Date.now();
+    };
+    const body = new ReadableStream({ pull, cancel }, { highWaterMark: 0 });
+    return new Response(body, { headers: { "Content-Type": "text/event-stream" } });
+  }
+}
+
+/** Writes the event of a stream that shows a task. */
+export function event(id: string, task: object): string {
+  return `event: task\nid: ${id}\ndata: ${JSON.stringify(task)}\n\n`;
+}
 
 /** Requests that were sent, and the answers that they get in turn; the last answer repeats. */
 class ScriptedRelay {
@@ -21,6 +63,7 @@ class ScriptedRelay {
     this.bodies.push(await request.text());
     const scripted = this.#answers[nth] ?? this.#answers.at(-1);
     if (scripted instanceof Response) return scripted.clone();
+    if (scripted instanceof ScriptedStream) return scripted.answer();
     if (scripted === "lost") throw new TypeError("fetch failed");
     return new Promise((_, reject) => {
       const { signal } = request;

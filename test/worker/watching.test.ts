@@ -1,15 +1,15 @@
-import { evictDurableObject } from "cloudflare:test";
-import { env } from "cloudflare:workers";
+import { evictDurableObject, runInDurableObject } from "cloudflare:test";
+import { env, exports } from "cloudflare:workers";
 import { expect, it, vi } from "vitest";
 import { TaskObject } from "../../src/objects/task/task-object.ts";
-import { call, refusal } from "./client.ts";
-import { pass, realMs, until, useClock } from "./clock.ts";
+import { aRequest, call, refusal } from "./client.ts";
+import { pass, realMs, START, until, useClock } from "./clock.ts";
 import { useHeldWaits } from "./held-waits.ts";
 import { aLinkedTask, open } from "./links.ts";
-import { stubOf } from "./objects.ts";
+import { restart, stubOf } from "./objects.ts";
 import { aRateLimit, LIMITED, sendFrom } from "./rate-limits.ts";
 import { aReceiver } from "./receiver.ts";
-import { aCompletion, finish, read, register, report, taskOf } from "./tasks.ts";
+import { aCompletion, read, register, report, taskOf } from "./tasks.ts";
 
 useClock();
 const waits = useHeldWaits();
@@ -18,43 +18,106 @@ const MINUTE_MS = 60_000;
 
 /** Opens a WebSocket to the object of a task, as a Worker that holds a reader does. Nobody reads it. */
 async function watch(id: string): Promise<WebSocket | null> {
-  const response = await stubOf(id).fetch("https://task/watch", {
-    headers: { Upgrade: "websocket" },
-  });
-  response.webSocket?.accept();
-  return response.webSocket;
+  const headers = { Upgrade: "websocket" };
+  return (await stubOf(id).fetch("https://task/watch", { headers })).webSocket;
 }
 
-const reads = () => vi.spyOn(TaskObject.prototype, "read");
+/** Opens as many WebSockets to the object of a task as it accepts. */
+async function watchers(id: string): Promise<readonly WebSocket[]> {
+  const sockets = await Promise.all(Array.from({ length: 64 }, () => watch(id)));
+  return sockets.filter((socket) => socket !== null);
+}
 
-it("a request that waits for a task is told when it has ended, and asks the task's object for nothing before", async () => {
-  const asked = reads();
-  const id = await register({ callback_url: undefined });
-  waits.between = async () => {
-    expect(asked).toHaveBeenCalledTimes(1);
-    await finish(aCompletion(id));
+/** Returns the number of WebSockets of a task's object. */
+const socketsOf = (id: string) =>
+  runInDurableObject(stubOf(id), (_, ctx) => ctx.getWebSockets().length);
+
+/** Counts the requests that readers with a key and readers with a status link send to the objects of tasks. */
+function objectRequests(): () => number {
+  const { prototype } = TaskObject;
+  const spies = [
+    vi.spyOn(prototype, "read"),
+    vi.spyOn(prototype, "readByLink"),
+    vi.spyOn(prototype, "fetch"),
+    vi.spyOn(prototype, "inspect"),
+    vi.spyOn(prototype, "isOpen"),
+  ];
+  return () => spies.reduce((sum, spy) => sum + spy.mock.calls.length, 0);
+}
+
+/** The ways in which a reader waits for the end of a task, and how often nothing changes while it does. */
+const READERS = [
+  ["a request with ?wait=60", 0, (id: string) => call(`/v1/tasks/${id}?wait=60`)],
+  ["a stream", 3, (id: string) => call(`/v1/tasks/${id}/events`)],
+] as const;
+
+it.each(READERS)(
+  "%s sends two requests to the task's object at first, none while nothing changes (%i times 15 s), and one when the result is pushed",
+  async (_, quiet, follow) => {
+    const count = objectRequests();
+    const id = await register({ callback_url: undefined });
+    waits.between = async (wait) => {
+      expect([count(), await socketsOf(id)]).toEqual([2, 1]);
+      if (wait <= quiet) return false;
+      await report(aCompletion(id));
+      return true;
+    };
+    const text = await (await follow(id)).text();
+    expect(text).toContain('"status":"completed"');
+    expect([count(), waits.pauses.length]).toEqual([3, quiet + 1]);
+    await until(async () => (await socketsOf(id)) === 0);
+  },
+);
+
+it.each(READERS)("under PAUSED, %s is told of the result by a push", async (_, _quiet, follow) => {
+  const received = aReceiver();
+  const id = await register();
+  await restart(id, { ...env, PAUSED: "true" });
+  const count = objectRequests();
+  waits.between = async (wait) => {
+    if (wait > 1) return false;
+    await report(aCompletion(id));
     return true;
   };
-  const answer = await call(`/v1/tasks/${id}?wait=60`);
-  expect(await taskOf(answer)).toMatchObject({ status: "completed" });
-  expect(asked).toHaveBeenCalledTimes(2);
+  const { body } = await follow(id);
+  const text = await untilText(body, '"status":"completed"');
+  expect(text).toContain('"paused":true');
+  expect([count(), received.length]).toEqual([3, 0]);
 });
 
-it("a task that is evicted from memory while it is watched still tells its watchers of a change", async () => {
-  const id = await register({ callback_url: undefined });
-  waits.between = async () => {
-    await evictDurableObject(stubOf(id), { webSockets: "hibernate" });
-    await finish(aCompletion(id));
-    return true;
-  };
-  const answer = await call(`/v1/tasks/${id}?wait=60`);
-  expect(await taskOf(answer)).toMatchObject({ status: "completed" });
-});
+/** Reads a body until it contains a text, and no further. */
+async function untilText(body: ReadableStream<Uint8Array> | null, part: string): Promise<string> {
+  const reader = body?.getReader();
+  const decoder = new TextDecoder();
+  for (let text = ""; ;) {
+    const { done, value } = (await reader?.read()) ?? { done: true };
+    text += decoder.decode(value, { stream: true });
+    if (!done && !text.includes(part)) continue;
+    await reader?.cancel();
+    return text;
+  }
+}
+
+it.each(READERS)(
+  "%s is told of the result by a push although the task's object was evicted from memory while it was watched",
+  async (_, _quiet, follow) => {
+    const id = await register({ callback_url: undefined });
+    const count = objectRequests();
+    waits.between = async (wait) => {
+      if (wait > 1) return false;
+      await evictDurableObject(stubOf(id), { webSockets: "hibernate" });
+      await report(aCompletion(id));
+      return true;
+    };
+    expect(await (await follow(id)).text()).toContain('"status":"completed"');
+    expect([count(), Date.now()]).toEqual([3, START]);
+  },
+);
 
 it("a request that waits for a task which 64 others watch reads it after 5 s at first, later after an eighth of its age, at most 60 s", async () => {
   const id = await register({ callback_url: undefined });
-  const sockets = await Promise.all(Array.from({ length: 65 }, () => watch(id)));
-  expect(sockets.filter((socket) => socket === null)).toHaveLength(1);
+  expect(await watchers(id)).toHaveLength(64);
+  expect(await watch(id)).toBeNull();
   await call(`/v1/tasks/${id}?wait=10`);
   expect(waits.pauses).toEqual([5000, 5000]);
   waits.pauses.length = 0;
@@ -67,13 +130,68 @@ it("a request that waits for a task which 64 others watch reads it after 5 s at 
   expect(waits.pauses).toEqual([MINUTE_MS]);
 });
 
-it("an event's result is stored and called back although 64 watchers of its task read nothing from their WebSockets", async () => {
+it.each([
+  ["one reader leaves", 1],
+  ["64 readers leave", 64],
+])(
+  "an event is answered and its callback delivered while %s every push unread, and all of them find the result later",
+  async (_, count) => {
+    const received = aReceiver();
+    const id = await register();
+    const sockets = (await watchers(id)).slice(0, count);
+    expect(sockets).toHaveLength(count);
+    expect((await report(aCompletion(id))).status).toBe(202);
+    await until(() => received.length === 1);
+    const pushed = await Promise.all(sockets.map((socket) => firstPushes(socket, 2)));
+    const news = new Set(pushed.map(([first, second]) => Number(second) > Number(first)));
+    expect([...news]).toEqual([true]);
+  },
+);
+
+/** Reads the first messages that were sent over a WebSocket. */
+async function firstPushes(socket: WebSocket, count: number): Promise<readonly string[]> {
+  const states: string[] = [];
+  socket.addEventListener("message", ({ data }) => {
+    states.push(String(data));
+  });
+  socket.accept();
+  await until(() => states.length >= count);
+  return states.slice(0, count);
+}
+
+it("an event is answered and its callback delivered when no push can be sent", async () => {
   const received = aReceiver();
   const id = await register();
-  await Promise.all(Array.from({ length: 64 }, () => watch(id)));
+  expect(await watchers(id)).toHaveLength(64);
+  const sends = await runInDurableObject(stubOf(id), (_, ctx) =>
+    ctx.getWebSockets().map((socket) =>
+      vi.spyOn(socket, "send").mockImplementation(() => {
+        throw new TypeError("Can't call WebSocket send() after close().");
+      }),
+    ),
+  );
   expect((await report(aCompletion(id))).status).toBe(202);
   await until(() => received.length === 1);
   expect(await read(id)).toMatchObject({ status: "completed" });
+  expect(sends.filter((send) => send.mock.calls.length > 0)).toHaveLength(64);
+});
+
+it("a stream whose client leaves a piece of it unread for a minute is broken off, and no longer watches the task", async () => {
+  const id = await register({ callback_url: undefined });
+  waits.between = () => new Promise(() => undefined);
+  const { body } = await exports.default.fetch(aRequest(`/v1/tasks/${id}/events`));
+  expect(await socketsOf(id)).toBe(1);
+  const later = setTimeout;
+  vi.spyOn(globalThis, "setTimeout").mockImplementation((act, ms) =>
+    later(act, ms === MINUTE_MS ? 0 : ms),
+  );
+  const reader = body?.getReader();
+  await reader?.read();
+  await until(async () => (await socketsOf(id)) === 0);
+  const readOn = async () => {
+    while ((await reader?.read())?.done === false);
+  };
+  await expect(readOn()).rejects.toThrow("the client does not read the stream");
 });
 
 it.each([

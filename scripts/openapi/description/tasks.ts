@@ -140,7 +140,7 @@ export const TASK_ROUTES = {
     audience: "client",
     summary: "Follow a task: server-sent events until it is settled",
     details:
-      "Each event is named `task`; its `id` is the version of the task, followed by a period and the progress where that is known, and its `data` is what reading the task returns to the same reader. A stream lasts about three minutes at most, then browsers connect again; once the reader has the state of the settled task, the answer is 204, which ends that. The status token of the task, as `token` or as bearer token, needs no key.",
+      "Each event is named `task`; its `id` is the version of the task, followed by a period and the progress where that is known, and its `data` is what reading the task returns to the same reader. A stream lasts 15 minutes at most, then browsers connect again; once the reader has the state of the settled task, the answer is 204, which ends that. The status token of the task, as `token` or as bearer token, needs no key.",
     request: { headers: ["Last-Event-ID"], query: { token: STATUS_TOKEN } },
     answers: {
       200: {
