@@ -1,147 +1,163 @@
 import { quantile } from "../figures.ts";
-import { BUSY, CALM, type Place } from "./plan.ts";
-import { type PlaceResult, type ReadSeries, roundsOf, turnByTurn } from "./results.ts";
+import { BUSY, CALM, CONTENDERS, type ContenderKey, type Place } from "./plan.ts";
+import { type PlaceResult, roundsOf, turnByTurn } from "./results.ts";
 import type { ReadRound } from "./read-round.ts";
 import type { Round } from "./round.ts";
 
-/**
- * Condition on a figure of the relay, relative to that of another server in the same turn, e.g. of the bare Worker
- * (`floor`).
- */
+/** Figure of the relay as a multiple of that of another server in the same round. */
 interface Target {
   readonly what: string;
   readonly place: Place["key"];
-  readonly limit: number;
+  readonly other: ContenderKey;
+  /** Value that the relay is to keep; null for a figure that only explains the others. */
+  readonly limit: number | null;
   /** Better value than the limit that the relay is to reach one day; null for none. */
   readonly goal: number | null;
   /** True when smaller values are better. */
   readonly isCost: boolean;
-  readonly unit: "ms" | "×";
-  /** Returns one value per turn. */
-  readonly values: (result: PlaceResult) => readonly number[];
+  /** Returns one multiple for each round in which both servers were measured. */
+  readonly multiples: Multiples;
 }
 
-/** A condition with the median of its measured values. */
-export interface Check extends Omit<Target, "values"> {
-  readonly value: number;
+type Multiples = (result: PlaceResult, own: ContenderKey, other: ContenderKey) => readonly number[];
+
+/** What was measured in several rounds. */
+interface Spread {
+  readonly median: number;
+  /** The first and the third quartile, between which half of the rounds lie. */
+  readonly quartiles: readonly [number, number];
+}
+
+/** A target with its measured values. */
+export interface Check extends Omit<Target, "multiples"> {
+  readonly measured: Spread;
+  /** The same figure of a second process of the relay as a multiple of the first one's; null when there is none. */
+  readonly noise: Spread | null;
 }
 
 const TARGETS: readonly Target[] = [
   {
-    what: "CPU time per task above the floor, 32 connections",
+    what: "delivered/s, 32 connections",
     place: "tmpfs",
-    limit: 0.45,
-    goal: 0.25,
-    isCost: true,
-    unit: "ms",
-    values: (result) => compared(result, BUSY, (relay, floor) => relay.cpuMs - floor.cpuMs),
-  },
-  {
-    what: "delivered/s as a part of the floor's, 32 connections",
-    place: "tmpfs",
-    limit: 0.77,
-    goal: 0.85,
+    other: "promises",
+    limit: 0.85,
+    goal: 0.9,
     isCost: false,
-    unit: "×",
-    values: (result) => compared(result, BUSY, deliveredRatio),
+    multiples: ofTasks(BUSY, ({ deliveredPerS }) => deliveredPerS),
   },
   {
-    what: "delivered/s as a part of the floor's, 32 connections",
-    place: "disk",
-    limit: 0.9,
-    goal: null,
-    isCost: false,
-    unit: "×",
-    values: (result) => compared(result, BUSY, deliveredRatio),
-  },
-  {
-    what: "callback p50 as a multiple of the floor's, 1 connection",
+    what: "CPU time per task, 32 connections",
     place: "tmpfs",
-    limit: 1.35,
+    other: "promises",
+    limit: null,
     goal: null,
     isCost: true,
-    unit: "×",
-    values: (result) =>
-      compared(result, CALM, (relay, floor) => callbackP50(relay) / callbackP50(floor)),
+    multiples: ofTasks(BUSY, ({ cpuMs }) => cpuMs),
   },
   {
-    what: "reads/s as a part of those of a bare object, 32 connections",
+    what: "callback p50, 1 connection",
     place: "tmpfs",
+    other: "promises",
+    limit: 1.1,
+    goal: null,
+    isCost: true,
+    multiples: ofTasks(CALM, ({ callbackMs }) => quantile(callbackMs, 0.5)),
+  },
+  {
+    what: "reads/s, 32 connections",
+    place: "tmpfs",
+    other: "promises",
     limit: 0.85,
     goal: null,
     isCost: false,
-    unit: "×",
-    values: ({ reads }) => {
-      const [relay, floor] = [readsOf(reads, "event"), readsOf(reads, "floor")];
-      return turnByTurn(relay, floor, (own, bare) => own.readsPerS / bare.readsPerS);
-    },
+    multiples: ofReads(({ readsPerS }) => readsPerS),
+  },
+  {
+    what: "CPU time per read, 32 connections",
+    place: "tmpfs",
+    other: "promises",
+    limit: null,
+    goal: null,
+    isCost: true,
+    multiples: ofReads(({ cpuMs }) => cpuMs),
+  },
+  {
+    what: "delivered/s, 32 connections",
+    place: "disk",
+    other: "promises",
+    limit: 0.95,
+    goal: null,
+    isCost: false,
+    multiples: ofTasks(BUSY, ({ deliveredPerS }) => deliveredPerS),
   },
   ...(["acceptMs", "callbackMs"] as const).map((times): Target => ({
-    what: `${times === "acceptMs" ? "accept" : "callback"} p50 as a multiple of that of a relay without console and documentation, 1 connection`,
+    what: `${times === "acceptMs" ? "accept" : "callback"} p50, 1 connection`,
     place: "tmpfs",
+    other: "headless",
     limit: 1.05,
     goal: null,
     isCost: true,
-    unit: "×",
-    values: ({ series }) =>
-      turnByTurn(
-        roundsOf(series, "event", CALM),
-        roundsOf(series, "headless", CALM),
-        (whole, headless) => quantile(whole[times], 0.5) / quantile(headless[times], 0.5),
-      ),
+    multiples: ofTasks(CALM, (round) => quantile(round[times], 0.5)),
   })),
 ];
 
 /** Compares the relay with the servers of its targets in every respect that was measured. */
 export function checksOf(places: readonly PlaceResult[]): readonly Check[] {
-  return TARGETS.flatMap(({ values, ...target }) => {
-    const measured = places.filter(({ place }) => place.key === target.place).flatMap(values);
-    return measured.length === 0 ? [] : [{ ...target, value: quantile(measured, 0.5) }];
+  return TARGETS.flatMap(({ multiples, ...target }) => {
+    const results = places.filter(({ place }) => place.key === target.place);
+    const measured = results.flatMap((result) => multiples(result, "event", target.other));
+    const noise = results.flatMap((result) => multiples(result, "twin", "event"));
+    if (measured.length === 0) return [];
+    return [
+      { ...target, measured: spreadOf(measured), noise: noise.length ? spreadOf(noise) : null },
+    ];
   });
 }
 
-/** Tells whether a value satisfies a limit or goal. */
-export function keeps({ value, isCost }: Check, limit: number): boolean {
-  return isCost ? value <= limit : value >= limit;
+/** Tells whether a check keeps its limit; one without a limit does. */
+export function isKept(check: Check): boolean {
+  return check.limit === null || reaches(check, check.limit);
 }
 
-/**
- * Returns a Markdown item that states a value, its limit and its goal, and whether the value satisfies them.
- */
+/** Returns a Markdown item that states a figure, its limit and its goal, whether it keeps them, and its noise. */
 export function checkLine(check: Check): string {
-  const { what, place, limit, goal, isCost, unit, value } = check;
-  const shown = (number: number) => `${number.toFixed(2)} ${unit}`;
+  const { what, place, other, limit, goal, isCost, measured, noise } = check;
   const bound = isCost ? "at most" : "at least";
-  const verdict = keeps(check, limit) ? "pass" : "**fail**";
-  const reached = goal !== null && keeps(check, goal) ? "reached" : "not reached";
-  const aim = goal === null ? "" : `; goal ${shown(goal)}: ${reached}`;
-  return `- ${verdict}: ${what} (${place}): ${shown(value)}, ${bound} ${shown(limit)}${aim}`;
+  const verdict = limit === null ? "" : isKept(check) ? "pass: " : "**fail**: ";
+  const must = limit === null ? "" : `, must be ${bound} ${limit.toFixed(2)}`;
+  const reached = goal !== null && reaches(check, goal) ? "reached" : "not reached";
+  const aim = goal === null ? "" : `; goal ${goal.toFixed(2)}: ${reached}`;
+  const again = noise === null ? "" : `; ${CONTENDERS.twin}: ${shown(noise)}`;
+  return `- ${verdict}${what} (${place}): ${shown(measured)} that of the ${CONTENDERS[other]}${must}${aim}${again}`;
 }
 
-/**
- * Compares the rounds of the relay without registration (`event`) with those of the bare Worker in the same
- * turns.
- */
-function compared(
-  { series }: PlaceResult,
-  connections: number,
-  compare: (relay: Round, floor: Round) => number,
-): readonly number[] {
-  const relay = roundsOf(series, "event", connections);
-  return turnByTurn(relay, roundsOf(series, "floor", connections), compare);
+function reaches({ measured, isCost }: Check, bound: number): boolean {
+  return isCost ? measured.median <= bound : measured.median >= bound;
 }
 
-function readsOf(
-  reads: readonly ReadSeries[],
-  contender: ReadSeries["contender"],
-): readonly ReadRound[] {
-  return reads.find((each) => each.contender === contender)?.rounds ?? [];
+function shown({ median, quartiles }: Spread): string {
+  const [from, to] = quartiles.map((each) => each.toFixed(2));
+  return `${median.toFixed(2)} × (${from} to ${to})`;
 }
 
-function deliveredRatio(relay: Round, floor: Round): number {
-  return relay.deliveredPerS / floor.deliveredPerS;
+function spreadOf(values: readonly number[]): Spread {
+  const quartiles = [quantile(values, 0.25), quantile(values, 0.75)] as const;
+  return { median: quantile(values, 0.5), quartiles };
 }
 
-function callbackP50({ callbackMs }: Round): number {
-  return quantile(callbackMs, 0.5);
+function ofTasks(connections: number, figure: (round: Round) => number): Multiples {
+  return ({ series }, own, other) =>
+    turnByTurn(
+      roundsOf(series, own, connections),
+      roundsOf(series, other, connections),
+      (mine, theirs) => figure(mine) / figure(theirs),
+    );
+}
+
+function ofReads(figure: (round: ReadRound) => number): Multiples {
+  return ({ reads }, own, other) => {
+    const of = (contender: ContenderKey) =>
+      reads.find((each) => each.contender === contender)?.rounds ?? [];
+    return turnByTurn(of(own), of(other), (mine, theirs) => figure(mine) / figure(theirs));
+  };
 }

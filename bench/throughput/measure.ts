@@ -1,62 +1,68 @@
 import { randomUUID } from "node:crypto";
 import pMap from "p-map";
-import { BUSY, type ContenderKey, type Place, rotated } from "./plan.ts";
+import { BUSY, type ContenderKey, type Place, type PlannedLoad, rotated } from "./plan.ts";
 import type { Receiver } from "./receiver.ts";
 import type { PlaceResult, ReadSeries, Series } from "./results.ts";
-import { type ReadRound, readRound } from "./read-round.ts";
-import { type Round, taskRound } from "./round.ts";
+import { readRound } from "./read-round.ts";
+import { taskRound } from "./round.ts";
 import type { Ask, Served } from "./server.ts";
 import type { Servers } from "./servers.ts";
 import { bareRead, relayRead } from "./tasks.ts";
 
 /** Number of finished tasks that are read one after the other, again and again. */
 const READ_TASKS = 200;
-const READERS = ["floor", "event"] as const;
 
-interface Turns {
-  readonly rounds: number;
-  /** Returns the time in milliseconds for which the next turn sends tasks. */
-  readonly nextMs: () => number;
-}
+/** Returns the time in milliseconds for which the next turn sends tasks. */
+type NextMs = () => number;
 
 /**
- * Measures all servers of a place in rounds. In each round every server is measured once, and each round
+ * Measures all servers of a place in rounds. In each round of a load every server is measured once, and each round
  * begins with another server.
  */
 export async function measurePlace(
   place: Place,
   servers: Servers,
   receiver: Receiver,
-  turns: Turns,
+  nextMs: NextMs,
 ): Promise<PlaceResult> {
-  const { nextMs } = turns;
   for (const server of servers.values()) {
     await taskRound(server, receiver, { connections: BUSY, forMs: nextMs() });
   }
   const series: Series[] = [];
-  for (const connections of place.connections) {
-    const measured = await inTurns([...servers.keys()], turns.rounds, (contender) =>
-      taskRound(serverOf(servers, contender), receiver, { connections, forMs: nextMs() }),
-    );
-    series.push(...measured.map(([contender, rounds]) => ({ contender, connections, rounds })));
+  const reads: ReadSeries[] = [];
+  for (const load of place.loads) {
+    if (load.kind === "reads") reads.push(...(await measureReads(load, servers, receiver, nextMs)));
+    else series.push(...(await measureTasks(load, servers, receiver, nextMs)));
   }
-  const reads = place.hasReads ? await measureReads(servers, receiver, turns) : [];
   return { place, series, reads };
 }
 
-async function measureReads(
+async function measureTasks(
+  { connections, contenders, rounds }: PlannedLoad,
   servers: Servers,
   receiver: Receiver,
-  { rounds, nextMs }: Turns,
+  nextMs: NextMs,
+): Promise<readonly Series[]> {
+  const measured = await inTurns(contenders, rounds, (contender) =>
+    taskRound(serverOf(servers, contender), receiver, { connections, forMs: nextMs() }),
+  );
+  return measured.map(([contender, each]) => ({ contender, connections, rounds: each }));
+}
+
+async function measureReads(
+  { connections, contenders, rounds }: PlannedLoad,
+  servers: Servers,
+  receiver: Receiver,
+  nextMs: NextMs,
 ): Promise<readonly ReadSeries[]> {
-  const asks = new Map<string, readonly Ask[]>();
-  for (const reader of READERS) {
-    const ids = await finishedTasks(serverOf(servers, reader), receiver);
-    asks.set(reader, ids.map(reader === "floor" ? bareRead : relayRead));
+  const asks = new Map<ContenderKey, readonly Ask[]>();
+  for (const contender of contenders) {
+    const ids = await finishedTasks(serverOf(servers, contender), receiver);
+    asks.set(contender, ids.map(contender === "floor" ? bareRead : relayRead));
   }
-  const measured = await inTurns<(typeof READERS)[number], ReadRound>(READERS, rounds, (reader) =>
-    readRound(serverOf(servers, reader), asks.get(reader) ?? [], {
-      connections: BUSY,
+  const measured = await inTurns(contenders, rounds, (contender) =>
+    readRound(serverOf(servers, contender), asks.get(contender) ?? [], {
+      connections,
       forMs: nextMs(),
     }),
   );
@@ -78,12 +84,12 @@ async function finishedTasks(server: Served, receiver: Receiver): Promise<readon
   return ids;
 }
 
-async function inTurns<Key, Result = Round>(
-  keys: readonly Key[],
+async function inTurns<Result>(
+  keys: readonly ContenderKey[],
   rounds: number,
-  measure: (key: Key) => Promise<Result>,
-): Promise<readonly (readonly [Key, readonly Result[]])[]> {
-  const results = new Map<Key, Result[]>(keys.map((key) => [key, []]));
+  measure: (key: ContenderKey) => Promise<Result>,
+): Promise<readonly (readonly [ContenderKey, readonly Result[]])[]> {
+  const results = new Map<ContenderKey, Result[]>(keys.map((key) => [key, []]));
   for (let round = 0; round < rounds; round++) {
     for (const key of rotated(keys, round)) results.get(key)?.push(await measure(key));
   }

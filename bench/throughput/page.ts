@@ -2,7 +2,7 @@ import { quantile } from "../figures.ts";
 import { table } from "../markdown.ts";
 import { type Check, checkLine, checksOf } from "./checks.ts";
 import type { Machine } from "./machine.ts";
-import { CONTENDERS } from "./plan.ts";
+import { CONTENDERS, contendersOf } from "./plan.ts";
 import {
   figuresOf,
   median,
@@ -31,12 +31,13 @@ const HEAD = [
 
 const INTRODUCTION = `# The relay beside other servers
 
-Written by \`npm run bench\`. Each server takes the same tasks over HTTP, stores them and sends one callback for each. The **floor** is the least that a Worker with an object does for that: a record and a watchdog alarm, one POST, and a record of its outcome, without authentication, validation, signature, retries or logs. All servers of a section ran on one machine with the driver and the receiver, one after the other in each round, another one first in each. Figures are medians of the rounds, quantiles those of all rounds. Absolute figures belong to this machine; the ratios are the result.`;
+Written by \`npm run bench\`. Each server takes the same tasks over HTTP, stores them and sends one callback for each. The **floor with promises** is a Worker with one object per task, written by hand in the most direct way, that keeps for a task which a \`completed\` event creates what the relay promises: the key checked by its digest, the body checked field by field, the first result wins, one record with its attempt, HMAC and Ed25519, a time limit, an excerpt of the answer, three attempts that survive a crash, erasure, one log line (\`bench/throughput/promises-worker.ts\`; \`test/process/bench\` tests both alike). The **bare floor** is the least that a Worker with an object does for a callback: a record and a watchdog alarm, one POST, and a record of its outcome. All servers of a section ran on one machine with the driver and the receiver, one after the other in each round, another one first in each. Figures are medians of the rounds, quantiles those of all rounds. Absolute figures belong to this machine; the ratios are the result.`;
 
 const METHOD = `- A connection sends its next task after the answer to the one before, as long as fewer tasks than four times the number of connections wait for their callbacks. A single connection waits for each callback: that is the calm latency.
 - Accept is the time from the request with the result to the end of its answer, callback the time from that request to the arrival of the callback.
-- CPU time is the user and system time of the server and the processes it has started, Redis included.
+- CPU time is that of all threads of the server and the processes it has started, Redis included, as the scheduler counts it. It is steadier than the rates.
 - "× base" and "− base" compare delivered/s and CPU time with the first server of the section, as medians of the comparisons within each round. Under \`wrangler dev\`, which adds a proxy and an inspector to every server, the base is the relay.
+- Reads of finished tasks: of the floor with promises they need the key and answer with the JSON of the stored record; of the bare floor they need none.
 - Plain workerd offers no D1, so the index is measured under \`wrangler dev\`.
 - Workflows: one step with two retries. Queues: batches of at most 100 without waiting. Both are the local simulators of \`wrangler dev\`, not Cloudflare's services.
 - BullMQ: concurrency 64, three attempts, Redis with every write synced (\`appendfsync always\`).`;
@@ -57,7 +58,7 @@ export function page(
 
 ## Ratios
 
-The relay, event only, against the floor:
+The relay, event only, as the median of the comparisons within each round, with the range in which half of the rounds lie. "${CONTENDERS.twin}" is a second process of it, compared with the first one in the same way: what it differs from 1 is noise.
 
 ${checkLines(checksOf(places))}
 
@@ -81,7 +82,7 @@ export function tablesOf(result: PlaceResult): string {
   const tasks = table(HEAD, taskRows(result));
   if (result.reads.length === 0) return tasks;
   const reads = result.reads.map(({ contender, rounds }) => [
-    contender === "floor" ? "a bare object" : "the relay",
+    CONTENDERS[contender],
     median(rounds, ({ readsPerS }) => readsPerS).toFixed(0),
     ...[0.5, 0.99].map((q) => milliseconds(quantileOf(rounds, ({ readMs }) => readMs, q))),
     milliseconds(median(rounds, ({ cpuMs }) => cpuMs)),
@@ -96,7 +97,7 @@ function driverCpuMs(places: readonly PlaceResult[]): number {
 }
 
 function taskRows({ place, series }: PlaceResult): readonly (readonly string[])[] {
-  const [first] = place.contenders;
+  const [first = "event"] = contendersOf(place);
   return series.map(({ contender, connections, rounds }) => {
     const base = roundsOf(series, first, connections);
     const figures = figuresOf(rounds);

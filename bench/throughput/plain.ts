@@ -11,6 +11,12 @@ export function startFloor(parent: string): Promise<Served> {
   return started({ vars: {}, entry, parent }, plainEvent);
 }
 
+/** Starts the Worker by hand that keeps the relay's promises. */
+export function startPromises(parent: string): Promise<Served> {
+  const entry = join(import.meta.dirname, "promises-worker.ts");
+  return started({ vars: LOCAL_VARS, entry, parent }, eventOnly);
+}
+
 /** Starts a relay whose tasks are created by the events that end them. */
 export function startRelay(parent: string): Promise<Served> {
   return started({ vars: LOCAL_VARS, parent }, eventOnly);

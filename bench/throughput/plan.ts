@@ -1,7 +1,6 @@
 /** Plan of one run: the compared servers and the duration. */
 export interface Plan {
   readonly places: readonly Place[];
-  readonly rounds: number;
   /** Limit on the whole run, in milliseconds. */
   readonly limitMs: number;
 }
@@ -10,20 +9,28 @@ export interface Plan {
 export interface Place {
   readonly key: "tmpfs" | "disk" | "dev";
   readonly title: string;
-  /** Servers at this place; the others are compared with the first one. */
+  /** In the order in which they are measured. */
+  readonly loads: readonly PlannedLoad[];
+}
+
+/** A load that each of its servers gets once in each round. */
+export interface PlannedLoad {
+  /** Tasks with their callbacks, or reads of finished tasks. */
+  readonly kind: "tasks" | "reads";
+  readonly connections: number;
+  /** The others are compared with the first one. */
   readonly contenders: readonly [ContenderKey, ...ContenderKey[]];
-  /** Numbers of connections, each measured on its own. */
-  readonly connections: readonly number[];
-  /** True when reads of finished tasks are measured too. */
-  readonly hasReads: boolean;
+  readonly rounds: number;
 }
 
 export type ContenderKey = keyof typeof CONTENDERS;
 
 /** The compared servers, by their names in the tables. */
 export const CONTENDERS = {
-  floor: "floor",
+  promises: "floor with promises",
+  floor: "bare floor",
   event: "relay, event only",
+  twin: "the same relay again",
   headless: "relay, event only, bundled without console and documentation",
   registered: "relay, registered then event",
   credits: "relay, with credits",
@@ -39,49 +46,45 @@ export const CALM = 1;
 export const BUSY = 32;
 const MANY = 256;
 
-const PLAIN = ["floor", "event", "registered", "credits"] as const;
-const TMPFS: Place = {
-  key: "tmpfs",
-  title: "workerd, storage on tmpfs",
-  contenders: PLAIN,
-  connections: [CALM, BUSY, MANY],
-  hasReads: true,
-};
-const DISK: Place = {
-  key: "disk",
-  title: "workerd, storage on disk",
-  contenders: PLAIN,
-  connections: [BUSY],
-  hasReads: false,
-};
-const DEV: Place = {
-  key: "dev",
-  title: "wrangler dev, storage on tmpfs",
-  contenders: ["event", "indexed", "workflows", "queues"],
-  connections: [BUSY],
-  hasReads: false,
-};
+type Contenders = PlannedLoad["contenders"];
+
+/** The relay, the Worker by hand with which it is compared, and the relay again, which shows the noise. */
+const COMPARED: Contenders = ["promises", "event", "twin"];
+const READ: Contenders = [...COMPARED, "floor"];
 
 /** Returns the whole comparison. @param hasRedis true when BullMQ is measured too. */
 export function fullPlan(hasRedis: boolean): Plan {
   const rivals = hasRedis ? (["bullmq"] as const) : [];
-  const withRivals = (place: Place): Place => ({ ...place, contenders: [...PLAIN, ...rivals] });
-  return { places: [withRivals(TMPFS), withRivals(DISK), DEV], rounds: 3, limitMs: 450_000 };
+  const plain: Contenders = [...COMPARED, "floor", "registered", "credits", ...rivals];
+  const onTmpfs = [
+    tasks(CALM, plain, 9),
+    tasks(BUSY, plain, 17),
+    tasks(MANY, plain, 3),
+    reads(READ, 13),
+  ];
+  return {
+    places: [
+      tmpfs(onTmpfs),
+      { key: "disk", title: "workerd, storage on disk", loads: [tasks(BUSY, plain, 11)] },
+      {
+        key: "dev",
+        title: "wrangler dev, storage on tmpfs",
+        loads: [tasks(BUSY, ["event", "indexed", "workflows", "queues"], 3)],
+      },
+    ],
+    limitMs: 570_000,
+  };
 }
 
-/** A short comparison of the relay with the floor. */
+/** A short comparison of the relay with the floor that keeps its promises. */
 export const QUICK: Plan = {
-  places: [{ ...TMPFS, contenders: ["floor", "event"], connections: [CALM, BUSY] }],
-  rounds: 5,
-  limitMs: 50_000,
+  places: [tmpfs([tasks(CALM, COMPARED, 5), tasks(BUSY, COMPARED, 9), reads(COMPARED, 5)])],
+  limitMs: 90_000,
 };
 
 /** A comparison of the relay with one whose bundle has no console and no documentation. */
 export const CONSOLE: Plan = {
-  places: [
-    { ...TMPFS, contenders: ["headless", "event"], connections: [CALM, BUSY], hasReads: false },
-  ],
-  rounds: 15,
+  places: [tmpfs([CALM, BUSY].map((connections) => tasks(connections, ["headless", "event"], 15)))],
   limitMs: 110_000,
 };
 
@@ -91,10 +94,15 @@ const TURN_OVERHEAD_MS = 400;
 const START_MS = 20_000;
 const MIN_TURN_MS = 300;
 
+/** Returns the servers of a place. */
+export function contendersOf({ loads }: Pick<Place, "loads">): readonly ContenderKey[] {
+  return [...new Set(loads.flatMap(({ contenders }) => contenders))];
+}
+
 /** Returns the number of turns that a place takes, those that warm the servers up included. */
-export function turnsOf({ contenders, connections, hasReads }: Place, rounds: number): number {
-  const reads = hasReads ? 2 : 0;
-  return (contenders.length * connections.length + reads) * rounds + contenders.length;
+export function turnsOf(place: Pick<Place, "loads">): number {
+  const turns = place.loads.map(({ contenders, rounds }) => contenders.length * rounds);
+  return turns.reduce((sum, each) => sum + each, contendersOf(place).length);
 }
 
 /**
@@ -102,8 +110,8 @@ export function turnsOf({ contenders, connections, hasReads }: Place, rounds: nu
  * already.
  * @param leftMs time for all places that are left.
  */
-export function shareMs(places: readonly Place[], rounds: number, leftMs: number): number {
-  const [first = 0, ...others] = places.map((place) => turnsOf(place, rounds));
+export function shareMs(places: readonly Place[], leftMs: number): number {
+  const [first = 0, ...others] = places.map(turnsOf);
   const turns = others.reduce((sum, each) => sum + each, first);
   return ((leftMs - others.length * START_MS) * first) / Math.max(1, turns);
 }
@@ -119,4 +127,16 @@ export function turnMs(leftMs: number, turnsLeft: number): number {
 export function rotated<T>(items: readonly T[], by: number): readonly T[] {
   const cut = items.length === 0 ? 0 : by % items.length;
   return [...items.slice(cut), ...items.slice(0, cut)];
+}
+
+function tmpfs(loads: readonly PlannedLoad[]): Place {
+  return { key: "tmpfs", title: "workerd, storage on tmpfs", loads };
+}
+
+function tasks(connections: number, contenders: Contenders, rounds: number): PlannedLoad {
+  return { kind: "tasks", connections, contenders, rounds };
+}
+
+function reads(contenders: Contenders, rounds: number): PlannedLoad {
+  return { kind: "reads", connections: BUSY, contenders, rounds };
 }

@@ -12,7 +12,7 @@ export interface Series {
 
 /** The rounds of reads of one server. */
 export interface ReadSeries {
-  readonly contender: "floor" | "event";
+  readonly contender: ContenderKey;
   readonly rounds: readonly ReadRound[];
 }
 
