@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import * as z from "zod";
-import { Profile } from "./parts.ts";
+import { Profile } from "./profile.ts";
 
 const Targets = z.array(z.object({ webSocketDebuggerUrl: z.string() }));
 const Message = z.object({ id: z.int().optional(), result: z.unknown().optional() });

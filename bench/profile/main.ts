@@ -2,7 +2,7 @@ import { execFile } from "node:child_process";
 import { mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { promisify } from "node:util";
+import { parseArgs, promisify } from "node:util";
 import { QUIET_ENV, ROOT, WRANGLER } from "../../test/process/harness/child.ts";
 import { LOCAL_VARS } from "../../test/process/harness/client.ts";
 import { freePort } from "../../test/process/harness/loopback.ts";
@@ -11,42 +11,74 @@ import { FASTEST_DIRECTORY } from "../figures.ts";
 import { Receiver } from "../throughput/receiver.ts";
 import { taskRound } from "../throughput/round.ts";
 import type { Served } from "../throughput/server.ts";
-import { eventOnly, plainEvent } from "../throughput/tasks.ts";
+import { eventOnly } from "../throughput/tasks.ts";
 import { profiled } from "./inspector.ts";
-import { grouped, partOf, timeByFile } from "./parts.ts";
+import { page } from "./page.ts";
+import { type Share, sharesOf } from "./profile.ts";
 
-// Shows where the CPU time of a task goes, in the relay and in the bare Worker of `npm run bench`, and writes
-// it to `PROFILE.md` beside this folder: `npm run bench:profile`, about a minute. The profiler slows both
-// down, so only the proportions of the figures are meaningful.
+// Shows where the CPU time of a task goes, in the relay and in the floor with promises of `npm run bench`, and writes
+// it to `PROFILE.md` beside this folder: `npm run bench:profile`, a minute and a half. `-- --print` writes no file.
 
-const FLOOR = join(import.meta.dirname, "../throughput/floor-worker.ts");
-const LOAD = { connections: 32, forMs: 8_000 };
-const FILES = 15;
+const FLOOR = join(import.meta.dirname, "../throughput/promises-worker.ts");
+const WARM_UP = { connections: 32, forMs: 6_000 };
+const LOAD = { connections: 32, forMs: 4_000 };
+const ROUNDS = 6;
+/** Without this option, a function that was inlined when the profile began counts for the one that calls it. */
+const V8_FLAGS = ["--detailed-line-info"];
 
-type Times = ReadonlyMap<string, number>;
+/** A running server, and what its profiles have shown. */
+interface Subject {
+  readonly served: Served;
+  readonly script: string;
+  /** Port of the inspector. */
+  readonly port: number;
+  readonly profiles: (readonly Share[])[];
+  tasks: number;
+}
 
-await using receiver = await Receiver.start();
-const floor = await measured(FLOOR, plainEvent);
-const relay = await measured(null, eventOnly);
-const page = pageOf(floor, relay);
-console.log(page);
-await writeFile(join(import.meta.dirname, "../PROFILE.md"), page);
+const { values } = parseArgs({ options: { print: { type: "boolean", default: false } } });
+await using stack = new AsyncDisposableStack();
+const receiver = stack.use(await Receiver.start());
+const floor = await started(FLOOR);
+const relay = await started(null);
+for (const { served } of [floor, relay]) await taskRound(served, receiver, WARM_UP);
+for (let round = 0; round < ROUNDS; round++) {
+  for (const subject of round % 2 === 0 ? [floor, relay] : [relay, floor]) await measure(subject);
+}
+const measured = { floor: perTask(floor), relay: perTask(relay) };
+const { connections } = LOAD;
+const text = page(measured, { date: new Date(), connections, rounds: ROUNDS });
+console.log(text);
+if (!values.print) await writeFile(join(import.meta.dirname, "../PROFILE.md"), text);
 
-/** Returns the CPU time of a task by source file, in microseconds. @param entry null for the relay. */
-async function measured(entry: string | null, tasks: Served["tasks"]): Promise<Times> {
+/** Starts a Worker with an inspector. @param entry null for the relay. */
+async function started(entry: string | null): Promise<Subject> {
   const script = await bundled(entry);
   const port = await freePort();
   const wrapper = ["sh", "-c", `exec "$0" "$@" -i127.0.0.1:${port}`];
-  const options = { vars: LOCAL_VARS, script, wrapper, parent: FASTEST_DIRECTORY };
-  await using server = await Workerd.start(options);
+  const options = { vars: LOCAL_VARS, script, wrapper, v8Flags: V8_FLAGS };
+  const server = stack.use(await Workerd.start({ ...options, parent: FASTEST_DIRECTORY }));
   const pids = server.pid === undefined ? [] : [server.pid];
-  const served = { url: server.url, pids, tasks, [Symbol.asyncDispose]: async () => {} };
-  await taskRound(served, receiver, LOAD);
-  let done = 0;
+  const stop = { [Symbol.asyncDispose]: async () => {} };
+  const served = { url: server.url, pids, tasks: eventOnly, ...stop };
+  return { served, script, port, profiles: [], tasks: 0 };
+}
+
+async function measure(subject: Subject): Promise<void> {
+  const { port, profiles, script, served } = subject;
   const profile = await profiled(port, async () => {
-    done = (await taskRound(served, receiver, LOAD)).acceptMs.length;
+    subject.tasks += (await taskRound(served, receiver, LOAD)).acceptMs.length;
   });
-  return new Map([...timeByFile(profile, script)].map(([file, us]) => [file, us / done]));
+  profiles.push(sharesOf(profile, script));
+}
+
+/** Returns the shares of all profiles, divided by the number of tasks. */
+function perTask({ profiles, tasks }: Subject): readonly Share[] {
+  const shares = Map.groupBy(profiles.flat(), ({ activity, name }) => `${activity} ${name}`);
+  return [...shares.values()].flatMap((same) => {
+    const us = same.reduce((sum, share) => sum + share.us, 0) / tasks;
+    return same.slice(0, 1).map((share) => ({ ...share, us }));
+  });
 }
 
 /** Bundles a Worker without minifying it, so that the bundle names the source files. */
@@ -61,34 +93,4 @@ async function bundled(entry: string | null): Promise<string> {
   } finally {
     await rm(outdir, { recursive: true, force: true });
   }
-}
-
-function pageOf(bare: Times, whole: Times): string {
-  const [floorUs, relayUs] = [bare, whole].map((times) => Math.round(sum(times.values())));
-  return `# Where the CPU time of a task goes
-
-Written by \`npm run bench:profile\` on ${new Date().toISOString().slice(0, 10)}: a task that its event creates, with one delivered callback, at ${LOAD.connections} connections, storage in memory where the machine can. The profiler samples every 0.2 ms and slows everything down, so only proportions count: ${relayUs} µs for a task of the relay, ${floorUs} µs for the same callback by a bare Worker and object. The time in a call of the platform (storage, network, cryptography) counts for the file that makes it.
-
-| part of the bare Worker | µs | of its whole |
-| --- | ---: | ---: |
-${rows(grouped(bare, partOf), floorUs)}
-
-| part of the relay | µs | of its whole |
-| --- | ---: | ---: |
-${rows(grouped(whole, partOf), relayUs)}
-
-| file of the relay | µs | of its whole |
-| --- | ---: | ---: |
-${rows(grouped(whole, (file) => file).slice(0, FILES), relayUs)}
-`;
-}
-
-function rows(times: readonly (readonly [string, number])[], totalUs = 1): string {
-  const row = ([name, us]: readonly [string, number]) =>
-    `| ${name} | ${us.toFixed(0)} | ${((100 * us) / totalUs).toFixed(1)} % |`;
-  return times.map(row).join("\n");
-}
-
-function sum(values: Iterable<number>): number {
-  return Array.from(values).reduce((total, value) => total + value, 0);
 }

@@ -225,10 +225,9 @@ export default {
     if (!(Number(request.headers.get("Content-Length") ?? NaN) <= MAX_BODY_BYTES)) {
       return problem(413, "payload_too_large");
     }
-    const body = await request.json().catch(() => undefined);
-    const event = eventOf(body);
+    const event = eventOf(await jsonIn(request));
     if (typeof event === "string") return problem(400, "invalid_request", event);
-    const { status, task } = await TASKS.getByName(event.id).accept(event, origin);
+    const { status, task } = await report(TASKS, event, origin);
     return status === 409 ? problem(409, "conflicting_result") : json(task, status);
   },
 };
@@ -237,6 +236,16 @@ async function hasKey({ headers }: Request): Promise<boolean> {
   const [, key = ""] = /^Bearer (.+)$/i.exec(headers.get("Authorization") ?? "") ?? [];
   const digest = await crypto.subtle.digest("SHA-256", encoder.encode(key));
   return crypto.subtle.timingSafeEqual(digest, KEY_DIGEST);
+}
+
+/** Reads the body of a request as JSON; undefined when it is not JSON. */
+function jsonIn(request: Request): Promise<unknown> {
+  return request.json().catch(() => undefined);
+}
+
+/** Passes an event on to the object of its task. */
+function report(tasks: Bindings["TASKS"], event: Event, origin: string): Promise<Reply> {
+  return tasks.getByName(event.id).accept(event, origin);
 }
 
 /** Returns the event of a body; the name of a field that is wrong when there is one. */

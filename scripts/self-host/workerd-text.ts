@@ -24,13 +24,17 @@ interface ConfigOptions {
   readonly sockets?: readonly string[];
   /** Networks that the relay may connect to, whatever name leads there. */
   readonly allow: readonly string[];
+  /** Options of the JavaScript engine besides the limit of its memory. */
+  readonly v8Flags?: readonly string[];
 }
 
 /**
  * Describes the services of the configuration. The address of the socket `http` and the directory of the
  * objects, `disk`, are options of `workerd serve`.
  */
-export function configText({ services = [], sockets = [], allow }: ConfigOptions): string {
+export function configText(options: ConfigOptions): string {
+  const { services = [], sockets = [], allow, v8Flags = [] } = options;
+  const flags = ["--max-old-space-size=128", ...v8Flags].map((flag) => `"${flag}"`).join(", ");
   const allowed = allow.map((address) => `"${address}"`).join(", ");
   return `using Workerd = import "/workerd/workerd.capnp";
 
@@ -41,7 +45,7 @@ const config :Workerd.Config = (
     (name = "network", network = (allow = [${allowed}], tlsOptions = (trustBrowserCas = true))),${linesOf(services)}
   ],
   # The memory of an isolate on Cloudflare.
-  v8Flags = ["--max-old-space-size=128"],
+  v8Flags = [${flags}],
   sockets = [
     (name = "http", http = (), service = "relay"),${linesOf(sockets)}
   ],

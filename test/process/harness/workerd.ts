@@ -33,6 +33,8 @@ export interface WorkerdOptions {
   readonly isAsked?: boolean;
   /** Command that runs the command after it, e.g. with other limits. */
   readonly wrapper?: readonly string[];
+  /** Options of the JavaScript engine. */
+  readonly v8Flags?: readonly string[];
 }
 
 /** A Worker in the same process that calls the relay through a service binding, on a port of its own. */
@@ -71,6 +73,7 @@ export class Workerd implements AsyncDisposable {
   readonly #command: readonly string[];
   readonly #objectScript: string | null;
   readonly #bound: BoundWorker | null;
+  readonly #v8Flags: readonly string[];
   #vars: Vars = {};
   #child: Child | null = null;
   #earlierOutput = "";
@@ -78,28 +81,28 @@ export class Workerd implements AsyncDisposable {
   private constructor(
     home: string,
     port: number,
-    wrapper: readonly string[],
-    objectScript: string | null,
+    { wrapper = [], objectScript, v8Flags = [] }: WorkerdOptions,
     bound: BoundWorker | null,
   ) {
     this.#home = home;
     this.#port = port;
-    this.#objectScript = objectScript;
+    this.#objectScript = objectScript ?? null;
     this.#bound = bound;
+    this.#v8Flags = v8Flags;
     this.url = `http://127.0.0.1:${port}`;
     this.client = new Client(this);
     this.#command = [...wrapper, workerdBinary, "serve"];
   }
 
   static async start(options: WorkerdOptions): Promise<Workerd> {
-    const { vars, entry, parent = tmpdir(), wrapper = [], objectScript = null } = options;
+    const { vars, entry, parent = tmpdir() } = options;
     const script = options.script ?? (await bundleOf(entry)).script;
     const home = await mkdtemp(join(parent, "task-relay-workerd-"));
     const bound =
       options.boundScript === undefined
         ? null
         : { script: options.boundScript, port: await freePort() };
-    const relay = new Workerd(home, await freePort(), wrapper, objectScript, bound);
+    const relay = new Workerd(home, await freePort(), options, bound);
     try {
       await mkdir(relay.storage);
       await relay.restart(vars, script, options.isAsked);
@@ -185,7 +188,7 @@ export class Workerd implements AsyncDisposable {
     ];
     const sockets = bound === null ? [] : [boundSocket(bound.port)];
     return [
-      configText({ services, sockets, allow: ["public", "private"] }),
+      configText({ services, sockets, allow: ["public", "private"], v8Flags: this.#v8Flags }),
       workerText({ name: "relay", home, variables }),
       home === "relay" ? "" : workerText({ name: home, home, variables }),
       bound === null ? "" : BOUND_WORKER,

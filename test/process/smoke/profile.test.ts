@@ -1,0 +1,83 @@
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, it } from "vitest";
+import { RULES } from "../../../bench/profile/activities.ts";
+import { page } from "../../../bench/profile/page.ts";
+import { type Profile, sharesOf, timesOf } from "../../../bench/profile/profile.ts";
+import { ROOT } from "../harness/child.ts";
+
+const SCRIPT = [
+  "// an outer frame",
+  "// src/objects/task/record-schema.ts",
+  "function parseRecord() {}",
+  "// node_modules/zod/v4/mini/parse.js",
+  "function parse() {}",
+  "// src/api/http/body.ts",
+  "function validate() {}",
+  "// src/env.ts",
+  "function bindings() {}",
+].join("\n");
+const ROOT_FRAME = node(1, "(root)", -1, [2, 4, 6, 7, 8, 9]);
+const PROFILE: Profile = {
+  nodes: [
+    ROOT_FRAME,
+    node(2, "parseRecord", 2, [3]),
+    node(3, "parse", 4),
+    node(4, "validate2", 6, [5, 10]),
+    node(5, "parse", 4),
+    node(6, "bindings", 8),
+    node(7, "(idle)", -1),
+    node(8, "(garbage collector)", -1),
+    node(9, "(program)", -1),
+    node(10, "setTimeout", 2, [], "node-internal:internal_timers"),
+  ],
+  samples: [2, 3, 4, 5, 6, 7, 8, 9, 10, 3],
+  timeDeltas: [1, 2, 4, 8, 16, 32, 64, 128, 256, 512],
+};
+
+function node(
+  id: number,
+  functionName: string,
+  lineNumber: number,
+  children: number[] = [],
+  url = "index.js",
+) {
+  return { id, callFrame: { functionName, url, lineNumber }, children };
+}
+
+it("a sample of a profile counts for the innermost function that a rule names, and work of a package for what calls it", () => {
+  const times = [...timesOf(sharesOf(PROFILE, SCRIPT))].filter(([, us]) => us > 0);
+  expect(times).toEqual([
+    ["validate: read and check the body and the URLs", 4 + 8 + 256],
+    ["validate the record before it is stored", 1 + 2 + 512],
+    ["other", 16],
+    ["the platform, outside of any function", 128],
+    ["collect garbage", 64],
+  ]);
+});
+
+it("the page of npm run bench:profile compares what both servers do, and names the largest functions of the relay", () => {
+  const relay = sharesOf(PROFILE, SCRIPT);
+  const floor = relay.map((share) => ({ ...share, us: share.us / 2 }));
+  const lines = page({ floor, relay }, { date: new Date(0), connections: 32, rounds: 6 }).split(
+    "\n",
+  );
+  expect(lines).toContain(
+    "| validate: read and check the body and the URLs | 134 | 268 | 134 | body.ts validate2 268 |",
+  );
+  expect(lines).toContain("| **all** | 496 | 991 | 496 |  |");
+});
+
+it.each(RULES.map(({ path, functions }) => ({ path, functions: functions ?? [] })))(
+  "the activities of npm run bench:profile name existing functions: $path",
+  ({ path, functions }) => {
+    expect(existsSync(join(ROOT, path))).toBe(true);
+    if (functions.length === 0) return;
+    const source = readFileSync(join(ROOT, path), "utf8");
+    for (const name of functions) {
+      expect(source).toMatch(
+        new RegExp(`(?:function |^ +(?:override )?(?:async )?)${name}\\(`, "m"),
+      );
+    }
+  },
+);
