@@ -41,10 +41,23 @@ export async function readUpTo(
   return { bytes: concatUint8Arrays(chunks), isBroken };
 }
 
-/** Reads the whole body of a request, without a limit: the caller has checked that the `Content-Length` is small. */
-export async function readAll(request: Request): Promise<StreamStart> {
+const DIGITS = /^\d+$/;
+
+/**
+ * Reads the body of a request or of an answer until its end, its failure or `maxBytes`. A body that declares at most
+ * `maxBytes` is read in one call, which needs less CPU time than a call for each chunk; when it fails, nothing of it
+ * is returned. It cannot be longer than declared, because the connection ends it at that length (RFC 9112, section
+ * 6.3). A compressed body can, because the runtime unpacks it.
+ */
+export async function readBodyUpTo(
+  message: Request | Response,
+  maxBytes: number,
+): Promise<StreamStart> {
+  const declared = message.headers.get("Content-Length") ?? "";
+  const isSmall = DIGITS.test(declared) && Number(declared) <= maxBytes;
+  if (!isSmall || message.headers.has("Content-Encoding")) return readUpTo(message.body, maxBytes);
   try {
-    return { bytes: new Uint8Array(await request.arrayBuffer()), isBroken: false };
+    return { bytes: new Uint8Array(await message.arrayBuffer()), isBroken: false };
   } catch {
     return { bytes: new Uint8Array(), isBroken: true };
   }

@@ -10,7 +10,7 @@ import { parseJson } from "../core/json.ts";
 import { cloudflareErrorOf, outcomeOfAnswer } from "../core/record/outcome.ts";
 import { log } from "../log.ts";
 import type { Answer } from "../providers/provider.ts";
-import { readUpTo } from "../stream.ts";
+import { readBodyUpTo, readUpTo } from "../stream.ts";
 import { isDeadlinePassed, withDeadline } from "../timeout.ts";
 import { takeReadSlot } from "./read-slots.ts";
 
@@ -148,7 +148,7 @@ function answerHeaders(headers: Headers, url: string): AnswerHeaders | null {
 
 async function excerptOf(response: Response): Promise<string | null> {
   // A body that ends too early changes nothing, because the HTTP status has already decided the outcome.
-  const { bytes } = await readUpTo(response.body, MAX_RESPONSE_READ_BYTES);
+  const { bytes } = await readBodyUpTo(response, MAX_RESPONSE_READ_BYTES);
   if (bytes.length === 0) return null;
   const isCut = bytes.length > MAX_EXCERPT_BYTES;
   // With `stream`, the decoder leaves out a character of which the excerpt has only a part.

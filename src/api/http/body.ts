@@ -1,12 +1,10 @@
 import type * as z from "zod/mini";
 import { parseJson } from "../../core/json.ts";
-import { readAll, readUpTo } from "../../stream.ts";
+import { readBodyUpTo } from "../../stream.ts";
 import { messageOf } from "./issue-message.ts";
 import { type Issue, invalidRequest, Problem } from "./problem.ts";
 
 const MAX_DEPTH = 64;
-
-const DIGITS = /^\d+$/;
 
 /**
  * Decoder that refuses bytes that are not UTF-8 and drops a byte order mark. It is shared, because it keeps no state
@@ -15,9 +13,7 @@ const DIGITS = /^\d+$/;
 const UTF8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: false });
 
 /**
- * Reads the body of a request as bytes. A body with a `Content-Length` is read in one call, which needs less CPU time
- * than a call for each chunk. It cannot be longer than declared, because the server ends it at that length (RFC 9112,
- * section 6.3).
+ * Reads the body of a request as bytes.
  * @throws Problem `payload_too_large` when the body is declared to have, or has, more than `maxBytes`; `invalid_json`
  * when the connection ends in the middle of the body.
  */
@@ -25,11 +21,8 @@ export async function readBody(
   request: Request,
   maxBytes: number,
 ): Promise<Uint8Array<ArrayBuffer>> {
-  const declared = request.headers.get("Content-Length") ?? "";
-  if (Number(declared) > maxBytes) throw tooLarge(maxBytes);
-  const { bytes, isBroken } = DIGITS.test(declared)
-    ? await readAll(request)
-    : await readUpTo(request.body, maxBytes + 1);
+  if (Number(request.headers.get("Content-Length")) > maxBytes) throw tooLarge(maxBytes);
+  const { bytes, isBroken } = await readBodyUpTo(request, maxBytes + 1);
   requireSize(bytes, maxBytes);
   if (isBroken) throw invalidJson("The body ended before it was complete.");
   return bytes;

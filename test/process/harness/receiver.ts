@@ -9,7 +9,7 @@ export type Behaviour =
       readonly status: number;
       readonly afterMs?: number;
       readonly headers?: Readonly<Record<string, string>>;
-      readonly body?: string;
+      readonly body?: string | Uint8Array;
     }
   /** The receiver never answers. */
   | { readonly kind: "hang" }

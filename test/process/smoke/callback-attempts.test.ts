@@ -1,3 +1,4 @@
+import { gzipSync } from "node:zlib";
 import { expect, it, vi } from "vitest";
 import { LOCAL_VARS } from "../harness/client.ts";
 import { forThisFile } from "../harness/for-this-file.ts";
@@ -70,6 +71,8 @@ it.concurrent("the attempts of a callback have the same body and webhook-id, inc
 });
 
 const thrice = (outcome: string) => [1, 2, 3].map((number) => ({ number, outcome }));
+const packed = gzipSync("x".repeat(1_000_000));
+
 const silent: Behaviour = { kind: "hang_after_headers", status: 503 };
 
 it.concurrent.each<[string, readonly Behaviour[], object]>([
@@ -87,6 +90,27 @@ it.concurrent.each<[string, readonly Behaviour[], object]>([
     "answers 200 and closes the connection in the middle of the body (delivered)",
     [{ kind: "broken_body", status: 200 }],
     [{ outcome: "delivered", status_code: 200 }],
+  ],
+  [
+    "names the length of a short answer (delivered, with an excerpt)",
+    [{ ...up, headers: { "Content-Length": "9" } }],
+    [{ outcome: "delivered", response_excerpt: "thank you" }],
+  ],
+  [
+    "names a length and sends less (delivered)",
+    [{ ...up, headers: { "Content-Length": "100" } }],
+    [{ outcome: "delivered", status_code: 200 }],
+  ],
+  [
+    "answers with 1 MB that is short while compressed (delivered, with an excerpt)",
+    [
+      {
+        ...up,
+        headers: { "Content-Encoding": "gzip", "Content-Length": `${packed.length}` },
+        body: packed,
+      },
+    ],
+    [{ outcome: "delivered", response_excerpt: "x".repeat(1024) }],
   ],
 ])(
   "a callback is attempted until it is delivered, at most three times, with outcomes by the receiver's behaviour: the receiver %s",
