@@ -14,53 +14,12 @@ import { Attachment, RedeliverOrder, Registration } from "../../src/api/tasks/ta
 import { TestOrder } from "../../src/api/test-callback.ts";
 import { fuzz } from "./fuzz.ts";
 import { jsonBytes, mutated } from "./mutations.ts";
+import { ATTACHMENTS, CALLBACK_URL, EVENTS, REGISTRATIONS } from "./valid-bodies.ts";
 import { parsedBy } from "./refusal.ts";
 import { isEvent, isRegistration, isShallow, METADATA, memberOf, SMALL_BODIES } from "./wire.ts";
 
 const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: false });
 
-const ID = "0199f3a2-7c41-4d7e-9b1a-2f60c1d2e3f4";
-const CALLBACK_URL = "https://client.example.net/callbacks";
-const OUTPUT = {
-  urls: ["https://cdn.example.net/video.mp4"],
-  metadata: {
-    seed: 41485,
-    ratio: "16:9",
-    duration: 5,
-    resolution: "720p",
-    generate_audio: true,
-    framespersecond: 24,
-    model_version: "2.1",
-  },
-};
-const CREATION = {
-  model: "doubao-seedance-2.0",
-  created_at: 1_792_497_600,
-  callback_url: CALLBACK_URL,
-  account: "acme",
-};
-const EVENTS = [
-  { id: ID, status: "completed", ...CREATION, completed_at: 1_792_497_700, output: OUTPUT },
-  { id: ID.toUpperCase(), status: "failed", error: { code: "moderation", message: "Refused." } },
-  { id: ID, status: "processing", model: "m", error: null },
-  { id: ID, status: "completed", output: { urls: OUTPUT.urls } },
-];
-const REGISTRATIONS = [
-  { model: "m" },
-  {
-    id: ID,
-    model: "doubao-seedance-2.0",
-    callback_url: CALLBACK_URL,
-    account: "acme",
-    provider: "ark",
-    parameters: { input: { seed: 5 } },
-    metadata: { order: "7" },
-    deadline_at: 1_792_597_600,
-    credits: 40,
-  },
-];
-
-const JOB = { provider: "fal", id: "job-1", endpoint: "fal-ai/kling/v2" };
 const ORDER = { attempts: 2, callback_url: CALLBACK_URL };
 const SAMPLE = { callback_url: CALLBACK_URL, status: "failed" };
 
@@ -164,7 +123,7 @@ const SMALL: readonly [string, z.ZodMiniType, object[], (value: unknown) => bool
   [
     "a request that attaches a provider's job to a task",
     Attachment,
-    [JOB],
+    ATTACHMENTS,
     SMALL_BODIES.attachment,
   ],
   ["a request to redeliver a callback", RedeliverOrder, [{}, ORDER], SMALL_BODIES.redelivery],

@@ -21,43 +21,50 @@ const Labels = JsonField.check(
   z.refine(isWellFormed, LONE_SURROGATE),
 );
 
-/** Body of `POST /v1/tasks`, which registers a task. */
-export const Registration = z
-  .strictObject({
-    id: optional(TaskId),
-    model: Model,
-    callback_url: optional(z.string()),
-    account: optional(AccountId),
-    provider: optional(z.string()),
-    parameters: optional(JsonField),
-    metadata: optional(Labels),
-    deadline_at: optional(TimeS),
-    credits: optional(z.int().check(z.minimum(1))),
-  })
-  .check(
-    z.refine(({ account, credits }) => credits === null || account !== null, {
-      path: ["account"],
-      message: "is required with credits",
-    }),
-  );
+/** Body of `POST /v1/tasks`, which registers a task. The schema is compiled when the isolate starts. */
+export const Registration = z.compile(
+  z
+    .strictObject({
+      id: optional(TaskId),
+      model: Model,
+      callback_url: optional(z.string()),
+      account: optional(AccountId),
+      provider: optional(z.string()),
+      parameters: optional(JsonField),
+      metadata: optional(Labels),
+      deadline_at: optional(TimeS),
+      credits: optional(z.int().check(z.minimum(1))),
+    })
+    .check(
+      z.refine(({ account, credits }) => credits === null || account !== null, {
+        path: ["account"],
+        message: "is required with credits",
+      }),
+    ),
+);
 
 /**
  * Body of `POST /v1/tasks/{id}/upstream`, which tells the relay the provider's job for a task. `id` and `endpoint`
  * become part of the URL of polls. The patterns therefore exclude characters that would lead to another URL. An `id`
- * may contain the characters of base64, because it is encoded as one segment of the path.
+ * may contain the characters of base64, because it is encoded as one segment of the path. The schema is compiled when the isolate
+ * starts.
  */
-export const Attachment = z.strictObject({
-  provider: z.string(),
-  id: z.string().check(z.regex(/^[A-Za-z0-9][\w.:~=/+-]{0,511}$/, "must be an id of the upstream")),
-  endpoint: optional(
-    z
+export const Attachment = z.compile(
+  z.strictObject({
+    provider: z.string(),
+    id: z
       .string()
-      .check(
-        z.maxLength(256),
-        z.regex(/^[A-Za-z0-9][\w.-]*(?:\/[A-Za-z0-9][\w.-]*)*$/, "must be a path like a/b/c"),
-      ),
-  ),
-});
+      .check(z.regex(/^[A-Za-z0-9][\w.:~=/+-]{0,511}$/, "must be an id of the upstream")),
+    endpoint: optional(
+      z
+        .string()
+        .check(
+          z.maxLength(256),
+          z.regex(/^[A-Za-z0-9][\w.-]*(?:\/[A-Za-z0-9][\w.-]*)*$/, "must be a path like a/b/c"),
+        ),
+    ),
+  }),
+);
 
 /** Body of `POST /v1/tasks/{id}/redeliver`, which orders further attempts of the task's callback. */
 export const RedeliverOrder = z.strictObject({

@@ -293,18 +293,26 @@ const TerminalTask = z.looseObject({
   expiresAt: Time,
 });
 
-const Record = z.discriminatedUnion("status", [ChargingTask, OpenTask, TerminalTask]);
+/**
+ * Schema of the stored record. It is compiled when the isolate starts, because the object checks a record before each
+ * write.
+ */
+export const StoredRecord = z.compile(
+  z.discriminatedUnion("status", [ChargingTask, OpenTask, TerminalTask]),
+);
 
 /** Schema of the fields that the relay reads from a stored callback body. */
-const Body = z.object({
-  id: z.string(),
-  completed_at: z.optional(Time),
-  error: z.optional(z.object({ code: z.string() })),
-});
+const Body = z.compile(
+  z.object({
+    id: z.string(),
+    completed_at: z.optional(Time),
+    error: z.optional(z.object({ code: z.string() })),
+  }),
+);
 
 function isBody(text: string): boolean {
   // Views append members behind the last one, so the text must end with the brace.
-  return text.endsWith("}") && Body.safeParse(parseJson(text)).success;
+  return text.endsWith("}") && z.validate(Body, parseJson(text));
 }
 
 /**
@@ -313,11 +321,19 @@ function isBody(text: string): boolean {
  * release finds it unchanged.
  */
 export function parseRecord(value: unknown): TaskRecord {
-  const parsed = Record.safeParse(value);
+  const parsed = StoredRecord.safeParse(value);
   if (parsed.success) return parsed.data;
   const where = parsed.error.issues.map((issue) => issue.path.join(".")).join(", ");
   const release = isLater(value) ? ` ${OF_A_LATER_RELEASE}` : "";
   throw new Error(`unreadable task record${release}: ${where}`);
+}
+
+/**
+ * Checks that this release can read a record.
+ * @throws when it cannot.
+ */
+export function requireReadable(record: TaskRecord): void {
+  if (!z.validate(StoredRecord, record)) parseRecord(record);
 }
 
 function isLater(value: unknown): boolean {

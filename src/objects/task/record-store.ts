@@ -1,5 +1,5 @@
 import type { TaskRecord } from "../../core/record/task.ts";
-import { parseRecord } from "./record-schema.ts";
+import { parseRecord, requireReadable } from "./record-schema.ts";
 
 const RECORD_KEY = "task";
 /**
@@ -35,7 +35,7 @@ export class RecordStore {
    * unreadable record.
    */
   store(record: TaskRecord): void {
-    parseRecord(record);
+    requireReadable(record);
     this.#kept = null;
     this.#storage.kv.put(RECORD_KEY, record);
     this.#kept = new WeakRef(record);

@@ -1,0 +1,72 @@
+import { expect, it } from "vitest";
+import * as z from "zod/mini";
+import { TaskFinishEvent } from "../../src/api/tasks/event-schema.ts";
+import { Attachment, Registration } from "../../src/api/tasks/task-schemas.ts";
+import { StoredRecord } from "../../src/objects/task/record-schema.ts";
+import { fuzz } from "./fuzz.ts";
+import { mutated } from "./mutations.ts";
+import { STORED_RECORDS } from "./stored-records.ts";
+import { ATTACHMENTS, EVENTS, REGISTRATIONS } from "./valid-bodies.ts";
+
+interface Compiled {
+  readonly schema: z.ZodMiniType;
+  readonly valid: readonly unknown[];
+}
+
+const COMPILED: Readonly<Record<string, Compiled>> = {
+  "the body of an event": { schema: TaskFinishEvent, valid: EVENTS },
+  "the body of a registration": { schema: Registration, valid: REGISTRATIONS },
+  "the body that attaches a job": { schema: Attachment, valid: ATTACHMENTS },
+  "the stored record of a task": { schema: StoredRecord, valid: STORED_RECORDS },
+};
+
+/** Returns what parsing has found: the value that is read, or the faults. */
+function found({ data, error }: ReturnType<z.ZodMiniType["safeParse"]>): unknown {
+  return error === undefined ? { data } : { issues: error.issues };
+}
+
+for (const [what, { schema, valid }] of Object.entries(COMPILED)) {
+  // A clone is not compiled: zod interprets the same definition.
+  const interpreted = z.clone(schema);
+  const compiled = (value: unknown) => {
+    return { result: found(schema.safeParse(value)), isValid: z.validate(schema, value) };
+  };
+
+  it(`the schema of ${what} can be compiled`, () => {
+    expect(() => z.compile(interpreted, { strict: true })).not.toThrow();
+  });
+
+  fuzz(
+    `the compiled schema of ${what} reads any value, and names its faults, as the interpreted one does`,
+    {
+      cases: 20_000,
+      inputs: mutated(valid),
+      subject: compiled,
+      defects: {
+        "accepts every value": (value) => ({
+          result: found({ success: true, data: value }),
+          isValid: true,
+        }),
+        "refuses every value": () => ({
+          result: found(schema.safeParse(undefined)),
+          isValid: false,
+        }),
+        "drops what a transformation adds": (value) => ({
+          ...compiled(value),
+          result: { data: value },
+        }),
+        "only the check without a value accepts more": (value) => ({
+          ...compiled(value),
+          isValid: true,
+        }),
+      },
+      check: (value, subject) => {
+        const { result, isValid } = subject(value);
+        const wanted = interpreted.safeParse(value);
+        expect(result).toStrictEqual(found(wanted));
+        expect(isValid).toBe(wanted.success);
+        return wanted.success;
+      },
+    },
+  );
+}
