@@ -1,4 +1,4 @@
-import { Hono } from "hono/tiny";
+import { Hono } from "hono";
 import { requestId, type RequestIdVariables } from "hono/request-id";
 import { requireHost } from "./api/http/host.ts";
 import { linkOrigin } from "./api/http/link-origin.ts";
