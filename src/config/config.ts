@@ -1,5 +1,6 @@
 import type { PollLimits, Settings } from "../core/policy.ts";
 import { failure, type Result, success } from "../core/result.ts";
+import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from "../core/time.ts";
 import type { LogSettings } from "../log.ts";
 import type { ErrorText } from "../providers/failure.ts";
 import type { Connection } from "../providers/provider.ts";
@@ -123,15 +124,15 @@ export function parseConfig(
   const issues = [...missingFlags(flags, data.ALLOW_LOCAL_CALLBACKS), ...conflicts(data)];
   if (issues.length > 0) return failure(issues);
   return success({
-    scheduleMs: data.CALLBACK_SCHEDULE_S,
-    callbackTimeoutMs: data.CALLBACK_TIMEOUT_S,
-    retentionMs: data.RETENTION_DAYS,
-    taskDeadlineMs: data.TASK_DEADLINE_HOURS,
-    maxBodyBytes: data.MAX_BODY_KB,
+    scheduleMs: data.CALLBACK_SCHEDULE_S.map((seconds) => seconds * SECOND_MS),
+    callbackTimeoutMs: data.CALLBACK_TIMEOUT_S * SECOND_MS,
+    retentionMs: data.RETENTION_DAYS * DAY_MS,
+    taskDeadlineMs: data.TASK_DEADLINE_HOURS * HOUR_MS,
+    maxBodyBytes: data.MAX_BODY_KB * 1024,
     allowLocalCallbacks: data.ALLOW_LOCAL_CALLBACKS,
     allowIpCallbacks: data.ALLOW_IP_CALLBACKS,
     extraBaseHosts: data.EXTRA_BASE_HOSTS,
-    pollLateness: data.POLL_LATENESS,
+    pollLateness: data.POLL_LATENESS / 100,
     paused: data.PAUSED,
     logsDetails: data.LOG === "all",
     jurisdiction: data.JURISDICTION,
@@ -159,10 +160,14 @@ function alertsOf(data: ParsedVariables) {
   return {
     operatorCallbackUrl: data.OPERATOR_CALLBACK_URL,
     unwantedEvents: data.OPERATOR_EVENTS,
-    digestMs: data.OPERATOR_DIGEST_MINUTES,
-    silenceMs: data.SILENCE_MINUTES,
+    digestMs: msOf(data.OPERATOR_DIGEST_MINUTES),
+    silenceMs: msOf(data.SILENCE_MINUTES),
     isOperatorOnSlack: data.OPERATOR_CALLBACK_FORMAT === "slack",
   };
+}
+
+function msOf(minutes: number | null): number | null {
+  return minutes === null ? null : minutes * MINUTE_MS;
 }
 
 function accessOf({

@@ -36,15 +36,16 @@ export function parseIndexConfig(
   data: ParsedVariables,
 ): Result<IndexConfig, readonly ConfigIssue[]> {
   const indexRetentionMs =
-    data.INDEX_RETENTION_DAYS ??
-    Math.min(DEFAULT_INDEX_RETENTION_DAYS * DAY_MS, data.RETENTION_DAYS);
+    (data.INDEX_RETENTION_DAYS ?? Math.min(DEFAULT_INDEX_RETENTION_DAYS, data.RETENTION_DAYS)) *
+    DAY_MS;
   const isIndexed = data.INDEX_DB !== undefined;
   const shards = Object.keys(vars).filter(
     (name) => SHARD.test(name) && Reflect.get(vars, name) !== undefined,
   );
   const expected = shards.map((_, i) => `INDEX_DB_${i + 1}`);
   const indexDatabases = isIndexed ? ["INDEX_DB", ...expected] : [];
-  const indexShardMs = data.INDEX_SHARD_HOURS;
+  const shardHours = data.INDEX_SHARD_HOURS;
+  const indexShardMs = shardHours === null ? null : shardHours * HOUR_MS;
   const misnumbered = numberingIssues(shards, expected, isIndexed);
   if (misnumbered.length > 0) return failure(misnumbered);
   const issues = [
@@ -56,7 +57,7 @@ export function parseIndexConfig(
 }
 
 function retentionIssues(retentionMs: number, { RETENTION_DAYS }: ParsedVariables): ConfigIssue[] {
-  if (retentionMs <= RETENTION_DAYS) return [];
+  if (retentionMs <= RETENTION_DAYS * DAY_MS) return [];
   return [{ path: "INDEX_RETENTION_DAYS", message: "must be at most RETENTION_DAYS" }];
 }
 
@@ -83,15 +84,16 @@ function numberingIssues(
 function overlapIssues(
   count: number,
   retentionMs: number,
-  { INDEX_SHARD_HOURS: shardMs, TASK_DEADLINE_HOURS: deadlineMs }: ParsedVariables,
+  { INDEX_SHARD_HOURS: shardHours, TASK_DEADLINE_HOURS: deadlineHours }: ParsedVariables,
 ): ConfigIssue[] {
   const path = "INDEX_SHARD_HOURS";
-  if (shardMs === null) {
+  if (shardHours === null) {
     return count > 1 ? [{ path, message: "is required, because INDEX_DB_1 is bound" }] : [];
   }
   if (count === 0) return [];
-  const least = Math.floor((retentionMs + deadlineMs * (1 + DEADLINE_EXTENSION)) / HOUR_MS) + 1;
-  if (count * shardMs >= least * HOUR_MS) return [];
+  const openHours = deadlineHours * (1 + DEADLINE_EXTENSION);
+  const least = Math.floor(retentionMs / HOUR_MS + openHours) + 1;
+  if (count * shardHours >= least) return [];
   const message = `times the number of databases (${count}) must be at least ${least}, so that they do not overlap`;
   return [{ path, message }];
 }

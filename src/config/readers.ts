@@ -1,26 +1,13 @@
 import * as z from "zod/mini";
 import { failure, type Result, success } from "../core/result.ts";
-import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from "../core/time.ts";
 import { CREDENTIALS_REFUSAL, hasCredentials } from "../security/url-rules.ts";
-
-/**
- * Units of the variables that are numbers. A value multiplied by its unit is a number of milliseconds, a number of
- * bytes, or a fraction.
- */
-const UNITS = {
-  s: SECOND_MS,
-  minutes: MINUTE_MS,
-  hours: HOUR_MS,
-  days: DAY_MS,
-  KB: 1024,
-  percent: 1 / 100,
-} as const;
 
 /** The whole numbers that a variable may have. `min` and `max` are allowed too. */
 export interface NumberRange {
   readonly min: number;
   readonly max: number;
-  readonly unit: keyof typeof UNITS;
+  /** Unit of the numbers, which the name of the variable also states. */
+  readonly unit: "s" | "minutes" | "hours" | "days" | "KB" | "percent";
   /** Largest number of comma-separated numbers. Absent when the variable has a single number. */
   readonly maxCount?: number;
 }
@@ -85,10 +72,7 @@ export function parseOptional<T>(parser: (value: string) => Result<T, string>) {
   return parse(text(""), (value) => (value === "" ? success(null) : parser(value)));
 }
 
-/**
- * Returns a reader for a whole number in decimal digits. By the unit of the range, it reads a number of
- * milliseconds, a number of bytes, or a fraction.
- */
+/** Returns a reader for a whole number in decimal digits, in the unit of the range. */
 export function wholeNumber(fallback: string, range: NumberRange) {
   return withDomain(parse(text(fallback), numberIn(range)), { fallback, values: range });
 }
@@ -102,21 +86,21 @@ export function optionalNumber(range: NumberRange, fallback: string | null = nul
   return withDomain(parseOptional(numberIn(range)), { fallback, values: range });
 }
 
-function numberIn({ min, max, unit }: NumberRange) {
+function numberIn({ min, max }: NumberRange) {
   return (value: string): Result<number, string> => {
     const number = /^\d+$/.test(value) ? Number(value) : Number.NaN;
-    if (number >= min && number <= max) return success(number * UNITS[unit]);
+    if (number >= min && number <= max) return success(number);
     return failure(`must be a whole number from ${min} to ${max}`);
   };
 }
 
-/** Returns a reader for comma-separated whole seconds. It reads them as milliseconds. */
+/** Returns a reader for comma-separated whole seconds. */
 export function listOfSeconds(fallback: string, range: { max: number; maxCount: number }) {
   const { max, maxCount } = range;
   const reader = parse(text(fallback), (value) => {
     const numbers = value.split(",").map((part) => (/^\s*\d+\s*$/.test(part) ? Number(part) : NaN));
     if (numbers.length <= maxCount && numbers.every((number) => number <= max)) {
-      return success(numbers.map((number) => number * SECOND_MS));
+      return success(numbers);
     }
     return failure(`must be 1 to ${maxCount} whole seconds from 0 to ${max}, comma-separated`);
   });

@@ -25,7 +25,7 @@ const HOSTS_MESSAGE =
 export const DEFAULT_INDEX_RETENTION_DAYS = 7;
 
 /**
- * Every variable of the relay with its default and its unit, converted to milliseconds, bytes and fractions. Not
+ * Every variable of the relay with its default. A number is read in the unit that the variable's name states. Not
  * here are the variables of the providers (`src/providers`), `CONNECTIONS` (`connections.ts`) and the bindings
  * (`src/env.ts`). `scripts/docs/variables.ts` says what each variable changes. Times and limits that no variable
  * changes are constants in the files that use them.
