@@ -37,6 +37,11 @@ export interface Policy extends Settings {
    */
   readonly indexTriedAt: number;
   /**
+   * Time in Unix milliseconds at which a write of the index row was ordered that may have been tried already; 0 for
+   * none. An overdue write counts as planned for this time.
+   */
+  readonly indexOrderedAt: number;
+  /**
    * Newest version of the task's record whose index row this instance of the task's object has written; 0 when it
    * has written none. The version is kept in memory and stored with the next change of the task, because storing
    * it alone would add a write to the storage for each write to the index.

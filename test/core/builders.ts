@@ -46,6 +46,7 @@ export const LIMITS: PollLimits = { ...WAITS, isIdEnough: true, isTaskNamed: fal
 const OFF = { isIndexed: false, isOperatorNotified: false, unwantedNotices: new Set<string>() };
 const NOTHING_TRIED = {
   indexTriedAt: 0,
+  indexOrderedAt: 0,
   indexedVersion: 0,
   polledAt: 0,
   askedAt: 0,

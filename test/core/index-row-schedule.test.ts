@@ -115,6 +115,14 @@ describe("a change is written to the index", () => {
     expect(writeAt(dueIn(20 * SECOND + SOON), NOW + 5 * SECOND)).toBe(NOW + 20 * SECOND);
     expect(writeAt(dueIn(20 * SECOND + SOON - 1), NOW + 5 * SECOND)).toBeNull();
   });
+
+  it("an ordered write of an overdue row is due at once, but not made within 2.5 s before the attempt", () => {
+    const orderedAt = NOW + MINUTE;
+    const ordered = { ...INDEXED, indexOrderedAt: orderedAt };
+    const writeOf = (ms: number) => writeIndexRow(dueIn(ms), ordered)?.dueAt ?? null;
+    expect(writeOf(MINUTE + SOON)).toBe(orderedAt);
+    expect(writeOf(MINUTE + SOON - 1)).toBeNull();
+  });
 });
 
 describe("the next write of a row after a failed one", () => {

@@ -45,8 +45,9 @@ export function writeIndexRow(record: TaskRecord, policy: Policy): Duty<IndexRow
 function writeAt(record: CreatedTask, policy: Policy): number | null {
   if (indexedVersion(record, policy) === record.version) return null;
   const firstAt = firstWriteAt(record, policy);
-  const { indexTriedAt } = policy;
-  const at = firstAt > indexTriedAt ? firstAt : nextWriteAfter(record, indexTriedAt);
+  const { indexTriedAt, indexOrderedAt } = policy;
+  const plannedAt = firstAt > indexTriedAt ? firstAt : nextWriteAfter(record, indexTriedAt);
+  const at = Math.max(plannedAt, indexOrderedAt);
   if (at >= rowExpiresAt(record, policy)) return null;
   if (isOpen(record) || record.callback?.state.kind !== "due") return at;
   return at > dueAt(record.callback.state, policy) - CLEARANCE_MS ? null : at;

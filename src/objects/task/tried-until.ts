@@ -5,6 +5,8 @@
 export interface TriedTimes {
   /** Time up to which this instance has tried all planned writes to the index. */
   readonly indexTriedAt: number;
+  /** Time at which a write to the index was ordered that may have been tried already; 0 for none. */
+  readonly indexOrderedAt: number;
   /** Newest version of the task's record that this instance has written to the index; 0 for none. */
   readonly indexedVersion: number;
   /** Time up to which this instance has made or begun all planned polls of the job. */
@@ -38,6 +40,7 @@ export interface TriedTimes {
  */
 export class TriedUntil {
   #indexTriedAt: number | null = null;
+  #indexOrderedAt = 0;
   #indexedVersion = 0;
   /** States that the newest write to the index began before the row was to be written again. */
   #isWriteTooOld = false;
@@ -61,13 +64,16 @@ export class TriedUntil {
     if (this.#askedAt === 0) this.#polledAt = 0;
   }
 
-  /**
-   * Takes note that a write to the index begins at `now`. A `now` of 0 makes the next planned write due
-   * again, although it may have been tried already.
-   */
+  /** Takes note that a write to the index begins at `now`. */
   noteIndexWrite(now: number): void {
     this.#indexTriedAt = now;
     this.#isWriteTooOld = false;
+  }
+
+  /** Makes the planned write to the index due again at `now`, although it may have been tried already. */
+  orderIndexWrite(now: number): void {
+    this.noteIndexWrite(0);
+    this.#indexOrderedAt = now;
   }
 
   /** Takes note that the index has the row of a version of the task's record. */
@@ -113,9 +119,11 @@ export class TriedUntil {
     // An alarm of an object without a task has not moved the clock of the work loop, and the machine's clock
     // may have been put back since then.
     this.#indexTriedAt = Math.min(this.#indexTriedAt ?? now - 1, now);
+    this.#indexOrderedAt = Math.min(this.#indexOrderedAt, now);
     this.#polledAt = Math.min(this.#polledAt ?? now - 1, now);
     return {
       indexTriedAt: this.#indexTriedAt,
+      indexOrderedAt: this.#indexOrderedAt,
       indexedVersion: this.#indexedVersion,
       polledAt: this.#polledAt,
       askedAt: this.#askedAt,

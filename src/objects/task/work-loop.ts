@@ -111,7 +111,7 @@ export class WorkLoop {
     const record = this.#platform.load();
     if (record === null || this.#running) return record !== null;
     const now = this.#now();
-    this.#tried.noteIndexWrite(0);
+    this.#tried.orderIndexWrite(now);
     const policy = this.policy(now);
     const isDue = nextStep(record, policy, now) !== null;
     const alarmAt = isDue ? now + this.#platform.watchdogMs : wakeAt(record, policy);
