@@ -4,17 +4,25 @@ import { parseArgs } from "node:util";
 import { DEFAULTS, orderOf, USAGE } from "./cost/options.ts";
 import { report } from "./cost/report.ts";
 
+const takesText = (fallback: string) => ({ type: "string", default: fallback }) as const;
+const isSwitch = { type: "boolean", default: false } as const;
+
 try {
   const { values } = parseArgs({
     options: {
-      tasks: { type: "string", default: DEFAULTS.tasks },
-      "retry-rate": { type: "string", default: DEFAULTS["retry-rate"] },
-      "receiver-ms": { type: "string", default: DEFAULTS["receiver-ms"] },
-      polls: { type: "string", default: DEFAULTS.polls },
-      queue: { type: "boolean", default: false },
+      tasks: takesText(DEFAULTS.tasks),
+      "retry-rate": takesText(DEFAULTS["retry-rate"]),
+      "receiver-ms": takesText(DEFAULTS["receiver-ms"]),
+      polls: takesText(DEFAULTS.polls),
+      "poll-lateness": takesText(DEFAULTS["poll-lateness"]),
+      "job-s": takesText(DEFAULTS["job-s"]),
+      watchers: takesText(DEFAULTS.watchers),
+      account: isSwitch,
+      queue: isSwitch,
+      help: isSwitch,
     },
   });
-  console.log(report(orderOf(values, values.queue)));
+  console.log(values.help ? USAGE : report(orderOf(values, values)));
 } catch (error) {
   // Both the names of the options and their values may be wrong; each error names the option.
   console.error(`${error instanceof Error ? error.message : String(error)}\n\n${USAGE}`);

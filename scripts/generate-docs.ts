@@ -5,6 +5,7 @@ import { vectorFiles } from "./conformance/vectors.ts";
 import { apiDoc } from "./docs/api.ts";
 import { configurationDoc } from "./docs/configuration.ts";
 import { consolePages } from "./docs/console-pages.ts";
+import { costDoc } from "./docs/cost.ts";
 import { coreHash } from "./docs/core-hash.ts";
 import { readmeDoc } from "./docs/deploy-button.ts";
 import { errorsDoc } from "./docs/errors.ts";
@@ -20,6 +21,7 @@ const rewrite = (path: string, doc: (page: string) => string) =>
 
 write("docs/errors.md", errorsDoc());
 rewrite("docs/configuration.md", configurationDoc);
+rewrite("docs/cost.md", costDoc);
 const manifest: object = JSON.parse(readFileSync(inTree("package.json"), "utf8"));
 const builds = Builds.parse(JSON.parse(readFileSync(inTree("docs/measured.json"), "utf8")));
 const hash = coreHash(inTree("."));

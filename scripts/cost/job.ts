@@ -7,7 +7,16 @@ import {
   POLLED_ONCE,
   REPEATED_ATTEMPT,
 } from "./lives.ts";
-import { ASSUMED, gbMonths, OPERATIONS_PER_MESSAGE, type Usage, usageOf } from "./usage.ts";
+import { polledAlone } from "./polls.ts";
+import { streamUsage } from "./readers.ts";
+import {
+  ASSUMED,
+  gbMonths,
+  OPERATIONS_PER_MESSAGE,
+  type Usage,
+  usageOf,
+  withUsage,
+} from "./usage.ts";
 
 /**
  * The job that is priced: a task is accepted, its end is reported or found by polls, and its callback is sent
@@ -20,6 +29,14 @@ export interface Job {
   readonly receiverMs: number;
   /** Number of polls of each job, the one that finds the result included; 0 when its end is reported. */
   readonly polls: number;
+  /** `POLL_LATENESS` in percent of a provider without hooks; null when `polls` says how often a job is polled. */
+  readonly pollLateness: number | null;
+  /** Time that a job takes, in seconds. */
+  readonly jobS: number;
+  /** Number of readers who hold a stream of each task until it ends. */
+  readonly watchers: number;
+  /** States that each task belongs to an account. */
+  readonly hasAccount: boolean;
   /** States that rows of the index are written through the queue. */
   readonly isQueued: boolean;
 }
@@ -37,19 +54,25 @@ const POLLS_COUNTED = 6;
 const MESSAGES_PER_BATCH = 10;
 
 /** Returns the mean number of billed operations of a task on a relay with an index. */
-function metersOf({ polls, retryRate }: Job): Meters {
-  const repeated = plus(lifeWith(polls), REPEATED_ATTEMPT, retryRate + retryRate ** 2);
-  return plus(repeated, FAILED_CALLBACK, retryRate ** 3);
+function metersOf(job: Job): Meters {
+  const { retryRate, hasAccount } = job;
+  const repeated = plus(lifeOf(job), REPEATED_ATTEMPT, retryRate + retryRate ** 2);
+  const sent = plus(repeated, FAILED_CALLBACK, retryRate ** 3);
+  return hasAccount ? plus(plus(sent, LIVES[ACCOUNT]), LIVES[NO_ACCOUNT], -1) : sent;
 }
 
-function lifeWith(polls: number): Meters {
+/** Names of two lives of which only the first one has an account. */
+const [ACCOUNT, NO_ACCOUNT] = ["registered with an account, index", "registered, index"] as const;
+
+function lifeOf({ polls, pollLateness, jobS }: Job): Meters {
+  if (pollLateness !== null) return polledAlone(jobS, pollLateness);
   if (polls === 0) return LIVES["registered, index"];
   if (polls === 1) return POLLED_ONCE;
   return plus(LIVES["Ark polled six times, index"], IDLE_POLL, polls - POLLS_COUNTED);
 }
 
 function relayUsage(job: Job): Usage {
-  return usageOf(metersOf(job), job);
+  return withUsage(usageOf(metersOf(job), job), streamUsage(job.jobS), job.watchers);
 }
 
 /**

@@ -26,11 +26,38 @@ export const LIVES = {
   "event, no index": meters(2, 3, 4, 4, 0, 0, 1, 3, 0, 0, 1),
   "event, index": meters(2, 3, 4, 4, 3, 18, 1, 4, 0, 1, 1),
   "registered, index": meters(3, 5, 7, 6, 5, 21, 1, 6, 0, 2, 1),
+  "registered with an account, index": meters(3, 5, 7, 6, 7, 21, 1, 6, 0, 2, 1),
   "Ark polled six times, index": meters(3, 13, 17, 13, 7, 26, 1, 16, 8, 4, 1),
   "Ark with hooks, index": meters(6, 8, 10, 6, 5, 21, 1, 10, 1, 2, 1),
+  "Ark with hooks, index, job of 300 s": meters(6, 11, 14, 9, 5, 21, 1, 13, 4, 2, 1),
+  "Ark with hooks, index, job of 900 s": meters(6, 22, 26, 20, 5, 23, 1, 25, 15, 3, 1),
+  "Ark with hooks, index, receiver refuses 3 times": meters(6, 13, 21, 8, 10, 27, 4, 14, 1, 4, 3),
   "Ark with hooks, index, receiver hangs 3 times": meters(6, 12, 19, 8, 10, 27, 4, 14, 1, 4, 3),
+  "Ark with hooks, index away for 28 days": meters(6, 15, 18, 13, 0, 0, 10, 17, 1, 9, 1),
 } as const;
 
+/** Consumption that a reader adds to a registered task, for each kind of reader in docs/cost.md, by its name there. */
+export const READERS = {
+  "`?wait=30`, no result by then": meters(1, 2, 0, 0, 0, 0, 0, 2, 0, 0, 0),
+  "`?wait=60`, until the result": meters(1, 3, 0, 0, 0, 0, 0, 3, 0, 0, 0),
+  "stream of 110 s": meters(1, 4, 0, 0, 0, 0, 0, 4, 0, 0, 0),
+  "stream of 10 minutes": meters(1, 4, 0, 0, 0, 0, 0, 4, 0, 0, 0),
+  "status page open for 110 s": meters(4, 7, 0, 1, 0, 0, 0, 7, 0, 0, 0),
+  "status page open for 10 minutes": meters(13, 25, 0, 10, 0, 0, 0, 25, 0, 0, 0),
+  "console's page of the task open for 110 s": meters(4, 7, 0, 1, 0, 0, 0, 7, 0, 0, 0),
+} as const;
+
+/**
+ * Consumption of a task of a provider without hooks on a relay with an index, by the time in seconds that its job
+ * takes, with the default of `POLL_LATENESS`.
+ */
+export const POLLED_ALONE = {
+  30: meters(3, 19, 23, 4, 5, 21, 1, 20, 14, 2, 1),
+  110: meters(3, 39, 43, 4, 5, 21, 1, 40, 34, 2, 1),
+  600: meters(3, 87, 92, 46, 5, 23, 1, 88, 81, 3, 1),
+} as const;
+/** Consumption of a task of Ark whose job never ends and sends no hook, with `TASK_DEADLINE_HOURS=1`. */
+export const ENDLESS_HOUR = meters(3, 86, 93, 85, 9, 24, 1, 92, 81, 7, 1);
 /** Consumption of a task whose first poll finds the result, on a relay with an index. */
 export const POLLED_ONCE = meters(3, 6, 8, 6, 5, 21, 1, 7, 1, 2, 1);
 /** Consumption that a poll without news adds to a task. */
@@ -39,6 +66,18 @@ export const IDLE_POLL = meters(0, 1, 1, 1, 0, 0, 0, 1, 1, 0, 0);
 export const REPEATED_ATTEMPT = meters(0, 2, 5, 1, 2, 3, 1, 2, 0, 1, 1);
 /** Consumption that the failure of the last attempt adds to a task with an index. */
 export const FAILED_CALLBACK = meters(0, 0, 0, 0, 1, 0, 1, 0, 0, 0, 0);
+
+/** Requests of a listener: when it connects, and for each callback. Nothing is billed while it waits. */
+export const LISTENER = {
+  connection: { workerRequests: 1, objectRequests: 3 },
+  callback: { objectRequests: 1, messages: 1 },
+} as const;
+
+/**
+ * Requests and rows of a minute, which is two refreshes, of the console's overview, with 1,000 open tasks and one key
+ * of an upstream.
+ */
+export const CONSOLE_MINUTE = { workerRequests: 2, objectRequests: 3, d1Read: 1_222 } as const;
 
 /** Adds the consumption of two tasks, that of the second one multiplied by a factor. */
 export function plus(a: Meters, b: Meters, factor = 1): Meters {

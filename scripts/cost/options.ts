@@ -1,4 +1,5 @@
 import type { Job } from "./job.ts";
+import { DEADLINE_HOURS, POLL_LATENESS, pollsOf } from "./polls.ts";
 
 /** Arguments of `npm run cost`. */
 export interface Order extends Job {
@@ -13,6 +14,10 @@ export const USAGE = `Usage: npm run cost -- [options]
   --retry-rate 0.1    fraction of the callback attempts that fail, 0 to 1 (default 0)
   --receiver-ms 300   time until a receiver answers, 0 to 25000 (default 300)
   --polls 6           polls per job; 0 when your service reports the end (default 0)
+  --poll-lateness 7   instead of --polls: POLL_LATENESS of a provider without hooks, 3 to 50
+  --job-s 110         time that a job takes, in seconds, 1 to 259200 (default 110)
+  --watchers 1        readers who hold a stream of each task until it ends, 0 to 64 (default 0)
+  --account           each task belongs to an account
   --queue             writes rows of the index through the queue`;
 
 const FACTORS: ReadonlyMap<string, number> = new Map([
@@ -24,6 +29,9 @@ const MAX_TASKS = 1e12;
 /** The largest `CALLBACK_TIMEOUT_S`, in milliseconds. */
 const MAX_RECEIVER_MS = 25_000;
 const MAX_POLLS = 10_000;
+const MAX_JOB_S = DEADLINE_HOURS * 3_600;
+/** Largest number of readers of one task who are told changes over a WebSocket. */
+const MAX_WATCHERS = 64;
 
 /** Defaults of the options of `npm run cost` that take a value, as texts by name. */
 export const DEFAULTS = {
@@ -31,20 +39,45 @@ export const DEFAULTS = {
   "retry-rate": "0",
   "receiver-ms": "300",
   polls: "0",
+  "poll-lateness": "",
+  "job-s": "110",
+  watchers: "0",
 } as const;
+
+/** Options of `npm run cost` without a value: true for those that are given. */
+export interface Switches {
+  readonly account: boolean;
+  readonly queue: boolean;
+}
 
 /** Reads the values of the options. @throws WrongOption with the name of the wrong option. */
 export function orderOf(
   values: Readonly<Record<keyof typeof DEFAULTS, string>>,
-  isQueued: boolean,
+  { account, queue }: Switches,
 ): Order {
+  const jobS = number("--job-s", values["job-s"], 1, MAX_JOB_S, true);
+  const pollLateness = latenessOf(values);
+  const polls = number("--polls", values.polls, 0, MAX_POLLS, true);
   return {
     tasks: tasksOf(values.tasks),
-    retryRate: number("--retry-rate", values["retry-rate"], 1, false),
-    receiverMs: number("--receiver-ms", values["receiver-ms"], MAX_RECEIVER_MS, true),
-    polls: number("--polls", values.polls, MAX_POLLS, true),
-    isQueued,
+    retryRate: number("--retry-rate", values["retry-rate"], 0, 1, false),
+    receiverMs: number("--receiver-ms", values["receiver-ms"], 0, MAX_RECEIVER_MS, true),
+    polls: pollLateness === null ? polls : pollsOf(jobS, pollLateness),
+    pollLateness,
+    jobS,
+    watchers: number("--watchers", values.watchers, 0, MAX_WATCHERS, true),
+    hasAccount: account,
+    isQueued: queue,
   };
+}
+
+function latenessOf(values: Readonly<Record<"polls" | "poll-lateness", string>>): number | null {
+  const text = values["poll-lateness"];
+  if (text === DEFAULTS["poll-lateness"]) return null;
+  if (values.polls !== DEFAULTS.polls) {
+    throw new WrongOption("--poll-lateness decides the number of polls: leave --polls out");
+  }
+  return number("--poll-lateness", text, POLL_LATENESS.min, POLL_LATENESS.max, true);
 }
 
 function tasksOf(text: string): number {
@@ -54,9 +87,9 @@ function tasksOf(text: string): number {
   throw new WrongOption(`--tasks must be a number of tasks such as 500k or 10M, not "${text}"`);
 }
 
-function number(option: string, text: string, max: number, isWhole: boolean): number {
+function number(option: string, text: string, min: number, max: number, isWhole: boolean): number {
   const value = /^\d+(\.\d+)?$/.test(text) ? Number(text) : NaN;
-  if (value <= max && (!isWhole || Number.isInteger(value))) return value;
+  if (value >= min && value <= max && (!isWhole || Number.isInteger(value))) return value;
   const kind = isWhole ? "a whole number" : "a number";
-  throw new WrongOption(`${option} must be ${kind} from 0 to ${max}, not "${text}"`);
+  throw new WrongOption(`${option} must be ${kind} from ${min} to ${max}, not "${text}"`);
 }

@@ -29,6 +29,10 @@ const LOGS = {
   url: `${CLOUDFLARE}/workers/observability/logs/workers-logs/`,
 };
 const QUEUES = { name: "Queues", url: `${CLOUDFLARE}/queues/platform/pricing/` };
+const ANALYTICS = {
+  name: "Analytics Engine",
+  url: `${CLOUDFLARE}/analytics/analytics-engine/pricing/`,
+};
 const WORKFLOWS = {
   name: "Workflows",
   url: `${CLOUDFLARE}/changelog/post/2026-07-07-workflows-billing-updates/`,
@@ -49,6 +53,7 @@ export const PRICES = {
   d1GbMonths: perGbMonth("storage of D1", 0.75, 5, D1),
   logLines: perMillion("log lines", 0.6, 20 * MILLION, LOGS),
   queueOperations: perMillion("queue operations", 0.4, MILLION, QUEUES),
+  dataPoints: perMillion("points of Analytics Engine", 0.25, 10 * MILLION, ANALYTICS),
   workflowSteps: {
     ...perMillion("steps of Workflows", 8, 500_000, WORKFLOWS),
     asOf: "7 July 2026, billed since August",

@@ -1,8 +1,10 @@
 import { CONTENDERS } from "./job.ts";
 import type { Order } from "./options.ts";
 import { PLAN_DOLLARS, type Price, PRICES } from "./prices.ts";
+import { streamUsage } from "./readers.ts";
 import { type Bill, billOf } from "./usage.ts";
 
+const MILLION = 1_000_000;
 const NAME_WIDTH = 30;
 const NUMBER_WIDTH = 22;
 
@@ -34,11 +36,30 @@ export function report(order: Order): string {
   ].join("\n");
 }
 
-function describe({ tasks, retryRate, receiverMs, polls, isQueued }: Order): string {
-  const end = polls === 0 ? "end reported" : `${polls} polls`;
+function describe(order: Order): string {
+  const { tasks, retryRate, receiverMs, watchers, hasAccount, isQueued } = order;
   const index = isQueued ? "index through the queue" : "index";
   const failing = `${Number((retryRate * 100).toFixed(4))} % of the attempts fail`;
-  return `${whole(tasks)} tasks, ${end}, ${failing}, receivers take ${receiverMs} ms, ${index}`;
+  return [
+    `${whole(tasks)} tasks${hasAccount ? " of accounts" : ""}`,
+    endOf(order),
+    failing,
+    `receivers take ${receiverMs} ms`,
+    ...(watchers === 0 ? [] : [readersText(order)]),
+    index,
+  ].join(", ");
+}
+
+function endOf({ polls, pollLateness, jobS }: Order): string {
+  if (polls === 0) return "end reported";
+  const by = pollLateness === null ? "" : ` of a job of ${jobS} s at POLL_LATENESS ${pollLateness}`;
+  return `${polls} polls${by}`;
+}
+
+function readersText({ watchers, jobS }: Order): string {
+  const { dollars } = billOf(streamUsage(jobS), watchers * MILLION);
+  const readers = watchers === 1 ? "1 stream" : `${watchers} streams`;
+  return `${readers} of ${jobS} s (${money(dollars)} per million tasks)`;
 }
 
 function row(name: string, ...numbers: readonly string[]): string {

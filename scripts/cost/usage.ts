@@ -7,6 +7,8 @@ export type Usage = Readonly<Partial<Record<Meter, number>>>;
 /** Assumptions for what is not counted. Seconds are those in which an object is awake and billed. */
 export const ASSUMED = {
   cpuMsPerRequest: 3,
+  /** A comment of a stream, which a Worker sends every 15 seconds. */
+  cpuMsPerComment: 0.5,
   secondsPerObjectRequest: 0.02,
   secondsPerPoll: 0.4,
   secondsPerIndexWrite: 0.15,
@@ -25,7 +27,8 @@ export interface Setting {
   readonly isQueued: boolean;
 }
 
-const OBJECT_GB = 0.128;
+/** Memory of an object that is billed while it is awake, in GB. */
+export const OBJECT_GB = 0.128;
 const DAYS_PER_MONTH = 30;
 /** Number of billed operations for a message of a queue: it is written, read and deleted. */
 export const OPERATIONS_PER_MESSAGE = 3;
@@ -35,7 +38,7 @@ const ROWS_PER_BATCH = 100;
 export function usageOf(meters: Meters, { receiverMs, isQueued }: Setting): Usage {
   const { workerRequests, objectRequests, rowsWritten, rowsRead, d1Written, d1Read } = meters;
   const { logLines, indexWrites, polls, attempts } = meters;
-  const hasIndex = indexWrites > 0;
+  const hasIndexRow = d1Written > 0;
   const messages = isQueued ? indexWrites : 0;
   const seconds =
     objectRequests * ASSUMED.secondsPerObjectRequest +
@@ -53,7 +56,7 @@ export function usageOf(meters: Meters, { receiverMs, isQueued }: Setting): Usag
     objectGbMonths: gbMonths(ASSUMED.objectBytes, ASSUMED.objectDays),
     d1Written,
     d1Read,
-    d1GbMonths: hasIndex ? gbMonths(ASSUMED.indexRowBytes, ASSUMED.indexRowDays) : 0,
+    d1GbMonths: hasIndexRow ? gbMonths(ASSUMED.indexRowBytes, ASSUMED.indexRowDays) : 0,
     logLines,
     queueOperations: messages * OPERATIONS_PER_MESSAGE,
   };
@@ -62,6 +65,14 @@ export function usageOf(meters: Meters, { receiverMs, isQueued }: Setting): Usag
 /** Returns the storage of some bytes for some days, in GB and months. */
 export function gbMonths(bytes: number, days: number): number {
   return ((bytes / 1e9) * days) / DAYS_PER_MONTH;
+}
+
+/** Adds the units of two usages, those of the second one multiplied by a factor. */
+export function withUsage(usage: Usage, more: Usage, factor: number): Usage {
+  const meters = Object.keys(PRICES).filter(isMeter);
+  return Object.fromEntries(
+    meters.map((meter) => [meter, (usage[meter] ?? 0) + factor * (more[meter] ?? 0)]),
+  );
 }
 
 /** One line of a bill. */

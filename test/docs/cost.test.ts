@@ -2,85 +2,98 @@ import { expect, it } from "vitest";
 import COST_PAGE from "../../docs/cost.md?raw";
 import README from "../../README.md?raw";
 import { CONTENDERS, type Job } from "../../scripts/cost/job.ts";
-import { LIVES } from "../../scripts/cost/lives.ts";
-import { DEFAULTS, type Order, orderOf, WrongOption } from "../../scripts/cost/options.ts";
-import { type Meter, PRICES } from "../../scripts/cost/prices.ts";
+import { IDLE_POLL, LIVES, type Meters, plus, POLLED_ALONE } from "../../scripts/cost/lives.ts";
+import { DEFAULTS, type Order, orderOf, USAGE, WrongOption } from "../../scripts/cost/options.ts";
+import { DEADLINE_HOURS, POLL_LATENESS, polledAlone, pollsOf } from "../../scripts/cost/polls.ts";
+import { PRICES } from "../../scripts/cost/prices.ts";
+import { streamUsage } from "../../scripts/cost/readers.ts";
 import { report } from "../../scripts/cost/report.ts";
-import { ASSUMED, billOf, usageOf } from "../../scripts/cost/usage.ts";
+import { billOf, OBJECT_GB, OPERATIONS_PER_MESSAGE, usageOf } from "../../scripts/cost/usage.ts";
+import { lifeBills } from "../../scripts/docs/cost.ts";
+import { VARIABLE_DESCRIPTIONS } from "../../scripts/docs/variables.ts";
 
-const LINES = COST_PAGE.split("\n");
 const MILLION = 1_000_000;
+const hooked = LIVES["Ark with hooks, index"];
+/** Returns the price of a million tasks with this consumption, in dollars. */
+const dollarsOf = (meters: Meters, isQueued = false) =>
+  billOf(usageOf(meters, { receiverMs: 300, isQueued }), MILLION).dollars;
+/** Returns the price of a million times so many seconds in which an object is awake, in dollars. */
+const awakeFor = (seconds: number) => seconds * OBJECT_GB * PRICES.durationGbS.dollars;
 
-/** Names of the billed operations, in the order of the columns of the page's table of dollars. */
-const COLUMNS: readonly (readonly Meter[])[] = [
-  ["workerRequests", "cpuMs"],
-  ["objectRequests"],
-  ["durationGbS"],
-  ["rowsWritten", "rowsRead"],
-  ["objectGbMonths"],
-  ["d1Written", "d1Read", "d1GbMonths"],
-  ["logLines"],
-];
-
-const BILLS = Object.entries(LIVES).map(([name, meters]) => {
-  const receiverMs = name.includes("hangs") ? 10_000 : 300;
-  return [name, meters, billOf(usageOf(meters, { receiverMs, isQueued: false }), MILLION)] as const;
-});
-
-it.each(BILLS)(
-  'docs/cost.md has a row with counts of operations and a row with prices for the kind of task that it calls "%s"',
-  (name, meters, bill) => {
-    const columns = COLUMNS.map((column) =>
-      bill.lines.reduce(
-        (sum, { meter, dollars }) => sum + (column.includes(meter) ? dollars : 0),
-        0,
-      ),
-    );
-    const dollars = [...columns, bill.dollars].map((price) => price.toFixed(2));
-    const { workerRequests, objectRequests, rowsWritten, rowsRead, d1Written, d1Read } = meters;
-    const { logLines, subrequests, polls, indexWrites, attempts } = meters;
-    const objects = [workerRequests, objectRequests, rowsWritten, rowsRead];
-    const others = [d1Written, d1Read, logLines, subrequests, polls, indexWrites, attempts];
-    expect(LINES).toContain(`| ${name} | ${[...objects, ...others].join(" | ")} |`);
-    expect(LINES).toContain(`| ${name} | ${dollars.join(" | ")} |`);
+it.each([
+  [
+    "a poll without news",
+    "costs $%.2 per million.",
+    dollarsOf(plus(hooked, IDLE_POLL)) - dollarsOf(hooked),
+  ],
+  ["a receiver that hangs for 10 s", "10 seconds cost $%.0 per million attempts", awakeFor(10)],
+  ["a receiver that hangs for 25 s", "with `CALLBACK_TIMEOUT_S=25` $%.0.", awakeFor(25)],
+  [
+    "an index that is away",
+    "costs $%.2 more per million tasks (*index away*)",
+    dollarsOf(LIVES["Ark with hooks, index away for 28 days"]) - dollarsOf(hooked),
+  ],
+  ["a D1 that hangs", "hangs for 30 seconds costs $%.0 per million writes", awakeFor(30)],
+  [
+    "the queue",
+    "so two writes per task cost $%.2 per million tasks",
+    2 * OPERATIONS_PER_MESSAGE * PRICES.queueOperations.dollars,
+  ],
+])(
+  "the text of docs/cost.md states the price that scripts/cost gives for %s",
+  (_, text, dollars) => {
+    const stated = text.replace(/%\.(\d)/, (__, digits: string) => dollars.toFixed(Number(digits)));
+    expect(COST_PAGE).toContain(stated);
   },
 );
 
-it("docs/cost.md lists the price of every meter with its source and its date", () => {
-  const listed = LINES.filter((line) => / \| \[[\w\s]+\]\(https:\/\/\S+\) \| /.test(line));
-  const existing = Object.values(PRICES).map(({ title, dollars, unit, included, source, asOf }) => {
-    const { name, url } = source;
-    const price = `$${dollars.toFixed(Number.isInteger(dollars * 100) ? 2 : 3)} per ${unit}`;
-    return `| ${title} | ${price} | ${included.toLocaleString("en-US")} | [${name}](${url}) | ${asOf} |`;
-  });
-  expect(listed).toEqual(existing);
+it("a stream that is held open costs at most $2 per million, for tasks of 110 s and of 10 minutes", () => {
+  for (const seconds of [110, 600]) {
+    expect(billOf(streamUsage(seconds), MILLION).dollars).toBeLessThanOrEqual(2);
+  }
 });
 
-it("docs/cost.md states what the prices assume and do not count", () => {
-  const { cpuMsPerRequest, secondsPerObjectRequest, secondsPerPoll, secondsPerIndexWrite } =
-    ASSUMED;
-  const { objectBytes, objectDays, indexRowBytes, indexRowDays } = ASSUMED;
-  for (const text of [
-    `- ${cpuMsPerRequest} ms of CPU per request`,
-    `${secondsPerObjectRequest * 1000} ms per request or alarm`,
-    `${secondsPerPoll} s per poll, ${secondsPerIndexWrite} s per write`,
-    `${objectBytes.toLocaleString("en-US")} bytes per object for ${objectDays} days`,
-    `${indexRowBytes} bytes in D1 for ${indexRowDays} days`,
-  ])
-    expect(COST_PAGE).toContain(text);
+it("a stream of more than 15 minutes costs one request to the Worker and two to objects more each time it is opened again", () => {
+  const [once, twice, often] = [900, 901, 2_701].map(streamUsage);
+  expect(twice?.workerRequests).toBe((once?.workerRequests ?? NaN) + 1);
+  expect(often?.workerRequests).toBe((once?.workerRequests ?? NaN) + 3);
+  expect(often?.objectRequests).toBe((once?.objectRequests ?? NaN) + 6);
 });
 
-it("docs/cost.md shows what `npm run cost` prints for the options that it names", () => {
-  const [, options = "", output = ""] =
-    /```text\n\$ npm run cost -- (.*)\n\n([^`]*)\n```/.exec(COST_PAGE) ?? [];
-  expect(output).toBe(report(orderOf(...given(options))));
+it.each(Object.entries(POLLED_ALONE))(
+  "a job of %s s without hooks takes as many polls by the plan of polls as were counted on workerd",
+  (seconds, { polls }) => {
+    expect(pollsOf(Number(seconds), POLL_LATENESS.fallback)).toBe(polls);
+  },
+);
+
+it("a job that is polled with a larger POLL_LATENESS uses less of everything that is billed, and no negative amount", () => {
+  for (const jobS of [30, 31, 110, 600, 7_200]) {
+    const [near, far] = [7, 50].map((lateness) => polledAlone(jobS, lateness));
+    expect(far?.objectRequests).toBeLessThan(near?.objectRequests ?? NaN);
+    for (const amount of Object.values(far ?? {})) expect(amount).toBeGreaterThanOrEqual(0);
+  }
+});
+
+it("scripts/cost has the default and the range of POLL_LATENESS and the default of TASK_DEADLINE_HOURS", () => {
+  const { POLL_LATENESS: lateness, TASK_DEADLINE_HOURS: hours } = VARIABLE_DESCRIPTIONS;
+  const { fallback, ...range } = POLL_LATENESS;
+  expect(lateness).toMatchObject({ fallback: `${fallback}`, values: range });
+  expect(hours?.fallback).toBe(`${DEADLINE_HOURS}`);
 });
 
 it("the README rounds the prices of docs/cost.md to dollars", () => {
   const sentence = README.split("\n").find((line) => line.startsWith("At the list prices")) ?? "";
   const stated = [...sentence.matchAll(/\$(\d+)/g)].map(([, dollars]) => Number(dollars));
-  const named = BILLS.filter(([name]) => !name.includes("polled"));
-  expect(stated).toEqual(named.map(([, , bill]) => Math.round(bill.dollars)));
+  const named: readonly (keyof typeof LIVES)[] = [
+    "event, no index",
+    "event, index",
+    "registered, index",
+    "Ark with hooks, index",
+    "Ark with hooks, index, receiver hangs 3 times",
+  ];
+  const bills = new Map(lifeBills());
+  expect(stated).toEqual(named.map((name) => Math.round(bills.get(name)?.dollars ?? NaN)));
 });
 
 /** Returns the values of a command line in the form that `npm run cost` gets from its parser. */
@@ -89,10 +102,20 @@ function given(options: string) {
     name,
     text,
   ]);
-  return [{ ...DEFAULTS, ...Object.fromEntries(pairs) }, options.includes("--queue")] as const;
+  const switches = { account: options.includes("--account"), queue: options.includes("--queue") };
+  return [{ ...DEFAULTS, ...Object.fromEntries(pairs) }, switches] as const;
 }
 
-const JOB: Job = { retryRate: 0, receiverMs: 300, polls: 0, isQueued: false };
+const JOB: Job = {
+  retryRate: 0,
+  receiverMs: 300,
+  polls: 0,
+  pollLateness: null,
+  jobS: 110,
+  watchers: 0,
+  hasAccount: false,
+  isQueued: false,
+};
 
 it.each<readonly [string, readonly number[], Job]>([
   ["without polls and failures", [17.92, 20.33, 2.97, 11.68], JOB],
@@ -103,6 +126,13 @@ it.each<readonly [string, readonly number[], Job]>([
     "whose index writes go through the queue",
     [20.33, 20.33, 2.97, 11.68],
     { ...JOB, isQueued: true },
+  ],
+  ["of accounts", [19.92, 20.33, 2.97, 11.68], { ...JOB, hasAccount: true }],
+  ["each read by two streams", [20.24, 20.33, 2.97, 11.68], { ...JOB, watchers: 2 }],
+  [
+    "without hooks whose jobs of 600 s are polled at POLL_LATENESS 20",
+    [84.33, 22.37, 20.43, 363.92],
+    { ...JOB, polls: 34, pollLateness: 20, jobS: 600 },
   ],
   ["whose receivers hang", [33.44, 20.33, 2.97, 11.68], { ...JOB, receiverMs: 10_000 }],
 ])(
@@ -143,6 +173,11 @@ it.each<readonly [string, string, Partial<Order>]>([
     "--tasks 2k --receiver-ms 25000 --polls 3 --queue",
     { tasks: 2_000, receiverMs: 25_000, polls: 3, isQueued: true },
   ],
+  [
+    "with POLL_LATENESS, the time that a job takes, readers and an account",
+    "--poll-lateness 20 --job-s 600 --watchers 64 --account",
+    { polls: 34, pollLateness: 20, jobS: 600, watchers: 64, hasAccount: true },
+  ],
 ])(
   "`npm run cost` reads its options, and takes the defaults of those left out, when called %s",
   (_what, options, order) => {
@@ -157,9 +192,30 @@ it.each([
   ["--retry-rate 1.5", '--retry-rate must be a number from 0 to 1, not "1.5"'],
   ["--receiver-ms 30000", '--receiver-ms must be a whole number from 0 to 25000, not "30000"'],
   ["--polls 1.5", '--polls must be a whole number from 0 to 10000, not "1.5"'],
+  ["--poll-lateness 2", '--poll-lateness must be a whole number from 3 to 50, not "2"'],
+  ["--poll-lateness x", '--poll-lateness must be a whole number from 3 to 50, not "x"'],
+  ["--poll-lateness 7 --polls 6", "--poll-lateness decides the number of polls: leave --polls out"],
+  ["--job-s 0", '--job-s must be a whole number from 1 to 259200, not "0"'],
+  ["--watchers 65", '--watchers must be a whole number from 0 to 64, not "65"'],
+  ["--watchers 1.5", '--watchers must be a whole number from 0 to 64, not "1.5"'],
   ["--polls -1", '--polls must be a whole number from 0 to 10000, not "-1"'],
 ])("`npm run cost` refuses `%s` and names the option", (options, message) => {
   expect(() => orderOf(...given(options))).toThrow(
     expect.objectContaining({ constructor: WrongOption, message }),
   );
+});
+
+it("`npm run cost` says in its first line which readers, polls and accounts its bill contains", () => {
+  const [line] = report(
+    orderOf(...given("--poll-lateness 20 --job-s 600 --watchers 2 --account")),
+  ).split("\n");
+  expect(line).toBe(
+    "1,000,000 tasks of accounts, 34 polls of a job of 600 s at POLL_LATENESS 20, 0 % of the attempts fail, receivers take 300 ms, 2 streams of 600 s ($2.98 per million tasks), index",
+  );
+});
+
+it("the help of `npm run cost` names every option", () => {
+  for (const option of [...Object.keys(DEFAULTS), "account", "queue"]) {
+    expect(USAGE).toContain(`  --${option} `);
+  }
 });

@@ -1,6 +1,7 @@
 import { expect, it } from "vitest";
 import API_PAGE from "../../docs/api.md?raw";
 import CONFIGURATION_PAGE from "../../docs/configuration.md?raw";
+import COST_PAGE from "../../docs/cost.md?raw";
 import ERRORS_PAGE from "../../docs/errors.md?raw";
 import WORKERD_CONFIG from "../../ops/workerd.capnp?raw";
 import WRANGLER_CONFIG from "../../wrangler.toml?raw";
@@ -10,6 +11,7 @@ import CONSOLE_REFERENCE from "../../src/console/docs/reference.htm?raw";
 import openApi from "../../openapi.json" with { type: "json" };
 import { apiDoc } from "../../scripts/docs/api.ts";
 import { configurationDoc } from "../../scripts/docs/configuration.ts";
+import { costDoc } from "../../scripts/docs/cost.ts";
 import { readmeDoc } from "../../scripts/docs/deploy-button.ts";
 import { errorsDoc } from "../../scripts/docs/errors.ts";
 import { fillRegions } from "../../scripts/docs/regions.ts";
@@ -30,6 +32,7 @@ const DOCUMENTS = [
     CONFIGURATION_PAGE,
     configurationDoc,
   ],
+  ["docs/cost.md", "the counts, prices and formulas of scripts/cost", COST_PAGE, costDoc],
   ["ops/workerd.capnp", "the names of all variables", WORKERD_CONFIG, workerdConfig],
 ] as const;
 

@@ -1,21 +1,26 @@
 import { expect, it, vi } from "vitest";
 import * as z from "zod";
 import {
+  ENDLESS_HOUR,
   FAILED_CALLBACK,
   IDLE_POLL,
   LIVES as COUNTED,
   type Meters,
   plus,
+  POLLED_ALONE,
   POLLED_ONCE,
+  READERS,
   REPEATED_ATTEMPT,
 } from "../../scripts/cost/lives.ts";
 import { rollUp } from "../../src/index-db/rollups.ts";
 import { TimeBudget } from "../../src/time-budget.ts";
-import { pass, START } from "../worker/clock.ts";
+import { anAccount } from "../worker/accounts.ts";
+import { HTML, logIn } from "../worker/browser.ts";
+import { pass, START, until } from "../worker/clock.ts";
 import { anOutside, answering, type Site } from "../worker/outside.ts";
 import { never } from "../worker/receiver.ts";
 import { aCompletion, CALLBACK_URL, VIDEO } from "../worker/tasks.ts";
-import { MeteredLife } from "./life-meters.ts";
+import { type IndexKind, MeteredLife } from "./life-meters.ts";
 import { metered } from "./bindings.ts";
 import { DAY, db, rowsOfTask, useIndex } from "./support.ts";
 
@@ -34,59 +39,113 @@ const JOB = "cgt-20261122120000-abcde";
 interface Life {
   /** Words for titles that follow "a task that": the beginning and the end of such a task. */
   readonly kind: string;
-  readonly hasIndex: boolean;
-  readonly live: (life: MeteredLife) => Promise<unknown>;
+  readonly index: IndexKind;
+  readonly live: (life: MeteredLife, facts: Facts) => Promise<unknown>;
   /** End of the job; Unix milliseconds. */
   readonly endAt?: number;
+  readonly hasAccount?: boolean;
+  readonly variables?: Readonly<Record<string, string>>;
   readonly receiver?: Site;
   /** Consumption of the task as docs/cost.md and `npm run cost` state it. */
   readonly meters: Meters;
 }
 
+/** What a life depends on besides its kind. */
+interface Facts {
+  readonly endAt: number;
+  /** Account of the task; null when it has none. */
+  readonly account: string | null;
+}
+
 const created = { model: "m", callback_url: CALLBACK_URL };
 
+const hooked = COUNTED["Ark with hooks, index"];
 const event = COUNTED["event, index"];
+const registered = COUNTED["registered, index"];
 const LIVES: readonly Life[] = [
+  failing(1, plus(event, REPEATED_ATTEMPT)),
+  failing(2, plus(event, REPEATED_ATTEMPT, 2)),
+  failing(3, plus(plus(event, REPEATED_ATTEMPT, 2), FAILED_CALLBACK)),
   {
     meters: COUNTED["event, no index"],
     kind: "an event creates and ends in a relay without an index",
-    hasIndex: false,
+    index: "none",
     live: (life) => report(life, created),
   },
   {
-    meters: COUNTED["event, index"],
+    meters: event,
     kind: "an event creates and ends in a relay with an index",
-    hasIndex: true,
+    index: "works",
     live: (life) => report(life, created),
   },
   {
-    meters: COUNTED["registered, index"],
+    meters: registered,
     kind: "is registered, and ended by an event, in a relay with an index",
-    hasIndex: true,
+    index: "works",
+    live: liveRegistered,
+  },
+  {
+    meters: COUNTED["registered with an account, index"],
+    kind: "is registered for an account, and ended by an event, in a relay with an index",
+    index: "works",
+    hasAccount: true,
     live: liveRegistered,
   },
   polled("sixth", COUNTED["Ark polled six times, index"]),
   {
-    meters: COUNTED["Ark with hooks, index"],
+    meters: hooked,
     kind: "ends by a hook of the provider ark in a relay with an index",
-    hasIndex: true,
+    index: "works",
     live: liveHooked,
+  },
+  {
+    meters: COUNTED["Ark with hooks, index, job of 300 s"],
+    kind: "ends by a hook of ark after 300 s in a relay with an index",
+    index: "works",
+    live: liveHooked,
+    endAt: START + 300 * SECOND,
+  },
+  {
+    meters: COUNTED["Ark with hooks, index, job of 900 s"],
+    kind: "ends by a hook of ark after 900 s in a relay with an index",
+    index: "works",
+    live: liveHooked,
+    endAt: START + 900 * SECOND,
+  },
+  {
+    meters: COUNTED["Ark with hooks, index, receiver refuses 3 times"],
+    kind: "ends by a hook of ark, with a receiver that refuses three times, in a relay with an index",
+    index: "works",
+    live: liveHooked,
+    receiver: answering({}, 500),
   },
   {
     meters: COUNTED["Ark with hooks, index, receiver hangs 3 times"],
     kind: "ends by a hook of ark, with a receiver that hangs three times, in a relay with an index",
-    hasIndex: true,
+    index: "works",
     live: liveHooked,
     receiver: (_, signal) => {
       pass(10 * SECOND);
       return never(signal);
     },
   },
+  {
+    meters: COUNTED["Ark with hooks, index away for 28 days"],
+    kind: "ends by a hook of ark in a relay whose index fails at each write for 28 days",
+    index: "away",
+    live: liveHooked,
+  },
+  ...Object.entries(POLLED_ALONE).map(([seconds, meters]) => polledAlone(Number(seconds), meters)),
+  {
+    meters: ENDLESS_HOUR,
+    kind: "fails at a deadline of one hour because its job of ark never ends, in a relay with an index,",
+    index: "works",
+    live: liveEndless,
+    endAt: Infinity,
+    variables: { TASK_DEADLINE_HOURS: "1" },
+  },
   polled("first", POLLED_ONCE),
   polled("seventh", plus(COUNTED["Ark polled six times, index"], IDLE_POLL)),
-  failing(1, plus(event, REPEATED_ATTEMPT)),
-  failing(2, plus(event, REPEATED_ATTEMPT, 2)),
-  failing(3, plus(plus(event, REPEATED_ATTEMPT, 2), FAILED_CALLBACK)),
 ];
 
 async function report(life: MeteredLife, fields: object = {}): Promise<void> {
@@ -94,30 +153,41 @@ async function report(life: MeteredLife, fields: object = {}): Promise<void> {
   await life.settle();
 }
 
-async function liveRegistered(life: MeteredLife): Promise<void> {
-  await life.send("/v1/tasks", { body: { id: life.id, ...created } });
-  await life.liveUntil(END);
+async function liveRegistered(life: MeteredLife, { endAt, account }: Facts): Promise<void> {
+  await life.send("/v1/tasks", { body: { id: life.id, ...created, account } });
+  await life.liveUntil(endAt);
   await report(life);
 }
 
-/** Registers a task, attaches a job of Ark one second later, and returns the hook URL. */
-async function attached(life: MeteredLife): Promise<string> {
-  const body = { id: life.id, ...created, provider: "ark" };
-  const Registered = z.object({ hook_url: z.string() });
-  const registered = await life.send("/v1/tasks", { body });
+/** Registers a task, attaches a job one second later, and returns the hook URL; null for a provider without hooks. */
+async function attached(life: MeteredLife, provider: string): Promise<string | null> {
+  const body = { id: life.id, ...created, provider };
+  const Registered = z.object({ hook_url: z.string().optional() });
+  const answer = await life.send("/v1/tasks", { body });
   await life.liveUntil(START + SECOND);
-  await life.send(`/v1/tasks/${life.id}/upstream`, { body: { provider: "ark", id: JOB } });
-  return Registered.parse(await registered.json()).hook_url;
+  await life.send(`/v1/tasks/${life.id}/upstream`, { body: { provider, id: JOB } });
+  return Registered.parse(await answer.json()).hook_url ?? null;
 }
 
 async function livePolled(life: MeteredLife): Promise<void> {
-  await attached(life);
+  await attached(life, "ark");
   await life.liveUntil(POLLED_ENDS.seventh + 60 * SECOND);
 }
 
-/** Lets a job of Ark end after 110 s and send three hooks. */
-async function liveHooked(life: MeteredLife): Promise<void> {
-  const hookUrl = await attached(life);
+async function livePolledAlone(life: MeteredLife, { endAt }: Facts): Promise<void> {
+  expect(await attached(life, "xai")).toBeNull();
+  await life.liveUntil(endAt + 60 * SECOND);
+}
+
+/** Lets the deadline of the task pass, and the polls that follow it. */
+async function liveEndless(life: MeteredLife): Promise<void> {
+  await attached(life, "ark");
+  await life.liveUntil(START + 2 * DAY);
+}
+
+/** Lets a job of Ark send three hooks, the last of them at its end. */
+async function liveHooked(life: MeteredLife, { endAt }: Facts): Promise<void> {
+  const hookUrl = (await attached(life, "ark")) ?? "";
   const hook = async (status: string, at: number) => {
     await life.liveUntil(at);
     await life.send(new URL(hookUrl).pathname, { body: { id: JOB, status }, key: null });
@@ -125,12 +195,16 @@ async function liveHooked(life: MeteredLife): Promise<void> {
   };
   await hook("queued", START + 2 * SECOND);
   await hook("running", START + 10 * SECOND);
-  await hook("succeeded", END);
+  await hook("succeeded", endAt);
 }
 
 function ark(endAt: number) {
   if (Date.now() >= endAt) return { id: JOB, status: "succeeded", content: { video_url: VIDEO } };
   return { id: JOB, status: Date.now() < START + 10 * SECOND ? "queued" : "running" };
+}
+
+function xai(endAt: number) {
+  return Date.now() >= endAt ? { status: "done", video: { url: VIDEO } } : { status: "pending" };
 }
 
 /** Lets the time limit of an attempt pass at once. */
@@ -176,25 +250,33 @@ async function readByCount(id: string): Promise<number> {
 /** Row that each run writes with the ids of all tasks whose rows it removes, up to 5,000 at a time. */
 const LIST_OF_REMOVED = 1;
 
-async function count({ hasIndex, live, receiver, endAt = END }: Life): Promise<Meters> {
+async function count(of: Life): Promise<Meters> {
+  const { index, live, receiver, endAt = END, hasAccount, variables } = of;
   const outside = anOutside();
   outside.on(
     "https://ark.",
     after(400, () => ark(endAt)),
   );
+  outside.on(
+    "https://api.x.ai",
+    after(400, () => xai(endAt)),
+  );
   outside.on(CALLBACK_URL, receiver ?? after(300, () => ({})));
   hurry();
   vi.spyOn(Math, "random").mockReturnValue(0);
-  const life = new MeteredLife(outside, hasIndex, { ARK_API_KEY: "test-only-ark-key" });
-  await live(life);
+  const account = hasAccount === true ? await anAccount() : null;
+  const keys = { ARK_API_KEY: "test-only-ark-key", XAI_API_KEY: "test-only-xai-key" };
+  const life = new MeteredLife(outside, index, { ...keys, ...variables });
+  await live(life, { endAt, account });
   await life.liveUntil(Date.now() + 900 * SECOND);
   await life.send(`/v1/tasks/${life.id}`);
-  const counted = hasIndex ? await readByCount(life.id) : 0;
+  const hasRow = index === "works";
+  const counted = hasRow ? await readByCount(life.id) : 0;
   await life.liveUntil(Date.now() + 28 * DAY);
   expect(await life.isErased()).toBe(true);
-  if (hasIndex) await life.sweep();
+  if (hasRow) await life.sweep();
   const meters = await life.meters();
-  const d1Written = meters.d1Written - (hasIndex ? LIST_OF_REMOVED : 0);
+  const d1Written = meters.d1Written - (hasRow ? LIST_OF_REMOVED : 0);
   return { ...meters, d1Written, d1Read: meters.d1Read + counted };
 }
 
@@ -206,18 +288,138 @@ function failing(times: number, meters: Meters): Life {
     return answering({}, left-- > 0 ? 500 : 200)(sent, signal);
   };
   const kind = `ends by an event, with ${times} failed callback ${times === 1 ? "attempt" : "attempts"}, in a relay with an index`;
-  return { kind, hasIndex: true, live: (life) => report(life, created), receiver, meters };
+  return { kind, index: "works", live: (life) => report(life, created), receiver, meters };
 }
 
 /** Returns a life in a relay with an index whose job sends no hook and is found by a poll. */
 function polled(poll: keyof typeof POLLED_ENDS, meters: Meters): Life {
   const kind = `ends by the ${poll} poll of ark, in a relay with an index,`;
-  return { kind, hasIndex: true, live: livePolled, endAt: POLLED_ENDS[poll], meters };
+  return { kind, index: "works", live: livePolled, endAt: POLLED_ENDS[poll], meters };
+}
+
+/** Returns a life in a relay with an index whose provider has no hooks, and whose job takes so many seconds. */
+function polledAlone(seconds: number, meters: Meters): Life {
+  const kind = `ends after ${seconds} s by a poll of a provider without hooks, in a relay with an index,`;
+  const endAt = START + (seconds + 1) * SECOND;
+  return { kind, index: "works", live: livePolledAlone, endAt, meters };
+}
+
+interface ReaderLife {
+  readonly name: keyof typeof READERS;
+  /** Time from the registration to the end of the task. */
+  readonly seconds: number;
+  /** Reads the task, by its id or its status link, from the registration on. */
+  readonly read: (life: MeteredLife, statusUrl: URL) => Promise<unknown>;
+}
+
+const READER_LIVES: readonly ReaderLife[] = [
+  {
+    name: "`?wait=30`, no result by then",
+    seconds: 110,
+    read: (life) => life.send(`/v1/tasks/${life.id}?wait=30`),
+  },
+  {
+    name: "`?wait=60`, until the result",
+    seconds: 50,
+    read: (life) => life.send(`/v1/tasks/${life.id}?wait=60`),
+  },
+  { name: "stream of 110 s", seconds: 110, read: readStream },
+  { name: "stream of 10 minutes", seconds: 600, read: readStream },
+  { name: "status page open for 110 s", seconds: 110, read: keepStatusPageOpen },
+  { name: "status page open for 10 minutes", seconds: 600, read: keepStatusPageOpen },
+  {
+    name: "console's page of the task open for 110 s",
+    seconds: 110,
+    read: async (life) => keepOpen(life, `/tasks/${life.id}`, { Cookie: await logIn() }),
+  },
+];
+
+async function readStream(life: MeteredLife, { pathname, search }: URL): Promise<void> {
+  const stream = await life.send(`${pathname}/events${search}`, { key: null });
+  expect(await stream.text()).toContain('"callback":{"status":"delivered"}');
+}
+
+async function keepStatusPageOpen(life: MeteredLife, { pathname, search }: URL): Promise<void> {
+  await keepOpen(life, pathname + search, {});
+}
+
+/** Opens a page and refreshes it as its script does, until the page says that nothing more is to come soon. */
+async function keepOpen(life: MeteredLife, path: string, headers: Headers): Promise<void> {
+  const get = async (more: Headers) => {
+    const page = await life.send(path, { key: null, headers: { ...HTML, ...headers, ...more } });
+    return page.text();
+  };
+  let html = await get({});
+  for (;;) {
+    const waits = Array.from(html.matchAll(/data-refresh="(\d+)"/g), ([, s]) => Number(s));
+    const waitS = Math.min(...waits);
+    if (waitS > 60) return;
+    await scheduler.wait(waitS * SECOND);
+    const [, version = "none"] = /data-version="([^"]*)"/.exec(html) ?? [];
+    html = await get({ "X-Refresh": version });
+  }
+}
+
+type Headers = Readonly<Record<string, string>>;
+
+/** Returns the life of a task that is registered, followed by a reader, and ended by an event. */
+function followed({ name, seconds, read }: ReaderLife): Life {
+  /** The life, once its end was reported while the reader waited, with the number of reads before. */
+  let ended: { readonly life: MeteredLife; readonly reads: number } | null = null;
+  const live = async (life: MeteredLife, { endAt }: Facts) => {
+    const answer = await life.send("/v1/tasks", { body: { id: life.id, ...created } });
+    const { status_url } = z.object({ status_url: z.string() }).parse(await answer.json());
+    const waits = letWaitsPass(life, endAt, async () => {
+      ended = { life, reads: life.reads() };
+      await life.send("/v1/events", { body: aCompletion(life.id) });
+    });
+    await read(life, new URL(status_url));
+    waits.mockRestore();
+    if (ended !== null) return life.settle();
+    await life.liveUntil(endAt);
+    return report(life);
+  };
+  // An attempt takes longer than a reader needs to be told the end.
+  const receiver: Site = async (sent, signal) => {
+    await until(() => ended === null || ended.life.reads() > ended.reads);
+    pass(300);
+    return answering({})(sent, signal);
+  };
+  const endAt = START + seconds * SECOND;
+  const meters = plus(registered, READERS[name]);
+  return { kind: "is read", index: "works", live, endAt, receiver, meters };
+}
+
+/** Lets time pass with the alarms of the task while the Worker or a page waits, and calls `end` at the end. */
+function letWaitsPass(life: MeteredLife, endAt: number, end: () => Promise<void>) {
+  let hasEnded = false;
+  return vi.spyOn(scheduler, "wait").mockImplementation(async (ms, options) => {
+    const told = new Promise<void>((resolve) => {
+      options?.signal?.addEventListener("abort", () => resolve());
+    });
+    const wakesAt = Date.now() + ms;
+    if (!hasEnded && wakesAt >= endAt) {
+      hasEnded = true;
+      await life.liveUntil(endAt);
+      await end();
+    }
+    if (!hasEnded) await life.liveUntil(wakesAt);
+    // A Worker is told each change from the end on; a page is not.
+    else if (options?.signal !== undefined) await told;
+    else await life.settle();
+  });
 }
 
 it.each(LIVES.map((life) => [life.kind, life] as const))(
   "a task that %s uses exactly the requests, rows and log lines that docs/cost.md and `npm run cost` state",
   async (_, life) => {
     expect(await count(life)).toEqual(life.meters);
+  },
+);
+
+it.each(READER_LIVES.map((life) => [life.name, life] as const))(
+  "a reader adds to a registered task exactly the requests and rows that docs/cost.md states: %s",
+  async (_, life) => {
+    expect(await count(followed(life))).toEqual(plus(registered, READERS[life.name]));
   },
 );

@@ -4,6 +4,7 @@ import { expect, vi } from "vitest";
 import { removeExpired } from "../../src/index-db/sweep.ts";
 import * as z from "zod";
 import type { Meters } from "../../scripts/cost/lives.ts";
+import { hashOf } from "../../src/core/hash.ts";
 import { TaskObject } from "../../src/objects/task/task-object.ts";
 import { TimeBudget } from "../../src/time-budget.ts";
 import { callWith, type Message } from "../worker/client.ts";
@@ -18,16 +19,16 @@ const IDLE_MS = 10_000;
 /** Longest time in milliseconds ahead for which an object sets its alarm while it works. */
 const WATCHDOG_MS = 35_000;
 
+/** Index of a relay: none, one that works, or one all of whose queries fail. */
+export type IndexKind = "none" | "works" | "away";
+
 /** A task on a relay that counts requests, rows and log lines. */
 export class MeteredLife {
-  /**
-   * Id of the task, random except for its end, which decides the times of the polls; so every run counts the
-   * same.
-   */
-  readonly id = `${crypto.randomUUID().slice(0, -8)}40000000`;
+  readonly id = idWithoutJitter();
   readonly #bindings: object;
   readonly #d1 = metered(db);
   readonly #outside: Outside;
+  readonly #index: IndexKind;
   readonly #variables: object;
   readonly #storages: StorageMeter[] = [];
   readonly #objectCalls = spiesOnObjects();
@@ -39,13 +40,16 @@ export class MeteredLife {
   #indexWrites = 0;
 
   /** Starts to count. @param bindings further variables; the index is the only binding counted. */
-  constructor(outside: Outside, hasIndex: boolean, bindings: object) {
+  constructor(outside: Outside, index: IndexKind, bindings: object) {
     this.#outside = outside;
+    this.#index = index;
     const INDEX_DB = gated(this.#d1.INDEX_DB, async (sql) => {
       this.#queries++;
       if (sql.includes("INSERT INTO tasks")) this.#indexWrites++;
+      if (index === "away") throw new Error("D1 is away");
     });
-    const variables = { LOG: "normal", INDEX_DB: hasIndex ? INDEX_DB : undefined, ...bindings };
+    const bound = index === "none" ? undefined : INDEX_DB;
+    const variables = { LOG: "normal", INDEX_DB: bound, ...bindings };
     this.#bindings = { ...env, ...variables };
     this.#variables = variables;
   }
@@ -79,9 +83,16 @@ export class MeteredLife {
 
   /** Waits until no step of the task is due. */
   async settle(): Promise<void> {
-    await until(async () => isIdle(await this.#peek()));
+    await until(async () => isIdle(await this.#peek(), this.#index === "away"));
     // The work loop sets its alarm in the turn after the last write.
     await realMs(1);
+  }
+
+  /** Returns how often readers have read the task so far. */
+  reads(): number {
+    return callsOf(
+      this.#objectCalls.flatMap(({ name, spy }) => (name.startsWith("read") ? [spy] : [])),
+    );
   }
 
   async isErased(): Promise<boolean> {
@@ -103,10 +114,8 @@ export class MeteredLife {
     const alarms = callsOf(
       this.#objectCalls.flatMap(({ name, spy }) => (name === "alarm" ? [spy] : [])),
     );
-    const [polls, attempts] = [
-      this.#outside.sentTo("https://ark."),
-      this.#outside.sentTo("https://client."),
-    ];
+    const sent = this.#outside.sentTo("https://");
+    const attempts = this.#outside.sentTo("https://client.");
     return {
       workerRequests: this.#requests,
       objectRequests,
@@ -114,12 +123,13 @@ export class MeteredLife {
       rowsRead: read,
       d1Written: this.#d1.rows.written,
       d1Read: this.#d1.rows.read,
-      logLines: this.#log.flatMap(({ mock }) => mock.calls).filter(isOfTask).length,
-      polls: polls.length,
+      logLines: this.#log
+        .flatMap(({ mock }) => mock.calls)
+        .filter(([line]) => String(line).includes(this.id)).length,
+      polls: sent.length - attempts.length,
       attempts: attempts.length,
       indexWrites: this.#indexWrites,
-      subrequests:
-        objectRequests - alarms + this.#queries + this.#outside.sentTo("https://").length,
+      subrequests: objectRequests - alarms + this.#queries + sent.length,
     };
   }
 
@@ -129,26 +139,39 @@ export class MeteredLife {
     this.#storages.push(await meterStorage(this.id));
   }
 
-  async #peek() {
-    const get = this.#storages.at(-1)?.get;
+  async #peek(): Promise<Peeked> {
     return runInDurableObject(stubOf(this.id), async (_, { storage }) => ({
-      record: get?.("task"),
+      record: uncounted(storage.kv, "task"),
       alarm: await storage.getAlarm(),
     }));
   }
 }
 
+/** Reads a value from the storage of an object without the spy that counts. */
+function uncounted(kv: SyncKvStorage, key: string): unknown {
+  const { get }: SyncKvStorage = Object.getPrototypeOf(kv);
+  return get.call(kv, key);
+}
+
 /**
  * Tells whether a task has no step to take now: its alarm is set for the next one, that of a settled task for its
  * erasure.
+ * @param isIndexAway true when the alarm of a settled task may be set for a write to the index.
  */
-function isIdle({ record, alarm }: { readonly record: unknown; readonly alarm: number | null }) {
+function isIdle({ record, alarm }: Peeked, isIndexAway: boolean) {
   const { callback, tracking } = Stored.parse(record);
   // A hook that claims the end of the job is followed by a poll at once.
   if (callback == null) return tracking?.poll?.hint == null;
   const waitMs = (alarm ?? NaN) - Date.now();
-  if (callback.state.kind === "due") return waitMs < WATCHDOG_MS / 2 || waitMs > WATCHDOG_MS;
-  return callback.state.kind !== "in_flight" && waitMs > DAY;
+  const { kind } = callback.state;
+  const isPlanned = waitMs < WATCHDOG_MS / 2 || waitMs > WATCHDOG_MS;
+  if (kind === "due") return isPlanned;
+  return kind !== "in_flight" && (waitMs > DAY || (isIndexAway && isPlanned && waitMs > 0));
+}
+
+interface Peeked {
+  readonly record: unknown;
+  readonly alarm: number | null;
 }
 
 const Stored = z.object({
@@ -156,17 +179,37 @@ const Stored = z.object({
   tracking: z.object({ poll: z.object({ hint: z.unknown() }).nullable() }).optional(),
 });
 
-const METHODS = ["apply", "hook", "republish", "expireIfDue", "read", "wake", "alarm"] as const;
+/**
+ * Returns a random id with which a task's polls have waits of the mean length, neither shortened nor lengthened by
+ * the jitter; so every run counts the same.
+ */
+function idWithoutJitter(): string {
+  for (;;) {
+    const id = crypto.randomUUID();
+    if (Math.abs(hashOf(id) / 0xffffffff - 1 / 2) < 0.001) return id;
+  }
+}
+
+/** Methods that are called from outside an object. `inspect` is missing, because it calls `read` itself. */
+const METHODS = [
+  "apply",
+  "hook",
+  "republish",
+  "expireIfDue",
+  "fetch",
+  "read",
+  "readByLink",
+  "wake",
+  "alarm",
+] as const;
 
 interface StorageMeter {
-  readonly get: (key: string) => unknown;
   readonly count: () => { readonly read: number; readonly written: number };
 }
 
 /** Counts the rows of the object of a task as the platform bills them: `deleteAll` is free. */
 function meterStorage(id: string): Promise<StorageMeter> {
   return runInDurableObject(stubOf(id), (_, { storage }) => {
-    const get = storage.kv.get.bind(storage.kv);
     const reads = [vi.spyOn(storage.kv, "get"), vi.spyOn(storage.kv, "list")];
     const writes = [
       vi.spyOn(storage.kv, "put"),
@@ -174,19 +217,14 @@ function meterStorage(id: string): Promise<StorageMeter> {
       vi.spyOn(storage, "setAlarm"),
       vi.spyOn(storage.sql, "exec"),
     ];
-    return { get, count: () => ({ read: callsOf(reads), written: callsOf(writes) }) };
+    return { count: () => ({ read: callsOf(reads), written: callsOf(writes) }) };
   });
 }
 
-/** Spies on all methods of the objects of tasks; these lives call no account. */
+/** Spies on all methods of the objects of tasks. The calls of shared objects, e.g. of accounts, are not counted. */
 function spiesOnObjects() {
   const { prototype } = TaskObject;
   return METHODS.map((name) => ({ name, spy: vi.spyOn(prototype, name) }));
-}
-
-/** Tells whether a log line belongs to a task; warnings about variables come once per isolate. */
-function isOfTask([line]: readonly unknown[]): boolean {
-  return !String(line).includes('"event":"config.warning"');
 }
 
 function callsOf(

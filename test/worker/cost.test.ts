@@ -1,7 +1,11 @@
 import { listDurableObjectIds, runInDurableObject } from "cloudflare:test";
 import { env } from "../../src/startup.ts";
 import { describe, expect, it, vi } from "vitest";
+import * as z from "zod";
+import { LISTENER } from "../../scripts/cost/lives.ts";
+import { app } from "../../src/app.ts";
 import { AccountObject } from "../../src/objects/account/account-object.ts";
+import { ListenersObject } from "../../src/objects/listeners/listeners-object.ts";
 import { claimObject } from "../../src/objects/object-names.ts";
 import { sha256Hex } from "../../src/security/encoding.ts";
 import {
@@ -14,12 +18,14 @@ import {
   profileStub,
 } from "./accounts.ts";
 import { aReceiver } from "./receiver.ts";
-import { call, post } from "./client.ts";
-import { DAY_MS, pass, useClock } from "./clock.ts";
+import { aRequest, call, post } from "./client.ts";
+import { DAY_MS, pass, until, useClock } from "./clock.ts";
 import { NOTHING, rowsOf, stored, wake } from "./objects.ts";
 import { aCompletion, aFailure, CALLBACK_URL, erase, finish, report } from "./tasks.ts";
 
 useClock();
+
+const MINUTE_MS = 60_000;
 
 /** Counts the rows that an object of an account writes, as the platform does: tables, indexes, alarms. */
 async function accountRows(stub: ReturnType<typeof accountStub>): Promise<() => number> {
@@ -130,6 +136,43 @@ describe("a task with a price that ends, calls back once, is read and expires", 
     },
   );
 });
+
+it("a listener costs one request to the Worker and three to objects when it connects, none while it pings, and one object request and one message for each callback", async () => {
+  const { key } = await aKey(await anAccount());
+  const { prototype } = ListenersObject;
+  const connecting = [
+    vi.spyOn(AccountObject.prototype, "profile"),
+    vi.spyOn(AccountObject.prototype, "keys"),
+    vi.spyOn(AccountObject.prototype, "useListedKey"),
+    vi.spyOn(prototype, "fetch"),
+  ];
+  const sent = vi.spyOn(prototype, "sendToListeners");
+  const messages = vi.spyOn(prototype, "webSocketMessage");
+  // Nothing that the isolate remembers of the account is used.
+  pass(2 * MINUTE_MS);
+  const request = aRequest("/v1/listen", { key, headers: { Upgrade: "websocket" } });
+  const { webSocket } = await app.fetch(request, env);
+  if (webSocket === null) throw new Error("the answer has no WebSocket");
+  const pongs: unknown[] = [];
+  webSocket.addEventListener("message", ({ data }) => {
+    if (data === "pong") return void pongs.push(data);
+    const { id } = Message.parse(JSON.parse(String(data)));
+    if (id !== undefined)
+      webSocket.send(JSON.stringify({ id, status: 200, headers: {}, body: "" }));
+  });
+  webSocket.accept();
+  webSocket.send("ping");
+  await until(() => pongs.length === 1);
+  const requests = connecting.reduce((sum, { mock }) => sum + mock.calls.length, 0);
+  expect({ workerRequests: 1, objectRequests: requests }).toEqual(LISTENER.connection);
+  expect(messages).not.toHaveBeenCalled();
+  await post("/v1/callbacks/test", { callback_url: "listen:" }, { key });
+  webSocket.close();
+  const calls = { objectRequests: sent.mock.calls.length, messages: messages.mock.calls.length };
+  expect(calls).toEqual(LISTENER.callback);
+});
+
+const Message = z.looseObject({ id: z.string().optional() });
 
 describe("the object of an account", () => {
   it("registrations of tasks without a price call the Durable Object of their account once a minute in all, not once for each task", async () => {

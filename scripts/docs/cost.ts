@@ -1,0 +1,237 @@
+import { DEADLINE_EXTENSION } from "../../src/core/policy.ts";
+import { CONSOLE_MINUTE, LISTENER, LIVES, type Meters, READERS } from "../cost/lives.ts";
+import { DEFAULTS, orderOf, USAGE } from "../cost/options.ts";
+import { DEADLINE_HOURS, endless, polledAlone, pollsOf } from "../cost/polls.ts";
+import { type Meter, PRICES } from "../cost/prices.ts";
+import { readerUsage, STREAM_SECONDS } from "../cost/readers.ts";
+import { report } from "../cost/report.ts";
+import { ASSUMED, billOf, OBJECT_GB, type Usage, usageOf } from "../cost/usage.ts";
+import { fillRegions, table } from "./regions.ts";
+
+const MILLION = 1_000_000;
+const RECEIVER_MS = 300;
+/** Time after which the relay gives up on a receiver that does not answer, in milliseconds. */
+const TIMEOUT_MS = 10_000;
+/** Billed number of incoming WebSocket messages that count as one request. */
+const MESSAGES_PER_REQUEST = 20;
+const HOURS_PER_DAY = 8;
+const DAYS_PER_MONTH = 30;
+
+/** Returns docs/cost.md with its tables and examples made from `scripts/cost`. */
+export function costDoc(page: string): string {
+  return fillRegions(page, {
+    counted: countedTable(),
+    dollars: dollarsTable(),
+    readers: readersTable(),
+    polled: polledTable(),
+    additions: additionsTable(),
+    prices: pricesTable(),
+    assumed: assumed(),
+    example: example(),
+  });
+}
+
+/** Returns the price of a million uses at the list prices, in dollars. */
+function perMillion(usage: Usage): number {
+  return billOf(usage, MILLION).dollars;
+}
+
+/** Returns the usage of one task with this consumption. */
+function lifeUsage(meters: Meters, receiverMs = RECEIVER_MS, isQueued = false): Usage {
+  return usageOf(meters, { receiverMs, isQueued });
+}
+
+/** Returns the price of a million tasks of each kind of life, by its name, with its single lines. */
+export function lifeBills() {
+  return Object.entries(LIVES).map(([name, meters]) => {
+    const receiverMs = name.includes("hangs") ? TIMEOUT_MS : RECEIVER_MS;
+    return [name, billOf(lifeUsage(meters, receiverMs), MILLION)] as const;
+  });
+}
+
+function countedTable(): string {
+  const head = [
+    "life",
+    "Worker requests",
+    "object requests",
+    "rows written",
+    "rows read",
+    "D1 rows written",
+    "D1 rows read",
+    "log lines",
+    "subrequests",
+    "polls",
+    "index writes",
+    "attempts",
+  ];
+  return table(
+    head,
+    Object.entries(LIVES).map(([name, meters]) => {
+      const { workerRequests, objectRequests, rowsWritten, rowsRead, d1Written, d1Read } = meters;
+      const { logLines, subrequests, polls, indexWrites, attempts } = meters;
+      const objects = [workerRequests, objectRequests, rowsWritten, rowsRead, d1Written, d1Read];
+      return [
+        name,
+        ...[...objects, logLines, subrequests, polls, indexWrites, attempts].map(String),
+      ];
+    }),
+  );
+}
+
+/** Columns of the table of dollars, each with the billed operations that it sums. */
+const COLUMNS: Readonly<Record<string, readonly Meter[]>> = {
+  "Worker requests and CPU": ["workerRequests", "cpuMs"],
+  "object requests": ["objectRequests"],
+  duration: ["durationGbS"],
+  "rows of objects": ["rowsWritten", "rowsRead"],
+  "storage of objects": ["objectGbMonths"],
+  D1: ["d1Written", "d1Read", "d1GbMonths"],
+  "log lines": ["logLines"],
+};
+
+function dollarsTable(): string {
+  const rows = lifeBills().map(([name, { lines, dollars }]) => {
+    const columns = Object.values(COLUMNS).map((column) =>
+      lines
+        .filter(({ meter }) => column.includes(meter))
+        .reduce((sum, line) => sum + line.dollars, 0),
+    );
+    return [name, ...[...columns, dollars].map((price) => price.toFixed(2))];
+  });
+  return table(["life", ...Object.keys(COLUMNS), "sum"], rows);
+}
+
+function readersTable(): string {
+  const names = Object.keys(READERS).filter(isReader);
+  const rows = names.map((name) => {
+    const { workerRequests, objectRequests } = READERS[name];
+    const dollars = perMillion(readerUsage(READERS[name], STREAM_SECONDS[name]));
+    return [name, `${workerRequests}`, `${objectRequests}`, money(dollars)];
+  });
+  return table(["reader", "Worker requests", "object requests", "a million readers"], rows);
+}
+
+function isReader(name: string): name is keyof typeof READERS {
+  return Object.hasOwn(READERS, name);
+}
+
+function polledTable(): string {
+  const jobs = [30, 110, 600].flatMap((jobS) =>
+    [7, 20].map((lateness) => {
+      const dollars = perMillion(lifeUsage(polledAlone(jobS, lateness)));
+      const isCounted = lateness === 7 ? "counted" : "computed";
+      const polls = `${pollsOf(jobS, lateness)}`;
+      return [`${jobS} s, no hooks`, `${lateness}`, polls, money(dollars), isCounted];
+    }),
+  );
+  const never = `never ends, hooks never come: fails after ${DEADLINE_HOURS * (1 + DEADLINE_EXTENSION)} h`;
+  const dollars = perMillion(lifeUsage(endless()));
+  return table(
+    ["job", "`POLL_LATENESS`", "polls", "a million tasks", "how"],
+    [...jobs, [never, "7", `${endless().polls}`, money(dollars), "computed"]],
+  );
+}
+
+interface Addition {
+  readonly title: string;
+  readonly formula: string;
+  readonly usage: Usage;
+}
+
+function additionsTable(): string {
+  const rows = additions().map(({ title, formula, usage }) => [
+    title,
+    formula,
+    money(perMillion(usage)),
+  ]);
+  return table(["what", "computed as", "a million"], [...rows, consoleRow()]);
+}
+
+function additions(): readonly Addition[] {
+  const hooked = LIVES["Ark with hooks, index"];
+  const alone = polledAlone(110, 7);
+  const queued = { queueOperations: lifeUsage(hooked, RECEIVER_MS, true).queueOperations ?? 0 };
+  const { connection, callback } = LISTENER;
+  const requests = callback.objectRequests + callback.messages / MESSAGES_PER_REQUEST;
+  const seconds = RECEIVER_MS / 1_000 + ASSUMED.secondsPerObjectRequest;
+  return [
+    {
+      title: "`METRICS`, *Ark with hooks*",
+      formula: "one point for each attempt and each poll",
+      usage: { dataPoints: hooked.attempts + hooked.polls },
+    },
+    {
+      title: "`METRICS`, 110 s polled without hooks",
+      formula: "the same",
+      usage: { dataPoints: alone.attempts + alone.polls },
+    },
+    {
+      title: "`INDEX_QUEUE`, *Ark with hooks*",
+      formula: "3 operations for each write to the index",
+      usage: queued,
+    },
+    {
+      title: "listener that connects",
+      formula: `${connection.workerRequests} request of the Worker, ${connection.objectRequests} of objects; then nothing while it waits`,
+      usage: requestsUsage(connection),
+    },
+    {
+      title: "callback to a listener",
+      formula: `${callback.objectRequests} object request, ${callback.messages} incoming message, ${seconds} s awake`,
+      usage: { objectRequests: requests, durationGbS: seconds * OBJECT_GB },
+    },
+  ];
+}
+
+/** Returns the usage of requests that do no work besides. */
+function requestsUsage({ workerRequests, objectRequests }: Requests): Usage {
+  return {
+    workerRequests,
+    cpuMs: workerRequests * ASSUMED.cpuMsPerRequest,
+    objectRequests,
+    durationGbS: objectRequests * ASSUMED.secondsPerObjectRequest * OBJECT_GB,
+  };
+}
+
+type Requests = Pick<Meters, "workerRequests" | "objectRequests">;
+
+function consoleRow(): readonly string[] {
+  const minutes = HOURS_PER_DAY * DAYS_PER_MONTH * 60;
+  const { workerRequests, objectRequests, d1Read } = CONSOLE_MINUTE;
+  const { dollars } = billOf({ ...requestsUsage(CONSOLE_MINUTE), d1Read }, minutes);
+  const formula = `${minutes.toLocaleString("en-US")} minutes of ${workerRequests} requests of the Worker, ${objectRequests} of objects and ${d1Read.toLocaleString("en-US")} rows read in D1`;
+  return [`console's overview open ${HOURS_PER_DAY} h a day`, formula, `${money(dollars)} a month`];
+}
+
+function pricesTable(): string {
+  const rows = Object.values(PRICES).map(({ title, dollars, unit, included, source, asOf }) => {
+    const price = `$${dollars.toFixed(Number.isInteger(dollars * 100) ? 2 : 3)} per ${unit}`;
+    const link = `[${source.name}](${source.url})`;
+    return [title, price, included.toLocaleString("en-US"), link, asOf];
+  });
+  return table(["meter", "price", "included", "source", "as of"], rows);
+}
+
+function assumed(): string {
+  const { cpuMsPerRequest, cpuMsPerComment, secondsPerObjectRequest } = ASSUMED;
+  const { secondsPerPoll, secondsPerIndexWrite, objectBytes, objectDays } = ASSUMED;
+  const { indexRowBytes, indexRowDays } = ASSUMED;
+  return [
+    `- ${cpuMsPerRequest} ms of CPU per request to the Worker, ${cpuMsPerComment} ms per comment that keeps a stream open;`,
+    `- time for which an object is awake and billed: ${secondsPerObjectRequest * 1_000} ms per request or alarm, ${RECEIVER_MS / 1_000} s per attempt, ${secondsPerPoll} s per poll, ${secondsPerIndexWrite} s per write to the index;`,
+    `- storage: ${objectBytes.toLocaleString("en-US")} bytes per object for ${objectDays} days (an empty database of an object takes that much), ${indexRowBytes} bytes in D1 for ${indexRowDays} days.`,
+  ].join("\n");
+}
+
+/** Options with which the page shows `npm run cost`. */
+const SHOWN = { tasks: "10M", "retry-rate": "0.1", "receiver-ms": "300", polls: "6" };
+
+function example(): string {
+  const options = Object.entries(SHOWN).map(([name, value]) => `--${name} ${value}`);
+  const order = orderOf({ ...DEFAULTS, ...SHOWN }, { account: false, queue: false });
+  return `\`\`\`text\n$ npm run cost -- ${options.join(" ")}\n\n${report(order)}\n\n$ npm run cost -- --help\n\n${USAGE}\n\`\`\``;
+}
+
+function money(dollars: number): string {
+  return `$${dollars.toFixed(2)}`;
+}
