@@ -24,8 +24,8 @@ export interface Share {
 }
 
 const MARKER = /^\/\/ ((?:src|node_modules|bench)\/\S+)$/;
-/** URLs of scripts that belong to workerd. */
-const INTERNAL = /^[a-z]+-internal:/;
+/** URLs of scripts that are not the bundle: those of workerd, and the empty one of code that zod has generated. */
+const OUTSIDE = /^$|^[a-z]+-internal:/;
 /** Names of the nodes of a profile that take no CPU time. */
 const NO_WORK = new Set(["(idle)", "(root)"]);
 const OTHER: Activity = "other";
@@ -60,7 +60,7 @@ export function sharesOf(profile: Profile, script: string): readonly Share[] {
     for (let at: number | undefined = leaf; at !== undefined; at = parents.get(at)) {
       const frame = nodes.get(at)?.callFrame;
       if (frame === undefined) continue;
-      const file = INTERNAL.test(frame.url) ? undefined : files[frame.lineNumber];
+      const file = OUTSIDE.test(frame.url) ? undefined : files[frame.lineNumber];
       frames.push({ name: frame.functionName, file });
     }
     return frames;
