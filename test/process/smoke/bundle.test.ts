@@ -35,3 +35,8 @@ it("the deployed bundle serves a task from registration to deletion on plain wor
   expect(await status("DELETE", `/v1/tasks/${id}`)).toBe(204);
   expect(await status("GET", `/v1/tasks/${id}`)).toBe(404);
 });
+
+it("released workerd lets zod generate code for the compiled schemas when a Worker starts", async () => {
+  await using relay = await Workerd.start({ vars: LOCAL_VARS, entry: "generated-code.ts" });
+  expect((await relay.client.send("GET", "/healthz")).status).toBe(200);
+});
