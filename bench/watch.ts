@@ -9,8 +9,8 @@ import { Workerd } from "../test/process/harness/workerd.ts";
 import { FASTEST_DIRECTORY, quantile } from "./figures.ts";
 import { table } from "./markdown.ts";
 
-// Measures how long after the end of a task its readers learn it, and writes bench/WATCH.md: `npm run bench:watch`,
-// about two minutes. Options: `--tasks` (watched tasks at a time), `--rounds`.
+// Measures how long after the end of a task its readers learn it, and counts the requests to the task's object for
+// each reader, and writes bench/WATCH.md: `npm run bench:watch`, about four minutes. Options: `--tasks` (watched tasks at a time), `--rounds`.
 
 /** A way in which a reader waits for the end of a task. Resolves when the reader has the result. */
 type Wait = (relay: Workerd, id: string) => Promise<void>;
@@ -25,6 +25,14 @@ const Count = z.coerce.number().int().positive();
 const [TASKS, ROUNDS] = [Count.parse(values.tasks), Count.parse(values.rounds)];
 const PAGE = join(import.meta.dirname, "WATCH.md");
 
+/** Figures of one way to wait. */
+interface Measured {
+  /** How late each reader had the result, in milliseconds. */
+  readonly lateMs: number[];
+  /** Number of requests to the objects of the tasks that the readers have caused. */
+  objectRequests: number;
+}
+
 /** Pauses in milliseconds after the first reads of a reader who asks again and again. */
 const PAUSES_MS = [1000, 1000, 2000, 2000, 3000];
 const LATER_PAUSE_MS = 5000;
@@ -32,6 +40,8 @@ const LATER_PAUSE_MS = 5000;
 const SPREAD_MS = 6000;
 /** Time in milliseconds from the beginning of the readers to the first end of a task. */
 const QUIET_MS = 9000;
+/** Time in milliseconds after which the log has the last request of a round. */
+const SETTLE_MS = 500;
 
 const key = { Authorization: `Bearer ${OPERATOR_KEY}` };
 
@@ -58,12 +68,19 @@ const WAITS: Readonly<Record<string, Wait>> = {
 };
 
 const startedAt = new Date();
-await using relay = await Workerd.start({ vars: LOCAL_VARS, parent: FASTEST_DIRECTORY });
-const late: [name: string, lateMs: number[]][] = Object.keys(WAITS).map((name) => [name, []]);
+// The objects of this entry log each request of a reader.
+const options = { entry: "watched.ts", vars: LOCAL_VARS, parent: FASTEST_DIRECTORY };
+await using relay = await Workerd.start(options);
+const results = Object.entries(WAITS).map(([name, wait]) => {
+  const measured: Measured = { lateMs: [], objectRequests: 0 };
+  return { name, wait, measured };
+});
 for (let round = 0; round < ROUNDS; round++) {
-  for (const [name, lateMs] of late) {
-    const wait = WAITS[name];
-    if (wait !== undefined) lateMs.push(...(await measure(relay, wait)));
+  for (const { wait, measured } of results) {
+    const before = readersRequests();
+    measured.lateMs.push(...(await measure(relay, wait)));
+    await sleep(SETTLE_MS);
+    measured.objectRequests += readersRequests() - before;
   }
 }
 const written = page();
@@ -89,6 +106,11 @@ async function measure({ client }: Workerd, wait: Wait): Promise<readonly number
   return learnedAt.map((at, index) => Math.max(0, at - (endedAt[index] ?? 0)));
 }
 
+/** Returns the number of requests that readers have sent to objects of tasks so far. */
+function readersRequests(): number {
+  return relay.output.match(/^(?:read|watched) /gm)?.length ?? 0;
+}
+
 async function aTask(client: Client): Promise<string> {
   const id = randomUUID();
   const { status } = await client.ask("POST", "/v1/tasks", { id, model: "m" });
@@ -102,9 +124,10 @@ function isEnd(text: string): boolean {
 }
 
 function page(): string {
-  const rows = late.map(([name, lateMs]) => [
+  const rows = results.map(({ name, measured: { lateMs, objectRequests } }) => [
     name,
     ...[0.5, 0.99, 1].map((q) => `${quantile(lateMs, q).toFixed(1)} ms`),
+    (objectRequests / lateMs.length).toFixed(1),
   ]);
   return `# Watching a task
 
@@ -115,9 +138,10 @@ that the reader had the result before the sender of the event had its answer.
 
 Measured on ${startedAt.toISOString().slice(0, 10)} with \`npm run bench:watch\`.
 
-${table(["reader", "p50", "p99", "longest"], rows)}
+${table(["reader", "p50", "p99", "longest", "requests to the task's object"], rows)}
 
-A reader by \`?wait=\` or a stream costs three requests to the task's object until the task ends: a read, the WebSocket,
-and the read after the push (\`test/worker/watching.test.ts\`). Whoever asks costs one for each read.
+The requests to the task's object are those of one reader until it has the result. By \`?wait=\` or a stream they are a
+read, the WebSocket, and the read after the push, however long the task takes (\`test/worker/watching.test.ts\`). Whoever
+asks costs one for each read, here in up to ${(QUIET_MS + SPREAD_MS) / 1000} s.
 `;
 }
