@@ -1,14 +1,22 @@
 import { createHash } from "node:crypto";
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, expect, it } from "vitest";
+import * as z from "zod";
 import { LOCAL_VARS } from "../process/harness/client.ts";
 import { WranglerDev } from "../process/harness/wrangler-dev.ts";
 import { isTooWide, violationsOf } from "./axe.ts";
 import { openPage } from "./browser.ts";
 import { logIn } from "./log-in.ts";
+import { Refreshes, setHidden } from "./refreshes.ts";
 
 const TASK = "0f8fad5b-d9cb-469f-a165-70867728950e";
 const HOSTILE = `<script>alert(1)</script>\u202e"'`;
+/** Limits of waits for requests of a page, and for the row of a task in the index. */
+const SOON = { timeout: 20_000, interval: 20 };
+const ROW_WRITTEN = { timeout: 60_000, interval: 1000 };
+/** Time in milliseconds within which a visible page would send its next refresh. */
+const NEXT_REFRESH_MS = 6_000;
+
 let relay: WranglerDev;
 
 beforeAll(async () => {
@@ -156,3 +164,23 @@ it("the console imports an API key by its SHA-256 hash, shows an account's callb
   await page.getByText("Current (no. 2)").waitFor();
   expect(await page.getByText("Previous (no. 1)").isVisible()).toBe(true);
 });
+
+it("an account's overview shows a change of its newest open task by a request that it breaks off while its tab is hidden", async () => {
+  const { json } = await relay.client.ask("POST", "/v1/accounts/acme/keys", {});
+  const page = await openPage(relay.url);
+  await logIn(page, "/", z.object({ key: z.string() }).parse(json).key);
+  const task = page.locator(`#account tr`, { hasText: TASK.slice(0, 8) });
+  // The index has the row of an open task half a minute after the task.
+  await expect.poll(() => page.reload().then(() => task.count()), ROW_WRITTEN).toBe(1);
+  const refreshes = new Refreshes(page);
+  await expect.poll(() => refreshes.open, SOON).toBe(1);
+  await setHidden(page, true);
+  await expect.poll(() => refreshes.brokenOff, SOON).toBe(1);
+  const { sent } = refreshes;
+  await page.waitForTimeout(NEXT_REFRESH_MS);
+  expect([refreshes.sent, refreshes.open]).toEqual([sent, 0]);
+  await setHidden(page, false);
+  await expect.poll(() => refreshes.open, SOON).toBe(1);
+  await relay.client.ask("POST", "/v1/events", { id: TASK, status: "processing" });
+  await task.getByText("processing").waitFor();
+}, 120_000);

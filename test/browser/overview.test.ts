@@ -4,6 +4,7 @@ import { LOCAL_VARS, OPERATOR_KEY } from "../process/harness/client.ts";
 import { Workerd } from "../process/harness/workerd.ts";
 import { isTooWide, violationsOf } from "./axe.ts";
 import { openPage } from "./browser.ts";
+import { setHidden } from "./refreshes.ts";
 import type { TabOptions } from "./tab.ts";
 
 let relay: Workerd;
@@ -93,14 +94,6 @@ it("the console's overview is refreshed after half a minute without a reload of 
     .not.toBe(before);
   expect(await page.getByRole("dialog", { name: "The same from the API" }).isVisible()).toBe(true);
 });
-
-/** Makes an open page believe that its tab is hidden or visible again. */
-async function setHidden(page: Page, isHidden: boolean): Promise<void> {
-  await page.evaluate((value) => {
-    Object.defineProperty(document, "hidden", { configurable: true, value });
-    document.dispatchEvent(new Event("visibilitychange"));
-  }, isHidden);
-}
 
 it("the console's overview sends no request while its tab is hidden or its reader idle for half an hour, and is refreshed afterwards", async () => {
   const page = await openOverview({});

@@ -7,10 +7,14 @@ import { Workerd } from "../process/harness/workerd.ts";
 import { isTooWide, violationsOf } from "./axe.ts";
 import { openPage } from "./browser.ts";
 import { logIn } from "./log-in.ts";
+import { Refreshes, setHidden } from "./refreshes.ts";
 import type { TabOptions } from "./tab.ts";
 
 /** Text by a third party that would run as a script, or reverse the direction of the text after it. */
 const HOSTILE = '\u202e"><script>document.title = "owned"</script>';
+
+/** Limits of waits for requests of a page. */
+const SOON = { timeout: 20_000, interval: 20 };
 
 let relay: Workerd;
 let receiver: Receiver;
@@ -62,6 +66,21 @@ it("the console's page of a task shows the task's changes from pending to failed
   await page.getByRole("button", { name: "Send now" }).click();
   await page.getByText("Delivered. Nothing is left to do.").waitFor();
   expect(await page.locator(".timeline").textContent()).toContain("Redelivery 1");
+});
+
+it("the console's page of an open task waits for a change by one request, which it breaks off when its tab is hidden and repeats when it is shown", async () => {
+  const id = await registered("/hidden", 204);
+  const page = await openTask(id);
+  const refreshes = new Refreshes(page);
+  await expect.poll(() => refreshes.open, SOON).toBe(1);
+  const { sent } = refreshes;
+  await setHidden(page, true);
+  await expect.poll(() => refreshes.brokenOff, SOON).toBe(1);
+  await fail(id, "Refused.");
+  await relay.client.settled(id);
+  expect([refreshes.sent, refreshes.open]).toEqual([sent, 0]);
+  await setHidden(page, false);
+  await page.getByText("Delivered. Nothing is left to do.").waitFor();
 });
 
 it.each([

@@ -1,8 +1,12 @@
 import { env } from "cloudflare:workers";
-import { expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
+import { TaskObject } from "../../src/objects/task/task-object.ts";
 import { aKey, anAccount } from "../worker/accounts.ts";
 import { logIn, outcome, submit, visit } from "../worker/browser.ts";
 import { START } from "../worker/clock.ts";
+import { useHeldWaits } from "../worker/held-waits.ts";
+import { aReceiver } from "../worker/receiver.ts";
+import { aCompletion, register, report } from "../worker/tasks.ts";
 import { aRow, cron, HOUR, insert, useIndex } from "./support.ts";
 
 useIndex();
@@ -80,6 +84,73 @@ it("the console's overview for an account shows the account's balance and only t
   const text = await mainOf(await visit("/", cookie, {}, fresh()));
   expect(text).toMatch(new RegExp(`${account} .* 0 credits 1 delivered in 7 days .* own `));
   expect(text).not.toContain("foreign");
+});
+
+/** Creates an account with open tasks, the newest last, and their rows in the index. */
+async function anAccountWithOpenTasks(count: number) {
+  const account = await anAccount();
+  const ids: string[] = [];
+  for (let nth = 0; nth < count; nth++) {
+    const id = await register({ account });
+    ids.push(id);
+    const open = { status: "pending", callback: "waiting", settledAt: null } as const;
+    await insert(aRow({ id, account, ...open, createdAt: START + nth * 1000 }));
+  }
+  const cookie = await logIn((await aKey(account)).key);
+  return { account, cookie, ids };
+}
+
+/** Requests the overview, or its refresh. @returns its part that is refreshed, and what the next refresh states. */
+async function partOf(cookie: string, shown?: string) {
+  const headers: Record<string, string> = shown === undefined ? {} : { "X-Refresh": shown };
+  const text = await (await visit("/", cookie, headers)).text();
+  const [part = ""] = /<div id="account"[\s\S]*/.exec(text) ?? [];
+  const version = /data-version="([^"]+)"/.exec(part)?.[1];
+  return { part, version, refreshS: Number(/data-refresh="(\d+)"/.exec(part)?.[1]) };
+}
+
+describe("the console's overview for an account with open tasks", () => {
+  const waits = useHeldWaits();
+
+  it("a refresh of an account's overview is answered when its newest open task changes, with the state that the index lacks; no other is watched", async () => {
+    const { cookie, ids } = await anAccountWithOpenTasks(3);
+    const newest = ids.at(-1) ?? "";
+    const { part, version, refreshS } = await partOf(cookie);
+    expect([version?.startsWith(`${newest}.`), refreshS]).toEqual([true, 5]);
+    expect(part).not.toContain("completed");
+    const watched = vi.spyOn(TaskObject.prototype, "fetch");
+    waits.between = async () => {
+      aReceiver();
+      await report(aCompletion(newest));
+      return true;
+    };
+    const next = await partOf(cookie, version);
+    expect(next.part).toContain("completed");
+    expect(next.version).not.toBe(version);
+    expect([waits.pauses, watched.mock.calls.length]).toEqual([[25_000], 1]);
+  });
+
+  it("a refresh of an account's overview waits 25 s at most, and not at all for a task that has changed already or belongs to another account", async () => {
+    const { cookie } = await anAccountWithOpenTasks(1);
+    const other = await anAccountWithOpenTasks(1);
+    const { version = "" } = await partOf(cookie);
+    expect((await partOf(cookie, version)).version).toBe(version);
+    expect(waits.pauses).toEqual([25_000]);
+    await partOf(cookie, version.replace(/\d+$/, "1"));
+    const foreign = (await partOf(other.cookie)).version;
+    expect((await partOf(cookie, foreign)).version).toBe(version);
+    for (const shown of ["none", "", `${version}x`]) await partOf(cookie, shown);
+    expect(waits.pauses).toEqual([25_000]);
+  });
+
+  it("the overview of an account without an open task is refreshed every 30 s, and asks no object of a task", async () => {
+    const account = await anAccount();
+    await insert(aRow({ account }));
+    const cookie = await logIn((await aKey(account)).key);
+    const asked = vi.spyOn(TaskObject.prototype, "inspect");
+    const { version, refreshS } = await partOf(cookie);
+    expect([version, refreshS, asked.mock.calls.length]).toEqual([undefined, 30, 0]);
+  });
 });
 
 it("the operator's overview in the console has no two elements with one id, and no refreshed element inside another refreshed element", async () => {

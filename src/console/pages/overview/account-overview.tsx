@@ -5,6 +5,7 @@ import { queryIndex } from "../../../api/search/query-index.ts";
 import { DAY_MS } from "../../../core/time.ts";
 import type { Env } from "../../../env.ts";
 import { listShards } from "../../../index-db/list-shards.ts";
+import type { ListedTask } from "../../../index-db/list.ts";
 import type { Shards } from "../../../index-db/shards.ts";
 import { countText } from "../../format.ts";
 import { ANY_TASK } from "../../overview.ts";
@@ -15,11 +16,16 @@ import { mostFirst } from "../../range-totals.ts";
 import { Failures } from "./failures.tsx";
 import { LastTasks } from "./last-tasks.tsx";
 import { NoIndex } from "./no-index.tsx";
+import type { WatchedTask } from "./watched-task.ts";
 
 const WINDOW_MS = 7 * DAY_MS;
 /** Largest number of an account's newest tasks that are counted. D1 bills up to three rows for each. */
 const MAX_TASKS = 2_000;
 const SHOWN = 10;
+/** Seconds between two refreshes of a page without an open task. */
+const REFRESH_S = 30;
+/** Pause in seconds before a refresh that is answered only when the watched task changes, or after 25 seconds. */
+const WATCHED_REFRESH_S = 5;
 
 type Facts = Awaited<ReturnType<typeof readAccountFacts>>;
 
@@ -53,6 +59,8 @@ export async function readAccountFacts(
 
 interface AccountOverviewProps {
   readonly facts: Facts;
+  /** The newest open task, whose changes the page shows at once; null for none. */
+  readonly watched: WatchedTask | null;
   readonly account: string;
   readonly origin: string;
 }
@@ -61,7 +69,7 @@ interface AccountOverviewProps {
  * The front page of an account: its balance, the callbacks of its tasks by status, its failed tasks by category,
  * and its last tasks.
  */
-export function AccountOverview({ facts, account, origin }: AccountOverviewProps) {
+export function AccountOverview({ facts, watched, account, origin }: AccountOverviewProps) {
   const { balance, counts, tasks, since, now } = facts;
   const path = `/v1/accounts/${account}`;
   return (
@@ -77,13 +85,24 @@ export function AccountOverview({ facts, account, origin }: AccountOverviewProps
         </div>
         {counts === null ? null : <OwnFailures counts={counts} since={since} />}
         {tasks === null ? null : (
-          <div id="account" data-refresh="30">
-            <LastTasks tasks={tasks} now={now} />
+          <div
+            id="account"
+            data-refresh={String(watched === null ? REFRESH_S : WATCHED_REFRESH_S)}
+            {...(watched !== null && { "data-version": `${watched.id}.${watched.version}` })}
+          >
+            <LastTasks tasks={tasks.map((task) => withState(task, watched))} now={now} />
           </div>
         )}
       </div>
     </>
   );
+}
+
+/** Returns a listed task with the state that its object has just shown, which the index may not have yet. */
+function withState(task: ListedTask, watched: WatchedTask | null): ListedTask {
+  if (task.id !== watched?.id) return task;
+  const { status, callback } = watched;
+  return { ...task, status, callback };
 }
 
 interface CountsProps {

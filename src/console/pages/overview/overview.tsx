@@ -7,6 +7,7 @@ import { type ViewerVisit, viewerPage } from "../../page.ts";
 import { Layout } from "../../parts/layout.tsx";
 import { AccountOverview, readAccountFacts } from "./account-overview.tsx";
 import { OperatorOverview, rangeIn, readOperatorFacts } from "./operator.tsx";
+import { awaitWatchedTask, newestOpenTask } from "./watched-task.ts";
 
 /** The front page. Operators see the problems and numbers of the relay, accounts see their own tasks. */
 export const overviewPage = viewerPage("/", "read", async (visit) => {
@@ -20,11 +21,21 @@ export const overviewPage = viewerPage("/", "read", async (visit) => {
   );
 });
 
-async function ofAccount({ request, env, runtime, viewer }: ViewerVisit, account: string) {
+async function ofAccount(visit: ViewerVisit, account: string) {
+  const { request, env, runtime, viewer } = visit;
   await countRequest("LIMIT_LISTS", viewer, env);
+  const held = await awaitWatchedTask(visit);
   const shards = shardsOf(env, runtime.config);
   const facts = await readAccountFacts(env, shards, account, isRefresh(request));
-  return <AccountOverview facts={facts} account={account} origin={linkOrigin(env, request)} />;
+  const watched = await newestOpenTask(facts.tasks ?? [], held, visit);
+  return (
+    <AccountOverview
+      facts={facts}
+      watched={watched}
+      account={account}
+      origin={linkOrigin(env, request)}
+    />
+  );
 }
 
 async function ofAll({ request, env, runtime, url }: ViewerVisit) {

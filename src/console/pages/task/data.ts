@@ -1,7 +1,8 @@
 import { inspectTask } from "../../../api/tasks/read-task.ts";
 import { taskIn } from "../../../api/tasks/task-json.ts";
-import { readWhen, TaskWatch } from "../../../api/tasks/task-watch.ts";
+import { readWhen, TaskWatch, type Watched } from "../../../api/tasks/task-watch.ts";
 import { readerOf } from "../../../objects/task/caller.ts";
+import type { InspectedTask } from "../../../objects/task/reply.ts";
 import { unknownTask } from "../../../api/http/problem.ts";
 import { TaskId } from "../../../api/http/fields.ts";
 import type { CallbackFacts, TaskFacts } from "../../../core/views/task-facts.ts";
@@ -29,21 +30,27 @@ const SOON_MS = 5_000;
  * @throws Problem `unknown_task` when there is no such task, or it belongs to another account.
  */
 export async function readShownTask(visit: TaskVisit): Promise<ShownTask> {
-  const { request, params, viewer } = visit;
+  const { request, params } = visit;
   const known = Number(request.headers.get("X-Refresh") ?? Number.NaN);
   const inspected = await readWhen(
-    {
-      read: () => inspectTask.perform({ params }, viewer, visit),
-      watch: () => TaskWatch.open(visit.env, taskIdOf(params.id), readerOf(viewer)),
-      requireCurrent: async () => visit.requireCurrent?.(),
-      stateIn: ({ task }) => task,
-    },
+    watchedBy(visit, params.id),
     ({ task, facts }) => task.version !== known || !isAboutToChange(facts, Date.now()),
     Number.isNaN(known) ? 0 : LONGEST_HOLD_MS,
   );
   if (inspected === null) throw unknownTask();
   const { task, facts } = inspected;
   return { task: taskIn(task), facts, version: task.version };
+}
+
+/** Returns how to read and to watch a task for the viewer of a page. */
+export function watchedBy(visit: ViewerVisit, id: string): Watched<InspectedTask> {
+  const { env, viewer } = visit;
+  return {
+    read: () => inspectTask.perform({ params: { id } }, viewer, visit),
+    watch: () => TaskWatch.open(env, taskIdOf(id), readerOf(viewer)),
+    requireCurrent: async () => visit.requireCurrent?.(),
+    stateIn: ({ task }) => task,
+  };
 }
 
 /**
