@@ -256,6 +256,10 @@ it("beyond LIMIT_LINKS, requests with one status link from one address are refus
     expect(refused.headers.get("Access-Control-Allow-Origin")).toBe("*");
     expect(await refusal(refused)).toMatchObject(LIMITED);
   }
+  // In place of the link a browser gets a page.
+  const opened = { path: link, key: null, headers: { Accept: "text/html" } };
+  expect((await sendFrom("192.0.2.1", bindings, opened)).status).toBe(429);
+  expect((await sendFrom("192.0.2.3", bindings, opened)).status).toBe(200);
   expect((await send("192.0.2.2", link)).status).toBe(200);
   expect((await send("192.0.2.1", other.link)).status).toBe(200);
   const withKey = { path: `/v1/tasks/${id}` };
