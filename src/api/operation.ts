@@ -8,8 +8,8 @@ import { AccountId, TaskId } from "./http/fields.ts";
 import { invalidRequest, Problem, unknownAccount, unknownTask } from "./http/problem.ts";
 import { type AccountLimit, countRequest } from "./http/rate-limit.ts";
 
-/** Schema of the query of an operation without parameters. */
-export const NoQuery = z.strictObject({});
+/** Schema of the query of an operation without parameters. It is compiled when the isolate starts. */
+export const NoQuery = z.compile(z.strictObject({}));
 
 /** Schema of the body of an operation that takes no body: it accepts any value and returns null. */
 export const NoBody = z.pipe(

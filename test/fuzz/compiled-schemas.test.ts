@@ -1,7 +1,9 @@
 import { expect, it } from "vitest";
 import * as z from "zod/mini";
+import { NoQuery } from "../../src/api/operation.ts";
 import { TaskFinishEvent } from "../../src/api/tasks/event-schema.ts";
 import { Attachment, Registration } from "../../src/api/tasks/task-schemas.ts";
+import { LinkQuery, ReadQuery } from "../../src/api/tasks/read-task.ts";
 import { StoredRecord } from "../../src/objects/task/record-schema.ts";
 import { fuzz } from "./fuzz.ts";
 import { mutated } from "./mutations.ts";
@@ -17,6 +19,12 @@ const COMPILED: Readonly<Record<string, Compiled>> = {
   "the body of an event": { schema: TaskFinishEvent, valid: EVENTS },
   "the body of a registration": { schema: Registration, valid: REGISTRATIONS },
   "the body that attaches a job": { schema: Attachment, valid: ATTACHMENTS },
+  "the query of a read": {
+    schema: ReadQuery,
+    valid: [{}, { wait: "30", known: ['"1-operator"'] }],
+  },
+  "the query of a status link": { schema: LinkQuery, valid: [{}, { wait: "30", token: "st_1" }] },
+  "an absent query": { schema: NoQuery, valid: [{}] },
   "the stored record of a task": { schema: StoredRecord, valid: STORED_RECORDS },
 };
 

@@ -149,8 +149,8 @@ export class MeteredLife {
 
 /** Reads a value from the storage of an object without the spy that counts. */
 function uncounted(kv: SyncKvStorage, key: string): unknown {
-  const { get }: SyncKvStorage = Object.getPrototypeOf(kv);
-  return get.call(kv, key);
+  const prototype: SyncKvStorage = Object.getPrototypeOf(kv);
+  return prototype.get.call(kv, key);
 }
 
 /**

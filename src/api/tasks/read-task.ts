@@ -43,6 +43,11 @@ export interface FoundTask {
   readonly isKnown: boolean;
 }
 
+/** Query of a read. The schema is compiled when the isolate starts, as `LinkQuery`. */
+export const ReadQuery = z.compile(
+  z.strictObject({ wait: Wait, known: z.optional(z.array(z.string())) }),
+);
+
 /**
  * Reads a task. With `wait`, the answer waits for at most this number of seconds until the task has a result; with
  * `known` as well, until the task has a state whose ETag is not in `known`.
@@ -51,7 +56,7 @@ export const readTask = operation(
   {
     access: "read",
     params: ["id"],
-    query: z.strictObject({ wait: Wait, known: z.optional(z.array(z.string())) }),
+    query: ReadQuery,
     body: NoBody,
   },
   async ({ query: { wait, known = null }, ...call }) =>
@@ -67,7 +72,8 @@ export const inspectTask = operation(
   async ({ env, caller, params: { id } }) => taskClient(env, id).inspect(caller),
 );
 
-const LinkQuery = z.strictObject({ wait: Wait, token: StatusToken });
+/** Parameters in the URL of a read. */
+export const LinkQuery = z.compile(z.strictObject({ wait: Wait, token: StatusToken }));
 
 const byKey = routeOf(
   { id: "readTask", method: "GET", path: "/v1/tasks/{id}" },
@@ -96,7 +102,7 @@ function awaitedBy(search: URLSearchParams, headers: Headers): Awaited {
   const { wait } = readQuery(LinkQuery, search);
   const tags = headers.get("If-None-Match")?.split(",");
   return {
-    waitMs: waitMsOf(wait, headers),
+    waitMs: waitMsOf(wait, headers.get("Prefer")),
     // Weak comparison (RFC 9110 §13.1.2).
     known: tags?.map((tag) => tag.trim().replace(/^W\//, "")) ?? null,
   };

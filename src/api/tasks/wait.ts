@@ -12,11 +12,10 @@ export const Wait = z.optional(
 /**
  * Returns for how many milliseconds the answer to a request may be delayed until the task has a result. The parameter
  * `wait`, in seconds, counts first, then the header `Prefer: wait=N` (RFC 7240 §4.3). The limit is 60 seconds.
+ * @param prefer value of the header; null when the request has none.
  */
-export function waitMsOf(param: number | undefined, headers = new Headers()): number {
-  const preferred = /(?:^|,)\s*wait\s*=\s*"?(\d+)"?\s*(?:[;,]|$)/i.exec(
-    headers.get("Prefer") ?? "",
-  );
+export function waitMsOf(param: number | undefined, prefer: string | null = null): number {
+  const preferred = /(?:^|,)\s*wait\s*=\s*"?(\d+)"?\s*(?:[;,]|$)/i.exec(prefer ?? "");
   const seconds = param ?? Number(preferred?.[1] ?? 0);
   return Math.min(seconds, MAX_WAIT_S) * 1000;
 }
