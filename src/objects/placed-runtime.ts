@@ -14,10 +14,12 @@ const MARKER_TIMEOUT_MS = 2 * SECOND_MS;
 const MAX_NAMED = 1_000;
 
 /**
- * Knowledge of this isolate about the jurisdiction in which the deployment's objects were created. Requests share
- * this value. They never share a promise, because the platform binds a call to the request that has made it.
+ * Knowledge of this isolate about an environment: the classes that it does not bind, and the jurisdiction in which the
+ * deployment's objects were created. Requests share this value. They never share a promise, because the platform binds a call to the request that has made it.
  */
 interface Comparison {
+  /** Classes of objects that the environment does not bind. */
+  readonly unbound: readonly ConfigIssue[];
   /**
    * Jurisdiction that the deployment has stored. Null until this isolate has got it from the object that stores it.
    */
@@ -40,10 +42,9 @@ const comparisons = new WeakMap<object, Comparison>();
 export function placedRuntimeOf(env: ObjectNamespaces): Result<Runtime, readonly ConfigIssue[]> {
   warnOnce(env);
   const { runtime } = env.startup;
-  const unbound = unboundObjects(env);
+  const { unbound, stored, askedAt } = comparisonOf(env);
   if (unbound.length > 0) return failure(runtime.ok ? unbound : [...unbound, ...runtime.error]);
   if (!runtime.ok) return runtime;
-  const { stored, askedAt } = comparisonOf(env);
   if (stored === null && Math.abs(Date.now() - askedAt) >= MINUTE_MS)
     env.startup.waitUntil(compare(env));
   const issue = jurisdictionIssue(env);
@@ -57,8 +58,8 @@ export function placedRuntimeOf(env: ObjectNamespaces): Result<Runtime, readonly
 export async function comparedRuntimeOf(
   env: ObjectNamespaces,
 ): Promise<Result<Runtime, readonly ConfigIssue[]>> {
-  const isComparable = env.startup.runtime.ok && unboundObjects(env).length === 0;
-  if (isComparable && comparisonOf(env).stored === null) await compare(env);
+  const { unbound, stored } = comparisonOf(env);
+  if (env.startup.runtime.ok && unbound.length === 0 && stored === null) await compare(env);
   return placedRuntimeOf(env);
 }
 
@@ -117,7 +118,8 @@ function wantedBy(env: ObjectNamespaces): string {
 function comparisonOf(env: ObjectNamespaces): Comparison {
   const known = comparisons.get(env);
   if (known !== undefined) return known;
-  const comparison = { stored: null, askedAt: -Infinity, tasks: new Set<string>() };
+  const tasks = new Set<string>();
+  const comparison = { unbound: unboundObjects(env), stored: null, askedAt: -Infinity, tasks };
   comparisons.set(env, comparison);
   return comparison;
 }

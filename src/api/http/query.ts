@@ -49,6 +49,7 @@ export function textsIn(
   { shape }: z.ZodMiniObject,
   query: URLSearchParams,
 ): Readonly<Record<string, string>> {
+  if (query.size === 0) return {};
   const repeated = Object.keys(shape).filter((name) => query.getAll(name).length > 1);
   if (repeated.length === 0) return Object.fromEntries(query);
   throw invalidRequest(
