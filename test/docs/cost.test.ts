@@ -14,6 +14,10 @@ import { VARIABLE_DESCRIPTIONS } from "../../scripts/docs/variables.ts";
 
 const MILLION = 1_000_000;
 const hooked = LIVES["Ark with hooks, index"];
+/** Runs of the cron trigger that count an hour in which tasks change all the time, and one after its end. */
+const COUNTS_PER_HOUR = 7;
+/** Rows that one count reads for each task of the hour, at most (test/index/sweep-cost.test.ts). */
+const ROWS_PER_COUNT = 9;
 /** Returns the price of a million tasks with this consumption, in dollars. */
 const dollarsOf = (meters: Meters, isQueued = false) =>
   billOf(usageOf(meters, { receiverMs: 300, isQueued }), MILLION).dollars;
@@ -25,6 +29,11 @@ it.each([
     "a poll without news",
     "costs $%.2 per million.",
     dollarsOf(plus(hooked, IDLE_POLL)) - dollarsOf(hooked),
+  ],
+  [
+    "the counts of a busy hour",
+    "at most 9 rows each: $%.2 per million tasks",
+    COUNTS_PER_HOUR * ROWS_PER_COUNT * PRICES.d1Read.dollars,
   ],
   ["a receiver that hangs for 10 s", "10 seconds cost $%.0 per million attempts", awakeFor(10)],
   ["a receiver that hangs for 25 s", "with `CALLBACK_TIMEOUT_S=25` $%.0.", awakeFor(25)],
