@@ -14,6 +14,8 @@ const RECEIVER_MS = 300;
 const TIMEOUT_MS = 10_000;
 /** Billed number of incoming WebSocket messages that count as one request. */
 const MESSAGES_PER_REQUEST = 20;
+/** Checks of an account key in ten minutes (src/api/http/key-owner.ts keeps an answer for one). */
+const KEY_CHECKS = 10;
 const HOURS_PER_DAY = 8;
 const DAYS_PER_MONTH = 30;
 
@@ -169,6 +171,11 @@ function additions(): readonly Addition[] {
       title: "`INDEX_QUEUE`, *Ark with hooks*",
       formula: "3 operations for each write to the index",
       usage: queued,
+    },
+    {
+      title: "account key of a reader who holds a stream for 10 minutes",
+      formula: `${KEY_CHECKS} object requests: a check of the key each minute, which all readers with this key share in an isolate`,
+      usage: requestsUsage({ workerRequests: 0, objectRequests: KEY_CHECKS }),
     },
     {
       title: "listener that connects",
