@@ -1,4 +1,4 @@
-/** What a task needs CPU time for, in the order of a task. */
+/** Kinds of work for which a task needs CPU time, in the order of a task. */
 export const ACTIVITIES = [
   "route: find the operation, headers of the answer",
   "check the key",

@@ -2,7 +2,7 @@ import { table } from "../markdown.ts";
 import { ACTIVITIES, type Activity } from "./activities.ts";
 import { type Share, timesOf } from "./profile.ts";
 
-/** What was measured of the two servers. */
+/** Measurements of the two servers. */
 export interface Measured {
   readonly floor: PerTask;
   readonly relay: PerTask;
@@ -26,8 +26,8 @@ export function page({ floor, relay }: Measured, { date, connections, rounds }: 
   const [ours, theirs] = [timesOf(relay), timesOf(floor)];
   const rows = ACTIVITIES.map((activity) => {
     const [own = 0, other = 0] = [ours.get(activity), theirs.get(activity)];
-    const difference = { activity, cells: [other, own, own - other].map(micros) };
-    return [difference.activity, ...difference.cells, largestOf(relay, activity)];
+    const times = [other, own, own - other].map(micros);
+    return [activity, ...times, largestOf(relay, activity)];
   });
   const [floorUs, relayUs] = [theirs, ours].map((times) => sum(times.values()));
   const whole = ["**all**", micros(floorUs ?? 0), micros(relayUs ?? 0)];

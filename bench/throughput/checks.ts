@@ -21,7 +21,7 @@ interface Target {
 
 type Multiples = (result: PlaceResult, own: ContenderKey, other: ContenderKey) => readonly number[];
 
-/** What was measured in several rounds. */
+/** Median and quartiles of the measurements of several rounds. */
 interface Spread {
   readonly median: number;
   /** The first and the third quartile, between which half of the rounds lie. */

@@ -128,7 +128,7 @@ export class TaskObject extends DurableObject {
       stateAt: now,
     };
     this.#store(record, now + TIMEOUT_MS + WATCHDOG_MARGIN_MS);
-    this.#running = this.#attempt(record);
+    this.#running = this.#attempt(record).finally(() => (this.#running = null));
     this.ctx.waitUntil(this.#running);
     return { status: 202, task: viewOf(record) };
   }
@@ -149,7 +149,7 @@ export class TaskObject extends DurableObject {
       const now = Date.now();
       const begun: TaskRecord = { ...record, state: "in_flight", stateAt: now };
       this.#store(begun, now + TIMEOUT_MS + WATCHDOG_MARGIN_MS);
-      this.#running = this.#attempt(begun);
+      this.#running = this.#attempt(begun).finally(() => (this.#running = null));
       await this.#running;
     } else await this.ctx.storage.deleteAll();
   }
@@ -170,7 +170,6 @@ export class TaskObject extends DurableObject {
     };
     const answered = await send(url, headers, body);
     this.#end(record, answered);
-    this.#running = null;
   }
 
   /** Stores the end of an attempt, and the alarm of the next one or of the erasure. */

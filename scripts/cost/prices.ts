@@ -39,7 +39,7 @@ const WORKFLOWS = {
 };
 const QSTASH = { name: "QStash", url: "https://upstash.com/docs/qstash/overall/pricing" };
 
-/** The prices by billed operation or amount. docs/cost.md lists them, and a test compares the two. */
+/** The prices by billed operation or amount. `npm run docs` writes them into docs/cost.md. */
 export const PRICES = {
   workerRequests: perMillion("requests to the Worker", 0.3, 10 * MILLION, WORKERS),
   cpuMs: perMillion("CPU time of the Worker, ms", 0.02, 30 * MILLION, WORKERS),

@@ -12,11 +12,11 @@ const MILLION = 1_000_000;
 const RECEIVER_MS = 300;
 /** Time after which the relay gives up on a receiver that does not answer, in milliseconds. */
 const TIMEOUT_MS = 10_000;
-/** Billed number of incoming WebSocket messages that count as one request. */
+/** Number of incoming WebSocket messages that are billed as one request. */
 const MESSAGES_PER_REQUEST = 20;
 /** Checks of an account key in ten minutes (src/api/http/key-owner.ts keeps an answer for one). */
 const KEY_CHECKS = 10;
-const HOURS_PER_DAY = 8;
+const CONSOLE_HOURS_PER_DAY = 8;
 const DAYS_PER_MONTH = 30;
 
 /** Returns docs/cost.md with its tables and examples made from `scripts/cost`. */
@@ -203,11 +203,15 @@ function requestsUsage({ workerRequests, objectRequests }: Requests): Usage {
 type Requests = Pick<Meters, "workerRequests" | "objectRequests">;
 
 function consoleRow(): readonly string[] {
-  const minutes = HOURS_PER_DAY * DAYS_PER_MONTH * 60;
+  const minutes = CONSOLE_HOURS_PER_DAY * DAYS_PER_MONTH * 60;
   const { workerRequests, objectRequests, d1Read } = CONSOLE_MINUTE;
   const { dollars } = billOf({ ...requestsUsage(CONSOLE_MINUTE), d1Read }, minutes);
   const formula = `${minutes.toLocaleString("en-US")} minutes of ${workerRequests} requests of the Worker, ${objectRequests} of objects and ${d1Read.toLocaleString("en-US")} rows read in D1`;
-  return [`console's overview open ${HOURS_PER_DAY} h a day`, formula, `${money(dollars)} a month`];
+  return [
+    `console's overview open ${CONSOLE_HOURS_PER_DAY} h a day`,
+    formula,
+    `${money(dollars)} a month`,
+  ];
 }
 
 function pricesTable(): string {

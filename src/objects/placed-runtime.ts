@@ -15,9 +15,10 @@ const MAX_NAMED = 1_000;
 
 /**
  * Knowledge of this isolate about an environment: the classes that it does not bind, and the jurisdiction in which the
- * deployment's objects were created. Requests share this value. They never share a promise, because the platform binds a call to the request that has made it.
+ * deployment's objects were created. Requests share this value. They never share a promise, because the platform binds
+ * a call to the request that has made it.
  */
-interface Comparison {
+interface Known {
   /** Classes of objects that the environment does not bind. */
   readonly unbound: readonly ConfigIssue[];
   /**
@@ -30,7 +31,7 @@ interface Comparison {
   readonly tasks: Set<string>;
 }
 
-const comparisons = new WeakMap<object, Comparison>();
+const knownEnvironments = new WeakMap<object, Known>();
 
 /**
  * Returns the configuration of the relay and its keys. When variables are invalid or a class of objects is not
@@ -42,7 +43,7 @@ const comparisons = new WeakMap<object, Comparison>();
 export function placedRuntimeOf(env: ObjectNamespaces): Result<Runtime, readonly ConfigIssue[]> {
   warnOnce(env);
   const { runtime } = env.startup;
-  const { unbound, stored, askedAt } = comparisonOf(env);
+  const { unbound, stored, askedAt } = knownOf(env);
   if (unbound.length > 0) return failure(runtime.ok ? unbound : [...unbound, ...runtime.error]);
   if (!runtime.ok) return runtime;
   if (stored === null && Math.abs(Date.now() - askedAt) >= MINUTE_MS)
@@ -58,7 +59,7 @@ export function placedRuntimeOf(env: ObjectNamespaces): Result<Runtime, readonly
 export async function comparedRuntimeOf(
   env: ObjectNamespaces,
 ): Promise<Result<Runtime, readonly ConfigIssue[]>> {
-  const { unbound, stored } = comparisonOf(env);
+  const { unbound, stored } = knownOf(env);
   if (env.startup.runtime.ok && unbound.length === 0 && stored === null) await compare(env);
   return placedRuntimeOf(env);
 }
@@ -67,7 +68,7 @@ export async function comparedRuntimeOf(
  * Makes the `JURISDICTION` of an environment count as compared. A rehearsal needs this, because it calls no object.
  */
 export function skipComparison(env: ObjectNamespaces): void {
-  comparisonOf(env).stored = wantedBy(env);
+  knownOf(env).stored = wantedBy(env);
 }
 
 /**
@@ -76,7 +77,7 @@ export function skipComparison(env: ObjectNamespaces): void {
  * once `JURISDICTION` is corrected.
  */
 export function noteStoredTask(env: ObjectNamespaces, taskId: string): void {
-  const { stored, tasks } = comparisonOf(env);
+  const { stored, tasks } = knownOf(env);
   if (stored === wantedBy(env) || tasks.has(taskId) || tasks.size >= MAX_NAMED) return;
   tasks.add(taskId);
   if (stored !== null) logMisplaced(taskId, stored);
@@ -84,16 +85,16 @@ export function noteStoredTask(env: ObjectNamespaces, taskId: string): void {
 
 /** Asks for the stored jurisdiction and remembers it. */
 async function compare(env: ObjectNamespaces): Promise<void> {
-  const comparison = comparisonOf(env);
-  comparison.askedAt = Date.now();
+  const known = knownOf(env);
+  known.askedAt = Date.now();
   const wanted = wantedBy(env);
   const ask = async (): Promise<string | null> => markerObject(env).claimJurisdiction(wanted);
   const stored = await withTimeout("jurisdiction", ask, null, MARKER_TIMEOUT_MS);
   // Another request may have asked as well, and its answer is the same.
-  if (stored === null || comparison.stored !== null) return;
-  comparison.stored = stored;
-  if (stored !== wanted) for (const id of comparison.tasks) logMisplaced(id, stored);
-  else comparison.tasks.clear();
+  if (stored === null || known.stored !== null) return;
+  known.stored = stored;
+  if (stored !== wanted) for (const id of known.tasks) logMisplaced(id, stored);
+  else known.tasks.clear();
 }
 
 function logMisplaced(taskId: string, jurisdiction: string): void {
@@ -105,7 +106,7 @@ function logMisplaced(taskId: string, jurisdiction: string): void {
  * the configured one. Null when they are not, or when this is not known yet.
  */
 function jurisdictionIssue(env: ObjectNamespaces): ConfigIssue | null {
-  const { stored } = comparisonOf(env);
+  const { stored } = knownOf(env);
   if (stored === null || stored === wantedBy(env)) return null;
   const right = stored === NONE ? "be empty" : `be ${stored}`;
   return { path: "JURISDICTION", message: `must ${right}, as when the first task was stored` };
@@ -115,11 +116,11 @@ function wantedBy(env: ObjectNamespaces): string {
   return configOf(env)?.jurisdiction ?? NONE;
 }
 
-function comparisonOf(env: ObjectNamespaces): Comparison {
-  const known = comparisons.get(env);
-  if (known !== undefined) return known;
+function knownOf(env: ObjectNamespaces): Known {
+  const earlier = knownEnvironments.get(env);
+  if (earlier !== undefined) return earlier;
   const tasks = new Set<string>();
-  const comparison = { unbound: unboundObjects(env), stored: null, askedAt: -Infinity, tasks };
-  comparisons.set(env, comparison);
-  return comparison;
+  const known = { unbound: unboundObjects(env), stored: null, askedAt: -Infinity, tasks };
+  knownEnvironments.set(env, known);
+  return known;
 }

@@ -9,5 +9,5 @@ export function areHooksVerified({ provider, key, webhookSecret, jwksUrl }: Conn
   const { hooks } = provider;
   if (hooks === null || hooks.assurance === "capability-url") return false;
   if (hooks.isSignedWithKey === true) return key !== null;
-  return ("jwksUrl" in provider ? jwksUrl : webhookSecret) !== null;
+  return (provider.jwksUrl === undefined ? webhookSecret : jwksUrl) !== null;
 }

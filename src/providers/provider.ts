@@ -104,8 +104,8 @@ export interface ProviderVariables {
 export interface HookAdapter {
   readonly assurance: Assurance;
   /**
-   * True when only some installations of the provider send hooks. Hooks are then expected only if the connection
-   * has a webhook secret.
+   * True when only some installations of the provider send hooks. Hooks are then expected only if the provider signs
+   * their bodies and the connection has what verifies the signatures.
    */
   readonly isOptional?: true;
   /**

@@ -50,7 +50,7 @@ interface Life {
   readonly meters: Meters;
 }
 
-/** What a life depends on besides its kind. */
+/** Facts on which a life depends besides its kind. */
 interface Facts {
   readonly endAt: number;
   /** Account of the task; null when it has none. */

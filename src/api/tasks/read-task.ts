@@ -43,7 +43,7 @@ export interface FoundTask {
   readonly isKnown: boolean;
 }
 
-/** Query of a read. The schema is compiled when the isolate starts, as `LinkQuery`. */
+/** Query of a read. The schema is compiled when the isolate starts. */
 export const ReadQuery = z.compile(
   z.strictObject({ wait: Wait, known: z.optional(z.array(z.string())) }),
 );
@@ -72,7 +72,7 @@ export const inspectTask = operation(
   async ({ env, caller, params: { id } }) => taskClient(env, id).inspect(caller),
 );
 
-/** Parameters in the URL of a read. */
+/** Parameters in the URL of a read. The schema is compiled when the isolate starts. */
 export const LinkQuery = z.compile(z.strictObject({ wait: Wait, token: StatusToken }));
 
 const byKey = routeOf(

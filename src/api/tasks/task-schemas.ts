@@ -46,8 +46,8 @@ export const Registration = z.compile(
 /**
  * Body of `POST /v1/tasks/{id}/upstream`, which tells the relay the provider's job for a task. `id` and `endpoint`
  * become part of the URL of polls. The patterns therefore exclude characters that would lead to another URL. An `id`
- * may contain the characters of base64, because it is encoded as one segment of the path. The schema is compiled when the isolate
- * starts.
+ * may contain the characters of base64, because it is encoded as one segment of the path. The schema is compiled when
+ * the isolate starts.
  */
 export const Attachment = z.compile(
   z.strictObject({

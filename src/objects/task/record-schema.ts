@@ -302,7 +302,7 @@ export const StoredRecord = z.compile(
 );
 
 /** Schema of the fields that the relay reads from a stored callback body. */
-const Body = z.compile(
+export const CallbackBody = z.compile(
   z.object({
     id: z.string(),
     completed_at: z.optional(Time),
@@ -312,7 +312,7 @@ const Body = z.compile(
 
 function isBody(text: string): boolean {
   // Views append members behind the last one, so the text must end with the brace.
-  return text.endsWith("}") && z.validate(Body, parseJson(text));
+  return text.endsWith("}") && z.validate(CallbackBody, parseJson(text));
 }
 
 /**

@@ -72,8 +72,9 @@ export class TriedUntil {
 
   /** Makes the planned write to the index due again at `now`, although it may have been tried already. */
   orderIndexWrite(now: number): void {
-    this.noteIndexWrite(0);
+    this.#indexTriedAt = 0;
     this.#indexOrderedAt = now;
+    this.#isWriteTooOld = false;
   }
 
   /** Takes note that the index has the row of a version of the task's record. */

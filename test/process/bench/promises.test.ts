@@ -9,8 +9,8 @@ import { type Behaviour, closedPort, type Post, Receiver } from "../harness/rece
 import { Workerd } from "../harness/workerd.ts";
 import { derived, publicHalf, whsec } from "../secrets/derived.ts";
 
-// `npm run bench` compares the relay with a Worker written by hand that keeps the same promises. Each test runs
-// with both, so that the Worker keeps what the relay keeps.
+// `npm run bench` compares the relay with a Worker written by hand that keeps the same promises. Each test but
+// the last runs with both, so that the Worker keeps what the relay keeps.
 
 const SERVERS = [
   ["relay", {}],
