@@ -48,7 +48,6 @@ for (const [what, { schema, valid }] of Object.entries(COMPILED)) {
   };
 
   it(`the schema of ${what} is compiled, and a clone of it is not`, () => {
-    expect(schema._zod.run).not.toBe(interpreted._zod.run);
     expect([schema, interpreted].map(({ _zod }) => "validator" in _zod.bag)).toEqual([true, false]);
     expect(() => z.compile(interpreted, { strict: true })).not.toThrow();
   });
