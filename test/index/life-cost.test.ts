@@ -1,4 +1,4 @@
-import { expect, it, vi } from "vitest";
+import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import * as z from "zod";
 import {
   ENDLESS_HOUR,
@@ -25,6 +25,22 @@ import { metered } from "./bindings.ts";
 import { DAY, db, rowsOfTask, useIndex } from "./support.ts";
 
 useIndex();
+
+/** Reference that keeps its value: otherwise the collection of garbage would decide how often a record is read. */
+class StrongRef<T> {
+  readonly #value: T;
+
+  constructor(value: T) {
+    this.#value = value;
+  }
+
+  deref(): T {
+    return this.#value;
+  }
+}
+
+beforeEach(() => void vi.stubGlobal("WeakRef", StrongRef));
+afterEach(() => void vi.unstubAllGlobals());
 
 const SECOND = 1_000;
 const END = START + 110 * SECOND;
