@@ -144,7 +144,7 @@ export class MeteredLife {
     return runInDurableObject(stubOf(this.id), async (_, { storage }) => ({
       record: uncounted(storage.kv, "task"),
       alarm: await storage.getAlarm(),
-      isMetered: vi.isMockFunction(storage.kv.get),
+      isMetered: vi.isMockFunction(Reflect.get(storage.kv, "get")),
     }));
   }
 }
