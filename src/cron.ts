@@ -6,7 +6,7 @@ import type { Env } from "./env.ts";
 import { count, COUNTER_QUERIES } from "./index-db/counters.ts";
 import { sizeBytes } from "./index-db/database.ts";
 import { runChecks } from "./index-db/expiry-checks.ts";
-import { LAST_END_QUERIES, lastEndAt } from "./index-db/last-end.ts";
+import { lastEnd } from "./index-db/last-end.ts";
 import { ALMOST_FULL_BYTES, MAX_INDEX_BYTES } from "./index-db/limits.ts";
 import { rollUp } from "./index-db/rollups.ts";
 import { type Shards, shardsOf } from "./index-db/shards.ts";
@@ -205,13 +205,17 @@ async function measureSize(db: D1Database, job: Job, budget: TimeBudget) {
   return { bytes };
 }
 
-/** Alerts the operator if no task has ended for `SILENCE_MINUTES`. */
+/**
+ * Alerts the operator if no task has ended for `SILENCE_MINUTES`, unless the budget does not suffice for all
+ * databases.
+ */
 async function reportSilence(job: Job, budget: TimeBudget) {
   const { silenceMs, paused } = job.runtime.config;
   // During a pause no job is polled, so that fewer tasks end.
   if (silenceMs === null || paused) return undefined;
-  if (!budget.take(job.databases.length * LAST_END_QUERIES)) return { minutes: 0 };
-  const at = await lastEndAt(job.databases, job.now - silenceMs);
+  const newestFirst = job.shards.newestFirst(job.now);
+  const { at, skipped } = await lastEnd(newestFirst, job.now - silenceMs, budget);
+  if (skipped > 0) return { skipped };
   const silentMs = at === null ? 0 : job.now - at;
   const minutes = Math.floor(silentMs / MINUTE_MS);
   const event = { type: "events.silent", since: toSeconds(job.now - silentMs), minutes } as const;

@@ -1,8 +1,6 @@
-import { ready, READY_QUERIES } from "./database.ts";
+import type { TimeBudget } from "../time-budget.ts";
+import { onSchema } from "./database.ts";
 import { latest } from "./each-shard.ts";
-
-/** Largest number of queries that `lastEndAt` makes in one database. */
-export const LAST_END_QUERIES = READY_QUERIES + 2;
 
 /**
  * Largest number of rows that are read in one database to find an end that is not counted yet: of the newest
@@ -10,34 +8,51 @@ export const LAST_END_QUERIES = READY_QUERIES + 2;
  */
 const MAX_ROWS = 10_000;
 
-const LAST_COUNTED = "SELECT max(advanced_at) AS at FROM totals WHERE name LIKE 'ended.%'";
-const LAST_UNCOUNTED = `
-  SELECT max(finished_at) AS at FROM (
-    SELECT finished_at FROM tasks WHERE created_at >= (SELECT min(hour) FROM dirty_hours)
-    ORDER BY created_at DESC, id DESC LIMIT ${MAX_ROWS}
-  )`;
-
 /**
- * Returns when tasks were last seen to end, in Unix milliseconds, in all databases of the index; null when none
- * has ended. That is the time of the latest count that found further ended tasks. Only when it lies before
- * `since`, rows that are not counted yet are read.
- * @param since time in Unix milliseconds; whether tasks have ended earlier does not matter to the caller.
+ * Query for the time of the latest count that found further ended tasks. Only where it does not lie after `?1`,
+ * also for the latest end in rows that are not counted yet.
  */
-export async function lastEndAt(
-  databases: readonly D1Database[],
-  since: number,
-): Promise<number | null> {
-  const counted = await latestOf(databases, LAST_COUNTED);
-  if (counted !== null && counted > since) return counted;
-  const uncounted = await latestOf(databases, LAST_UNCOUNTED);
-  return latest([counted, uncounted]);
+const LAST_END = `
+  WITH counted AS (SELECT max(advanced_at) AS at FROM totals WHERE name LIKE 'ended.%'),
+  uncounted AS (
+    SELECT finished_at FROM tasks WHERE created_at >= (SELECT min(hour) FROM dirty_hours)
+    ORDER BY created_at DESC, id DESC
+    LIMIT iif((SELECT at FROM counted) > ?1, 0, ${MAX_ROWS})
+  )
+  SELECT counted.at AS countedAt, (SELECT max(finished_at) FROM uncounted) AS finishedAt FROM counted`;
+
+interface Row extends Record<string, unknown> {
+  readonly countedAt: number | null;
+  readonly finishedAt: number | null;
 }
 
-async function latestOf(databases: readonly D1Database[], sql: string): Promise<number | null> {
-  const found = await Promise.all(
-    databases.map(async (db) =>
-      (await ready(db)).prepare(sql).first<{ readonly at: number | null }>(),
-    ),
-  );
-  return latest(found.map((row) => row?.at ?? null));
+/** What several databases of the index show of the last end of a task. */
+export interface LastEnd {
+  /** Time at which tasks were last seen to end, in Unix milliseconds; null when none has ended. */
+  readonly at: number | null;
+  /** Number of databases that were not asked although none before them shows an end late enough. */
+  readonly skipped: number;
+}
+
+/**
+ * Finds out when tasks were last seen to end. The databases are asked one after another, with one query each, until
+ * one of them shows an end after `since`.
+ * @param databases those with the newest tasks first.
+ * @param since time in Unix milliseconds; whether tasks have ended earlier does not matter to the caller.
+ */
+export async function lastEnd(
+  databases: readonly D1Database[],
+  since: number,
+  budget: TimeBudget,
+): Promise<LastEnd> {
+  let at: number | null = null;
+  for (const [index, db] of databases.entries()) {
+    if (!budget.take(1)) return { at, skipped: databases.length - index };
+    const row = await onSchema(db, (database) =>
+      database.prepare(LAST_END).bind(since).first<Row>(),
+    );
+    at = latest([at, row?.countedAt ?? null, row?.finishedAt ?? null]);
+    if (at !== null && at > since) break;
+  }
+  return { at, skipped: 0 };
 }

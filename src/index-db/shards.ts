@@ -29,6 +29,15 @@ export class Shards {
     const span = Math.floor(createdAt / this.spanMs);
     return this.databases[span % this.databases.length] ?? this.first;
   }
+
+  /**
+   * Returns all databases, first that of the tasks created at this time, then those of ever earlier tasks.
+   * @param createdAt in Unix milliseconds.
+   */
+  newestFirst(createdAt: number): readonly D1Database[] {
+    const next = this.databases.indexOf(this.at(createdAt)) + 1;
+    return [...this.databases.slice(next), ...this.databases.slice(0, next)].toReversed();
+  }
 }
 
 /**

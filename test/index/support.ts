@@ -153,6 +153,17 @@ export async function cron(bindings: object = {}): Promise<void> {
   await runScheduled(await started({ ...env, ...bindings }), Date.now());
 }
 
+const Line = z.looseObject({ event: z.string() });
+
+/** Keeps the lines of the log. @returns a function that returns those of one event. */
+export function logLines(level: "log" | "warn" = "log") {
+  const written = vi.spyOn(console, level).mockImplementation(() => undefined);
+  return (event: string) =>
+    written.mock.calls
+      .map(([line]) => Line.parse(JSON.parse(String(line))))
+      .filter((line) => line.event === event);
+}
+
 /** Sends a request to a relay with other bindings. */
 export async function callWith(
   bindings: object,
