@@ -214,11 +214,12 @@ async function reportSilence(job: Job, budget: TimeBudget) {
   // During a pause no job is polled, so that fewer tasks end.
   if (silenceMs === null || paused) return undefined;
   const newestFirst = job.shards.newestFirst(job.now);
-  const { at, skipped } = await lastEnd(newestFirst, job.now - silenceMs, budget);
+  const { at, until, skipped } = await lastEnd(newestFirst, job.now, silenceMs, budget);
   if (skipped > 0) return { skipped };
-  const silentMs = at === null ? 0 : job.now - at;
+  if (at === null) return { minutes: 0 };
+  const silentMs = Math.max(0, until - at);
   const minutes = Math.floor(silentMs / MINUTE_MS);
-  const event = { type: "events.silent", since: toSeconds(job.now - silentMs), minutes } as const;
+  const event = { type: "events.silent", since: toSeconds(at), minutes } as const;
   if (silentMs >= silenceMs) await alertOperator(event, "silent", job);
   return { minutes };
 }

@@ -9,50 +9,68 @@ import { latest } from "./each-shard.ts";
 const MAX_ROWS = 10_000;
 
 /**
- * Query for the time of the latest count that found further ended tasks. Only where it does not lie after `?1`,
- * also for the latest end in rows that are not counted yet.
+ * Query for the time of the latest count that found further ended tasks (`countedEndAt`), and of the latest count
+ * that found anything new. Only where the former does not lie after `?1`, also for the latest end in rows that are
+ * not counted yet (`uncountedEndAt`), and the number of these rows that were read.
  */
 const LAST_END = `
-  WITH counted AS (SELECT max(advanced_at) AS at FROM totals WHERE name LIKE 'ended.%'),
-  uncounted AS (
+  WITH counted AS (
+    SELECT max(iif(name LIKE 'ended.%', advanced_at, NULL)) AS countedEndAt, max(advanced_at) AS countedAt
+    FROM totals
+  ), uncounted AS (
     SELECT finished_at FROM tasks WHERE created_at >= (SELECT min(hour) FROM dirty_hours)
     ORDER BY created_at DESC, id DESC
-    LIMIT iif((SELECT at FROM counted) > ?1, 0, ${MAX_ROWS})
+    LIMIT iif((SELECT countedEndAt FROM counted) > ?1, 0, ${MAX_ROWS})
   )
-  SELECT counted.at AS countedAt, (SELECT max(finished_at) FROM uncounted) AS finishedAt FROM counted`;
+  SELECT * FROM counted, (
+    SELECT max(finished_at) AS uncountedEndAt, count(*) AS readRows FROM uncounted
+  )`;
 
 interface Row extends Record<string, unknown> {
+  readonly countedEndAt: number | null;
   readonly countedAt: number | null;
-  readonly finishedAt: number | null;
+  readonly uncountedEndAt: number | null;
+  readonly readRows: number;
 }
 
-/** What several databases of the index show of the last end of a task. */
+/** What several databases of the index show of the last end of a task. Times are in Unix milliseconds. */
 export interface LastEnd {
-  /** Time at which tasks were last seen to end, in Unix milliseconds; null when none has ended. */
+  /** Time at which tasks were last seen to end; null when none has ended. */
   readonly at: number | null;
+  /**
+   * Time up to which it is known that no task has ended since `at`. Where a database has more rows that are not
+   * counted than may be read, that is the time of its latest count.
+   */
+  readonly until: number;
   /** Number of databases that were not asked although none before them shows an end late enough. */
   readonly skipped: number;
 }
 
 /**
  * Finds out when tasks were last seen to end. The databases are asked one after another, with one query each, until
- * one of them shows an end after `since`.
+ * one of them shows an end less than `silenceMs` ago.
  * @param databases those with the newest tasks first.
- * @param since time in Unix milliseconds; whether tasks have ended earlier does not matter to the caller.
+ * @param now current time, in Unix milliseconds.
  */
 export async function lastEnd(
   databases: readonly D1Database[],
-  since: number,
+  now: number,
+  silenceMs: number,
   budget: TimeBudget,
 ): Promise<LastEnd> {
+  const since = now - silenceMs;
   let at: number | null = null;
+  let until = now;
   for (const [index, db] of databases.entries()) {
-    if (!budget.take(1)) return { at, skipped: databases.length - index };
-    const row = await onSchema(db, (database) =>
-      database.prepare(LAST_END).bind(since).first<Row>(),
+    if (!budget.take(1)) return { at, until, skipped: databases.length - index };
+    const { results } = await onSchema(db, (database) =>
+      database.prepare(LAST_END).bind(since).all<Row>(),
     );
-    at = latest([at, row?.countedAt ?? null, row?.finishedAt ?? null]);
-    if (at !== null && at > since) break;
+    const [row] = results;
+    if (row === undefined) throw new Error("D1 gave no answer to a query");
+    at = latest([at, row.countedEndAt, row.uncountedEndAt]);
+    if (at !== null && at > since) return { at, until: now, skipped: 0 };
+    if (row.readRows === MAX_ROWS) until = Math.min(until, row.countedAt ?? 0);
   }
-  return { at, skipped: 0 };
+  return { at, until, skipped: 0 };
 }

@@ -1,18 +1,15 @@
 import { runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
-import { env as bound } from "cloudflare:workers";
 import { expect, it, vi } from "vitest";
 import { env } from "../../src/startup.ts";
 import { HostObject } from "../../src/objects/host-object.ts";
 import { DigestObject } from "../../src/objects/digest-object.ts";
 import { Alerts } from "../../src/objects/task/alerts.ts";
 import { digestObject, hostObject } from "../../src/objects/object-names.ts";
-import { ready } from "../../src/index-db/database.ts";
-import { writeRows } from "../../src/index-db/index-row-table.ts";
 import { pass, START, START_S, until } from "../worker/clock.ts";
 import { attach, type Hooked } from "../worker/hooked.ts";
 import { answering } from "../worker/outside.ts";
 import { register } from "../worker/tasks.ts";
-import { BOUND, gated, restartWith } from "./bindings.ts";
+import { gated, restartWith } from "./bindings.ts";
 import {
   allowIndexAlert,
   OPERATOR_URL,
@@ -20,19 +17,7 @@ import {
   OPERATOR_BINDINGS,
   operatorEvents,
 } from "./operator.ts";
-import {
-  aRow,
-  callWith,
-  cron,
-  db,
-  finish,
-  HOUR,
-  insert,
-  logLines,
-  TABLES,
-  useIndex,
-  wake,
-} from "./support.ts";
+import { aRow, callWith, cron, db, insert, useIndex, wake, finish } from "./support.ts";
 
 useIndex();
 
@@ -181,89 +166,6 @@ it("the operator event index.full is sent when the cron finds that the index dat
   pass(60 * MINUTE);
   await cronWith(8_000_000_000);
   expect(outside.sentTo(OPERATOR_URL)).toHaveLength(3);
-});
-
-it("events.silent is sent, at most hourly, when no task has ended for SILENCE_MINUTES, not even an uncounted one; open tasks do not delay it", async () => {
-  const outside = receivers(200);
-  await allowIndexAlert();
-  const bindings = { ...OPERATOR_BINDINGS, SILENCE_MINUTES: "90" };
-  await cron(bindings);
-  await insert(aRow());
-  await cron(bindings);
-  pass(89 * MINUTE);
-  await cron(bindings);
-  expect(outside.sentTo(OPERATOR_URL)).toEqual([]);
-  pass(MINUTE);
-  await cron({ ...bindings, PAUSED: "true" });
-  await cron(OPERATOR_BINDINGS);
-  expect(outside.sentTo(OPERATOR_URL)).toEqual([]);
-  const createdAt = START - 9 * 60 * MINUTE;
-  await insert(aRow({ createdAt, finishedAt: null, settledAt: null, status: "pending" }));
-  await cron(bindings);
-  await cron(bindings);
-  expect(await operatorEvents(outside)).toEqual([
-    { type: "events.silent", timestamp: START_S + 5400, data: { since: START_S, minutes: 90 } },
-  ]);
-  pass(60 * MINUTE);
-  await insert(aRow({ createdAt, finishedAt: Date.now() }));
-  await cron(bindings);
-  expect(outside.sentTo(OPERATOR_URL)).toHaveLength(1);
-});
-
-/** Returns a second database of the index, which is empty. */
-async function anotherDatabase(): Promise<D1Database> {
-  const { SHARD_1: shard } = bound;
-  if (shard === undefined) throw new Error("these tests need two databases");
-  await ready(shard);
-  await shard.batch(TABLES.map((table) => shard.prepare(`DELETE FROM ${table}`)));
-  return shard;
-}
-
-it("on the Free plan, whose queries suffice for four index databases, events.silent is sent when no task has ended in any of two", async () => {
-  const outside = receivers(200);
-  await allowIndexAlert();
-  const shard = await anotherDatabase();
-  const bindings = {
-    ...OPERATOR_BINDINGS,
-    PLAN: "free",
-    SILENCE_MINUTES: "90",
-    INDEX_DB_1: shard,
-    INDEX_SHARD_HOURS: "130",
-  };
-  await insert(aRow());
-  pass(90 * MINUTE);
-  await writeRows(shard, [aRow({ createdAt: START, finishedAt: START + 1 })], Date.now());
-  await cron(bindings);
-  expect(outside.sentTo(OPERATOR_URL)).toEqual([]);
-  pass(90 * MINUTE);
-  await cron(bindings);
-  expect(await operatorEvents(outside)).toMatchObject([
-    { type: "events.silent", data: { since: START_S + 5400, minutes: 90 } },
-  ]);
-});
-
-it("when the queries of a run suffice for four of five index databases, the cron logs that one was skipped in place of the minutes without an end", async () => {
-  const lines = logLines();
-  const outside = receivers(200);
-  await allowIndexAlert();
-  const shard = await anotherDatabase();
-  const others = [1, 2, 3, 4].map((n) => [`INDEX_DB_${n}`, new Proxy(shard, BOUND)] as const);
-  const bindings = {
-    ...Object.fromEntries(others),
-    ...OPERATOR_BINDINGS,
-    PLAN: "free",
-    SILENCE_MINUTES: "90",
-    INDEX_SHARD_HOURS: "60",
-  };
-  const present = Math.floor(START / (60 * HOUR)) % 5;
-  const holder = present === 0 ? db : shard;
-  await writeRows(holder, [aRow()], START);
-  await cron(bindings);
-  expect(lines("index.silence")).toMatchObject([{ minutes: 0 }]);
-  pass(90 * MINUTE);
-  await cron(bindings);
-  expect(lines("index.silence")).toMatchObject([{ minutes: 0 }, { skipped: 1 }]);
-  expect(outside.sentTo(OPERATOR_URL)).toEqual([]);
 });
 
 it.each([
