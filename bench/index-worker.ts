@@ -123,9 +123,13 @@ async function countHour(db: D1Database, now: number, maxQueries: number): Promi
   };
   const budget = new TimeBudget(HOUR_MS, maxQueries);
   const startedAt = performance.now();
-  const { left } = await rollUp(db, KEPT_MS, now - (now % HOUR_MS), budget);
+  const counted = await rollUp(db, KEPT_MS, now - (now % HOUR_MS), budget);
   const ms = [performance.now() - startedAt];
-  return { ms, rows: seen.rowsRead, count: { left, queries: budget.queries, ...seen } };
+  return {
+    ms,
+    rows: seen.rowsRead,
+    count: { left: counted?.left ?? 1, queries: budget.queries, ...seen },
+  };
 }
 
 /** Statement that marks the six hours before `?1`, so that the next run of the cron trigger counts them. */
@@ -137,7 +141,8 @@ const MARK_HOURS = `
 function cronSteps(db: D1Database, now: number) {
   // On the hour the cron also counts older hours.
   const fullHour = now - (now % HOUR_MS);
-  const count = async () => (await rollUp(db, KEPT_MS, fullHour, new TimeBudget(HOUR_MS))).hours;
+  const count = async () =>
+    (await rollUp(db, KEPT_MS, fullHour, new TimeBudget(HOUR_MS)))?.hours ?? 0;
   const budget = new TimeBudget(HOUR_MS);
   const retention = { retentionMs: KEPT_MS, indexRetentionMs: KEPT_MS };
   return {
@@ -146,7 +151,7 @@ function cronSteps(db: D1Database, now: number) {
       return count();
     },
     rollUpAll: count,
-    removeExpired: async () => removeExpired(db, retention, now, budget),
+    removeExpired: async () => (await removeExpired(db, retention, now, budget)) ?? 0,
     overdue: async () => (await overdueTasks(db, now - 10 * MINUTE_MS, 500)).length,
   };
 }

@@ -52,6 +52,12 @@ interface Job {
 
 type Counts = Readonly<Record<string, number>>;
 
+/**
+ * Counts of a step for a database for which the time or the queries of the run did not suffice. The next run begins
+ * with another database.
+ */
+const SKIPPED = { skipped: 1 } as const;
+
 /** A step of the work of the cron trigger, e.g. the deletion of expired rows. */
 export interface Step {
   readonly name: string;
@@ -163,33 +169,38 @@ async function runStep(
 }
 
 async function expire(db: D1Database, { runtime, now }: Job, budget: TimeBudget) {
-  return { removed: await removeExpired(db, runtime.config, now, budget) };
+  const removed = await removeExpired(db, runtime.config, now, budget);
+  return removed === null ? SKIPPED : { removed };
 }
 
 /** Checks that the Durable Objects of tasks whose rows were deleted from the index have erased the tasks. */
 async function checkExpiries(db: D1Database, { now, expiryCheck }: Job, budget: TimeBudget) {
   const before = expiryCheck.counts;
-  if (!budget.take(COUNTER_QUERIES)) return { asked: 0, lost: 0 };
-  await runChecks(db, now, budget, (ids) => expiryCheck.check(ids));
+  if (!budget.take(COUNTER_QUERIES)) return SKIPPED;
+  const isBegun = await runChecks(db, now, budget, (ids) => expiryCheck.check(ids));
+  if (!isBegun) return SKIPPED;
   const asked = expiryCheck.counts.asked - before.asked;
   const lost = expiryCheck.counts.lost - before.lost;
   await count(db, "expiry_lost", lost, now);
   return { asked, lost };
 }
 
-/** Counts the hours of one database again, and alerts the operator if the time did not suffice for all of them. */
+/**
+ * Counts the hours of one database again, and alerts the operator if the time or the queries did not suffice for all
+ * of them.
+ */
 async function recount(db: D1Database, job: Job, budget: TimeBudget) {
-  const { hours, left } = await rollUp(db, job.runtime.config.indexRetentionMs, job.now, budget);
+  const counted = await rollUp(db, job.runtime.config.indexRetentionMs, job.now, budget);
   const event = { type: "index.lagging", overdue: 0, cause: "count_slow" } as const;
-  if (left > 0 && budget.isSpent()) await alertOperator(event, "uncounted", job);
-  return { hours, left };
+  if (counted === null || counted.left > 0) await alertOperator(event, "uncounted", job);
+  return counted === null ? SKIPPED : { hours: counted.hours, left: counted.left };
 }
 
 /** Wakes tasks that have not changed by their due time, and alerts the operator if there are any. */
 async function repair(job: Job, budget: TimeBudget) {
   // During a pause callbacks wait on purpose, so overdue tasks are no fault.
   if (job.runtime.config.paused) return undefined;
-  const found = await wakeOverdue(job.env, job.shards, job.now, budget);
+  const found = await wakeOverdue(job, budget);
   const { overdue } = found;
   const event = { type: "index.lagging", overdue, cause: "tasks_overdue" } as const;
   if (found.overdue > 0) await alertOperator(event, "lagging", job);
@@ -198,7 +209,7 @@ async function repair(job: Job, budget: TimeBudget) {
 
 /** Measures the size of one database of the index, and alerts the operator if it is almost full. */
 async function measureSize(db: D1Database, job: Job, budget: TimeBudget) {
-  if (!budget.take(1)) return { bytes: 0 };
+  if (!budget.take(1)) return SKIPPED;
   const bytes = await sizeBytes(db);
   const event = { type: "index.full", bytes, max_bytes: MAX_INDEX_BYTES } as const;
   if (bytes >= ALMOST_FULL_BYTES) await alertOperator(event, "full", job);

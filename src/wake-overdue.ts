@@ -24,13 +24,31 @@ const PAUSE_MS = (MINUTE_MS * CONCURRENCY) / MAX_WOKEN;
  * and to remove rows.
  */
 const WRITE_QUERIES = READY_QUERIES + 5;
-const DATABASES_AT_ONCE = 6;
 /** Caller as which the cron trigger reads a task. */
 const CRON: Caller = { kind: "operator", role: "read", key: "cron" };
+
+/** Values of the run of the cron trigger that wakes overdue tasks. */
+interface Run {
+  readonly env: Env;
+  readonly shards: Shards;
+  /** The databases of the index, in the order in which they are searched. */
+  readonly databases: readonly D1Database[];
+  /** Time of the cron trigger, in Unix milliseconds. */
+  readonly now: number;
+}
 
 /** A task that has not changed by its due time, and the database that holds its row. */
 interface OverdueTask extends Position {
   readonly db: D1Database;
+}
+
+/** What a search of the index for overdue tasks has found. */
+interface Search {
+  readonly overdue: readonly OverdueTask[];
+  /** The databases with overdue tasks that take rows at present: those in reach, and not full. */
+  readonly writable: ReadonlySet<D1Database>;
+  /** Number of databases that were not searched, because the budget did not suffice. */
+  readonly skipped: number;
 }
 
 /**
@@ -47,12 +65,12 @@ type Outcome = "woken" | "gone" | "failed" | "skipped";
  * wrong database, because the configured databases were changed, moves to the right one. While a database is full
  * or out of reach, its tasks are not asked to write their rows, because each write costs a task two rows; they only
  * set lost alarms again; likewise where `budget` does not suffice for writing.
- * @param now time of the cron trigger, in Unix milliseconds.
- * @returns the number of overdue tasks that were found, and the number of those that were woken.
+ * @returns the number of overdue tasks that were found, the number of those that were woken, and the number of
+ * databases that were not searched.
  */
-export async function wakeOverdue(env: Env, shards: Shards, now: number, budget: TimeBudget) {
-  const overdue = await allOverdue(shards, now - OVERDUE_MS, budget);
-  const writable = await writableOf(overdue, shards, budget);
+export async function wakeOverdue(run: Run, budget: TimeBudget) {
+  const { env, shards } = run;
+  const { overdue, writable, skipped } = await searchOverdue(run, budget);
   const isWritable = (task: OverdueTask) =>
     writable.has(task.db) && writable.has(shards.at(task.createdAt));
   let hasCalls = true;
@@ -88,44 +106,35 @@ export async function wakeOverdue(env: Env, shards: Shards, now: number, budget:
   return {
     overdue: overdue.length,
     woken: outcomes.filter((outcome) => outcome === "woken").length,
+    skipped,
   };
 }
 
 /**
- * Returns tasks whose due time lies before `before` (Unix milliseconds): at most `MAX_WOKEN`, of which each
- * database of the index may contribute an equal share.
+ * Searches the databases one after another for overdue tasks: at most `MAX_WOKEN`, of which each database may
+ * contribute an equal share. Where it finds some, it tries at once whether the databases in which their rows lie or
+ * should lie take rows, so that the queries suffice for the whole work on the first databases.
  */
-async function allOverdue(
-  { databases }: Shards,
-  before: number,
-  budget: TimeBudget,
-): Promise<readonly OverdueTask[]> {
+async function searchOverdue({ shards, databases, now }: Run, budget: TimeBudget): Promise<Search> {
   const limit = Math.ceil(MAX_WOKEN / databases.length);
-  if (!budget.take(databases.length)) return [];
-  const found = await pMap(
-    databases,
-    async (db) => {
-      const tasks = await overdueTasks(db, before, limit);
-      return tasks.map(({ id, createdAt }) => ({ id, createdAt, db }));
-    },
-    { concurrency: DATABASES_AT_ONCE },
-  );
-  return found.flat();
+  const overdue: OverdueTask[] = [];
+  const tried = new Map<D1Database, boolean>();
+  for (const [index, db] of databases.entries()) {
+    if (!budget.take(1)) {
+      return { overdue, writable: writableOf(tried), skipped: databases.length - index };
+    }
+    const found = await overdueTasks(db, now - OVERDUE_MS, limit);
+    overdue.push(...found.map(({ id, createdAt }) => ({ id, createdAt, db })));
+    const concerned = new Set(found.flatMap(({ createdAt }) => [db, shards.at(createdAt)]));
+    for (const each of concerned) {
+      if (!tried.has(each) && budget.take(WRITE_QUERIES)) tried.set(each, await takesRows(each));
+    }
+  }
+  return { overdue, writable: writableOf(tried), skipped: 0 };
 }
 
-/**
- * Returns the databases of the index that take rows at present (are in reach and not full), among those in
- * which rows of these tasks lie or should lie.
- */
-async function writableOf(
-  tasks: readonly OverdueTask[],
-  shards: Shards,
-  budget: TimeBudget,
-): Promise<ReadonlySet<D1Database>> {
-  const databases = [...new Set(tasks.flatMap(({ createdAt, db }) => [db, shards.at(createdAt)]))];
-  if (!budget.take(databases.length * WRITE_QUERIES)) return new Set();
-  const answers = await pMap(databases, takesRows, { concurrency: DATABASES_AT_ONCE });
-  return new Set(databases.filter((_, index) => answers[index]));
+function writableOf(tried: ReadonlyMap<D1Database, boolean>): ReadonlySet<D1Database> {
+  return new Set([...tried].filter(([, takes]) => takes).map(([db]) => db));
 }
 
 function isMisplaced({ createdAt, db }: OverdueTask, shards: Shards): boolean {

@@ -44,24 +44,26 @@ export function planCheck(
  * earlier.
  * @param check function that checks tasks and returns the ids of those that it could not reach; these are
  * checked again after `MARGIN_MS`.
+ * @returns false when the budget did not suffice to look for planned checks.
  */
 export async function runChecks(
   db: D1Database,
   now: number,
   budget: TimeBudget,
   check: (ids: readonly string[]) => Promise<readonly string[]>,
-): Promise<void> {
-  if (!budget.take(READY_QUERIES)) return;
+): Promise<boolean> {
+  if (!budget.take(READY_QUERIES + CHECK_QUERIES)) return false;
   const database = await ready(db);
-  while (budget.take(CHECK_QUERIES)) {
+  do {
     const due = await database.prepare(NEXT).bind(now).first<PlannedCheck>();
-    if (due === null) return;
+    if (due === null) return true;
     const unchecked = await check(unpackIds(due.ids));
     await database.batch([
       database.prepare(END).bind(due.checkAt, due.batch),
       ...planCheck(database, unchecked, now),
     ]);
-  }
+  } while (budget.take(CHECK_QUERIES));
+  return true;
 }
 
 /** Packs task ids, which are UUIDs, as the base64 of their bytes, 16 for each. */

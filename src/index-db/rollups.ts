@@ -119,6 +119,7 @@ export interface CountedHours {
  * @param retentionMs shortest time between the creation of a task and the expiry of its row.
  * @param now current time, in Unix milliseconds.
  * @param partRows largest number of rows that one statement counts.
+ * @returns null when the budget did not suffice to look for hours.
  */
 export async function rollUp(
   db: D1Database,
@@ -126,8 +127,8 @@ export async function rollUp(
   now: number,
   budget: TimeBudget,
   partRows = PART_ROWS,
-): Promise<CountedHours> {
-  if (!budget.take(READY_QUERIES + 1)) return { hours: 0, left: 0 };
+): Promise<CountedHours | null> {
+  if (!budget.take(READY_QUERIES + 1)) return null;
   const database = await ready(db);
   if (now % DAY_MS < FIRST_MS && budget.take(REMOVAL_QUERIES)) {
     await removeOld(database, now - KEEP_MS, now - retentionMs);

@@ -89,15 +89,15 @@ export interface Retention {
  * Migrations that are missing are not applied first: a full database can only be migrated after rows have been
  * deleted.
  * @param now current time, in Unix milliseconds.
- * @returns the number of deleted rows.
+ * @returns the number of deleted rows; null when the budget did not suffice to look for them.
  */
 export async function removeExpired(
   db: D1Database,
   retention: Retention,
   now: number,
   budget: TimeBudget,
-): Promise<number> {
-  if (!budget.take(SWEEP_QUERIES)) return 0;
+): Promise<number | null> {
+  if (!budget.take(SWEEP_QUERIES)) return null;
   return onSchema(db, (database) => removeRows(database, retention, now, budget));
 }
 

@@ -25,7 +25,7 @@ export type OperatorEvent =
 
 /**
  * Reasons why the index lags: tasks are overdue; or the hourly counts are out of date, because a count failed, or
- * because the time of a run of the cron trigger did not suffice for all of them.
+ * because the time or the queries of a run of the cron trigger did not suffice for all of them.
  */
 export const LAGGING_CAUSES = ["tasks_overdue", "count_failed", "count_slow"] as const;
 type LaggingCause = (typeof LAGGING_CAUSES)[number];

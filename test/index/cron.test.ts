@@ -1,18 +1,19 @@
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { expect, it, vi } from "vitest";
-import * as z from "zod";
 import { started } from "../worker/started.ts";
 import { removeRows, writeRows } from "../../src/index-db/index-row-table.ts";
 import { isSampled, ExpiryCheck } from "../../src/objects/task/expiry-check.ts";
 import { runScheduled, STEPS } from "../../src/cron.ts";
 import { ready } from "../../src/index-db/database.ts";
+import { Shards } from "../../src/index-db/shards.ts";
 import { planCheck } from "../../src/index-db/expiry-checks.ts";
 import { pass, START, until } from "../worker/clock.ts";
 import { evict, untilIdle, NOTHING, stored, stubOf } from "../worker/objects.ts";
 import { aReceiver, status } from "../worker/receiver.ts";
 import { read } from "../worker/tasks.ts";
-import { gated } from "./bindings.ts";
+import { BOUND, gated } from "./bindings.ts";
+import { allowIndexAlert, OPERATOR_BINDINGS, operatorEvents, receivers } from "./operator.ts";
 import {
   allRows,
   aRow,
@@ -23,6 +24,7 @@ import {
   HOUR,
   indexed,
   insert,
+  logLines,
   loseAlarm,
   rowsOfTask,
   useIndex,
@@ -227,12 +229,10 @@ async function clear(each: D1Database): Promise<void> {
   await each.batch(TABLES.map((table) => each.prepare(`DELETE FROM ${table}`)));
 }
 
-const Line = z.looseObject({ event: z.string() });
-
 it("the cron wakes overdue tasks first, before other steps can use up its time and queries, and counts last, so that a count delays nothing", async () => {
-  const log = vi.spyOn(console, "log").mockImplementation(() => undefined);
+  const lines = logLines();
   await cron();
-  const events = log.mock.calls.map(([line]) => Line.parse(JSON.parse(String(line))).event);
+  const events = lines().map(({ event }) => event);
   const steps = ["overdue", "size", "expired", "expiry_checks", "rollups"];
   expect(events).toEqual(steps.map((step) => `index.${step}`));
 });
@@ -281,6 +281,56 @@ it("the check that expired tasks were erased returns the ids of the tasks that i
   expect(expiryCheck.counts).toEqual({ asked: 1, lost: 0 });
 });
 
+it("on the Free plan, the cron removes in each run the rows of overdue tasks that no longer exist from another of several index databases, and logs how many databases it skipped", async () => {
+  const lines = logLines();
+  const databases = [db, env.SHARD_1, env.SHARD_2].filter((each) => each !== undefined);
+  await Promise.all(databases.map(clear));
+  const spanMs = BINDINGS.INDEX_SHARD_HOURS * HOUR;
+  const shards = new Shards([db, ...databases.slice(1)], spanMs);
+  const dueAt = START - HOUR;
+  const past = databases.map((_, n) => START - n * spanMs);
+  for (const createdAt of past)
+    await writeRows(shards.at(createdAt), [aRow({ createdAt, dueAt, expiresAt: null })], START);
+  const TASKS = { getByName: () => ({ republish: async () => null, read: async () => null }) };
+  const left = async () => {
+    const found = databases.map((each) => each.prepare("SELECT id FROM tasks").all());
+    return (await Promise.all(found)).flatMap(({ results }) => results).length;
+  };
+  for (let run = 1; run <= databases.length; run++, pass(TEN_MINUTES)) {
+    await cron({ ...BINDINGS, TASKS });
+    expect(await left()).toBe(databases.length - run);
+    expect(lines("index.overdue").at(-1)).toMatchObject({ overdue: 1, woken: 0, skipped: 2 });
+  }
+  await Promise.all(databases.map(clear));
+});
+
+it("the cron logs each index database for which the queries of a run do not suffice as skipped, and tells the operator when it is the count", async () => {
+  const lines = logLines();
+  const outside = receivers(200);
+  await allowIndexAlert();
+  const databases = [db, env.SHARD_1, env.SHARD_2].filter((each) => each !== undefined);
+  await Promise.all(databases.map(clear));
+  for (const each of databases) await writeRows(each, [aRow()], START);
+  const [, ...others] = databases;
+  const many = [...others, ...others].map(
+    (each, n) => [`INDEX_DB_${n + 1}`, new Proxy(each, BOUND)] as const,
+  );
+  await cron({ ...BINDINGS, ...Object.fromEntries(many), ...OPERATOR_BINDINGS });
+  const skipped = { skipped: 1 };
+  const bytes = { bytes: expect.any(Number) };
+  const removed = { removed: 0 };
+  const asked = { asked: 0, lost: 0 };
+  expect(lines("index.size")).toMatchObject([bytes, bytes, bytes, skipped, skipped]);
+  expect(lines("index.expired")).toMatchObject([removed, skipped, skipped, skipped, skipped]);
+  expect(lines("index.expiry_checks")).toMatchObject([asked, skipped, skipped, skipped, skipped]);
+  const counted = [{ hours: 1, left: 0 }, skipped, skipped, skipped, skipped];
+  expect(lines("index.rollups")).toMatchObject(counted);
+  expect(await operatorEvents(outside)).toMatchObject([
+    { type: "index.lagging", data: { overdue: 0, cause: "count_slow" } },
+  ]);
+  await Promise.all(databases.map(clear));
+});
+
 /** Counts the queries that D1 is asked, the statements of a batch each. */
 function countingQueries() {
   const made = { queries: 0 };
@@ -324,7 +374,7 @@ it.each([
 );
 
 it("a count that D1 does not answer is given up and logged, after everything else was done", async () => {
-  const warned = vi.spyOn(console, "warn").mockImplementation(() => undefined);
+  const warned = logLines("warn");
   const gone = aRow({ dueAt: START - 1, expiresAt: null });
   await insert(gone, expiringAt(START + 1), aRow());
   pass(TEN_MINUTES);
@@ -334,10 +384,7 @@ it("a count that D1 does not answer is given up and logged, after everything els
   const atOnce = STEPS.map((step) => (step.name === "rollups" ? { ...step, maxMs: 100 } : step));
   await runScheduled(await started({ ...env, INDEX_DB }), Date.now(), atOnce, 0);
   expect(await allRows()).toHaveLength(1);
-  const lines = warned.mock.calls.map(([line]) => Line.parse(JSON.parse(String(line))));
-  expect(lines).toContainEqual(
-    expect.objectContaining({ event: "index.unreachable", part: "rollups" }),
-  );
+  expect(warned("index.unreachable")).toMatchObject([{ part: "rollups" }]);
   await cron();
   expect(await db.prepare("SELECT sum(tasks) AS n FROM rollups").first("n")).toBe(1);
 });

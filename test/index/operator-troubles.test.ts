@@ -169,11 +169,12 @@ it("the operator event index.full is sent when the cron finds that the index dat
 });
 
 it.each([
-  ["fails", "count_failed", () => Promise.reject(new Error("D1_ERROR: database or disk is full"))],
-  ["takes longer than the run has time", "count_slow", async () => pass(3 * MINUTE)],
+  ["fails", "paid", "count_failed", () => Promise.reject(new Error("D1_ERROR: disk is full"))],
+  ["takes longer than the run has time", "paid", "count_slow", async () => pass(3 * MINUTE)],
+  ["needs more queries than the plan has", "free", "count_slow", async () => undefined],
 ])(
   "the operator event index.lagging is sent when the count of an hour %s, with the cause, at most once an hour",
-  async (_, cause, fault) => {
+  async (_, PLAN, cause, fault) => {
     const outside = receivers(200);
     await allowIndexAlert();
     await insert(aRow(), aRow({ createdAt: Date.now() - 60 * MINUTE }));
@@ -181,7 +182,7 @@ it.each([
       if (sql.includes("INTO rollups ")) await fault();
     });
     vi.setSystemTime(START - (START % (60 * MINUTE)) + 60 * MINUTE);
-    for (let runs = 0; runs < 2; runs++) await cron({ ...OPERATOR_BINDINGS, INDEX_DB });
+    for (let runs = 0; runs < 2; runs++) await cron({ ...OPERATOR_BINDINGS, INDEX_DB, PLAN });
     const events = await operatorEvents(outside);
     expect(events).toMatchObject([{ type: "index.lagging", data: { overdue: 0, cause } }]);
   },

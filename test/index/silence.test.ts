@@ -61,6 +61,7 @@ it("on the Free plan, whose queries suffice for four index databases, events.sil
   const shard = await anotherDatabase();
   const bindings = {
     ...OPERATOR_BINDINGS,
+    OPERATOR_EVENTS: "events.silent",
     PLAN: "free",
     SILENCE_MINUTES: "90",
     INDEX_DB_1: shard,
@@ -87,6 +88,7 @@ it("when the queries of a run suffice for four of five index databases, the cron
   const bindings = {
     ...Object.fromEntries(others),
     ...OPERATOR_BINDINGS,
+    OPERATOR_EVENTS: "events.silent",
     PLAN: "free",
     SILENCE_MINUTES: "90",
     INDEX_SHARD_HOURS: "60",

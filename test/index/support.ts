@@ -155,13 +155,13 @@ export async function cron(bindings: object = {}): Promise<void> {
 
 const Line = z.looseObject({ event: z.string() });
 
-/** Keeps the lines of the log. @returns a function that returns those of one event. */
+/** Keeps the lines of the log. @returns a function that returns all of them, or those of one event. */
 export function logLines(level: "log" | "warn" = "log") {
   const written = vi.spyOn(console, level).mockImplementation(() => undefined);
-  return (event: string) =>
+  return (event?: string) =>
     written.mock.calls
       .map(([line]) => Line.parse(JSON.parse(String(line))))
-      .filter((line) => line.event === event);
+      .filter((line) => event === undefined || line.event === event);
 }
 
 /** Sends a request to a relay with other bindings. */
