@@ -23,11 +23,11 @@ import { withinTime } from "./timeout.ts";
 import { wakeOverdue } from "./wake-overdue.ts";
 
 /** Time in milliseconds from one cron trigger to the next (wrangler.toml). */
-const PERIOD_MS = 10 * MINUTE_MS;
+export const PERIOD_MS = 10 * MINUTE_MS;
 /**
  * Time in milliseconds for which a step waits for D1 after its own time is over: D1 ends a query after 30 seconds.
  */
-const PATIENCE_MS = 30 * SECOND_MS;
+export const PATIENCE_MS = 30 * SECOND_MS;
 /**
  * Numbers of D1 queries that Cloudflare allows in one invocation, by plan
  * (https://developers.cloudflare.com/d1/platform/limits/).
@@ -78,19 +78,24 @@ const COUNT_FAILED = { type: "index.lagging", overdue: 0, cause: "count_failed" 
 /**
  * Steps of the work, in their order: first what keeps tasks and the size of the index right, and last the counts,
  * so that a count that fails or takes long delays nothing else. They end before the next trigger, ten minutes
- * later.
+ * later, also when each of them waits for D1 as long as it may.
  */
 export const STEPS: readonly Step[] = [
   { name: "overdue", maxMs: MINUTE_MS, maxQueries: { paid: 400, free: 8 }, once: repair },
-  { name: "size", maxMs: MINUTE_MS, maxQueries: { paid: 100, free: 3 }, each: measureSize },
+  { name: "size", maxMs: 15 * SECOND_MS, maxQueries: { paid: 100, free: 3 }, each: measureSize },
   { name: "expired", maxMs: 3 * MINUTE_MS, maxQueries: { paid: 290, free: 9 }, each: expire },
   {
     name: "expiry_checks",
-    maxMs: MINUTE_MS,
+    maxMs: 20 * SECOND_MS,
     maxQueries: { paid: 190, free: 6 },
     each: checkExpiries,
   },
-  { name: "silence", maxMs: MINUTE_MS, maxQueries: { paid: 210, free: 4 }, once: reportSilence },
+  {
+    name: "silence",
+    maxMs: 15 * SECOND_MS,
+    maxQueries: { paid: 210, free: 4 },
+    once: reportSilence,
+  },
   {
     name: "rollups",
     maxMs: 2 * MINUTE_MS,
@@ -127,7 +132,8 @@ export async function runScheduled(
   let left: number = MAX_QUERIES[runtime.config.plan];
   for (const step of steps) {
     const budget = new TimeBudget(step.maxMs, Math.min(left, step.maxQueries[runtime.config.plan]));
-    for (const work of worksOf(step, job, budget)) await runStep(step, work, job, patienceMs);
+    const endsAt = Date.now() + step.maxMs + patienceMs;
+    for (const work of worksOf(step, job, budget)) await runStep(step, work, job, endsAt);
     left -= budget.queries;
   }
 }
@@ -151,15 +157,17 @@ function worksOf(
  * Runs one step of the cron trigger, e.g. the deletion of expired rows, and logs the numbers that it returns, or
  * its failure. When D1 gives no answer in time, that counts as a failure, and the step is not waited for any
  * longer.
+ * @param endsAt time up to which the step is waited for, in Unix milliseconds.
  */
 async function runStep(
-  { name, maxMs, failure }: Step,
+  { name, failure }: Step,
   work: () => Promise<Counts | undefined>,
   job: Job,
-  patienceMs: number,
+  endsAt: number,
 ): Promise<void> {
   try {
-    const counts = await withinTime<Counts | null | undefined>(work, null, maxMs + patienceMs);
+    const waitMs = Math.max(0, endsAt - Date.now());
+    const counts = await withinTime<Counts | null | undefined>(work, null, waitMs);
     if (counts === null) throw new Error("no answer from D1");
     if (counts !== undefined) log({ event: `index.${name}`, ...counts });
   } catch (error) {

@@ -35,7 +35,7 @@ const FIRST_MS = 10 * MINUTE_MS;
  * and as sorted into groups. An hour with more rows is counted in parts, because other queries wait meanwhile, and
  * D1 ends a statement after 30 seconds.
  */
-const PART_ROWS = 100_000;
+export const PART_ROWS = 100_000;
 
 /** Statements that delete the counts of the hours before `?1`, in Unix milliseconds. */
 const REMOVALS = [...COUNT_TABLES, "counters", "stale_hours"].map(

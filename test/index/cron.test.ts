@@ -4,7 +4,7 @@ import { expect, it, vi } from "vitest";
 import { started } from "../worker/started.ts";
 import { removeRows, writeRows } from "../../src/index-db/index-row-table.ts";
 import { isSampled, ExpiryCheck } from "../../src/objects/task/expiry-check.ts";
-import { runScheduled, STEPS } from "../../src/cron.ts";
+import { PATIENCE_MS, PERIOD_MS, runScheduled, type Step, STEPS } from "../../src/cron.ts";
 import { ready } from "../../src/index-db/database.ts";
 import { Shards } from "../../src/index-db/shards.ts";
 import { planCheck } from "../../src/index-db/expiry-checks.ts";
@@ -12,6 +12,7 @@ import { pass, START, until } from "../worker/clock.ts";
 import { evict, untilIdle, NOTHING, stored, stubOf } from "../worker/objects.ts";
 import { aReceiver, status } from "../worker/receiver.ts";
 import { read } from "../worker/tasks.ts";
+import WRANGLER_CONFIG from "../../wrangler.toml?raw";
 import { BOUND, gated } from "./bindings.ts";
 import { allowIndexAlert, OPERATOR_BINDINGS, operatorEvents, receivers } from "./operator.ts";
 import {
@@ -387,6 +388,29 @@ it("a count that D1 does not answer is given up and logged, after everything els
   expect(warned("index.unreachable")).toMatchObject([{ part: "rollups" }]);
   await cron();
   expect(await db.prepare("SELECT sum(tasks) AS n FROM rollups").first("n")).toBe(1);
+});
+
+it("all steps of a run of the cron end before the next run, which wrangler.toml starts every ten minutes, also when D1 answers none of them", () => {
+  const [, minutes] = /^crons = \["\*\/(\d+) \* \* \* \*"\]$/m.exec(WRANGLER_CONFIG) ?? [];
+  expect(PERIOD_MS).toBe(Number(minutes) * 60_000);
+  const longestMs = STEPS.reduce((sum, { maxMs }) => sum + maxMs + PATIENCE_MS, 0);
+  expect(longestMs).toBeLessThan(PERIOD_MS);
+});
+
+it("an index database that does not answer is waited for only as long as the databases before it have left of the time of the step", async () => {
+  const warned = logLines("warn");
+  let calls = 0;
+  const each = async () => {
+    calls += 1;
+    if (calls === 2) return new Promise<never>(() => undefined);
+    pass(HOUR - 50);
+    return {};
+  };
+  const step: Step = { name: "size", maxMs: HOUR, maxQueries: { paid: 9, free: 9 }, each };
+  const bindings = { ...env, INDEX_DB_1: env.SHARD_1, INDEX_SHARD_HOURS: 130 };
+  await runScheduled(await started(bindings), Date.now(), [step], 0);
+  expect(calls).toBe(2);
+  expect(warned("index.unreachable")).toMatchObject([{ part: "size" }]);
 });
 
 const spent = () => Promise.reject(new Error("Too many subrequests by single Worker invocation."));
