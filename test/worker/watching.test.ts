@@ -130,6 +130,27 @@ it("a request that waits for a task which 64 others watch reads it after 5 s at 
   expect(waits.pauses).toEqual([MINUTE_MS]);
 });
 
+it("a stream of a task which 64 others watch has a comment every 15 s, and reads the task after 5 s at first, later after an eighth of its age, at most 60 s", async () => {
+  const reads = vi.spyOn(TaskObject.prototype, "read");
+  const readAt: number[] = [];
+  waits.between = async () => {
+    readAt[reads.mock.calls.length - 1] ??= Date.now() - START;
+  };
+  const id = await register({ callback_url: undefined });
+  expect(await watchers(id)).toHaveLength(64);
+  const text = await (await call(`/v1/tasks/${id}/events`)).text();
+  expect(text.match(/^(?:retry|event|:).*$/gm)).toEqual([
+    "retry: 2000",
+    "event: task",
+    ...Array.from({ length: 60 }, () => ":"),
+  ]);
+  expect(Date.now()).toBe(START + 15 * MINUTE_MS);
+  const pauses = readAt.slice(1).map((at, index) => at - (readAt[index] ?? 0));
+  const promised = readAt.map((at) => Math.floor(Math.min(Math.max(5000, at / 8), MINUTE_MS)));
+  expect(pauses).toEqual(promised.slice(0, -1));
+  expect(pauses.slice(-6)).toEqual(Array.from({ length: 6 }, () => MINUTE_MS));
+});
+
 it.each([
   ["one reader leaves", 1],
   ["64 readers leave", 64],

@@ -108,22 +108,26 @@ async function* eventsOf(
   const endsAt = Date.now() + MAX_STREAM_MS;
   const isCrowded = watch === null && first.isSettled !== true;
   yield bytesOf(`retry: ${isCrowded ? CROWDED_RECONNECT_MS : RECONNECT_MS}\n\n`);
+  let sentAt = Date.now();
   let task: TaskReply | null = first;
   let known = last;
   while (task !== null) {
     const state = stateOf(task);
-    if (state !== known) yield bytesOf(`event: task\nid: ${state}\ndata: ${task.json}\n\n`);
+    const isNew = state !== known;
+    if (isNew || Date.now() - sentAt >= MAX_SILENCE_MS) {
+      yield bytesOf(isNew ? `event: task\nid: ${state}\ndata: ${task.json}\n\n` : ":\n\n");
+      sentAt = Date.now();
+    }
     known = state;
     if (task.isSettled === true || watch === null || watch.isClosed) return;
     if (Date.now() >= endsAt) return;
     const seen: TaskReply = task;
-    const hasChanged = await watch.changed(seen, MAX_SILENCE_MS);
+    const hasChanged = await watch.changed(seen, sentAt + MAX_SILENCE_MS - Date.now());
     task = await whileValid(seen, async () => {
       if (hasChanged) return read();
       await requireCurrent();
       return seen;
     });
-    if (!hasChanged) yield bytesOf(":\n\n");
   }
 }
 

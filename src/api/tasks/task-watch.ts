@@ -37,6 +37,8 @@ export class TaskWatch {
   #told: string | null = null;
   /** State of the task that the reader knows; null before the first wait. */
   #known: Known | null = null;
+  /** Time in Unix milliseconds at which the task is read without news; null while there is no need for it. */
+  #readAt: number | null = null;
   /** Ends the present wait, because of news or the end of the connection. */
   #onNews = (): void => undefined;
 
@@ -81,16 +83,17 @@ export class TaskWatch {
 
   /**
    * Waits until the task may have another state than the known one, at most `maxMs` milliseconds.
-   * @returns whether the task is to be read: it has changed, or it cannot be watched.
+   * @returns whether the task is to be read: it has changed, or cannot be watched and was last read long enough ago.
    */
   async changed(known: Known, maxMs: number): Promise<boolean> {
-    if (this.#socket === null) {
-      await scheduler.wait(Math.min(pauseMs(known, Date.now()), maxMs));
-      return true;
-    }
     this.#known = known;
-    if (!this.#isNews()) await this.#news(maxMs);
-    return this.#socket === null || this.#isNews();
+    const now = Date.now();
+    if (this.#socket === null) this.#readAt ??= now + pauseMs(known, now);
+    const leftMs = this.#readAt === null ? Infinity : Math.max(0, this.#readAt - now);
+    if (!this.#isNews()) await this.#news(Math.min(leftMs, maxMs));
+    if (leftMs > maxMs && !this.#isNews()) return false;
+    this.#readAt = null;
+    return true;
   }
 
   /** True once `close` was called. */
@@ -117,13 +120,16 @@ export class TaskWatch {
     });
     const end = () => {
       this.#socket = null;
-      this.#onNews();
+      if (this.#isNews()) this.#onNews();
     };
     socket.addEventListener("close", end);
     socket.addEventListener("error", end);
   }
 
+  /** Tells whether a wait without a planned read is to end: the connection has, or the task has another state. */
   #isNews(): boolean {
+    if (this.#readAt !== null) return false;
+    if (this.#socket === null) return true;
     const known = this.#known;
     if (this.#told === null || known === null) return false;
     const [version = ""] = this.#told.split(".");
