@@ -24,6 +24,8 @@ app.use(async (c, next) => {
   for (const [name, value] of SECURITY_HEADERS) headers.set(name, value);
   for (const [name, value] of DEFAULT_HEADERS) if (!headers.has(name)) headers.set(name, value);
   headers.set("X-Request-Id", c.get("requestId"));
+  // Hono answers HEAD like GET and drops the body unread, with all that a stream holds open.
+  if (c.req.method === "HEAD") await c.res.body?.cancel();
 });
 
 app.use(async ({ req, env }, next) => {

@@ -3,7 +3,7 @@ import { env, exports } from "cloudflare:workers";
 import { expect, it, vi } from "vitest";
 import { TaskObject } from "../../src/objects/task/task-object.ts";
 import { aRequest, call, refusal } from "./client.ts";
-import { pass, realMs, START, until, useClock } from "./clock.ts";
+import { pass, START, until, useClock } from "./clock.ts";
 import { useHeldWaits } from "./held-waits.ts";
 import { aLinkedTask, open } from "./links.ts";
 import { restart, stubOf } from "./objects.ts";
@@ -244,7 +244,7 @@ it("a request that waits for a task reads the task again after the platform has 
 it("of the readers of one status link, 32 wait in an isolate at a time; the next gets the present state at once, as a stream to which browsers return after 15 s", async () => {
   const { id, link } = await aLinkedTask({ callback_url: null });
   const { promise: ended, resolve: end } = Promise.withResolvers<void>();
-  waits.between = () => ended;
+  waits.between = () => ended.then(() => true);
   const waiting = Array.from({ length: 32 }, () => open(`${link}&wait=60`));
   await until(() => waits.pauses.length === 32);
   expect(await taskOf(await open(`${link}&wait=60`))).toMatchObject({ status: "pending" });
@@ -255,13 +255,55 @@ it("of the readers of one status link, 32 wait in an isolate at a time; the next
   end();
   const answers = await Promise.all(waiting.map(async (each) => taskOf(await each)));
   expect(new Set(answers.map(({ status }) => status))).toEqual(new Set(["completed"]));
-  await realMs(1);
-  const later = await aLinkedTask({ callback_url: null });
-  waits.pauses.length = 0;
-  waits.between = () => Promise.resolve();
-  await open(`${later.link}&wait=60`);
-  expect(waits.pauses).toEqual([MINUTE_MS]);
 });
+
+it("readers of one status link whose 60 s are over make room for others, also when the platform has ended their requests without a word", async () => {
+  const { id, link } = await aLinkedTask({ callback_url: null });
+  const { promise: ended, resolve: end } = Promise.withResolvers<void>();
+  waits.between = () => ended.then(() => true);
+  const waiting = Array.from({ length: 32 }, () => open(`${link}&wait=60`));
+  await until(() => waits.pauses.length === 32);
+  pass(MINUTE_MS - 1);
+  await open(`${link}&wait=60`);
+  expect(waits.pauses).toHaveLength(32);
+  pass(1);
+  const next = open(`${link}&wait=60`);
+  await until(() => waits.pauses.length === 33);
+  await report(aCompletion(id));
+  end();
+  await Promise.all([...waiting, next]);
+});
+
+const lost = new Error("a fault that the relay does not know");
+
+it.each([
+  [
+    "the requests were HEAD",
+    async (events: string) => {
+      expect((await call(events, { key: null, method: "HEAD" })).status).toBe(200);
+    },
+  ],
+  [
+    "a read of the task failed",
+    async (events: string) => {
+      const reads = vi.spyOn(TaskObject.prototype, "readByLink");
+      waits.between = async () => void reads.mockRejectedValue(lost);
+      await expect(open(events)).rejects.toThrow(lost.message);
+      reads.mockRestore();
+    },
+  ],
+])(
+  "streams of one status link give their places back when they end because %s",
+  async (_, readOnce) => {
+    const { id, link } = await aLinkedTask({ callback_url: null });
+    expect(await watchers(id)).toHaveLength(64);
+    for (let nth = 0; nth < 33; nth++) await readOnce(link.replace("?", "/events?"));
+    waits.pauses.length = 0;
+    waits.between = () => report(aCompletion(id)).then(() => false);
+    expect(await taskOf(await open(`${link}&wait=60`))).toMatchObject({ status: "completed" });
+    expect(waits.pauses).toHaveLength(1);
+  },
+);
 
 it("beyond LIMIT_LINKS, requests with one status link from one address are refused; those from another, with another link or a key are not", async () => {
   const { id, link } = await aLinkedTask({ callback_url: null });

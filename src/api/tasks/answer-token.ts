@@ -9,6 +9,7 @@ import { problemFrom } from "../http/internal-error.ts";
 import { invalidRequest, Problem } from "../http/problem.ts";
 import { countFailedCredential, countLinkRequest } from "../http/rate-limit.ts";
 import { requireRuntime, type RouteRequest } from "../http/route.ts";
+import { LinkReaders } from "./link-readers.ts";
 import type { AnswerLink, LinkRequest, Reading } from "./reading-route.ts";
 import { taskClient } from "./task-client.ts";
 import { TaskWatch } from "./task-watch.ts";
@@ -16,10 +17,8 @@ import { TaskWatch } from "./task-watch.ts";
 const WRONG_TOKEN =
   "The status token was altered or cut off, or belongs to another task or another relay.";
 
-/** Largest number of readers in one isolate that wait at a time with a status link of one task. */
-const MAX_LINK_READERS = 32;
-/** Number of the readers in this isolate that wait with a status link, by the ids of their tasks. */
-const linkReaders = new Map<string, number>();
+/** The readers in this isolate that wait with a status link. */
+const linkReaders = new LinkReaders();
 
 /**
  * Headers that let pages of any site read the answer, and keep its URL, which may contain the token, out of the
@@ -101,22 +100,18 @@ async function readingOf(request: LinkRequest): Promise<Reading | null> {
     await requireLink();
     return taskClient(env, id).readByLink(createdAtS, recordedAt);
   };
-  return { reader: "link", read, requireCurrent: requireLink, watch: () => watchByLink(env, id) };
+  const watch = (maxMs: number) => watchByLink(env, id, maxMs);
+  return { reader: "link", read, requireCurrent: requireLink, watch };
 }
 
 /**
  * Watches a task for a reader with a status token; null when too many readers with a status token already watch
  * this task in this isolate.
  */
-async function watchByLink(env: Env, id: string): Promise<TaskWatch | null> {
-  const count = linkReaders.get(id) ?? 0;
-  if (count >= MAX_LINK_READERS) return null;
-  linkReaders.set(id, count + 1);
-  return TaskWatch.open(env, id, "link", () => {
-    const left = (linkReaders.get(id) ?? 1) - 1;
-    if (left === 0) linkReaders.delete(id);
-    else linkReaders.set(id, left);
-  });
+async function watchByLink(env: Env, id: string, maxMs: number): Promise<TaskWatch | null> {
+  const now = Date.now();
+  const leave = linkReaders.enter(id, now, now + maxMs);
+  return leave === null ? null : TaskWatch.open(env, id, "link", leave);
 }
 
 /**

@@ -28,8 +28,11 @@ export interface Reading {
    * @throws Problem `unauthenticated` when it is not.
    */
   readonly requireCurrent: () => Promise<void>;
-  /** Opens a watch of the task, which the caller closes; null when too many readers use its status link. */
-  readonly watch: () => Promise<TaskWatch | null>;
+  /**
+   * Opens a watch of the task, which the caller closes after at most `maxMs` milliseconds; null when too many readers
+   * use its status link.
+   */
+  readonly watch: (maxMs: number) => Promise<TaskWatch | null>;
 }
 
 /** Returns the access that the caller of an operation has to a task. */

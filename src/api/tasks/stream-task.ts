@@ -50,7 +50,7 @@ async function eventStream(reading: Reading, headers: Headers): Promise<Response
   if (task === null) throw unknownTask();
   if (task.isSettled === true && stateOf(task) === known)
     return new Response(null, { status: 204 });
-  const watch = task.isSettled === true ? null : await reading.watch();
+  const watch = task.isSettled === true ? null : await reading.watch(MAX_STREAM_MS);
   return new Response(streamOf(eventsOf(task, known, reading, watch), watch), {
     headers: { "Content-Type": "text/event-stream" },
   });
@@ -58,7 +58,8 @@ async function eventStream(reading: Reading, headers: Headers): Promise<Response
 
 /**
  * Makes a stream that asks the generator for the next piece only when the client can receive it. The watch is
- * closed, which ends the generator, when the client is gone or leaves a piece unread for a minute.
+ * closed, which ends the generator, when the client is gone or leaves a piece unread for a minute, and when the
+ * generator fails.
  */
 function streamOf(
   pieces: AsyncGenerator<Bytes, void>,
@@ -73,11 +74,19 @@ function streamOf(
     watch?.close();
     await pieces.return();
   };
+  const nextPiece = async () => {
+    try {
+      return await pieces.next();
+    } catch (error) {
+      watch?.close();
+      throw error;
+    }
+  };
   return new ReadableStream<Bytes>(
     {
       pull: async (controller) => {
         noteRead();
-        const { done, value } = await pieces.next();
+        const { done, value } = await nextPiece();
         if (done === true) {
           watch?.close();
           controller.close();

@@ -157,8 +157,11 @@ export interface Watched<T> {
    * @throws Problem `unauthenticated` when it is not.
    */
   readonly requireCurrent: () => Promise<void>;
-  /** Opens a watch of the task, which the caller closes; null when the reader must not wait. */
-  readonly watch: () => Promise<TaskWatch | null>;
+  /**
+   * Opens a watch of the task, which the caller closes after at most `maxMs` milliseconds; null when the reader must
+   * not wait.
+   */
+  readonly watch: (maxMs: number) => Promise<TaskWatch | null>;
   /** Returns the state of the task in an answer. */
   readonly stateIn: (answer: T) => Known;
 }
@@ -177,7 +180,7 @@ export async function readWhen<T>(
   const giveUpAt = Date.now() + waitMs;
   let answer = await read();
   if (answer === null || isWanted(answer) || waitMs <= 0) return answer;
-  const watch = await open();
+  const watch = await open(waitMs);
   if (watch === null) return answer;
   try {
     for (let leftMs = waitMs; leftMs > 0; leftMs = giveUpAt - Date.now()) {
