@@ -22,9 +22,9 @@ async function watch(id: string): Promise<WebSocket | null> {
   return (await stubOf(id).fetch("https://task/watch", { headers })).webSocket;
 }
 
-/** Opens as many WebSockets to the object of a task as it accepts. */
-async function watchers(id: string): Promise<readonly WebSocket[]> {
-  const sockets = await Promise.all(Array.from({ length: 64 }, () => watch(id)));
+/** Opens WebSockets to the object of a task, by default as many as it accepts. @returns those that it has accepted. */
+async function watchers(id: string, count = 64): Promise<readonly WebSocket[]> {
+  const sockets = await Promise.all(Array.from({ length: count }, () => watch(id)));
   return sockets.filter((socket) => socket !== null);
 }
 
@@ -159,7 +159,7 @@ it.each([
   async (_, count) => {
     const received = aReceiver();
     const id = await register();
-    const sockets = (await watchers(id)).slice(0, count);
+    const sockets = await watchers(id, count);
     expect(sockets).toHaveLength(count);
     expect((await report(aCompletion(id))).status).toBe(202);
     await until(() => received.length === 1);
