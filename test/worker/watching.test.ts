@@ -241,7 +241,7 @@ it("a request that waits for a task reads the task again after the platform has 
   expect(await taskOf(answer)).toMatchObject({ status: "completed" });
 });
 
-it("of the readers of one status link, 32 wait in an isolate at a time; the next gets the present state at once, as a stream to which browsers return after 15 s", async () => {
+it("of the readers of one status link, 32 wait in an isolate at a time; the next gets the state at once, and a stream or page returns after 15 s", async () => {
   const { id, link } = await aLinkedTask({ callback_url: null });
   const { promise: ended, resolve: end } = Promise.withResolvers<void>();
   waits.between = () => ended.then(() => true);
@@ -250,6 +250,8 @@ it("of the readers of one status link, 32 wait in an isolate at a time; the next
   expect(await taskOf(await open(`${link}&wait=60`))).toMatchObject({ status: "pending" });
   const stream = await (await open(link.replace("?", "/events?"))).text();
   expect(stream).toMatch(/^retry: 15000\n\nevent: task\nid: \d+\ndata: \{.*\}\n\n$/);
+  const page = await (await open(link, { Accept: "text/html", "X-Refresh": "none" })).text();
+  expect(page).toContain('data-refresh="15"');
   expect(waits.pauses).toHaveLength(32);
   await report(aCompletion(id));
   end();

@@ -41,6 +41,8 @@ export interface FoundTask {
   readonly etag: string;
   /** True when the reader has this answer already. */
   readonly isKnown: boolean;
+  /** True when the reader was to wait, but too many others wait with the same status link. */
+  readonly isCrowded: boolean;
 }
 
 /** Query of a read. The schema is compiled when the isolate starts. */
@@ -116,7 +118,13 @@ async function taskWhen({ waitMs, known }: Awaited, reading: Reading): Promise<F
     return known?.some((tag) => tag === "*" || tag.startsWith(start)) ?? false;
   };
   const isAwaited = (task: TaskReply) => (known === null ? task.isTerminal : !isStateKnown(task));
-  const task = await readWhen({ ...reading, stateIn: (read) => read }, isAwaited, waitMs);
+  let isCrowded = false;
+  const watch = async (maxMs: number) => {
+    const opened = await reading.watch(maxMs);
+    isCrowded = opened === null;
+    return opened;
+  };
+  const task = await readWhen({ ...reading, watch, stateIn: (read) => read }, isAwaited, waitMs);
   if (task === null) throw unknownTask();
   const etag = etagOf(task, reader);
   return {
@@ -124,6 +132,7 @@ async function taskWhen({ waitMs, known }: Awaited, reading: Reading): Promise<F
     reader,
     etag,
     isKnown: known?.some((tag) => tag === "*" || tag === etag) ?? false,
+    isCrowded,
   };
 }
 

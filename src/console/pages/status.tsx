@@ -11,10 +11,10 @@ import type { TaskStatus } from "../../api/shapes/task-shape.ts";
 import { ResultPanel } from "./task/result.tsx";
 
 /**
- * Seconds after which the page refreshes itself: `open` while the task has no result, `sending` while its callback is
- * being sent, `settled` afterwards.
+ * Seconds after which the page refreshes itself: `open` while the task has no result, `crowded` if too many readers of
+ * the link wait already, `sending` while its callback is being sent, `settled` afterwards.
  */
-const REFRESH_S = { open: 1, sending: 5, settled: 3_600 };
+const REFRESH_S = { open: 1, crowded: 15, sending: 5, settled: 3_600 };
 /** Longest time in seconds for which the answer to a refresh is delayed until the task ends. */
 const LONGEST_HOLD_S = "55";
 
@@ -27,20 +27,27 @@ export const statusPage = publicPage("/v1/tasks/{id}", async ({ request, env, ur
   if (request.headers.has("X-Refresh")) asked.searchParams.set("wait", LONGEST_HOLD_S);
   const headers = new Headers(request.headers);
   headers.delete("If-None-Match");
-  const task = linkedTaskIn((await readLinkedTask({ env, url: asked, params, headers })).task);
+  const found = await readLinkedTask({ env, url: asked, params, headers });
+  const task = linkedTaskIn(found.task);
   const page = (
     <PublicLayout title={`Task ${task.id.slice(0, 8)}`} theme={themeOf(request)}>
-      <Life task={task} />
+      <Life task={task} isCrowded={found.isCrowded} />
     </PublicLayout>
   );
   return html(page, 200, { "Referrer-Policy": "no-referrer", "X-Robots-Tag": "noindex" });
 });
 
+interface LifeProps {
+  readonly task: TaskStatus;
+  /** True when the answer was not delayed, because too many readers of the link wait already. */
+  readonly isCrowded: boolean;
+}
+
 /** The part of the status page that refreshes itself. */
-function Life({ task }: { readonly task: TaskStatus }) {
+function Life({ task, isCrowded }: LifeProps) {
   const { id, status, callback } = task;
   return (
-    <div id="life" class="task-page" data-refresh={String(refreshOf(task))}>
+    <div id="life" class="task-page" data-refresh={String(refreshOf(task, isCrowded))}>
       <PageHead title={<Hostile text={task.model} />} sub={id} />
       <div class="task-state">
         <Status of={status} solid />
@@ -68,7 +75,8 @@ const TEXTS = {
   failed: "There is no result.",
 } as const satisfies Readonly<Record<TaskStatus["status"], string>>;
 
-function refreshOf({ status, callback }: TaskStatus): number {
-  if (status === "pending" || status === "processing") return REFRESH_S.open;
+function refreshOf({ status, callback }: TaskStatus, isCrowded: boolean): number {
+  if (status === "pending" || status === "processing")
+    return isCrowded ? REFRESH_S.crowded : REFRESH_S.open;
   return callback?.status === "sending" ? REFRESH_S.sending : REFRESH_S.settled;
 }
