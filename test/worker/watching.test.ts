@@ -241,6 +241,36 @@ it("a request that waits for a task reads the task again after the platform has 
   expect(await taskOf(answer)).toMatchObject({ status: "completed" });
 });
 
+it("a stream whose read of its task fails after a push reads again after 5 s, and not at once", async () => {
+  const { id, link } = await aLinkedTask({ callback_url: null });
+  const reads = vi.spyOn(TaskObject.prototype, "readByLink");
+  const fault = Object.assign(new Error("Network connection lost."), { retryable: true });
+  waits.between = async (wait) => {
+    if (wait > 1) return false;
+    for (let nth = 0; nth < 3; nth++) reads.mockRejectedValueOnce(fault);
+    await report(aCompletion(id));
+    return true;
+  };
+  const text = await (await open(link.replace("?", "/events?"))).text();
+  expect(text).toContain('"status":"completed"');
+  expect([waits.pauses, reads.mock.calls.length]).toEqual([[15_000, 5000, 5000, 5000], 5]);
+});
+
+it("a stream reads its task once after a push of a progress that the task's object has lost before the read", async () => {
+  const id = await register({ callback_url: undefined });
+  const [version] = /\d+/.exec((await call(`/v1/tasks/${id}`)).headers.get("ETag") ?? "") ?? [];
+  const reads = vi.spyOn(TaskObject.prototype, "read");
+  waits.between = async (wait) => {
+    if (wait > 1) return report(aCompletion(id)).then(() => true);
+    await runInDurableObject(stubOf(id), (_, ctx) => {
+      for (const socket of ctx.getWebSockets()) socket.send(`${version}.40`);
+    });
+    return true;
+  };
+  await (await call(`/v1/tasks/${id}/events`)).text();
+  expect([waits.pauses, reads.mock.calls.length]).toEqual([[15_000, 15_000], 3]);
+});
+
 it("of the readers of one status link, 32 wait in an isolate at a time; the next gets the state at once, and a stream or page returns after 15 s", async () => {
   const { id, link } = await aLinkedTask({ callback_url: null });
   const { promise: ended, resolve: end } = Promise.withResolvers<void>();

@@ -137,6 +137,7 @@ async function* eventsOf(
       await requireCurrent();
       return seen;
     });
+    if (hasChanged && task === seen) watch.noteFailedRead(seen);
   }
 }
 

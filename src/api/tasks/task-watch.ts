@@ -33,11 +33,11 @@ function pauseMs({ createdAt }: Pick<Known, "createdAt">, now: number): number {
 export class TaskWatch {
   readonly #reader: TaskReader;
   #socket: WebSocket | null = null;
-  /** State of the task that its object has told last; null before the first message. */
+  /** State of the task that its object has told last; null when the task was read because of it, or none was told. */
   #told: string | null = null;
   /** State of the task that the reader knows; null before the first wait. */
   #known: Known | null = null;
-  /** Time in Unix milliseconds at which the task is read without news; null while there is no need for it. */
+  /** Time in Unix milliseconds at which the task is read whatever its object tells; null for none. */
   #readAt: number | null = null;
   /** Ends the present wait, because of news or the end of the connection. */
   #onNews = (): void => undefined;
@@ -93,7 +93,17 @@ export class TaskWatch {
     if (!this.#isNews()) await this.#news(Math.min(leftMs, maxMs));
     if (leftMs > maxMs && !this.#isNews()) return false;
     this.#readAt = null;
+    this.#told = null;
     return true;
+  }
+
+  /**
+   * Notes that the read after a change has failed, so that the task is read again after a pause and not before.
+   * @param known state of the task that the reader still knows.
+   */
+  noteFailedRead(known: Known): void {
+    const now = Date.now();
+    this.#readAt = now + pauseMs(known, now);
   }
 
   /** True once `close` was called. */
