@@ -1,6 +1,8 @@
 import { evictDurableObject, runInDurableObject } from "cloudflare:test";
-import { env, exports } from "cloudflare:workers";
+import { exports } from "cloudflare:workers";
 import { expect, it, vi } from "vitest";
+import { env } from "../../src/startup.ts";
+import { TaskWatch } from "../../src/api/tasks/task-watch.ts";
 import { TaskObject } from "../../src/objects/task/task-object.ts";
 import { aRequest, call, refusal } from "./client.ts";
 import { pass, START, until, useClock } from "./clock.ts";
@@ -213,6 +215,36 @@ it("a stream whose client leaves a piece of it unread for a minute is broken off
     while ((await reader?.read())?.done === false);
   };
   await expect(readOn()).rejects.toThrow("the client does not read the stream");
+});
+
+it("a stream whose client goes away during a wait does not read its task again", async () => {
+  const id = await register({ callback_url: undefined });
+  const reads = vi.spyOn(TaskObject.prototype, "read");
+  waits.between = () => new Promise(() => undefined);
+  const { body } = await exports.default.fetch(aRequest(`/v1/tasks/${id}/events`));
+  const reader = body?.getReader();
+  const readOn = async () => {
+    while ((await reader?.read())?.done === false);
+  };
+  const ended = Promise.allSettled([readOn()]);
+  await until(() => waits.pauses.length === 1);
+  await reader?.cancel();
+  await ended;
+  await until(async () => (await socketsOf(id)) === 0);
+  expect(reads).toHaveBeenCalledTimes(1);
+});
+
+it.each([
+  ["is told of changes", 0],
+  ["asks because 64 others are told", 64],
+])("the close of a watch that %s ends its wait, without a read", async (_, others) => {
+  const id = await register({ callback_url: undefined });
+  await watchers(id, others);
+  waits.between = () => new Promise(() => undefined);
+  const watch = await TaskWatch.open(env, id, "operator");
+  const changed = watch.changed({ version: Number.NaN, createdAt: START }, MINUTE_MS);
+  watch.close();
+  expect(await changed).toBe(false);
 });
 
 it.each([

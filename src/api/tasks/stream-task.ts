@@ -132,6 +132,7 @@ async function* eventsOf(
     if (Date.now() >= endsAt) return;
     const seen: TaskReply = task;
     const hasChanged = await watch.changed(seen, sentAt + MAX_SILENCE_MS - Date.now());
+    if (watch.isClosed) return;
     task = await whileValid(seen, async () => {
       if (hasChanged) return read();
       await requireCurrent();

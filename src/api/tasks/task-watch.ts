@@ -84,6 +84,7 @@ export class TaskWatch {
   /**
    * Waits until the task may have another state than the known one, at most `maxMs` milliseconds.
    * @returns whether the task is to be read: it has changed, or cannot be watched and was last read long enough ago.
+   * False after `close`.
    */
   async changed(known: Known, maxMs: number): Promise<boolean> {
     this.#known = known;
@@ -91,6 +92,7 @@ export class TaskWatch {
     if (this.#socket === null) this.#readAt ??= now + pauseMs(known, now);
     const leftMs = this.#readAt === null ? Infinity : Math.max(0, this.#readAt - now);
     if (!this.#isNews()) await this.#news(Math.min(leftMs, maxMs));
+    if (this.#isClosed) return false;
     if (leftMs > maxMs && !this.#isNews()) return false;
     this.#readAt = null;
     this.#told = null;
