@@ -4,6 +4,7 @@ import { expect, it, vi } from "vitest";
 import { env } from "../../src/startup.ts";
 import { TaskWatch } from "../../src/api/tasks/task-watch.ts";
 import { TaskObject } from "../../src/objects/task/task-object.ts";
+import { Watchers } from "../../src/objects/task/watchers.ts";
 import { aRequest, call, refusal } from "./client.ts";
 import { pass, START, until, useClock } from "./clock.ts";
 import { useHeldWaits } from "./held-waits.ts";
@@ -245,6 +246,29 @@ it.each([
   const changed = watch.changed({ version: Number.NaN, createdAt: START }, MINUTE_MS);
   watch.close();
   expect(await changed).toBe(false);
+});
+
+it("a WebSocket that the task's object gives after more than 2 s is closed, so that it takes no place from other readers", async () => {
+  const id = await register({ callback_url: undefined });
+  const later = setTimeout;
+  vi.spyOn(globalThis, "setTimeout").mockImplementation((act, ms) =>
+    later(act, ms === 2000 ? 0 : ms),
+  );
+  const { promise: late, resolve: answer } = Promise.withResolvers<void>();
+  vi.spyOn(TaskObject.prototype, "fetch").mockImplementationOnce(async function (this: TaskObject) {
+    await late;
+    return this.fetch();
+  });
+  const accepted = vi.spyOn(Watchers.prototype, "accept");
+  const { promise: ended, resolve: end } = Promise.withResolvers<void>();
+  waits.between = () => ended;
+  const waiting = call(`/v1/tasks/${id}?wait=5`);
+  await until(() => waits.pauses.length === 1);
+  answer();
+  await until(() => accepted.mock.calls.length === 1);
+  await until(async () => (await socketsOf(id)) === 0);
+  end();
+  await waiting;
 });
 
 it.each([

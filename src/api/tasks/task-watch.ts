@@ -67,13 +67,23 @@ export class TaskWatch {
   }
 
   async #open(env: TaskBindings, id: string): Promise<void> {
-    const { promise: late, resolve } = Promise.withResolvers<null>();
-    const timer = setTimeout(() => resolve(null), OPEN_MS);
-    try {
+    const { promise: late, resolve } = Promise.withResolvers<void>();
+    let isLate = false;
+    const timer = setTimeout(() => {
+      isLate = true;
+      resolve();
+    }, OPEN_MS);
+    const connect = async () => {
       const headers = { Upgrade: "websocket" };
-      const call = taskObject(env, id).fetch("https://task/watch", { headers });
-      const response = await Promise.race([call, late]);
-      if (response?.webSocket != null) this.#take(response.webSocket);
+      const { webSocket } = await taskObject(env, id).fetch("https://task/watch", { headers });
+      if (webSocket === null) return;
+      if (!isLate) return this.#take(webSocket);
+      // It would keep one of the places of the task's watchers, although nobody listens.
+      webSocket.accept();
+      webSocket.close();
+    };
+    try {
+      await Promise.race([connect(), late]);
     } catch {
       // The next read of the task tells what is wrong, if anything is.
     } finally {
