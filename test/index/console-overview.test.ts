@@ -143,6 +143,17 @@ describe("the console's overview for an account with open tasks", () => {
     expect(waits.pauses).toEqual([25_000]);
   });
 
+  it("an account's overview and its refresh show what the index has while the object of the newest open task cannot be reached", async () => {
+    const { cookie, ids } = await anAccountWithOpenTasks(1);
+    const { version } = await partOf(cookie);
+    const fault = Object.assign(new Error("Network connection lost."), { retryable: true });
+    vi.spyOn(TaskObject.prototype, "inspect").mockRejectedValue(fault);
+    for (const shown of [undefined, version]) {
+      const { part, refreshS } = await partOf(cookie, shown);
+      expect([part.includes(ids[0] ?? "none"), refreshS]).toEqual([true, 30]);
+    }
+  });
+
   it("the overview of an account without an open task is refreshed every 30 s, and asks no object of a task", async () => {
     const account = await anAccount();
     await insert(aRow({ account }));

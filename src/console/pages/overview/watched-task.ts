@@ -1,4 +1,5 @@
 import { readWhen } from "../../../api/tasks/task-watch.ts";
+import { Problem } from "../../../api/http/problem.ts";
 import { taskIn } from "../../../api/tasks/task-json.ts";
 import { SECOND_MS } from "../../../core/time.ts";
 import type { ListedTask } from "../../../index-db/list.ts";
@@ -19,7 +20,8 @@ const SHOWN = /^([0-9a-f-]{36})\.(\d{1,15})$/;
  * Delays the answer to a refresh of the overview until the task that the page watches differs from what the page
  * shows, at most 25 seconds. A browser that hides the page breaks the request off. One task is watched for each open
  * page, because each costs requests to an object.
- * @returns the task; null when the page watches none, or the viewer may no longer read it.
+ * @returns the task; null when the page watches none, or the viewer may no longer read it, or its object
+ * cannot be reached.
  */
 export async function awaitWatchedTask(visit: ViewerVisit): Promise<WatchedTask | null> {
   const [, id = "", version] = SHOWN.exec(visit.request.headers.get("X-Refresh") ?? "") ?? [];
@@ -40,6 +42,12 @@ export async function newestOpenTask(
   return readWatched(visit, open.id, null, 0);
 }
 
+/** Returns null for a task whose object cannot be reached: the page shows what the index has. */
+function orNull(error: unknown): null {
+  if (error instanceof Problem && error.code === "unavailable") return null;
+  throw error;
+}
+
 async function readWatched(
   visit: ViewerVisit,
   id: string,
@@ -48,7 +56,7 @@ async function readWatched(
 ): Promise<WatchedTask | null> {
   const isNews = ({ task }: { readonly task: { readonly version: number } }) =>
     task.version !== known;
-  const found = await readWhen(watchedBy(visit, id), isNews, waitMs);
+  const found = await readWhen(watchedBy(visit, id), isNews, waitMs).catch(orNull);
   if (found === null) return null;
   const { status, callback } = taskIn(found.task);
   return { id, status, callback: callback?.status ?? null, version: found.task.version };
