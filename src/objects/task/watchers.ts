@@ -33,7 +33,10 @@ export class Watchers {
     return new Response(null, { status: 101, webSocket: client });
   }
 
-  /** Tells all watchers the state of the task, unless they know it. */
+  /**
+   * Tells all watchers the state of the task, unless they know it. The platform holds back what an object sends until
+   * all that the object has written before is stored, so that nobody is told a state that a crash could undo.
+   */
   tell(state: string): void {
     if (state === this.#told) return;
     this.#told = state;
