@@ -1,8 +1,9 @@
 import { env } from "cloudflare:workers";
 import { expect, it } from "vitest";
 import { aKey, anAccount } from "./accounts.ts";
+import { logIn, visit } from "./browser.ts";
 import { callWith } from "./client.ts";
-import { useClock } from "./clock.ts";
+import { pass, useClock } from "./clock.ts";
 import { useHeldWaits } from "./held-waits.ts";
 import { attach, type Hooked, hooked, sendHook } from "./hooked.ts";
 import { evict, rowsOf, stored, wake } from "./objects.ts";
@@ -131,6 +132,25 @@ it("GET /v1/tasks/{id}?wait=30 with the task's ETag in If-None-Match answers whe
   const answer = await seen(task, { "If-None-Match": tag }, "?wait=30");
   expect(answer).toMatchObject({ status: 200, progress: 41 });
   expect(await seen(task, { "If-None-Match": answer.tag })).toMatchObject({ status: 304 });
+});
+
+it("a refresh of the console's page of a task is answered when the progress differs from that which the page shows", async () => {
+  const outside = aReplicate(running(40));
+  const task = await polled();
+  const cookie = await logIn(undefined, KEYED);
+  const pageAfter = async (headers: Readonly<Record<string, string>>) =>
+    (await visit(`/tasks/${task.id}`, cookie, headers, KEYED)).text();
+  const [, shown = ""] = /data-version="([^"]+)"/.exec(await pageAfter({})) ?? [];
+  waits.between = async (wait) => {
+    if (wait > 1) return false;
+    outside.on("https://api.replicate.com", answering(running(41)));
+    const now = Date.now();
+    await poll(task);
+    pass(now - Date.now());
+    return true;
+  };
+  expect(await pageAfter({ "X-Refresh": shown })).toContain('value="41"');
+  expect(waits.pauses).toEqual([55_000]);
 });
 
 it.each([

@@ -56,7 +56,8 @@ async function readWatched(
 ): Promise<WatchedTask | null> {
   const isNews = ({ task }: { readonly task: { readonly version: number } }) =>
     task.version !== known;
-  const found = await readWhen(watchedBy(visit, id), isNews, waitMs).catch(orNull);
+  // The overview shows no progress, as little as a status link does.
+  const found = await readWhen(watchedBy(visit, id, "link"), isNews, waitMs).catch(orNull);
   if (found === null) return null;
   const { status, callback } = taskIn(found.task);
   return { id, status, callback: callback?.status ?? null, version: found.task.version };

@@ -2,9 +2,10 @@ import { inspectTask } from "../../../api/tasks/read-task.ts";
 import { taskIn } from "../../../api/tasks/task-json.ts";
 import { readWhen, TaskWatch, type Watched } from "../../../api/tasks/task-watch.ts";
 import { readerOf } from "../../../objects/task/caller.ts";
-import type { InspectedTask } from "../../../objects/task/reply.ts";
+import { type InspectedTask, stateOf } from "../../../objects/task/reply.ts";
 import { unknownTask } from "../../../api/http/problem.ts";
 import { TaskId } from "../../../api/http/fields.ts";
+import type { TaskReader } from "../../../core/views/reader.ts";
 import type { CallbackFacts, TaskFacts } from "../../../core/views/task-facts.ts";
 import { Problem } from "../../../api/http/problem.ts";
 import type { ViewerVisit } from "../../page.ts";
@@ -14,7 +15,8 @@ import type { Task } from "../../../api/shapes/task-shape.ts";
 export interface ShownTask {
   readonly task: Task;
   readonly facts: TaskFacts;
-  readonly version: number;
+  /** Text that changes whenever the viewer sees another task, its progress included. */
+  readonly state: string;
 }
 
 export type TaskVisit = ViewerVisit<{ readonly id: string }>;
@@ -24,30 +26,37 @@ const LONGEST_HOLD_MS = 55_000;
 const SOON_MS = 5_000;
 
 /**
- * Reads the task for its page. A refresh of the page states the version of the task that the page shows. While
+ * Reads the task for its page. A refresh of the page states the state of the task that the page shows. While
  * the task is open, or its next callback attempt is less than 5 seconds away, the refresh is answered only when the
  * task has changed, at the latest after 55 seconds; otherwise at once.
  * @throws Problem `unknown_task` when there is no such task, or it belongs to another account.
  */
 export async function readShownTask(visit: TaskVisit): Promise<ShownTask> {
   const { request, params } = visit;
-  const known = Number(request.headers.get("X-Refresh") ?? Number.NaN);
+  const known = request.headers.get("X-Refresh");
   const inspected = await readWhen(
     watchedBy(visit, params.id),
-    ({ task, facts }) => task.version !== known || !isAboutToChange(facts, Date.now()),
-    Number.isNaN(known) ? 0 : LONGEST_HOLD_MS,
+    ({ task, facts }) => stateOf(task) !== known || !isAboutToChange(facts, Date.now()),
+    known === null ? 0 : LONGEST_HOLD_MS,
   );
   if (inspected === null) throw unknownTask();
   const { task, facts } = inspected;
-  return { task: taskIn(task), facts, version: task.version };
+  return { task: taskIn(task), facts, state: stateOf(task) };
 }
 
-/** Returns how to read and to watch a task for the viewer of a page. */
-export function watchedBy(visit: ViewerVisit, id: string): Watched<InspectedTask> {
+/**
+ * Returns how to read and to watch a task for the viewer of a page.
+ * @param reader kind of reader whose view changes with what the page shows of the task.
+ */
+export function watchedBy(
+  visit: ViewerVisit,
+  id: string,
+  reader: TaskReader = readerOf(visit.viewer),
+): Watched<InspectedTask> {
   const { env, viewer } = visit;
   return {
     read: () => inspectTask.perform({ params: { id } }, viewer, visit),
-    watch: () => TaskWatch.open(env, taskIdOf(id), readerOf(viewer)),
+    watch: () => TaskWatch.open(env, taskIdOf(id), reader),
     requireCurrent: async () => visit.requireCurrent?.(),
     stateIn: ({ task }) => task,
   };

@@ -99,7 +99,7 @@ function apiPaths({ task: { id }, facts: { callback } }: ShownTask): readonly st
 /** The part of the page that shows the progress of the task. It is refreshed whenever the task may have changed. */
 function Life({ shown, visit }: Shown) {
   const now = Date.now();
-  const { task, facts, version } = shown;
+  const { task, facts, state } = shown;
   const next = nextStepOf(task, facts, now);
   const timeline = timelineOf(facts, { credits: task.credits?.amount ?? null }, now);
   const connection = visit.runtime.config.connections.get(task.provider ?? "");
@@ -112,7 +112,7 @@ function Life({ shown, visit }: Shown) {
       class="task-page life"
       data-refresh={String(next.refreshS)}
       {...(visit.request.method === "POST" && { "data-refresh-url": `/tasks/${task.id}` })}
-      data-version={String(version)}
+      data-version={state}
     >
       <State task={task} next={next} now={now} />
       <Panel
