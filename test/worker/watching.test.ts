@@ -242,9 +242,9 @@ it.each([
   const id = await register({ callback_url: undefined });
   await watchers(id, others);
   waits.between = () => new Promise(() => undefined);
-  const watch = await TaskWatch.open(env, id, "operator");
-  const changed = watch.changed({ version: Number.NaN, createdAt: START }, MINUTE_MS);
-  watch.close();
+  const opened = await TaskWatch.open(env, id, "operator");
+  const changed = opened.changed({ version: Number.NaN, createdAt: START }, MINUTE_MS);
+  opened.close();
   expect(await changed).toBe(false);
 });
 

@@ -111,7 +111,7 @@ function streamOf(
 async function* eventsOf(
   first: TaskReply,
   last: string | null,
-  { read, requireCurrent }: Reading,
+  reading: Reading,
   watch: TaskWatch | null,
 ): AsyncGenerator<Bytes, void> {
   const endsAt = Date.now() + MAX_STREAM_MS;
@@ -130,16 +130,29 @@ async function* eventsOf(
     known = state;
     if (task.isSettled === true || watch === null || watch.isClosed) return;
     if (Date.now() >= endsAt) return;
-    const seen: TaskReply = task;
-    const hasChanged = await watch.changed(seen, sentAt + MAX_SILENCE_MS - Date.now());
-    if (watch.isClosed) return;
-    task = await whileValid(seen, async () => {
-      if (hasChanged) return read();
-      await requireCurrent();
-      return seen;
-    });
-    if (hasChanged && task === seen) watch.noteFailedRead(seen);
+    task = await taskAfter(task, reading, watch, sentAt + MAX_SILENCE_MS - Date.now());
   }
+}
+
+/**
+ * Waits until the task may have changed, at most `maxMs` milliseconds, and returns the task as it is then. Null when
+ * the stream must end, because its reader has left or `whileValid` says so.
+ */
+async function taskAfter(
+  seen: TaskReply,
+  { read, requireCurrent }: Reading,
+  watch: TaskWatch,
+  maxMs: number,
+): Promise<TaskReply | null> {
+  const hasChanged = await watch.changed(seen, maxMs);
+  if (watch.isClosed) return null;
+  const task = await whileValid(seen, async () => {
+    if (hasChanged) return read();
+    await requireCurrent();
+    return seen;
+  });
+  if (hasChanged && task === seen) watch.noteFailedRead(seen);
+  return task;
 }
 
 /**
