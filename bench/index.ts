@@ -27,6 +27,8 @@ const BATCHES = 200;
 const BATCH = 100;
 const DAY_MS = 86_400_000;
 const KEPT_MS = 28 * DAY_MS;
+/** Dispatcher without time limits: counting a busy hour takes longer than the five minutes that are the default. */
+const PATIENT = new Agent({ headersTimeout: 0, bodyTimeout: 0 });
 
 const Count = z.object({
   left: z.int(),
@@ -179,9 +181,6 @@ function deepPosition() {
 function whole(below: number): number {
   return Math.floor(random() * below);
 }
-
-/** Dispatcher without time limits: counting a busy hour takes longer than the five minutes that are the default. */
-const PATIENT = new Agent({ headersTimeout: 0, bodyTimeout: 0 });
 
 async function ask(bench: WranglerDev, order: object): Promise<Done> {
   const body = JSON.stringify({ order, seed: SEED, now });
