@@ -197,6 +197,7 @@ function rowOf(n: number, isSettled: boolean, now: number): IndexRow {
     account: n % 10 < 6 ? `account-${n % 500}` : null,
     model: `model-${n % 8}`,
     provider: "ark",
+    submission: null,
     job: null,
     status: "processing",
     category: null,

@@ -25,9 +25,10 @@ export function pollLimits(connection: Connection): PollLimits | null {
   if (provider.polls === null) return provider.simulation.limits;
   if (key === null) return null;
   const { gapMs, maxAgeMs, endpoint, namesTask: isTaskNamed = false } = provider.polls;
+  const { statesCreation: isCreationStated = false } = provider.polls;
   const isIdEnough = endpoint?.isRequired !== true;
   const hookWaitMs = hookWaitOf(connection);
-  return { hookWaitMs, gapMs, maxAgeMs, isIdEnough, isTaskNamed };
+  return { hookWaitMs, gapMs, maxAgeMs, isIdEnough, isTaskNamed, isCreationStated };
 }
 
 /**

@@ -98,6 +98,16 @@ export interface Settings {
    */
   readonly pollLateness: number;
   /**
+   * Time limit of the upstream's answer to a submission, in milliseconds. The outcome of a submission that is not
+   * answered by then is unknown.
+   */
+  readonly submitTimeoutMs: number;
+  /**
+   * Time in milliseconds that a task waits for news of its job after a submission whose outcome is unknown. Without
+   * news the task then fails.
+   */
+  readonly submitUnknownMs: number;
+  /**
    * Random number from 0 to 1, chosen by each instance of a Durable Object for itself. It keeps many tasks from
    * doing the same, e.g. polling, at the same moment.
    */
@@ -134,6 +144,11 @@ export interface PollLimits {
    * hook URL.
    */
   readonly isTaskNamed: boolean;
+  /**
+   * True when the provider's answers state the model and the creation of a job, which show whether the job can be that
+   * of a submission.
+   */
+  readonly isCreationStated: boolean;
 }
 
 /**

@@ -9,6 +9,7 @@ import { sendNotice } from "./duties/operator-notice-send.ts";
 import { poll } from "./duties/poll.ts";
 import { writeIndexRow } from "./duties/index-row-write.ts";
 import { refund } from "./duties/refund.ts";
+import { endSubmissionWait } from "./duties/submission.ts";
 import type { Policy } from "./policy.ts";
 import type { TaskRecord } from "./record/task.ts";
 
@@ -20,6 +21,7 @@ const DUTIES = [
   charge,
   poll,
   askKeptJob,
+  endSubmissionWait,
   passDeadline,
   refund,
   deliver,

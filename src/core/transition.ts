@@ -10,12 +10,13 @@ import { endIndexRow, rewriteIndexRow } from "./events/index-row-events.ts";
 import { endNotice } from "./events/operator-notice-end.ts";
 import { endPoll } from "./events/polling.ts";
 import { refuseHook } from "./events/refused-hooks.ts";
+import { endLostSubmission, endSubmission } from "./events/submission-end.ts";
 import { endCharge, endRefund } from "./events/charge-refund-end.ts";
 import { OF_A_LATER_RELEASE } from "./later-release.ts";
 import type { Policy } from "./policy.ts";
 import { type Counts, withOneMore } from "./record/counts.ts";
 import { noteIndexRow } from "./record/index-row-schedule.ts";
-import type { TaskRecord } from "./record/task.ts";
+import { isSettled, isTerminal, type TaskRecord } from "./record/task.ts";
 
 /**
  * Returns the effect of an event on a task. Every change of a task is decided here.
@@ -30,7 +31,8 @@ export function transition(
 ): Decision {
   const decision = decide(record, event, policy, now);
   if (decision.kind !== "changed") return decision;
-  return { ...decision, record: noteIndexRow(record, decision.record, policy, now) };
+  const after = withoutOldAnswer(decision.record);
+  return { ...decision, record: noteIndexRow(record, after, policy, now) };
 }
 
 function decide(
@@ -46,6 +48,10 @@ function decide(
       return report(record, event, policy, now);
     case "attach":
       return attach(record, event, policy, now);
+    case "submit_ended":
+      return endSubmission(record, event, policy, now);
+    case "submission_lost":
+      return endLostSubmission(record, policy, now);
     case "hook":
       return counted("hooks", applyHook(record, event, policy, now));
     case "hook_refused":
@@ -77,6 +83,14 @@ function decide(
     default:
       return unknownEvent(event);
   }
+}
+
+/** Returns the record without the answer to its submission when the task is settled, because the answer is large. */
+function withoutOldAnswer(record: TaskRecord): TaskRecord {
+  const { submission } = record;
+  if (submission === null || submission.answer === null) return record;
+  const isOld = isTerminal(record) && isSettled(record);
+  return isOld ? { ...record, submission: { ...submission, answer: null } } : record;
 }
 
 function endPollOf(

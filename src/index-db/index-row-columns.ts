@@ -21,6 +21,7 @@ export const RowSchema = z.object({
   job: z._default(z.nullable(Text), null),
   status: z.enum(["pending", "processing", "completed", "failed"]),
   category: z._default(z.nullable(z.enum(FAILURE_CATEGORIES)), null),
+  submission: z._default(z.nullable(z.enum(["sending", "accepted", "unknown"])), null),
   callback: z.nullable(z.enum(["waiting", "sending", "delivered", "failed"])),
   attempts: Int,
   outcomes: z._default(z.partialRecord(z.enum(OUTCOMES), Int), {}),

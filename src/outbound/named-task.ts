@@ -1,6 +1,8 @@
 import type { Poll } from "../core/duties/poll.ts";
+import { SECOND_MS } from "../core/time.ts";
+import type { Observation } from "../providers/observation.ts";
 import type { Reading } from "../providers/provider.ts";
-import { isHookToken } from "../security/hook-token.ts";
+import { readHookToken } from "../security/hook-token.ts";
 import type { Keyring } from "../security/keyring.ts";
 
 /**
@@ -10,19 +12,38 @@ import type { Keyring } from "../security/keyring.ts";
 export type FinalReading = Exclude<Reading, { readonly kind: "next" }>;
 
 /**
+ * Largest difference in milliseconds by which the upstream's clock may be behind that of the relay, for a job to count
+ * as created after its submission began.
+ */
+const CLOCK_TOLERANCE_MS = 10 * SECOND_MS;
+
+/**
  * Tells whether a provider's answer about a job shows that the job was submitted for the task of the poll: the
- * answer contains the id of the task or its hook URL. An answer that is no report on a job, e.g. a refusal of the
- * API key, gives true, so that it has the same effect as in any other poll.
+ * answer contains the id of the task or its hook URL. For a task that the relay has submitted itself, it is enough that
+ * the answer states the submitted model and a creation after the submission began: the hook that named the job came to a
+ * URL that only the upstream has seen. An answer that is no report on a job, e.g. a refusal of the API key, gives true,
+ * so that it has the same effect as in any other poll.
  */
 export async function namesTask(
   reading: FinalReading,
-  { connection, taskId }: Poll,
+  { connection, taskId, submitted }: Poll,
   { hookKeys }: Keyring,
 ): Promise<boolean> {
   if (reading.kind !== "observed") return true;
   const { taskId: named, hookUrl } = reading.observation;
   if (named?.toLowerCase() === taskId) return true;
+  if (submitted !== null && isOfSubmission(reading.observation, submitted)) return true;
   const { pathname } = URL.parse(hookUrl ?? "") ?? { pathname: "" };
   const [name, id, token = ""] = pathname.split("/").slice(-3);
-  return id === taskId && name === connection && isHookToken(token, connection, taskId, hookKeys);
+  if (id !== taskId || name !== connection) return false;
+  const read = await readHookToken(token, connection, taskId, hookKeys);
+  return read !== null && read.submissionId === (submitted?.id ?? null);
+}
+
+function isOfSubmission(
+  { model = null, submittedAt = null }: Observation,
+  submitted: NonNullable<Poll["submitted"]>,
+): boolean {
+  const earliest = submitted.startedAt - CLOCK_TOLERANCE_MS;
+  return model === submitted.model && submittedAt !== null && submittedAt >= earliest;
 }

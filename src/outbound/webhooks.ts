@@ -95,14 +95,15 @@ export async function headersDigest(headers: PostRequest["headers"]): Promise<st
  * @returns true when the billing answered with a 2xx status, which confirms the refund.
  */
 export async function settle(
-  { taskId, accountId: account, amount: credits, reason }: Refund,
+  { taskId, accountId: account, amount: credits, reason, submissionId }: Refund,
   url: string,
   { config, keyring }: Runtime,
 ): Promise<boolean> {
   const request = await signedRequest({
     url,
     body: JSON.stringify({ task_id: taskId, account, credits, reason }),
-    id: `refund_${taskId}`,
+    // After a refused submission the id of the task is free again, and a later refund needs another name.
+    id: submissionId === null ? `refund_${taskId}` : `refund_${taskId}.${submissionId}`,
     signedAt: Date.now(),
     headers: {},
     keys: { callbackSecrets: keyring.settlementSecrets, signingKeys: [] },

@@ -219,6 +219,11 @@ export interface PollAdapter extends AnswerReader {
    * of the observation), and the id of a job is enough to poll it. A poll then shows to which task a job belongs.
    */
   readonly namesTask?: true;
+  /**
+   * True when the provider's answers state the model and the creation of a job (`model` and `submittedAt` of the
+   * observation). They then show whether a job that a hook has named can be that of a submission.
+   */
+  readonly statesCreation?: true;
 }
 
 /**

@@ -47,6 +47,7 @@ export const sandbox: SimulatedProvider = {
       maxAgeMs: null,
       isIdEnough: true,
       isTaskNamed: false,
+      isCreationStated: false,
     },
     start: (model) => {
       const settings = settingsOf(model);

@@ -42,7 +42,12 @@ export const [FIRST_WAIT, SECOND_WAIT] = [180_000, 600_000];
 /** Name of the only connection that has a key. */
 export const CONNECTION = "ark";
 const WAITS = { hookWaitMs: MINUTE, gapMs: SECOND, maxAgeMs: 7 * DAY };
-export const LIMITS: PollLimits = { ...WAITS, isIdEnough: true, isTaskNamed: false };
+export const LIMITS: PollLimits = {
+  ...WAITS,
+  isIdEnough: true,
+  isTaskNamed: false,
+  isCreationStated: false,
+};
 const OFF = { isIndexed: false, isOperatorNotified: false, unwantedNotices: new Set<string>() };
 const NOTHING_TRIED = {
   indexTriedAt: 0,
@@ -64,6 +69,8 @@ export function aPolicy(changes: Partial<Policy> = {}): Policy {
     pausedAt: null,
     polls: new Map([[CONNECTION, LIMITS]]),
     pollLateness: 0.07,
+    submitTimeoutMs: 90 * SECOND,
+    submitUnknownMs: 60 * MINUTE,
     jitter: 0,
     ...NOTHING_TRIED,
     ...OFF,
@@ -158,6 +165,7 @@ const BASE = {
   counts: NO_COUNTS,
   keyNames: NO_KEY_NAMES,
   origin: ORIGIN,
+  submission: null,
 } as const;
 
 export function anOpenTask(changes: Partial<OpenTask> = {}): OpenTask {

@@ -72,6 +72,7 @@ export function aChargingTask(changes: Partial<ChargingTask> = {}): ChargingTask
     callbackUrl,
     deadlineAt,
     registration: aPricedRegistration().registration,
+    submission: null,
     account: null,
     upstream: null,
     publication: { ...NO_INDEX_ROW, retryAt: NOW },

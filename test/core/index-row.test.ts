@@ -45,6 +45,7 @@ const OPEN: IndexRow = {
   job: null,
   status: "pending",
   category: null,
+  submission: null,
   callback: "waiting",
   attempts: 0,
   outcomes: {},

@@ -60,6 +60,7 @@ describe("a poll", () => {
         job: JOB,
         createdAt: NOW,
         isUrgent: false,
+        submitted: null,
         purpose: "result",
       },
     });

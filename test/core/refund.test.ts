@@ -82,7 +82,7 @@ describe.each(failures)(
       for (const at of [later, later + 365 * DAY]) {
         expect(nextStep(failed, POLICY, at)).toEqual({
           kind: "refund",
-          refund: { ...refund, reason: code },
+          refund: { ...refund, reason: code, submissionId: null },
         });
       }
     });

@@ -52,6 +52,7 @@ describe("register", () => {
         recordedAt: NOW,
         origin: ORIGIN,
         registration,
+        submission: null,
         credits: null,
         status: "pending",
         callbackUrl: URL_A,

@@ -61,7 +61,7 @@ const { keyring } = runtime.value;
 const tokens: readonly HookToken[] = await Promise.all(
   HOOKED.flatMap((provider) =>
     [...RECORDS.keys()].map(async (id) => {
-      const token = await hookToken(provider, id, keyring.hookKeys);
+      const token = await hookToken(provider, id, null, keyring.hookKeys);
       return { provider, id, token };
     }),
   ),

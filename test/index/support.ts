@@ -69,6 +69,7 @@ export function aRow(fields: Partial<IndexRow> = {}): IndexRow {
     job: null,
     status: "completed",
     category: null,
+    submission: null,
     callback: "delivered",
     attempts: 1,
     outcomes: { delivered: 1 },

@@ -35,6 +35,7 @@ export const FORGETFUL: PollLimits = {
   maxAgeMs: 2 * HOUR,
   isIdEnough: true,
   isTaskNamed: true,
+  isCreationStated: false,
 };
 /** Limits of a provider whose answers name the task, and that allows polls only every 20 s. */
 export const NAMING: PollLimits = { ...LIMITS, gapMs: 20 * SECOND, isTaskNamed: true };

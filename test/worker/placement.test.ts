@@ -140,7 +140,7 @@ it("JURISDICTION and LOCATION_HINT determine where the account object that a tas
     const platform: Caller = Reflect.construct(ObjectPlatform, [ctx, relay, {}]);
     await platform.prepare(relay);
     await platform.charge(charge);
-    await platform.refund({ ...charge, reason: "failed" });
+    await platform.refund({ ...charge, reason: "failed", submissionId: null });
   });
   const [marker, ...others] = uses;
   expect(marker).toEqual([null, "index:", undefined]);

@@ -98,6 +98,7 @@ async function asked(
     job: { id: jobId, endpoint: endpoint ?? null },
     createdAt: Date.now(),
     isUrgent: false,
+    submitted: null,
     purpose: "result",
   } as const;
   return askUpstream(poll, runtime.value, new AbortController().signal);

@@ -1,4 +1,4 @@
-import { hookToken, isHookToken } from "../../security/hook-token.ts";
+import { hookToken, readHookToken } from "../../security/hook-token.ts";
 import type { Connection, HookAdapter } from "../../providers/provider.ts";
 import type { Config } from "../../config/config.ts";
 import type { Runtime } from "../../config/runtime.ts";
@@ -12,6 +12,8 @@ export interface HookTarget {
   readonly connection: Connection;
   readonly adapter: HookAdapter;
   readonly taskId: string;
+  /** Submission to whose URL the hook came; null for the URL of a registered task. */
+  readonly submissionId: string | null;
 }
 
 /**
@@ -38,13 +40,29 @@ export async function hookFields(
 ): Promise<HookFields> {
   const { hooks } = connection.provider;
   if (hooks === null) return {};
-  const base = hookOrigin(runtime.config, origin);
-  const token = await hookToken(connection.name, taskId, runtime.keyring.hookKeys);
   return {
-    hook_url: `${base}/hooks/${connection.name}/${taskId}/${token}`,
+    hook_url: await hookUrl(connection, taskId, null, runtime, origin),
     hook_parameter: hooks.parameter,
     ...(hooks.idParameter !== null && { id_parameter: hooks.idParameter }),
   };
+}
+
+/**
+ * Returns the URL to which the provider of a connection sends its hooks about a task.
+ * @param submissionId id of the task's submission; null for a task whose job the relay does not submit.
+ * @param origin origin to which the request was sent.
+ * @throws Problem `not_configured` when the relay does not know its own address.
+ */
+export async function hookUrl(
+  { name }: Connection,
+  taskId: string,
+  submissionId: string | null,
+  { config, keyring }: Runtime,
+  origin: string,
+): Promise<string> {
+  const base = hookOrigin(config, origin);
+  const token = await hookToken(name, taskId, submissionId, keyring.hookKeys);
+  return `${base}/hooks/${name}/${taskId}/${token}`;
 }
 
 /**
@@ -75,6 +93,6 @@ export async function authenticateHookUrl(
   const connection = runtime.config.connections.get(name);
   const adapter = connection?.provider.hooks ?? null;
   if (!taskId.success || connection === undefined || adapter === null) return null;
-  const isOurs = await isHookToken(token, name, taskId.data, runtime.keyring.hookKeys);
-  return isOurs ? { connection, adapter, taskId: taskId.data } : null;
+  const read = await readHookToken(token, name, taskId.data, runtime.keyring.hookKeys);
+  return read && { connection, adapter, taskId: taskId.data, ...read };
 }

@@ -121,7 +121,7 @@ function logBadToken({ provider, id }: HookParams, { config }: Runtime): void {
  * unknown state, returns this reason in place of an event.
  */
 function eventOf(
-  { adapter, connection, taskId }: HookTarget,
+  { adapter, connection, taskId, submissionId }: HookTarget,
   json: unknown,
   hook: Hook,
   isSigned: boolean,
@@ -136,5 +136,7 @@ function eventOf(
   if (news === null) return "unknown_state";
   const { jobId } = observation;
   const progress = progressIn(observation);
-  return { type: "hook", connection: connection.name, jobId, news, isSigned, ...progress };
+  const submission = submissionId === null ? {} : { submissionId };
+  const head = { type: "hook", connection: connection.name, jobId } as const;
+  return { ...head, news, isSigned, ...progress, ...submission };
 }

@@ -77,6 +77,10 @@ export const PROBLEM_HELP: Readonly<Record<ProblemCode, ProblemHelp>> = {
     cause: "The callback of the task is not settled: attempts are due or in progress.",
     cure: "Wait until the status of the callback is delivered or failed, then try again.",
   },
+  submission_running: {
+    cause: "The upstream has not answered the submission of the task yet.",
+    cure: "Wait for the time in Retry-After, then repeat the request. The job is not submitted a second time.",
+  },
   no_callback: {
     cause: "The task was created without a callback_url, so there is nothing to redeliver.",
     cure: "Give a callback_url with the redelivery, or read the result with GET /v1/tasks/{id}.",
@@ -85,6 +89,11 @@ export const PROBLEM_HELP: Readonly<Record<ProblemCode, ProblemHelp>> = {
     cause:
       "The body is larger than MAX_BODY_KB, 256 KB unless the operator has changed it; or the task would take too many bytes as it is stored, where text with characters beyond U+00FF takes two bytes for each character, and a short number such as 1e20 is written out. The member detail tells which.",
     cure: "Send less, or, for a body over MAX_BODY_KB, have the operator raise it.",
+  },
+  submit_unknown: {
+    cause:
+      "The upstream has not answered the submission in time, or with an answer that states neither a job nor a refusal, so that it may have started a job.",
+    cure: "Do not submit again. The task stays open: a hook that names the job brings its result. Without one the task fails with submit_unknown after SUBMIT_UNKNOWN_MINUTES and is refunded.",
   },
   idempotency_key_reused: {
     cause:

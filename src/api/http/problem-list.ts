@@ -61,6 +61,10 @@ export const PROBLEMS = {
     status: 409,
     title: "Attempts are still running",
   },
+  submission_running: {
+    status: 409,
+    title: "The job is being submitted",
+  },
   no_callback: {
     status: 409,
     title: "The task has no callback_url",
@@ -68,6 +72,10 @@ export const PROBLEMS = {
   payload_too_large: {
     status: 413,
     title: "The body is too large",
+  },
+  submit_unknown: {
+    status: 424,
+    title: "It is not known whether the upstream has started a job",
   },
   idempotency_key_reused: {
     status: 422,

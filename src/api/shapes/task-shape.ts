@@ -35,7 +35,7 @@ const FAILED = {
   error: z.strictObject({
     code: described(
       z.string(),
-      "`upstream_error`, `upstream_timeout`, `canceled`, or the code that an event stated.",
+      "`upstream_error`, `upstream_timeout`, `submit_unknown`, `canceled`, or the code that an event stated.",
     ),
     message: z.string(),
   }),
@@ -47,6 +47,16 @@ const Credits = z.strictObject({
   refunded_at: maybe(Time, "When the refund was confirmed."),
   retry_at: maybe(Time, "When the charge or refund is tried again. Only operators see it."),
   tries: z.optional(Count),
+});
+
+const Submission = z.strictObject({
+  state: described(
+    z.enum(["sending", "accepted", "unknown"]),
+    "Whether the upstream has started a job: it has not answered, it has, or it is not known.",
+  ),
+  started_at: described(Time, "From when the call could be sent."),
+  answered_at: maybe(Time, "When the upstream answered."),
+  status_code: maybe(z.int(), "HTTP status of its answer."),
 });
 
 const SHARED = {
@@ -63,6 +73,7 @@ const SHARED = {
     "The attached job. Only operators see it.",
   ),
   metadata: maybe(AnyObject, "The labels of the registration."),
+  submission: maybe(Submission, "The call with which the relay started the job."),
   credits: z.optional(Credits),
 };
 

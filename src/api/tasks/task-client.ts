@@ -72,6 +72,7 @@ function problemOf(refusal: Refusal): Problem {
     case "task_open":
     case "task_settled":
     case "series_running":
+    case "submission_running":
     case "no_callback": {
       const detail = "The member task is the current state of the task.";
       return new Problem(refusal.code, { detail, taskJson: refusal.task.json });

@@ -32,6 +32,7 @@ export function askLateJob(record: TaskRecord, policy: Policy): Duty<PollStep> |
     job,
     createdAt,
     isUrgent: false,
+    submitted: null,
     purpose: "late_result",
   } as const;
   return { dueAt: startAt(allowedAt, policy), step: () => ({ kind: "poll", poll }) };

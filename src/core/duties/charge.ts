@@ -1,3 +1,4 @@
+import { isCharging } from "../record/credits.ts";
 import type { TaskRecord } from "../record/task.ts";
 import type { Duty } from "./duty.ts";
 
@@ -22,7 +23,7 @@ export interface ChargeStep {
  * are planned by `planRetry` in record/credits.ts. Null when no charge is unanswered.
  */
 export function charge(record: TaskRecord): Duty<ChargeStep> | null {
-  if (record.status !== "charging") return null;
+  if (record.status !== "charging" || !isCharging(record.credits)) return null;
   const { accountId, chargeId, amount, state } = record.credits;
   const { registeredBy: bookedBy } = record.keyNames;
   const order: Charge = { taskId: record.id, accountId, chargeId, amount, bookedBy };

@@ -3,6 +3,7 @@ import { isOpen, type TaskRecord } from "../record/task.ts";
 import { nextPoll } from "../polls/next-poll.ts";
 import { isUrgent } from "../polls/next-poll.ts";
 import type { PollPurpose } from "../events/event.ts";
+import type { Submission } from "../record/submission.ts";
 import type { Job } from "../record/upstream.ts";
 import type { Duty } from "./duty.ts";
 
@@ -20,6 +21,12 @@ export interface Poll {
    */
   readonly isUrgent: boolean;
   readonly purpose: PollPurpose;
+  /**
+   * What the answer must state about a job that only a hook has named, for the job to be that of the task's submission:
+   * the model, and a creation not before `startedAt`, in Unix milliseconds. Null for any other poll, and for a task
+   * whose job the relay has not submitted.
+   */
+  readonly submitted: (Pick<Submission, "id" | "startedAt"> & { readonly model: string }) | null;
 }
 
 export interface PollStep {
@@ -39,9 +46,10 @@ export function poll(record: TaskRecord, policy: Policy): Duty<PollStep> | null 
   if (next === null) return null;
   const { job, dueAt } = next;
   const { connection } = upstream;
-  const question = { taskId, connection, job, createdAt, purpose: "result" } as const;
+  const question = { taskId, connection, job, createdAt, submitted: null } as const;
   const step = (now: number): PollStep => {
-    return { kind: "poll", poll: { ...question, isUrgent: isUrgent(record, plan, now) } };
+    const poll = { ...question, isUrgent: isUrgent(record, plan, now), purpose: "result" } as const;
+    return { kind: "poll", poll };
   };
   return { dueAt, step };
 }

@@ -1,5 +1,5 @@
 import { errorCodeOf } from "../record/callback-body.ts";
-import { isTerminal, type TaskRecord } from "../record/task.ts";
+import { isOpen, isTerminal, type TaskRecord } from "../record/task.ts";
 import type { Duty } from "./duty.ts";
 
 /** An order to refund the credits of a failed task. */
@@ -9,8 +9,10 @@ export interface Refund {
   /** Reference of the charge in the ledger. Null when not the ledger but the operator's own billing refunds. */
   readonly chargeId: string | null;
   readonly amount: number;
-  /** Reason of the refund: `error.code` of the failed task. */
+  /** Reason of the refund: `error.code` of the failed task, or `submit_refused`. */
   readonly reason: string;
+  /** Id of the submission that was refused; null for a failed task. Its task is erased, and its id free again. */
+  readonly submissionId: string | null;
 }
 
 export interface RefundStep {
@@ -18,15 +20,22 @@ export interface RefundStep {
   readonly refund: Refund;
 }
 
+/** Reason of the refund of a submission that the upstream has refused, or that was not sent. */
+const REFUSED_REASON = "submit_refused";
+
 /**
- * Returns the order to refund the credits of a failed task. It is repeated until the refund is confirmed; the waits
+ * Returns the order to refund the credits of a failed task, or of one whose submission was refused. It is repeated until the refund is confirmed; the waits
  * are planned by `planRetry` in record/credits.ts. The Durable Object of the account books the refund
  * (objects/account/ledger-book.ts). Null when no refund is open.
  */
 export function refund(record: TaskRecord): Duty<RefundStep> | null {
-  if (!isTerminal(record) || record.credits?.state.kind !== "refunding") return null;
-  const { id: taskId, body } = record;
+  if (isOpen(record) || record.credits?.state.kind !== "refunding") return null;
+  const { id: taskId } = record;
   const { accountId, chargeId, amount, state } = record.credits;
-  const order = () => ({ taskId, accountId, chargeId, amount, reason: errorCodeOf(body) });
+  const why = () =>
+    isTerminal(record)
+      ? { reason: errorCodeOf(record.body), submissionId: null }
+      : { reason: REFUSED_REASON, submissionId: record.submission?.id ?? null };
+  const order = () => ({ taskId, accountId, chargeId, amount, ...why() });
   return { dueAt: state.retryAt, step: () => ({ kind: "refund", refund: order() }) };
 }

@@ -2,9 +2,23 @@ import { changed, type Decision, erasure, unchanged } from "./decision.ts";
 import type { ChargeEndedEvent, RefundEndedEvent } from "./event.ts";
 import type { Policy } from "../policy.ts";
 import { release } from "../record/callback-attempt-plan.ts";
-import { type Credits, planRetry, type Retry } from "../record/credits.ts";
+import {
+  type ChargingCredits,
+  type Credits,
+  isCharging,
+  planRetry,
+  type Retry,
+  startReturn,
+} from "../record/credits.ts";
 import { isNoticeWanted, noticeOf, withNotice } from "../record/operator-notice.ts";
-import { isTerminal, nextVersion, type TaskRecord, type TerminalTask } from "../record/task.ts";
+import { startSubmission } from "../record/submission.ts";
+import {
+  type ChargingTask,
+  isTerminal,
+  nextVersion,
+  type TaskRecord,
+  type TerminalTask,
+} from "../record/task.ts";
 import { trackingOf } from "../polls/next-poll.ts";
 import { MINUTE_MS } from "../time.ts";
 
@@ -23,18 +37,25 @@ export function endCharge(
   policy: Policy,
   now: number,
 ): Decision {
-  if (record?.status !== "charging" || record.credits.chargeId !== chargeId) {
-    return unchanged(record);
-  }
-  const version = nextVersion(record, now);
+  if (record?.status !== "charging" || !isCharging(record.credits)) return unchanged(record);
   const { credits } = record;
+  if (credits.chargeId !== chargeId) return unchanged(record);
+  const version = nextVersion(record, now);
   switch (answer.kind) {
     case "charged": {
+      const { submission } = record;
+      if (submission?.state.kind === "unsent") {
+        return changed({ ...record, version, credits: startReturn(chargedOf(credits), now) });
+      }
       const account = { id: credits.accountId, generation: answer.generation };
-      const charged: Credits = { ...credits, state: { kind: "charged" } };
+      const charged = chargedOf(credits);
       const tracking = trackingOf(record.upstream, policy, now);
       const task = { ...record, version, account, credits: charged, tracking, notices: [] };
-      return changed({ ...task, status: "pending" });
+      return changed({
+        ...task,
+        submission: submission && startSubmission(submission, policy, now),
+        status: "pending",
+      });
     }
     case "insufficient": {
       const { balance, price } = answer;
@@ -49,8 +70,12 @@ export function endCharge(
   }
 }
 
+function chargedOf(credits: ChargingCredits): Credits {
+  return { ...credits, state: { kind: "charged" } };
+}
+
 /**
- * Returns the effect of the answer to a refund. After a confirmed refund the attempts of the callback start;
+ * Returns the effect of the answer to a refund. The refund of a refused submission ends in the erasure of its task. After a confirmed refund the attempts of the callback start;
  * otherwise the next try of the refund is planned.
  */
 export function endRefund(
@@ -59,6 +84,7 @@ export function endRefund(
   policy: Policy,
   now: number,
 ): Decision {
+  if (record?.status === "charging") return endReturn(record, event, now);
   if (record === null || !isTerminal(record) || record.credits === null) return unchanged(record);
   const { credits, callback } = record;
   if (credits.state.kind !== "refunding") return unchanged(record);
@@ -81,6 +107,15 @@ export function endRefund(
   const isNews =
     isNoticeWanted(policy, "refund.delayed") && passesLimit(record, credits.state, retry);
   return changed(isNews ? withDelayNotice(late, now) : late);
+}
+
+/** Returns the effect of the answer to the refund of a refused submission. */
+function endReturn(record: ChargingTask, { isRefunded }: RefundEndedEvent, now: number): Decision {
+  const { credits } = record;
+  if (isCharging(credits)) return unchanged(record);
+  if (isRefunded) return erasure(record, "not_submitted");
+  const state = { kind: "refunding", ...planRetry(credits.state, now) } as const;
+  return changed({ ...record, version: nextVersion(record, now), credits: { ...credits, state } });
 }
 
 /**

@@ -19,10 +19,10 @@ export type Decision =
 export type Note = "nudged" | "kept" | "ignored" | "other_job" | "late_result";
 
 /**
- * Reason why a task is erased. `settled` means that its retention has ended or that the operator erases it. Any
- * other reason is that its price was not charged.
+ * Reason why a task is erased. `settled` means that its retention has ended or that the operator erases it,
+ * `not_submitted` that its submission was refused or not sent. Any other reason is that its price was not charged.
  */
-export type EraseReason = "settled" | ChargeRefusal;
+export type EraseReason = "settled" | "not_submitted" | ChargeRefusal;
 
 /** Reason why the ledger did not charge the price of a task. */
 export type ChargeRefusal =
@@ -48,6 +48,7 @@ export type ConflictCode =
   | "task_open"
   | "task_settled"
   | "series_running"
+  | "submission_running"
   | "idempotency_key_reused"
   | "no_callback";
 

@@ -2,6 +2,7 @@ import { changed, conflict, type Decision, erasure, unchanged, UNKNOWN_TASK } fr
 import { finishAtDeadline, finishCanceled } from "./finish.ts";
 import type { Policy } from "../policy.ts";
 import { finalPollAt } from "../polls/next-poll.ts";
+import { isSending } from "../record/submission.ts";
 import { isOpen, isSettled, isTerminal, type TaskRecord } from "../record/task.ts";
 
 /** Returns the effect of the deadline: a task without a result fails once its deadline has passed. */
@@ -14,6 +15,8 @@ export function endAtDeadline(record: TaskRecord | null, policy: Policy, now: nu
 export function cancel(record: TaskRecord | null, policy: Policy, now: number): Decision {
   if (record === null || record.status === "charging") return UNKNOWN_TASK;
   if (isTerminal(record)) return conflict("task_settled", record);
+  // The upstream may start the job at this moment, and its answer would come to a task that has been refunded.
+  if (isSending(record.submission)) return conflict("submission_running", record);
   return changed(finishCanceled(record, policy, now));
 }
 

@@ -1,8 +1,9 @@
 import type { AttemptResult, RedeliveryOrder } from "../record/callback.ts";
 import type { NoticeKind } from "../record/operator-notice.ts";
+import type { SubmissionAnswer, SubmissionStart } from "../record/submission.ts";
 import type { Account, Registration } from "../record/task.ts";
 import type { HookRefusal } from "../record/tracking.ts";
-import type { Job, UpstreamNews, UpstreamResult } from "../record/upstream.ts";
+import type { Job, UpstreamEnd, UpstreamNews, UpstreamResult } from "../record/upstream.ts";
 
 /**
  * An event: anything that can happen to a task, e.g. a hook, the answer to a poll, or a request to the API.
@@ -12,6 +13,7 @@ export type TaskEvent =
   | RegisterEvent
   | ReportEvent
   | AttachEvent
+  | SubmitEndedEvent
   | HookEvent
   | HookRefusedEvent
   | RedeliverEvent
@@ -19,6 +21,7 @@ export type TaskEvent =
   | { readonly type: "cancel" }
   | { readonly type: "erase" }
   | { readonly type: "deadline" }
+  | { readonly type: "submission_lost" }
   | { readonly type: "attempt_started" }
   | AttemptEndedEvent
   | ChargeEndedEvent
@@ -54,6 +57,46 @@ export interface RegisterEvent extends Requested {
   readonly account: Account | null;
   /** Reference under which the ledger charges the price. Null when the ledger charges nothing for this task. */
   readonly chargeId: string | null;
+  /**
+   * Submission that begins with this registration. Absent for `POST /v1/tasks`, whose caller submits the job itself.
+   */
+  readonly submission?: SubmissionStart;
+}
+
+/**
+ * Event of the end of a submission: the Worker that has sent the call brings the upstream's answer, or the time for the
+ * answer is over.
+ */
+export interface SubmitEndedEvent {
+  readonly type: "submit_ended";
+  readonly submissionId: string;
+  readonly outcome: SubmitOutcome;
+}
+
+/**
+ * What became of a submission:
+ * - `accepted`: the upstream has named the job that it has started.
+ * - `result`: the answer is itself the end of the job. `job` is null when it names none.
+ * - `refused`: the upstream has certainly started no job.
+ * - `not_sent`: the call was not sent, and will not be.
+ * - `unknown`: the upstream may have started a job. `statusCode` is null when there was no answer.
+ */
+export type SubmitOutcome =
+  | ({
+      readonly kind: "accepted";
+      readonly job: Job;
+      /** True when the upstream has got the task's hook URL and can reach it. */
+      readonly isHookExpected: boolean;
+    } & Answered)
+  | ({ readonly kind: "result"; readonly job: Job | null; readonly news: UpstreamEnd } & Answered)
+  | { readonly kind: "refused"; readonly statusCode: number }
+  | { readonly kind: "not_sent" }
+  | { readonly kind: "unknown"; readonly statusCode: number | null };
+
+interface Answered {
+  readonly statusCode: number;
+  /** Answer for repetitions of the call. Null when it is too long to be kept. */
+  readonly answer: SubmissionAnswer | null;
 }
 
 /** Event of `POST /v1/events`, which reports the start or the result of a task. */
@@ -97,6 +140,11 @@ export interface HookEvent {
   /** Id of the job that the hook names. Null when the hook names no job. */
   readonly jobId: string | null;
   readonly news: UpstreamNews;
+  /**
+   * Id of the submission to whose URL the hook came. Absent for a hook URL that a registration has returned to its
+   * caller.
+   */
+  readonly submissionId?: string;
   /** True when the provider has signed the hook and the signature is valid. */
   readonly isSigned: boolean;
   /** Progress of the job in percent, from 0 to 100; absent when the hook states none. */

@@ -6,6 +6,7 @@ import { findingOf, type FoundBy } from "../record/finding.ts";
 import { TIMEOUT_CODE } from "../record/late-job.ts";
 import { metadataOf } from "../record/metadata.ts";
 import { isStorable } from "../record/stored-size.ts";
+import { SUBMIT_UNKNOWN_CODE, withJobKnown } from "../record/submission.ts";
 import { nextVersion, type OpenTask, type TerminalTask } from "../record/task.ts";
 import {
   areUrlsInBounds,
@@ -70,7 +71,11 @@ export function finishFromNews(
   policy: Policy,
   now: number,
 ): TerminalTask {
-  const facts = { found: findingOf(news, foundBy, now), usage: news.usage ?? null };
+  const facts = {
+    found: findingOf(news, foundBy, now),
+    usage: news.usage ?? null,
+    submission: withJobKnown(task.submission),
+  };
   if (news.status === "completed" && !areUrlsInBounds(news.urls)) {
     return { ...finishTooLarge(task, policy, now), ...facts };
   }
@@ -126,5 +131,36 @@ export function finishAtDeadline(task: OpenTask, policy: Policy, now: number): T
     message: "The upstream did not report a result before the deadline.",
   };
   const failure: Failure = { category: "timeout", retryable: true };
+  return finish(task, { status: "failed", error }, failure, policy, now);
+}
+
+/**
+ * Returns the record of a task that fails because the outcome of its submission stayed unknown: no answer and no hook
+ * has named a job.
+ */
+export function finishUnknownSubmission(task: OpenTask, policy: Policy, now: number): TerminalTask {
+  const error = {
+    code: SUBMIT_UNKNOWN_CODE,
+    message: "It is not known whether the upstream has started the job.",
+  };
+  const failure: Failure = { category: "timeout", retryable: true };
+  return finish(task, { status: "failed", error }, failure, policy, now);
+}
+
+/**
+ * Returns the record of a task that fails because its upstream has refused the submission, after the outcome counted as
+ * unknown.
+ */
+export function finishRefused(
+  task: OpenTask,
+  statusCode: number,
+  policy: Policy,
+  now: number,
+): TerminalTask {
+  const message = `The upstream refused the submission with HTTP status ${statusCode}.`;
+  const isRate = statusCode === 429;
+  const category = isRate ? "rate_limited" : statusCode < 500 ? "invalid_input" : "provider";
+  const failure: Failure = { category, retryable: category !== "invalid_input" };
+  const error = { code: "upstream_error", message };
   return finish(task, { status: "failed", error }, failure, policy, now);
 }

@@ -22,6 +22,7 @@ import {
   type TaskRecord,
   type TerminalTask,
 } from "../record/task.ts";
+import { askedSoon, unknownOutcomeOf, withJobKnown } from "../record/submission.ts";
 import { keepHook, keptJobIds, type KeptHook } from "../record/tracking.ts";
 import {
   type AttachedJob,
@@ -47,10 +48,8 @@ export function attach(
     const message = `must be ${upstream.connection}, with which the task was registered`;
     return invalidField("/provider", message);
   }
-  const hooks = record.tracking.keptHooks.filter(({ jobId }) => isAbout(job, jobId));
   const known = { ...record, keyNames: { ...record.keyNames, attachedBy: keyName } };
-  const attached = attachJob(known, { connection, job }, isHookExpected, policy, now);
-  return changed(withHooks(hooks, attached, policy, now));
+  return changed(attachWithHooks(known, { connection, job }, isHookExpected, policy, now));
 }
 
 /** Attaches a job, plans its polls, and removes the hooks that were stored until a job is attached. */
@@ -63,13 +62,28 @@ export function attachJob(
 ): OpenTask {
   const poll = planPolls(isHookExpected, policy.polls.get(upstream.connection), now);
   const tracking = { ...record.tracking, poll, keptHooks: [] };
-  return { ...record, version: nextVersion(record, now), upstream, tracking };
+  const submission = withJobKnown(record.submission);
+  return { ...record, version: nextVersion(record, now), upstream, tracking, submission };
+}
+
+/** Attaches a job, and applies the hooks about this job that arrived before. */
+export function attachWithHooks(
+  record: OpenTask,
+  upstream: AttachedJob,
+  isHookExpected: boolean,
+  policy: Policy,
+  now: number,
+): OpenTask | TerminalTask {
+  const { job } = upstream;
+  const hooks = record.tracking.keptHooks.filter(({ jobId }) => isAbout(job, jobId));
+  return withHooks(hooks, attachJob(record, upstream, isHookExpected, policy, now), policy, now);
 }
 
 /**
  * Attaches the job that a signed hook names to a task without an attached job, because the answer to the submit
  * call may have been lost, and nobody could then attach the job. Returns the same record when a job is attached
- * already, when the hook is unsigned or names no job, or when the job cannot be polled by its id alone.
+ * already, when the hook is unsigned or names no job, or when the job cannot be polled: by its id alone or, for a job
+ * that the relay has submitted, with the endpoint of the submission.
  */
 function withProvenJob(
   task: OpenTask,
@@ -78,9 +92,10 @@ function withProvenJob(
   now: number,
 ): OpenTask | TerminalTask {
   if (!isSigned || id === null || task.upstream?.job !== null) return task;
-  const isIdEnough = policy.polls.get(connection)?.isIdEnough === true;
-  if (!isIdEnough || !canPoll(task, policy, now)) return task;
-  const job: Job = { id, endpoint: null };
+  const endpoint = task.submission?.endpoint ?? null;
+  const isNamed = endpoint !== null || policy.polls.get(connection)?.isIdEnough === true;
+  if (!isNamed || !canPoll(task, policy, now)) return task;
+  const job: Job = { id, endpoint };
   const earlier = task.tracking.keptHooks.filter(({ jobId }) => isAbout(job, jobId));
   // As this hook has reached the relay, a hook is expected to report the end of the job too.
   const attached = attachJob(task, { connection, job }, true, policy, now);
@@ -118,6 +133,8 @@ export function applyHook(
 ): Decision {
   if (record === null || record.status === "charging") return UNKNOWN_TASK;
   if (record.upstream?.connection !== event.connection) return UNKNOWN_TASK;
+  // A hook about an earlier task with this id, or one to a URL that others than the upstream have seen.
+  if (record.submission?.id !== event.submissionId) return UNKNOWN_TASK;
   const { news } = event;
   if (isTerminal(record)) return applyLateHook(record, event, policy, now);
   const { job } = record.upstream;
@@ -126,7 +143,11 @@ export function applyHook(
   if (isTerminal(task)) return changed(task);
   const attached = withProvenJob(task, event, policy, now);
   if (attached !== task) return changed({ ...attached, version: nextVersion(record, now) });
-  const kept = withKeptHook(task, event, canPoll(record, policy, now), now);
+  const kept = askedForKept(
+    task,
+    withKeptHook(task, event, canPoll(record, policy, now), now),
+    now,
+  );
   if (kept === record) return unchanged(record, "ignored");
   const isShown = keptJobIds(kept.tracking).join() !== keptJobIds(record.tracking).join();
   const version = isShown ? nextVersion(record, now) : kept.version;
@@ -183,6 +204,17 @@ function withKeptHook(
   const tracking = keepHook(task.tracking, { jobId, news });
   const isKnown = JSON.stringify(tracking) === JSON.stringify(task.tracking);
   return tracking === null || isKnown ? task : { ...task, tracking };
+}
+
+/**
+ * Returns the task after a hook was stored: when the outcome of the task's submission is unknown, the job that the hook
+ * names is polled at once, because the answer may show that the submission has started it.
+ */
+function askedForKept(before: OpenTask, kept: OpenTask, now: number): OpenTask {
+  const unknown = unknownOutcomeOf(kept.submission);
+  const isNamed = keptJobIds(kept.tracking).length > 0;
+  if (kept === before || kept.submission === null || unknown === null || !isNamed) return kept;
+  return { ...kept, submission: { ...kept.submission, state: askedSoon(unknown, now) } };
 }
 
 /**

@@ -18,6 +18,7 @@ import { NO_COUNTS } from "../record/counts.ts";
 import { findingOf } from "../record/finding.ts";
 import { NO_KEY_NAMES } from "../record/key-names.ts";
 import { NO_INDEX_ROW } from "../record/index-row-state.ts";
+import { isSending, startSubmission, withJobKnown } from "../record/submission.ts";
 import { isStorable, maxBytesOf } from "../record/stored-size.ts";
 import {
   isOpen,
@@ -38,10 +39,7 @@ export function register(
   policy: Policy,
   now: number,
 ): Decision {
-  if (record !== null) {
-    if (sameRegistration(record, event)) return unchanged(record);
-    return record.status === "charging" ? CHARGING : conflict("task_exists", record);
-  }
+  if (record !== null) return repeatRegistration(record, event);
   const { id, model, origin, registration, account, chargeId } = event;
   const deadlineMs = event.deadlineMs ?? policy.taskDeadlineMs;
   const deadlineAt = registration.deadlineAt ?? now + deadlineMs;
@@ -53,7 +51,9 @@ export function register(
   const head = { v: 1, version, id, model, origin, registration } as const;
   const keyNames = { ...NO_KEY_NAMES, registeredBy: event.keyName };
   const times = { createdAt: now, recordedAt: now };
-  const base = { ...head, ...times, publication: NO_INDEX_ROW, counts: NO_COUNTS, keyNames };
+  const submission = event.submission ? startSubmission(event.submission, policy, now) : null;
+  const state = { publication: NO_INDEX_ROW, counts: NO_COUNTS, keyNames, submission };
+  const base = { ...head, ...times, ...state };
   const upstream = provider === null ? null : { connection: provider, job: event.job };
   const task = { ...base, upstream, callbackUrl, deadlineAt };
   const tracking = trackingOf(upstream, policy, now);
@@ -64,13 +64,24 @@ export function register(
     const credits: Credits = { ...price, chargeId, state: { kind: "charged" } };
     return accept({ ...open, account, credits });
   }
-  const state = { kind: "charging", retryAt: now, tries: 0 } as const;
+  const charging = { kind: "charging", retryAt: now, tries: 0 } as const;
   return accept({
     ...task,
     account: null,
-    credits: { ...price, chargeId, state },
+    credits: { ...price, chargeId, state: charging },
     status: "charging",
   });
+}
+
+/**
+ * Returns the effect of a registration under the id of an existing task. A repeated registration joins a charge that is
+ * in progress, but a repeated submission does not, because only one of the two callers may send the call.
+ */
+function repeatRegistration(record: TaskRecord, event: RegisterEvent): Decision {
+  const isSame = sameRegistration(record, event);
+  if (record.status === "charging" && (!isSame || record.submission !== null)) return CHARGING;
+  if (!isSame) return conflict("task_exists", record);
+  return isSending(record.submission) ? conflict("submission_running", record) : unchanged(record);
 }
 
 /**
@@ -103,7 +114,11 @@ export function report(
 }
 
 function advance(open: OpenTask, event: ReportEvent, policy: Policy, now: number): Decision {
-  const task = { ...open, keyNames: { ...open.keyNames, reportedBy: event.keyName } };
+  const task = {
+    ...open,
+    submission: withJobKnown(open.submission),
+    keyNames: { ...open.keyNames, reportedBy: event.keyName },
+  };
   if (event.news.status === "processing") {
     return changed({ ...task, version: nextVersion(task, now), status: "processing" });
   }
@@ -142,6 +157,7 @@ function createFromEvent(
     recordedAt: now,
     origin: creation.origin,
     registration: null,
+    submission: null,
     status: "pending",
     callbackUrl: creation.callbackUrl,
     deadlineAt: now + policy.taskDeadlineMs,
@@ -154,6 +170,7 @@ function sameRegistration(record: TaskRecord, event: RegisterEvent): boolean {
   if (record.registration === null) return false;
   return (
     record.model === event.model &&
+    record.submission?.requestDigest === event.submission?.requestDigest &&
     jsonEqual(comparable(record.registration), comparable(event.registration))
   );
 }

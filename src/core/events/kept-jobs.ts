@@ -3,14 +3,17 @@ import type { PollEndedEvent } from "./event.ts";
 import { attachJob } from "./hooks.ts";
 import { endPoll, extendDeadline } from "./polling.ts";
 import type { Policy } from "../policy.ts";
+import { askedLater, unknownOutcomeOf } from "../record/submission.ts";
 import { isOpen, nextVersion, type TaskRecord } from "../record/task.ts";
 import { withoutKeptJob } from "../record/tracking.ts";
 
 /**
- * Returns the effect of a poll, made at the deadline, of a job that only a hook has named. An answer that names the
+ * Returns the effect of a poll of a job that only a hook has named. It is made at the deadline, or earlier when the
+ * outcome of the task's submission is unknown. An answer that names the
  * task attaches the job; it then counts like the answer to the final poll of an attached job. If the provider
  * refuses the poll by a rate limit, the deadline is extended, at most once. After any other answer the stored hooks
- * about this job are removed.
+ * about this job are removed. While the outcome of the task's submission is unknown, the job is polled again instead,
+ * until the task fails.
  */
 export function endKeptJobPoll(
   record: TaskRecord | null,
@@ -24,8 +27,19 @@ export function endKeptJobPoll(
   const { answer, job } = event;
   if (answer.kind === "deferred") return unchanged(record);
   if (answer.kind === "news") {
-    const attached = attachJob(record, { ...upstream, job }, false, policy, now);
+    // A submission has no other way to learn of its job than a hook, so hooks come.
+    const isHookExpected = record.submission !== null;
+    const attached = attachJob(record, { ...upstream, job }, isHookExpected, policy, now);
     return endPoll(attached, event, policy, now);
+  }
+  const { submission } = record;
+  const unknown = unknownOutcomeOf(submission);
+  if (submission !== null && unknown !== null) {
+    const waitMs = answer.kind === "limited" ? (answer.retryAfterMs ?? 0) : 0;
+    return changed({
+      ...record,
+      submission: { ...submission, state: askedLater(unknown, waitMs, now) },
+    });
   }
   if (answer.kind === "limited" && !tracking.isExtended)
     return changed(extendDeadline(record, now));

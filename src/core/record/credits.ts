@@ -23,10 +23,23 @@ export type CreditsState =
    */
   | { readonly kind: "refunded"; readonly at: number | null };
 
+/** Credits of a task that readers do not see: those of an unanswered charge, or those of a refused submission. */
+export type HiddenCredits = ChargingCredits | ReturnedCredits;
+
 /** Credits of a charge that the ledger has not answered yet. */
 export interface ChargingCredits extends Omit<Credits, "chargeId" | "state"> {
   readonly chargeId: string;
   readonly state: { readonly kind: "charging" } & Retry;
+}
+
+/** Credits that are refunded because the submission was refused. The task is erased when they are back. */
+export interface ReturnedCredits extends Omit<Credits, "state"> {
+  readonly state: { readonly kind: "refunding" } & Retry;
+}
+
+/** Tells whether the ledger still has to answer the charge of a task that readers do not see. */
+export function isCharging(credits: HiddenCredits): credits is ChargingCredits {
+  return credits.state.kind === "charging";
 }
 
 /** Plan of the next try of a call that charges or refunds credits. The call is repeated until it is answered. */
@@ -52,6 +65,14 @@ export function planRetry({ tries }: Retry, now: number): Retry {
 export function startRefund(credits: Credits | null, now: number): Credits | null {
   if (credits === null) return null;
   return { ...credits, state: { kind: "refunding", retryAt: now, tries: 0 } };
+}
+
+/** Returns the credits of a task whose submission was refused, with their refund planned for now. */
+export function startReturn(
+  { accountId, amount, chargeId }: Credits,
+  now: number,
+): ReturnedCredits {
+  return { accountId, amount, chargeId, state: { kind: "refunding", retryAt: now, tries: 0 } };
 }
 
 export function isRefunding(credits: Credits | null): boolean {

@@ -4,6 +4,7 @@ import { errorCodeOf } from "./callback-body.ts";
 import { metadataOf } from "./metadata.ts";
 import { isNoticeWanted, noticeOf, withNotice } from "./operator-notice.ts";
 import { isStorable } from "./stored-size.ts";
+import { SUBMIT_UNKNOWN_CODE } from "./submission.ts";
 import { isTerminal, nextVersion, type TaskRecord, type TerminalTask } from "./task.ts";
 import { areUrlsInBounds, type UpstreamNews } from "./upstream.ts";
 
@@ -21,10 +22,16 @@ export interface LateJob {
 export const NOTHING_LATE: LateJob = { hintAt: null, resultAt: null };
 /** Value of `error.code` for a task that had no result at its deadline. */
 export const TIMEOUT_CODE = "upstream_timeout";
-/** Tells whether a task has failed because it had no result at its deadline. */
+/** Values of `error.code` for tasks that have failed although their job may still succeed. */
+const LATE_CODES: readonly string[] = [TIMEOUT_CODE, SUBMIT_UNKNOWN_CODE];
+
+/**
+ * Tells whether a task has failed although its job may still succeed: it had no result at its deadline, or it is not
+ * known whether its submission has started a job.
+ */
 export function isTimedOut(record: TaskRecord | null): record is TerminalTask {
   if (record === null || !isTerminal(record) || record.status !== "failed") return false;
-  return errorCodeOf(record.body) === TIMEOUT_CODE;
+  return LATE_CODES.includes(errorCodeOf(record.body));
 }
 
 /** Tells whether the relay has learned after the failure of a task that the job of the task has succeeded. */

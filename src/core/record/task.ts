@@ -1,5 +1,5 @@
 import { type Callback, isCallbackSettled } from "./callback.ts";
-import { type ChargingCredits, type Credits, isRefunding } from "./credits.ts";
+import { type Credits, type HiddenCredits, isRefunding } from "./credits.ts";
 import type { Counts } from "./counts.ts";
 import type { Finding } from "./finding.ts";
 import type { JsonObject } from "../json.ts";
@@ -8,6 +8,7 @@ import type { LateJob } from "./late-job.ts";
 import type { Notice } from "./operator-notice.ts";
 import type { IndexRowState } from "./index-row-state.ts";
 import type { Tracking } from "./tracking.ts";
+import type { Submission } from "./submission.ts";
 import type { Failure, Upstream, UpstreamTimes, Usage } from "./upstream.ts";
 
 /**
@@ -20,13 +21,16 @@ export type TaskRecord = ChargingTask | CreatedTask;
 /** A task that readers can see: either it has no price, or its price has been charged. */
 export type CreatedTask = OpenTask | TerminalTask;
 
-/** A task whose price is being charged. Until the ledger answers, readers do not see the task. */
+/**
+ * A task that readers do not see, because its price is being charged, or is being returned before the task is erased:
+ * the upstream has refused its submission.
+ */
 export interface ChargingTask extends TaskBase {
   readonly status: "charging";
   readonly callbackUrl: string | null;
   readonly deadlineAt: number;
   readonly account: null;
-  readonly credits: ChargingCredits;
+  readonly credits: HiddenCredits;
 }
 
 /** A task without a result yet. */
@@ -118,6 +122,8 @@ export interface TaskBase {
    * with it. Null when the task was created by an event and not by a registration.
    */
   readonly registration: Registration | null;
+  /** The call with which the relay started the job. Null when the relay has not submitted the job. */
+  readonly submission: Submission | null;
 }
 
 /**

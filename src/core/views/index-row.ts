@@ -12,6 +12,7 @@ import {
   type OpenTask,
   type TerminalTask,
 } from "../record/task.ts";
+import { sendingEndsAt, unknownOutcomeOf } from "../record/submission.ts";
 import { SECOND_MS } from "../time.ts";
 import { hostOf } from "../url.ts";
 
@@ -31,6 +32,8 @@ export interface IndexRow {
   readonly status: "pending" | "processing" | "completed" | "failed";
   /** Category of the failure. Null when the task has not failed, and when the category is not known. */
   readonly category: FailureCategory | null;
+  /** State of the submission; null when the relay has not submitted the job. */
+  readonly submission: "sending" | "accepted" | "unknown" | null;
   /** Status of the callback; null when the task has no `callback_url`. */
   readonly callback: "waiting" | "sending" | "delivered" | "failed" | null;
   /** Number of attempts of the callback that have started. */
@@ -95,16 +98,32 @@ export function rowOf(record: CreatedTask, policy: Policy): IndexRow {
   const job = record.upstream?.job?.id ?? null;
   const head = { id, version, account: record.account?.id ?? null, model, provider, job, status };
   const category = isTerminal(record) ? (record.failure?.category ?? null) : null;
+  const submission = submissionOf(record);
   const columns = isTerminal(record) ? terminalColumns(record, policy) : openColumns(record);
-  return { ...head, category, createdAt, ...columns };
+  return { ...head, category, submission, createdAt, ...columns };
 }
 
 type StatusColumns = Omit<
   IndexRow,
-  "id" | "version" | "account" | "model" | "provider" | "job" | "status" | "category" | "createdAt"
+  | "id"
+  | "version"
+  | "account"
+  | "model"
+  | "provider"
+  | "job"
+  | "status"
+  | "category"
+  | "submission"
+  | "createdAt"
 >;
 
-function openColumns({ callbackUrl, deadlineAt }: OpenTask): StatusColumns {
+function submissionOf({ submission }: CreatedTask): IndexRow["submission"] {
+  const kind = submission?.state.kind ?? null;
+  return kind === "unsent" ? null : kind;
+}
+
+function openColumns({ callbackUrl, deadlineAt, submission }: OpenTask): StatusColumns {
+  const awaitedAt = sendingEndsAt(submission) ?? unknownOutcomeOf(submission)?.failsAt ?? null;
   return {
     ...NO_CALLBACK,
     completedAt: null,
@@ -117,7 +136,7 @@ function openColumns({ callbackUrl, deadlineAt }: OpenTask): StatusColumns {
     settledAt: null,
     firstAttemptMs: null,
     settledMs: null,
-    dueAt: deadlineAt,
+    dueAt: awaitedAt ?? deadlineAt,
     expiresAt: null,
   };
 }

@@ -1,5 +1,6 @@
 import { appendMembers } from "../json.ts";
-import type { ChargingCredits, Credits } from "../record/credits.ts";
+import type { Credits, HiddenCredits } from "../record/credits.ts";
+import type { Submission } from "../record/submission.ts";
 import { toSeconds } from "../time.ts";
 import {
   type ChargingTask,
@@ -37,6 +38,7 @@ export function taskView(
     ...optional("account", record.account?.id ?? null),
     ...(reader === "operator" && upstreamView(record)),
     ...optional("metadata", record.registration?.metadata ?? null),
+    ...optional("submission", submissionView(record.submission)),
     ...optional("credits", creditsView(record.credits, reader === "operator" && policy !== null)),
     ...(isTerminal(record) ? endView(record, reader) : openView(record, reader, progress, policy)),
   });
@@ -103,7 +105,20 @@ function openView(
   };
 }
 
-function creditsView(credits: Credits | ChargingCredits | null, hasRetry: boolean) {
+/** Returns the submission as readers see it. Its answer is not shown, because the caller has got it. */
+function submissionView(submission: Submission | null) {
+  if (submission === null) return null;
+  const { state, startedAt } = submission;
+  const { answeredAt = null, statusCode = null } = "answeredAt" in state ? state : {};
+  return {
+    state: state.kind,
+    started_at: toSeconds(startedAt),
+    ...optional("answered_at", answeredAt && toSeconds(answeredAt)),
+    ...optional("status_code", statusCode),
+  };
+}
+
+function creditsView(credits: Credits | HiddenCredits | null, hasRetry: boolean) {
   if (credits === null) return null;
   const { amount, state } = credits;
   const retry = hasRetry && "retryAt" in state ? state : null;

@@ -206,13 +206,14 @@ const Account = z.looseObject({ id: z.string(), generation: Int });
 const price = { accountId: z.string(), amount: Int };
 const retry = { retryAt: Time, tries: Int };
 const Charging = z.looseObject({ kind: z.literal("charging"), ...retry });
+const Refunding = z.looseObject({ kind: z.literal("refunding"), ...retry });
 
 const Credits = z.looseObject({
   ...price,
   chargeId: TextOrNull,
   state: z.discriminatedUnion("kind", [
     z.looseObject({ kind: z.literal("charged") }),
-    z.looseObject({ kind: z.literal("refunding"), ...retry }),
+    Refunding,
     z.looseObject({ kind: z.literal("refunded"), at: LaterTime }),
   ]),
 });
@@ -235,6 +236,27 @@ const Registration = z.looseObject({
   credits: IntOrNull,
 });
 
+const Submission = z.looseObject({
+  id: z.string(),
+  startedAt: Time,
+  requestDigest: z.string(),
+  endpoint: TextOrNull,
+  state: z.discriminatedUnion("kind", [
+    z.looseObject({ kind: z.literal("sending"), endsAt: Time }),
+    z.looseObject({ kind: z.literal("unsent") }),
+    z.looseObject({
+      kind: z.literal("unknown"),
+      answeredAt: TimeOrNull,
+      statusCode: IntOrNull,
+      failsAt: Time,
+      askAt: TimeOrNull,
+      tries: Int,
+    }),
+    z.looseObject({ kind: z.literal("accepted"), answeredAt: TimeOrNull, statusCode: IntOrNull }),
+  ]),
+  answer: z.nullable(z.looseObject({ status: Int, contentType: TextOrNull, body: z.string() })),
+});
+
 // Fields with a default are missing in records of the first release.
 const base = {
   v: z.literal(1),
@@ -250,6 +272,7 @@ const base = {
   keyNames: z._default(KeyNames, { ...NO_KEY_NAMES }),
   origin: z.string(),
   registration: z.nullable(Registration),
+  submission: z._default(z.nullable(Submission), null),
 };
 
 const ChargingTask = z.looseObject({
@@ -258,7 +281,10 @@ const ChargingTask = z.looseObject({
   status: z.literal("charging"),
   callbackUrl: TextOrNull,
   deadlineAt: Time,
-  credits: z.looseObject({ ...price, chargeId: z.string(), state: Charging }),
+  credits: z.union([
+    z.looseObject({ ...price, chargeId: z.string(), state: Charging }),
+    z.looseObject({ ...price, chargeId: TextOrNull, state: Refunding }),
+  ]),
 });
 
 const OpenTask = z.looseObject({

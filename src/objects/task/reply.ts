@@ -6,6 +6,7 @@ import type {
 } from "../../core/events/decision.ts";
 import { isSettled, isTerminal, type TaskRecord } from "../../core/record/task.ts";
 import type { Policy } from "../../core/policy.ts";
+import type { Submission } from "../../core/record/submission.ts";
 import type { TaskReader } from "../../core/views/reader.ts";
 import type { TaskFacts } from "../../core/views/task-facts.ts";
 import { taskView } from "../../core/views/task-view.ts";
@@ -55,10 +56,20 @@ export interface InspectedTask {
 
 /** The effect of an event (e.g. a registration or a redelivery) that a request has sent to a task object. */
 export type Applied =
-  | { readonly kind: "recorded" | "repeated"; readonly task: TaskReply }
+  | {
+      readonly kind: "recorded" | "repeated";
+      readonly task: TaskReply;
+      /** Submission of the task. Absent for a task that the relay has not submitted. */
+      readonly submission?: SubmissionReply;
+    }
   /** Effect of a request that has erased the task. `createdAt` and `version` identify the index row of the task. */
   | { readonly kind: "erased"; readonly createdAt: number; readonly version: number }
   | { readonly kind: "refused"; readonly refusal: Refusal };
+
+/** What the Worker that submits a job, or repeats its submission, must know of the submission that is stored. */
+export interface SubmissionReply extends Pick<Submission, "id" | "answer"> {
+  readonly state: Submission["state"]["kind"];
+}
 
 /**
  * Reason why the task object refused an event. If the present state of the task is the reason, the refusal contains
@@ -72,12 +83,13 @@ export type Refusal =
 export function appliedOf(decision: Decision, reader: TaskReader, policy: Policy): Applied {
   switch (decision.kind) {
     case "changed":
-      return { kind: "recorded", task: replyOf(decision.record, reader, policy) };
+      return taken("recorded", decision.record, reader, policy);
     case "unchanged":
       if (decision.record === null) return refused({ code: "unknown_task" });
-      return { kind: "repeated", task: replyOf(decision.record, reader, policy) };
+      return taken("repeated", decision.record, reader, policy);
     case "erase": {
       const { because } = decision;
+      if (because === "not_submitted") return refused({ code: "unknown_task" });
       if (because !== "settled") return refused(because);
       const { createdAt, version } = decision.record;
       return { kind: "erased", createdAt, version };
@@ -88,6 +100,20 @@ export function appliedOf(decision: Decision, reader: TaskReader, policy: Policy
       return refused({ code: rejection.code, task: replyOf(rejection.task, reader, policy) });
     }
   }
+}
+
+/** Returns the effect of an event that was accepted. @param kind `recorded` when the event has changed the task. */
+export function taken(
+  kind: "recorded" | "repeated",
+  record: TaskRecord,
+  reader: TaskReader,
+  policy: Policy,
+): Applied {
+  const { submission } = record;
+  const task = replyOf(record, reader, policy);
+  if (submission === null) return { kind, task };
+  const { id, answer, state } = submission;
+  return { kind, task, submission: { id, answer, state: state.kind } };
 }
 
 export function refused(refusal: Refusal): Applied {

@@ -2,10 +2,17 @@ import { retryable } from "cloudflare:durable-objects";
 import { DurableObject } from "cloudflare:workers";
 import { expire } from "../../core/duties/expire.ts";
 import type { Decision } from "../../core/events/decision.ts";
-import type { HookEvent, HookRefusedEvent } from "../../core/events/event.ts";
+import type {
+  HookEvent,
+  HookRefusedEvent,
+  SubmitEndedEvent,
+  SubmitOutcome,
+} from "../../core/events/event.ts";
 import { isLateSuccess } from "../../core/events/late-results.ts";
+import { isCharging } from "../../core/record/credits.ts";
 import { type CreatedTask, isTerminal, type TaskRecord } from "../../core/record/task.ts";
 import { toSeconds } from "../../core/time.ts";
+import type { Reader } from "../../core/views/reader.ts";
 import { taskFacts } from "../../core/views/task-facts.ts";
 import { errorText, log } from "../../log.ts";
 import { accountOf, type Caller, keyNameOf, readerOf } from "./caller.ts";
@@ -17,6 +24,7 @@ import {
   type InspectedTask,
   refused,
   replyOf,
+  taken,
   type TaskReply,
 } from "./reply.ts";
 import { WorkLoop } from "./work-loop.ts";
@@ -43,6 +51,7 @@ export class TaskObject extends DurableObject<ObjectBindings> {
     // The platform may repeat these methods after a lost connection, because a repetition changes nothing. `apply`
     // is not in the list, because a redelivery without an `Idempotency-Key` would be ordered twice.
     for (const name of [
+      "endSubmission",
       "hook",
       "inspect",
       "isOpen",
@@ -104,6 +113,28 @@ export class TaskObject extends DurableObject<ObjectBindings> {
     const level = NORMAL_OUTCOMES.has(outcome) ? "detail" : "info";
     this.#platform.log({ event: "task.hook", ...line }, level);
     return isUnknown ? "unknown_task" : "taken";
+  }
+
+  /**
+   * Applies the end of a submission. After a refusal it waits until the price is back, for at most one call to the
+   * ledger.
+   * @returns the task as the caller may see it. Null when it is erased or hidden, or when the submission is not that of
+   * the stored task.
+   */
+  async endSubmission(event: SubmitEndedEvent, caller: Caller): Promise<TaskReply | null> {
+    await this.#platform.prepare(this.env);
+    const outcome = await this.#withHookHealth(event.outcome);
+    const decision = await this.#loop.applyAndErase({ ...event, outcome });
+    if (decision.kind === "changed" && decision.record.status === "charging") {
+      await this.#loop.runUntilIdle();
+    }
+    const record = this.#readable();
+    const statusCode = "statusCode" in outcome ? outcome.statusCode : null;
+    const line = { task_id: this.#taskId, outcome: outcome.kind, status_code: statusCode };
+    const level = outcome.kind === "unknown" ? "warn" : "detail";
+    this.#platform.log({ event: "submission.ended", ...line }, level);
+    if (record === null || record.submission?.id !== event.submissionId) return null;
+    return replyOf(record, readerOf(caller), this.#loop.policy());
   }
 
   /** Stores that a hook was refused which came to a valid hook URL of the task. */
@@ -229,6 +260,15 @@ export class TaskObject extends DurableObject<ObjectBindings> {
     }
   }
 
+  /** Returns the outcome of a submission, which expects a hook only while the hooks of its connection come. */
+  async #withHookHealth(outcome: SubmitOutcome): Promise<SubmitOutcome> {
+    const connection = this.#platform.load()?.upstream?.connection;
+    if (outcome.kind !== "accepted" || connection === undefined) return outcome;
+    const { job, isHookExpected } = outcome;
+    const known = await this.#platform.withHookHealth({ connection, job, isHookExpected });
+    return { ...outcome, isHookExpected: known.isHookExpected };
+  }
+
   get #taskId(): string | null {
     return this.ctx.id.name ?? null;
   }
@@ -252,16 +292,29 @@ export class TaskObject extends DurableObject<ObjectBindings> {
     const chargeId = outstandingCharge(decision);
     const policy = this.#loop.policy();
     if (chargeId === null) return appliedOf(decision, reader, policy);
+    const charged = await this.#awaitCharge(decision, chargeId, reader);
+    if (charged.kind === "refused" && event.type === "register" && event.submission) {
+      // Nobody sends the call of a submission whose caller is answered with a refusal.
+      const { id: submissionId } = event.submission;
+      const outcome = { kind: "not_sent" } as const;
+      await this.#loop.applyAndErase({ type: "submit_ended", submissionId, outcome });
+    }
+    return charged;
+  }
+
+  /** Waits for the ledger's answer to the charge of a new task, and returns the effect of its registration. */
+  async #awaitCharge(decision: Decision, chargeId: string, reader: Reader): Promise<Applied> {
+    const policy = this.#loop.policy();
     // Only the ledger's answer decides whether the task exists.
     const last = await this.#loop.runUntilIdle();
-    if (last?.kind === "erase" && isCharging(last.record, chargeId)) {
+    if (last?.kind === "erase" && isOfCharge(last.record, chargeId)) {
       return appliedOf(last, reader, policy);
     }
     const record = this.#platform.load();
     if (record === null || record.status === "charging") return refused({ code: "charging" });
     if (record.credits?.chargeId !== chargeId) return refused({ code: "charging" });
     const kind = decision.kind === "changed" ? "recorded" : "repeated";
-    return { kind, task: replyOf(record, reader, policy) };
+    return taken(kind, record, reader, policy);
   }
 
   /** Returns the task. Null when there is none, and while the price of a new task is still being charged. */
@@ -282,9 +335,11 @@ export class TaskObject extends DurableObject<ObjectBindings> {
  */
 function outstandingCharge(decision: Decision): string | null {
   if (decision.kind !== "changed" && decision.kind !== "unchanged") return null;
-  return decision.record?.status === "charging" ? decision.record.credits.chargeId : null;
+  if (decision.record?.status !== "charging") return null;
+  const { credits } = decision.record;
+  return isCharging(credits) ? credits.chargeId : null;
 }
 
-function isCharging(record: TaskRecord, chargeId: string): boolean {
+function isOfCharge(record: TaskRecord, chargeId: string): boolean {
   return record.status === "charging" && record.credits.chargeId === chargeId;
 }

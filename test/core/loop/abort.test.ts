@@ -53,7 +53,9 @@ describe("a poll", () => {
   it("the alarm handler of a task waits for the answer of a poll that it started", async () => {
     const { rung } = await startPoll();
     const question = { taskId: ID, connection: CONNECTION, job: JOB, createdAt: NOW };
-    expect(host.polls).toEqual([{ ...question, purpose: "result", isUrgent: false }]);
+    expect(host.polls).toEqual([
+      { ...question, submitted: null, purpose: "result", isUrgent: false },
+    ]);
     let hasEnded = false;
     void rung.then(() => (hasEnded = true));
     await runMicrotasks();

@@ -14,6 +14,7 @@ import {
   CONNECTION,
   DAY,
   FIRST_WAIT,
+  LIMITS,
   NOW,
   POLICY,
   PROCESSING,
@@ -32,10 +33,10 @@ import { MemoryHost, WATCHDOG_MS } from "./memory-host.ts";
 
 const finish = aReport(aCompletion(), aCreation());
 const COMMIT = ["put", "alarm"];
-const LIMITS = { hookWaitMs: 60 * SECOND, gapMs: 0, maxAgeMs: null };
+const WAITS = { hookWaitMs: 60 * SECOND, gapMs: 0, maxAgeMs: null };
 /** Policy of a relay whose provider is expected to send hooks. */
 const HOOKED = aPolicy({
-  polls: new Map([[CONNECTION, { ...LIMITS, isIdEnough: true, isTaskNamed: true }]]),
+  polls: new Map([[CONNECTION, { ...LIMITS, ...WAITS, isTaskNamed: true }]]),
 });
 
 let host: MemoryHost;

@@ -1,0 +1,28 @@
+import { sendingEndsAt, unknownOutcomeOf } from "../record/submission.ts";
+import { isOpen, type OpenTask, type TaskRecord } from "../record/task.ts";
+import type { Duty, EventStep } from "./duty.ts";
+
+/**
+ * Returns the step that ends the wait for the outcome of a submission: it counts as unknown when the time for the
+ * upstream's answer is over, and its task fails when no job has become known for `SUBMIT_UNKNOWN_MINUTES`
+ * (events/submission-end.ts). Null for a task whose submission has another state.
+ */
+export function endSubmissionWait(record: TaskRecord): Duty<EventStep> | null {
+  if (!isOpen(record) || record.submission === null) return null;
+  const { id: submissionId } = record.submission;
+  const endsAt = sendingEndsAt(record.submission);
+  if (endsAt !== null) {
+    const outcome = { kind: "unknown", statusCode: null } as const;
+    const event = { type: "submit_ended", submissionId, outcome } as const;
+    return { dueAt: endsAt, step: () => ({ kind: "event", event }) };
+  }
+  const unknown = unknownOutcomeOf(record.submission);
+  if (unknown === null) return null;
+  const event = { type: "submission_lost" } as const;
+  return { dueAt: unknown.failsAt, step: () => ({ kind: "event", event }) };
+}
+
+/** Tells whether it is not known yet whether the submission of a task has started a job. */
+export function awaitsJob({ submission }: OpenTask): boolean {
+  return sendingEndsAt(submission) !== null || unknownOutcomeOf(submission) !== null;
+}

@@ -1,0 +1,170 @@
+import { changed, type Decision, erasure, unchanged, UNKNOWN_TASK } from "./decision.ts";
+import type { SubmitEndedEvent, SubmitOutcome } from "./event.ts";
+import { finishFromNews, finishRefused, finishUnknownSubmission } from "./finish.ts";
+import { attachWithHooks } from "./hooks.ts";
+import type { Policy } from "../policy.ts";
+import { isCharging, startReturn } from "../record/credits.ts";
+import { isLateResultKnown, isTimedOut, withLateResult } from "../record/late-job.ts";
+import { type Submission, unknownOutcomeOf, withUnknownOutcome } from "../record/submission.ts";
+import {
+  type ChargingTask,
+  isOpen,
+  nextVersion,
+  type OpenTask,
+  type TaskRecord,
+  type TerminalTask,
+} from "../record/task.ts";
+import { keptJobIds } from "../record/tracking.ts";
+
+/** A record of a task that the relay submits itself. */
+type Submitted<T extends TaskRecord> = T & { readonly submission: Submission };
+
+/**
+ * Returns the effect of the end of a submission. An answer that comes after the outcome counted as unknown still
+ * attaches the job, or proves that there is none. The answer to the submission of an earlier task with the same id is
+ * rejected.
+ */
+export function endSubmission(
+  record: TaskRecord | null,
+  { submissionId, outcome }: SubmitEndedEvent,
+  policy: Policy,
+  now: number,
+): Decision {
+  if (record === null || !isSubmitted(record) || record.submission.id !== submissionId) {
+    return UNKNOWN_TASK;
+  }
+  if (record.status === "charging") return dropUnsent(record, outcome);
+  if (!isOpen(record)) return endLate(record, outcome, policy, now);
+  switch (outcome.kind) {
+    case "accepted":
+    case "result":
+      return changed(accept(record, outcome, policy, now));
+    case "refused":
+    case "not_sent":
+      return refuse(record, outcome, policy, now);
+    case "unknown": {
+      const { state } = record.submission;
+      if (state.kind !== "sending") return unchanged(record);
+      const hasNamedJob = keptJobIds(record.tracking).length > 0;
+      const { submission, version } = { ...record, version: nextVersion(record, now) };
+      const known = withUnknownOutcome(submission, outcome.statusCode, hasNamedJob, policy, now);
+      return changed({ ...record, version, submission: known });
+    }
+  }
+}
+
+/**
+ * Returns the effect of the time at which a task fails because its submission has had an unknown outcome for too long,
+ * and no job has become known.
+ */
+export function endLostSubmission(
+  record: TaskRecord | null,
+  policy: Policy,
+  now: number,
+): Decision {
+  if (record === null || !isOpen(record)) return unchanged(record);
+  const unknown = unknownOutcomeOf(record.submission);
+  if (unknown === null || unknown.failsAt > now) return unchanged(record);
+  return changed(finishUnknownSubmission(record, policy, now));
+}
+
+function isSubmitted<T extends TaskRecord>(record: T): record is Submitted<T> {
+  return record.submission !== null;
+}
+
+/**
+ * Returns the effect on a task whose price is still being charged: its call is never sent, so the price is returned
+ * once it is charged.
+ */
+function dropUnsent(record: Submitted<ChargingTask>, { kind }: SubmitOutcome): Decision {
+  if (kind !== "not_sent" || !isCharging(record.credits)) return unchanged(record);
+  const submission: Submission = { ...record.submission, state: { kind: "unsent" } };
+  return changed({ ...record, submission });
+}
+
+/**
+ * Returns the task after the upstream has accepted its submission. An answer that is itself the result of the job ends
+ * the task; any other attaches the job, whatever a hook has attached before.
+ */
+function accept(
+  task: Submitted<OpenTask>,
+  outcome: Extract<SubmitOutcome, { readonly kind: "accepted" | "result" }>,
+  policy: Policy,
+  now: number,
+): OpenTask | TerminalTask {
+  const { statusCode, answer, job } = outcome;
+  const state = { kind: "accepted", answeredAt: now, statusCode } as const;
+  const submission: Submission = { ...task.submission, state, answer };
+  const answered = { ...task, submission, version: nextVersion(task, now) };
+  if (task.upstream === null) return answered;
+  const { connection } = task.upstream;
+  if (outcome.kind === "result") {
+    const upstream = { connection, job: job ?? task.upstream.job };
+    return finishFromNews({ ...answered, upstream }, outcome.news, "poll", policy, now);
+  }
+  if (isKnownJob(task, outcome.job)) return answered;
+  const attachment = { connection, job: outcome.job };
+  return attachWithHooks(answered, attachment, outcome.isHookExpected, policy, now);
+}
+
+/** Tells whether the job is attached to the task already: by a hook, or at the registration. */
+function isKnownJob({ upstream }: OpenTask, job: { readonly id: string }): boolean {
+  return upstream?.job?.id === job.id;
+}
+
+/**
+ * Returns the effect of an answer that shows that there is no job. The caller of the submission gets this answer, so the
+ * task is erased once its price is back. After an unknown outcome the caller knows the task; then it fails.
+ */
+function refuse(
+  task: Submitted<OpenTask>,
+  outcome: Extract<SubmitOutcome, { readonly kind: "refused" | "not_sent" }>,
+  policy: Policy,
+  now: number,
+): Decision {
+  const { state } = task.submission;
+  switch (state.kind) {
+    case "sending":
+      return withdraw(task, now);
+    case "unknown":
+      if (outcome.kind === "not_sent") return unchanged(task);
+      return changed(finishRefused(task, outcome.statusCode, policy, now));
+    case "accepted":
+    case "unsent":
+      return unchanged(task);
+  }
+}
+
+/** Returns the erasure of a task or, where it has a price, its hidden record until the price is back. */
+function withdraw(task: Submitted<OpenTask>, now: number): Decision {
+  const { tracking: _, notices: __, ...base } = task;
+  if (task.credits === null) return erasure(task, "not_submitted");
+  const version = nextVersion(task, now);
+  const credits = startReturn(task.credits, now);
+  return changed({ ...base, version, account: null, credits, status: "charging" });
+}
+
+/**
+ * Returns the effect of an answer that comes after the end of the task. The result of the task does not change. The job
+ * of a task that has failed because nobody knew it is attached, so that its success is found and told to the operator.
+ */
+function endLate(
+  task: Submitted<TerminalTask>,
+  outcome: SubmitOutcome,
+  policy: Policy,
+  now: number,
+): Decision {
+  if (outcome.kind !== "accepted" && outcome.kind !== "result") return unchanged(task);
+  if (task.submission.state.kind === "accepted" || task.upstream === null) return unchanged(task);
+  const { statusCode, job } = outcome;
+  const state = { kind: "accepted", answeredAt: now, statusCode } as const;
+  const known: TerminalTask = {
+    ...task,
+    version: nextVersion(task, now),
+    submission: { ...task.submission, state },
+    upstream: { ...task.upstream, job: job ?? task.upstream.job },
+  };
+  const isSuccess = outcome.kind === "result" && outcome.news.status === "completed";
+  if (!isSuccess || !isTimedOut(known) || isLateResultKnown(known)) return changed(known);
+  return changed(withLateResult(known, outcome.news, policy, now), "late_result");
+}

@@ -1,0 +1,144 @@
+import { backoff } from "../backoff.ts";
+import type { Policy } from "../policy.ts";
+import { MINUTE_MS, SECOND_MS } from "../time.ts";
+
+/**
+ * Time in milliseconds between the end of the time that the upstream has for its answer and the moment from which the
+ * outcome of a submission counts as unknown. The Worker that has sent the call needs it to bring the answer.
+ */
+const ANSWER_MARGIN_MS = 10 * SECOND_MS;
+const FIRST_WAIT_MS = 5 * SECOND_MS;
+const MAX_WAIT_MS = 5 * MINUTE_MS;
+
+/** The submission of a task: the one call with which the relay starts the task's job. Times are Unix milliseconds. */
+export interface Submission {
+  /** Random id. It tells the answers and hooks of this submission from those of an earlier task with the same id. */
+  readonly id: string;
+  /** Time from which the call may be sent: the creation of the task or, with a price, the end of its charge. */
+  readonly startedAt: number;
+  /** SHA-256 of path, query and body of the call, by which a repetition under the same key is recognised. */
+  readonly requestDigest: string;
+  /** Endpoint of the job (see `Job`) as the path of the call states it. Null where polls need no endpoint. */
+  readonly endpoint: string | null;
+  readonly state: SubmissionState;
+  /** Answer of the upstream for repetitions of the call. Null until it is known, and once the task is settled. */
+  readonly answer: SubmissionAnswer | null;
+}
+
+export type SubmissionState =
+  /** State while the upstream has not answered. From `endsAt` on the outcome counts as unknown. */
+  | { readonly kind: "sending"; readonly endsAt: number }
+  /** State of a call that will not be sent, while the price of its task is still being charged. */
+  | { readonly kind: "unsent" }
+  | UnknownOutcome
+  /**
+   * State of a submission whose job is known. `answeredAt` and `statusCode` are null while the job is known by a hook,
+   * a report or an order, and not by the upstream's answer to the call.
+   */
+  | {
+      readonly kind: "accepted";
+      readonly answeredAt: number | null;
+      readonly statusCode: number | null;
+    };
+
+/** State of a submission that the upstream may have accepted or not. */
+export interface UnknownOutcome {
+  readonly kind: "unknown";
+  /** Time of an answer that states neither a job nor a refusal. Null when there was no answer. */
+  readonly answeredAt: number | null;
+  readonly statusCode: number | null;
+  /** Time at which the task fails unless its job has become known. */
+  readonly failsAt: number;
+  /** Time of the next poll of the job that a hook has named. Null when no such poll is planned. */
+  readonly askAt: number | null;
+  /** Number of these polls since the latest hook. */
+  readonly tries: number;
+}
+
+/** What the upstream has answered to a submission, as far as it is passed on to a repeated call. */
+export interface SubmissionAnswer {
+  readonly status: number;
+  readonly contentType: string | null;
+  readonly body: string;
+}
+
+/** Identity of a submission that begins with the registration of its task. */
+export type SubmissionStart = Pick<Submission, "id" | "requestDigest" | "endpoint">;
+
+/** Value of `error.code` for a task whose submission had an unknown outcome, and whose job never became known. */
+export const SUBMIT_UNKNOWN_CODE = "submit_unknown";
+
+/** Returns the submission of a task whose call may be sent from `now` on. */
+export function startSubmission(
+  { id, requestDigest, endpoint }: SubmissionStart,
+  { submitTimeoutMs }: Policy,
+  now: number,
+): Submission {
+  const endsAt = now + submitTimeoutMs + ANSWER_MARGIN_MS;
+  const state = { kind: "sending", endsAt } as const;
+  return { id, requestDigest, endpoint, startedAt: now, state, answer: null };
+}
+
+/**
+ * Returns the submission after its outcome has become unknown: no answer came, or one that states neither a job nor a
+ * refusal.
+ * @param hasNamedJob true when a hook has named a job already, which is then polled at once.
+ */
+export function withUnknownOutcome(
+  submission: Submission,
+  statusCode: number | null,
+  hasNamedJob: boolean,
+  { submitUnknownMs }: Policy,
+  now: number,
+): Submission {
+  const state: UnknownOutcome = {
+    kind: "unknown",
+    answeredAt: statusCode === null ? null : now,
+    statusCode,
+    failsAt: now + submitUnknownMs,
+    askAt: hasNamedJob ? now : null,
+    tries: 0,
+  };
+  return { ...submission, state };
+}
+
+/**
+ * Returns the submission after something else than the upstream's answer to it has shown that it was accepted, e.g. a
+ * hook. Returns null for a task without a submission.
+ */
+export function withJobKnown(submission: Submission | null): Submission | null {
+  if (submission === null || submission.state.kind === "accepted") return submission;
+  return { ...submission, state: { kind: "accepted", answeredAt: null, statusCode: null } };
+}
+
+/** Returns the outcome of a submission that is not known; null for any other submission and for none. */
+export function unknownOutcomeOf(submission: Submission | null): UnknownOutcome | null {
+  return submission?.state.kind === "unknown" ? submission.state : null;
+}
+
+/** Tells whether the upstream may still answer the call. */
+export function isSending(submission: Submission | null): boolean {
+  return submission?.state.kind === "sending";
+}
+
+/** Returns the time from which a submission in progress has an unknown outcome; null for any other submission. */
+export function sendingEndsAt(submission: Submission | null): number | null {
+  return submission?.state.kind === "sending" ? submission.state.endsAt : null;
+}
+
+/** Returns the outcome after a hook has named a job: this job is polled at once. */
+export function askedSoon(unknown: UnknownOutcome, now: number): UnknownOutcome {
+  return { ...unknown, askAt: Math.min(unknown.askAt ?? now, now), tries: 0 };
+}
+
+/**
+ * Returns the outcome after a poll that did not show that the job belongs to the task. The job is polled again, the last
+ * time when the task is about to fail, because the answer may have been lost, or come too early.
+ * @param waitMs time for which the provider allows no poll, in milliseconds; 0 for none.
+ */
+export function askedLater(unknown: UnknownOutcome, waitMs: number, now: number): UnknownOutcome {
+  const { failsAt, tries } = unknown;
+  if (now >= failsAt) return { ...unknown, askAt: null };
+  const nextAt = now + Math.max(waitMs, backoff(FIRST_WAIT_MS, tries, MAX_WAIT_MS));
+  return { ...unknown, askAt: Math.min(nextAt, failsAt), tries: tries + 1 };
+}
