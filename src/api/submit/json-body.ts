@@ -1,0 +1,414 @@
+/**
+ * Reads single members of the JSON body of a submission, and sets members in it. A body is edited as text, because
+ * parsing and writing it would damage what JavaScript cannot hold, e.g. integers beyond 2^53. It is never held as a
+ * tree, because a body of many small values would take ten times its size in memory.
+ */
+import { failure, type Result, success } from "../../core/result.ts";
+import { JsonTokens, maxSpelledLength, type TokenKind } from "./json-tokens.ts";
+
+/** Largest number of objects and lists around a value, the whole body included. */
+const MAX_LEVELS = 256;
+/** Length in characters up to which the value of a member is read. */
+const MAX_SCALAR_CHARS = 1_024;
+
+type Scalar = string | number | boolean | null;
+
+/** A member that was found: its value if it is a scalar of at most 1,024 characters, else only its kind. */
+export type Found =
+  | { readonly kind: "scalar"; readonly value: Scalar }
+  | { readonly kind: "object" | "array" | "long" };
+
+/** Why a body is refused, or a member of it cannot be set. */
+export interface BodyFault {
+  /** JSON Pointer of the member; empty for the whole body. */
+  readonly pointer: string;
+  readonly message: string;
+}
+
+/** A body that is a JSON object, with the watched members that it has. */
+export interface ScannedBody {
+  /** What was found, by JSON Pointer. */
+  readonly members: ReadonlyMap<string, Found>;
+  /** The whole body, with the places of the watched members, for `editBody`. */
+  readonly root: Member;
+}
+
+/** Where a value stands in the body. */
+interface Place {
+  readonly kind: "object" | "array" | "scalar";
+  readonly start: number;
+  readonly end: number;
+  /** Where an object takes a further member: after its last member, or after its opening brace. */
+  readonly insertAt: number;
+  /** True for an object without members. */
+  readonly isEmpty: boolean;
+}
+
+/** A watched member, or one that a watched one stands in. */
+interface Member {
+  readonly pointer: string;
+  /** Watched members of it, by name. */
+  readonly members: ReadonlyMap<string, Member>;
+  /** Place in bytes. Null when the body does not have the member. */
+  readonly place: Place | null;
+}
+
+/** A member while the text is scanned. Its place is in UTF-16 units until the end. */
+interface ScannedMember extends Member {
+  readonly members: Map<string, ScannedMember>;
+  /** Length of the longest name of `members`. */
+  longestName: number;
+  place: { -readonly [K in keyof Place]: Place[K] } | null;
+}
+
+/** What the grammar allows next. */
+type Expected =
+  | "the body"
+  | "value"
+  | "value or ]"
+  | "name"
+  | "name or }"
+  | ":"
+  | ", or }"
+  | ", or ]"
+  | "end";
+
+/** Decoder that keeps no state between two texts. It must not drop a byte order mark, which would move all offsets. */
+const UTF8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+const BYTE_ORDER_MARK = [0xef, 0xbb, 0xbf];
+
+/**
+ * Scans a JSON body. Fails when it is not strict JSON in UTF-8, is no object, has more than 256 levels, or names a
+ * watched member, or one that a watched one stands in, twice: which of the two counts, readers do not agree on.
+ * @param watched JSON Pointers of members of objects. A name of digits is a member too, never the index of a list.
+ */
+export function scanBody(
+  bytes: Uint8Array,
+  watched: readonly string[],
+): Result<ScannedBody, BodyFault> {
+  if (BYTE_ORDER_MARK.every((byte, i) => bytes[i] === byte)) {
+    return failure(ofBody("must not begin with a byte order mark"));
+  }
+  const text = decoded(bytes);
+  if (text === null) return failure(ofBody("must be UTF-8"));
+  const root = watchTree(watched);
+  const scan = new Scan(text, root);
+  const fault = scan.run();
+  if (fault === "syntax") {
+    const at = byteOffsets(bytes, [scan.offset]).get(scan.offset);
+    return failure(ofBody(`must be JSON as in RFC 8259, which it is not from byte ${at} on`));
+  }
+  if (fault !== null) return failure(fault);
+  if (text.length !== bytes.length) convertPlaces(bytes, root);
+  return success({ members: foundMembers(bytes, root, watched), root });
+}
+
+/**
+ * Returns the body with these members set to texts, as parts that follow each other; everything else stays byte for
+ * byte. A member that is missing is added at the end of its object, which is added too where it is missing. Fails when
+ * what a member stands in is not an object.
+ * @param texts texts by JSON Pointer, each of which was watched when the body was scanned; none may be inside another.
+ */
+export function editBody(
+  bytes: Uint8Array,
+  { root }: ScannedBody,
+  texts: ReadonlyMap<string, string>,
+): Result<readonly Uint8Array[], BodyFault> {
+  for (const pointer of texts.keys()) requireSettable(root, pointer, texts);
+  const edits: Edit[] = [];
+  const fault = planEdits(root, texts, edits);
+  if (fault !== null) return failure(fault);
+  const encoder = new TextEncoder();
+  const parts: Uint8Array[] = [];
+  let end = 0;
+  for (const edit of edits.toSorted((a, b) => a.start - b.start)) {
+    parts.push(bytes.subarray(end, edit.start), encoder.encode(edit.text));
+    end = edit.end;
+  }
+  return success([...parts, bytes.subarray(end)].filter(({ length }) => length > 0));
+}
+
+/** Reads the tokens of a text in one pass, and fills in the places of the watched members. */
+class Scan {
+  readonly #tokens: JsonTokens;
+  /** The member whose value comes next. Null for one that is not watched. */
+  #next: ScannedMember | null;
+  #expected: Expected = "the body";
+  #levels = 0;
+  /** 1 for an object, 0 for a list, by level. */
+  readonly #isObject = new Uint8Array(MAX_LEVELS + 1);
+  /** Open objects and lists that are watched, by level. */
+  readonly #open: (ScannedMember | null)[] = [];
+
+  constructor(text: string, root: ScannedMember) {
+    this.#tokens = new JsonTokens(text);
+    this.#next = root;
+  }
+
+  /** Offset of the token that was read last, in UTF-16 units. */
+  get offset(): number {
+    return this.#tokens.start;
+  }
+
+  run(): BodyFault | "syntax" | null {
+    for (;;) {
+      const token = this.#tokens.next();
+      if (token === "end" && this.#expected === "end") return null;
+      const fault = this.#take(token);
+      if (fault !== null) return fault;
+    }
+  }
+
+  #take(token: TokenKind): BodyFault | "syntax" | null {
+    switch (this.#expected) {
+      case "the body":
+        return token === "{" ? this.#enter("{") : ofBody("must be a JSON object");
+      case "value or ]":
+        return token === "]" ? this.#leave() : this.#takeValue(token);
+      case "value":
+        return this.#takeValue(token);
+      case "name or }":
+        return token === "}" ? this.#leave() : this.#takeName(token);
+      case "name":
+        return this.#takeName(token);
+      case ":":
+        return token === ":" ? this.#expect("value") : "syntax";
+      case ", or }":
+        if (token === "}") return this.#leave();
+        return token === "," ? this.#expect("name") : "syntax";
+      case ", or ]":
+        if (token === "]") return this.#leave();
+        return token === "," ? this.#expect("value") : "syntax";
+      case "end":
+        return "syntax";
+    }
+  }
+
+  #expect(expected: Expected): null {
+    this.#expected = expected;
+    return null;
+  }
+
+  #takeName(token: TokenKind): BodyFault | "syntax" | null {
+    if (token !== "string") return "syntax";
+    this.#next = this.#memberNamed();
+    if (this.#next !== null && this.#next.place !== null) {
+      return { pointer: this.#next.pointer, message: "must not be named twice" };
+    }
+    return this.#expect(":");
+  }
+
+  /** Returns the watched member with the name that was read. */
+  #memberNamed(): ScannedMember | null {
+    const parent = this.#open[this.#levels] ?? null;
+    if (parent === null) return null;
+    const name = this.#tokens.stringUpTo(parent.longestName);
+    return name === null ? null : (parent.members.get(name) ?? null);
+  }
+
+  #takeValue(token: TokenKind): BodyFault | "syntax" | null {
+    if (token === "{" || token === "[") return this.#enter(token);
+    if (token !== "string" && token !== "number" && token !== "word") return "syntax";
+    if (this.#next !== null) this.#next.place = this.#placeOf("scalar");
+    return this.#afterValue();
+  }
+
+  #placeOf(kind: Place["kind"]): Place {
+    const { start, end } = this.#tokens;
+    return { kind, start, end, insertAt: end, isEmpty: true };
+  }
+
+  #enter(token: "{" | "["): BodyFault | null {
+    if (this.#levels === MAX_LEVELS) return ofBody(`must not be nested deeper than ${MAX_LEVELS}`);
+    this.#levels++;
+    const isObject = token === "{";
+    if (this.#next !== null) this.#next.place = this.#placeOf(isObject ? "object" : "array");
+    this.#isObject[this.#levels] = isObject ? 1 : 0;
+    this.#open[this.#levels] = this.#next;
+    this.#next = null;
+    return this.#expect(isObject ? "name or }" : "value or ]");
+  }
+
+  #leave(): null {
+    const place = this.#open[this.#levels]?.place ?? null;
+    if (place !== null) place.end = this.#tokens.end;
+    this.#levels--;
+    return this.#afterValue();
+  }
+
+  #afterValue(): null {
+    this.#next = null;
+    if (this.#levels === 0) return this.#expect("end");
+    const place = this.#open[this.#levels]?.place ?? null;
+    if (place !== null) {
+      place.insertAt = this.#tokens.end;
+      place.isEmpty = false;
+    }
+    return this.#expect(this.#isObject[this.#levels] === 1 ? ", or }" : ", or ]");
+  }
+}
+
+/** A replacement of the bytes from `start` to `end`. */
+interface Edit {
+  readonly start: number;
+  readonly end: number;
+  readonly text: string;
+}
+
+/** Plans the edits that set these texts in an object. Returns a fault when what one stands in is not an object. */
+function planEdits(
+  object: Member,
+  texts: ReadonlyMap<string, string>,
+  edits: Edit[],
+): BodyFault | null {
+  for (const member of object.members.values()) {
+    const text = texts.get(member.pointer);
+    const { place } = member;
+    if (place === null) continue;
+    if (text !== undefined) {
+      edits.push({ start: place.start, end: place.end, text: JSON.stringify(text) });
+    } else if (place.kind === "object") {
+      const fault = planEdits(member, texts, edits);
+      if (fault !== null) return fault;
+    } else if (newMembers(member, texts) !== "") {
+      return { pointer: member.pointer, message: "must be an object" };
+    }
+  }
+  const added = newMembers(object, texts);
+  if (added !== "" && object.place !== null) {
+    const { insertAt, isEmpty } = object.place;
+    edits.push({ start: insertAt, end: insertAt, text: isEmpty ? added : `,${added}` });
+  }
+  return null;
+}
+
+/** Returns the JSON text of the members that an object lacks and that these texts need; empty when there are none. */
+function newMembers(object: Member, texts: ReadonlyMap<string, string>): string {
+  const added: string[] = [];
+  for (const [name, member] of object.members) {
+    if (member.place !== null) continue;
+    const text = texts.get(member.pointer);
+    const inner = newMembers(member, texts);
+    if (text !== undefined) added.push(`${JSON.stringify(name)}:${JSON.stringify(text)}`);
+    else if (inner !== "") added.push(`${JSON.stringify(name)}:{${inner}}`);
+  }
+  return added.join(",");
+}
+
+/** @throws Error when the member was not watched, or stands in another one that is set too. */
+function requireSettable(root: Member, pointer: string, texts: ReadonlyMap<string, string>): void {
+  let member: Member | undefined = root;
+  for (const segment of segmentsOf(pointer)) {
+    member = member.members.get(nameOf(segment));
+    if (member === undefined) throw new Error(`${pointer} was not watched`);
+    if (member.pointer !== pointer && texts.has(member.pointer)) {
+      throw new Error(`${pointer} is inside of ${member.pointer}, which is set too`);
+    }
+  }
+}
+
+/** Returns the member that stands for the whole body, with the watched ones in it. */
+function watchTree(watched: readonly string[]): ScannedMember {
+  const root: ScannedMember = { pointer: "", members: new Map(), longestName: 0, place: null };
+  for (const pointer of watched) {
+    let member = root;
+    for (const segment of segmentsOf(pointer)) member = memberIn(member, segment);
+  }
+  return root;
+}
+
+/** Returns the watched member of an object that a segment of a JSON Pointer names; adds it where it is missing. */
+function memberIn(parent: ScannedMember, segment: string): ScannedMember {
+  const name = nameOf(segment);
+  const known = parent.members.get(name);
+  if (known !== undefined) return known;
+  const pointer = `${parent.pointer}/${segment}`;
+  const member: ScannedMember = { pointer, members: new Map(), longestName: 0, place: null };
+  parent.members.set(name, member);
+  parent.longestName = Math.max(parent.longestName, name.length);
+  return member;
+}
+
+/** Returns the segments of the JSON Pointer of a member, as they are spelt. @throws Error for any other text. */
+function segmentsOf(pointer: string): readonly string[] {
+  if (!/^(?:\/(?:[^~/]|~[01])*)+$/.test(pointer)) throw new Error(`${pointer} is no JSON Pointer`);
+  return pointer.slice(1).split("/");
+}
+
+function nameOf(segment: string): string {
+  return segment.replaceAll("~1", "/").replaceAll("~0", "~");
+}
+
+/** Returns what was found of the watched members, which are read from the bytes: a part of the text would keep all of it. */
+function foundMembers(
+  bytes: Uint8Array,
+  root: Member,
+  watched: readonly string[],
+): ReadonlyMap<string, Found> {
+  const isWatched = new Set(watched);
+  const found = new Map<string, Found>();
+  for (const { pointer, place } of insideOf(root)) {
+    if (place !== null && isWatched.has(pointer)) found.set(pointer, foundAt(bytes, place));
+  }
+  return found;
+}
+
+function foundAt(bytes: Uint8Array, { kind, start, end }: Place): Found {
+  if (kind !== "scalar") return { kind };
+  if (end - start > maxSpelledLength(MAX_SCALAR_CHARS)) return { kind: "long" };
+  const text = UTF8.decode(bytes.subarray(start, end));
+  const value: Scalar = JSON.parse(text);
+  const { length } = typeof value === "string" ? value : text;
+  return length > MAX_SCALAR_CHARS ? { kind: "long" } : { kind: "scalar", value };
+}
+
+/** Converts the places of a member and of all in it from UTF-16 units to bytes. */
+function convertPlaces(bytes: Uint8Array, root: ScannedMember): void {
+  const places = [root, ...insideOf(root)].flatMap(({ place }) => (place === null ? [] : [place]));
+  const units = places.flatMap(({ start, insertAt, end }) => [start, insertAt, end]);
+  const offsets = byteOffsets(bytes, units);
+  for (const place of places) {
+    place.start = offsets.get(place.start) ?? place.start;
+    place.insertAt = offsets.get(place.insertAt) ?? place.insertAt;
+    place.end = offsets.get(place.end) ?? place.end;
+  }
+}
+
+/** Lists the watched members inside of a member, at any depth. */
+function insideOf<M extends { readonly members: ReadonlyMap<string, M> }>(member: M): readonly M[] {
+  return [...member.members.values()].flatMap((inner) => [inner, ...insideOf(inner)]);
+}
+
+/** Returns the offsets in the bytes of a text that these offsets in UTF-16 units of the text have. */
+function byteOffsets(bytes: Uint8Array, units: readonly number[]): ReadonlyMap<number, number> {
+  const offsets = new Map<number, number>();
+  let [byte, unit] = [0, 0];
+  for (const target of units.toSorted((a, b) => a - b)) {
+    while (unit < target) {
+      const length = characterLength(bytes[byte] ?? 0);
+      byte += length;
+      unit += length === 4 ? 2 : 1;
+    }
+    offsets.set(target, byte);
+  }
+  return offsets;
+}
+
+/** Returns how many bytes the character has that begins with this byte of UTF-8. */
+function characterLength(first: number): number {
+  if (first < 0x80) return 1;
+  if (first < 0xe0) return 2;
+  return first < 0xf0 ? 3 : 4;
+}
+
+function decoded(bytes: Uint8Array): string | null {
+  try {
+    return UTF8.decode(bytes);
+  } catch {
+    return null;
+  }
+}
+
+function ofBody(message: string): BodyFault {
+  return { pointer: "", message };
+}
