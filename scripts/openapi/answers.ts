@@ -38,6 +38,18 @@ export function answerOf({
   };
 }
 
+/** Returns the description of an upstream's answers that are passed on as they are. */
+export function passedAnswerOf(description: string): ZodOpenApiResponseObject {
+  const headers = headersOf({
+    "Relay-Task-Id": "always",
+    "Relay-Status-Url": "sometimes",
+    Location: "sometimes",
+    "Idempotent-Replayed": "sometimes",
+    "Retry-After": "sometimes",
+  });
+  return { description, headers: { ...headers, ...COMMON }, content: { "*/*": {} } };
+}
+
 /** Returns the name in `components/responses` of the answer that has one status and any of these problems. */
 export function problemName(codes: readonly ProblemCode[]): string {
   return ["problem", ...codes].join(".");
@@ -51,6 +63,7 @@ export function problemAnswer(codes: readonly ProblemCode[]): ZodOpenApiResponse
   const headers: Answer["headers"] = {
     ...(status === 401 && { "WWW-Authenticate": "always" }),
     ...((status === 429 || status === 503) && { "Retry-After": "always" }),
+    ...(codes.includes("submission_running") && { "Retry-After": "sometimes" }),
   };
   const properties = {
     status: { type: "integer" as const, const: status },

@@ -18,10 +18,11 @@ import {
   FURTHER_SCHEMAS,
   HEADER_COMPONENTS,
   problemAnswer,
+  passedAnswerOf,
   problemName,
   PROBLEM_SCHEMAS,
 } from "./answers.ts";
-import { describeRequests, plainParameters } from "./requests.ts";
+import { describeRequests, openApiPath, plainParameters } from "./requests.ts";
 import { CONVERSION } from "./schemas.ts";
 import { accessText, SECURITY_SCHEMES, securityOf } from "./security.ts";
 import { webhooks } from "./webhooks.ts";
@@ -38,7 +39,8 @@ function openApiDocument() {
   const paths: ZodOpenApiPathsObject = {};
   for (const route of ROUTES) {
     const operation = operationOf(route, DESCRIPTIONS[route.id], problems);
-    paths[route.path] = { ...paths[route.path], [route.method.toLowerCase()]: operation };
+    const path = openApiPath(route);
+    paths[path] = { ...paths[path], [route.method.toLowerCase()]: operation };
   }
   const source: ZodOpenApiObject = {
     openapi: "3.1.1",
@@ -73,7 +75,7 @@ function operationOf(
   problems: Map<string, ZodOpenApiResponseObject>,
 ): ZodOpenApiOperationObject {
   const { id, access, query, body, rateLimit } = route;
-  const { summary, details, audience, request, answers } = description;
+  const { summary, details, audience, request, answers, passedAnswer } = description;
   const parameters = plainParameters(route, description);
   const codes = problemsOf(route, description);
   const taken = Object.entries(answers).map(([status, one]) => [status, answerOf(one)] as const);
@@ -101,7 +103,13 @@ function operationOf(
         content: { "application/json": { schema: body, example: request?.example } },
       },
     }),
-    responses: Object.fromEntries([...taken, ...refusals]),
+    ...(request?.passedBody !== undefined && {
+      requestBody: { description: request.passedBody, content: { "*/*": {} } },
+    }),
+    responses: {
+      ...Object.fromEntries([...taken, ...refusals]),
+      ...(passedAnswer !== undefined && { default: passedAnswerOf(passedAnswer) }),
+    },
     "x-access": access,
     ...(rateLimit !== undefined && { "x-rate-limit": rateLimit }),
     "x-problems": codes,

@@ -10,12 +10,17 @@ type ParameterObject = oas32.ParameterObject;
 
 const METHODS = { GET: "get", POST: "post", DELETE: "delete" } as const;
 
+/** Returns the path of a route in the notation of OpenAPI, which does not tell how many segments a parameter has. */
+export function openApiPath({ path }: Pick<Route, "path">): string {
+  return path.replaceAll("{+", "{");
+}
+
 /** Returns the parameters of a route that have no Zod schema: those in its path and its headers. */
 export function plainParameters(
   { path }: Route,
   { request }: RouteDescription,
 ): readonly ParameterObject[] {
-  const inPath = Array.from(path.matchAll(/\{(\w+)\}/g), ([, name = ""]): ParameterObject => {
+  const inPath = Array.from(path.matchAll(/\{\+?(\w+)\}/g), ([, name = ""]): ParameterObject => {
     const known = PATH_PARAMETERS[name];
     if (known === undefined) throw new Error(`the path parameter ${name} has no description`);
     const schema = { type: "string" as const };
@@ -33,8 +38,8 @@ export function plainParameters(
  * parameters and about the fields of bodies.
  */
 export function describeRequests(document: oas32.OpenAPIObject): oas32.OpenAPIObject {
-  for (const { id, path, method } of ROUTES) {
-    const operation = document.paths?.[path]?.[METHODS[method]];
+  for (const { id, method, ...route } of ROUTES) {
+    const operation = document.paths?.[openApiPath(route)]?.[METHODS[method]];
     if (operation !== undefined) describeRequest(operation, DESCRIPTIONS[id]);
   }
   return document;

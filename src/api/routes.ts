@@ -30,12 +30,15 @@ import { verifyCallbackRoute } from "./tasks/verify-callback.ts";
 import { streamTask } from "./tasks/stream-task.ts";
 import type { Route } from "./http/route.ts";
 import { listen } from "./listen.ts";
+import { readSubmittedRoute, submitJobRoute } from "./submit/submit-route.ts";
 import { testCallbackRoute } from "./test-callback.ts";
 
 /** All routes of the HTTP API. */
 export const ROUTES = [
   registerTaskRoute,
   attachUpstreamRoute,
+  submitJobRoute,
+  readSubmittedRoute,
   listTasksRoute,
   readTaskRoute,
   streamTask,

@@ -8,9 +8,9 @@ import {
 } from "../core/record/callback.ts";
 import { parseJson } from "../core/json.ts";
 import { cloudflareErrorOf, outcomeOfAnswer } from "../core/record/outcome.ts";
-import { log } from "../log.ts";
+import { errorText, log } from "../log.ts";
 import type { Answer } from "../providers/provider.ts";
-import { readBodyUpTo, readUpTo } from "../stream.ts";
+import { readBodyUpTo, readUpTo, type StreamStart } from "../stream.ts";
 import { isDeadlinePassed, withDeadline } from "../timeout.ts";
 import { takeReadSlot } from "./read-slots.ts";
 
@@ -86,17 +86,98 @@ async function readJson(
   signal: AbortSignal,
 ): Promise<unknown> {
   const maxBytes = isLarge ? MAX_LARGE_ANSWER_BYTES : MAX_ANSWER_BYTES;
+  const answer = await readAnswer(body, maxBytes, signal, ({ bytes }) => {
+    return bytes.length < maxBytes ? { json: parseJson(new TextDecoder().decode(bytes)) } : null;
+  });
+  if (answer === null) log({ event: "upstream.too_large", host: new URL(url).host }, "warn");
+  return answer?.json;
+}
+
+/**
+ * Reads an answer of a provider, up to `maxBytes`, and returns what `use` makes of it. Reading and using more than 1 MiB
+ * needs a permission that only few requests have at the same time (read-slots.ts).
+ */
+async function readAnswer<T>(
+  body: ReadableStream<Uint8Array> | null,
+  maxBytes: number,
+  signal: AbortSignal,
+  use: (start: StreamStart) => T,
+): Promise<T> {
   const held: (() => void)[] = [];
   try {
-    const { bytes } = await readUpTo(body, maxBytes, async (length) => {
+    const start = await readUpTo(body, maxBytes, async (length) => {
       if (length >= MAX_ANSWER_BYTES && held.length === 0) held.push(await takeReadSlot(signal));
     });
-    if (bytes.length < maxBytes) return parseJson(new TextDecoder().decode(bytes));
-    log({ event: "upstream.too_large", host: new URL(url).host }, "warn");
-    return undefined;
+    return use(start);
   } finally {
     for (const giveBack of held) giveBack();
   }
+}
+
+/** A submission as the upstream gets it: the one call that starts a job. */
+export interface SubmitRequest {
+  readonly url: string;
+  readonly headers: Headers;
+  /** Parts of the body in their order; the stream of a body that the relay does not read; null for no body. */
+  readonly body: readonly Uint8Array[] | ReadableStream<Uint8Array> | null;
+  /** True when up to 8 MiB of the answer are accepted. False means up to 1 MiB. */
+  readonly isLarge: boolean;
+}
+
+/** The upstream's answer to a submission. */
+export interface SubmitAnswer {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly bytes: Uint8Array<ArrayBuffer>;
+  /** Parsed JSON body; undefined when it is not JSON, or not known as a whole. */
+  readonly json: unknown;
+  /** True when the body is too long or broke off, so that only its beginning is known. */
+  readonly isCut: boolean;
+}
+
+/**
+ * Sends a submission once, without following redirects. One deadline covers the call and the reading of the answer.
+ * @returns null when no answer came in time, or the connection was lost.
+ */
+export function submit(request: SubmitRequest, timeoutMs: number): Promise<SubmitAnswer | null> {
+  return withDeadline(timeoutMs, async (signal) => {
+    try {
+      return await submitOnce(request, signal);
+    } catch (error) {
+      const { host } = new URL(request.url);
+      log({ event: "submission.unanswered", host, error: errorText(error) }, "warn");
+      return null;
+    }
+  });
+}
+
+async function submitOnce(
+  { url, headers, body, isLarge }: SubmitRequest,
+  signal: AbortSignal,
+): Promise<SubmitAnswer> {
+  const sent = body === null || body instanceof ReadableStream ? body : streamOf(body);
+  const init = { method: "POST", headers, redirect: "manual", signal, body: sent } as const;
+  const response = await fetch(url, init);
+  const maxBytes = isLarge ? MAX_LARGE_ANSWER_BYTES : MAX_ANSWER_BYTES;
+  return readAnswer(response.body, maxBytes, signal, ({ bytes, isBroken }) => {
+    const isCut = isBroken || bytes.length >= maxBytes;
+    const json = isCut ? undefined : parseJson(new TextDecoder().decode(bytes));
+    return { status: response.status, headers: response.headers, bytes, json, isCut };
+  });
+}
+
+/** Returns a body of these parts, whose length the upstream is told. The parts are not copied. */
+function streamOf(parts: readonly Uint8Array[]): ReadableStream<Uint8Array> {
+  const length = parts.reduce((sum, part) => sum + part.length, 0);
+  const { readable, writable } = new FixedLengthStream(length);
+  const write = async () => {
+    const writer = writable.getWriter();
+    for (const part of parts) await writer.write(part);
+    await writer.close();
+  };
+  // When the upstream ends the connection early, `fetch` reports it.
+  write().catch(() => undefined);
+  return readable;
 }
 
 async function postOnce(

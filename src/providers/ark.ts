@@ -43,13 +43,10 @@ export function readArkTask(body: unknown): Observation | null {
   const jobId = idAt(body, "id");
   if (jobId === null) return null;
   const state = textAt(body, "status");
-  const createdAt = numberAt(body, "created_at");
   const updatedAt = numberAt(body, "updated_at");
   const failed = { code: textAt(body, "error", "code"), text: textAt(body, "error", "message") };
   return {
     jobId,
-    model: textAt(body, "model"),
-    submittedAt: createdAt === null ? null : createdAt * SECOND_MS,
     state,
     urls: urlsOf([...listAt(body, "content", "video_url"), ...listAt(body, "content", "file_url")]),
     metadata: {

@@ -15,10 +15,6 @@ export interface Observation {
   readonly taskId?: string | null;
   /** The hook URL, if the provider repeats it from the submit call in the report. */
   readonly hookUrl?: string | null;
-  /** Model of the job, if the report states it as the submit call did. */
-  readonly model?: string | null;
-  /** Time at which the provider created the job, in Unix milliseconds, if the report states it. */
-  readonly submittedAt?: number | null;
   /** State of the job as the provider spells it. Null when the report does not state it. */
   readonly state: string | null;
   readonly urls: readonly string[];

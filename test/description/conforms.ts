@@ -1,5 +1,5 @@
 import * as z from "zod/mini";
-import type { Answer } from "../../scripts/openapi/description/description.ts";
+import type { Answer, RouteDescription } from "../../scripts/openapi/description/description.ts";
 import { DESCRIPTIONS } from "../../scripts/openapi/description/descriptions.ts";
 import { ANSWER_HEADERS } from "../../scripts/openapi/description/headers.ts";
 import { problemsOf, ProblemSchema } from "../../scripts/openapi/description/problems.ts";
@@ -10,7 +10,7 @@ import { type RouteId, ROUTES } from "../../src/api/routes.ts";
 type KnownRoute = (typeof ROUTES)[number];
 
 const PATTERNS = ROUTES.map((route) => {
-  const pattern = route.path.replaceAll(".", "\\.").replaceAll(/\{\w+\}/g, "[^/]+");
+  const pattern = route.path.replaceAll(".", "\\.").replaceAll(/\{\w+\}/g, "[^/]+").replaceAll(/\{\+\w+\}/g, ".+");
   return { route, path: new RegExp(`^${pattern}$`) };
 });
 const HEADERS = Object.keys(ANSWER_HEADERS);
@@ -64,8 +64,16 @@ export function requireConforming(asked: Asked, { text, ...head }: ReadAnswer): 
   const route = routeOf(asked);
   const isProblem = head.headers.get("Content-Type") === "application/problem+json";
   if (!head.headers.has("X-Request-Id")) throw new Error("the answer has no X-Request-Id");
+  if (isPassedOn(route, head)) return;
   if (isProblem) requireProblem(route, head, text);
   else if (route !== null && !isStatusPage(route, head)) conforms(route.id, head, text);
+}
+
+/** Tells whether an answer is that of an upstream, which the relay does not describe. */
+function isPassedOn(route: KnownRoute | null, { headers }: AnswerHead): boolean {
+  if (route === null || !headers.has("Relay-Task-Id")) return false;
+  const description: RouteDescription = DESCRIPTIONS[route.id];
+  return description.passedAnswer !== undefined;
 }
 
 /** Tells whether an answer is the page of a status link, which is for people. */
@@ -101,11 +109,12 @@ function requireProblem(
     problem.status === status && possible.includes(code) ? [code] : [],
   );
   if (fitting.length === 0) throw new Error(`${name}: no problem with this status is described`);
-  if (WITH_RETRY.includes(status) !== headers.has("Retry-After")) {
-    throw new Error(`${name}: Retry-After belongs to 429 and 503`);
-  }
   if (text === null) return;
   const problem = requireValid(name, ProblemSchema, JSON.parse(text));
+  const hasRetry = WITH_RETRY.includes(status) || problem.code === "submission_running";
+  if (hasRetry !== headers.has("Retry-After")) {
+    throw new Error(`${name}: Retry-After belongs to 429, 503 and submission_running`);
+  }
   if (!fitting.includes(problem.code)) throw new Error(`${name}: ${problem.code} is not described`);
 }
 

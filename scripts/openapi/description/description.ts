@@ -43,6 +43,8 @@ interface RequestDescription {
   readonly example?: Readonly<Record<string, unknown>>;
   readonly query?: Readonly<Record<string, Parameter>>;
   readonly headers?: readonly RequestHeader[];
+  /** Description of a body that the relay passes on, whatever its form; absent for any other request. */
+  readonly passedBody?: string;
 }
 
 /** Description of a route, which only documents and tests read and the running relay does not. */
@@ -54,6 +56,11 @@ export interface RouteDescription {
   readonly request?: RequestDescription;
   /** The answers by HTTP status, without the problems (errors in the format of RFC 9457). */
   readonly answers: Readonly<Record<number, Answer>>;
+  /**
+   * Description of the answers of an upstream that the route passes on with the header `Relay-Task-Id`, whatever their
+   * status and body; absent for a route that passes none on.
+   */
+  readonly passedAnswer?: string;
   /**
    * Codes of the problems with which this route may answer, besides those that follow from its access, its
    * path and whether it takes a body (`problemsOf`).

@@ -38,6 +38,14 @@ export const ANSWER_HEADERS = {
     description: "`cursor` of the next page of the export; absent on the last page.",
     example: "1041",
   },
+  "Relay-Status-Url": {
+    description: "Status link of the task; absent when the upstream has refused the submission.",
+    example: "https://relay.example.com/v1/tasks/6f9619ff-8b86-4d01-b42d-00cf4fc964ff?token=…",
+  },
+  "Relay-Task-Id": {
+    description: "Id of the task of a submission.",
+    example: "6f9619ff-8b86-4d01-b42d-00cf4fc964ff",
+  },
   "Retry-After": { description: "Seconds after which to ask again.", example: "5" },
   Vary: {
     description: "Request headers on which the answer depends.",
@@ -83,6 +91,31 @@ export const REQUEST_HEADERS = {
   Prefer: {
     description: "`wait=N` waits like the parameter `wait` (RFC 7240).",
     example: "wait=30",
+  },
+  "Relay-Callback-Url": {
+    description:
+      "URL that gets the callback. Without it, the URL in the provider's own hook field becomes the `callback_url`.",
+    example: "https://client.example.com/hook",
+  },
+  "Relay-Metadata": {
+    description: "Labels of the task, a JSON object of at most 4 KB.",
+    example: '{"order": 4711}',
+  },
+  "Relay-Task-Id": {
+    description: "Id of the task, a UUID. Only for operators.",
+    example: "6f9619ff-8b86-4d01-b42d-00cf4fc964ff",
+  },
+  "Relay-Deadline-At": {
+    description: "When the task fails unless it has ended, in Unix seconds. Only for operators.",
+    example: "1767312000",
+  },
+  "Relay-Account": {
+    description: "Account that owns the task and is charged. Only for operators.",
+    example: "acme",
+  },
+  "Relay-Credits": {
+    description: "Price in whole credits, with `Relay-Account`. Only for operators.",
+    example: "60",
   },
   Upgrade: {
     description: "`websocket` opens a WebSocket (RFC 6455).",

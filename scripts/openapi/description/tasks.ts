@@ -59,6 +59,44 @@ export const TASK_ROUTES = {
     },
     problems: ["task_exists", "idempotency_key_reused", "insufficient_credits", "not_found"],
   },
+  submitJob: {
+    audience: "client",
+    summary: "Submit a job to an upstream through the relay, once",
+    details:
+      "The call is the upstream's own: its path, query, content type and body, and the relay's key in the header of the upstream's key. The relay registers the task, charges its price, puts its hook URL into the call, sends it once with the connection's own key, stores the answer, and passes it on. The answer of a refusal is passed on too; the task is then erased and its price returned. Accounts submit what `OFFERS` lists.",
+    request: {
+      headers: [
+        "Idempotency-Key",
+        "Relay-Callback-Url",
+        "Relay-Metadata",
+        "Relay-Task-Id",
+        "Relay-Deadline-At",
+        "Relay-Account",
+        "Relay-Credits",
+      ],
+      passedBody: "Body of the upstream's own call: JSON, or multipart where the upstream takes it.",
+    },
+    answers: {},
+    passedAnswer: "Answer of the upstream, with its status and body.",
+    problems: [
+      "not_found",
+      "invalid_json",
+      "payload_too_large",
+      "insufficient_credits",
+      "task_exists",
+      "submission_running",
+      "submit_unknown",
+      "idempotency_key_reused",
+    ],
+  },
+  readSubmitted: {
+    audience: "client",
+    summary: "Not there: read the task instead",
+    details:
+      "An SDK that polls gets 404. The relay finds the end of the job itself; read the task by the id in `Relay-Task-Id`.",
+    answers: {},
+    problems: ["not_found"],
+  },
   attachUpstream: {
     audience: "client",
     summary: "Attach the upstream job that the submit call returned",

@@ -122,8 +122,8 @@ function upstreamOf(model: string, connection: Connection | null) {
  * contain the account. Otherwise `chargeId` is null. Both are null for a task without an account.
  * @throws Problem `not_found` when the account does not exist.
  */
-async function billingOf(
-  { account: accountId, credits }: Body,
+export async function billingOf(
+  { account: accountId, credits }: Pick<Body, "account" | "credits">,
   env: Env,
   { config }: Runtime,
 ): Promise<{ readonly account: Account | null; readonly chargeId: string | null }> {
@@ -150,8 +150,8 @@ function nameRequired(): Problem {
  * Checks the outcome of a registration whose task id was derived from an `Idempotency-Key`.
  * @throws Problem `idempotency_key_reused` when the id, and therefore the key, already belongs to another task.
  */
-function requireUnusedKey(applied: Applied): void {
-  if (applied.kind !== "refused" || !("task" in applied.refusal)) return;
+export function requireUnusedKey(applied: Applied): void {
+  if (applied.kind !== "refused" || applied.refusal.code !== "task_exists") return;
   const detail = "The member task is the task that was registered under this key.";
   const taskJson = applied.refusal.task.json;
   throw new Problem("idempotency_key_reused", { detail, taskJson });

@@ -1,3 +1,4 @@
+import type { SubmitEndedEvent } from "../../core/events/event.ts";
 import type { Env } from "../../env.ts";
 import type { Applied, InspectedTask, Refusal, TaskReply } from "../../objects/task/reply.ts";
 import type { Caller } from "../../objects/task/caller.ts";
@@ -18,6 +19,8 @@ export function taskClient(env: Env, id: string) {
     readByLink: (createdAtS: number, recordedAt: number | null) =>
       callObject<TaskReply | null>(() => stub().readByLink(createdAtS, recordedAt)),
     inspect: (caller: Caller) => callObject<InspectedTask | null>(() => stub().inspect(caller)),
+    endSubmission: (event: SubmitEndedEvent, caller: Caller) =>
+      callObject<TaskReply | null>(() => stub().endSubmission(event, caller)),
     apply: (event: OutsideEvent, caller: Caller) =>
       callObject<Applied>(() => stub().apply(event, caller)),
   };
@@ -60,6 +63,11 @@ function problemOf(refusal: Refusal): Problem {
         "An order for a redelivery with another callback_url was given under this key.";
       return new Problem(refusal.code, { detail, taskJson: refusal.task.json });
     }
+    case "submission_running": {
+      const detail = "The upstream has not answered the submission of this task yet.";
+      const headers = { "Retry-After": "2" };
+      return new Problem(refusal.code, { detail, taskJson: refusal.task.json, headers });
+    }
     case "insufficient_credits": {
       const { code, balance, price } = refusal;
       const detail = `The task costs ${price} credits and the account has ${balance}.`;
@@ -72,7 +80,6 @@ function problemOf(refusal: Refusal): Problem {
     case "task_open":
     case "task_settled":
     case "series_running":
-    case "submission_running":
     case "no_callback": {
       const detail = "The member task is the current state of the task.";
       return new Problem(refusal.code, { detail, taskJson: refusal.task.json });

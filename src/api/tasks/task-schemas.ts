@@ -13,7 +13,8 @@ import {
 
 const MAX_METADATA_BYTES = 4096;
 
-const Labels = JsonField.check(
+/** Schema of the labels of a task: a JSON object of at most 4 KB. */
+export const Labels = JsonField.check(
   z.refine(
     (labels) => new TextEncoder().encode(JSON.stringify(labels)).length <= MAX_METADATA_BYTES,
     `must be at most ${MAX_METADATA_BYTES} bytes of JSON`,

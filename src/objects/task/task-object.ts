@@ -81,9 +81,11 @@ export class TaskObject extends DurableObject<ObjectBindings> {
   async apply(event: OutsideEvent, caller: Caller): Promise<Applied> {
     const startedAt = Date.now();
     await this.#platform.prepare(this.env);
-    const applied = this.#isForeign(caller)
-      ? refused({ code: "unknown_task" })
-      : await this.#applyEvent(event, caller);
+    const isNew = event.type === "register" && this.#platform.load() === null;
+    const applied =
+      !isNew && this.#isForeign(caller)
+        ? refused({ code: "unknown_task" })
+        : await this.#applyEvent(event, caller);
     const outcome = this.#outcomeOf(applied, event);
     const durationMs = Date.now() - startedAt;
     const by = keyNameOf(caller);
@@ -325,7 +327,11 @@ export class TaskObject extends DurableObject<ObjectBindings> {
 
   #isForeign(caller: Caller): boolean {
     const accountId = accountOf(caller);
-    return accountId !== null && this.#platform.load()?.account?.id !== accountId;
+    if (accountId === null) return false;
+    const record = this.#platform.load();
+    // A task whose price is being charged has no account yet.
+    const owner = record?.status === "charging" ? record.credits.accountId : record?.account?.id;
+    return owner !== accountId;
   }
 }
 

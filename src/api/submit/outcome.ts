@@ -1,0 +1,71 @@
+import { type Config, errorTextOf } from "../../config/config.ts";
+import type { SubmitOutcome } from "../../core/events/event.ts";
+import type { SubmissionAnswer } from "../../core/record/submission.ts";
+import type { UpstreamEnd, UpstreamNews } from "../../core/record/upstream.ts";
+import type { SubmitAnswer } from "../../outbound/http.ts";
+import { toNews } from "../../providers/observation.ts";
+import type { SubmitReading } from "../../providers/submit.ts";
+import type { SubmitPlace } from "./prepared-call.ts";
+
+/** Largest body of an answer that is kept for repetitions of a submission, in bytes. */
+const MAX_KEPT_BYTES = 8_192;
+/** HTTP statuses from 400 to 499 that do not prove that no job was started. */
+const DOUBTFUL = [408, 409, 425, 499];
+/** Statuses with which Cloudflare answers for a host that it could not reach, so that nothing was sent to it. */
+const NEVER_SENT = [521, 523, 525, 526, 530];
+
+/**
+ * Returns what became of a submission.
+ * @param answer answer of the upstream; null when there was none.
+ * @param path path of the call.
+ * @param isHookExpected true when the upstream has got the task's hook URL and can reach it.
+ */
+export function outcomeOf(
+  answer: SubmitAnswer | null,
+  place: SubmitPlace,
+  path: string,
+  isHookExpected: boolean,
+  config: Config,
+): SubmitOutcome {
+  if (answer === null) return { kind: "unknown", statusCode: null };
+  const { status: statusCode, json } = answer;
+  const { adapter, connection } = place;
+  if (isRefusal(answer, place)) return { kind: "refused", statusCode };
+  const unknown = { kind: "unknown", statusCode } as const;
+  if (statusCode < 200 || statusCode > 299) return unknown;
+  const reading: SubmitReading = adapter.readAnswer(json, path, connection.baseUrl);
+  const kept = keptAnswerOf(answer);
+  switch (reading.kind) {
+    case "unclear":
+      return unknown;
+    case "job":
+      return { kind: "accepted", statusCode, job: reading.job, isHookExpected, answer: kept };
+    case "result": {
+      const news = toNews(reading.observation, errorTextOf(config, connection));
+      if (news === null || !isEnd(news)) return unknown;
+      return { kind: "result", statusCode, job: reading.job, news, answer: kept };
+    }
+  }
+}
+
+function isEnd(news: UpstreamNews): news is UpstreamEnd {
+  return news.status !== "queued" && news.status !== "processing";
+}
+
+/** Tells whether an answer proves that the upstream has started no job. */
+function isRefusal({ status, json }: SubmitAnswer, { adapter }: SubmitPlace): boolean {
+  if (adapter.refuses?.(status, json) === true) return true;
+  if (NEVER_SENT.includes(status)) return true;
+  return status >= 400 && status <= 499 && !DOUBTFUL.includes(status);
+}
+
+/** Returns an answer as it is kept for repetitions of the submission. Null when it is too long, or no text. */
+function keptAnswerOf({ status, headers, bytes, isCut }: SubmitAnswer): SubmissionAnswer | null {
+  if (isCut || bytes.length > MAX_KEPT_BYTES) return null;
+  try {
+    const body = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
+    return { status, contentType: headers.get("Content-Type"), body };
+  } catch {
+    return null;
+  }
+}

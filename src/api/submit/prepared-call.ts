@@ -1,0 +1,326 @@
+import type { Runtime } from "../../config/runtime.ts";
+import type { JsonObject } from "../../core/json.ts";
+import type { Caller } from "../../objects/task/caller.ts";
+import { accountOf } from "../../objects/task/caller.ts";
+import { areHooksVerified } from "../../providers/hook-verification.ts";
+import type { Connection } from "../../providers/provider.ts";
+import type { SubmitAdapter, SubmitTarget } from "../../providers/submit.ts";
+import { sha256, toBase64Url } from "../../security/encoding.ts";
+import { readUpTo } from "../../stream.ts";
+import { Model } from "../http/fields.ts";
+import { invalidRequest, Problem } from "../http/problem.ts";
+import type { BodyReservation } from "./body-budget.ts";
+import { editBody, type ScannedBody, scanBody } from "./json-body.ts";
+import { decideOffer, watchedPointers } from "./offer.ts";
+import type { UpstreamCall } from "./upstream-call.ts";
+
+/** Where a submission goes: the connection, how its provider takes submissions, and what this path starts. */
+export interface SubmitPlace {
+  readonly connection: Connection;
+  readonly adapter: SubmitAdapter;
+  readonly target: SubmitTarget;
+}
+
+/** A call whose body and query the relay has read, and that it may send. */
+export interface PreparedCall {
+  readonly model: string;
+  readonly parameters: JsonObject | null;
+  /** SHA-256 of path, query and body in base64url; of path and query alone for a multipart body. */
+  readonly requestDigest: string;
+  /** URL in the provider's own hook field; null when there is none. */
+  readonly ownHookUrl: string | null;
+  /** True when the relay can put its hook URL into the call. */
+  readonly takesHookUrl: boolean;
+  /** Price of the call in credits, by the offer for an account; null when it costs nothing. */
+  readonly credits: number | null;
+  /**
+   * Returns the call as it is sent.
+   * @param fields texts that the relay sets, by the adapter's names of the fields, e.g. `?fal_webhook` or `a.b`.
+   * @throws Problem `invalid_request` when a field stands in something that is no object.
+   */
+  readonly withFields: (fields: ReadonlyMap<string, string>) => SentCall;
+}
+
+/** A call as the upstream gets it. */
+export interface SentCall {
+  /** Path and query, relative to the base URL. */
+  readonly path: string;
+  /** Parts of a JSON body in their order; the stream of any other body; null for none. */
+  readonly body: readonly Uint8Array[] | ReadableStream<Uint8Array> | null;
+  readonly contentType: string | null;
+}
+
+/** Largest length of a text that the relay takes as a parameter of a task, in characters. */
+const MAX_PARAMETER_CHARS = 256;
+const JSON_TYPE = "application/json";
+
+/**
+ * Reads a call: its body if it is JSON, what the relay must know of it, and whether the caller may submit it.
+ * @throws Problem when the call is not valid or not offered to the caller.
+ */
+export async function prepareCall(
+  call: UpstreamCall,
+  place: SubmitPlace,
+  caller: Caller,
+  { config }: Runtime,
+  memory: BodyReservation,
+): Promise<PreparedCall> {
+  if (call.headers.has("Content-Encoding")) {
+    const message = "is not supported: send the body as it is";
+    throw invalidRequest([{ path: "/Content-Encoding", message }]);
+  }
+  const contentType = call.headers.get("Content-Type") ?? "";
+  const query = new URLSearchParams(call.query);
+  if (/^multipart\//i.test(contentType)) {
+    return prepareMultipart(call, place, caller, config, query, contentType);
+  }
+  const bytes = await readJsonBody(call, config.maxSubmitBytes, memory);
+  const isAccount = accountOf(caller) !== null;
+  const scanned = scanOrThrow(bytes, watchedBy(place, isAccount ? config.offers : []));
+  requireReadableAnswer(place.target, scanned);
+  const model = modelIn(place, scanned);
+  if (isAccount) requireNothingHidden(place.target, bytes, scanned);
+  const member = (pointer: string) => scanned.members.get(pointer);
+  const request = { connection: place.connection.name, path: call.path, model, query };
+  const credits = offeredPrice({ ...request, isMultipart: false, member }, caller, config);
+  const ownHookUrl = ownHookUrlIn(place, scanned, query);
+  return {
+    model,
+    parameters: parametersIn(place.target, scanned),
+    requestDigest: await digestOf(call, bytes),
+    ownHookUrl,
+    takesHookUrl: takesHookUrl(place, ownHookUrl),
+    credits,
+    withFields: (fields) => ({
+      path: pathWith(call, fields),
+      body: bodyWith(bytes, scanned, fields),
+      // Some clients declare JSON as a form, e.g. curl without further options.
+      contentType: /json/i.test(contentType) ? contentType : JSON_TYPE,
+    }),
+  };
+}
+
+async function prepareMultipart(
+  call: UpstreamCall,
+  place: SubmitPlace,
+  caller: Caller,
+  config: Runtime["config"],
+  query: URLSearchParams,
+  contentType: string,
+): Promise<PreparedCall> {
+  const { connection, target } = place;
+  if (target.takesMultipart !== true) {
+    throw invalidRequest([{ path: "/Content-Type", message: `must be ${JSON_TYPE} at this path` }]);
+  }
+  const named = "name" in target.model ? target.model.name : null;
+  const request = { connection: connection.name, path: call.path, model: named, query };
+  const isMultipart = true as const;
+  const credits = offeredPrice({ ...request, isMultipart, member: () => undefined }, caller, config);
+  const ownHookUrl = isInQuery(place) ? query.get(hookField(place).slice(1)) : null;
+  return {
+    model: named ?? connection.provider.name,
+    parameters: null,
+    requestDigest: await digestOf(call, null),
+    ownHookUrl,
+    takesHookUrl: isInQuery(place) && takesHookUrl(place, ownHookUrl),
+    credits,
+    withFields: (fields) => ({ path: pathWith(call, fields), body: call.body, contentType }),
+  };
+}
+
+/** Returns the name of the field for the hook URL in the adapter's notation; empty when the provider takes none. */
+function hookField({ connection }: SubmitPlace): string {
+  return connection.provider.hooks?.parameter ?? "";
+}
+
+function isInQuery(place: SubmitPlace): boolean {
+  return hookField(place).startsWith("?");
+}
+
+/**
+ * Tells whether the relay puts its hook URL into a call. Where only some installations of a provider know hooks, others
+ * may refuse the field: there it is put in if the caller has used it, or if the relay can verify the hooks.
+ */
+function takesHookUrl({ connection, target }: SubmitPlace, ownHookUrl: string | null): boolean {
+  const { hooks } = connection.provider;
+  if (hooks === null || target.answer === "result") return false;
+  if (hooks.isOptional !== true || ownHookUrl !== null) return true;
+  return hooks.assurance !== "body-signed" || areHooksVerified(connection);
+}
+
+/** Returns the JSON Pointer of a field in the adapter's notation, e.g. `/a/b` for `a.b`. */
+function pointerOf(field: string): string {
+  return `/${field.replaceAll(".", "/")}`;
+}
+
+async function readJsonBody(
+  { body, headers }: UpstreamCall,
+  maxBytes: number,
+  memory: BodyReservation,
+): Promise<Uint8Array<ArrayBuffer>> {
+  const declared = Number(headers.get("Content-Length") ?? Number.NaN);
+  if (declared > maxBytes) throw tooLarge(maxBytes);
+  memory.growTo(Math.min(Number.isSafeInteger(declared) ? declared : 0, maxBytes));
+  let refusal: unknown = null;
+  const { bytes, isBroken } = await readUpTo(body, maxBytes + 1, async (length) => {
+    try {
+      memory.growTo(length);
+    } catch (error) {
+      refusal = error;
+      throw error;
+    }
+  });
+  if (refusal !== null) throw refusal;
+  if (bytes.length > maxBytes) throw tooLarge(maxBytes);
+  if (isBroken) throw invalidJson("The body ended before it was complete.");
+  return bytes;
+}
+
+/** Returns the JSON Pointers that the relay reads or writes in a body. */
+function watchedBy(
+  place: SubmitPlace,
+  offers: Runtime["config"]["offers"],
+): readonly string[] {
+  const { connection, target } = place;
+  const { hooks } = connection.provider;
+  const fields = [hooks?.parameter ?? null, hooks?.idParameter ?? null];
+  const own = fields.flatMap((field) => (field === null || field.startsWith("?") ? [] : pointerOf(field)));
+  return [
+    ...new Set([
+      ...own,
+      ...("pointer" in target.model ? [target.model.pointer] : []),
+      ...Object.values(target.parameters),
+      ...Object.keys(target.unreadable ?? {}),
+      ...(target.hidden?.pointers ?? []),
+      ...watchedPointers(offers, connection.name),
+    ]),
+  ];
+}
+
+function scanOrThrow(bytes: Uint8Array, watched: readonly string[]): ScannedBody {
+  const scanned = scanBody(bytes, watched);
+  if (scanned.ok) return scanned.value;
+  const { pointer, message } = scanned.error;
+  if (pointer === "") throw invalidJson(`The body ${message}.`);
+  throw invalidRequest([{ path: pointer, message }]);
+}
+
+function modelIn({ connection, target }: SubmitPlace, { members }: ScannedBody): string {
+  if ("name" in target.model) return target.model.name;
+  const { pointer } = target.model;
+  const found = members.get(pointer);
+  const parsed = Model.safeParse(found?.kind === "scalar" ? found.value : undefined);
+  if (parsed.success) return parsed.data;
+  const message = `must name the model, as ${connection.provider.name} demands`;
+  throw invalidRequest([{ path: pointer, message }]);
+}
+
+/** Checks that the upstream will answer in a form that the relay can read. */
+function requireReadableAnswer({ unreadable = {} }: SubmitTarget, { members }: ScannedBody): void {
+  for (const [pointer, values] of Object.entries(unreadable)) {
+    const found = members.get(pointer);
+    if (found?.kind !== "scalar" || !values.some((value) => value === found.value)) continue;
+    const message = `must not be ${JSON.stringify(found.value)}, because the relay could not read the answer`;
+    throw invalidRequest([{ path: pointer, message }]);
+  }
+}
+
+/** Checks that the request of an account sets no parameter where the limits of its offer do not see it. */
+function requireNothingHidden(
+  { hidden }: SubmitTarget,
+  bytes: Uint8Array,
+  { members }: ScannedBody,
+): void {
+  if (hidden === undefined) return;
+  const pointer = hidden.pointers.find((each) => members.has(each));
+  if (pointer !== undefined) {
+    throw new Problem("forbidden", { detail: `An account may not set ${pointer}.` });
+  }
+  if (hidden.pattern?.test(new TextDecoder().decode(bytes)) !== true) return;
+  const detail = "An account may not set parameters within a text, e.g. `--duration 10`.";
+  throw new Problem("forbidden", { detail });
+}
+
+function offeredPrice(
+  request: Parameters<typeof decideOffer>[1],
+  caller: Caller,
+  { offers }: Runtime["config"],
+): number | null {
+  if (accountOf(caller) === null) return null;
+  const decision = decideOffer(offers, request);
+  if (decision.kind === "offered") return decision.credits;
+  throw new Problem("forbidden", { detail: decision.detail });
+}
+
+/** Returns the parameters from which output metadata is taken; null when the body has none of them. */
+function parametersIn(
+  { parameters }: SubmitTarget,
+  { members }: ScannedBody,
+): JsonObject | null {
+  const found = Object.entries(parameters).flatMap(([name, pointer]) => {
+    const member = members.get(pointer);
+    if (member?.kind !== "scalar" || member.value === null) return [];
+    const isLong = String(member.value).length > MAX_PARAMETER_CHARS;
+    return isLong ? [] : [[name, member.value] as const];
+  });
+  return found.length === 0 ? null : Object.fromEntries(found);
+}
+
+function ownHookUrlIn(
+  place: SubmitPlace,
+  { members }: ScannedBody,
+  query: URLSearchParams,
+): string | null {
+  if (isInQuery(place)) return query.get(hookField(place).slice(1));
+  const pointer = pointerOf(hookField(place));
+  const found = hookField(place) === "" ? undefined : members.get(pointer);
+  if (found === undefined || (found.kind === "scalar" && found.value === null)) return null;
+  if (found.kind === "scalar" && typeof found.value === "string") return found.value;
+  throw invalidRequest([{ path: pointer, message: "must be a URL" }]);
+}
+
+function pathWith({ path, query }: UpstreamCall, fields: ReadonlyMap<string, string>): string {
+  const set = [...fields].filter(([field]) => field.startsWith("?"));
+  if (set.length === 0) return query === "" ? path : `${path}?${query}`;
+  const names = new Set(set.map(([field]) => field.slice(1)));
+  // The other parameters stay as the caller has spelt them.
+  const kept = query.split("&").filter((part) => part !== "" && !names.has(nameOf(part)));
+  const added = set.map(([field, text]) => `${field.slice(1)}=${encodeURIComponent(text)}`);
+  return `${path}?${[...kept, ...added].join("&")}`;
+}
+
+function nameOf(part: string): string {
+  return [...new URLSearchParams(part).keys()][0] ?? "";
+}
+
+function bodyWith(
+  bytes: Uint8Array,
+  scanned: ScannedBody,
+  fields: ReadonlyMap<string, string>,
+): readonly Uint8Array[] {
+  const texts = new Map(
+    [...fields].flatMap(([field, text]) => (field.startsWith("?") ? [] : [[pointerOf(field), text]])),
+  );
+  if (texts.size === 0) return [bytes];
+  const edited = editBody(bytes, scanned, texts);
+  if (edited.ok) return edited.value;
+  const { pointer: path, message } = edited.error;
+  throw invalidRequest([{ path, message }]);
+}
+
+async function digestOf(
+  { path, query }: UpstreamCall,
+  body: Uint8Array<ArrayBuffer> | null,
+): Promise<string> {
+  const bodyDigest = body === null ? "" : toBase64Url(await sha256(body));
+  return toBase64Url(await sha256(`${path}\n${query}\n${bodyDigest}`));
+}
+
+function tooLarge(maxBytes: number): Problem {
+  const detail = `The body of a submission may have at most ${maxBytes} bytes (MAX_SUBMIT_MB).`;
+  return new Problem("payload_too_large", { detail });
+}
+
+function invalidJson(detail: string): Problem {
+  return new Problem("invalid_json", { detail, issues: [{ path: "", message: "must be JSON" }] });
+}

@@ -1,0 +1,310 @@
+import * as z from "zod/mini";
+import type { Runtime } from "../../config/runtime.ts";
+import type { RegisterEvent, SubmitOutcome } from "../../core/events/event.ts";
+import { SECOND_MS, toSeconds } from "../../core/time.ts";
+import { errorText, log } from "../../log.ts";
+import { accountOf, type Caller, readerOf } from "../../objects/task/caller.ts";
+import type { OutsideEvent } from "../../objects/task/outside-event.ts";
+import type { Applied, SubmissionReply, TaskReply } from "../../objects/task/reply.ts";
+import { submit, type SubmitAnswer } from "../../outbound/http.ts";
+import type { Simulation } from "../../providers/simulated-provider.ts";
+import { bytesOf, toBase64Url } from "../../security/encoding.ts";
+import { isLoopback } from "../../security/url-rules.ts";
+import { refusalOf } from "../callback-url.ts";
+import { hookUrl } from "../hooks/hook-url.ts";
+import { unavailable } from "../http/object-call.ts";
+import { invalidRequest, Problem } from "../http/problem.ts";
+import { type Call, NoQuery, operation } from "../operation.ts";
+import { idOfKey } from "../tasks/idempotency-key.ts";
+import { billingOf, requireUnusedKey } from "../tasks/register-task.ts";
+import { statusLinkOf } from "../tasks/status-url.ts";
+import { accepted, taskClient } from "../tasks/task-client.ts";
+import { BodyReservation } from "./body-budget.ts";
+import { outcomeOf } from "./outcome.ts";
+import { prepareCall, type PreparedCall, type SentCall, type SubmitPlace } from "./prepared-call.ts";
+import { readRelayHeaders, type RelayHeaders } from "./relay-headers.ts";
+import { passedHeaders, sentHeaders } from "./sent-headers.ts";
+import { requireSubmitPlace } from "./submit-place.ts";
+import { UpstreamCall } from "./upstream-call.ts";
+
+const SUBMISSION_ID_BYTES = 16;
+/** Waits in milliseconds before the outcome of a submission is brought to the task's object again. */
+const RETRY_WAITS_MS = [500, 2 * SECOND_MS, 5 * SECOND_MS];
+const EARLIER_OBJECT = "The task's object still runs an earlier release, so nothing was submitted.";
+const REPLAYED = { "Idempotent-Replayed": "true" };
+const JSON_TYPE = { "Content-Type": "application/json" };
+
+/** Result of a submission, for its caller. */
+export interface Submitted {
+  readonly taskId: string;
+  readonly status: number;
+  /** Headers of the upstream's answer that are passed on. */
+  readonly headers: Headers;
+  readonly body: Uint8Array<ArrayBuffer> | string;
+  /** Status link of the task. Null when the task was erased, because the upstream has refused the submission. */
+  readonly statusUrl: string | null;
+  /** True when an equal call with the same `Idempotency-Key` has made the submission before. */
+  readonly isReplayed: boolean;
+}
+
+type SubmitCall = Call<"connection", object, UpstreamCall>;
+type Registering = Extract<OutsideEvent, { type: "register" }>;
+
+/** A submission that is ready to be registered and sent. */
+interface Plan {
+  readonly place: SubmitPlace;
+  readonly call: UpstreamCall;
+  readonly event: Registering;
+  readonly sent: SentCall;
+  readonly isHookExpected: boolean;
+  readonly submissionId: string;
+}
+
+/**
+ * Submits a job to an upstream: registers its task, charges its price, sends the caller's own call once, and returns the
+ * upstream's own answer after it is stored. Whatever happens, the call is never sent twice for a task.
+ */
+export const submitJob = operation(
+  {
+    access: "submit",
+    rateLimit: "LIMIT_SUBMITS",
+    params: ["connection"],
+    query: NoQuery,
+    body: z.instanceof(UpstreamCall),
+    takesIdempotencyKey: true,
+  },
+  async (given: SubmitCall): Promise<Submitted> => {
+    const memory = new BodyReservation();
+    try {
+      const plan = await planOf(given, memory);
+      return await submitOnce(plan, given);
+    } finally {
+      memory.release();
+    }
+  },
+);
+
+async function planOf(given: SubmitCall, memory: BodyReservation): Promise<Plan> {
+  const { body: call, caller, env, idempotencyKey: key, origin, params, runtime } = given;
+  const place = requireSubmitPlace(params.connection, call.path, runtime.config);
+  const asked = readRelayHeaders(call.headers, caller);
+  const prepared = await prepareCall(call, place, caller, runtime, memory);
+  const accountId = accountOf(caller) ?? asked.accountId;
+  const credits = accountOf(caller) === null ? asked.credits : prepared.credits;
+  if (credits !== null && asked.taskId === null && key === null) {
+    const message = "is required for a submission with a price";
+    throw invalidRequest([{ path: "/Idempotency-Key", message }]);
+  }
+  const callbackUrl = callbackUrlOf(asked, prepared, given, accountId !== null);
+  const id = asked.taskId ?? (key === null ? crypto.randomUUID() : await idOf(caller, key));
+  const submissionId = toBase64Url(crypto.getRandomValues(new Uint8Array(SUBMISSION_ID_BYTES)));
+  const fields = await fieldsOf(place, prepared, id, submissionId, runtime, origin);
+  const { requestDigest, model, parameters } = prepared;
+  const submission = { id: submissionId, requestDigest, endpoint: place.target.endpoint };
+  const registration: RegisterEvent["registration"] = {
+    callbackUrl,
+    provider: place.connection.name,
+    parameters,
+    metadata: asked.metadata,
+    deadlineAt: asked.deadlineAtS === null ? null : asked.deadlineAtS * SECOND_MS,
+    accountId,
+    credits,
+  };
+  const event: Registering = {
+    type: "register",
+    id,
+    model,
+    origin,
+    registration,
+    ...simulatedJob(place, model),
+    ...(await billingOf({ account: accountId, credits }, env, runtime)),
+    submission,
+  };
+  const isHookExpected = fields.size > 0 && isReachable(runtime);
+  return { place, call, event, sent: prepared.withFields(fields), isHookExpected, submissionId };
+}
+
+/** Returns the id of the task of a submission with an `Idempotency-Key`. Each account has keys of its own. */
+function idOf(caller: Caller, key: string): Promise<string> {
+  const account = accountOf(caller);
+  return idOfKey(readerOf(caller), account === null ? key : `${account}\n${key}`);
+}
+
+/**
+ * Returns the `callback_url` of the task: that of the header or, without it, the URL in the provider's own hook field,
+ * whose place the relay's hook URL takes.
+ */
+function callbackUrlOf(
+  { callbackUrl: named }: RelayHeaders,
+  { ownHookUrl }: PreparedCall,
+  { runtime, origin }: SubmitCall,
+  hasAccount: boolean,
+): string | null {
+  const path = "/Relay-Callback-Url";
+  if (named !== null && ownHookUrl !== null) {
+    const message = "must be left out where the request has the provider's own hook URL";
+    throw invalidRequest([{ path, message }]);
+  }
+  const url = named ?? ownHookUrl;
+  const message = refusalOf(url, runtime, origin, hasAccount);
+  if (message !== null) throw invalidRequest([{ path, message }]);
+  return url;
+}
+
+/** Returns the texts that the relay sets in the call: its hook URL, and the task's id where the provider repeats it. */
+async function fieldsOf(
+  { connection }: SubmitPlace,
+  { takesHookUrl }: PreparedCall,
+  taskId: string,
+  submissionId: string,
+  runtime: Runtime,
+  origin: string,
+): Promise<ReadonlyMap<string, string>> {
+  const { hooks } = connection.provider;
+  if (hooks === null || !takesHookUrl) return new Map();
+  const url = await hookUrl(connection, taskId, submissionId, runtime, origin);
+  const id = hooks.idParameter === null ? [] : [[hooks.idParameter, taskId] as const];
+  return new Map([[hooks.parameter, url], ...id]);
+}
+
+function isReachable({ config: { publicUrl } }: Runtime): boolean {
+  return publicUrl !== null && !isLoopback(new URL(publicUrl));
+}
+
+/** Returns the job of a simulated provider, which is known before the submission; null for any other provider. */
+function simulatedJob({ connection: { provider } }: SubmitPlace, model: string) {
+  if (provider.polls !== null) return { job: null, deadlineMs: null };
+  const started = provider.simulation.start(model);
+  if (!started.ok) throw invalidRequest([{ path: "/model", message: started.error }]);
+  return started.value;
+}
+
+/** Registers the task of a submission. The call is sent only when the task's object has recorded this submission. */
+async function submitOnce(plan: Plan, given: SubmitCall): Promise<Submitted> {
+  const { caller, env, idempotencyKey } = given;
+  const { event, submissionId } = plan;
+  const client = taskClient(env, event.id);
+  const applied = await client.apply(event, caller).catch(async (error: unknown) => {
+    // It is not known whether the object has recorded the submission. Nothing was sent, and nothing will be.
+    const notSent = client.endSubmission(endOf(submissionId, { kind: "not_sent" }), caller);
+    await notSent.catch(() => undefined);
+    throw error;
+  });
+  if (idempotencyKey !== null) requireUnusedKey(applied);
+  const { isNew, task } = accepted(applied);
+  const stored = submissionOf(applied);
+  if (isNew) {
+    if (stored?.id !== submissionId) throw unavailable(EARLIER_OBJECT, "earlier_release");
+    const work = sendAndEnd(plan, given);
+    // A client that hangs up loses nothing: the answer is stored all the same.
+    env.startup.waitUntil(work.catch(() => undefined));
+    return work;
+  }
+  return replayed(event, task, stored, given);
+}
+
+function submissionOf(applied: Applied): SubmissionReply | null {
+  return applied.kind === "recorded" || applied.kind === "repeated"
+    ? (applied.submission ?? null)
+    : null;
+}
+
+function endOf(submissionId: string, outcome: SubmitOutcome) {
+  return { type: "submit_ended", submissionId, outcome } as const;
+}
+
+/** Sends the call, stores its outcome, and returns the answer for the caller. */
+async function sendAndEnd(plan: Plan, given: SubmitCall): Promise<Submitted> {
+  const { place, call, event, isHookExpected, submissionId } = plan;
+  const { config } = given.runtime;
+  const answer = await answerOf(plan, given.runtime);
+  const outcome = outcomeOf(answer, place, call.path, isHookExpected, config);
+  const task = await bringOutcome(event.id, endOf(submissionId, outcome), given);
+  if (answer === null || outcome.kind === "unknown") throw unknownOutcome(task);
+  const { status, headers, bytes: body } = answer;
+  const passed = { status, headers: passedHeaders(headers), body, isReplayed: false };
+  const statusUrl = task === null ? null : await statusUrlOf(event, task, given);
+  return { taskId: event.id, ...passed, statusUrl };
+}
+
+/** Returns the upstream's answer to the one call; null when there is none. */
+async function answerOf({ place, call, event, sent }: Plan, { config }: Runtime) {
+  const { connection, target } = place;
+  const { provider, key, baseUrl } = connection;
+  if (provider.polls === null) return simulatedAnswer(provider.simulation.submit(call.path, event.model));
+  const credentials = key === null ? {} : await provider.polls.headers(key, Date.now());
+  const headers = sentHeaders(call.headers, credentials, sent.contentType);
+  const isLarge = target.answer !== "job";
+  const { body } = sent;
+  return submit({ url: `${baseUrl}${sent.path}`, headers, body, isLarge }, config.submitTimeoutMs);
+}
+
+function simulatedAnswer(submitted: ReturnType<Simulation["submit"]>): SubmitAnswer | null {
+  if (submitted === null || !submitted.ok) return null;
+  const text = submitted.value.answer;
+  const bytes = bytesOf(text);
+  const headers = new Headers(JSON_TYPE);
+  return { status: 200, headers, bytes, json: JSON.parse(text), isCut: false };
+}
+
+/**
+ * Brings the outcome of a submission to the task's object, several times if need be.
+ * @returns the task; null when it was erased, or when the object could not be reached. In the second case the outcome
+ * counts as unknown once the time for the answer is over.
+ */
+async function bringOutcome(
+  taskId: string,
+  end: ReturnType<typeof endOf>,
+  { caller, env }: SubmitCall,
+): Promise<TaskReply | null> {
+  const client = taskClient(env, taskId);
+  for (const waitMs of RETRY_WAITS_MS) {
+    try {
+      return await client.endSubmission(end, caller);
+    } catch (error) {
+      const line = { task_id: taskId, outcome: end.outcome.kind, error: errorText(error) };
+      log({ event: "submission.not_stored", ...line }, "warn");
+      await scheduler.wait(waitMs);
+    }
+  }
+  return client.endSubmission(end, caller);
+}
+
+/** Returns the answer to a repeated submission: that of the upstream to the first one, as far as it is kept. */
+async function replayed(
+  event: Registering,
+  task: TaskReply,
+  submission: SubmissionReply | null,
+  given: SubmitCall,
+): Promise<Submitted> {
+  if (submission?.state === "unknown") throw unknownOutcome(task, true);
+  const answer = submission?.answer ?? null;
+  if (answer === null) {
+    const detail = "The job was submitted under this key, and the upstream's answer is not kept.";
+    throw new Problem("task_exists", { detail, taskJson: task.json, headers: REPLAYED });
+  }
+  const { status, contentType, body } = answer;
+  const headers = new Headers(contentType === null ? {} : { "Content-Type": contentType });
+  const statusUrl = await statusUrlOf(event, task, given);
+  return { taskId: event.id, status, headers, body, statusUrl, isReplayed: true };
+}
+
+/** Returns the problem for a submission with an unknown outcome. SDKs must not repeat it. */
+function unknownOutcome(task: TaskReply | null, isReplayed = false): Problem {
+  return new Problem("submit_unknown", {
+    detail:
+      "The upstream may have started a job. The task stays open, and its callback comes; do not submit again.",
+    ...(task !== null && { taskJson: task.json }),
+    headers: { "x-should-retry": "false", ...(isReplayed && REPLAYED) },
+  });
+}
+
+async function statusUrlOf(
+  { id, registration: { deadlineAt } }: Registering,
+  { createdAt = 0, recordedAt = null }: TaskReply,
+  { runtime, origin }: SubmitCall,
+): Promise<string> {
+  const deadlineAtS = deadlineAt === null ? null : toSeconds(deadlineAt);
+  const linked = { id, createdAtS: toSeconds(createdAt), recordedAt, deadlineAtS };
+  return (await statusLinkOf(linked, runtime, origin)).url;
+}

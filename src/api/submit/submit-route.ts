@@ -1,0 +1,94 @@
+import type { Env } from "../../env.ts";
+import type { Runtime } from "../../config/runtime.ts";
+import type { KeyHolder } from "../../objects/task/caller.ts";
+import { holderOfKey, unauthenticated } from "../http/auth.ts";
+import { invalidRequest, Problem } from "../http/problem.ts";
+import { type ProtectedRoute, publicRoute, requireRuntime } from "../http/route.ts";
+import { Unread } from "../operation.ts";
+import { submitJob, type Submitted } from "./submit-job.ts";
+import { callTargetOf, UpstreamCall } from "./upstream-call.ts";
+
+const PATH = "/v1/submit/{connection}/{+path}";
+/** Headers in which the SDKs of upstreams put their key, and callers of the relay the relay's key. */
+const KEY_HEADERS = ["Authorization", "x-api-key", "x-goog-api-key"];
+
+/**
+ * Route of submissions: `POST /v1/submit/{connection}/` and the upstream's own path. Content type, body and query are the
+ * upstream's own, so that an SDK of the upstream submits through the relay with another base URL.
+ */
+export const submitJobRoute: ProtectedRoute<"submitJob"> = {
+  id: "submitJob",
+  method: "POST",
+  path: PATH,
+  access: "submit",
+  rateLimit: "LIMIT_SUBMITS",
+  query: null,
+  body: null,
+  handle: async ({ request, env, url, params }) => {
+    const runtime = requireRuntime(env);
+    const { headers, body } = request;
+    const caller = await callerOf(headers, runtime, env);
+    const { connection = "" } = params;
+    const call = () => {
+      const { path, query } = callTargetOf(request.url, `/v1/submit/${connection}`);
+      return new UpstreamCall(path, query, headers, body);
+    };
+    const given = {
+      params: { connection },
+      body: new Unread(call),
+      idempotencyKey: headers.get("Idempotency-Key"),
+    };
+    return answerOf(await submitJob.perform(given, caller, { env, runtime, origin: url.origin }));
+  },
+};
+
+/**
+ * Answers a `GET` of a submission, which SDKs send to ask for the state of their job. The relay finds the end of the job
+ * itself.
+ */
+export const readSubmittedRoute = publicRoute(
+  { id: "readSubmitted", method: "GET", path: PATH },
+  async () => {
+    const detail =
+      "The relay asks the upstream itself: read the task at /v1/tasks/{id}, whose id is in the header Relay-Task-Id of the submission's answer.";
+    throw new Problem("not_found", { detail });
+  },
+);
+
+/**
+ * Identifies the caller of a submission by the relay's key, which stands where the upstream's SDK puts its own.
+ * @throws Problem `unauthenticated`; `invalid_request` when the headers contain two different keys.
+ */
+async function callerOf(headers: Headers, runtime: Runtime, env: Env): Promise<KeyHolder> {
+  const found = KEY_HEADERS.flatMap((name) => keyIn(headers.get(name)) ?? []);
+  const [key, ...others] = new Set(found);
+  if (key === undefined) {
+    throw unauthenticated(
+      "A key of the relay is required, in the header in which the upstream's SDK sends its key.",
+    );
+  }
+  if (others.length > 0) {
+    const message = "must contain the same key as the other headers with a key";
+    throw invalidRequest([{ path: "/Authorization", message }]);
+  }
+  const caller = await holderOfKey(key, headers, runtime, env);
+  if (caller === null) throw unauthenticated("The key is unknown or revoked.");
+  return caller;
+}
+
+/** Returns the key in a header: the part behind the scheme, e.g. `Bearer` or `Key`, or the whole of it. */
+function keyIn(header: string | null): string | null {
+  const [first = "", second, ...more] = (header ?? "").trim().split(/\s+/);
+  const key = second === undefined ? first : second;
+  return key === "" || more.length > 0 ? null : key;
+}
+
+function answerOf({ taskId, status, headers, body, statusUrl, isReplayed }: Submitted): Response {
+  headers.set("Relay-Task-Id", taskId);
+  if (statusUrl !== null) {
+    headers.set("Relay-Status-Url", statusUrl);
+    headers.set("Location", `/v1/tasks/${taskId}`);
+  }
+  if (isReplayed) headers.set("Idempotent-Replayed", "true");
+  return new Response(body, { status, headers });
+}

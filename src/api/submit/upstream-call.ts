@@ -1,0 +1,52 @@
+import type { Issue } from "../http/problem.ts";
+import { invalidRequest } from "../http/problem.ts";
+
+/** A call that a caller wants to make to an upstream through the relay, before the relay has looked into it. */
+export class UpstreamCall {
+  /** Path below the base URL of the connection, as the caller has spelt it, e.g. `/v1/predictions`. */
+  readonly path: string;
+  /** Query of the call, without the question mark; empty when there is none. */
+  readonly query: string;
+  readonly headers: Headers;
+  readonly body: ReadableStream<Uint8Array> | null;
+
+  constructor(
+    path: string,
+    query: string,
+    headers: Headers,
+    body: ReadableStream<Uint8Array> | null,
+  ) {
+    this.path = path;
+    this.query = query;
+    this.headers = headers;
+    this.body = body;
+  }
+}
+
+/** A path that leads to the same place for everybody who reads it: no dots, no empty segment, nothing to decode twice. */
+const PLAIN_PATH = /^(?:\/(?!\.{1,2}(?:\/|$))[\w.~!$&'()*+,;=:@-]+)+$/;
+/** Characters of a query that the URL parser leaves as they are. */
+const PLAIN_QUERY = /^[\w.~!$&'()*+,;=:@/?%[\]{}|^`-]*$/;
+
+/**
+ * Splits the URL of a submission into path and query of the call.
+ * @param url URL of the request as it was received, because a URL parser would resolve `..` in it.
+ * @param prefix path of the route up to the path of the call, e.g. `/v1/submit/ark`.
+ * @throws Problem `invalid_request` when the path or query could be read in two ways.
+ */
+export function callTargetOf(url: string, prefix: string): Pick<UpstreamCall, "path" | "query"> {
+  const [, rest = ""] = /^[a-z]+:\/\/[^/?#]*(.*)$/is.exec(url) ?? [];
+  const at = rest.indexOf("?");
+  const path = at < 0 ? rest : rest.slice(0, at);
+  const query = at < 0 ? "" : rest.slice(at + 1);
+  const own = path.startsWith(prefix) ? path.slice(prefix.length) : "";
+  if (!PLAIN_PATH.test(own)) throw invalidRequest([PATH_ISSUE]);
+  if (!PLAIN_QUERY.test(query)) throw invalidRequest([QUERY_ISSUE]);
+  return { path: own, query };
+}
+
+const PATH_ISSUE: Issue = {
+  path: "/path",
+  message: "must be the upstream's own path, without `..`, `//`, percent signs and a fragment",
+};
+const QUERY_ISSUE: Issue = { path: "/query", message: "must be percent-encoded, without a fragment" };

@@ -1,0 +1,162 @@
+import { expect, it } from "vitest";
+import { aKey, anAccount, balanceOf, booksOf, breakLedger } from "./accounts.ts";
+import { useClock } from "./clock.ts";
+import { refusal } from "./client.ts";
+import { NOTHING, stored, untilIdle, wake } from "./objects.ts";
+import { answering } from "./outside.ts";
+import { aRateLimit, LIMITED } from "./rate-limits.ts";
+import { anArk, ARK, BINDINGS, BODY, JOB, named, readSubmitted, submit } from "./submitted.ts";
+import { CALLBACK_URL } from "./tasks.ts";
+
+useClock();
+
+const PRICE = 60;
+const OFFERS = JSON.stringify([
+  {
+    connection: "ark",
+    models: ["doubao-seedance-*"],
+    limits: { "/duration": { max: 10, optional: true } },
+    price: { credits: PRICE },
+  },
+]);
+const OFFERED = { ...BINDINGS, OFFERS };
+
+/** Submits as an account with this balance. */
+async function asAccount(credits: number, submission: Parameters<typeof submit>[0] = {}) {
+  const account = await anAccount(credits);
+  const { key } = await aKey(account);
+  const headers = { "Idempotency-Key": crypto.randomUUID(), ...submission.headers };
+  const response = await submit({ bindings: OFFERED, key, ...submission, headers });
+  return { account, key, headers, response };
+}
+
+const idIn = (response: Response) => response.headers.get("Relay-Task-Id") ?? "";
+
+it("an account submits what OFFERS lists, and is charged the offered price before the call is sent", async () => {
+  const books: (readonly string[])[] = [];
+  const account = await anAccount(100);
+  const { key } = await aKey(account);
+  anArk(async () => {
+    books.push(await booksOf(account));
+    return Response.json({ id: JOB });
+  });
+  const headers = { "Idempotency-Key": "order-1", "Relay-Callback-Url": CALLBACK_URL };
+  const response = await submit({ bindings: OFFERED, key, headers });
+  expect(response.status).toBe(200);
+  expect(books).toEqual([["grant 100", `charge ${PRICE}`]]);
+  expect(await readSubmitted(idIn(response), OFFERED)).toMatchObject({
+    account,
+    credits: { amount: PRICE, state: "charged" },
+  });
+});
+
+it("an account without enough credits gets 402, and nothing is sent", async () => {
+  const outside = anArk();
+  const { response, account } = await asAccount(PRICE - 1);
+  expect(await refusal(response)).toEqual({ status: 402, code: "insufficient_credits" });
+  expect([outside.sentTo(ARK), await balanceOf(account)]).toEqual([[], PRICE - 1]);
+});
+
+it.each([
+  ["a model that no offer names", BODY.replace("doubao-seedance", "another"), /model/],
+  ["a member beyond its limit", BODY.replace('"seed"', '"duration": 11, "seed"'), /\/duration/],
+  ["a parameter within its prompt", BODY.replace("a fox", "a fox --duration 60"), /--duration|text/],
+])("an account that submits %s gets 403 that says so, and nothing is sent or charged", async (_, body, named_) => {
+  const outside = anArk();
+  const { response, account } = await asAccount(100, { body });
+  expect(await response.clone().json()).toMatchObject({ detail: expect.stringMatching(named_) });
+  expect(await refusal(response)).toEqual({ status: 403, code: "forbidden" });
+  expect([outside.sentTo(ARK), await balanceOf(account)]).toEqual([[], 100]);
+});
+
+it.each(["Relay-Task-Id", "Relay-Account", "Relay-Credits", "Relay-Deadline-At"])(
+  "an account may not send the header %s, and the refusal names it",
+  async (name) => {
+    anArk();
+    const { response } = await asAccount(100, { headers: { [name]: "1" } });
+    expect(await response.clone().json()).toMatchObject({ detail: expect.stringContaining(name) });
+    expect(await refusal(response)).toEqual({ status: 403, code: "forbidden" });
+  },
+);
+
+it("a submission that the upstream refuses gives the account its credits back before it is answered, and erases the task", async () => {
+  anArk(answering({ error: "bad" }, 400));
+  const { response, account } = await asAccount(100);
+  expect([response.status, await balanceOf(account)]).toEqual([400, 100]);
+  expect(await booksOf(account)).toEqual(["grant 100", `charge ${PRICE}`, `refund ${PRICE}`]);
+  expect(await stored(idIn(response))).toEqual(NOTHING);
+});
+
+it("a refused submission whose refund the ledger does not confirm at once is refunded by the task's alarm", async () => {
+  const account = await anAccount(100);
+  const { key } = await aKey(account);
+  let mend = () => {};
+  anArk(async () => {
+    mend = await breakLedger(account);
+    return Response.json({}, { status: 400 });
+  });
+  const headers = { "Idempotency-Key": crypto.randomUUID() };
+  const response = await submit({ bindings: OFFERED, key, headers });
+  expect(response.status).toBe(400);
+  mend();
+  expect(await balanceOf(account)).toBe(100 - PRICE);
+  const id = idIn(response);
+  expect((await submit({ bindings: OFFERED, key, headers })).status).toBe(503);
+  await wake(id, 6_000);
+  expect([await balanceOf(account), await stored(id)]).toEqual([100, NOTHING]);
+});
+
+it("a submission with an unknown outcome is refunded when its task fails, and its callback follows", async () => {
+  const outside = anArk(answering("", 502));
+  const { response, account } = await asAccount(100, { headers: { "Relay-Callback-Url": CALLBACK_URL } });
+  expect(response.status).toBe(424);
+  const { task } = await response.json<{ task: { id: string } }>();
+  expect(await balanceOf(account)).toBe(100 - PRICE);
+  await wake(task.id, 3_600_000);
+  await untilIdle(task.id);
+  expect([await balanceOf(account), outside.sentTo(CALLBACK_URL).length]).toEqual([100, 1]);
+});
+
+it("two accounts with the same Idempotency-Key have a task each", async () => {
+  const outside = anArk();
+  const key = { "Idempotency-Key": "order-1" };
+  const first = await asAccount(100, { headers: key });
+  const second = await asAccount(100, { headers: key });
+  expect(idIn(first.response)).not.toBe(idIn(second.response));
+  expect(outside.sentTo(ARK)).toHaveLength(2);
+});
+
+it("a submission of an account whose charge is not answered is refused with 503, is never sent, and costs nothing in the end", async () => {
+  const outside = anArk();
+  const account = await anAccount(100);
+  const { key } = await aKey(account);
+  const mend = await breakLedger(account);
+  const headers = { "Idempotency-Key": crypto.randomUUID() };
+  const response = await submit({ bindings: OFFERED, key, headers });
+  expect(await refusal(response)).toEqual({ status: 503, code: "unavailable" });
+  mend();
+  expect([outside.sentTo(ARK), await balanceOf(account)]).toEqual([[], 100]);
+});
+
+it("an operator may charge any account for a submission, with an id or a key", async () => {
+  anArk();
+  const account = await anAccount(100);
+  const { headers } = named({ "Relay-Account": account, "Relay-Credits": "7" });
+  expect((await submit({ headers })).status).toBe(200);
+  expect(await balanceOf(account)).toBe(93);
+  const nameless = { "Relay-Account": account, "Relay-Credits": "7" };
+  expect(await refusal(await submit({ headers: nameless }))).toMatchObject({
+    status: 400,
+    paths: ["/Idempotency-Key"],
+  });
+});
+
+it("LIMIT_SUBMITS counts the submissions of an account and not those of operators", async () => {
+  anArk();
+  const bindings = { ...OFFERED, LIMIT_SUBMITS: aRateLimit(1) };
+  const { key } = await asAccount(200, { bindings });
+  const headers = { "Idempotency-Key": crypto.randomUUID() };
+  expect(await refusal(await submit({ bindings, key, headers }))).toEqual(LIMITED);
+  expect((await submit({ bindings })).status).toBe(200);
+  expect((await submit({ bindings })).status).toBe(200);
+});

@@ -1,0 +1,149 @@
+import { expect, it } from "vitest";
+import { useClock } from "./clock.ts";
+import { callWith, refusal } from "./client.ts";
+import { NOTHING, stored } from "./objects.ts";
+import { answering } from "./outside.ts";
+import { anArk, ARK, BINDINGS, BODY, JOB, MODEL, named, readSubmitted, sentToArk, submit } from "./submitted.ts";
+
+useClock();
+
+const VIDEOS = "https://videos.example.org";
+const MIB = 1024 * 1024;
+
+/** Returns a JSON body of about this many bytes. */
+function aBodyOf(bytes: number): string {
+  return JSON.stringify({ model: MODEL, image: "x".repeat(bytes) });
+}
+
+/** Returns a body without a declared length that sends its last byte when `end` is called. */
+function anOpenBody(start: string) {
+  let end = () => {};
+  const body = new ReadableStream<Uint8Array>({
+    start(controller) {
+      const encoder = new TextEncoder();
+      controller.enqueue(encoder.encode(start));
+      end = () => {
+        controller.enqueue(encoder.encode("}"));
+        controller.close();
+      };
+    },
+  });
+  return { body, end: () => end() };
+}
+
+it("a multipart body is passed on byte for byte where the upstream takes one", async () => {
+  const outside = anArk();
+  outside.on(VIDEOS, answering({ id: "video_1", object: "video", status: "queued" }));
+  const body = `--b\r\nContent-Disposition: form-data; name="prompt"\r\n\r\na fox\r\n--b--\r\n`;
+  const { id, headers } = named({ "Content-Type": "multipart/form-data; boundary=b" });
+  const response = await submit({ path: "/v1/submit/openai-videos/v1/videos", body, headers });
+  expect(response.status).toBe(200);
+  const [sent] = outside.sentTo(VIDEOS);
+  expect([sent?.body, sent?.headers["content-type"]]).toEqual([body, "multipart/form-data; boundary=b"]);
+  expect(await readSubmitted(id)).toMatchObject({ upstream: { id: "video_1" } });
+});
+
+it("a multipart body is refused where the upstream takes only JSON", async () => {
+  const outside = anArk();
+  const { headers } = named({ "Content-Type": "multipart/form-data; boundary=b" });
+  expect(await refusal(await submit({ body: "--b--", headers }))).toMatchObject({
+    status: 400,
+    paths: ["/Content-Type"],
+  });
+  expect(outside.sentTo(ARK)).toEqual([]);
+});
+
+it("JSON that is declared as a form, as curl declares it, reaches the upstream as JSON", async () => {
+  const outside = anArk();
+  const { headers } = named({ "Content-Type": "application/x-www-form-urlencoded" });
+  expect((await submit({ headers })).status).toBe(200);
+  expect(sentToArk(outside).headers["content-type"]).toBe("application/json");
+});
+
+it("a body larger than MAX_SUBMIT_MB is refused with 413, with or without a declared length", async () => {
+  const outside = anArk();
+  const bindings = { ...BINDINGS, MAX_SUBMIT_MB: "1" };
+  const { id, headers } = named();
+  const body = aBodyOf(MIB);
+  expect(await refusal(await submit({ bindings, headers, body }))).toMatchObject({ status: 413 });
+  const { body: open, end } = anOpenBody(body);
+  end();
+  expect(await refusal(await submit({ bindings, headers, body: open }))).toMatchObject({ status: 413 });
+  expect([outside.sentTo(ARK), await stored(id)]).toEqual([[], NOTHING]);
+});
+
+it("a compressed body is refused, because the relay reads it", async () => {
+  anArk();
+  const { headers } = named({ "Content-Encoding": "gzip" });
+  expect(await refusal(await submit({ headers }))).toMatchObject({
+    status: 400,
+    paths: ["/Content-Encoding"],
+  });
+});
+
+it("while the large bodies of other submissions fill the memory of the isolate, a further one is refused with 503 before anything is stored", async () => {
+  const outside = anArk();
+  const held = [1, 2].map(() => anOpenBody(aBodyOf(11 * MIB).slice(0, -1)));
+  const calls = held.map(({ body }) => submit({ body, headers: named().headers }));
+  const { id, headers } = named();
+  await expect
+    .poll(async () => (await submit({ headers, body: aBodyOf(3 * MIB) })).status)
+    .toBe(503);
+  expect(await stored(id)).toEqual(NOTHING);
+  for (const { end } of held) end();
+  for (const call of calls) expect((await call).status).toBe(200);
+  expect((await submit({ headers, body: aBodyOf(3 * MIB) })).status).toBe(200);
+  expect(outside.sentTo(ARK)).toHaveLength(3);
+});
+
+it("a caller who hangs up while the upstream works loses nothing: the answer is stored with the task", async () => {
+  let release = (_: Response) => {};
+  const outside = anArk(() => new Promise<Response>((resolve) => (release = resolve)));
+  const { id, headers } = named();
+  const hungUp = submit({ headers });
+  await expect.poll(() => outside.sentTo(ARK)).toHaveLength(1);
+  release(Response.json({ id: JOB }));
+  // Nobody reads the answer.
+  await (await hungUp).body?.cancel();
+  expect(await readSubmitted(id)).toMatchObject({ submission: { state: "accepted" } });
+});
+
+it("the outputs of a call that answers with the result at once complete its task", async () => {
+  const outside = anArk();
+  const image = "https://cdn.example.net/fox.png";
+  outside.on(VIDEOS, answering({ created: 1, data: [{ url: image }] }));
+  const { id, headers } = named();
+  const path = "/v1/submit/openai-videos/v1/images/generations";
+  const body = JSON.stringify({ model: "gpt-image-1", prompt: "a fox" });
+  const response = await submit({ path, body, headers });
+  expect([response.status, await response.json()]).toEqual([200, { created: 1, data: [{ url: image }] }]);
+  expect(await readSubmitted(id)).toMatchObject({ status: "completed", output: { urls: [image] } });
+});
+
+it("the query of the upstream's own call is passed on, and a hook URL in it becomes the callback_url", async () => {
+  const outside = anArk();
+  outside.on("https://queue.fal.run", answering({ request_id: "req-1" }));
+  const id = crypto.randomUUID();
+  const hook = "https://client.example.net/callbacks?order=1&x=2";
+  const path = `/v1/submit/fal/fal-ai/veo3?a=1&fal_webhook=${encodeURIComponent(hook)}`;
+  const headers = { "Relay-Task-Id": id, Authorization: "Key test-only-operator-key" };
+  const response = await submit({ path, headers, key: null, body: JSON.stringify({ prompt: "a fox" }) });
+  expect(response.status).toBe(200);
+  const [sent] = outside.sentTo("https://queue.fal.run");
+  const { pathname, searchParams } = new URL(sent?.url ?? "");
+  expect([pathname, searchParams.get("a")]).toEqual(["/fal-ai/veo3", "1"]);
+  expect(searchParams.getAll("fal_webhook")).toEqual([expect.stringContaining(`/hooks/fal/${id}/`)]);
+  expect(sent?.headers["authorization"]).toBe("Key test-only-fal-key");
+  expect(sent?.body).toBe(JSON.stringify({ prompt: "a fox" }));
+  const task = await (await callWith(BINDINGS, `/v1/tasks/${id}`)).json();
+  expect(task).toMatchObject({ callback: { url: hook }, upstream: { id: "req-1", endpoint: "fal-ai/veo3" } });
+});
+
+it("the body of the upstream's call stays as it is when nothing is added to it", async () => {
+  const outside = anArk();
+  outside.on("https://videos.example.org", answering({ id: "v1" }));
+  const path = "/v1/submit/openai-videos/v1/videos";
+  const { headers } = named();
+  await submit({ path, headers, body: BODY });
+  expect(outside.sentTo("https://videos.example.org")[0]?.body).toBe(BODY);
+});

@@ -1,0 +1,295 @@
+import { expect, it } from "vitest";
+import { START_S, useClock } from "./clock.ts";
+import { invalid, refusal } from "./client.ts";
+import { NOTHING, stored, untilIdle, wake } from "./objects.ts";
+import { answering } from "./outside.ts";
+import {
+  anArk,
+  ARK,
+  ARK_PATH,
+  BINDINGS,
+  BODY,
+  JOB,
+  MODEL,
+  named,
+  readSubmitted,
+  sentToArk,
+  submit,
+} from "./submitted.ts";
+import { CALLBACK_URL, VIDEO } from "./tasks.ts";
+import { never } from "./receiver.ts";
+import { callWith } from "./client.ts";
+import { sendHook } from "./hooked.ts";
+
+useClock();
+
+const DONE = { id: JOB, model: MODEL, status: "succeeded", content: { video_url: VIDEO } };
+
+/** Returns the hook URL that the relay has put into a body. */
+function hookUrlIn(body: string): string {
+  return String(JSON.parse(body).callback_url);
+}
+
+it("a submission that the upstream accepts is answered with the upstream's own answer and the id and status link of its task", async () => {
+  const body = { id: JOB, extra: [1] };
+  anArk(answering(body, 200, { "X-Internal": "secret", "X-RateLimit-Remaining": "7" }));
+  const { id, headers } = named();
+  const response = await submit({ headers });
+  expect([response.status, await response.json()]).toEqual([200, body]);
+  expect(response.headers.get("Relay-Task-Id")).toBe(id);
+  expect(response.headers.get("Location")).toBe(`/v1/tasks/${id}`);
+  expect(response.headers.get("X-RateLimit-Remaining")).toBe("7");
+  expect(response.headers.get("X-Internal")).toBeNull();
+  const link = new URL(response.headers.get("Relay-Status-Url") ?? "");
+  expect((await callWith(BINDINGS, `${link.pathname}${link.search}`, { key: null })).status).toBe(200);
+  expect(await readSubmitted(id)).toMatchObject({
+    status: "pending",
+    model: MODEL,
+    provider: "ark",
+    upstream: { id: JOB },
+    submission: { state: "accepted", started_at: START_S, answered_at: START_S, status_code: 200 },
+  });
+});
+
+it("the upstream gets the caller's body with the hook URL as its only change, and the key of the connection", async () => {
+  const outside = anArk();
+  const { headers } = named({ Cookie: "a=b", "X-Trace": "kept", "X-Forwarded-For": "192.0.2.1" });
+  await submit({ headers });
+  const sent = sentToArk(outside);
+  const hook = hookUrlIn(sent.body);
+  expect(sent.body).toBe(BODY.replace(" }", `,"callback_url":${JSON.stringify(hook)} }`));
+  expect(sent).toMatchObject({ method: "POST", url: `${ARK}${ARK_PATH}`, redirect: "manual" });
+  expect(sent.headers).toMatchObject({
+    authorization: "Bearer test-only-ark-key",
+    "content-type": "application/json",
+    "x-trace": "kept",
+  });
+  const names = Object.keys(sent.headers);
+  expect(names.filter((name) => /^(?:relay-|cookie|x-forwarded)/.test(name))).toEqual([]);
+});
+
+it("a hook to the URL that only the upstream has seen makes the relay ask for the job, and the callback has its result", async () => {
+  const outside = anArk();
+  const { id, headers } = named();
+  await submit({ headers });
+  const hookUrl = hookUrlIn(sentToArk(outside).body);
+  outside.on(`${ARK}${ARK_PATH}/`, answering(DONE));
+  const hook = await sendHook({ hookUrl, bindings: BINDINGS }, JSON.stringify(DONE));
+  expect(hook.status).toBe(200);
+  await untilIdle(id);
+  expect(await readSubmitted(id)).toMatchObject({ status: "completed" });
+  expect(outside.sentTo(CALLBACK_URL)).toHaveLength(1);
+});
+
+it("a URL in the upstream's own hook field becomes the callback_url, and the relay's hook URL takes its place", async () => {
+  const outside = anArk();
+  const id = crypto.randomUUID();
+  const body = JSON.stringify({ model: MODEL, callback_url: CALLBACK_URL, content: [] });
+  await submit({ body, headers: { "Relay-Task-Id": id } });
+  expect(await readSubmitted(id)).toMatchObject({ callback: { url: CALLBACK_URL } });
+  expect(sentToArk(outside).body).toBe(body.replace(CALLBACK_URL, hookUrlIn(sentToArk(outside).body)));
+});
+
+it("a submission with a callback URL in the header and another in the upstream's hook field is refused before anything is stored", async () => {
+  const outside = anArk();
+  const { id, headers } = named();
+  const body = JSON.stringify({ model: MODEL, callback_url: "https://other.example.net/" });
+  expect(await refusal(await submit({ body, headers }))).toEqual(invalid("/Relay-Callback-Url"));
+  expect([outside.sentTo(ARK), await stored(id)]).toEqual([[], NOTHING]);
+});
+
+it("a submission that the upstream refuses is answered with the refusal, and its task is erased without a callback", async () => {
+  const outside = anArk(answering({ error: { code: "InvalidParameter" } }, 400, { "Retry-After": "9" }));
+  const { id, headers } = named();
+  const response = await submit({ headers });
+  expect([response.status, await response.json()]).toEqual([400, { error: { code: "InvalidParameter" } }]);
+  expect(response.headers.get("Retry-After")).toBe("9");
+  expect(response.headers.get("Relay-Status-Url")).toBeNull();
+  expect([outside.sentTo(CALLBACK_URL), await stored(id)]).toEqual([[], NOTHING]);
+});
+
+it("the key of a refused submission is free again, so that the same call is sent anew", async () => {
+  const outside = anArk(answering({}, 429));
+  const headers = { "Idempotency-Key": crypto.randomUUID() };
+  expect((await submit({ headers })).status).toBe(429);
+  outside.on(ARK, answering({ id: JOB }));
+  const again = await submit({ headers });
+  expect([again.status, again.headers.get("Idempotent-Replayed")]).toEqual([200, null]);
+});
+
+it.each([
+  ["502", answering("bad gateway", 502)],
+  ["a 2xx answer without an id", answering({ ok: true })],
+  ["a 2xx answer that is HTML", () => new Response("<html>", { status: 200 })],
+  ["408", answering({}, 408)],
+  ["409", answering({}, 409)],
+  ["a redirect", answering({}, 307, { Location: "https://elsewhere.example.net/" })],
+  ["a lost connection", () => Promise.reject(new Error("lost"))],
+])(
+  "after %s it is not known whether the upstream has started a job: the task stays open, and SDKs are told not to repeat the call",
+  async (_, site) => {
+    const outside = anArk(site);
+    const { id, headers } = named();
+    const response = await submit({ headers });
+    expect(response.headers.get("x-should-retry")).toBe("false");
+    expect(await response.clone().json()).toMatchObject({ task: { id } });
+    expect(await refusal(response)).toEqual({ status: 424, code: "submit_unknown" });
+    expect(await readSubmitted(id)).toMatchObject({
+      status: "pending",
+      submission: { state: "unknown" },
+    });
+    expect(outside.sentTo(ARK)).toHaveLength(1);
+  },
+);
+
+it("a task whose submission stays unknown fails with submit_unknown after an hour, and its callback says so", async () => {
+  const outside = anArk(answering("", 503));
+  const { id, headers } = named();
+  await submit({ headers });
+  await wake(id, 3_600_000);
+  await untilIdle(id);
+  expect(await readSubmitted(id)).toMatchObject({
+    status: "failed",
+    error: { code: "submit_unknown" },
+  });
+  expect(outside.sentTo(CALLBACK_URL)).toHaveLength(1);
+});
+
+it("a hook finds the job of a submission with an unknown outcome, when the upstream confirms its model and creation", async () => {
+  const outside = anArk(answering("", 504));
+  const { id, headers } = named();
+  await submit({ headers });
+  const hookUrl = hookUrlIn(sentToArk(outside).body);
+  const running = { ...DONE, status: "running", content: {}, created_at: START_S };
+  outside.on(`${ARK}${ARK_PATH}/`, answering(running));
+  await sendHook({ hookUrl, bindings: BINDINGS }, JSON.stringify(running));
+  await wake(id);
+  expect(await readSubmitted(id)).toMatchObject({
+    upstream: { id: JOB },
+    submission: { state: "accepted" },
+  });
+});
+
+it("a repeated submission with the same key gets the stored answer, and nothing is sent a second time", async () => {
+  const outside = anArk();
+  const headers = { "Idempotency-Key": crypto.randomUUID() };
+  const first = await submit({ headers });
+  const again = await submit({ headers });
+  expect([again.status, await again.text()]).toEqual([200, await first.text()]);
+  expect(again.headers.get("Idempotent-Replayed")).toBe("true");
+  expect(again.headers.get("Relay-Task-Id")).toBe(first.headers.get("Relay-Task-Id"));
+  expect(outside.sentTo(ARK)).toHaveLength(1);
+});
+
+it("a repeated submission with the same key and another body is refused with 422", async () => {
+  const outside = anArk();
+  const headers = { "Idempotency-Key": crypto.randomUUID() };
+  await submit({ headers });
+  const other = await submit({ headers, body: BODY.replace("fox", "cat") });
+  expect(await refusal(other)).toEqual({ status: 422, code: "idempotency_key_reused" });
+  expect(outside.sentTo(ARK)).toHaveLength(1);
+});
+
+it("a repeated submission while the first one is in flight is refused with submission_running", async () => {
+  let release = (_: Response) => {};
+  const pending = new Promise<Response>((resolve) => (release = resolve));
+  const outside = anArk(() => pending);
+  const { headers } = named({ "Idempotency-Key": crypto.randomUUID() });
+  const first = submit({ headers });
+  await expect.poll(() => outside.sentTo(ARK)).toHaveLength(1);
+  const again = await submit({ headers: { ...headers } });
+  expect(again.headers.get("Retry-After")).toBe("2");
+  expect(await refusal(again)).toEqual({ status: 409, code: "submission_running" });
+  release(Response.json({ id: JOB }));
+  expect((await first).status).toBe(200);
+  expect(outside.sentTo(ARK)).toHaveLength(1);
+});
+
+it("an answer of more than 8 KB is passed on but not kept, so that a repetition gets 409 with the task", async () => {
+  const long = { id: JOB, text: "x".repeat(9_000) };
+  anArk(answering(long));
+  const headers = { "Idempotency-Key": crypto.randomUUID() };
+  expect(await (await submit({ headers })).json()).toEqual(long);
+  expect(await refusal(await submit({ headers }))).toEqual({ status: 409, code: "task_exists" });
+});
+
+it("a call that the upstream has not answered in time has an unknown outcome by the task's own alarm", async () => {
+  const outside = anArk((_, signal) => never(signal));
+  const { id, headers } = named();
+  const call = submit({ headers, bindings: { ...BINDINGS, SUBMIT_TIMEOUT_S: "5" } });
+  await expect.poll(() => outside.sentTo(ARK)).toHaveLength(1);
+  await wake(id, 15_000);
+  expect(await readSubmitted(id)).toMatchObject({ submission: { state: "unknown" } });
+  expect((await call).status).toBe(424);
+});
+
+it.each([
+  ["/v1/submit/ark/contents/generations/tasks/cgt-1", "not_found", 404],
+  ["/v1/submit/ark/models", "not_found", 404],
+  ["/v1/submit/nobody/jobs", "not_found", 404],
+  ["/v1/submit/ark//contents/generations/tasks", "invalid_request", 400],
+  ["/v1/submit/ark/contents/generations/tasks%2f", "invalid_request", 400],
+])("a submission to %s is refused before anything is stored or sent", async (path, code, status) => {
+  const outside = anArk();
+  const { id, headers } = named();
+  expect(await refusal(await submit({ path, headers }))).toMatchObject({ status, code });
+  expect([outside.sentTo(ARK), await stored(id)]).toEqual([[], NOTHING]);
+});
+
+it.each([
+  ["not JSON", "{", "invalid_json"],
+  ["no object", "[]", "invalid_json"],
+  ["without a model", "{}", "invalid_request"],
+  ["with a member twice that the relay reads", `{"model":"a","model":"b"}`, "invalid_request"],
+  ["with the hook field twice", `{"model":"a","callback_url":"https://a.example.net","callback_url":1}`, "invalid_request"],
+])("a submission whose body is %s is refused before anything is stored or sent", async (_, body, code) => {
+  const outside = anArk();
+  const { id, headers } = named();
+  expect(await refusal(await submit({ body, headers }))).toMatchObject({ status: 400, code });
+  expect([outside.sentTo(ARK), await stored(id)]).toEqual([[], NOTHING]);
+});
+
+it("a misspelt header of the relay is refused by its name", async () => {
+  anArk();
+  const { headers } = named({ "Relay-Calback-Url": CALLBACK_URL });
+  expect(await refusal(await submit({ headers }))).toEqual(invalid("/relay-calback-url"));
+});
+
+it.each([
+  ["Authorization", "Key test-only-operator-key"],
+  ["Authorization", "Token test-only-operator-key"],
+  ["x-api-key", "test-only-operator-key"],
+  ["x-goog-api-key", "test-only-operator-key"],
+])("the relay's key is taken from the header %s: %s, and does not reach the upstream", async (name, value) => {
+  const outside = anArk();
+  const { headers } = named({ [name]: value });
+  expect((await submit({ headers, key: null })).status).toBe(200);
+  expect(JSON.stringify(sentToArk(outside).headers)).not.toContain("test-only-operator-key");
+});
+
+it("a submission without a key of the relay gets 401, and one with two different keys gets 400", async () => {
+  const outside = anArk();
+  const { headers } = named();
+  expect((await submit({ headers, key: null })).status).toBe(401);
+  const two = { ...headers, "x-api-key": "another-key" };
+  expect(await refusal(await submit({ headers: two }))).toEqual(invalid("/Authorization"));
+  expect(outside.sentTo(ARK)).toEqual([]);
+});
+
+it("GET of a submission's path is 404 and names the path of tasks", async () => {
+  const response = await callWith(BINDINGS, `/v1/submit/ark${ARK_PATH}/${JOB}`);
+  expect(await response.clone().json()).toMatchObject({ detail: expect.stringContaining("/v1/tasks/{id}") });
+  expect(await refusal(response)).toEqual({ status: 404, code: "not_found" });
+});
+
+it("a submission to the sandbox is answered without an upstream and its task completes", async () => {
+  const outside = anArk();
+  const { id, headers } = named();
+  const body = JSON.stringify({ model: "sandbox/ok" });
+  const response = await submit({ path: "/v1/submit/sandbox/jobs", body, headers });
+  expect([response.status, await response.json()]).toEqual([200, { id: "sandbox/ok", status: "queued" }]);
+  await wake(id, 4_300);
+  await untilIdle(id);
+  expect(await readSubmitted(id)).toMatchObject({ status: "completed" });
+  expect(outside.sentTo(CALLBACK_URL)).toHaveLength(1);
+});
