@@ -2,7 +2,18 @@ import { DAY_MS, SECOND_MS } from "../core/time.ts";
 import { at, booleanAt, idAt, integerAt, listAt, numberAt, textAt, urlsOf } from "./json-fields.ts";
 import type { Observation } from "./observation.ts";
 import { amountsAt } from "./usage.ts";
+import { PROMPT_PARAMETERS } from "./prompt-parameters.ts";
 import { bearer, noSignature, type UpstreamProvider, readingOf } from "./provider.ts";
+import { membersAt, submitReadingOf, type SubmitTarget } from "./submit.ts";
+
+const TASKS = "/contents/generations/tasks";
+const TARGET: SubmitTarget = {
+  model: { pointer: "/model" },
+  endpoint: null,
+  parameters: membersAt("", ["seed", "ratio", "duration", "resolution", "generate_audio"]),
+  answer: "job",
+  hidden: { pattern: PROMPT_PARAMETERS, pointers: [] },
+};
 
 /**
  * Adapter for Volcengine Ark and BytePlus ModelArk (Seedance). A hook comes at every change of status. It is
@@ -30,9 +41,13 @@ export const ark = {
     maxAgeMs: 7 * DAY_MS,
     endpoint: null,
     headers: bearer,
-    path: ({ id }) => `/contents/generations/tasks/${encodeURIComponent(id)}`,
+    path: ({ id }) => `${TASKS}/${encodeURIComponent(id)}`,
     read: ({ body }) => readingOf(readArkTask(body)),
     statesCreation: true,
+  },
+  submits: {
+    target: (path) => (path === TASKS ? TARGET : null),
+    readAnswer: (body) => submitReadingOf(readArkTask(body)),
   },
 } as const satisfies UpstreamProvider;
 
@@ -43,7 +58,7 @@ export function readArkTask(body: unknown): Observation | null {
   const jobId = idAt(body, "id");
   if (jobId === null) return null;
   const state = textAt(body, "status");
-  const updatedAt = numberAt(body, "updated_at");
+  const [createdAt, updatedAt] = [numberAt(body, "created_at"), numberAt(body, "updated_at")];
   const failed = { code: textAt(body, "error", "code"), text: textAt(body, "error", "message") };
   return {
     jobId,
@@ -60,6 +75,8 @@ export function readArkTask(body: unknown): Observation | null {
     completedAt: updatedAt === null ? null : updatedAt * SECOND_MS,
     error: at(body, "error") == null ? null : failed,
     usage: amountsAt(body, "usage"),
+    model: textAt(body, "model"),
+    submittedAt: createdAt === null ? null : createdAt * SECOND_MS,
   };
 }
 

@@ -15,12 +15,24 @@ import {
   type Reading,
   UNCLEAR,
 } from "./provider.ts";
+import { jobReadingOf, membersAt, type SubmitTarget } from "./submit.ts";
 import { type Amounts, amountsAt } from "./usage.ts";
 import { bytesOf, fromHex, sha256Hex } from "../security/encoding.ts";
 import { verifyPublished } from "./published-keys.ts";
 
 const JWKS_URL = "https://rest.fal.ai/.well-known/jwks.json";
 const NAMESPACES: readonly (string | undefined)[] = ["workflows", "comfy"];
+/** Pattern of a part of an endpoint, as a job's endpoint may have it when it is attached. */
+const SEGMENT = /^[A-Za-z0-9][\w.-]*$/;
+const MAX_ENDPOINT_CHARS = 256;
+const PARAMETERS = membersAt("", [
+  "seed",
+  "aspect_ratio",
+  "duration",
+  "resolution",
+  "generate_audio",
+  "fps",
+]);
 const MAX_OUTPUT_DEPTH = 4;
 const MEDIA = ["video", "videos", "image", "images", "audio"] as const;
 
@@ -57,7 +69,33 @@ export const fal = {
     read: readStatus,
     echoesInput: true,
   },
+  submits: {
+    target: targetOf,
+    readAnswer: (body, path) => jobReadingOf(idAt(body, "request_id"), endpointIn(path)),
+  },
 } as const satisfies UpstreamProvider;
+
+/** Returns what a call to a path adds to the queue: a request for the model whose endpoint the path is. */
+function targetOf(path: string): SubmitTarget | null {
+  const endpoint = endpointIn(path);
+  if (endpoint === null) return null;
+  return { model: { name: endpoint }, endpoint, parameters: PARAMETERS, answer: "job" };
+}
+
+/**
+ * Returns the endpoint of a model from the path of a call. Null for any other path, e.g. one of a request that is in
+ * the queue already (`/fal-ai/flux/requests/…`).
+ */
+function endpointIn(path: string): string | null {
+  const [root, ...segments] = path.split("/");
+  const endpoint = segments.join("/");
+  const isOfModel =
+    root === "" &&
+    endpoint.length <= MAX_ENDPOINT_CHARS &&
+    segments.length >= appLengthOf(segments) &&
+    segments.every((segment) => SEGMENT.test(segment) && segment.toLowerCase() !== "requests");
+  return isOfModel ? endpoint : null;
+}
 
 async function authenticate(
   { headers, body }: Hook,
@@ -175,6 +213,11 @@ function outputOf(payload: unknown): Pick<Observation, "urls" | "metadata"> {
  */
 function pathOf({ id, endpoint }: Job): string {
   const segments = (endpoint ?? "").split("/").filter((segment) => segment !== "");
-  const root = segments.slice(0, NAMESPACES.includes(segments[0]) ? 3 : 2);
+  const root = segments.slice(0, appLengthOf(segments));
   return ["", ...[...root, "requests", id].map(encodeURIComponent)].join("/");
+}
+
+/** Returns how many of the first segments of an endpoint name the app. */
+function appLengthOf([first]: readonly string[]): number {
+  return NAMESPACES.includes(first) ? 3 : 2;
 }

@@ -3,6 +3,14 @@ import { readArkTask } from "./ark.ts";
 import type { UpstreamError } from "./failure.ts";
 import { openLinks } from "./gateway-links.ts";
 import { readingOfGateway } from "./gateway-state.ts";
+import {
+  hasNoChannel,
+  HIDDEN_IN_VIDEOS,
+  IMAGES_PATH,
+  IMAGES_TARGET,
+  readImages,
+  readVideo,
+} from "./gateway-submits.ts";
 import { at, idAt, numberAt, percentAt, textAt } from "./json-fields.ts";
 import type { Observation } from "./observation.ts";
 import {
@@ -13,7 +21,22 @@ import {
   UNCLEAR,
   type UpstreamProvider,
 } from "./provider.ts";
+import { membersAt, type SubmitReading, type SubmitTarget } from "./submit.ts";
 import { amountsAt } from "./usage.ts";
+
+/** Both paths start the same jobs, which are polled at one path. */
+const VIDEO_PATHS: readonly string[] = ["/v1/video/generations", "/v1/videos"];
+const VIDEO_TARGET: SubmitTarget = {
+  model: { pointer: "/model" },
+  endpoint: null,
+  parameters: {
+    ...membersAt("/metadata", ["seed", "ratio", "aspect_ratio", "resolution", "generate_audio"]),
+    ...membersAt("", ["duration", "seconds", "size"]),
+  },
+  answer: "job",
+  takesMultipart: true,
+  hidden: HIDDEN_IN_VIDEOS,
+};
 
 /**
  * Adapter for gateways that run new-api or a fork of it (https://github.com/QuantumNous/new-api). new-api itself
@@ -41,7 +64,30 @@ export const newapi = {
     path: ({ id }) => `/v1/video/generations/${encodeURIComponent(id)}`,
     read: (answer, _job, baseUrl) => readAnswer(answer, baseUrl),
   },
+  submits: {
+    target: targetOf,
+    refuses: hasNoChannel,
+    readAnswer: readSubmitAnswer,
+  },
 } as const satisfies UpstreamProvider;
+
+function targetOf(path: string): SubmitTarget | null {
+  if (path === IMAGES_PATH) return IMAGES_TARGET;
+  return VIDEO_PATHS.includes(path) ? VIDEO_TARGET : null;
+}
+
+/**
+ * Returns what the answer to a submission says. Releases of 2025 answer with `id` alone on some channels; unlike in the
+ * answer to a poll, it is never the number of a row. An error with HTTP 200 to 299 and without an id refuses nothing
+ * for certain: new-api passes on the HTTP status of its upstream and takes any but 200 for a failure
+ * (`fail_to_fetch_task`), so that a job that its upstream has accepted with 201 or 202 looks the same.
+ */
+function readSubmitAnswer(body: unknown, path: string, baseUrl: string): SubmitReading {
+  if (path === IMAGES_PATH) return readImages(body, baseUrl);
+  const task = taskIn(body);
+  const jobId = idAt(task, "task_id") ?? textAt(body, "id");
+  return readVideo({ ...observe(body, task, baseUrl), jobId, state: textAt(task, "status") });
+}
 
 /**
  * Returns what an answer says. When a gateway could not ask its own upstream, it may answer with HTTP 200 and a

@@ -29,6 +29,15 @@ export interface Observation {
    * has ended. Null or absent when the report states none.
    */
   readonly usage?: Amounts | null;
+  /**
+   * Model of the job, as the provider names it. Null or absent when the report does not state it, or when the adapter
+   * does not read it because a job is recognised by something else.
+   */
+  readonly model?: string | null;
+  /**
+   * Time at which the job was submitted, by the provider's clock, in Unix milliseconds. Null or absent as for `model`.
+   */
+  readonly submittedAt?: number | null;
 }
 
 /**

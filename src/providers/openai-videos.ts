@@ -2,11 +2,30 @@ import { SECOND_MS } from "../core/time.ts";
 import type { UpstreamError } from "./failure.ts";
 import { openLinks } from "./gateway-links.ts";
 import { readingOfGateway } from "./gateway-state.ts";
+import {
+  hasNoChannel,
+  HIDDEN_IN_VIDEOS,
+  IMAGES_PATH,
+  IMAGES_TARGET,
+  readImages,
+  readVideo,
+} from "./gateway-submits.ts";
 import { at, idAt, integerAt, listAt, numberAt, percentAt, textAt } from "./json-fields.ts";
 import type { Observation } from "./observation.ts";
 import { bearer, type UpstreamProvider } from "./provider.ts";
 import { standardWebhookWithText } from "./standard-webhook.ts";
+import { membersAt, type SubmitTarget } from "./submit.ts";
 import { amountsAt } from "./usage.ts";
+
+const VIDEOS = "/v1/videos";
+const VIDEO_TARGET: SubmitTarget = {
+  model: { pointer: "/model" },
+  endpoint: null,
+  parameters: membersAt("", ["seed", "size", "seconds", "audio"]),
+  answer: "job",
+  takesMultipart: true,
+  hidden: HIDDEN_IN_VIDEOS,
+};
 
 /**
  * Adapter for gateways with the former Videos API of OpenAI, `/v1/videos/{id}`, e.g. litellm, llmgateway, SGLang
@@ -26,6 +45,7 @@ export const openaiVideos = {
     isOptional: true,
     parameter: "callback_url",
     idParameter: null,
+    secretParameter: "callback_secret",
     authenticate: standardWebhookWithText,
     read: readHook,
   },
@@ -35,10 +55,23 @@ export const openaiVideos = {
     maxAgeMs: null,
     endpoint: null,
     headers: bearer,
-    path: ({ id }) => `/v1/videos/${encodeURIComponent(id)}`,
+    path: ({ id }) => `${VIDEOS}/${encodeURIComponent(id)}`,
     read: ({ body }, _job, baseUrl) => readingOfGateway(observe(body, stateIn(body), baseUrl)),
   },
+  submits: {
+    target: targetOf,
+    refuses: hasNoChannel,
+    readAnswer: (body, path, baseUrl) =>
+      path === IMAGES_PATH
+        ? readImages(body, baseUrl)
+        : readVideo(observe(body, stateIn(body), baseUrl)),
+  },
 } as const satisfies UpstreamProvider;
+
+function targetOf(path: string): SubmitTarget | null {
+  if (path === IMAGES_PATH) return IMAGES_TARGET;
+  return path === VIDEOS ? VIDEO_TARGET : null;
+}
 
 /**
  * Returns the event of a hook as a report on a job. The state is the status of the video in the event, because the

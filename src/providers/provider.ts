@@ -1,6 +1,7 @@
 import type { Job } from "../core/record/upstream.ts";
 import type { Observation } from "./observation.ts";
 import type { SimulatedProvider } from "./simulated-provider.ts";
+import type { SubmitAdapter } from "./submit.ts";
 
 /**
  * The origin that a hook proves when the connection is fully configured. `body-signed`: the provider wrote the body.
@@ -69,6 +70,8 @@ export interface UpstreamProvider {
    */
   readonly linkLife: LinkLife | "stated" | null;
   readonly polls: PollAdapter;
+  /** Description of the calls that start jobs. Absent when the relay cannot submit jobs to the provider. */
+  readonly submits?: SubmitAdapter;
 }
 
 /**
@@ -123,6 +126,11 @@ export interface HookAdapter {
    * field.
    */
   readonly idParameter: string | null;
+  /**
+   * Field of the submit call that contains the secret with which the provider then signs the hooks of the job. Absent
+   * when the secret is part of the account at the provider.
+   */
+  readonly secretParameter?: string;
   /**
    * Returns the answer to a handshake: a request with which the provider tests the hook URL before it sends hooks.
    * Null when `body` is no such request.

@@ -6,6 +6,7 @@ import type { Observation } from "./observation.ts";
 import { bearer, type UpstreamProvider, readingOf } from "./provider.ts";
 import { submittedMetadata } from "./echoed-input.ts";
 import { standardWebhook } from "./standard-webhook.ts";
+import { membersAt, type ModelPlace, submitReadingOf, type SubmitTarget } from "./submit.ts";
 import { amountsAt } from "./usage.ts";
 
 const MAX_OUTPUT_DEPTH = 4;
@@ -14,6 +15,23 @@ const REMOVED: UpstreamError = {
   code: "data_removed",
   text: "The job succeeded, but Replicate removed its output, which it keeps for an hour.",
 };
+/**
+ * Pattern of the paths that run a model or a deployment. The name in them is that of the model. The path is bounded,
+ * because the name is stored with the task.
+ */
+const RUN_PATH =
+  /^\/v1\/(?:models|deployments)\/([A-Za-z0-9][\w.-]{0,126}\/[A-Za-z0-9][\w.-]{0,126})\/predictions$/;
+/** Parameters of models from which `submittedMetadata` reads too, and the frame rate. */
+const PARAMETERS = membersAt("/input", [
+  "seed",
+  "aspect_ratio",
+  "size",
+  "duration",
+  "resolution",
+  "generate_audio",
+  "audio",
+  "fps",
+]);
 /** Number of characters at the end of the logs in which a progress bar is searched. */
 const MAX_PROGRESS_CHARS = 2_000;
 
@@ -51,7 +69,29 @@ export const replicate = {
     read: ({ body }) => readingOf(observe(body)),
     echoesInput: true,
   },
+  submits: {
+    target: targetOf,
+    // With `Prefer: wait` the answer may be a finished prediction. Replicate can state the output of a prediction that
+    // is still processing: such a prediction is polled.
+    readAnswer: (body) => submitReadingOf(observe(body)),
+  },
 } as const satisfies UpstreamProvider;
+
+/**
+ * Returns what a call creates: a prediction of a version of a model, of a model or of a deployment. A call for the
+ * training or cancellation of something creates none.
+ */
+function targetOf(path: string): SubmitTarget | null {
+  if (path === "/v1/predictions") return targetWith({ pointer: "/version" });
+  const [, name] = RUN_PATH.exec(path) ?? [];
+  if (name === undefined) return null;
+  // What a version in the body does, where the path names the model, is not documented.
+  return { ...targetWith({ name }), hidden: { pattern: null, pointers: ["/version"] } };
+}
+
+function targetWith(model: ModelPlace): SubmitTarget {
+  return { model, endpoint: null, parameters: PARAMETERS, answer: "job-or-result" };
+}
 
 function observe(body: unknown): Observation | null {
   const jobId = idAt(body, "id");

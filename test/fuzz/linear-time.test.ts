@@ -12,6 +12,8 @@ import { metadataOf } from "../../src/core/record/metadata.ts";
 import { storedBytes } from "../../src/core/record/stored-size.ts";
 import { openLinks } from "../../src/providers/gateway-links.ts";
 import { numberAt, percentAt, urlsOf } from "../../src/providers/json-fields.ts";
+import { PROMPT_PARAMETERS } from "../../src/providers/prompt-parameters.ts";
+import { PROVIDERS } from "../../src/providers/registry.ts";
 import { failureOf } from "../../src/providers/failure.ts";
 import { REDACTIONS } from "../../src/providers/redaction.ts";
 import { checkCallbackUrl } from "../../src/security/url-rules.ts";
@@ -176,6 +178,27 @@ it.each(["/v1/videos/", "/v1/tasks/a", "/content", "/", "?access="])(
     expectLinear((length) => {
       const path = repeated(part, length);
       return () => openLinks([`https://cdn.example${path}`, `/${path}`], "https://a.example");
+    }, 16_384);
+  },
+);
+
+it.each(withNames(["-", "--", String.raw`\u002d`, "--framespersecon", "--d", "\\", "a"]))(
+  "the text of a request that repeats %s is searched for the parameters of a Seedance prompt in linear time",
+  (_, part) => {
+    expectLinear((length) => {
+      const text = repeated(part, length);
+      return () => PROMPT_PARAMETERS.test(text);
+    }, 65_536);
+  },
+);
+
+it.each(["/", "a/", "a", "/v1/models/a/", ".", "-", "/requests"])(
+  "the path of a submission in which %j is repeated is judged in linear time",
+  (part) => {
+    const adapters = [...PROVIDERS.values()].flatMap(({ submits }) => submits ?? []);
+    expectLinear((length) => {
+      const path = `/v1/models/${repeated(part, length)}`;
+      return () => adapters.map(({ target }) => target(path));
     }, 16_384);
   },
 );

@@ -19,7 +19,14 @@ export function requireSound(observation: Observation): UpstreamNews | null {
   const { progress = 0 } = progressIn(observation);
   if (!Number.isInteger(progress) || progress < 0 || progress > 100)
     throw new Error(`the progress is ${progress}`);
+  requireSoundOrigin(observation);
   return news;
+}
+
+function requireSoundOrigin({ model = null, submittedAt = null }: Observation): void {
+  if (model === "") throw new Error("the model is empty");
+  if (submittedAt !== null && !Number.isFinite(submittedAt))
+    throw new Error(`the job was submitted at ${submittedAt}`);
 }
 
 function requireSoundFailure({

@@ -1,5 +1,6 @@
 import type { UpstreamNews } from "../../src/core/record/upstream.ts";
 import type { Answer } from "../../src/providers/provider.ts";
+import type { SubmitFixtures } from "./submit-fixture.ts";
 
 /** Base URL of a provider whose connections name their own host. */
 export const GATEWAY = "https://gateway.example.com";
@@ -57,6 +58,8 @@ export interface Fixtures {
   /** Hooks of the provider; null for one that sends none. */
   readonly hooks: HookReports | null;
   readonly polls: Reports<PollFixture>;
+  /** Calls that start jobs; absent for a provider to which the relay cannot submit jobs. */
+  readonly submits?: SubmitFixtures;
   /** States why an answer about another job cannot be told from one about the job. */
   readonly foreignJob?: Exempt;
 }

@@ -1,0 +1,123 @@
+import type { Job } from "../core/record/upstream.ts";
+import type { Observation } from "./observation.ts";
+import { phaseOf } from "./phase.ts";
+
+/** Largest length of a job id, in characters. */
+const MAX_JOB_ID_CHARS = 512;
+
+/**
+ * Description of the calls with which jobs of a provider are submitted, and reader of the answers to them. Each such
+ * call is a `POST`. The headers that authenticate it are those of polls, and `HookAdapter` names its fields for hooks.
+ */
+export interface SubmitAdapter {
+  /**
+   * Returns what a `POST` to a path starts. Null when it starts no job, e.g. because it lists, deletes or uploads
+   * something.
+   * @param path path below the base URL as the caller has written it, without a query, e.g. `/v1/predictions`.
+   */
+  readonly target: (path: string) => SubmitTarget | null;
+  /**
+   * Tells whether an answer, with any HTTP status, proves that the call has started no job, although the status does not
+   * prove this for every provider. Absent when the provider has no such answer.
+   * @param body parsed JSON body; undefined when the body is not JSON.
+   */
+  readonly refuses?: (status: number, body: unknown) => boolean;
+  /**
+   * Returns what an answer with an HTTP status from 200 to 299 says, unless `refuses` has found it to be a refusal.
+   * @param body parsed JSON body; undefined when the body is not JSON.
+   * @param path path of the call, for which `target` has returned a target.
+   * @param baseUrl base URL of the connection, for relative links.
+   */
+  readonly readAnswer: (body: unknown, path: string, baseUrl: string) => SubmitReading;
+}
+
+/** What a call to one path starts, and where its request states what the relay wants to know. */
+export interface SubmitTarget {
+  readonly model: ModelPlace;
+  /** Endpoint of the job (see `Endpoint`), which the path states. Null when polls need none. */
+  readonly endpoint: string | null;
+  /**
+   * JSON Pointers of the parameters that become metadata of the output, by the names under which they are stored with
+   * the task.
+   */
+  readonly parameters: Pointers;
+  /**
+   * What an accepted call is answered with. `job`: the id of a job; 1 MiB is enough for the answer. `result`: the
+   * output itself; the upstream takes no hook URL at this path, and up to 8 MiB are read. `job-or-result`: as the
+   * caller asks for; the upstream takes a hook URL, and up to 8 MiB are read.
+   */
+  readonly answer: "job" | "result" | "job-or-result";
+  /** True when the upstream takes multipart bodies at this path. Absent when it takes only JSON. */
+  readonly takesMultipart?: true;
+  /**
+   * JSON Pointers of members, and the values with which the answer would be none that the relay can read. A request
+   * with such a value is not sent.
+   */
+  readonly unreadable?: Readonly<Record<string, readonly (string | boolean)[]>>;
+  /** What else the upstream reads parameters from. Absent when it reads them from their own members alone. */
+  readonly hidden?: HiddenParameters;
+}
+
+/** Where a call states the model: in its path, which gives the name, or in a member of its body. */
+export type ModelPlace = { readonly name: string } | { readonly pointer: string };
+
+/** JSON Pointers (RFC 6901) of members of a request, by name. None of them leads through a list. */
+export type Pointers = Readonly<Record<string, string>>;
+
+/**
+ * Places from which an upstream reads parameters besides the members that are named after them. Limits on the members
+ * alone would not bind a caller who knows these places.
+ */
+export interface HiddenParameters {
+  /**
+   * Pattern that finds such a parameter in the JSON text of a request, however the text escapes its characters. It is
+   * searched in linear time and has no flag that keeps a position. Null when there is none.
+   */
+  readonly pattern: RegExp | null;
+  /**
+   * JSON Pointers of members whose content can replace other parameters. Which content they have is not known in
+   * advance.
+   */
+  readonly pointers: readonly string[];
+}
+
+/** The meaning of an answer with an HTTP status from 200 to 299 to a submission. */
+export type SubmitReading =
+  | { readonly kind: "job"; readonly job: Job }
+  /** Result for an answer that is itself the end of the job. `job` is null when the answer names none. */
+  | { readonly kind: "result"; readonly job: Job | null; readonly observation: Observation }
+  /** Result for an answer with neither the id of a job nor a result. The upstream may have started a job. */
+  | { readonly kind: "unclear" };
+
+/**
+ * Returns the meaning of an answer that names a job with this id.
+ * @param endpoint endpoint of the job; null when polls need none.
+ */
+export function jobReadingOf(jobId: string | null, endpoint: string | null): SubmitReading {
+  return isJobId(jobId) ? { kind: "job", job: { id: jobId, endpoint } } : { kind: "unclear" };
+}
+
+/**
+ * Returns the meaning of an answer that is a report on the started job. A failed job is a result, and so is a completed
+ * one with links. Without links it counts as a job like any other: polls find its links, or decide that it has none.
+ */
+export function submitReadingOf(observation: Observation | null): SubmitReading {
+  const reading = jobReadingOf(observation?.jobId ?? null, null);
+  if (reading.kind !== "job" || observation === null || !hasEnded(observation)) return reading;
+  return { kind: "result", job: reading.job, observation };
+}
+
+/** Returns the JSON Pointers of these members of the object at a pointer, by their names. `""` is the whole body. */
+export function membersAt(object: "" | `/${string}`, names: readonly string[]): Pointers {
+  return Object.fromEntries(names.map((name) => [name, `${object}/${name}`]));
+}
+
+function hasEnded({ state, urls }: Observation): boolean {
+  const phase = phaseOf(state);
+  return phase === "failed" || (phase === "completed" && urls.length > 0);
+}
+
+/** Tells whether an id can be that of a job: it becomes part of the URLs of polls, which take no half of a character. */
+function isJobId(id: string | null): id is string {
+  return id !== null && id !== "" && id.length <= MAX_JOB_ID_CHARS && id.isWellFormed();
+}

@@ -1,0 +1,157 @@
+import * as fc from "fast-check";
+import { parseJson } from "../../src/core/json.ts";
+import { PROVIDERS } from "../../src/providers/registry.ts";
+import type { SubmitAdapter, SubmitReading, SubmitTarget } from "../../src/providers/submit.ts";
+import { GATEWAY } from "../providers/fixture.ts";
+import { FIXTURES } from "../providers/fixtures/index.ts";
+import { submitExamplesIn, type SubmitFixtures } from "../providers/submit-fixture.ts";
+import { changed, fuzz, weighted } from "./fuzz.ts";
+import { hostileValue } from "./hostile.ts";
+import { jsonBytes, jsonChange } from "./mutations.ts";
+import { requireSound } from "./news.ts";
+import { changedText } from "./text.ts";
+
+const decoder = new TextDecoder();
+const MAX_NAME_CHARS = 256;
+const MAX_ID_CHARS = 512;
+
+/** Generates paths of calls that start jobs and of others, most of them changed. */
+function pathsOf({ calls, otherPaths }: SubmitFixtures): fc.Arbitrary<string> {
+  const known = [...calls.map(({ path }) => path), ...otherPaths];
+  return weighted([4, changedText(fc.constantFrom(...known))], [1, fc.constantFrom(...known)]);
+}
+
+/** Generates answers to calls, most of them changed; the body is undefined when it is not JSON. */
+function answersOf(submits: SubmitFixtures): fc.Arbitrary<{ path: string; body: unknown }> {
+  const cases = submitExamplesIn(submits).map(({ path, answer }) => {
+    const body = changed(fc.constant(answer.body), jsonChange, 3);
+    const damaged = jsonBytes(body).map((bytes) => parseJson(decoder.decode(bytes)));
+    const any = weighted([8, body], [1, damaged], [1, hostileValue]);
+    return fc.record({ path: fc.constant(path), body: any });
+  });
+  return fc.oneof(...cases);
+}
+
+/** Tells whether a path starts a job. Requires that its URL leads there, and that what it states can be used. */
+function isSubmission(path: string, { target }: SubmitAdapter, provider: string): boolean {
+  const found = target(path);
+  if (found === null) return false;
+  requirePlain(path);
+  requireStorable(found);
+  requirePollable(found, provider);
+  return true;
+}
+
+/** Requires that the URL of a call leads to the path as it is written, below the base URL. */
+function requirePlain(path: string): void {
+  const url = `${GATEWAY}/prefix${path}`;
+  if (URL.parse(url)?.href !== url) throw new Error("the URL differs from the path");
+  if (/[^\w./-]|\/\/|\/$|\/\.|\/requests(?:\/|$)/i.test(path)) {
+    throw new Error("the path is not plain");
+  }
+}
+
+function requireStorable({ model, parameters }: SubmitTarget): void {
+  const name = "name" in model ? model.name : "model";
+  if (name === "" || name.length > MAX_NAME_CHARS) throw new Error("the name cannot be stored");
+  const pointers = [...Object.values(parameters), ...("pointer" in model ? [model.pointer] : [])];
+  for (const pointer of pointers) if (!/^(\/\w+)+$/.test(pointer)) throw new Error(pointer);
+}
+
+/** Requires that the endpoint is one with which the job can be attached and polled. */
+function requirePollable({ endpoint }: SubmitTarget, provider: string): void {
+  const rule = PROVIDERS.get(provider)?.polls.endpoint ?? null;
+  const fits = endpoint === null ? rule === null : rule?.pattern.test(endpoint) === true;
+  if (!fits) throw new Error(`polls cannot use the endpoint ${endpoint}`);
+}
+
+/** Requires that a task can continue with the reading of an answer. */
+function isUnderstood(reading: SubmitReading, provider: string): boolean {
+  if (reading.kind === "unclear") return false;
+  if (reading.job !== null) {
+    const { id, endpoint } = reading.job;
+    if (id === "" || id.length > MAX_ID_CHARS) throw new Error("the id cannot be stored");
+    const path = PROVIDERS.get(provider)?.polls.path({ id, endpoint });
+    if (path === undefined) throw new Error("the job cannot be polled");
+  }
+  if (reading.kind === "job") return true;
+  const news = requireSound(reading.observation);
+  if (news === null || news.status === "queued" || news.status === "processing") {
+    throw new Error("the result is none");
+  }
+  return true;
+}
+
+function withTarget(adapter: SubmitAdapter, target: SubmitTarget, paths: RegExp): SubmitAdapter {
+  return { ...adapter, target: (path) => (paths.test(path) ? target : adapter.target(path)) };
+}
+
+/** Returns an adapter whose readings of answers are changed. */
+function withReading(
+  adapter: SubmitAdapter,
+  change: (reading: SubmitReading) => SubmitReading,
+): SubmitAdapter {
+  return { ...adapter, readAnswer: (...answer) => change(adapter.readAnswer(...answer)) };
+}
+
+for (const { provider, submits } of FIXTURES) {
+  const adapter = PROVIDERS.get(provider)?.submits;
+  const target = adapter?.target(submits?.calls[0]?.path ?? "") ?? null;
+  if (submits === undefined || adapter === undefined || target === null) continue;
+  fuzz(
+    `the path of any POST to ${provider} either starts a job whose URL is the path unchanged, or is refused, without an exception`,
+    {
+      inputs: pathsOf(submits),
+      subject: adapter,
+      defects: {
+        "takes a path with a slash at its end": withTarget(adapter, target, /\/$/),
+        "takes a path that leads out of it": withTarget(adapter, target, /\.\./),
+        "takes a path with an escape": withTarget(adapter, target, /%/),
+        "throws for a path that it does not know": {
+          ...adapter,
+          target: (path) => {
+            const found = adapter.target(path);
+            if (found === null) throw new TypeError("planted");
+            return found;
+          },
+        },
+        "names a model that is too long": withTarget(
+          adapter,
+          { ...target, model: { name: "a".repeat(MAX_NAME_CHARS + 1) } },
+          /^\/[\w-]+(\/[\w-]+)+$/,
+        ),
+      },
+      check: (path, subject) => isSubmission(path, subject, provider),
+    },
+  );
+
+  fuzz(
+    `reading any answer of ${provider} to a submission, even one with altered fields, never throws, and returns a job that can be polled, a result or neither`,
+    {
+      inputs: answersOf(submits),
+      subject: adapter,
+      defects: {
+        "throws for an answer that it does not understand": withReading(adapter, (reading) => {
+          if (reading.kind === "unclear") throw new TypeError("planted");
+          return reading;
+        }),
+        "reads an empty id": withReading(adapter, (reading) =>
+          reading.kind === "job" ? { ...reading, job: { ...reading.job, id: "" } } : reading,
+        ),
+        "reads half of a surrogate pair": withReading(adapter, (reading) =>
+          reading.kind === "job" ? { ...reading, job: { ...reading.job, id: "\ud800" } } : reading,
+        ),
+        "reads a running job as a result": withReading(adapter, (reading) => {
+          if (reading.kind !== "job") return reading;
+          const running = { jobId: reading.job.id, state: "running", urls: [], metadata: {} };
+          const observation = { ...running, completedAt: null, error: null };
+          return { kind: "result", job: reading.job, observation };
+        }),
+      },
+      check: ({ path, body }, subject) => {
+        const isRefused = subject.refuses?.(503, body) ?? false;
+        return isUnderstood(subject.readAnswer(body, path, GATEWAY), provider) && !isRefused;
+      },
+    },
+  );
+}

@@ -1,0 +1,72 @@
+import * as fc from "fast-check";
+import { expect, it } from "vitest";
+import { PROMPT_PARAMETERS } from "../../src/providers/prompt-parameters.ts";
+
+const LONG = "resolution ratio duration frames framespersecond seed camerafixed watermark".split(
+  " ",
+);
+const SHORT = "rs rt dur fps cf wm".split(" ");
+
+function request(prompt: string): string {
+  return JSON.stringify({ model: "a", content: [{ type: "text", text: prompt }], n: 1 });
+}
+
+/** Writes some characters of a text as escapes of JSON: the one with number i if `isEscaped(i)`. */
+function escaped(text: string, isEscaped: (i: number) => boolean): string {
+  return Array.from(text, (character, i) => {
+    const code = character.charCodeAt(0).toString(16).padStart(4, "0");
+    return isEscaped(i) ? String.raw`\u${i % 2 === 0 ? code : code.toUpperCase()}` : character;
+  }).join("");
+}
+
+it.each([...LONG, ...SHORT])(
+  "the parameter --%s of a prompt is found in the text of a request",
+  (name) => {
+    expect(PROMPT_PARAMETERS.test(request(`a fox --${name} 5`))).toBe(true);
+    expect(PROMPT_PARAMETERS.test(request(`a fox.--${name.toUpperCase()} 5`))).toBe(true);
+    expect(PROMPT_PARAMETERS.test(request(`--${name}`))).toBe(true);
+  },
+);
+
+it.each([...LONG, ...SHORT])(
+  "the parameter --%s of a prompt is found however JSON escapes its characters",
+  (name) => {
+    const spelling = fc.tuple(
+      fc.array(fc.boolean(), { minLength: 20, maxLength: 20 }),
+      fc.boolean(),
+      fc.constantFrom(" 5", "=5", "5", "\\n5", "\\u00205", "\u3000 5"),
+    );
+    const property = fc.property(spelling, ([escapes, isUpper, value]) => {
+      const parameter = `--${isUpper ? name.toUpperCase() : name}`;
+      const written = `${escaped(parameter, (i) => escapes[i] === true)}${value}`;
+      const body = `{"content":[{"text":"a fox ${written}"}]}`;
+      expect(() => JSON.parse(body)).not.toThrow();
+      expect(PROMPT_PARAMETERS.test(body)).toBe(true);
+    });
+    fc.assert(property, { seed: 20_261_121, numRuns: 200 });
+  },
+);
+
+it.each([
+  "a fox",
+  "a fox -- running",
+  "a fox--running fast",
+  "a fox --",
+  "a fox -dur 5",
+  "a fox - -dur 5",
+  "a fox --seedance",
+  "a fox --durable and --ratios",
+  "https://cdn.example/fox--x-s3/a.png?a--b",
+  "data:image/png;base64,aGVsbG8+/w==",
+])(
+  "a prompt without a parameter of Seedance is not taken for one with such a parameter: %s",
+  (prompt) => {
+    expect(PROMPT_PARAMETERS.test(request(prompt))).toBe(false);
+    expect(PROMPT_PARAMETERS.test(escaped(prompt, () => true))).toBe(false);
+  },
+);
+
+it("the pattern of a prompt's parameters gives the same answer for every text that it is applied to", () => {
+  const bodies = [request("a fox --dur 5"), request("a fox --dur 5"), request("a fox")];
+  expect(bodies.map((body) => PROMPT_PARAMETERS.test(body))).toEqual([true, true, false]);
+});

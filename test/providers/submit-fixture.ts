@@ -1,0 +1,73 @@
+import type { JsonObject } from "../../src/core/json.ts";
+import type { Job, UpstreamNews } from "../../src/core/record/upstream.ts";
+import type { Answer } from "../../src/providers/provider.ts";
+import type { SubmitTarget } from "../../src/providers/submit.ts";
+import type { Exempt } from "./fixture.ts";
+
+/** A documented call that starts a job, and what the relay reads from it. */
+export interface SubmitCall {
+  readonly path: string;
+  readonly body: JsonObject;
+  readonly model: string;
+  readonly endpoint: string | null;
+  /** Metadata of the output that the parameters in the call state. */
+  readonly metadata: JsonObject;
+  readonly answer: SubmitTarget["answer"];
+  readonly takesMultipart: boolean;
+}
+
+/** An answer to a submission, and its meaning. */
+export interface SubmitFixture {
+  readonly name: string;
+  readonly path: string;
+  readonly answer: Answer;
+  readonly means: SubmitMeaning;
+}
+
+/**
+ * What an answer means: a job, a result, or neither. For an answer with another HTTP status than 200 to 299: whether its
+ * body refuses the submission, or the status alone decides.
+ */
+export type SubmitMeaning =
+  | { readonly job: Job }
+  | { readonly result: UpstreamNews; readonly job: Job | null }
+  | "unclear"
+  | "refused by its body"
+  | "decided by its status";
+
+/** An example of each answer to a submission, or the reason why the provider does not give it. */
+export interface SubmitFixtures {
+  /** All calls that start a job, one for each form of the path. */
+  readonly calls: readonly SubmitCall[];
+  /** Paths of the provider at which a `POST` starts no job, or at which there is nothing. */
+  readonly otherPaths: readonly string[];
+  readonly accepted: SubmitFixture;
+  /** An answer that is itself the end of the job. */
+  readonly result: SubmitFixture | Exempt;
+  readonly refused: SubmitFixture;
+  readonly limited: SubmitFixture;
+  readonly outage: SubmitFixture;
+  /** An answer with an HTTP status from 200 to 299, and with neither the id of a job nor a result. */
+  readonly withoutId: SubmitFixture;
+  readonly others: readonly SubmitFixture[];
+}
+
+/** Lists all examples of answers to the submissions of a provider. */
+export function submitExamplesIn(fixtures: SubmitFixtures): readonly SubmitFixture[] {
+  const { calls: _calls, otherPaths: _otherPaths, result, others, ...named } = fixtures;
+  return [
+    ...Object.values<SubmitFixture>(named),
+    ...("exempt" in result ? [] : [result]),
+    ...others,
+  ];
+}
+
+/** Returns a function that makes examples of answers to calls of one path. */
+export function answersAt(path: string) {
+  return (name: string, body: unknown, means: SubmitMeaning, status = 200): SubmitFixture => ({
+    name,
+    path,
+    answer: { status, body },
+    means,
+  });
+}
