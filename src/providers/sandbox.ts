@@ -1,8 +1,8 @@
 import type { Job } from "../core/record/upstream.ts";
-import { failure, success } from "../core/result.ts";
+import { failure, type Result, success } from "../core/result.ts";
 import { SECOND_MS } from "../core/time.ts";
 import type { Observation } from "./observation.ts";
-import type { SimulatedProvider } from "./simulated-provider.ts";
+import type { SimulatedProvider, StartedJob, SubmittedJob } from "./simulated-provider.ts";
 
 const VIDEO = "https://example.com/sandbox.mp4";
 const METADATA = {
@@ -49,14 +49,24 @@ export const sandbox: SimulatedProvider = {
       isTaskNamed: false,
       isCreationStated: false,
     },
-    start: (model) => {
-      const settings = settingsOf(model);
-      if (settings === null) return failure(`must be one of ${Object.keys(MODELS).join(", ")}`);
-      return success({ job: { id: model, endpoint: null }, deadlineMs: settings.deadlineMs });
-    },
+    start,
+    submit: (path, model) => (path === "/jobs" ? submitted(model ?? "") : null),
     observe,
   },
 };
+
+function start(model: string): Result<StartedJob, string> {
+  const settings = settingsOf(model);
+  if (settings === null) return failure(`must be one of ${Object.keys(MODELS).join(", ")}`);
+  return success({ job: { id: model, endpoint: null }, deadlineMs: settings.deadlineMs });
+}
+
+function submitted(model: string): Result<SubmittedJob, string> {
+  const started = start(model);
+  if (!started.ok) return started;
+  const answer = JSON.stringify({ id: started.value.job.id, status: "queued" });
+  return success({ ...started.value, answer });
+}
 
 function observe({ id }: Job, ageMs: number): Observation {
   // A job that was attached with another id ends like that of the simplest model.

@@ -18,6 +18,13 @@ export interface Simulation {
   /** Returns the simulated job of a new task. For an unknown model the error says which models exist. */
   readonly start: (model: string) => Result<StartedJob, string>;
   /**
+   * Returns the job that a submission starts, with the answer to the submission. Null when a call to this path starts
+   * no job. For an unknown model the error says which models exist.
+   * @param path path of the call below the name of the connection, e.g. `/jobs`.
+   * @param model member `model` of the body; null when the body has no such text.
+   */
+  readonly submit: (path: string, model: string | null) => Result<SubmittedJob, string> | null;
+  /**
    * Returns the state that a simulated job has reached.
    * @param ageMs time since the task was created, in milliseconds.
    */
@@ -28,4 +35,9 @@ export interface StartedJob {
   readonly job: Job;
   /** Time until the task fails, in milliseconds. Null means the relay's default deadline. */
   readonly deadlineMs: number | null;
+}
+
+export interface SubmittedJob extends StartedJob {
+  /** JSON text of the answer to the submission, which has the HTTP status 200. */
+  readonly answer: string;
 }

@@ -75,6 +75,34 @@ it("the provider sandbox, which simulates jobs, offers exactly the models in the
   expect(sandbox.simulation.start("sandbox")).toEqual({ ok: false, error });
 });
 
+it.each(MODELS.map(([model]) => model))(
+  "a submission of the model %s to the provider sandbox starts the same job as a registration, and is answered with its id",
+  (model) => {
+    const started = sandbox.simulation.start(model);
+    const submitted = sandbox.simulation.submit("/jobs", model);
+    expect(started.ok && submitted?.ok && submitted.value).toEqual({
+      ...(started.ok && started.value),
+      answer: JSON.stringify({ id: model, status: "queued" }),
+    });
+  },
+);
+
+it.each(["sandbox", "", null])(
+  "a submission of the model %j to the provider sandbox, which it does not simulate, fails with the names of its models",
+  (model) => {
+    const failed = sandbox.simulation.submit("/jobs", model);
+    expect(failed).toEqual(sandbox.simulation.start("sandbox"));
+    expect(failed).toMatchObject({ ok: false });
+  },
+);
+
+it.each(["", "/", "/jobs/", "/jobs/sandbox/ok", "jobs", "/JOBS"])(
+  "a call to the path %j of the provider sandbox is no submission",
+  (path) => {
+    expect(sandbox.simulation.submit(path, "sandbox/ok")).toBeNull();
+  },
+);
+
 it.each([
   ["sandbox/slow", 9_000, "20 %", 20],
   ["sandbox/slow", 45_000, "unknown", null],
