@@ -43,8 +43,9 @@ export function aChargeEnd(answer: ChargeAnswer = CHARGED, chargeId = CHARGE_ID)
   return { type: "charge_ended", chargeId, answer };
 }
 
-export function aRefundEnd(isRefunded: boolean) {
-  return { type: "refund_ended", isRefunded } as const;
+/** Builds the end of a refund. @param submissionId submission that was refused; null for a failed task. */
+export function aRefundEnd(isRefunded: boolean, submissionId: string | null = null) {
+  return { type: "refund_ended", isRefunded, submissionId } as const;
 }
 
 export function credits(

@@ -75,8 +75,9 @@ function chargedOf(credits: ChargingCredits): Credits {
 }
 
 /**
- * Returns the effect of the answer to a refund. The refund of a refused submission ends in the erasure of its task. After a confirmed refund the attempts of the callback start;
- * otherwise the next try of the refund is planned.
+ * Returns the effect of the answer to a refund. After a confirmed refund the attempts of the callback start;
+ * otherwise the next try of the refund is planned. The refund of a refused submission ends in the erasure of its task,
+ * whose id may be used again at once, so an answer about another submission changes nothing.
  */
 export function endRefund(
   record: TaskRecord | null,
@@ -87,7 +88,7 @@ export function endRefund(
   if (record?.status === "charging") return endReturn(record, event, now);
   if (record === null || !isTerminal(record) || record.credits === null) return unchanged(record);
   const { credits, callback } = record;
-  if (credits.state.kind !== "refunding") return unchanged(record);
+  if (credits.state.kind !== "refunding" || event.submissionId !== null) return unchanged(record);
   const next = {
     ...record,
     version: nextVersion(record, now),
@@ -110,9 +111,13 @@ export function endRefund(
 }
 
 /** Returns the effect of the answer to the refund of a refused submission. */
-function endReturn(record: ChargingTask, { isRefunded }: RefundEndedEvent, now: number): Decision {
-  const { credits } = record;
-  if (isCharging(credits)) return unchanged(record);
+function endReturn(
+  record: ChargingTask,
+  { isRefunded, submissionId }: RefundEndedEvent,
+  now: number,
+): Decision {
+  const { credits, submission } = record;
+  if (isCharging(credits) || (submission?.id ?? null) !== submissionId) return unchanged(record);
   if (isRefunded) return erasure(record, "not_submitted");
   const state = { kind: "refunding", ...planRetry(credits.state, now) } as const;
   return changed({ ...record, version: nextVersion(record, now), credits: { ...credits, state } });

@@ -235,6 +235,8 @@ export interface RefundEndedEvent {
   readonly type: "refund_ended";
   /** True when the refund is confirmed. False when it was refused, and when no answer came in time. */
   readonly isRefunded: boolean;
+  /** The submission that was refused; null for the refund of a failed task. */
+  readonly submissionId: string | null;
 }
 
 /**

@@ -50,7 +50,8 @@ export async function makeCall(
       const { answer: isRefunded, fault } = await ended(platform.refund(step.refund), false);
       const result = { outcome: outcome(isRefunded, "refunded"), ...fault };
       const line = { task_id: taskId, account, amount, ...result };
-      const event = { type: "refund_ended", isRefunded } as const;
+      const { submissionId } = step.refund;
+      const event = { type: "refund_ended", isRefunded, submissionId } as const;
       return { event, line: { event: "credits.refund", ...line }, level: level(isRefunded) };
     }
     case "poll": {
