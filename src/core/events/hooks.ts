@@ -22,7 +22,7 @@ import {
   type TaskRecord,
   type TerminalTask,
 } from "../record/task.ts";
-import { askedSoon, unknownOutcomeOf, withJobKnown } from "../record/submission.ts";
+import { askedSoon, isSending, unknownOutcomeOf, withJobKnown } from "../record/submission.ts";
 import { keepHook, keptJobIds, type KeptHook } from "../record/tracking.ts";
 import {
   type AttachedJob,
@@ -191,8 +191,8 @@ function withPlan(task: OpenTask, change: (plan: PollPlan) => PollPlan): OpenTas
 
 /**
  * Stores a hook with a task that has no job yet, until a job is attached. Returns the same record when the hook
- * is not stored: because it is stored already, is too large, or comes after the deadline, at which the jobs
- * named by stored hooks are polled; or because it says that a job is in progress and its task cannot be polled.
+ * is not stored: because it is stored already, is too large, or comes after the last time at which the jobs named by
+ * stored hooks are polled; or because it says that a job is in progress and its task cannot be polled.
  */
 function withKeptHook(
   task: OpenTask,
@@ -200,10 +200,18 @@ function withKeptHook(
   isPollable: boolean,
   now: number,
 ): OpenTask {
-  if (task.tracking.poll !== null || !isPollable || now >= task.deadlineAt) return task;
+  if (task.tracking.poll !== null || !isPollable || !canAskLater(task, now)) return task;
   const tracking = keepHook(task.tracking, { jobId, news });
   const isKnown = JSON.stringify(tracking) === JSON.stringify(task.tracking);
   return tracking === null || isKnown ? task : { ...task, tracking };
+}
+
+/**
+ * Tells whether the job that a hook names now can still be polled: before the deadline or, where it is not known yet
+ * whether the submission has started a job, before the task fails for that reason.
+ */
+function canAskLater({ submission, deadlineAt }: OpenTask, now: number): boolean {
+  return isSending(submission) || now < (unknownOutcomeOf(submission)?.failsAt ?? deadlineAt);
 }
 
 /**
