@@ -1,13 +1,17 @@
 import { sendingEndsAt, unknownOutcomeOf } from "../record/submission.ts";
 import { isOpen, type OpenTask, type TaskRecord } from "../record/task.ts";
+import type { Policy } from "../policy.ts";
+import { askKeptJob } from "./ask-kept-job.ts";
 import type { Duty, EventStep } from "./duty.ts";
 
 /**
  * Returns the step that ends the wait for the outcome of a submission: it counts as unknown when the time for the
  * upstream's answer is over, and its task fails when no job has become known for `SUBMIT_UNKNOWN_MINUTES`
- * (events/submission-end.ts). Null for a task whose submission has another state.
+ * (events/submission-end.ts). Null for a task whose submission has another state. Null also while a poll of a job that
+ * a hook has named is planned: the last one is due when the task is about to fail, unless the limit of its connection
+ * defers it, and the task does not fail without it.
  */
-export function endSubmissionWait(record: TaskRecord): Duty<EventStep> | null {
+export function endSubmissionWait(record: TaskRecord, policy: Policy): Duty<EventStep> | null {
   if (!isOpen(record) || record.submission === null) return null;
   const { id: submissionId } = record.submission;
   const endsAt = sendingEndsAt(record.submission);
@@ -17,7 +21,7 @@ export function endSubmissionWait(record: TaskRecord): Duty<EventStep> | null {
     return { dueAt: endsAt, step: () => ({ kind: "event", event }) };
   }
   const unknown = unknownOutcomeOf(record.submission);
-  if (unknown === null) return null;
+  if (unknown === null || askKeptJob(record, policy) !== null) return null;
   const event = { type: "submission_lost" } as const;
   return { dueAt: unknown.failsAt, step: () => ({ kind: "event", event }) };
 }

@@ -5,15 +5,15 @@ import { endPoll, extendDeadline } from "./polling.ts";
 import type { Policy } from "../policy.ts";
 import { askedLater, unknownOutcomeOf } from "../record/submission.ts";
 import { isOpen, nextVersion, type TaskRecord } from "../record/task.ts";
-import { withoutKeptJob } from "../record/tracking.ts";
+import { keptJobIds, withoutKeptJob } from "../record/tracking.ts";
 
 /**
  * Returns the effect of a poll of a job that only a hook has named. It is made at the deadline, or earlier when the
- * outcome of the task's submission is unknown. An answer that names the
- * task attaches the job; it then counts like the answer to the final poll of an attached job. If the provider
- * refuses the poll by a rate limit, the deadline is extended, at most once. After any other answer the stored hooks
- * about this job are removed. While the outcome of the task's submission is unknown, the job is polled again instead,
- * until the task fails.
+ * outcome of the task's submission is unknown. An answer that names the task attaches the job; it then counts like the
+ * answer to the final poll of an attached job. If the provider refuses the poll by a rate limit, the deadline is
+ * extended, at most once. After any other answer the stored hooks about this job are removed. While the outcome of the
+ * task's submission is unknown, the job is polled again instead, until the task fails. An answer about a job that no
+ * stored hook names is that to a poll of an earlier task with the same id.
  */
 export function endKeptJobPoll(
   record: TaskRecord | null,
@@ -23,8 +23,9 @@ export function endKeptJobPoll(
 ): Decision {
   if (record === null || !isOpen(record) || record.upstream === null) return unchanged(record);
   const { upstream, tracking } = record;
-  if (upstream.job !== null) return unchanged(record);
   const { answer, job } = event;
+  const isNamed = keptJobIds(tracking).includes(job.id);
+  if (upstream.job !== null || !isNamed) return unchanged(record);
   if (answer.kind === "deferred") return unchanged(record);
   if (answer.kind === "news") {
     // A submission has no other way to learn of its job than a hook, so hooks come.
