@@ -48,8 +48,12 @@ export function poll(record: TaskRecord, policy: Policy): Duty<PollStep> | null 
   const { connection } = upstream;
   const question = { taskId, connection, job, createdAt, submitted: null } as const;
   const step = (now: number): PollStep => {
-    const poll = { ...question, isUrgent: isUrgent(record, plan, now), purpose: "result" } as const;
-    return { kind: "poll", poll };
+    const asked = {
+      ...question,
+      isUrgent: isUrgent(record, plan, now),
+      purpose: "result",
+    } as const;
+    return { kind: "poll", poll: asked };
   };
   return { dueAt, step };
 }

@@ -38,7 +38,9 @@ export function endSubmission(
   switch (outcome.kind) {
     case "accepted":
     case "result":
-      return changed(accept(record, outcome, policy, now));
+      return isAnswered(record.submission)
+        ? unchanged(record)
+        : changed(accept(record, outcome, policy, now));
     case "refused":
     case "not_sent":
       return refuse(record, outcome, policy, now);
@@ -68,6 +70,11 @@ export function endLostSubmission(
   return changed(finishUnknownSubmission(record, policy, now));
 }
 
+/** Tells whether the upstream's answer has shown already that it has accepted the submission. */
+function isAnswered({ state }: Submission): boolean {
+  return state.kind === "accepted" && state.answeredAt !== null;
+}
+
 function isSubmitted<T extends TaskRecord>(record: T): record is Submitted<T> {
   return record.submission !== null;
 }
@@ -95,14 +102,15 @@ function accept(
   const { statusCode, answer, job } = outcome;
   const state = { kind: "accepted", answeredAt: now, statusCode } as const;
   const submission: Submission = { ...task.submission, state, answer };
-  const answered = { ...task, submission, version: nextVersion(task, now) };
-  if (task.upstream === null) return answered;
+  const answered = { ...task, submission };
+  const known = { ...answered, version: nextVersion(task, now) };
+  if (task.upstream === null) return known;
   const { connection } = task.upstream;
   if (outcome.kind === "result") {
     const upstream = { connection, job: job ?? task.upstream.job };
     return finishFromNews({ ...answered, upstream }, outcome.news, "poll", policy, now);
   }
-  if (isKnownJob(task, outcome.job)) return answered;
+  if (isKnownJob(task, outcome.job)) return known;
   const attachment = { connection, job: outcome.job };
   return attachWithHooks(answered, attachment, outcome.isHookExpected, policy, now);
 }
@@ -126,9 +134,13 @@ function refuse(
   switch (state.kind) {
     case "sending":
       return withdraw(task, now);
-    case "unknown":
+    case "unknown": {
       if (outcome.kind === "not_sent") return unchanged(task);
-      return changed(finishRefused(task, outcome.statusCode, policy, now));
+      const { statusCode } = outcome;
+      const answered = { ...state, answeredAt: now, statusCode };
+      const refused = { ...task, submission: { ...task.submission, state: answered } };
+      return changed(finishRefused(refused, statusCode, policy, now));
+    }
     case "accepted":
     case "unsent":
       return unchanged(task);

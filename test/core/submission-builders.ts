@@ -1,0 +1,171 @@
+import type {
+  RegisterEvent,
+  SubmitEndedEvent,
+  SubmitOutcome,
+} from "../../src/core/events/event.ts";
+import type { Policy } from "../../src/core/policy.ts";
+import type {
+  Submission,
+  SubmissionAnswer,
+  SubmissionStart,
+  UnknownOutcome,
+} from "../../src/core/record/submission.ts";
+import type { ChargingTask, OpenTask } from "../../src/core/record/task.ts";
+import type { UpstreamEnd } from "../../src/core/record/upstream.ts";
+import {
+  ACCOUNT,
+  aPolicy,
+  type aRegistration,
+  CONNECTION,
+  LIMITS,
+  NOW,
+  POLICY,
+} from "./builders.ts";
+import { aChargingTask, aPricedRegistration, credits } from "./credit-builders.ts";
+import {
+  aHook,
+  aProvidedRegistration,
+  aProvidedTask,
+  aTracking,
+  JOB,
+  UPSTREAM,
+} from "./upstream-builders.ts";
+
+export const SUBMISSION_ID = "c3VibWlzc2lvbi1pZC0wMQ";
+/** Id of the submission of another task, or of another life of the same task. */
+export const OTHER_SUBMISSION_ID = "c3VibWlzc2lvbi1pZC0wMg";
+/** Time at which the outcome of a submission that could be sent from NOW on becomes unknown. */
+export const SENDING_ENDS_AT = NOW + POLICY.submitTimeoutMs + 10_000;
+/** Time at which a task fails whose submission has had an unknown outcome since NOW. */
+export const FAILS_AT = NOW + POLICY.submitUnknownMs;
+
+export const ANSWER: SubmissionAnswer = {
+  status: 200,
+  contentType: "application/json",
+  body: '{"id":"cgt-1"}',
+};
+
+/** Settings in which polls of the connection state the model and the creation of a job, as those of Ark do. */
+export const STATING = aPolicy({
+  polls: new Map([[CONNECTION, { ...LIMITS, isCreationStated: true }]]),
+});
+
+/** Returns settings in which the answers to polls prove which submission a job belongs to. */
+export function stating(changes: Partial<Policy> = {}): Policy {
+  return { ...STATING, ...changes };
+}
+
+export function aStart(changes: Partial<SubmissionStart> = {}): SubmissionStart {
+  return { id: SUBMISSION_ID, requestDigest: "digest-1", endpoint: null, ...changes };
+}
+
+/** Builds a registration with which the relay submits the job. */
+export function aSubmittedRegistration(
+  changes: Parameters<typeof aRegistration>[0] = {},
+  start: Partial<SubmissionStart> = {},
+): RegisterEvent {
+  return { ...aProvidedRegistration(changes), submission: aStart(start) };
+}
+
+/** Builds a registration with a submission and with a price that the relay's own ledger charges. */
+export function aPricedSubmission(
+  changes: Parameters<typeof aRegistration>[0] = {},
+  start: Partial<SubmissionStart> = {},
+): RegisterEvent {
+  const registration = aPricedRegistration({ provider: CONNECTION, ...changes });
+  return { ...registration, submission: aStart(start) };
+}
+
+/** Builds a submission that the upstream has not answered yet. */
+export function aSubmission(changes: Partial<Submission> = {}): Submission {
+  const state = { kind: "sending", endsAt: SENDING_ENDS_AT } as const;
+  return { ...aStart(), startedAt: NOW, state, answer: null, ...changes };
+}
+
+/** Builds the state of a submission whose outcome has been unknown since NOW, without an answer. */
+export function unknown(changes: Partial<UnknownOutcome> = {}): UnknownOutcome {
+  return {
+    kind: "unknown",
+    answeredAt: null,
+    statusCode: null,
+    failsAt: FAILS_AT,
+    askAt: null,
+    tries: 0,
+    ...changes,
+  };
+}
+
+/** Builds the state of a submission that the upstream has answered with its job. */
+export function accepted(answeredAt: number | null = NOW, statusCode: number | null = 200) {
+  return { kind: "accepted", answeredAt, statusCode } as const;
+}
+
+/** Builds the state of a submission whose job is known by something else than the upstream's answer. */
+export function knownOtherwise() {
+  return accepted(null, null);
+}
+
+/** Builds a task without a price whose submission the upstream has not answered yet. */
+export function aSendingTask(changes: Partial<OpenTask> = {}): OpenTask {
+  return aProvidedTask({
+    tracking: aTracking({ poll: null }),
+    submission: aSubmission(),
+    ...changes,
+  });
+}
+
+/** Builds a task without a price whose submission has had an unknown outcome since NOW. */
+export function anUnknownTask(
+  state: Partial<UnknownOutcome> = {},
+  changes: Partial<OpenTask> = {},
+): OpenTask {
+  return aSendingTask({ submission: aSubmission({ state: unknown(state) }), ...changes });
+}
+
+/** Returns a task after the ledger has charged its price. */
+export function withPrice(task: OpenTask, chargeId: string | null = "charge-1"): OpenTask {
+  const { registration } = aPricedRegistration({ provider: CONNECTION });
+  return { ...task, account: ACCOUNT, registration, credits: credits(undefined, { chargeId }) };
+}
+
+/** Builds a task with a submission whose price is being charged. */
+export function aChargingSubmission(changes: Partial<ChargingTask> = {}): ChargingTask {
+  const { registration } = aPricedSubmission();
+  const upstream = { ...UPSTREAM, job: null };
+  return aChargingTask({ registration, upstream, submission: aSubmission(), ...changes });
+}
+
+export function aSubmitEnd(
+  outcome: SubmitOutcome,
+  submissionId: string = SUBMISSION_ID,
+): SubmitEndedEvent {
+  return { type: "submit_ended", submissionId, outcome };
+}
+
+type Acceptance = Extract<SubmitOutcome, { readonly kind: "accepted" }>;
+
+/** Builds the end of a submission whose answer names the job. */
+export function anAcceptance(changes: Partial<Omit<Acceptance, "kind">> = {}): SubmitEndedEvent {
+  const answered = { statusCode: 200, job: JOB, isHookExpected: false, answer: ANSWER };
+  return aSubmitEnd({ kind: "accepted", ...answered, ...changes });
+}
+
+/** Builds the end of a submission whose answer is itself the end of the job. */
+export function aResultAtOnce(news: UpstreamEnd, job: typeof JOB | null = JOB): SubmitEndedEvent {
+  return aSubmitEnd({ kind: "result", statusCode: 200, news, job, answer: ANSWER });
+}
+
+export function aRefusal(statusCode = 400): SubmitEndedEvent {
+  return aSubmitEnd({ kind: "refused", statusCode });
+}
+
+export const NOT_SENT = aSubmitEnd({ kind: "not_sent" });
+
+export function anUnknownOutcome(statusCode: number | null = null): SubmitEndedEvent {
+  return aSubmitEnd({ kind: "unknown", statusCode });
+}
+
+/** Builds a hook that came to the URL of the submission. */
+export function aSubmissionHook(...[news, changes]: Parameters<typeof aHook>) {
+  return aHook(news, { submissionId: SUBMISSION_ID, ...changes });
+}

@@ -1,0 +1,507 @@
+import { describe, expect, it } from "vitest";
+import type { HookEvent, PollAnswer, SubmitEndedEvent } from "../../src/core/events/event.ts";
+import type { Policy } from "../../src/core/policy.ts";
+import { unknownOutcomeOf } from "../../src/core/record/submission.ts";
+import { isOpen, type TaskRecord } from "../../src/core/record/task.ts";
+import type { Job } from "../../src/core/record/upstream.ts";
+import { nextStep, wakeAt } from "../../src/core/step.ts";
+import { transition } from "../../src/core/transition.ts";
+import {
+  aCompletion,
+  aPolicy,
+  CONNECTION,
+  DAY,
+  finished,
+  HOUR,
+  ID,
+  LIMITS,
+  MINUTE,
+  MODEL,
+  NOW,
+  POLICY,
+  PROCESSING,
+  SECOND,
+} from "./builders.ts";
+import { aRefundEnd, credits, refunding } from "./credit-builders.ts";
+import { apply, expectRefused, expectUnchanged } from "./decisions.ts";
+import {
+  accepted,
+  anAcceptance,
+  ANSWER,
+  anUnknownOutcome,
+  anUnknownTask,
+  aRefusal,
+  aResultAtOnce,
+  aSendingTask,
+  aStart,
+  aSubmission,
+  aSubmissionHook,
+  FAILS_AT,
+  knownOtherwise,
+  NOT_SENT,
+  OTHER_SUBMISSION_ID,
+  SENDING_ENDS_AT,
+  STATING,
+  stating,
+  SUBMISSION_ID,
+  unknown,
+  withPrice,
+} from "./submission-builders.ts";
+import {
+  aHook,
+  aKeptHook,
+  anUpstreamFailure,
+  aPlan,
+  aPollEnd,
+  aTracking,
+  JOB,
+  newsAnswer,
+  NO_KEY,
+  NO_OUTPUT,
+  OTHER_JOB,
+  QUEUED,
+  rateLimited,
+  UNANSWERED,
+  UNAUTHORIZED,
+  UPSTREAM,
+} from "./upstream-builders.ts";
+
+const LATER = NOW + 3 * SECOND;
+const UNCLEAR: PollAnswer = { kind: "unclear", statusCode: 200, word: null };
+const LOST_STEP = { kind: "event", event: { type: "submission_lost" } } as const;
+const lostOf = (task: TaskRecord, at = FAILS_AT) =>
+  finished(transition(task, { type: "submission_lost" }, STATING, at));
+
+const silent = anUnknownTask();
+/** A task of an unknown outcome after a hook has named a job. */
+const named = apply(silent, aSubmissionHook(aCompletion()), LATER, STATING);
+const lost = lostOf(silent);
+
+function asked(task: TaskRecord, answer: PollAnswer, at: number, policy = STATING): TaskRecord {
+  return apply(task, aPollEnd(answer, { purpose: "kept_job", askedAt: at }), at, policy);
+}
+
+describe("a submission whose outcome is unknown", () => {
+  it("the outcome of a submission is unknown when the upstream has not answered it in time", () => {
+    const sending = aSendingTask();
+    expect(nextStep(sending, POLICY, SENDING_ENDS_AT - 1)).toBeNull();
+    const event = anUnknownOutcome();
+    expect(nextStep(sending, POLICY, SENDING_ENDS_AT)).toEqual({ kind: "event", event });
+    const task = apply(sending, event, SENDING_ENDS_AT);
+    const failsAt = SENDING_ENDS_AT + POLICY.submitUnknownMs;
+    const submission = aSubmission({ state: unknown({ failsAt }) });
+    expect(task).toEqual({ ...sending, version: SENDING_ENDS_AT, submission });
+    expect(wakeAt(task, STATING)).toBe(failsAt);
+  });
+
+  it("the outcome of a submission is unknown when its answer states neither a job nor a refusal, and the status of this answer is stored", () => {
+    const task = apply(aSendingTask(), anUnknownOutcome(502), LATER);
+    const failsAt = LATER + POLICY.submitUnknownMs;
+    const state = unknown({ answeredAt: LATER, statusCode: 502, failsAt });
+    expect(task.submission).toEqual(aSubmission({ state }));
+    expect(wakeAt(task, STATING)).toBe(failsAt);
+  });
+
+  it("a submission of an unknown outcome fails its task after SUBMIT_UNKNOWN_MINUTES with submit_unknown, whose category is timeout", () => {
+    expect(nextStep(silent, STATING, FAILS_AT - 1)).toBeNull();
+    expect(nextStep(silent, STATING, FAILS_AT)).toEqual(LOST_STEP);
+    expect(JSON.parse(lost.body)).toMatchObject({ error: { code: "submit_unknown" } });
+    expect(lost).toMatchObject({
+      status: "failed",
+      failure: { category: "timeout", retryable: true },
+      submission: { state: unknown() },
+      finishedAt: FAILS_AT,
+    });
+    const quick = aPolicy({ submitUnknownMs: SECOND });
+    const state = apply(aSendingTask(), anUnknownOutcome(), LATER, quick).submission ?? null;
+    expect(unknownOutcomeOf(state)?.failsAt).toBe(LATER + SECOND);
+  });
+
+  it("the price of a task that fails with submit_unknown is refunded before its callback is sent", () => {
+    const ended = lostOf(withPrice(silent));
+    expect(ended.credits).toEqual(credits(refunding(FAILS_AT)));
+    expect(nextStep(ended, POLICY, FAILS_AT)).toMatchObject({
+      kind: "refund",
+      refund: { reason: "submit_unknown", submissionId: null },
+    });
+    expect(ended.callback?.state).toEqual({ kind: "held" });
+    const refunded = finished(transition(ended, aRefundEnd(true), POLICY, FAILS_AT));
+    expect(refunded.callback?.state.kind).toBe("in_flight");
+  });
+
+  it.each([
+    ["it is not time yet", silent, FAILS_AT - 1],
+    ["the job is known meanwhile", apply(silent, anAcceptance(), LATER), FAILS_AT],
+    ["the task has ended meanwhile", lost, FAILS_AT],
+    ["there is no task", null, FAILS_AT],
+  ])("a task does not fail with submit_unknown when %s", (_why, task, at) => {
+    expectUnchanged(task, { type: "submission_lost" }, at);
+  });
+
+  it("a second unknown outcome does not put off the failure of the task", () => {
+    expectUnchanged(silent, anUnknownOutcome(), LATER);
+    expectUnchanged(silent, anUnknownOutcome(502), LATER);
+  });
+
+  it.each([
+    ["sending", aSendingTask({ deadlineAt: NOW + SECOND }), SENDING_ENDS_AT],
+    ["unknown", { ...silent, deadlineAt: NOW + SECOND }, FAILS_AT],
+  ])("a task does not fail at its deadline while its submission is %s", (_state, task, endsAt) => {
+    expect(nextStep(task, POLICY, endsAt - 1)).toBeNull();
+    expect(wakeAt(task, POLICY)).toBe(endsAt);
+    expect(nextStep(task, POLICY, endsAt)).not.toEqual({
+      kind: "event",
+      event: { type: "deadline" },
+    });
+  });
+});
+
+describe("an answer that comes after the outcome counted as unknown", () => {
+  it("a late answer that accepts the submission attaches the job, and the hooks about it that were kept apply", () => {
+    const task = apply(named, anAcceptance(), LATER + SECOND);
+    expect(task).toMatchObject({
+      upstream: UPSTREAM,
+      submission: { state: accepted(LATER + SECOND), answer: ANSWER },
+      tracking: { keptHooks: [], poll: { hint: { at: LATER + SECOND, status: "completed" } } },
+    });
+    expect(nextStep(task, STATING, LATER + SECOND)).toMatchObject({
+      kind: "poll",
+      poll: { purpose: "result" },
+    });
+  });
+
+  it("a late answer that is itself the result ends the task", () => {
+    const ended = finished(transition(silent, aResultAtOnce(aCompletion()), POLICY, LATER));
+    expect(ended).toMatchObject({ status: "completed", submission: { state: accepted(LATER) } });
+  });
+
+  it.each([
+    [400, "invalid_input", false],
+    [429, "rate_limited", true],
+    [521, "provider", true],
+  ])(
+    "a late refusal with HTTP status %i fails the task, because its caller knows it, as %s",
+    (statusCode, category, retryable) => {
+      const task = withPrice(silent);
+      const ended = finished(transition(task, aRefusal(statusCode), POLICY, LATER));
+      expect(JSON.parse(ended.body)).toMatchObject({
+        error: { code: "upstream_error", message: expect.stringContaining(`${statusCode}`) },
+      });
+      expect(ended).toMatchObject({
+        failure: { category, retryable },
+        credits: credits(refunding(LATER)),
+        submission: { state: { answeredAt: LATER, statusCode } },
+      });
+    },
+  );
+
+  it("a call that was not sent is no proof once the outcome counted as unknown", () => {
+    expectUnchanged(silent, NOT_SENT, LATER);
+  });
+});
+
+describe("an unsigned hook at the URL of a submission of an unknown outcome", () => {
+  it("the job that a hook names is polled at once, and what its answer must state is given to the poll", () => {
+    expect(named).toMatchObject({
+      upstream: { job: null },
+      tracking: { keptHooks: [aKeptHook(aCompletion())] },
+      submission: { state: unknown({ askAt: LATER }) },
+    });
+    expect(wakeAt(named, STATING)).toBe(LATER);
+    expect(nextStep(named, STATING, LATER)).toEqual({
+      kind: "poll",
+      poll: {
+        taskId: ID,
+        connection: CONNECTION,
+        job: JOB,
+        createdAt: NOW,
+        isUrgent: true,
+        submitted: { id: SUBMISSION_ID, model: MODEL, startedAt: NOW },
+        purpose: "kept_job",
+      },
+    });
+  });
+
+  it("the job that a hook has named while the submission was sending is polled as soon as the outcome is unknown", () => {
+    const heard = apply(aSendingTask(), aSubmissionHook(QUEUED), LATER, STATING);
+    const task = apply(heard, anUnknownOutcome(), SENDING_ENDS_AT, STATING);
+    expect(task.submission?.state).toMatchObject({ kind: "unknown", askAt: SENDING_ENDS_AT });
+    expect(nextStep(task, STATING, SENDING_ENDS_AT)).toMatchObject({ poll: { job: JOB } });
+  });
+
+  it("the job is polled with the endpoint that the path of the submission states", () => {
+    const endpoint = "fal-ai/flux";
+    const submission = aSubmission({ ...aStart({ endpoint }), state: unknown() });
+    const task = apply({ ...silent, submission }, aSubmissionHook(QUEUED), LATER, STATING);
+    expect(nextStep(task, STATING, LATER)).toMatchObject({
+      poll: { job: { id: JOB.id, endpoint } },
+    });
+  });
+
+  it("the job is polled again after 5 s, then after twice as long each time but at most 5 minutes, the last time when the task is about to fail", () => {
+    let task = named;
+    const waits: number[] = [];
+    for (let at = LATER; at < FAILS_AT;) {
+      task = asked(task, UNCLEAR, at);
+      const next = wakeAt(task, STATING);
+      waits.push((next - at) / SECOND);
+      at = next;
+    }
+    expect(waits.slice(0, 7)).toEqual([5, 10, 20, 40, 80, 160, 300]);
+    expect(new Set(waits.slice(7, -1))).toEqual(new Set([300]));
+    expect(nextStep(task, STATING, FAILS_AT)).toMatchObject({ poll: { purpose: "kept_job" } });
+    const last = asked(task, UNCLEAR, FAILS_AT);
+    expect(nextStep(last, STATING, FAILS_AT)).toEqual(LOST_STEP);
+    expect(last).toMatchObject({ tracking: { keptHooks: [aKeptHook(aCompletion())] } });
+  });
+
+  it.each<[string, PollAnswer, number]>([
+    ["does not prove it", UNCLEAR, 5 * SECOND],
+    ["is missing", UNANSWERED, 5 * SECOND],
+    ["refuses the key", UNAUTHORIZED, 5 * SECOND],
+    ["names no wait", rateLimited(), 5 * SECOND],
+    ["names a short wait", rateLimited(SECOND), 5 * SECOND],
+    ["names a long wait", rateLimited(10 * MINUTE), 10 * MINUTE],
+  ])("the kept job is polled again when the answer %s", (_what, answer, waitMs) => {
+    const task = asked(named, answer, LATER);
+    expect(task).toMatchObject({
+      upstream: { job: null },
+      tracking: { keptHooks: [aKeptHook(aCompletion())] },
+    });
+    expect(wakeAt(task, STATING)).toBe(LATER + waitMs);
+  });
+
+  it("another hook has the job polled at once again, and the waits begin anew; a repeated hook changes nothing", () => {
+    let task = named;
+    for (let tries = 0; tries < 5; tries++) task = asked(task, UNCLEAR, LATER);
+    const hook = aSubmissionHook(PROCESSING);
+    const again = apply(task, hook, LATER + SECOND, STATING);
+    const state = unknown({ askAt: LATER + SECOND, tries: 0 });
+    expect(again.submission?.state).toEqual(state);
+    const polled = asked(again, UNCLEAR, LATER + SECOND);
+    expectUnchanged(polled, hook, LATER + 2 * SECOND, STATING, "ignored");
+  });
+
+  it.each([
+    ["a success", aCompletion(), "completed"],
+    ["a failure", anUpstreamFailure(), "failed"],
+  ] as const)("an answer that proves %s of the job ends the task", (_what, news, status) => {
+    const end = aPollEnd(newsAnswer(news), { purpose: "kept_job", askedAt: LATER });
+    const ended = finished(transition(named, end, STATING, LATER));
+    expect(ended).toMatchObject({
+      status,
+      upstream: UPSTREAM,
+      submission: { state: knownOtherwise() },
+    });
+  });
+
+  it.each([
+    ["waits", QUEUED, { status: "pending" }],
+    ["runs", PROCESSING, { status: "processing" }],
+    ["has succeeded without output", NO_OUTPUT, { status: "pending" }],
+  ] as const)(
+    "an answer that proves that the job %s attaches it, and hooks about it are expected",
+    (_what, news, expected) => {
+      const task = asked(named, newsAnswer(news), LATER);
+      expect(task).toMatchObject({
+        ...expected,
+        upstream: UPSTREAM,
+        submission: { state: knownOtherwise() },
+        tracking: { keptHooks: [], poll: { attachedAt: LATER, hookWaitMs: MINUTE } },
+      });
+    },
+  );
+
+  it("an answer that proves the job attaches it with the endpoint with which it was polled", () => {
+    const job: Job = { id: JOB.id, endpoint: "fal-ai/flux" };
+    const end = aPollEnd(newsAnswer(QUEUED), { purpose: "kept_job", job, askedAt: LATER });
+    expect(apply(named, end, LATER, STATING)).toMatchObject({ upstream: { job } });
+  });
+
+  it("the answer to a poll of a job that no kept hook of this life names changes nothing", () => {
+    const end = aPollEnd(newsAnswer(aCompletion()), { purpose: "kept_job", askedAt: LATER });
+    for (const task of [silent, aSendingTask()]) expectUnchanged(task, end, LATER, STATING);
+    expectUnchanged(named, { ...end, job: OTHER_JOB }, LATER, STATING);
+  });
+
+  it.each<[string, TaskRecord, Policy]>([
+    [
+      "names no job",
+      apply(silent, aSubmissionHook(aCompletion(), { jobId: null }), LATER, STATING),
+      STATING,
+    ],
+    ["comes from a provider whose answers prove nothing", named, POLICY],
+    ["comes from a provider that cannot be polled", named, NO_KEY],
+    [
+      "names a job so old that the provider has forgotten it",
+      named,
+      aPolicy({
+        polls: new Map([[CONNECTION, { ...LIMITS, isCreationStated: true, maxAgeMs: SECOND }]]),
+      }),
+    ],
+  ])("nothing is polled before the task fails when a hook %s", (_why, task, policy) => {
+    expect(nextStep(task, policy, FAILS_AT - 1)).toBeNull();
+    expect(wakeAt(task, policy)).toBe(FAILS_AT);
+    expect(nextStep(task, policy, FAILS_AT)).toEqual(LOST_STEP);
+  });
+
+  it("the answers of a provider that name the task are enough too", () => {
+    const naming = aPolicy({ polls: new Map([[CONNECTION, { ...LIMITS, isTaskNamed: true }]]) });
+    expect(nextStep(named, naming, LATER)).toMatchObject({ poll: { purpose: "kept_job" } });
+  });
+
+  it("a pause delays the poll of a kept job, but not the failure of the task", () => {
+    const paused = stating({ pausedAt: LATER });
+    expect(nextStep(named, paused, LATER)).toBeNull();
+    expect(wakeAt(named, paused)).toBeGreaterThan(LATER);
+    expect(wakeAt(named, paused)).toBeLessThanOrEqual(FAILS_AT);
+    expect(nextStep(named, stating({ pausedAt: FAILS_AT }), FAILS_AT)).toEqual(LOST_STEP);
+    expect(nextStep(named, STATING, LATER + MINUTE)).toMatchObject({ kind: "poll" });
+  });
+
+  it("a poll that the limit of the connection defers past the failure of the task is made before the task fails", () => {
+    const deferred = { kind: "deferred", waitMs: HOUR } as const;
+    const end = aPollEnd(deferred, { purpose: "kept_job", askedAt: LATER });
+    expectUnchanged(named, end, LATER, STATING);
+    const turnAt = FAILS_AT + MINUTE;
+    const policy = stating({ pollDeferredAt: LATER, pollDeferredTo: turnAt });
+    expect(nextStep(named, policy, FAILS_AT)).toBeNull();
+    expect(wakeAt(named, policy)).toBe(turnAt);
+    expect(nextStep(named, policy, turnAt)).toMatchObject({ poll: { purpose: "kept_job" } });
+    const last = asked(named, UNCLEAR, turnAt);
+    expect(nextStep(last, policy, turnAt)).toEqual(LOST_STEP);
+  });
+
+  it("a hook is kept after the deadline of its task and before the time at which the task fails", () => {
+    const task = { ...silent, deadlineAt: NOW + SECOND };
+    const hook = aSubmissionHook(aCompletion());
+    const heard = apply(task, hook, LATER, STATING);
+    expect(nextStep(heard, STATING, LATER)).toMatchObject({ poll: { job: JOB } });
+    expectUnchanged(task, hook, FAILS_AT, STATING, "ignored");
+  });
+
+  it("a job that is proved after the deadline of its task and still runs extends the deadline", () => {
+    const late = apply(
+      { ...silent, deadlineAt: NOW + SECOND },
+      aSubmissionHook(aCompletion()),
+      LATER,
+      STATING,
+    );
+    const task = asked(late, newsAnswer(PROCESSING), LATER);
+    expect(task).toMatchObject({ upstream: UPSTREAM, tracking: { isExtended: true } });
+    expect(isOpen(task) && task.deadlineAt).toBeGreaterThan(LATER);
+  });
+
+  it.each<[string, HookEvent]>([
+    ["to the hook URL of a registered task", aHook(aCompletion())],
+    [
+      "to the URL of another submission",
+      aSubmissionHook(aCompletion(), { submissionId: OTHER_SUBMISSION_ID }),
+    ],
+    ["of another connection", aSubmissionHook(aCompletion(), { connection: "ark-2" })],
+  ])("a hook %s is that of an unknown task, and nothing is polled for it", (_what, hook) => {
+    expectRefused(silent, hook, "unknown_task", LATER);
+  });
+});
+
+describe("a signed hook at the URL of a submission", () => {
+  const states = [
+    ["sending", aSendingTask()],
+    ["unknown", silent],
+  ] as const;
+
+  it.each(states)("a signed hook attaches its job while the submission is %s", (_state, task) => {
+    const hook = aSubmissionHook(QUEUED, { isSigned: true });
+    expect(apply(task, hook, LATER)).toMatchObject({
+      upstream: UPSTREAM,
+      tracking: aTracking({ poll: aPlan({ attachedAt: LATER, hookWaitMs: MINUTE }) }),
+      submission: aSubmission({ state: knownOtherwise() }),
+    });
+  });
+
+  it("a signed hook attaches its job with the endpoint of the submission where polls need one", () => {
+    const endpoint = "fal-ai/flux";
+    const submission = aSubmission({ endpoint });
+    const needing = aPolicy({ polls: new Map([[CONNECTION, { ...LIMITS, isIdEnough: false }]]) });
+    const hook = aSubmissionHook(QUEUED, { isSigned: true });
+    const task = apply(aSendingTask({ submission }), hook, LATER, needing);
+    expect(task).toMatchObject({ upstream: { job: { id: JOB.id, endpoint } } });
+    const other = apply(aSendingTask(), hook, LATER, needing);
+    expect(other).toMatchObject({ upstream: { job: null }, submission: aSubmission() });
+  });
+
+  it.each(states)("a signed result ends the task while the submission is %s", (_state, task) => {
+    const hook = aSubmissionHook(aCompletion(), { isSigned: true });
+    const ended = finished(transition(task, hook, POLICY, LATER));
+    expect(ended).toMatchObject({ status: "completed", submission: { state: knownOtherwise() } });
+  });
+});
+
+describe("what comes after a task has failed with submit_unknown", () => {
+  const at = FAILS_AT + MINUTE;
+  const found = finished(transition(lost, anAcceptance(), STATING, at));
+
+  it("an answer that accepts the submission attaches the job, whose success the operator is told after a poll", () => {
+    expect(found).toEqual({
+      ...lost,
+      version: at,
+      publication: found.publication,
+      upstream: UPSTREAM,
+      submission: aSubmission({ state: accepted(at) }),
+    });
+    const policy = stating({ isOperatorNotified: true, polledAt: at });
+    const delivered = { ...found, callback: null };
+    expect(wakeAt(delivered, policy)).toBe(FAILS_AT + HOUR);
+    expect(nextStep(delivered, policy, FAILS_AT + HOUR)).toMatchObject({
+      poll: { purpose: "late_result", job: JOB },
+    });
+    const end = aPollEnd(newsAnswer(aCompletion()), { purpose: "late_result" });
+    expect(apply(delivered, end, FAILS_AT + HOUR, policy)).toMatchObject({
+      status: "failed",
+      late: { resultAt: FAILS_AT + HOUR },
+      notices: [{ kind: "task.late_result" }],
+    });
+  });
+
+  it("an answer that is itself a success is told to the operator at once", () => {
+    const policy = stating({ isOperatorNotified: true });
+    const told = finished(transition(lost, aResultAtOnce(aCompletion()), policy, at));
+    expect(told).toMatchObject({
+      status: "failed",
+      body: lost.body,
+      late: { resultAt: at },
+      notices: [{ kind: "task.late_result" }],
+    });
+  });
+
+  it("an answer that is itself a failure is told to nobody", () => {
+    const policy = stating({ isOperatorNotified: true });
+    const known = finished(transition(lost, aResultAtOnce(anUpstreamFailure()), policy, at));
+    expect(known).toMatchObject({ late: null, notices: [], body: lost.body });
+  });
+
+  it.each<[string, SubmitEndedEvent]>([
+    ["a refusal", aRefusal()],
+    ["a call that was not sent", NOT_SENT],
+    ["another unknown outcome", anUnknownOutcome(500)],
+  ])("%s changes nothing", (_what, event) => expectUnchanged(lost, event, at));
+
+  it("a second answer that accepts the submission changes nothing", () => {
+    expectUnchanged(found, anAcceptance({ job: OTHER_JOB }), at + SECOND);
+  });
+
+  it("a signed hook that claims success is a late result", () => {
+    const policy = stating({ isOperatorNotified: true });
+    const hook = aSubmissionHook(aCompletion(), { isSigned: true });
+    expect(apply(lost, hook, at, policy)).toMatchObject({ late: { resultAt: at } });
+  });
+
+  it("a canceled task gets the job of a late answer, which is not polled any more", () => {
+    const canceled = apply(silent, { type: "cancel" }, LATER);
+    const known = finished(transition(canceled, anAcceptance(), STATING, at));
+    expect(known).toMatchObject({ status: "failed", upstream: UPSTREAM });
+    const settled = { ...known, callback: null };
+    expect(wakeAt(settled, STATING)).toBe(settled.expiresAt);
+    expect(settled.expiresAt).toBeGreaterThan(at + DAY);
+  });
+});

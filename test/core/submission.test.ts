@@ -1,0 +1,493 @@
+import { describe, expect, it } from "vitest";
+import type { SubmitEndedEvent, TaskEvent } from "../../src/core/events/event.ts";
+import { isOpen, type TaskRecord } from "../../src/core/record/task.ts";
+import { nextStep, wakeAt } from "../../src/core/step.ts";
+import { transition } from "../../src/core/transition.ts";
+import { taskView } from "../../src/core/views/task-view.ts";
+import {
+  aCompletion,
+  aFinishedTask,
+  anEndAs,
+  anOpenTask,
+  aPolicy,
+  aRegistration,
+  aReport,
+  finished,
+  ID,
+  MINUTE,
+  NOW,
+  NOW_S,
+  POLICY,
+  PROCESSING,
+  SECOND,
+} from "./builders.ts";
+import {
+  aChargeEnd,
+  aPricedRegistration,
+  aRefundEnd,
+  CHARGE_ID,
+  credits,
+  PRICE,
+  refunding,
+} from "./credit-builders.ts";
+import { apply, expectRefused, expectUnchanged } from "./decisions.ts";
+import {
+  accepted,
+  aChargingSubmission,
+  anAcceptance,
+  ANSWER,
+  anUnknownOutcome,
+  anUnknownTask,
+  aPricedSubmission,
+  aRefusal,
+  aResultAtOnce,
+  aSendingTask,
+  aSubmission,
+  aSubmissionHook,
+  aSubmittedRegistration,
+  knownOtherwise,
+  NOT_SENT,
+  OTHER_SUBMISSION_ID,
+  SENDING_ENDS_AT,
+  STATING,
+  SUBMISSION_ID,
+  withPrice,
+} from "./submission-builders.ts";
+import {
+  aHook,
+  aKeptHook,
+  anAttachment,
+  anUpstreamFailure,
+  aPlan,
+  aProvidedRegistration,
+  aTracking,
+  NO_OUTPUT,
+  OTHER_JOB,
+  QUEUED,
+  UPSTREAM,
+} from "./upstream-builders.ts";
+
+const LATER = NOW + 3 * SECOND;
+const sending = aSendingTask();
+const priced = withPrice(sending);
+const attached = apply(sending, anAcceptance(), LATER);
+const REFUSALS: readonly (readonly [string, SubmitEndedEvent])[] = [
+  ["refused", aRefusal()],
+  ["not sent", NOT_SENT],
+];
+
+function viewOf(task: TaskRecord, reader: "operator" | "account" | "link") {
+  return JSON.parse(taskView(task, reader));
+}
+
+describe("the registration of a task that the relay submits itself", () => {
+  it("a registration with a submission creates a task whose submission is sending until SUBMIT_TIMEOUT_S and 10 s more have passed", () => {
+    const task = apply(null, aSubmittedRegistration());
+    expect(task).toMatchObject({ status: "pending", submission: aSubmission() });
+    expect(wakeAt(task, POLICY)).toBe(SENDING_ENDS_AT);
+    const quick = apply(null, aSubmittedRegistration(), NOW, aPolicy({ submitTimeoutMs: SECOND }));
+    expect(quick.submission?.state).toEqual({ kind: "sending", endsAt: NOW + 11 * SECOND });
+  });
+
+  it("a registration without the field of submissions, as Workers of earlier releases send it, creates a task without a submission", () => {
+    expect(apply(null, aRegistration()).submission).toBeNull();
+  });
+
+  it("a repeated registration is refused with submission_running while the submission is sending, also by the caller with another submission id", () => {
+    expectRefused(sending, aSubmittedRegistration(), "submission_running", LATER);
+    const again = aSubmittedRegistration({}, { id: OTHER_SUBMISSION_ID });
+    expectRefused(sending, again, "submission_running", LATER);
+  });
+
+  it.each<[string, TaskRecord]>([
+    ["accepted", attached],
+    ["of an unknown outcome", anUnknownTask()],
+    ["of a task that has ended", apply(sending, aResultAtOnce(aCompletion()))],
+  ])("a repeated registration changes nothing when the submission is %s", (_state, task) => {
+    const again = aSubmittedRegistration({}, { id: OTHER_SUBMISSION_ID });
+    expectUnchanged(task, again, LATER);
+  });
+
+  it.each<[string, TaskEvent]>([
+    ["another request", aSubmittedRegistration({}, { requestDigest: "digest-2" })],
+    ["another model", aSubmittedRegistration({ model: "other" })],
+    ["another callback URL", aSubmittedRegistration({ callbackUrl: null })],
+    ["no submission", aProvidedRegistration()],
+  ])("a registration with %s under the id of a submitted task is a conflict", (_what, event) => {
+    for (const task of [sending, attached, anUnknownTask()]) {
+      expectRefused(task, event, "task_exists", LATER);
+    }
+  });
+
+  it("a registration with a submission under the id of a task that was registered without one is a conflict", () => {
+    const task = apply(null, aRegistration({ provider: "ark" }));
+    expectRefused(task, aSubmittedRegistration(), "task_exists", LATER);
+  });
+});
+
+describe("the charge of a submission", () => {
+  it("a submission with a price is hidden while its price is charged, and may be sent from the moment of the charge", () => {
+    const task = apply(null, aPricedSubmission());
+    expect(task).toMatchObject({ status: "charging", submission: aSubmission() });
+    expect(nextStep(task, POLICY, NOW)).toMatchObject({ kind: "charge" });
+    const charged = apply(task, aChargeEnd(), NOW + MINUTE);
+    const state = { kind: "sending", endsAt: SENDING_ENDS_AT + MINUTE } as const;
+    expect(charged).toMatchObject({
+      status: "pending",
+      submission: aSubmission({ startedAt: NOW + MINUTE, state }),
+      credits: credits(),
+    });
+    expect(wakeAt(charged, POLICY)).toBe(SENDING_ENDS_AT + MINUTE);
+  });
+
+  it.each([
+    ["charged", aChargingSubmission()],
+    ["returned", apply(priced, aRefusal(), LATER)],
+  ])(
+    "no registration joins a submission whose price is being %s, because only one caller may send the call",
+    (_what, hidden) => {
+      for (const event of [
+        aPricedSubmission(),
+        aPricedSubmission({}, { requestDigest: "digest-2" }),
+        aPricedRegistration({ provider: "ark" }),
+      ]) {
+        expectRefused(hidden, event, "charging", LATER);
+      }
+    },
+  );
+
+  it.each([
+    ["before", aChargingSubmission()],
+    ["after", apply(aChargingSubmission(), NOT_SENT, LATER)],
+  ])(
+    "a refused charge erases the submission with its reason %s its caller has given up",
+    (_when, task) => {
+      const answer = { kind: "insufficient", balance: 1, price: PRICE } as const;
+      const because = { code: "insufficient_credits", balance: 1, price: PRICE };
+      const decision = transition(task, aChargeEnd(answer), POLICY, LATER);
+      expect(decision).toEqual({ kind: "erase", record: task, because });
+    },
+  );
+
+  it("a submission that is given up while its price is charged is never sent: its price is returned once it is charged, and then the task is erased", () => {
+    const unsent = apply(aChargingSubmission(), NOT_SENT, LATER);
+    expect(unsent.submission).toEqual(aSubmission({ state: { kind: "unsent" } }));
+    expect(nextStep(unsent, POLICY, LATER)).toMatchObject({ kind: "charge" });
+    const unanswered = apply(unsent, aChargeEnd({ kind: "unknown" }), LATER);
+    expect(wakeAt(unanswered, POLICY)).toBe(LATER + 5 * SECOND);
+    const charged = apply(unanswered, aChargeEnd(), LATER);
+    expect(charged).toMatchObject({ status: "charging", credits: credits(refunding(LATER)) });
+    expect(nextStep(charged, POLICY, LATER)).toMatchObject({
+      kind: "refund",
+      refund: { chargeId: CHARGE_ID, submissionId: SUBMISSION_ID },
+    });
+    const back = aRefundEnd(true, SUBMISSION_ID);
+    expect(transition(charged, back, POLICY, LATER)).toEqual({
+      kind: "erase",
+      record: charged,
+      because: "not_submitted",
+    });
+  });
+
+  it.each([
+    ["accepted", anAcceptance()],
+    ["refused", aRefusal()],
+    ["unknown", anUnknownOutcome()],
+  ])(
+    "a submission whose price is being charged cannot be %s, because it has not been sent",
+    (_outcome, event) => expectUnchanged(aChargingSubmission(), event, LATER),
+  );
+});
+
+describe("a submission that the upstream has accepted", () => {
+  it("the answer that accepts a submission attaches its job, plans the polls, and is stored for repetitions of the call", () => {
+    expect(attached).toEqual({
+      ...sending,
+      version: LATER,
+      upstream: UPSTREAM,
+      tracking: aTracking({ poll: aPlan({ attachedAt: LATER }) }),
+      submission: aSubmission({ state: accepted(LATER), answer: ANSWER }),
+    });
+    const hooked = apply(sending, anAcceptance({ isHookExpected: true }), LATER);
+    expect(hooked).toMatchObject({ tracking: { poll: { hookWaitMs: MINUTE } } });
+  });
+
+  it("the job of an accepted submission gets the hooks about it that have come before the answer, and not those about others", () => {
+    const kept = [aSubmissionHook(aCompletion(), { jobId: OTHER_JOB.id }), aSubmissionHook(QUEUED)];
+    const named = kept.reduce<TaskRecord>((task, hook) => apply(task, hook, NOW + SECOND), sending);
+    const hook = aSubmissionHook(PROCESSING);
+    const heard = apply(apply(named, hook, NOW + SECOND), anAcceptance(), LATER);
+    expect(heard).toMatchObject({ status: "processing", upstream: UPSTREAM });
+    expect(heard).toMatchObject({ tracking: { keptHooks: [], poll: { heard: ["processing"] } } });
+    expect(heard).toMatchObject({ tracking: { poll: { hint: null } } });
+  });
+
+  it("an answer that accepts a submission changes nothing when it is repeated", () => {
+    expectUnchanged(attached, anAcceptance(), LATER + SECOND);
+    expectUnchanged(attached, anAcceptance({ job: OTHER_JOB }), LATER + SECOND);
+    const ended = apply(sending, aResultAtOnce(aCompletion()), LATER);
+    expectUnchanged(ended, aResultAtOnce(aCompletion()), LATER + SECOND);
+  });
+
+  it("the answer that accepts a submission keeps the plan of a job that a signed hook has attached before, and stores only the answer", () => {
+    const hook = aSubmissionHook(QUEUED, { isSigned: true });
+    const proven = apply(sending, hook, NOW + SECOND);
+    expect(proven).toMatchObject({ upstream: UPSTREAM, submission: { state: knownOtherwise() } });
+    expect(apply(proven, anAcceptance(), LATER)).toEqual({
+      ...proven,
+      version: LATER,
+      submission: aSubmission({ state: accepted(LATER), answer: ANSWER }),
+    });
+  });
+
+  it("the answer that accepts a submission attaches the job that it names in place of another one", () => {
+    const other = apply(sending, anAttachment(OTHER_JOB), NOW + SECOND);
+    expect(apply(other, anAcceptance(), LATER)).toMatchObject({ upstream: UPSTREAM });
+  });
+
+  it.each(REFUSALS)("a submission that was accepted cannot be %s afterwards", (_what, event) => {
+    expectUnchanged(attached, event, LATER + SECOND);
+  });
+
+  it("an unknown outcome changes nothing once the job of the submission is known", () => {
+    expectUnchanged(attached, anUnknownOutcome(502), LATER + SECOND);
+  });
+
+  it.each([
+    ["a success", aCompletion(), "completed", null],
+    ["a failure", anUpstreamFailure(), "failed", "moderation"],
+    ["a success without output", NO_OUTPUT, "failed", "provider"],
+  ] as const)(
+    "an answer that is itself %s of the job ends the task at once",
+    (_what, news, status, category) => {
+      const record = finished(transition(sending, aResultAtOnce(news), POLICY, LATER));
+      expect(record).toMatchObject({
+        status,
+        upstream: UPSTREAM,
+        submission: { state: accepted(LATER) },
+        finishedAt: LATER,
+        callback: { state: { kind: "in_flight" } },
+      });
+      expect(record.failure?.category ?? null).toBe(category);
+    },
+  );
+
+  it("an answer that is itself the result ends a task without a job when it names none", () => {
+    const ended = finished(transition(sending, aResultAtOnce(aCompletion(), null), POLICY, LATER));
+    expect(ended).toMatchObject({ status: "completed", upstream: { job: null } });
+  });
+
+  it("an answer that is itself a failure has the price refunded before the callback", () => {
+    const ended = finished(transition(priced, aResultAtOnce(anUpstreamFailure()), POLICY, LATER));
+    expect(ended.credits).toEqual(credits(refunding(LATER)));
+    expect(ended.callback?.state).toEqual({ kind: "held" });
+  });
+
+  it("the stored answer is dropped when the task is settled", () => {
+    const started = apply(sending, aResultAtOnce(aCompletion()), LATER);
+    expect(started.submission?.answer).toEqual(ANSWER);
+    const delivered = apply(started, anEndAs(1, "delivered"), LATER + SECOND);
+    expect(delivered.submission).toEqual(aSubmission({ state: accepted(LATER) }));
+    const silent = { ...sending, callbackUrl: null };
+    const settled = apply(silent, aResultAtOnce(aCompletion()), LATER);
+    expect(settled.submission?.answer).toBeNull();
+  });
+});
+
+describe("a submission that was refused, or not sent", () => {
+  it.each(REFUSALS)("a submission without a price that was %s erases its task", (_what, event) => {
+    expect(transition(sending, event, POLICY, LATER)).toEqual({
+      kind: "erase",
+      record: sending,
+      because: "not_submitted",
+    });
+  });
+
+  const CHARGES = [
+    ["the ledger", CHARGE_ID],
+    ["the operator's own billing", null],
+  ] as const;
+
+  it.each(
+    REFUSALS.flatMap(([what, event]) => CHARGES.map((by) => [what, by[0], by[1], event] as const)),
+  )(
+    "a submission that was %s, with a price charged by %s, is hidden and refunded, and erased once the price is back",
+    (_what, _by, chargeId, event) => {
+      const hidden = apply(withPrice(sending, chargeId), event, LATER);
+      expect(hidden).toMatchObject({ status: "charging", account: null, version: LATER });
+      expect(wakeAt(hidden, POLICY)).toBe(LATER);
+      const [accountId, amount, reason] = ["acme", PRICE, "submit_refused"];
+      const order = { taskId: ID, accountId, chargeId, amount, reason };
+      const refund = { ...order, submissionId: SUBMISSION_ID };
+      expect(nextStep(hidden, POLICY, LATER)).toEqual({ kind: "refund", refund });
+      const failed = apply(hidden, aRefundEnd(false, SUBMISSION_ID), LATER);
+      expect(failed).toMatchObject({ status: "charging" });
+      expect(failed.credits?.state).toEqual(refunding(LATER + 5 * SECOND, 1));
+      expect(wakeAt(failed, POLICY)).toBe(LATER + 5 * SECOND);
+      const decision = transition(failed, aRefundEnd(true, SUBMISSION_ID), POLICY, LATER);
+      expect(decision).toEqual({ kind: "erase", record: failed, because: "not_submitted" });
+    },
+  );
+
+  it("the refund of an earlier life of the task does not count as the refund of this one", () => {
+    const hidden = apply(priced, aRefusal(), LATER);
+    expectUnchanged(hidden, aRefundEnd(true, OTHER_SUBMISSION_ID), LATER);
+    expectUnchanged(hidden, aRefundEnd(true), LATER);
+    const failed = apply(priced, aReport({ status: "failed", error: { code: "x", message: "" } }));
+    expectUnchanged(failed, aRefundEnd(true, OTHER_SUBMISSION_ID), LATER);
+  });
+
+  it.each<[string, TaskEvent]>([
+    ["a hook", aSubmissionHook(PROCESSING)],
+    ["a cancellation", { type: "cancel" }],
+    ["an erasure", { type: "erase" }],
+    ["an order to write the index row", { type: "republish", isAlwaysDue: true }],
+  ])("%s does not find a task whose price is being returned", (_what, event) => {
+    expectRefused(apply(priced, aRefusal(), LATER), event, "unknown_task", LATER);
+  });
+
+  it.each<[string, TaskEvent]>([
+    ["a report", aReport()],
+    ["an attachment", anAttachment()],
+  ])("%s is refused while the price of a task is being returned", (_what, event) => {
+    expectRefused(apply(priced, aRefusal(), LATER), event, "charging", LATER);
+  });
+
+  it.each<[string, SubmitEndedEvent]>([
+    ["refused", aRefusal()],
+    ["accepted", anAcceptance()],
+    ["unknown", anUnknownOutcome()],
+  ])("a submission that was refused stays refused when it is called %s later", (_what, event) => {
+    expectUnchanged(apply(priced, aRefusal(), LATER), event, LATER);
+  });
+});
+
+it.each<[string, TaskRecord | null]>([
+  ["no task", null],
+  ["a task that the relay has not submitted", anOpenTask()],
+  ["a later life of the task", aSendingTask({ submission: aSubmission({ id: "later" }) })],
+  [
+    "a later life whose price is charged",
+    aChargingSubmission({ submission: aSubmission({ id: "later" }) }),
+  ],
+  ["a later life that has ended", aFinishedTask({ submission: aSubmission({ id: "later" }) })],
+])("no end of a submission is taken for that of %s", (_what, record) => {
+  for (const event of [anAcceptance(), aRefusal(), NOT_SENT, anUnknownOutcome()]) {
+    expectRefused(record, event, "unknown_task", LATER);
+  }
+});
+
+describe("other events about a submitted task", () => {
+  it("a task cannot be canceled while its submission is sending, because the upstream may just start its job", () => {
+    expectRefused(sending, { type: "cancel" }, "submission_running", LATER);
+  });
+
+  it.each([
+    ["accepted", attached],
+    ["unknown", anUnknownTask()],
+  ])("a task whose submission is %s can be canceled", (_state, task) => {
+    const canceled = finished(transition(task, { type: "cancel" }, POLICY, LATER));
+    expect(canceled).toMatchObject({ status: "failed", failure: { category: "canceled" } });
+    expect(canceled.submission?.state.kind).toBe(task.submission?.state.kind);
+  });
+
+  it.each([
+    ["sending", sending],
+    ["unknown", anUnknownTask()],
+  ])(
+    "a reported result ends a task whose submission is %s, and a later answer does not change it",
+    (_state, task) => {
+      const ended = finished(transition(task, aReport(), POLICY, LATER));
+      expect(ended).toMatchObject({ status: "completed", submission: { state: knownOtherwise() } });
+      for (const event of [anAcceptance(), aRefusal(), NOT_SENT, anUnknownOutcome()]) {
+        expectUnchanged(ended, event, LATER + SECOND);
+      }
+    },
+  );
+
+  it.each([
+    ["sending", sending],
+    ["unknown", anUnknownTask()],
+  ])("an operator who attaches a job settles a submission that is %s", (_state, task) => {
+    const settled = apply(task, anAttachment(), LATER);
+    expect(settled).toMatchObject({
+      upstream: UPSTREAM,
+      submission: { state: accepted(null, null) },
+    });
+    expect(wakeAt(settled, POLICY)).toBeLessThan(LATER + MINUTE);
+    for (const event of [aRefusal(), NOT_SENT, anUnknownOutcome()]) {
+      expectUnchanged(settled, event, LATER + SECOND);
+    }
+  });
+
+  it("a report that the job runs settles a submission, and the task fails at its deadline unless its job becomes known", () => {
+    const running = apply(sending, aReport(PROCESSING), LATER);
+    expect(running).toMatchObject({
+      status: "processing",
+      submission: { state: knownOtherwise() },
+    });
+    expect(isOpen(running) && running.deadlineAt).toBe(wakeAt(running, POLICY));
+    expect(apply(running, anAcceptance(), LATER + SECOND)).toMatchObject({ upstream: UPSTREAM });
+  });
+
+  it.each([
+    ["the hook URL of a registered task", aHook(PROCESSING)],
+    ["the hook URL of an earlier life", aHook(PROCESSING, { submissionId: OTHER_SUBMISSION_ID })],
+  ])("a hook to %s does not find a submitted task, even when it is signed", (_url, hook) => {
+    for (const task of [sending, attached, anUnknownTask(), apply(sending, aReport())]) {
+      expectRefused(task, { ...hook, isSigned: true }, "unknown_task", LATER);
+    }
+  });
+
+  it("a hook to the URL of a submission does not find a task that was registered without one", () => {
+    expectRefused(anOpenTask({ upstream: UPSTREAM }), aSubmissionHook(PROCESSING), "unknown_task");
+  });
+
+  it("hooks are kept while the submission is sending, and none of the jobs that they name is polled meanwhile", () => {
+    const deadlineAt = NOW + SECOND;
+    const task = apply({ ...sending, deadlineAt }, aSubmissionHook(aCompletion()), LATER, STATING);
+    expect(task).toMatchObject({
+      status: "pending",
+      tracking: { keptHooks: [aKeptHook(aCompletion())] },
+      submission: aSubmission(),
+    });
+    expect(nextStep(task, STATING, LATER)).toBeNull();
+    expect(wakeAt(task, STATING)).toBe(SENDING_ENDS_AT);
+  });
+});
+
+describe("the view of a submitted task", () => {
+  it.each([
+    ["sending", sending, {}],
+    ["accepted", attached, { answered_at: NOW_S + 3, status_code: 200 }],
+    ["unknown", anUnknownTask(), {}],
+    [
+      "unknown",
+      anUnknownTask({ answeredAt: NOW + MINUTE, statusCode: 502 }),
+      { answered_at: NOW_S + 60, status_code: 502 },
+    ],
+  ])(
+    "operator and account see that a submission is %s, and its link shows nothing of it",
+    (state, task, more) => {
+      const submission = { state, started_at: NOW_S, ...more };
+      expect(viewOf(task, "operator")).toMatchObject({ submission });
+      expect(viewOf(task, "account")).toMatchObject({ submission });
+      expect(viewOf(task, "operator").submission).toEqual(submission);
+      expect(viewOf(task, "link")).not.toHaveProperty("submission");
+    },
+  );
+
+  it("no reader sees the id of a submission, its digest or its answer", () => {
+    const { body } = ANSWER;
+    for (const reader of ["operator", "account", "link"] as const) {
+      const text = taskView(attached, reader);
+      for (const hidden of [SUBMISSION_ID, "digest-1", JSON.stringify(body)]) {
+        expect(text).not.toContain(hidden);
+      }
+    }
+  });
+
+  it("a task that the relay has not submitted shows no submission", () => {
+    expect(viewOf(anOpenTask(), "operator")).not.toHaveProperty("submission");
+  });
+});
