@@ -26,14 +26,23 @@ const CLOCK_TOLERANCE_MS = 10 * SECOND_MS;
  */
 export async function namesTask(
   reading: FinalReading,
+  poll: Poll,
+  keyring: Keyring,
+): Promise<boolean> {
+  if (reading.kind !== "observed") return true;
+  const { observation } = reading;
+  if (observation.taskId?.toLowerCase() === poll.taskId) return true;
+  if (poll.submitted !== null && isOfSubmission(observation, poll.submitted)) return true;
+  return isHookUrlOf(observation.hookUrl ?? "", poll, keyring);
+}
+
+/** Tells whether a text is the hook URL of the task or, when the relay has submitted it, that of its submission. */
+async function isHookUrlOf(
+  url: string,
   { connection, taskId, submitted }: Poll,
   { hookKeys }: Keyring,
 ): Promise<boolean> {
-  if (reading.kind !== "observed") return true;
-  const { taskId: named, hookUrl } = reading.observation;
-  if (named?.toLowerCase() === taskId) return true;
-  if (submitted !== null && isOfSubmission(reading.observation, submitted)) return true;
-  const { pathname } = URL.parse(hookUrl ?? "") ?? { pathname: "" };
+  const { pathname } = URL.parse(url) ?? { pathname: "" };
   const [name, id, token = ""] = pathname.split("/").slice(-3);
   if (id !== taskId || name !== connection) return false;
   const read = await readHookToken(token, connection, taskId, hookKeys);

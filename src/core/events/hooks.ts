@@ -15,6 +15,7 @@ import type { Policy } from "../policy.ts";
 import { canPoll, hear, hint, planPolls } from "../polls/next-poll.ts";
 import type { PollPlan } from "../record/poll-plan.ts";
 import {
+  type CreatedTask,
   isOpen,
   isTerminal,
   nextVersion,
@@ -131,13 +132,10 @@ export function applyHook(
   policy: Policy,
   now: number,
 ): Decision {
-  if (record === null || record.status === "charging") return UNKNOWN_TASK;
-  if (record.upstream?.connection !== event.connection) return UNKNOWN_TASK;
-  // A hook about an earlier task with this id, or one to a URL that others than the upstream have seen.
-  if (record.submission?.id !== event.submissionId) return UNKNOWN_TASK;
+  if (record === null || !isHookOf(record, event)) return UNKNOWN_TASK;
   const { news } = event;
   if (isTerminal(record)) return applyLateHook(record, event, policy, now);
-  const { job } = record.upstream;
+  const job = record.upstream?.job ?? null;
   if (job !== null && !isAbout(job, event.jobId)) return unchanged(record, "other_job");
   const task = withNews(record, news, event.isSigned, policy, now);
   if (isTerminal(task)) return changed(task);
@@ -152,6 +150,16 @@ export function applyHook(
   const isShown = keptJobIds(kept.tracking).join() !== keptJobIds(record.tracking).join();
   const version = isShown ? nextVersion(record, now) : kept.version;
   return changed({ ...kept, version }, noteOf(kept, news));
+}
+
+/**
+ * Tells whether a hook is about this task. It is not when it came to the URL of another connection or submission: then
+ * it is about an earlier task with this id, or came to a URL that others than the upstream have seen.
+ */
+function isHookOf(record: TaskRecord, event: HookEvent): record is CreatedTask {
+  if (record.status === "charging" || record.upstream === null) return false;
+  const { upstream, submission } = record;
+  return upstream.connection === event.connection && submission?.id === event.submissionId;
 }
 
 /**

@@ -4,7 +4,7 @@ import { attachJob } from "./hooks.ts";
 import { endPoll, extendDeadline } from "./polling.ts";
 import type { Policy } from "../policy.ts";
 import { askedLater, unknownOutcomeOf } from "../record/submission.ts";
-import { isOpen, nextVersion, type TaskRecord } from "../record/task.ts";
+import { isOpen, nextVersion, type OpenTask, type TaskRecord } from "../record/task.ts";
 import { keptJobIds, withoutKeptJob } from "../record/tracking.ts";
 
 /**
@@ -33,17 +33,18 @@ export function endKeptJobPoll(
     const attached = attachJob(record, { ...upstream, job }, isHookExpected, policy, now);
     return endPoll(attached, event, policy, now);
   }
-  const { submission } = record;
+  return changed(unproven(record, event, now));
+}
+
+/** Returns the task after a poll that has not shown that the job belongs to the task. */
+function unproven(record: OpenTask, { answer, job }: PollEndedEvent, now: number): OpenTask {
+  const { submission, tracking } = record;
   const unknown = unknownOutcomeOf(submission);
   if (submission !== null && unknown !== null) {
     const waitMs = answer.kind === "limited" ? (answer.retryAfterMs ?? 0) : 0;
-    return changed({
-      ...record,
-      submission: { ...submission, state: askedLater(unknown, waitMs, now) },
-    });
+    return { ...record, submission: { ...submission, state: askedLater(unknown, waitMs, now) } };
   }
-  if (answer.kind === "limited" && !tracking.isExtended)
-    return changed(extendDeadline(record, now));
+  if (answer.kind === "limited" && !tracking.isExtended) return extendDeadline(record, now);
   const version = nextVersion(record, now);
-  return changed({ ...record, version, tracking: withoutKeptJob(tracking, job) });
+  return { ...record, version, tracking: withoutKeptJob(tracking, job) };
 }

@@ -1,4 +1,4 @@
-import type { Policy } from "../policy.ts";
+import type { Policy, PollLimits } from "../policy.ts";
 import { unknownOutcomeOf } from "../record/submission.ts";
 import type { OpenTask } from "../record/task.ts";
 import { keptJobIds } from "../record/tracking.ts";
@@ -14,12 +14,15 @@ import { canPoll } from "./next-poll.ts";
 export function keptJobToAsk(task: OpenTask, policy: Policy): AttachedJob | null {
   if (task.upstream?.job !== null) return null;
   const { connection } = task.upstream;
-  const limits = policy.polls.get(connection);
-  const isNamed = limits?.isTaskNamed === true;
-  const isRecognised = task.submission !== null && limits?.isCreationStated === true;
   const askAt = unknownOutcomeOf(task.submission)?.askAt ?? task.deadlineAt;
-  if (!(isNamed || isRecognised) || !canPoll(task, policy, askAt)) return null;
+  if (!isProvable(task, policy.polls.get(connection)) || !canPoll(task, policy, askAt)) return null;
   const id = keptJobIds(task.tracking).at(-1);
   const endpoint = task.submission?.endpoint ?? null;
   return id === undefined ? null : { connection, job: { id, endpoint } };
+}
+
+/** Tells whether an answer to a poll can show that a job belongs to the task. */
+function isProvable({ submission }: OpenTask, limits: PollLimits | undefined): boolean {
+  if (limits === undefined) return false;
+  return limits.isTaskNamed || (submission !== null && limits.isCreationStated);
 }
