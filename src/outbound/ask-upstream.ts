@@ -46,13 +46,15 @@ export async function askUpstream(
     return pollAnswer({ kind: "observed", observation }, head, errorText);
   }
   if (key === null) return UNANSWERED;
+  const { polls } = provider;
   return withDeadline(
     POLL_TIMEOUT_MS,
     async (signal) => {
-      const answer = await askProvider(poll.job, connection, key, provider.polls, signal);
+      const answer = await askProvider(poll.job, connection, key, polls, signal);
       if (answer === null) return UNANSWERED;
       const { reading, head } = answer;
-      const isOurs = poll.purpose !== "kept_job" || (await namesTask(reading, poll, keyring));
+      const isOurs =
+        poll.purpose !== "kept_job" || (await namesTask(reading, poll, keyring, polls));
       return pollAnswer(isOurs ? reading : UNCLEAR, head, errorText);
     },
     aborted,

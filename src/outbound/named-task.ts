@@ -1,7 +1,7 @@
 import type { Poll } from "../core/duties/poll.ts";
 import { SECOND_MS } from "../core/time.ts";
 import type { Observation } from "../providers/observation.ts";
-import type { Reading } from "../providers/provider.ts";
+import type { PollAdapter, Reading } from "../providers/provider.ts";
 import { readHookToken } from "../security/hook-token.ts";
 import type { Keyring } from "../security/keyring.ts";
 
@@ -21,18 +21,21 @@ const CLOCK_TOLERANCE_MS = 10 * SECOND_MS;
  * Tells whether a provider's answer about a job shows that the job was submitted for the task of the poll: the
  * answer contains the id of the task or its hook URL. For a task that the relay has submitted itself, it is enough that
  * the answer states the submitted model and a creation after the submission began: the hook that named the job came to a
- * URL that only the upstream has seen. An answer that is no report on a job, e.g. a refusal of the API key, gives true,
+ * URL that only the upstream has seen. A name that stands for a model is not compared. An answer that is no report on a job, e.g. a refusal of the API key, gives true,
  * so that it has the same effect as in any other poll.
  */
 export async function namesTask(
   reading: FinalReading,
   poll: Poll,
   keyring: Keyring,
+  { modelAliases }: Pick<PollAdapter, "modelAliases">,
 ): Promise<boolean> {
   if (reading.kind !== "observed") return true;
   const { observation } = reading;
   if (observation.taskId?.toLowerCase() === poll.taskId) return true;
-  if (poll.submitted !== null && isOfSubmission(observation, poll.submitted)) return true;
+  if (poll.submitted !== null && isOfSubmission(observation, poll.submitted, modelAliases)) {
+    return true;
+  }
   return isHookUrlOf(observation.hookUrl ?? "", poll, keyring);
 }
 
@@ -52,7 +55,9 @@ async function isHookUrlOf(
 function isOfSubmission(
   { model = null, submittedAt = null }: Observation,
   submitted: NonNullable<Poll["submitted"]>,
+  aliases: RegExp | undefined,
 ): boolean {
   const earliest = submitted.startedAt - CLOCK_TOLERANCE_MS;
-  return model === submitted.model && submittedAt !== null && submittedAt >= earliest;
+  const isSameModel = model === submitted.model || aliases?.test(submitted.model) === true;
+  return isSameModel && submittedAt !== null && submittedAt >= earliest;
 }

@@ -44,6 +44,8 @@ export const ark = {
     path: ({ id }) => `${TASKS}/${encodeURIComponent(id)}`,
     read: ({ body }) => readingOf(readArkTask(body)),
     statesCreation: true,
+    // Ids of inference endpoints (https://www.volcengine.com/docs/82379/1099522).
+    modelAliases: /^ep-/,
   },
   submits: {
     target: (path) => (path === TASKS ? TARGET : null),

@@ -232,6 +232,11 @@ export interface PollAdapter extends AnswerReader {
    * observation). They then show whether a job that a hook has named can be that of a submission.
    */
   readonly statesCreation?: true;
+  /**
+   * Pattern of names that stand for a model in submit calls, e.g. ids of endpoints, while answers state the model
+   * itself. Absent when answers repeat the name.
+   */
+  readonly modelAliases?: RegExp;
 }
 
 /**

@@ -29,6 +29,11 @@ export interface BodyFault {
 export interface ScannedBody {
   /** What was found, by JSON Pointer. */
   readonly members: ReadonlyMap<string, Found>;
+  /**
+   * JSON Pointers of watched members to which another name in the body is equal but for the case of its letters. Some
+   * upstreams take such a name for the member, e.g. those that are written in Go.
+   */
+  readonly lookalikes: readonly string[];
   /** The whole body, with the places of the watched members, for `editBody`. */
   readonly root: Member;
 }
@@ -100,7 +105,8 @@ export function scanBody(
   }
   if (fault !== null) return failure(fault);
   if (text.length !== bytes.length) convertPlaces(bytes, root);
-  return success({ members: foundMembers(bytes, root, watched), root });
+  const { lookalikes } = scan;
+  return success({ members: foundMembers(bytes, root, watched), lookalikes, root });
 }
 
 /**
@@ -130,6 +136,7 @@ export function editBody(
 
 /** Reads the tokens of a text in one pass, and fills in the places of the watched members. */
 class Scan {
+  readonly lookalikes: string[] = [];
   readonly #tokens: JsonTokens;
   /** The member whose value comes next. Null for one that is not watched. */
   #next: ScannedMember | null;
@@ -203,7 +210,17 @@ class Scan {
     const parent = this.#open[this.#levels] ?? null;
     if (parent === null) return null;
     const name = this.#tokens.stringUpTo(parent.longestName);
-    return name === null ? null : (parent.members.get(name) ?? null);
+    if (name === null) return null;
+    const member = parent.members.get(name);
+    if (member === undefined) this.#noteLookalike(parent, name);
+    return member ?? null;
+  }
+
+  #noteLookalike(parent: ScannedMember, name: string): void {
+    const folded = foldedCase(name);
+    for (const [known, { pointer }] of parent.members) {
+      if (foldedCase(known) === folded) this.lookalikes.push(pointer);
+    }
   }
 
   #takeValue(token: TokenKind): BodyFault | "syntax" | null {
@@ -305,6 +322,11 @@ function requireSettable(root: Member, pointer: string, texts: ReadonlyMap<strin
       throw new Error(`${pointer} is inside of ${member.pointer}, which is set too`);
     }
   }
+}
+
+/** Returns a name in which letters of different case are equal, the long s and the Kelvin sign included. */
+function foldedCase(name: string): string {
+  return name.toUpperCase().toLowerCase();
 }
 
 /** Returns the member that stands for the whole body, with the watched ones in it. */

@@ -183,8 +183,8 @@ function watchedBy(
 ): readonly string[] {
   const { connection, target } = place;
   const { hooks } = connection.provider;
-  const fields = [hooks?.parameter ?? null, hooks?.idParameter ?? null];
-  const own = fields.flatMap((field) => (field === null || field.startsWith("?") ? [] : pointerOf(field)));
+  const fields = [hooks?.parameter, hooks?.idParameter, hooks?.secretParameter];
+  const own = fields.flatMap((field) => (field == null || field.startsWith("?") ? [] : pointerOf(field)));
   return [
     ...new Set([
       ...own,
@@ -229,8 +229,13 @@ function requireReadableAnswer({ unreadable = {} }: SubmitTarget, { members }: S
 function requireNothingHidden(
   { hidden }: SubmitTarget,
   bytes: Uint8Array,
-  { members }: ScannedBody,
+  { members, lookalikes }: ScannedBody,
 ): void {
+  const [lookalike] = lookalikes;
+  if (lookalike !== undefined) {
+    const detail = `An account may not send a member that differs from ${lookalike} by the case of its letters alone.`;
+    throw new Problem("forbidden", { detail });
+  }
   if (hidden === undefined) return;
   const pointer = hidden.pointers.find((each) => members.has(each));
   if (pointer !== undefined) {

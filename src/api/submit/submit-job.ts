@@ -151,7 +151,10 @@ function callbackUrlOf(
   return url;
 }
 
-/** Returns the texts that the relay sets in the call: its hook URL, and the task's id where the provider repeats it. */
+/**
+ * Returns the texts that the relay sets in the call: its hook URL and, where the provider takes them, the task's id,
+ * which hooks repeat, and the secret with which hooks are signed.
+ */
 async function fieldsOf(
   { connection }: SubmitPlace,
   { takesHookUrl }: PreparedCall,
@@ -163,8 +166,13 @@ async function fieldsOf(
   const { hooks } = connection.provider;
   if (hooks === null || !takesHookUrl) return new Map();
   const url = await hookUrl(connection, taskId, submissionId, runtime, origin);
-  const id = hooks.idParameter === null ? [] : [[hooks.idParameter, taskId] as const];
-  return new Map([[hooks.parameter, url], ...id]);
+  const { idParameter, parameter, secretParameter } = hooks;
+  const fields = new Map([[parameter, url]]);
+  if (idParameter !== null) fields.set(idParameter, taskId);
+  if (secretParameter !== undefined && connection.webhookSecret !== null) {
+    fields.set(secretParameter, connection.webhookSecret);
+  }
+  return fields;
 }
 
 function isReachable({ config: { publicUrl } }: Runtime): boolean {
