@@ -1981,6 +1981,26 @@ export interface components {
                 RETENTION_DAYS: number;
                 TASK_DEADLINE_HOURS: number;
                 MAX_BODY_KB: number;
+                MAX_SUBMIT_MB: number;
+                SUBMIT_TIMEOUT_S: number;
+                SUBMIT_UNKNOWN_MINUTES: number;
+                /** @description What accounts may submit, in the form of the variable. */
+                OFFERS: {
+                    connection: string;
+                    path: string | null;
+                    models: string[];
+                    limits: {
+                        [key: string]: {
+                            values: (string | number | boolean)[] | null;
+                            min: number | null;
+                            max: number | null;
+                            optional: boolean;
+                        };
+                    };
+                    price: {
+                        credits: number;
+                    } | null;
+                }[];
                 ALLOW_LOCAL_CALLBACKS: boolean;
                 ALLOW_IP_CALLBACKS: boolean;
                 EXTRA_BASE_HOSTS: string;

@@ -93,6 +93,27 @@ const TASKS = {
   },
 } satisfies Entries;
 
+/** Descriptions of the variables about jobs that are submitted through the relay. */
+const SUBMITS = {
+  MAX_SUBMIT_MB: {
+    meaning: "largest body of a submission, a request that the relay passes on to an upstream",
+  },
+  SUBMIT_TIMEOUT_S: {
+    meaning:
+      "time limit of the upstream's answer to a submission. When it passes, the outcome is unknown: the relay never submits again by itself",
+  },
+  SUBMIT_UNKNOWN_MINUTES: {
+    meaning:
+      "how long a task waits for a hook or a poll that shows its job after a submission whose outcome is unknown. Then it fails with `submit_unknown`, and its credits are refunded",
+  },
+  OFFERS: {
+    without: "nothing",
+    values: "JSON",
+    meaning:
+      'what accounts may submit, and for how many credits: `[{"connection": "ark", "models": ["doubao-seedance-*"], "limits": {"/duration": {"max": 10}}, "price": {"credits": 60}}]`; operators may submit everything. Cloudflare limits a variable to 5 KB. [accounts.md](accounts.md#offers) has the fields',
+  },
+} satisfies Entries;
+
 /**
  * Descriptions of the variables about places: the public URL of the relay, the region in which its data is
  * stored, and the addresses to which it may send requests.
@@ -222,6 +243,7 @@ const SECRETS = {
 /** The variables in the groups in which the documentation shows them. */
 export const VARIABLE_GROUPS = {
   tasks: described(TASKS),
+  submits: described(SUBMITS),
   addresses: described(ADDRESSES),
   operators: described(OPERATORS),
   secrets: described(SECRETS),
@@ -230,6 +252,7 @@ export const VARIABLE_GROUPS = {
 /** The description of every variable, by its name. A variable without an entry does not compile. */
 export const VARIABLE_DESCRIPTIONS = described({
   ...TASKS,
+  ...SUBMITS,
   ...ADDRESSES,
   ...OPERATORS,
   ...SECRETS,

@@ -8,9 +8,10 @@ import type { Secrets } from "../security/keyring.ts";
 import type { OperatorKey, OperatorRole } from "../security/roles.ts";
 import { IP_REFUSAL, isIpLiteral, isLoopback } from "../security/url-rules.ts";
 import type { BaseUrlRules } from "./base-url.ts";
-import { parseConnections } from "./connections.ts";
+import { type Connections, parseConnections } from "./connections.ts";
 import { type IndexConfig, parseIndexConfig } from "./index-config.ts";
 import type { ConfigIssue } from "./issue.ts";
+import { type Offer, unconnectedOffers } from "./offers.ts";
 import type { Placement } from "./placement.ts";
 import { type ParsedVariables, Variables } from "./variables.ts";
 
@@ -24,6 +25,14 @@ export interface Config extends Secrets, Placement, IndexConfig, LogSettings {
   readonly retentionMs: number;
   readonly taskDeadlineMs: number;
   readonly maxBodyBytes: number;
+  /** Largest body of a submission, i.e. of a request that the relay passes on to an upstream to start a job. */
+  readonly maxSubmitBytes: number;
+  /** Time limit of the upstream's answer to a submission. */
+  readonly submitTimeoutMs: number;
+  /** Time that a task waits for news of its job after a submission whose outcome is unknown, before it fails. */
+  readonly submitUnknownMs: number;
+  /** What accounts may submit, in the order in which it is compared with a request (`OFFERS`). */
+  readonly offers: readonly Offer[];
   readonly allowLocalCallbacks: boolean;
   /** True when the relay may send requests to URLs with a public IP address, which Cloudflare does not allow. */
   readonly allowIpCallbacks: boolean;
@@ -121,7 +130,8 @@ export function parseConfig(
   if (!connected.ok) return connected;
   const index = parseIndexConfig(vars, data);
   if (!index.ok) return index;
-  const issues = [...missingFlags(flags, data.ALLOW_LOCAL_CALLBACKS), ...conflicts(data)];
+  const conflicting = conflicts(data, connected.value);
+  const issues = [...missingFlags(flags, data.ALLOW_LOCAL_CALLBACKS), ...conflicting];
   if (issues.length > 0) return failure(issues);
   return success({
     scheduleMs: data.CALLBACK_SCHEDULE_S.map((seconds) => seconds * SECOND_MS),
@@ -129,6 +139,7 @@ export function parseConfig(
     retentionMs: data.RETENTION_DAYS * DAY_MS,
     taskDeadlineMs: data.TASK_DEADLINE_HOURS * HOUR_MS,
     maxBodyBytes: data.MAX_BODY_KB * 1024,
+    ...submitSettingsOf(data),
     allowLocalCallbacks: data.ALLOW_LOCAL_CALLBACKS,
     allowIpCallbacks: data.ALLOW_IP_CALLBACKS,
     extraBaseHosts: data.EXTRA_BASE_HOSTS,
@@ -153,6 +164,16 @@ export function parseConfig(
     ...alertsOf(data),
     access: accessOf(data),
   });
+}
+
+/** Returns what limits submissions, and what accounts may submit. */
+function submitSettingsOf(data: ParsedVariables) {
+  return {
+    maxSubmitBytes: data.MAX_SUBMIT_MB * 1024 * 1024,
+    submitTimeoutMs: data.SUBMIT_TIMEOUT_S * SECOND_MS,
+    submitUnknownMs: data.SUBMIT_UNKNOWN_MINUTES * MINUTE_MS,
+    offers: data.OFFERS,
+  };
 }
 
 /** Returns what decides which operator events are sent, where to and how. */
@@ -212,8 +233,9 @@ function missingFlags(flags: Readonly<Record<string, boolean>>, isLocal: boolean
 }
 
 /** Finds variables that are valid each by itself but not together. */
-function conflicts(data: ParsedVariables): ConfigIssue[] {
-  return [...uncallableUrls(data), ...accessIssues(data)];
+function conflicts(data: ParsedVariables, { connections }: Connections): ConfigIssue[] {
+  const unconnected = unconnectedOffers(data.OFFERS, connections);
+  return [...uncallableUrls(data), ...accessIssues(data), ...unconnected];
 }
 
 /**
@@ -244,6 +266,8 @@ export function policyOf(config: Config, now: number, jitter: number): Settings 
     pausedAt: config.paused ? now : null,
     polls: config.polls,
     pollLateness: config.pollLateness,
+    submitTimeoutMs: config.submitTimeoutMs,
+    submitUnknownMs: config.submitUnknownMs,
     jitter,
     isIndexed: config.isIndexed,
     isOperatorNotified: config.operatorCallbackUrl !== null,

@@ -7,7 +7,7 @@ export interface NumberRange {
   readonly min: number;
   readonly max: number;
   /** Unit of the numbers, which the name of the variable also states. */
-  readonly unit: "s" | "minutes" | "hours" | "days" | "KB" | "percent";
+  readonly unit: "s" | "minutes" | "hours" | "days" | "KB" | "MB" | "percent";
   /** Largest number of comma-separated numbers. Absent when the variable has a single number. */
   readonly maxCount?: number;
 }
@@ -49,12 +49,12 @@ export function convert<S extends z.ZodMiniType, T>(
 }
 
 /**
- * Returns a reader that parses the text of another reader. A reader is a schema that reads a variable. The error of
+ * Returns a reader that parses what another reader has read. A reader is a schema that reads a variable. The error of
  * a failing parser is the message for the operator.
  */
-export function parse<T>(
-  reader: z.ZodMiniType<string>,
-  parser: (value: string) => Result<T, string>,
+export function parse<Read, T>(
+  reader: z.ZodMiniType<Read>,
+  parser: (value: Read) => Result<T, string>,
 ) {
   return z.pipe(
     reader,

@@ -2,6 +2,7 @@ import { type Config, parseConfig } from "../../src/config/config.ts";
 import * as fc from "fast-check";
 import { parseConnections } from "../../src/config/connections.ts";
 import type { ConfigIssue } from "../../src/config/issue.ts";
+import type { Offer } from "../../src/config/offers.ts";
 import { failure, type Result, success } from "../../src/core/result.ts";
 import { checkCallbackUrl } from "../../src/security/url-rules.ts";
 import { PROVIDERS } from "../../src/providers/registry.ts";
@@ -25,6 +26,14 @@ const VARIABLES = {
   RETENTION_DAYS: "28",
   TASK_DEADLINE_HOURS: 72,
   MAX_BODY_KB: "256",
+  MAX_SUBMIT_MB: "16",
+  SUBMIT_TIMEOUT_S: 90,
+  SUBMIT_UNKNOWN_MINUTES: "60",
+  OFFERS: JSON.stringify([
+    { connection: "ark", path: "/v1/jobs", models: [PLANTED], price: { credits: 60 } },
+    { connection: "fal", models: ["*"], limits: { "/a/b": { min: 1, max: 2, optional: true } } },
+    { connection: "replicate", models: ["a*b"], limits: { "?a": { values: [PLANTED, 1] } } },
+  ]),
   ALLOW_LOCAL_CALLBACKS: "false",
   EXTRA_BASE_HOSTS: "proxy.example.com gateway.example.com:8443",
   PAUSED: false,
@@ -117,6 +126,10 @@ function requireSound(config: Config): void {
     RETENTION_DAYS: isWhole(1, 365 * 86_400_000, config.retentionMs),
     TASK_DEADLINE_HOURS: isWhole(1, 8760 * 3_600_000, config.taskDeadlineMs),
     MAX_BODY_KB: config.maxBodyBytes >= 1024 && config.maxBodyBytes <= 400 * 1024,
+    MAX_SUBMIT_MB: isWhole(1024 ** 2, 100 * 1024 ** 2, config.maxSubmitBytes),
+    SUBMIT_TIMEOUT_S: isWhole(5_000, 600_000, config.submitTimeoutMs),
+    SUBMIT_UNKNOWN_MINUTES: isWhole(60_000, 1440 * 60_000, config.submitUnknownMs),
+    OFFERS: config.offers.every((offer) => isSoundOffer(offer, config)),
     PUBLIC_URL: publicUrl === null || new URL(publicUrl).origin === publicUrl,
     SETTLEMENT_URL: urls.every((url) => /^https?:/.test(new URL(url).protocol)),
     RELAY_SECRET:
@@ -132,6 +145,18 @@ function requireSound(config: Config): void {
   const wrong = Object.keys(tests).find((name) => tests[name] !== true);
   if (wrong !== undefined) throw new Error(`an invalid ${wrong} was accepted`);
   for (const connection of config.connections.values()) requireSoundConnection(connection);
+}
+
+/** Tells whether a request can be compared with an offer. */
+function isSoundOffer({ connection, models, limits, credits }: Offer, config: Config) {
+  const isSound = limits.every(({ pointer, values, min, max }) => {
+    const isBounded = min !== null || max !== null;
+    const isOrdered = min === null || max === null || min <= max;
+    const hasRule = values === null ? isBounded && isOrdered : values.length > 0 && !isBounded;
+    return hasRule && /^[/?]./s.test(pointer);
+  });
+  const isPriced = credits === null || isWhole(1, Number.MAX_SAFE_INTEGER, credits);
+  return isSound && isPriced && models.length > 0 && config.connections.has(connection);
 }
 
 const encoder = new TextEncoder();
@@ -197,6 +222,12 @@ fuzz(
       "accepts a first attempt before its time": (vars, flags) => {
         const result = parseConfig(vars, flags);
         return result.ok ? success({ ...result.value, scheduleMs: [-1] }) : result;
+      },
+      "accepts an offer of a connection that does not exist": (vars, flags) => {
+        const result = parseConfig(vars, flags);
+        if (!result.ok) return result;
+        const offers = result.value.offers.map((offer) => ({ ...offer, connection: "none" }));
+        return success({ ...result.value, offers });
       },
       "accepts a configuration without operator keys": (vars, flags) => {
         const result = parseConfig(vars, flags);

@@ -23,7 +23,7 @@ const jwk = (fields: object) =>
 
 /** Variables whose values are checked; the fuzz test of the configuration tries many wrong ones. */
 const CHECKED =
-  "CALLBACK_SCHEDULE_S CALLBACK_TIMEOUT_S RETENTION_DAYS TASK_DEADLINE_HOURS MAX_BODY_KB ALLOW_LOCAL_CALLBACKS ALLOW_IP_CALLBACKS LOG PAUSED SANDBOX LISTEN ERROR_TEXT CONNECTIONS ARK_BASE_URL JURISDICTION LOCATION_HINT EVENTS_SECRETS OPERATOR_EVENTS OPERATOR_CALLBACK_FORMAT SILENCE_MINUTES".split(
+  "CALLBACK_SCHEDULE_S CALLBACK_TIMEOUT_S RETENTION_DAYS TASK_DEADLINE_HOURS MAX_BODY_KB MAX_SUBMIT_MB SUBMIT_TIMEOUT_S SUBMIT_UNKNOWN_MINUTES OFFERS ALLOW_LOCAL_CALLBACKS ALLOW_IP_CALLBACKS LOG PAUSED SANDBOX LISTEN ERROR_TEXT CONNECTIONS ARK_BASE_URL JURISDICTION LOCATION_HINT EVENTS_SECRETS OPERATOR_EVENTS OPERATOR_CALLBACK_FORMAT SILENCE_MINUTES".split(
     " ",
   );
 
@@ -211,6 +211,8 @@ it.each([
   "RETENTION_DAYS",
   "TASK_DEADLINE_HOURS",
   "MAX_BODY_KB",
+  "MAX_SUBMIT_MB",
+  "SUBMIT_UNKNOWN_MINUTES",
   "INDEX_RETENTION_DAYS",
   "INDEX_SHARD_HOURS",
 ])("%s is refused unless it is a whole number in decimal digits", (name) => {
@@ -270,6 +272,10 @@ it("GET /healthz shows the operator the configured or default value of every set
       RETENTION_DAYS: 28,
       TASK_DEADLINE_HOURS: 72,
       MAX_BODY_KB: 256,
+      MAX_SUBMIT_MB: 16,
+      SUBMIT_TIMEOUT_S: 90,
+      SUBMIT_UNKNOWN_MINUTES: 60,
+      OFFERS: [],
       ALLOW_LOCAL_CALLBACKS: false,
       ALLOW_IP_CALLBACKS: false,
       EXTRA_BASE_HOSTS: "",
@@ -307,6 +313,30 @@ it("GET /healthz shows the operator the configured or default value of every set
     without_key: expect.objectContaining({ ark: expect.anything() }),
     index: null,
   });
+});
+
+it("GET /healthz shows the operator the offers in a form in which OFFERS may be set again, with the same meaning", async () => {
+  const rule = { values: null, min: null, max: null, optional: false };
+  const OFFERS = [
+    {
+      connection: "ark",
+      path: "/v1/jobs",
+      models: ["a-*", "b"],
+      limits: {
+        "/duration": { ...rule, min: 1, max: 10, optional: true },
+        "?size": { ...rule, values: ["720p", 5, true] },
+      },
+      price: { credits: 60 },
+    },
+    { connection: "fal", path: null, models: ["*"], limits: {}, price: null },
+  ];
+  const short = { connection: "fal", models: ["*"] };
+  const limits = { "/duration": { min: 1, max: 10, optional: true }, "?size": ["720p", 5, true] };
+  const written = JSON.stringify([{ ...OFFERS[0], limits }, short]);
+  for (const value of [written, JSON.stringify(OFFERS)]) {
+    const response = await callWith({ ...env, OFFERS: value }, "/healthz");
+    expect(await response.json()).toMatchObject({ configuration: { OFFERS } });
+  }
 });
 
 const PUBLIC_URL = "https://relay.example.com";

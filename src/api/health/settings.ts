@@ -1,12 +1,17 @@
 import type { Config } from "../../config/config.ts";
 import { OPERATOR_EVENT_TYPES } from "../../config/operator-events.ts";
 import { RATE_LIMITS } from "../../config/rate-limits.ts";
-import { DAY_MS, HOUR_MS, MINUTE_MS } from "../../core/time.ts";
+import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from "../../core/time.ts";
 import type { Env } from "../../env.ts";
 
 /** Returns the configuration of the relay, for `/healthz`, with the names and in the units of the variables. */
 export function configurationOf(config: Config, env: Env) {
-  return { ...settingsOf(config), ...operatorSettingsOf(config), ...rateLimitsOf(env) };
+  return {
+    ...settingsOf(config),
+    ...submitSettingsOf(config),
+    ...operatorSettingsOf(config),
+    ...rateLimitsOf(env),
+  };
 }
 
 /** Returns, for `/healthz`, whether the binding of each rate limit exists, by the name of the limit. */
@@ -47,6 +52,25 @@ function settingsOf(config: Config) {
       EVENTS_SECRETS: config.eventsSecrets?.length ?? 0,
       SIGNING_KEYS: config.signingKeys?.length ?? 0,
     },
+  };
+}
+
+/** Returns, for `/healthz`, the settings of submissions. The offers have the form of the variable `OFFERS`. */
+function submitSettingsOf(config: Config) {
+  return {
+    MAX_SUBMIT_MB: config.maxSubmitBytes / 1024 / 1024,
+    SUBMIT_TIMEOUT_S: config.submitTimeoutMs / SECOND_MS,
+    SUBMIT_UNKNOWN_MINUTES: config.submitUnknownMs / MINUTE_MS,
+    OFFERS: config.offers.map(({ limits, credits, ...offer }) => ({
+      ...offer,
+      limits: Object.fromEntries(
+        limits.map(({ pointer, isOptional, ...limit }) => [
+          pointer,
+          { ...limit, optional: isOptional },
+        ]),
+      ),
+      price: credits === null ? null : { credits },
+    })),
   };
 }
 

@@ -45,12 +45,31 @@ const Index = z.strictObject({
 const Text = z.string();
 const Limits = Object.fromEntries(RATE_LIMITS.map((name) => [name, z.boolean()]));
 
+const Limit = z.strictObject({
+  values: z.nullable(z.array(z.union([Text, z.number(), z.boolean()]))),
+  min: z.nullable(z.number()),
+  max: z.nullable(z.number()),
+  optional: z.boolean(),
+});
+
+const Offer = z.strictObject({
+  connection: Text,
+  path: z.nullable(Text),
+  models: z.array(Text),
+  limits: z.record(Text, Limit),
+  price: z.nullable(z.strictObject({ credits: Count })),
+});
+
 const Settings = z.strictObject({
   CALLBACK_SCHEDULE_S: Text,
   CALLBACK_TIMEOUT_S: z.number(),
   RETENTION_DAYS: z.number(),
   TASK_DEADLINE_HOURS: z.number(),
   MAX_BODY_KB: z.number(),
+  MAX_SUBMIT_MB: z.number(),
+  SUBMIT_TIMEOUT_S: z.number(),
+  SUBMIT_UNKNOWN_MINUTES: z.number(),
+  OFFERS: described(z.array(Offer), "What accounts may submit, in the form of the variable."),
   ALLOW_LOCAL_CALLBACKS: z.boolean(),
   ALLOW_IP_CALLBACKS: z.boolean(),
   EXTRA_BASE_HOSTS: Text,

@@ -81,12 +81,17 @@ interface ConfigurationProps {
 
 /**
  * The configuration of the relay: each setting with the name and in the unit of its environment variable. Of secrets
- * only the number is shown.
+ * and offers only the number is shown.
  */
-function Configuration({ values: { secrets, ...settings }, bindings }: ConfigurationProps) {
-  const counts = Object.entries(secrets).map(([name, count]) => [name, `${count} set`] as const);
+function Configuration({ values, bindings }: ConfigurationProps) {
+  const { secrets, OFFERS, ...settings } = values;
+  const counted = Object.entries({ OFFERS: OFFERS.length, ...secrets });
+  const counts = counted.map(([name, count]) => [name, `${count} set`] as const);
   return (
-    <Panel title="Configuration" aside="Names and units of the variables; secrets are counted">
+    <Panel
+      title="Configuration"
+      aside="Names and units of the variables; secrets and offers are counted"
+    >
       <dl class="fields columns-2">
         {[...Object.entries(settings), ...counts].map(([name, value]) => (
           <div>

@@ -1,0 +1,187 @@
+import * as z from "zod/mini";
+import { parseJson } from "../core/json.ts";
+import { failure, type Result, success } from "../core/result.ts";
+import { at } from "../providers/json-fields.ts";
+import type { ConfigIssue } from "./issue.ts";
+
+/** An entry of `OFFERS`: jobs that accounts may submit, within which limits and for how many credits. */
+export interface Offer {
+  /** Name of the connection under which the jobs are submitted. */
+  readonly connection: string;
+  /** Path of the submission below the base URL of the connection, e.g. `/v1/predictions`. Null for any path. */
+  readonly path: string | null;
+  /** Names of models, in which `*` stands for any number of any characters. */
+  readonly models: readonly string[];
+  readonly limits: readonly Limit[];
+  /** Credits that a submission costs. Null when it is free. */
+  readonly credits: number | null;
+}
+
+/** Limit of one value in the request of an account. It has either `values`, or `min` or `max` or both. */
+export interface Limit {
+  /** Place of the value: `/a/b` is a JSON Pointer to a member of the body, `?a` is a parameter of the query. */
+  readonly pointer: string;
+  /** The permitted values. Null when the value must be a number within bounds. */
+  readonly values: readonly (string | number | boolean)[] | null;
+  /** Smallest permitted number. Null for no lower bound. */
+  readonly min: number | null;
+  /** Largest permitted number. Null for no upper bound. */
+  readonly max: number | null;
+  /** True when a request may lack the value. */
+  readonly isOptional: boolean;
+}
+
+/** Messages about invalid entries. The place of the fault follows each. */
+const MESSAGES = {
+  offers:
+    'must be JSON like [{"connection": "ark", "models": ["doubao-seedance-*"], "limits": {"/duration": {"max": 10}}, "price": {"credits": 60}}]',
+  offer: "must have an offer",
+  connection: "must name a connection of the relay",
+  path: "must have a path below the base URL, like /v1/predictions,",
+  models: "must have a list of one or more models",
+  model: "must have the name of a model, in which * stands for any characters,",
+  limits: 'must have limits like {"/duration": {"max": 10}}',
+  pointer: "must have /name for a member of the body or ?name for a parameter of the query",
+  limit: 'must have a list of values or an object like {"max": 10}',
+  rule: "must have either values, or min, max or both",
+  order: "must not have a min above its max",
+  values: "must have a list of one or more values",
+  value: "must have a text, a number, true or false",
+  bound: "must have a number",
+  optional: "must have true or false",
+  price: 'must have a price like {"credits": 60}',
+  credits: "must have a whole number of at least 1",
+  unknown: "has an unknown member",
+};
+
+/**
+ * Pattern of a limit's pointer: a JSON Pointer whose names are not empty, or `?` and the name of a parameter of the
+ * query.
+ */
+const POINTER = /^(?:(?:\/(?:[^/~]|~[01])+)+|\?.+)$/s;
+
+const Values = z
+  .array(z.union([z.string(), z.number(), z.boolean()], MESSAGES.value), MESSAGES.values)
+  .check(z.minLength(1, MESSAGES.values));
+const ListedValues = z.pipe(
+  Values,
+  z.transform((values) => ({ values })),
+);
+const Rule = z
+  .strictObject(
+    {
+      values: z.nullish(Values),
+      min: z.nullish(z.number(MESSAGES.bound)),
+      max: z.nullish(z.number(MESSAGES.bound)),
+      optional: z.nullish(z.boolean(MESSAGES.optional)),
+    },
+    MESSAGES.limit,
+  )
+  .check(
+    z.refine(({ values, min, max }) => (values == null) !== ((min ?? max) == null), MESSAGES.rule),
+    z.refine(({ min, max }) => (min ?? -Infinity) <= (max ?? Infinity), MESSAGES.order),
+  );
+type Rule = z.output<typeof Rule>;
+
+/** Reads a limit, which is a list of values or an object. Not a union, whose faults would have no place. */
+const ListOrRule = z.transform((value: unknown, { issues }): Rule => {
+  const parsed = Array.isArray(value) ? ListedValues.safeParse(value) : Rule.safeParse(value);
+  if (parsed.success) return parsed.data;
+  for (const fault of parsed.error.issues.flatMap(faultsOf)) {
+    issues.push({ code: "custom", input: value, ...fault });
+  }
+  return z.NEVER;
+});
+
+const Limits = z.pipe(
+  z.unknown().check(
+    // The schema of a record drops a member with this name and reports no issue.
+    z.refine((limits) => at(limits, "__proto__") === undefined, {
+      path: ["__proto__"],
+      message: MESSAGES.pointer,
+    }),
+  ),
+  z.record(z.string().check(z.regex(POINTER)), ListOrRule, {
+    error: ({ code }) => (code === "invalid_key" ? MESSAGES.pointer : MESSAGES.limits),
+  }),
+);
+
+const Entry = z.strictObject(
+  {
+    connection: z.string(MESSAGES.connection),
+    path: z.nullish(z.string(MESSAGES.path).check(z.refine(isPath, MESSAGES.path))),
+    models: z
+      .array(z.string(MESSAGES.model).check(z.minLength(1, MESSAGES.model)), MESSAGES.models)
+      .check(z.minLength(1, MESSAGES.models)),
+    limits: z.nullish(Limits),
+    price: z.nullish(
+      z.strictObject(
+        { credits: z.int(MESSAGES.credits).check(z.gte(1, MESSAGES.credits)) },
+        MESSAGES.price,
+      ),
+    ),
+  },
+  MESSAGES.offer,
+);
+const Entries = z.array(Entry, MESSAGES.offers);
+
+/**
+ * Parses `OFFERS`, which is JSON: the offers, in the order in which a request is compared with them. The error names
+ * the place of each fault, e.g. `0.limits./duration.max`, and contains no values.
+ */
+export function parseOffers(value: unknown): Result<readonly Offer[], string> {
+  const written = typeof value === "string" ? value.trim() : value;
+  if (written === undefined || written === null || written === "") return success([]);
+  const parsed = Entries.safeParse(typeof written === "string" ? parseJson(written) : written);
+  if (parsed.success) return success(parsed.data.map(offerOf));
+  return failure(parsed.error.issues.flatMap(faultsOf).map(describeFault).join("; "));
+}
+
+/** Returns a fault for each offer whose connection the relay does not have. */
+export function unconnectedOffers(
+  offers: readonly Offer[],
+  connections: ReadonlyMap<string, unknown>,
+): ConfigIssue[] {
+  return offers.flatMap(({ connection }, i) => {
+    if (connections.has(connection)) return [];
+    const fault = { path: [i, "connection"], message: MESSAGES.connection };
+    return { path: "OFFERS", message: describeFault(fault) };
+  });
+}
+
+/** Tells whether a text is the path of a URL. A text that a URL contains in another spelling is none. */
+function isPath(text: string): boolean {
+  return URL.parse(text, "https://upstream.example")?.pathname === text && !text.includes("//");
+}
+
+function offerOf({ connection, path, models, limits, price }: z.output<typeof Entry>): Offer {
+  return {
+    connection,
+    path: path ?? null,
+    models,
+    limits: Object.entries(limits ?? {}).map(([pointer, rule]) => limitOf(pointer, rule)),
+    credits: price?.credits ?? null,
+  };
+}
+
+function limitOf(pointer: string, { values, min, max, optional }: Rule): Limit {
+  return {
+    pointer,
+    values: values ?? null,
+    min: min ?? null,
+    max: max ?? null,
+    isOptional: optional ?? false,
+  };
+}
+
+type Fault = Pick<z.core.$ZodIssue, "path" | "message">;
+
+function faultsOf(issue: z.core.$ZodIssue): readonly Fault[] {
+  const { path, message } = issue;
+  if (issue.code !== "unrecognized_keys") return [{ path, message }];
+  return issue.keys.map((key) => ({ path: [...path, key], message: MESSAGES.unknown }));
+}
+
+function describeFault({ path, message }: Fault): string {
+  return path.length === 0 ? message : `${message} at ${path.join(".")}`;
+}

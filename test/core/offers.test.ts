@@ -1,0 +1,292 @@
+import { expect, it } from "vitest";
+import { policyOf } from "../../src/config/config.ts";
+import { parseOffers } from "../../src/config/offers.ts";
+import { configuredWith, MARK } from "./configuration.ts";
+
+const OFFER = { connection: "ark", models: ["m"] };
+const SHAPE =
+  'must be JSON like [{"connection": "ark", "models": ["doubao-seedance-*"], "limits": {"/duration": {"max": 10}}, "price": {"credits": 60}}]';
+const POINTER = "must have /name for a member of the body or ?name for a parameter of the query";
+const PATH = "must have a path below the base URL, like /v1/predictions,";
+const RULE = "must have either values, or min, max or both";
+
+const limited = (limits: unknown) => [{ ...OFFER, limits }];
+const limitedBy = (limit: unknown) => limited({ "/a": limit });
+const at = (path: unknown) => [{ ...OFFER, path }];
+const priced = (price: unknown) => [{ ...OFFER, price }];
+
+/** Offers that the configuration reads, with what it reads. */
+const READ: readonly [what: string, written: object, read: object][] = [
+  [
+    "with a connection and models alone, which is free and not limited",
+    OFFER,
+    { ...OFFER, path: null, limits: [], credits: null },
+  ],
+  [
+    "whose other members are null, as if they were absent",
+    { ...OFFER, path: null, limits: null, price: null },
+    { ...OFFER, path: null, limits: [], credits: null },
+  ],
+  [
+    "with a path and a price",
+    { ...OFFER, path: "/v1/models/a:predict", price: { credits: 1 } },
+    { ...OFFER, path: "/v1/models/a:predict", limits: [], credits: 1 },
+  ],
+  [
+    "with limits of every kind, in their order",
+    {
+      ...OFFER,
+      limits: {
+        "/duration": { max: 10 },
+        "/a/b~1c~0": { min: -0.5, max: -0.5, optional: false },
+        "?resolution": ["720p", 5, true],
+        "?é /": { values: [""], optional: true, min: null },
+      },
+    },
+    {
+      ...OFFER,
+      path: null,
+      credits: null,
+      limits: [
+        { pointer: "/duration", values: null, min: null, max: 10, isOptional: false },
+        { pointer: "/a/b~1c~0", values: null, min: -0.5, max: -0.5, isOptional: false },
+        {
+          pointer: "?resolution",
+          values: ["720p", 5, true],
+          min: null,
+          max: null,
+          isOptional: false,
+        },
+        { pointer: "?é /", values: [""], min: null, max: null, isOptional: true },
+      ],
+    },
+  ],
+];
+
+it.each(READ)("OFFERS may have an offer %s", (_, written, read) => {
+  for (const value of [JSON.stringify([written]), ` ${JSON.stringify([written])}\n`, [written]]) {
+    expect(parseOffers(value)).toEqual({ ok: true, value: [read] });
+  }
+});
+
+it.each([[undefined], [null], [""], [" \n"], ["[]"], [[]]])(
+  "nothing is offered when OFFERS is %j",
+  (value) => {
+    expect(parseOffers(value)).toEqual({ ok: true, value: [] });
+  },
+);
+
+/** Faults of `OFFERS`: the value and the message, which follows the name of the variable. */
+const FAULTS: readonly [what: string, value: unknown, message: string][] = [
+  ["text that is not JSON", `[{"${MARK}`, SHAPE],
+  ["an object", { [MARK]: OFFER }, SHAPE],
+  ["a number", 7, SHAPE],
+  ["an offer that is a text", [OFFER, MARK], "must have an offer at 1"],
+  ["an offer that is a list", [[OFFER]], "must have an offer at 0"],
+  ["an unknown member", [{ ...OFFER, limit: MARK }], "has an unknown member at 0.limit"],
+  [
+    "an unknown member with a special name",
+    `[{"connection": "ark", "models": ["m"], "__proto__": "${MARK}"}]`,
+    "has an unknown member at 0.__proto__",
+  ],
+  ["no connection", [{ models: ["m"] }], "must name a connection of the relay at 0.connection"],
+  [
+    "a connection that is a number",
+    [{ ...OFFER, connection: 1 }],
+    "must name a connection of the relay at 0.connection",
+  ],
+  ["a path that is a number", at(1), `${PATH} at 0.path`],
+  ["an empty path", at(""), `${PATH} at 0.path`],
+  ["a path without a slash in front", at(MARK), `${PATH} at 0.path`],
+  ["a URL as path", at(`https://${MARK}/a`), `${PATH} at 0.path`],
+  ["a path with a query", at(`/a?${MARK}`), `${PATH} at 0.path`],
+  ["a path with a fragment", at(`/a#${MARK}`), `${PATH} at 0.path`],
+  ["a path with ..", at(`/a/../${MARK}`), `${PATH} at 0.path`],
+  ["a path with an encoded ..", at(`/a/%2e%2e/${MARK}`), `${PATH} at 0.path`],
+  ["a path with //", at(`/a//${MARK}`), `${PATH} at 0.path`],
+  ["a path that begins with //", at(`//${MARK}/a`), `${PATH} at 0.path`],
+  ["a path that no URL can have", at("//["), `${PATH} at 0.path`],
+  ["a path with a space", at(`/a ${MARK}`), `${PATH} at 0.path`],
+  ["no models", [{ connection: "ark" }], "must have a list of one or more models at 0.models"],
+  [
+    "an empty list of models",
+    [{ ...OFFER, models: [] }],
+    "must have a list of one or more models at 0.models",
+  ],
+  [
+    "a text as models",
+    [{ ...OFFER, models: MARK }],
+    "must have a list of one or more models at 0.models",
+  ],
+  [
+    "an empty model",
+    [{ ...OFFER, models: [MARK, ""] }],
+    "must have the name of a model, in which * stands for any characters, at 0.models.1",
+  ],
+  [
+    "a model that is a number",
+    [{ ...OFFER, models: [5] }],
+    "must have the name of a model, in which * stands for any characters, at 0.models.0",
+  ],
+  [
+    "limits that are a list",
+    limited([MARK]),
+    'must have limits like {"/duration": {"max": 10}} at 0.limits',
+  ],
+  ["a limit of a name alone", limited({ duration: [1] }), `${POINTER} at 0.limits.duration`],
+  ["a limit of the whole body", limited({ "": [1] }), `${POINTER} at 0.limits.`],
+  ["a limit of a member without a name", limited({ "/": [1] }), `${POINTER} at 0.limits./`],
+  [
+    "a limit of a member within one without a name",
+    limited({ "//a": [1] }),
+    `${POINTER} at 0.limits.//a`,
+  ],
+  ["a limit that ends in a slash", limited({ "/a/": [1] }), `${POINTER} at 0.limits./a/`],
+  [
+    "a limit with a ~ that escapes nothing",
+    limited({ "/a~2": [1] }),
+    `${POINTER} at 0.limits./a~2`,
+  ],
+  ["a limit of a parameter without a name", limited({ "?": [1] }), `${POINTER} at 0.limits.?`],
+  [
+    "a limit of a special name",
+    `[{"connection": "ark", "models": ["m"], "limits": {"__proto__": ["${MARK}"]}}]`,
+    `${POINTER} at 0.limits.__proto__`,
+  ],
+  [
+    "a limit that is a number",
+    limitedBy(10),
+    'must have a list of values or an object like {"max": 10} at 0.limits./a',
+  ],
+  [
+    "a limit that is null",
+    limitedBy(null),
+    'must have a list of values or an object like {"max": 10} at 0.limits./a',
+  ],
+  [
+    "an empty list of values",
+    limitedBy([]),
+    "must have a list of one or more values at 0.limits./a",
+  ],
+  [
+    "an empty list of values in an object",
+    limitedBy({ values: [] }),
+    "must have a list of one or more values at 0.limits./a.values",
+  ],
+  [
+    "null as value",
+    limitedBy([MARK, null]),
+    "must have a text, a number, true or false at 0.limits./a.1",
+  ],
+  [
+    "an object as value",
+    limitedBy({ values: [{ [MARK]: 1 }] }),
+    "must have a text, a number, true or false at 0.limits./a.values.0",
+  ],
+  [
+    "a number that is too large for JSON's readers as value",
+    `[{"connection": "ark", "models": ["m"], "limits": {"/a": [1e999]}}]`,
+    "must have a text, a number, true or false at 0.limits./a.0",
+  ],
+  ["a limit without values, min and max", limitedBy({ optional: true }), `${RULE} at 0.limits./a`],
+  ["a limit with values and a bound", limitedBy({ values: [1], min: 0 }), `${RULE} at 0.limits./a`],
+  ["a max that is a text", limitedBy({ max: MARK }), "must have a number at 0.limits./a.max"],
+  ["a min that is a list", limitedBy({ min: [1] }), "must have a number at 0.limits./a.min"],
+  [
+    "a min above the max",
+    limitedBy({ min: 11, max: 10 }),
+    "must not have a min above its max at 0.limits./a",
+  ],
+  [
+    "optional that is a text",
+    limitedBy({ max: 1, optional: MARK }),
+    "must have true or false at 0.limits./a.optional",
+  ],
+  [
+    "an unknown member of a limit",
+    limitedBy({ max: 1, maximum: MARK }),
+    "has an unknown member at 0.limits./a.maximum",
+  ],
+  ["a price that is a number", priced(60), 'must have a price like {"credits": 60} at 0.price'],
+  [
+    "a price without credits",
+    priced({}),
+    "must have a whole number of at least 1 at 0.price.credits",
+  ],
+  [
+    "0 credits",
+    priced({ credits: 0 }),
+    "must have a whole number of at least 1 at 0.price.credits",
+  ],
+  [
+    "half a credit",
+    priced({ credits: 1.5 }),
+    "must have a whole number of at least 1 at 0.price.credits",
+  ],
+  [
+    "more credits than can be counted",
+    priced({ credits: 2 ** 53 }),
+    "must have a whole number of at least 1 at 0.price.credits",
+  ],
+  [
+    "credits as a text",
+    priced({ credits: MARK }),
+    "must have a whole number of at least 1 at 0.price.credits",
+  ],
+  [
+    "an unknown member of a price",
+    priced({ credits: 1, per: MARK }),
+    "has an unknown member at 0.price.per",
+  ],
+  [
+    "faults in several places, of which each is named",
+    [
+      { ...OFFER, models: [], price: { credits: 0 } },
+      { ...OFFER, path: MARK },
+    ],
+    `must have a list of one or more models at 0.models; must have a whole number of at least 1 at 0.price.credits; ${PATH} at 1.path`,
+  ],
+];
+
+it.each(FAULTS)(
+  "OFFERS with %s is refused, in a message that names the place of the fault and contains no value",
+  (_, value, message) => {
+    const error = [{ path: "OFFERS", message }];
+    for (const OFFERS of typeof value === "string" ? [value] : [value, JSON.stringify(value)]) {
+      expect(configuredWith({ OFFERS })).toEqual({ ok: false, error });
+    }
+  },
+);
+
+it.each([
+  ["that the relay does not have", MARK, {}, false],
+  ["sandbox while the sandbox is off", "sandbox", {}, false],
+  ["sandbox while the sandbox is on", "sandbox", { SANDBOX: "true" }, true],
+  ["newapi without a base URL", "newapi", {}, false],
+  ["ark without a key", "ark", {}, true],
+  ["of CONNECTIONS", "ark-2", { CONNECTIONS: { "ark-2": { provider: "ark" } } }, true],
+])(
+  "an offer may name only connections of the relay: the connection %s",
+  (_, connection, vars, isAccepted) => {
+    const result = configuredWith({ ...vars, OFFERS: [OFFER, { ...OFFER, connection }] });
+    expect(result.ok).toBe(isAccepted);
+    if (result.ok) return;
+    const message = "must name a connection of the relay at 1.connection";
+    expect(result.error).toEqual([{ path: "OFFERS", message }]);
+  },
+);
+
+/** Returns the limits of submissions in a configuration, the times as the core gets them. */
+function limitsWith(vars: object): readonly number[] {
+  const result = configuredWith(vars);
+  if (!result.ok) throw new Error("the configuration was refused");
+  const { maxSubmitBytes, submitTimeoutMs, submitUnknownMs } = result.value;
+  expect(policyOf(result.value, 0, 0)).toMatchObject({ submitTimeoutMs, submitUnknownMs });
+  return [maxSubmitBytes, submitTimeoutMs, submitUnknownMs];
+}
+
+it("the limits of submissions are 16 MiB, 90 s and an hour unless the variables say otherwise, and the core gets both times", () => {
+  expect(limitsWith({})).toEqual([16_777_216, 90_000, 3_600_000]);
+  const others = { MAX_SUBMIT_MB: "100", SUBMIT_TIMEOUT_S: 5, SUBMIT_UNKNOWN_MINUTES: "1" };
+  expect(limitsWith(others)).toEqual([104_857_600, 5_000, 60_000]);
+});
