@@ -2031,6 +2031,7 @@ export interface components {
                 LIMIT_TESTS: boolean;
                 LIMIT_BULK: boolean;
                 LIMIT_LISTS: boolean;
+                LIMIT_SUBMITS: boolean;
                 LIMIT_LINKS: boolean;
                 LIMIT_REFUSALS: boolean;
             };
@@ -4589,7 +4590,7 @@ export interface operations {
                 "application/json": {
                     /** @description Note for people, at most 100 characters. */
                     label?: string | null;
-                    /** @description `full` (the default) also redelivers, tests and reads secrets; `read` only reads. */
+                    /** @description `full` (the default) also submits, redelivers, tests and reads secrets; `read` only reads. */
                     role?: ("read" | "full") | null;
                     /** @description SHA-256 of a key to import, in lower-case hex, e.g. `9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08`. */
                     sha256?: string | null;

@@ -42,6 +42,8 @@ export const PERMISSIONS = {
   report: { operators: ["operate", "all"], accounts: [] },
   /** Permission to register, cancel, wake and reindex tasks, and to attach providers' jobs to them. */
   operate: { operators: ["operate", "all"], accounts: [] },
+  /** Permission to submit jobs through the relay; accounts only what `OFFERS` lists. */
+  submit: { operators: ["operate", "all"], accounts: ["full"] },
   /** Permission to make the relay send callbacks: redeliveries and test callbacks. */
   redeliver: { operators: ["operate", "all"], accounts: ["full"] },
   /**

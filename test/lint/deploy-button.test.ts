@@ -91,6 +91,7 @@ it("the preview in wrangler.toml has the same bindings as production, with a dat
     "LIMIT_TESTS",
     "LIMIT_BULK",
     "LIMIT_LISTS",
+    "LIMIT_SUBMITS",
     "LIMIT_LINKS",
     "LIMIT_REFUSALS",
     "INDEX_DB",

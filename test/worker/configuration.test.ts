@@ -299,6 +299,7 @@ it("GET /healthz shows the operator the configured or default value of every set
       LIMIT_TESTS: false,
       LIMIT_BULK: false,
       LIMIT_LISTS: false,
+      LIMIT_SUBMITS: false,
       LIMIT_LINKS: false,
       LIMIT_REFUSALS: false,
       secrets: {

@@ -21,7 +21,7 @@ export const ACCOUNT_KEY_ROUTES = {
       example: { label: "web server", role: "full" },
       fields: {
         label: "Note for people, at most 100 characters.",
-        role: "`full` (the default) also redelivers, tests and reads secrets; `read` only reads.",
+        role: "`full` (the default) also submits, redelivers, tests and reads secrets; `read` only reads.",
         sha256: `SHA-256 of a key to import, in lower-case hex, e.g. \`${SHA256}\`.`,
       },
     },

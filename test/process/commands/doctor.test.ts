@@ -32,7 +32,7 @@ it("npm run doctor reports no problem with a relay that has just been started", 
     "ok           configuration: valid",
     "ok           secrets: 1 in RELAY_SECRET, 1 in OPERATOR_KEYS",
     "ok           providers: 0 with an API key",
-    "ok           limits: LIMIT_TESTS, LIMIT_BULK, LIMIT_LISTS, LIMIT_LINKS, LIMIT_REFUSALS",
+    "ok           limits: LIMIT_TESTS, LIMIT_BULK, LIMIT_LISTS, LIMIT_SUBMITS, LIMIT_LINKS, LIMIT_REFUSALS",
     "ok           clock: within 60 s of this one",
     "ok           hooks: reach the relay",
     "ok           callback: delivered",
@@ -51,7 +51,7 @@ it("npm run doctor names what it did not check: a callback to this machine that 
   );
   expect(lines.join("\n")).toContain("not checked  late alarms: there is no index");
   expect(lines.join("\n")).toContain(
-    "not checked  limits: LIMIT_TESTS, LIMIT_BULK, LIMIT_LISTS, LIMIT_LINKS, LIMIT_REFUSALS are not bound",
+    "not checked  limits: LIMIT_TESTS, LIMIT_BULK, LIMIT_LISTS, LIMIT_SUBMITS, LIMIT_LINKS, LIMIT_REFUSALS are not bound",
   );
 });
 

@@ -9,6 +9,7 @@ const LIMITS: Readonly<Record<RateLimitName, readonly [limit: number, namespace:
   LIMIT_TESTS: [10, 0],
   LIMIT_BULK: [6, 1],
   LIMIT_LISTS: [60, 2],
+  LIMIT_SUBMITS: [60, 5],
   LIMIT_LINKS: [120, 4],
   LIMIT_REFUSALS: [60, 3],
 };

@@ -30,9 +30,9 @@ const TOPICS: readonly Topic[] = [
     text: (origin) => (
       <>
         <p>
-          Send an operator key or the API key of an account. An account key reads, redelivers and
-          tests within its own account; the task of another account and an unknown id get the same
-          404. Each operation below says whom it is permitted to.
+          Send an operator key or the API key of an account. An account key reads, redelivers, tests
+          and submits within its own account; the task of another account and an unknown id get the
+          same 404. Each operation below says whom it is permitted to.
         </p>
         <Code
           what="a request with a key"
