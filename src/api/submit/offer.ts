@@ -1,0 +1,152 @@
+import type { Limit, Offer } from "../../config/offers.ts";
+import { isModelOf } from "./model-glob.ts";
+
+/**
+ * Member of a JSON body: its value if that is short and neither an object nor a list, else only its kind (`long` for
+ * a long text).
+ */
+export type BodyMember =
+  | { readonly kind: "scalar"; readonly value: string | number | boolean | null }
+  | { readonly kind: "object" | "array" | "long" };
+
+/** What offers decide about: the request of an account that wants to submit a job. */
+export interface OfferRequest {
+  readonly connection: string;
+  /** Path below the base URL of the connection, as the request spells it. */
+  readonly path: string;
+  /** The model. Null when the request names none, or names it only in a multipart body. */
+  readonly model: string | null;
+  /** True for a multipart body, which the relay does not read. */
+  readonly isMultipart: boolean;
+  /** Returns the member of the body at one of the `watchedPointers`. Undefined when there is none. */
+  readonly member: (pointer: string) => BodyMember | undefined;
+  readonly query: URLSearchParams;
+}
+
+export type OfferDecision =
+  | { readonly kind: "offered"; readonly credits: number | null }
+  /** `detail` names what is not offered, in a sentence for the account. */
+  | { readonly kind: "refused"; readonly detail: string };
+
+/** Value at the place of a limit; or that there is none, or why there is none that can be compared. */
+type LimitedValue =
+  | { readonly kind: "value"; readonly value: unknown }
+  | { readonly kind: "absent" }
+  | { readonly kind: "fault"; readonly fault: string };
+
+const ANY_MODEL = "*";
+
+/**
+ * Decides whether an account may submit a request, and at which price. The first offer with the connection, the path
+ * and the model of the request decides: a request outside its limits is refused even if a later offer would permit it.
+ */
+export function decideOffer(offers: readonly Offer[], request: OfferRequest): OfferDecision {
+  const { connection, path } = request;
+  const ofConnection = offers.filter((offer) => offer.connection === connection);
+  if (ofConnection.length === 0) return refused(`Nothing is offered at ${connection}.`);
+  const ofPath = ofConnection.filter((offer) => offer.path === null || offer.path === path);
+  if (ofPath.length === 0) return refused(`Nothing is offered at this path of ${connection}.`);
+  const first = ofPath.find((offer) => isForModel(offer, request));
+  if (first === undefined) return refused(modelRefusal(request));
+  for (const limit of first.limits) {
+    const fault = faultOf(limit, request);
+    if (fault !== null) return refused(`The offer for this request limits it: ${fault}.`);
+  }
+  return { kind: "offered", credits: first.credits };
+}
+
+/**
+ * Returns the JSON Pointers of the members that the offers of a connection limit, and of the objects around them.
+ * A decision about a request with a JSON body needs these members.
+ */
+export function watchedPointers(offers: readonly Offer[], connection: string): readonly string[] {
+  const limits = offers.flatMap((offer) => (offer.connection === connection ? offer.limits : []));
+  return [...new Set(limits.filter(isOfBody).flatMap(({ pointer }) => wayTo(pointer)))];
+}
+
+/**
+ * Tells whether an offer is for the model of a request. The model and the limited members of a multipart body are not
+ * known, so that only an offer for any model without limits of the body is for it.
+ */
+function isForModel({ models, limits }: Offer, { model, isMultipart }: OfferRequest): boolean {
+  if (isMultipart) return models.every((glob) => glob === ANY_MODEL) && !limits.some(isOfBody);
+  return models.some((glob) => (model === null ? glob === ANY_MODEL : isModelOf(glob, model)));
+}
+
+function modelRefusal({ connection, model, isMultipart }: OfferRequest): string {
+  const place = `at this path of ${connection}`;
+  if (isMultipart) return `No multipart body is offered ${place}.`;
+  return model === null
+    ? `The request names no model, and only certain models are offered ${place}.`
+    : `The model of the request is not offered ${place}.`;
+}
+
+/** Returns in which way a request is outside a limit, as the rest of a sentence. Null when it is within. */
+function faultOf(limit: Limit, request: OfferRequest): string | null {
+  const { pointer, isOptional } = limit;
+  const found = isOfBody(limit) ? memberAt(pointer, request) : parameterAt(pointer, request);
+  if (found.kind === "fault") return found.fault;
+  const demand = `${pointer} must be ${describeRule(limit)}`;
+  if (found.kind === "absent") return isOptional ? null : `${demand}, and is missing`;
+  return isWithin(limit, found.value) ? null : demand;
+}
+
+/** Finds a member of the body. What stands around it must be objects, in which it would be seen. */
+function memberAt(pointer: string, { member }: OfferRequest): LimitedValue {
+  const around = wayTo(pointer).slice(0, -1);
+  const wrong = around.find((each) => (member(each)?.kind ?? "object") !== "object");
+  if (wrong !== undefined) return { kind: "fault", fault: `${wrong} must be an object` };
+  const found = member(pointer);
+  if (found === undefined) return { kind: "absent" };
+  return { kind: "value", value: found.kind === "scalar" ? found.value : undefined };
+}
+
+/** Finds a parameter of the query, in which numbers, true and false are texts. */
+function parameterAt(pointer: string, { query }: OfferRequest): LimitedValue {
+  const [value, ...others] = query.getAll(pointer.slice(1));
+  if (others.length > 0) return { kind: "fault", fault: `${pointer} must not be given twice` };
+  return value === undefined ? { kind: "absent" } : { kind: "value", value };
+}
+
+function isWithin(limit: Limit, value: unknown): boolean {
+  const { values, min, max } = limit;
+  const isText = !isOfBody(limit);
+  if (values !== null) return values.some((each) => (isText ? String(each) : each) === value);
+  const number = isText ? decimalOf(value) : value;
+  if (typeof number !== "number" || !Number.isFinite(number)) return false;
+  return number >= (min ?? number) && number <= (max ?? number);
+}
+
+/**
+ * Returns the number that a text spells in decimal digits. Null for every other spelling than the shortest, e.g.
+ * `010` and `1e1`, which the upstream may read as another number.
+ */
+function decimalOf(text: unknown): number | null {
+  if (typeof text !== "string" || !/^-?\d+(?:\.\d+)?$/.test(text)) return null;
+  const number = Number(text);
+  return String(number) === text ? number : null;
+}
+
+function describeRule({ values, min, max }: Limit): string {
+  if (values !== null) {
+    const listed = values.map((value) => JSON.stringify(value)).join(", ");
+    return values.length === 1 ? listed : `one of ${listed}`;
+  }
+  if (min === null) return `a number of at most ${max}`;
+  return max === null ? `a number of at least ${min}` : `a number from ${min} to ${max}`;
+}
+
+/** Tells whether a limit is about a member of the body, and not about a parameter of the query. */
+function isOfBody({ pointer }: Limit): boolean {
+  return pointer.startsWith("/");
+}
+
+/** Returns the pointers of the objects around a member, from the outside, and its own: `/a` and `/a/b` for `/a/b`. */
+function wayTo(pointer: string): readonly string[] {
+  const names = pointer.split("/").slice(1);
+  return names.map((_, i) => `/${names.slice(0, i + 1).join("/")}`);
+}
+
+function refused(detail: string): OfferDecision {
+  return { kind: "refused", detail };
+}

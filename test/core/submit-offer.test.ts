@@ -1,0 +1,294 @@
+import { expect, it } from "vitest";
+import {
+  type BodyMember,
+  decideOffer,
+  type OfferRequest,
+  watchedPointers,
+} from "../../src/api/submit/offer.ts";
+import { type Offer, parseOffers } from "../../src/config/offers.ts";
+
+/** Returns the offers that are written as in the variable `OFFERS`. */
+function offersOf(...written: readonly object[]): readonly Offer[] {
+  const result = parseOffers(written);
+  if (!result.ok) throw new Error(result.error);
+  return result.value;
+}
+
+const PATH = "/v1/videos";
+const FREE = { kind: "offered", credits: null };
+/** Stands for a text that is too long to be compared. */
+const LONG = { text: "long" };
+type Value = string | number | boolean | null | object;
+
+function memberOf(value: Value): BodyMember {
+  if (value === LONG) return { kind: "long" };
+  if (typeof value !== "object" || value === null) return { kind: "scalar", value };
+  return { kind: Array.isArray(value) ? "array" : "object" };
+}
+
+interface Changes extends Partial<Omit<OfferRequest, "member" | "query">> {
+  /** The members of the body by their JSON Pointers. */
+  readonly body?: Readonly<Record<string, Value>>;
+  readonly query?: string;
+}
+
+/** Builds a request for the model `m` at the connection `ark`. */
+function aRequest({ body = {}, query = "", ...changes }: Changes = {}): OfferRequest {
+  const members = new Map(Object.entries(body).map(([at, value]) => [at, memberOf(value)]));
+  return {
+    connection: "ark",
+    path: PATH,
+    model: "m",
+    isMultipart: false,
+    member: (pointer) => members.get(pointer),
+    query: new URLSearchParams(query),
+    ...changes,
+  };
+}
+
+const OFFER = { connection: "ark", models: ["m"] };
+
+it.each([
+  ["connection", { connection: "fal" }, { connection: "fal" }, "Nothing is offered at fal."],
+  ["path", { path: "/v2" }, { path: "/v2" }, "Nothing is offered at this path of ark."],
+  [
+    "path, even if it only ends in a slash",
+    { path: `${PATH}/` },
+    { path: `${PATH}/` },
+    "Nothing is offered at this path of ark.",
+  ],
+  [
+    "model",
+    { models: ["n", "o"] },
+    { model: "n" },
+    "The model of the request is not offered at this path of ark.",
+  ],
+])(
+  "an account may submit a request only if an offer has its %s; the refusal says what no offer has",
+  (_, other, changes, detail) => {
+    const own = { ...OFFER, path: PATH };
+    expect(decideOffer(offersOf(own), aRequest())).toEqual(FREE);
+    expect(decideOffer(offersOf(own), aRequest(changes))).toEqual({ kind: "refused", detail });
+    expect(decideOffer(offersOf(own, { ...own, ...other }), aRequest(changes))).toEqual(FREE);
+  },
+);
+
+it("nothing may be submitted when nothing is offered", () => {
+  const detail = "Nothing is offered at ark.";
+  expect(decideOffer([], aRequest())).toEqual({ kind: "refused", detail });
+});
+
+it("an offer without a path is for every path of its connection", () => {
+  expect(decideOffer(offersOf(OFFER), aRequest({ path: "/any" }))).toEqual(FREE);
+});
+
+it("a request without a model is offered only where any model is", () => {
+  const request = aRequest({ model: null });
+  const detail =
+    "The request names no model, and only certain models are offered at this path of ark.";
+  expect(decideOffer(offersOf({ ...OFFER, models: ["m", "**"] }), request)).toEqual({
+    kind: "refused",
+    detail,
+  });
+  expect(decideOffer(offersOf({ ...OFFER, models: ["m", "*"] }), request)).toEqual(FREE);
+});
+
+it("the first offer with the connection, path and model of a request decides, with its price and limits, even if a later one would permit the request", () => {
+  const offers = offersOf(
+    { ...OFFER, connection: "fal", price: { credits: 1 } },
+    { ...OFFER, path: "/v2", price: { credits: 2 } },
+    { ...OFFER, models: ["n-*"], price: { credits: 3 } },
+    { ...OFFER, models: ["x", "m*"], limits: { "/n": { max: 1 } }, price: { credits: 4 } },
+    { ...OFFER, price: { credits: 5 } },
+  );
+  const within = aRequest({ body: { "/n": 1 } });
+  expect(decideOffer(offers, within)).toEqual({ kind: "offered", credits: 4 });
+  expect(decideOffer(offers, aRequest({ body: { "/n": 2 } }))).toEqual({
+    kind: "refused",
+    detail: "The offer for this request limits it: /n must be a number of at most 1.",
+  });
+});
+
+it("the refusal of a request that is outside several limits names the first of them", () => {
+  const limits = { "/a": [1], "?b": [2], "/c": [3] };
+  const decision = decideOffer(offersOf({ ...OFFER, limits }), aRequest({ body: { "/a": 1 } }));
+  expect(decision).toMatchObject({
+    detail: expect.stringContaining(": ?b must be 2, and is miss"),
+  });
+});
+
+/** Returns the fault that the refusal of a request states; null when the request is offered. */
+function faultIn(limit: unknown, pointer: string, changes: Changes): string | null {
+  const offers = offersOf({ ...OFFER, limits: { [pointer]: limit } });
+  const decision = decideOffer(offers, aRequest(changes));
+  if (decision.kind === "offered") return null;
+  const [, fault = ""] =
+    /^The offer for this request limits it: (.+)\.$/.exec(decision.detail) ?? [];
+  return fault;
+}
+
+it.each([
+  [{ max: 10 }, "a number of at most 10", [10, 9.5, -1, 0], [10.001, 11]],
+  [{ min: 1 }, "a number of at least 1", [1, 1e300], [0.999, 0]],
+  [{ min: -1, max: 1 }, "a number from -1 to 1", [-1, 0, 1], [-2, 2]],
+  [{ max: 10 }, "a number of at most 10", [], ["5", "", true, null, [5], {}, LONG]],
+  [["720p"], '"720p"', ["720p"], ["720P", "720p ", "480p", 720, null, ["720p"], {}, LONG]],
+  [[5, "6", true], 'one of 5, "6", true', [5, "6", true], ["5", 6, "true", 1, false, null]],
+  [{ values: [0] }, "0", [0], ["0", false, "", null]],
+] as const)(
+  "a member of the body is within the limit %j only if it is %s, of this type: %j are within, %j are outside",
+  (limit, rule, within, outside) => {
+    for (const value of within) {
+      expect([value, faultIn(limit, "/a", { body: { "/a": value } })]).toEqual([value, null]);
+    }
+    for (const value of outside) {
+      const fault = faultIn(limit, "/a", { body: { "/a": value } });
+      expect([value, fault]).toEqual([value, `/a must be ${rule}`]);
+    }
+  },
+);
+
+it.each([
+  [{ max: 10 }, "a number of at most 10", ["10", "9.5", "-1", "0"], ["11", "10.5"]],
+  [
+    { min: -10, max: 10 },
+    "a number from -10 to 10",
+    ["-10", "0.25"],
+    [
+      "010",
+      "1e1",
+      "+5",
+      "5.0",
+      "5.",
+      ".5",
+      " 5",
+      "0x5",
+      "",
+      "-0",
+      "Infinity",
+      "NaN",
+      "٥",
+      "5,5",
+      "9.99999999999999999",
+    ],
+  ],
+  [{ min: 1 }, "a number of at least 1", ["1"], ["Infinity", "1e+21", "9".repeat(22)]],
+  [["720p"], '"720p"', ["720p"], ["720P", "480p", ""]],
+  [[5, true], "one of 5, true", ["5", "true"], ["05", "5.0", "TRUE", "1"]],
+] as const)(
+  "a parameter of the query is within the limit %j only if it is %s, in the shortest spelling: %j are within, %j are outside",
+  (limit, rule, within, outside) => {
+    const faultOf = (value: string) =>
+      faultIn(limit, "?a", { query: new URLSearchParams({ b: "1", a: value }).toString() });
+    for (const value of within) expect([value, faultOf(value)]).toEqual([value, null]);
+    for (const value of outside) {
+      expect([value, faultOf(value)]).toEqual([value, `?a must be ${rule}`]);
+    }
+  },
+);
+
+it.each(["/a/b", "?a/b"])(
+  "a value at %s that a limit names must be in the request unless the limit says that it is optional",
+  (pointer) => {
+    const fault = `${pointer} must be a number of at most 1, and is missing`;
+    expect(faultIn({ max: 1 }, pointer, {})).toBe(fault);
+    expect(faultIn({ max: 1, optional: false }, pointer, { body: { "/a": {} } })).toBe(fault);
+    expect(faultIn({ max: 1, optional: true }, pointer, {})).toBe(null);
+  },
+);
+
+it("a number beyond those that JavaScript has is outside every limit", () => {
+  for (const value of [Infinity, -Infinity]) {
+    const body = { "/a": value };
+    expect(faultIn({ min: 1 }, "/a", { body })).toBe("/a must be a number of at least 1");
+    expect(faultIn({ max: 1 }, "/a", { body })).toBe("/a must be a number of at most 1");
+  }
+});
+
+it("an optional value that is in the request must be within its limit", () => {
+  const limit = { max: 1, optional: true };
+  expect(faultIn(limit, "/a", { body: { "/a": 2 } })).toBe("/a must be a number of at most 1");
+  expect(faultIn(limit, "/a", { body: { "/a": null } })).toBe("/a must be a number of at most 1");
+  expect(faultIn(limit, "?a", { query: "a=2" })).toBe("?a must be a number of at most 1");
+});
+
+it.each([[[{ b: 1 }]], ['{"b": 1}'], [null], [LONG]])(
+  "around a limited value must be objects, even if it is optional, because it could hide elsewhere: %j is refused",
+  (value) => {
+    const limit = { max: 1, optional: true };
+    const body = { "/a": {}, "/a/b": value };
+    expect(faultIn(limit, "/a/b/c", { body })).toBe("/a/b must be an object");
+    expect(faultIn(limit, "/a/b/c", { body: { "/a": {}, "/a/b": {}, "/a/b/c": 1 } })).toBe(null);
+  },
+);
+
+it("a parameter of the query that a limit names may be given only once, even if both are within the limit; others may be given twice", () => {
+  expect(faultIn([1], "?a", { query: "a=1&b=2&b=2" })).toBe(null);
+  for (const query of ["a=1&a=1", "a=1&b=2&a=2", "%61=1&a=1"]) {
+    expect(faultIn({ max: 1, optional: true }, "?a", { query })).toBe("?a must not be given twice");
+  }
+});
+
+it("a limit of the body looks only at the body, and one of the query only at the query", () => {
+  expect(faultIn([1], "/a", { query: "a=1" })).toContain("missing");
+  expect(faultIn([1], "?a", { body: { "/a": 1, "?a": 1 } })).toContain("missing");
+});
+
+it.each([
+  ["does not match", "for certain models", { models: ["m"] }],
+  ["does not match", "for certain models and for any", { models: ["m", "*"] }],
+  ["does not match", "for a glob other than * that matches any model", { models: ["**"] }],
+  ["matches", "for any model", { models: ["*"] }],
+  [
+    "does not match",
+    "for any model with a limit of the body",
+    { models: ["*"], limits: { "/a": [1] } },
+  ],
+  [
+    "does not match",
+    "for any model with an optional limit of the body",
+    { models: ["*"], limits: { "/a": { max: 1, optional: true } } },
+  ],
+  [
+    "matches",
+    "for any model with a limit of the query",
+    { models: ["*"], limits: { "?a": ["1"] } },
+  ],
+])("a multipart body %s an offer %s", (verb, _, changes) => {
+  const isMatched = verb === "matches";
+  const offers = offersOf({ ...OFFER, ...changes, price: { credits: 7 } });
+  const detail = "No multipart body is offered at this path of ark.";
+  for (const model of [null, "m"]) {
+    const request = aRequest({ model, isMultipart: true, query: "a=1" });
+    expect(decideOffer(offers, request)).toEqual(
+      isMatched ? { kind: "offered", credits: 7 } : { kind: "refused", detail },
+    );
+  }
+});
+
+it("a multipart body passes over the offers that cannot be compared with it, and is within the limits of the query of the first other one", () => {
+  const any = { ...OFFER, models: ["*"] };
+  const offers = offersOf(
+    { ...OFFER, price: { credits: 1 } },
+    { ...any, limits: { "/a": [1] }, price: { credits: 2 } },
+    { ...any, limits: { "?a": ["1"] }, price: { credits: 3 } },
+    { ...any, price: { credits: 4 } },
+  );
+  const asked = (query: string) => decideOffer(offers, aRequest({ isMultipart: true, query }));
+  expect(asked("a=1")).toEqual({ kind: "offered", credits: 3 });
+  expect(asked("a=2")).toEqual({
+    kind: "refused",
+    detail: 'The offer for this request limits it: ?a must be "1".',
+  });
+});
+
+it("the members that are watched for a connection are those that its offers limit and the objects around them, each once", () => {
+  const offers = offersOf(
+    { ...OFFER, limits: { "/a/b/c~1d": [1], "?q/r": [1], "/e": [1] } },
+    { ...OFFER, models: ["n"], path: "/v2", limits: { "/a/b/f": [1], "/e": [2] } },
+    { ...OFFER, connection: "fal", limits: { "/g": [1] } },
+  );
+  expect(watchedPointers(offers, "ark")).toEqual(["/a", "/a/b", "/a/b/c~1d", "/e", "/a/b/f"]);
+  expect(watchedPointers(offers, "fal")).toEqual(["/g"]);
+  expect(watchedPointers(offers, "kling")).toEqual([]);
+});
