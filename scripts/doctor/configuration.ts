@@ -1,6 +1,7 @@
 import * as z from "zod";
 import { RATE_LIMITS } from "../../src/config/rate-limits.ts";
 import { type Finding, ok, problem, unchecked } from "./finding.ts";
+import { Offers, offerFindings } from "./offers.ts";
 import type { Answer } from "./relay.ts";
 
 const Health = z.looseObject({
@@ -9,11 +10,14 @@ const Health = z.looseObject({
     PAUSED: z.boolean(),
     PUBLIC_URL: z.string().nullable(),
     secrets: z.record(z.string(), z.int()),
+    // Earlier releases have none.
+    OFFERS: z.optional(Offers),
   }),
   connections: z.record(
     z.string(),
     z.looseObject({ key: z.string(), hooks: z.optional(z.string()) }),
   ),
+  without_key: z.optional(z.record(z.string(), z.looseObject({ needs: z.array(z.string()) }))),
 });
 type Health = z.output<typeof Health>;
 
@@ -68,8 +72,13 @@ export function configurationFindings(health: Health, deployment: Deployment): F
       : []),
   ];
   const findings = problems.length > 0 ? problems : [ok("configuration: valid")];
-  const limits = limitsFinding(health);
-  return [...findings, secretsFinding(health), ...connectionFindings(health), limits];
+  return [
+    ...findings,
+    secretsFinding(health),
+    ...connectionFindings(health),
+    ...offerFindings(health.configuration.OFFERS ?? [], health.without_key ?? {}),
+    limitsFinding(health),
+  ];
 }
 
 /**

@@ -3,9 +3,10 @@
  * how to solve it if it is a problem.
  */
 export interface Finding {
-  readonly kind: "ok" | "problem" | "unchecked";
+  /** A warning may be as the operator wants it, and does not change the exit code. */
+  readonly kind: "ok" | "warning" | "problem" | "unchecked";
   readonly text: string;
-  /** Advice on how to solve the problem. */
+  /** Advice on how to solve the problem, or how to end the warning. */
   readonly cure?: string;
 }
 
@@ -17,11 +18,15 @@ export function problem(text: string, cure: string): Finding {
   return { kind: "problem", text, cure };
 }
 
+export function warning(text: string, cure: string): Finding {
+  return { kind: "warning", text, cure };
+}
+
 export function unchecked(text: string): Finding {
   return { kind: "unchecked", text };
 }
 
-const LABELS = { ok: "ok", problem: "PROBLEM", unchecked: "not checked" };
+const LABELS = { ok: "ok", warning: "warning", problem: "PROBLEM", unchecked: "not checked" };
 
 /** Formats the result of a check as one line of text, with the cure. */
 export function lineOf({ kind, text, cure }: Finding): string {

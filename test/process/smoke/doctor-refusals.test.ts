@@ -122,12 +122,19 @@ const SETTINGS = {
   secrets: { RELAY_SECRET: 1, OPERATOR_KEYS: 2 },
 };
 
+interface Examined {
+  readonly connections?: object;
+  readonly without_key?: object;
+  readonly isPreview?: boolean;
+}
+
 function findings(
   url: string,
   settings: object,
-  { connections = {}, isPreview = false }: { connections?: object; isPreview?: boolean } = {},
+  { isPreview = false, connections = {}, ...others }: Examined = {},
 ): string {
-  const answer = anAnswer({ configuration: { ...SETTINGS, ...settings }, connections });
+  const configuration = { ...SETTINGS, ...settings };
+  const answer = anAnswer({ configuration, connections, ...others });
   const health = healthOf(answer);
   if (health === null) throw new Error("expected settings");
   const deployment = { url: new URL(url), isLocal: false, isPreview };
@@ -178,6 +185,50 @@ it("npm run doctor reports providers that refuse the relay's API key, and provid
   const lines = findings(OWN, {}, { connections });
   expect(lines).toContain("PROBLEM      providers: ark refuses its API key. Cure: ");
   expect(lines).toContain("PROBLEM      providers: no hooks of fal come. Cure: ");
+});
+
+const OFFER = {
+  connection: "ark",
+  path: null,
+  models: ["*"],
+  limits: { "/duration": { values: null, min: null, max: 10, optional: false } },
+  price: { credits: 60 },
+};
+
+/** Reports what the doctor says about these offers of a relay whose connections `fal` and `sandbox` have no key. */
+function offerLines(...OFFERS: readonly object[]): readonly string[] {
+  const needed = { provider: "fal", needs: ["FAL_KEY"], accepts_tasks: false };
+  const without_key = { fal: needed, sandbox: { ...needed, needs: [] } };
+  const lines = findings(OWN, { OFFERS }, { connections: { ark: { key: "set" } }, without_key });
+  return lines.split("\n").filter((line) => line.includes("offers: "));
+}
+
+it("npm run doctor warns of each offer that has a price without limits, and of each at a connection without an API key, without taking them for problems", () => {
+  const offers = [
+    OFFER,
+    { ...OFFER, limits: {} },
+    { ...OFFER, connection: "fal" },
+    { ...OFFER, connection: "fal", limits: {}, price: { credits: 1 } },
+  ];
+  expect(offerLines(...offers)).toEqual([
+    expect.stringMatching(
+      /^warning {6}offers: OFFERS at 1 has the same price .* to ark, .*\. Cure: /,
+    ),
+    expect.stringMatching(/^warning {6}offers: OFFERS at 2 names fal, .* key\. Cure: set FAL_KEY /),
+    expect.stringMatching(/^warning {6}offers: OFFERS at 3 has the same price .* to fal, /),
+    expect.stringMatching(/^warning {6}offers: OFFERS at 3 names fal, /),
+  ]);
+});
+
+it("npm run doctor counts the offers when it warns of none: of limited ones, of free ones without limits, and of those at the sandbox, which needs no key", () => {
+  const free = { ...OFFER, limits: {}, price: null };
+  expect(offerLines(OFFER, free, { ...OFFER, connection: "sandbox" })).toEqual([
+    "ok           offers: 3 in OFFERS",
+  ]);
+});
+
+it("npm run doctor says nothing about offers when the relay has none", () => {
+  expect(offerLines()).toEqual([]);
 });
 
 const NOW = anAnswer({}).at;
