@@ -1,10 +1,6 @@
 import { expect, it } from "vitest";
-import {
-  type BodyMember,
-  decideOffer,
-  type OfferRequest,
-  watchedPointers,
-} from "../../src/api/submit/offer.ts";
+import { decideOffer, type OfferRequest, watchedPointers } from "../../src/api/submit/offer.ts";
+import type { Found } from "../../src/api/submit/json-body.ts";
 import { type Offer, parseOffers } from "../../src/config/offers.ts";
 
 /** Returns the offers that are written as in the variable `OFFERS`. */
@@ -20,7 +16,7 @@ const FREE = { kind: "offered", credits: null };
 const LONG = { text: "long" };
 type Value = string | number | boolean | null | object;
 
-function memberOf(value: Value): BodyMember {
+function memberOf(value: Value): Found {
   if (value === LONG) return { kind: "long" };
   if (typeof value !== "object" || value === null) return { kind: "scalar", value };
   return { kind: Array.isArray(value) ? "array" : "object" };

@@ -10,7 +10,10 @@ import { type RouteId, ROUTES } from "../../src/api/routes.ts";
 type KnownRoute = (typeof ROUTES)[number];
 
 const PATTERNS = ROUTES.map((route) => {
-  const pattern = route.path.replaceAll(".", "\\.").replaceAll(/\{\w+\}/g, "[^/]+").replaceAll(/\{\+\w+\}/g, ".+");
+  const pattern = route.path
+    .replaceAll(".", "\\.")
+    .replaceAll(/\{\w+\}/g, "[^/]+")
+    .replaceAll(/\{\+\w+\}/g, ".+");
   return { route, path: new RegExp(`^${pattern}$`) };
 });
 const HEADERS = Object.keys(ANSWER_HEADERS);

@@ -18,6 +18,7 @@ import {
   register,
   report,
 } from "./tasks.ts";
+import { anArk, ARK, BINDINGS, named, submit } from "./submitted.ts";
 import { useClock } from "./clock.ts";
 
 useClock();
@@ -41,6 +42,19 @@ async function keyReused(): Promise<Response> {
   const headers = { "Idempotency-Key": crypto.randomUUID() };
   await post("/v1/tasks", { model: "a" }, { headers });
   return post("/v1/tasks", { model: "b" }, { headers });
+}
+
+/** Cancels a task whose submission the upstream has not answered yet, and then lets it answer. */
+async function cancelSending(): Promise<Response> {
+  const { id, headers } = named();
+  const answer = Promise.withResolvers<Response>();
+  const outside = anArk(() => answer.promise);
+  const submission = submit({ headers });
+  await expect.poll(() => outside.sentTo(ARK)).toHaveLength(1);
+  const refused = await callWith(BINDINGS, `/v1/tasks/${id}/cancel`, { body: "" });
+  answer.resolve(Response.json({ id: "cgt-1" }));
+  await submission;
+  return refused;
 }
 
 async function forbidden(): Promise<Response> {
@@ -82,6 +96,8 @@ const PROVOKED = {
   reference_reused: referenceReused,
   conflicting_result: async () => report(aFailure(await completed())),
   series_running: async () => redeliver(await completed()),
+  submission_running: cancelSending,
+  submit_unknown: () => submit({ headers: named().headers }),
   no_callback: async () => redeliver(await completed({ callback_url: null })),
   payload_too_large: () => post("/v1/tasks", " ".repeat(256 * 1024 + 1)),
   idempotency_key_reused: keyReused,
@@ -105,7 +121,10 @@ function requestsFor(id: string): readonly (() => Promise<Response>)[] {
   ];
 }
 
+const WITH_RETRY: readonly string[] = ["rate_limited", "submission_running"];
 const CONFLICTS: readonly string[] = [
+  "submission_running",
+  "submit_unknown",
   "task_exists",
   "task_open",
   "task_settled",
@@ -142,7 +161,7 @@ it.each(Object.entries(PROVOKED))(
       issues: code.startsWith("invalid_"),
       challenge: response.status === 401,
       allow: response.status === 405,
-      retryAfter: response.status === 429 || response.status === 503,
+      retryAfter: WITH_RETRY.includes(code) || response.status === 503,
       requestId: true,
       type: expect.stringMatching(/^application\/problem\+json/),
     });

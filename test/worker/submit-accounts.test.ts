@@ -60,14 +60,21 @@ it("an account without enough credits gets 402, and nothing is sent", async () =
 it.each([
   ["a model that no offer names", BODY.replace("doubao-seedance", "another"), /model/],
   ["a member beyond its limit", BODY.replace('"seed"', '"duration": 11, "seed"'), /\/duration/],
-  ["a parameter within its prompt", BODY.replace("a fox", "a fox --duration 60"), /--duration|text/],
-])("an account that submits %s gets 403 that says so, and nothing is sent or charged", async (_, body, named_) => {
-  const outside = anArk();
-  const { response, account } = await asAccount(100, { body });
-  expect(await response.clone().json()).toMatchObject({ detail: expect.stringMatching(named_) });
-  expect(await refusal(response)).toEqual({ status: 403, code: "forbidden" });
-  expect([outside.sentTo(ARK), await balanceOf(account)]).toEqual([[], 100]);
-});
+  [
+    "a parameter within its prompt",
+    BODY.replace("a fox", "a fox --duration 60"),
+    /--duration|text/,
+  ],
+])(
+  "an account that submits %s gets 403 that says so, and nothing is sent or charged",
+  async (_, body, named_) => {
+    const outside = anArk();
+    const { response, account } = await asAccount(100, { body });
+    expect(await response.clone().json()).toMatchObject({ detail: expect.stringMatching(named_) });
+    expect(await refusal(response)).toEqual({ status: 403, code: "forbidden" });
+    expect([outside.sentTo(ARK), await balanceOf(account)]).toEqual([[], 100]);
+  },
+);
 
 it.each(["Relay-Task-Id", "Relay-Account", "Relay-Credits", "Relay-Deadline-At"])(
   "an account may not send the header %s, and the refusal names it",
@@ -108,7 +115,9 @@ it("a refused submission whose refund the ledger does not confirm at once is ref
 
 it("a submission with an unknown outcome is refunded when its task fails, and its callback follows", async () => {
   const outside = anArk(answering("", 502));
-  const { response, account } = await asAccount(100, { headers: { "Relay-Callback-Url": CALLBACK_URL } });
+  const { response, account } = await asAccount(100, {
+    headers: { "Relay-Callback-Url": CALLBACK_URL },
+  });
   expect(response.status).toBe(424);
   const { task } = await response.json<{ task: { id: string } }>();
   expect(await balanceOf(account)).toBe(100 - PRICE);

@@ -3,7 +3,18 @@ import { useClock } from "./clock.ts";
 import { callWith, refusal } from "./client.ts";
 import { NOTHING, stored } from "./objects.ts";
 import { answering } from "./outside.ts";
-import { anArk, ARK, BINDINGS, BODY, JOB, MODEL, named, readSubmitted, sentToArk, submit } from "./submitted.ts";
+import {
+  anArk,
+  ARK,
+  BINDINGS,
+  BODY,
+  JOB,
+  MODEL,
+  named,
+  readSubmitted,
+  sentToArk,
+  submit,
+} from "./submitted.ts";
 
 useClock();
 
@@ -39,7 +50,10 @@ it("a multipart body is passed on byte for byte where the upstream takes one", a
   const response = await submit({ path: "/v1/submit/openai-videos/v1/videos", body, headers });
   expect(response.status).toBe(200);
   const [sent] = outside.sentTo(VIDEOS);
-  expect([sent?.body, sent?.headers["content-type"]]).toEqual([body, "multipart/form-data; boundary=b"]);
+  expect([sent?.body, sent?.headers["content-type"]]).toEqual([
+    body,
+    "multipart/form-data; boundary=b",
+  ]);
   expect(await readSubmitted(id)).toMatchObject({ upstream: { id: "video_1" } });
 });
 
@@ -68,7 +82,9 @@ it("a body larger than MAX_SUBMIT_MB is refused with 413, with or without a decl
   expect(await refusal(await submit({ bindings, headers, body }))).toMatchObject({ status: 413 });
   const { body: open, end } = anOpenBody(body);
   end();
-  expect(await refusal(await submit({ bindings, headers, body: open }))).toMatchObject({ status: 413 });
+  expect(await refusal(await submit({ bindings, headers, body: open }))).toMatchObject({
+    status: 413,
+  });
   expect([outside.sentTo(ARK), await stored(id)]).toEqual([[], NOTHING]);
 });
 
@@ -116,7 +132,10 @@ it("the outputs of a call that answers with the result at once complete its task
   const path = "/v1/submit/openai-videos/v1/images/generations";
   const body = JSON.stringify({ model: "gpt-image-1", prompt: "a fox" });
   const response = await submit({ path, body, headers });
-  expect([response.status, await response.json()]).toEqual([200, { created: 1, data: [{ url: image }] }]);
+  expect([response.status, await response.json()]).toEqual([
+    200,
+    { created: 1, data: [{ url: image }] },
+  ]);
   expect(await readSubmitted(id)).toMatchObject({ status: "completed", output: { urls: [image] } });
 });
 
@@ -127,16 +146,26 @@ it("the query of the upstream's own call is passed on, and a hook URL in it beco
   const hook = "https://client.example.net/callbacks?order=1&x=2";
   const path = `/v1/submit/fal/fal-ai/veo3?a=1&fal_webhook=${encodeURIComponent(hook)}`;
   const headers = { "Relay-Task-Id": id, Authorization: "Key test-only-operator-key" };
-  const response = await submit({ path, headers, key: null, body: JSON.stringify({ prompt: "a fox" }) });
+  const response = await submit({
+    path,
+    headers,
+    key: null,
+    body: JSON.stringify({ prompt: "a fox" }),
+  });
   expect(response.status).toBe(200);
   const [sent] = outside.sentTo("https://queue.fal.run");
   const { pathname, searchParams } = new URL(sent?.url ?? "");
   expect([pathname, searchParams.get("a")]).toEqual(["/fal-ai/veo3", "1"]);
-  expect(searchParams.getAll("fal_webhook")).toEqual([expect.stringContaining(`/hooks/fal/${id}/`)]);
+  expect(searchParams.getAll("fal_webhook")).toEqual([
+    expect.stringContaining(`/hooks/fal/${id}/`),
+  ]);
   expect(sent?.headers["authorization"]).toBe("Key test-only-fal-key");
   expect(sent?.body).toBe(JSON.stringify({ prompt: "a fox" }));
   const task = await (await callWith(BINDINGS, `/v1/tasks/${id}`)).json();
-  expect(task).toMatchObject({ callback: { url: hook }, upstream: { id: "req-1", endpoint: "fal-ai/veo3" } });
+  expect(task).toMatchObject({
+    callback: { url: hook },
+    upstream: { id: "req-1", endpoint: "fal-ai/veo3" },
+  });
 });
 
 it("the body of the upstream's call stays as it is when nothing is added to it", async () => {

@@ -41,7 +41,9 @@ it("a submission that the upstream accepts is answered with the upstream's own a
   expect(response.headers.get("X-RateLimit-Remaining")).toBe("7");
   expect(response.headers.get("X-Internal")).toBeNull();
   const link = new URL(response.headers.get("Relay-Status-Url") ?? "");
-  expect((await callWith(BINDINGS, `${link.pathname}${link.search}`, { key: null })).status).toBe(200);
+  expect((await callWith(BINDINGS, `${link.pathname}${link.search}`, { key: null })).status).toBe(
+    200,
+  );
   expect(await readSubmitted(id)).toMatchObject({
     status: "pending",
     model: MODEL,
@@ -87,7 +89,9 @@ it("a URL in the upstream's own hook field becomes the callback_url, and the rel
   const body = JSON.stringify({ model: MODEL, callback_url: CALLBACK_URL, content: [] });
   await submit({ body, headers: { "Relay-Task-Id": id } });
   expect(await readSubmitted(id)).toMatchObject({ callback: { url: CALLBACK_URL } });
-  expect(sentToArk(outside).body).toBe(body.replace(CALLBACK_URL, hookUrlIn(sentToArk(outside).body)));
+  expect(sentToArk(outside).body).toBe(
+    body.replace(CALLBACK_URL, hookUrlIn(sentToArk(outside).body)),
+  );
 });
 
 it("a submission with a callback URL in the header and another in the upstream's hook field is refused before anything is stored", async () => {
@@ -99,10 +103,15 @@ it("a submission with a callback URL in the header and another in the upstream's
 });
 
 it("a submission that the upstream refuses is answered with the refusal, and its task is erased without a callback", async () => {
-  const outside = anArk(answering({ error: { code: "InvalidParameter" } }, 400, { "Retry-After": "9" }));
+  const outside = anArk(
+    answering({ error: { code: "InvalidParameter" } }, 400, { "Retry-After": "9" }),
+  );
   const { id, headers } = named();
   const response = await submit({ headers });
-  expect([response.status, await response.json()]).toEqual([400, { error: { code: "InvalidParameter" } }]);
+  expect([response.status, await response.json()]).toEqual([
+    400,
+    { error: { code: "InvalidParameter" } },
+  ]);
   expect(response.headers.get("Retry-After")).toBe("9");
   expect(response.headers.get("Relay-Status-Url")).toBeNull();
   expect([outside.sentTo(CALLBACK_URL), await stored(id)]).toEqual([[], NOTHING]);
@@ -229,25 +238,35 @@ it.each([
   ["/v1/submit/nobody/jobs", "not_found", 404],
   ["/v1/submit/ark//contents/generations/tasks", "invalid_request", 400],
   ["/v1/submit/ark/contents/generations/tasks%2f", "invalid_request", 400],
-])("a submission to %s is refused before anything is stored or sent", async (path, code, status) => {
-  const outside = anArk();
-  const { id, headers } = named();
-  expect(await refusal(await submit({ path, headers }))).toMatchObject({ status, code });
-  expect([outside.sentTo(ARK), await stored(id)]).toEqual([[], NOTHING]);
-});
+])(
+  "a submission to %s is refused before anything is stored or sent",
+  async (path, code, status) => {
+    const outside = anArk();
+    const { id, headers } = named();
+    expect(await refusal(await submit({ path, headers }))).toMatchObject({ status, code });
+    expect([outside.sentTo(ARK), await stored(id)]).toEqual([[], NOTHING]);
+  },
+);
 
 it.each([
   ["not JSON", "{", "invalid_json"],
   ["no object", "[]", "invalid_json"],
   ["without a model", "{}", "invalid_request"],
   ["with a member twice that the relay reads", `{"model":"a","model":"b"}`, "invalid_request"],
-  ["with the hook field twice", `{"model":"a","callback_url":"https://a.example.net","callback_url":1}`, "invalid_request"],
-])("a submission whose body is %s is refused before anything is stored or sent", async (_, body, code) => {
-  const outside = anArk();
-  const { id, headers } = named();
-  expect(await refusal(await submit({ body, headers }))).toMatchObject({ status: 400, code });
-  expect([outside.sentTo(ARK), await stored(id)]).toEqual([[], NOTHING]);
-});
+  [
+    "with the hook field twice",
+    `{"model":"a","callback_url":"https://a.example.net","callback_url":1}`,
+    "invalid_request",
+  ],
+])(
+  "a submission whose body is %s is refused before anything is stored or sent",
+  async (_, body, code) => {
+    const outside = anArk();
+    const { id, headers } = named();
+    expect(await refusal(await submit({ body, headers }))).toMatchObject({ status: 400, code });
+    expect([outside.sentTo(ARK), await stored(id)]).toEqual([[], NOTHING]);
+  },
+);
 
 it("a misspelt header of the relay is refused by its name", async () => {
   anArk();
@@ -260,12 +279,15 @@ it.each([
   ["Authorization", "Token test-only-operator-key"],
   ["x-api-key", "test-only-operator-key"],
   ["x-goog-api-key", "test-only-operator-key"],
-])("the relay's key is taken from the header %s: %s, and does not reach the upstream", async (name, value) => {
-  const outside = anArk();
-  const { headers } = named({ [name]: value });
-  expect((await submit({ headers, key: null })).status).toBe(200);
-  expect(JSON.stringify(sentToArk(outside).headers)).not.toContain("test-only-operator-key");
-});
+])(
+  "the relay's key is taken from the header %s: %s, and does not reach the upstream",
+  async (name, value) => {
+    const outside = anArk();
+    const { headers } = named({ [name]: value });
+    expect((await submit({ headers, key: null })).status).toBe(200);
+    expect(JSON.stringify(sentToArk(outside).headers)).not.toContain("test-only-operator-key");
+  },
+);
 
 it("a submission without a key of the relay gets 401, and one with two different keys gets 400", async () => {
   const outside = anArk();
@@ -278,7 +300,9 @@ it("a submission without a key of the relay gets 401, and one with two different
 
 it("GET of a submission's path is 404 and names the path of tasks", async () => {
   const response = await callWith(BINDINGS, `/v1/submit/ark${ARK_PATH}/${JOB}`);
-  expect(await response.clone().json()).toMatchObject({ detail: expect.stringContaining("/v1/tasks/{id}") });
+  expect(await response.clone().json()).toMatchObject({
+    detail: expect.stringContaining("/v1/tasks/{id}"),
+  });
   expect(await refusal(response)).toEqual({ status: 404, code: "not_found" });
 });
 
@@ -287,7 +311,10 @@ it("a submission to the sandbox is answered without an upstream and its task com
   const { id, headers } = named();
   const body = JSON.stringify({ model: "sandbox/ok" });
   const response = await submit({ path: "/v1/submit/sandbox/jobs", body, headers });
-  expect([response.status, await response.json()]).toEqual([200, { id: "sandbox/ok", status: "queued" }]);
+  expect([response.status, await response.json()]).toEqual([
+    200,
+    { id: "sandbox/ok", status: "queued" },
+  ]);
   await wake(id, 4_300);
   await untilIdle(id);
   expect(await readSubmitted(id)).toMatchObject({ status: "completed" });

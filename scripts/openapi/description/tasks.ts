@@ -74,7 +74,8 @@ export const TASK_ROUTES = {
         "Relay-Account",
         "Relay-Credits",
       ],
-      passedBody: "Body of the upstream's own call: JSON, or multipart where the upstream takes it.",
+      passedBody:
+        "Body of the upstream's own call: JSON, or multipart where the upstream takes it.",
     },
     answers: {},
     passedAnswer: "Answer of the upstream, with its status and body.",
@@ -229,7 +230,7 @@ export const TASK_ROUTES = {
     summary: "Cancel an open task: it fails with code canceled and is refunded",
     request: { example: {} },
     answers: { 200: jsonAnswer("the failed task", Task, CANCELED_TASK) },
-    problems: ["unknown_task", "task_settled"],
+    problems: ["unknown_task", "task_settled", "submission_running"],
   },
   eraseTask: {
     audience: "client",

@@ -1,13 +1,6 @@
 import type { Limit, Offer } from "../../config/offers.ts";
+import type { Found } from "./json-body.ts";
 import { isModelOf } from "./model-glob.ts";
-
-/**
- * Member of a JSON body: its value if that is short and neither an object nor a list, else only its kind (`long` for
- * a long text).
- */
-export type BodyMember =
-  | { readonly kind: "scalar"; readonly value: string | number | boolean | null }
-  | { readonly kind: "object" | "array" | "long" };
 
 /** What offers decide about: the request of an account that wants to submit a job. */
 export interface OfferRequest {
@@ -19,7 +12,7 @@ export interface OfferRequest {
   /** True for a multipart body, which the relay does not read. */
   readonly isMultipart: boolean;
   /** Returns the member of the body at one of the `watchedPointers`. Undefined when there is none. */
-  readonly member: (pointer: string) => BodyMember | undefined;
+  readonly member: (pointer: string) => Found | undefined;
   readonly query: URLSearchParams;
 }
 

@@ -115,7 +115,11 @@ async function prepareMultipart(
   const named = "name" in target.model ? target.model.name : null;
   const request = { connection: connection.name, path: call.path, model: named, query };
   const isMultipart = true as const;
-  const credits = offeredPrice({ ...request, isMultipart, member: () => undefined }, caller, config);
+  const credits = offeredPrice(
+    { ...request, isMultipart, member: () => undefined },
+    caller,
+    config,
+  );
   const ownHookUrl = isInQuery(place) ? query.get(hookField(place).slice(1)) : null;
   return {
     model: named ?? connection.provider.name,
@@ -177,14 +181,13 @@ async function readJsonBody(
 }
 
 /** Returns the JSON Pointers that the relay reads or writes in a body. */
-function watchedBy(
-  place: SubmitPlace,
-  offers: Runtime["config"]["offers"],
-): readonly string[] {
+function watchedBy(place: SubmitPlace, offers: Runtime["config"]["offers"]): readonly string[] {
   const { connection, target } = place;
   const { hooks } = connection.provider;
   const fields = [hooks?.parameter, hooks?.idParameter, hooks?.secretParameter];
-  const own = fields.flatMap((field) => (field == null || field.startsWith("?") ? [] : pointerOf(field)));
+  const own = fields.flatMap((field) =>
+    field == null || field.startsWith("?") ? [] : pointerOf(field),
+  );
   return [
     ...new Set([
       ...own,
@@ -258,10 +261,7 @@ function offeredPrice(
 }
 
 /** Returns the parameters from which output metadata is taken; null when the body has none of them. */
-function parametersIn(
-  { parameters }: SubmitTarget,
-  { members }: ScannedBody,
-): JsonObject | null {
+function parametersIn({ parameters }: SubmitTarget, { members }: ScannedBody): JsonObject | null {
   const found = Object.entries(parameters).flatMap(([name, pointer]) => {
     const member = members.get(pointer);
     if (member?.kind !== "scalar" || member.value === null) return [];
@@ -304,7 +304,9 @@ function bodyWith(
   fields: ReadonlyMap<string, string>,
 ): readonly Uint8Array[] {
   const texts = new Map(
-    [...fields].flatMap(([field, text]) => (field.startsWith("?") ? [] : [[pointerOf(field), text]])),
+    [...fields].flatMap(([field, text]) =>
+      field.startsWith("?") ? [] : [[pointerOf(field), text]],
+    ),
   );
   if (texts.size === 0) return [bytes];
   const edited = editBody(bytes, scanned, texts);

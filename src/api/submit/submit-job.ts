@@ -21,7 +21,12 @@ import { statusLinkOf } from "../tasks/status-url.ts";
 import { accepted, taskClient } from "../tasks/task-client.ts";
 import { BodyReservation } from "./body-budget.ts";
 import { outcomeOf } from "./outcome.ts";
-import { prepareCall, type PreparedCall, type SentCall, type SubmitPlace } from "./prepared-call.ts";
+import {
+  prepareCall,
+  type PreparedCall,
+  type SentCall,
+  type SubmitPlace,
+} from "./prepared-call.ts";
 import { readRelayHeaders, type RelayHeaders } from "./relay-headers.ts";
 import { passedHeaders, sentHeaders } from "./sent-headers.ts";
 import { requireSubmitPlace } from "./submit-place.ts";
@@ -239,7 +244,8 @@ async function sendAndEnd(plan: Plan, given: SubmitCall): Promise<Submitted> {
 async function answerOf({ place, call, event, sent }: Plan, { config }: Runtime) {
   const { connection, target } = place;
   const { provider, key, baseUrl } = connection;
-  if (provider.polls === null) return simulatedAnswer(provider.simulation.submit(call.path, event.model));
+  if (provider.polls === null)
+    return simulatedAnswer(provider.simulation.submit(call.path, event.model));
   const credentials = key === null ? {} : await provider.polls.headers(key, Date.now());
   const headers = sentHeaders(call.headers, credentials, sent.contentType);
   const isLarge = target.answer !== "job";

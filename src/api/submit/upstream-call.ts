@@ -49,4 +49,7 @@ const PATH_ISSUE: Issue = {
   path: "/path",
   message: "must be the upstream's own path, without `..`, `//`, percent signs and a fragment",
 };
-const QUERY_ISSUE: Issue = { path: "/query", message: "must be percent-encoded, without a fragment" };
+const QUERY_ISSUE: Issue = {
+  path: "/query",
+  message: "must be percent-encoded, without a fragment",
+};
