@@ -28,10 +28,20 @@ export function taskIncident(task: Task, facts: TaskFacts, link: string): string
   return [
     `Task ${task.id} (${plain(task.model)}${owner}): ${state}`,
     `Registered ${utcText(createdAt, "ms")} UTC${ended}`,
+    ...submissionLines(facts),
     ...(task.error === undefined ? [] : [`Error ${plain(task.error.code)}`]),
     ...attemptLines(task, facts),
     link,
   ].join("\n");
+}
+
+function submissionLines({ submission }: TaskFacts): readonly string[] {
+  if (!submission) return [];
+  const { state, startedAt, answeredAt, statusCode } = submission;
+  const answered =
+    answeredAt === null ? "" : `, answered after ${durationText(answeredAt - startedAt)}`;
+  const code = statusCode === null ? "" : ` with HTTP status ${statusCode}`;
+  return [`Submitted ${utcText(startedAt, "ms")} UTC${answered}${code}: ${state}`];
 }
 
 function attemptLines({ callback }: Task, facts: TaskFacts): readonly string[] {

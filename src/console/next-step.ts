@@ -1,4 +1,4 @@
-import type { TaskFacts } from "../core/views/task-facts.ts";
+import type { SubmissionFacts, TaskFacts } from "../core/views/task-facts.ts";
 import { SECOND_MS } from "../core/time.ts";
 import { durationText } from "./format.ts";
 import type { Tone } from "./parts/chip.tsx";
@@ -30,7 +30,8 @@ const OVERDUE_MS = 1_000;
 /** Returns what a task does next, when, and why it waits. A time that has passed is not counted down. */
 export function nextStepOf(task: Task, facts: TaskFacts, now: number): NextStep {
   const { callback } = facts;
-  if (!isEnded(task)) return waitForUpstream(task, now);
+  if (!isEnded(task))
+    return waitForJob(facts.submission ?? null, now) ?? waitForUpstream(task, now);
   const refund = refundStep(task, now);
   if (refund !== null) return refund;
   if (callback === null) return settled("idle", "This task has no callback URL.");
@@ -73,6 +74,24 @@ function planned(
   }
   if (lateMs >= 0) return { tone: "busy", text: `Starts now: ${what}.`, at: null, refreshS: 1 };
   return { tone: "busy", text: `Next: ${what}`, at, refreshS: untilS(at, now) };
+}
+
+/** Returns what a task waits for while it is not known whether its submission has started a job; null when it is. */
+function waitForJob(submission: SubmissionFacts | null, now: number): NextStep | null {
+  if (submission === null || submission.waitsUntil === null) return null;
+  const { state, waitsUntil: at } = submission;
+  const isSending = state === "sending";
+  const tone = isSending ? "busy" : "warn";
+  if (at <= now) {
+    const text = isSending
+      ? "The upstream has not answered the submission in time: its outcome counts as unknown now."
+      : "The job has not become known in time: the task fails now.";
+    return { tone, text, at: null, refreshS: 2 };
+  }
+  const text = isSending
+    ? "Waits for the upstream's answer to the submission. Without one its outcome is unknown"
+    : "It is not known whether the upstream has started the job. Waits for a hook or an order that names it. Fails without one";
+  return { tone, text, at, refreshS: OPEN_S };
 }
 
 function waitForUpstream(

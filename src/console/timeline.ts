@@ -1,4 +1,4 @@
-import type { AttemptFacts, TaskFacts } from "../core/views/task-facts.ts";
+import type { AttemptFacts, SubmissionFacts, TaskFacts } from "../core/views/task-facts.ts";
 import { durationText } from "./format.ts";
 import {
   between,
@@ -138,11 +138,13 @@ function endOf({ startedAt, durationMs }: AttemptFacts, now: number): number {
 }
 
 export function eventsOf(facts: TaskFacts, credits: number | null): readonly Omit<Mark, "x">[] {
-  const { createdAt, finishedAt, refundedAt, upstreamTimes } = facts;
+  const { createdAt, finishedAt, refundedAt, upstreamTimes, submission } = facts;
   const paid = credits === null ? "" : `, charged ${credits}`;
   const events: (Omit<Mark, "x" | "at"> & { readonly at: number | null | undefined })[] = [
     { at: createdAt, name: `registered${paid}`, kind: "event" },
-    { at: upstreamTimes?.attachedAt, name: "attached", kind: "event" },
+    { at: submission?.startedAt, name: "submitted", kind: "event" },
+    { at: submission?.answeredAt, name: answerText(submission ?? null), kind: "event" },
+    { at: attachedAt(facts), name: "attached", kind: "event" },
     { at: upstreamTimes?.hookAt, name: "hook", kind: "event" },
     { at: upstreamTimes?.askedAt, name: "asked", kind: "event" },
     { at: finishedAt, name: "result", kind: "result" },
@@ -151,6 +153,20 @@ export function eventsOf(facts: TaskFacts, credits: number | null): readonly Omi
   return events
     .flatMap(({ at, ...rest }) => (at === null || at === undefined ? [] : [{ ...rest, at }]))
     .toSorted((a, b) => a.at - b.at);
+}
+
+/** Returns the name of the upstream's answer to the submission, e.g. `accepted 200`. */
+function answerText(submission: SubmissionFacts | null): string {
+  const { state = "sending", statusCode = null } = submission ?? {};
+  const code = statusCode === null ? "" : ` ${statusCode}`;
+  return state === "accepted" ? `accepted${code}` : `answered${code}, outcome unknown`;
+}
+
+/** Returns the time at which a job was attached by something else than the answer to the submission. */
+function attachedAt({ upstreamTimes, submission }: TaskFacts): number | null {
+  const at = upstreamTimes?.attachedAt ?? null;
+  const isByAnswer = submission?.state === "accepted" && submission.answeredAt === at;
+  return isByAnswer ? null : at;
 }
 
 function barOf(attempt: AttemptFacts, segment: Placed, facts: TaskFacts, now: number): Bar {

@@ -2,6 +2,7 @@ import { totalAttempts } from "../record/callback-attempt-plan.ts";
 import type { Attempt, Callback } from "../record/callback.ts";
 import type { Outcome } from "../record/outcome.ts";
 import type { Policy } from "../policy.ts";
+import { sendingEndsAt, unknownOutcomeOf } from "../record/submission.ts";
 import { isTerminal, type TaskRecord, type TerminalTask } from "../record/task.ts";
 import type { UpstreamTimes } from "../record/upstream.ts";
 import type { Reader } from "./reader.ts";
@@ -29,8 +30,27 @@ export interface TaskFacts {
    * because accounts do not see the upstream.
    */
   readonly upstreamTimes: UpstreamTimes | null;
+  /**
+   * Submission of the task. Null when the relay has not submitted its job. Absent when the task's object still runs an
+   * earlier release.
+   */
+  readonly submission?: SubmissionFacts | null;
   /** Callback of the task. Null while the task is open, and when it has no `callback_url`. */
   readonly callback: CallbackFacts | null;
+}
+
+/** The submission of a task: the call with which the relay starts its job. */
+export interface SubmissionFacts {
+  readonly state: "sending" | "accepted" | "unknown";
+  readonly startedAt: number;
+  /** Time of the upstream's answer. Null while there is none, and when something else has shown the outcome. */
+  readonly answeredAt: number | null;
+  readonly statusCode: number | null;
+  /**
+   * Time until which the open task waits for the upstream's answer (`sending`), or for news of its job (`unknown`). Null
+   * when it waits for neither.
+   */
+  readonly waitsUntil: number | null;
 }
 
 export interface CallbackFacts {
@@ -66,7 +86,8 @@ export function taskFacts(record: TaskRecord, reader: Reader, policy: Policy): T
   const { createdAt, recordedAt, credits } = record;
   const refundedAt = credits?.state.kind === "refunded" ? credits.state.at : null;
   const statedDeadlineAt = record.registration?.deadlineAt ?? null;
-  const known = { createdAt, recordedAt, statedDeadlineAt, refundedAt };
+  const submission = submissionFacts(record);
+  const known = { createdAt, recordedAt, statedDeadlineAt, refundedAt, submission };
   if (!isTerminal(record)) {
     return { ...known, finishedAt: null, upstreamTimes: null, callback: null };
   }
@@ -77,6 +98,16 @@ export function taskFacts(record: TaskRecord, reader: Reader, policy: Policy): T
     upstreamTimes: reader === "operator" ? record.upstreamTimes : null,
     callback: callback && callbackFacts(record, callback, policy),
   };
+}
+
+function submissionFacts(record: TaskRecord): SubmissionFacts | null {
+  const { submission } = record;
+  if (submission === null || submission.state.kind === "unsent") return null;
+  const { state, startedAt } = submission;
+  const { answeredAt = null, statusCode = null } = state.kind === "sending" ? {} : state;
+  const endsAt = sendingEndsAt(submission) ?? unknownOutcomeOf(submission)?.failsAt ?? null;
+  const waitsUntil = isTerminal(record) ? null : endsAt;
+  return { state: state.kind, startedAt, answeredAt, statusCode, waitsUntil };
 }
 
 function callbackFacts(

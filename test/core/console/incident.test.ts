@@ -4,6 +4,7 @@ import type { Task as TaskJson } from "../../../src/api/shapes/task-shape.ts";
 import { taskFacts } from "../../../src/core/views/task-facts.ts";
 import { taskView } from "../../../src/core/views/task-view.ts";
 import { aCallback, aFinishedTask, anAttempt, ID, MINUTE, NOW, POLICY } from "../builders.ts";
+import { aSending, anUnknown } from "../submission-builders.ts";
 
 const LINK = "https://relay.example.com/tasks/1";
 
@@ -39,6 +40,23 @@ it("the incident report about a task names times, attempts, host, link and invis
     LINK,
   ]);
 });
+
+it.each([
+  [
+    "answered",
+    anUnknown(502),
+    "Submitted 20 Oct 12:00:00.250 UTC, answered after 1 s with HTTP status 502: unknown",
+  ],
+  ["unanswered", aSending(), "Submitted 20 Oct 12:00:00.250 UTC: sending"],
+] as const)(
+  "the incident report about a task names the beginning, the answer and the state of the task's submission: of one that is %s",
+  (_, submission, line) => {
+    const task = aFinishedTask({ submission });
+    const json: TaskJson = JSON.parse(taskView(task, "operator", NOW));
+    const lines = taskIncident(json, taskFacts(task, "operator", POLICY), LINK).split("\n");
+    expect(lines[2]).toBe(line);
+  },
+);
 
 it("the incident report about a failing host names its first failure, its counts, the cause of each kind of failure, accounts and a link", () => {
   const failing = { since: 1_792_497_600, failed: 1_284, sending: 87, is_capped: false };

@@ -17,12 +17,14 @@ import {
   HOUR,
   MINUTE,
   NOW,
+  NOW_S,
   POLICY,
   runningSince,
   SECOND,
   URL_A,
 } from "../builders.ts";
 import { aRefundingTask, credits } from "../credit-builders.ts";
+import { aSending, anAccepted, anUnknown, FAILS_AT, SENDING_ENDS } from "../submission-builders.ts";
 
 const REGISTERED = NOW - 2 * MINUTE;
 const SECOND_DUE = NOW + 3 * MINUTE;
@@ -104,6 +106,33 @@ describe("the timeline of a task", () => {
     ]);
     expect(breaks.map(({ text }) => text)).toEqual(["1 min 59 s"]);
   });
+
+  it.each([
+    ["that the upstream has not answered", aSending(), ["submitted"]],
+    ["that it has accepted", anAccepted(NOW + 900), ["submitted", "accepted 200"]],
+    ["that a hook has shown to be accepted", anAccepted(null), ["submitted", "attached"]],
+    [
+      "whose answer leaves the outcome unknown",
+      anUnknown(502),
+      ["submitted", "answered 502, outcome unknown"],
+    ],
+    ["whose outcome is unknown without an answer", anUnknown(null), ["submitted"]],
+  ])(
+    "the timeline of a submitted task marks the submission and its answer, and the attachment of the job only when it came from elsewhere: for a submission %s",
+    (_, submission, names) => {
+      const isAttached = submission.state.kind === "accepted";
+      const upstreamTimes = isAttached
+        ? { attachedAt: NOW + 900, hookAt: null, askedAt: null }
+        : null;
+      const task = aFinishedTask({ submission, upstreamTimes, finishedAt: NOW + MINUTE });
+      for (const reader of ["operator", "account"] as const) {
+        const facts = taskFacts(task, reader, POLICY);
+        const { marks } = timelineOf(facts, { credits: null }, NOW + HOUR);
+        const seen = reader === "operator" ? names : names.filter((name) => name !== "attached");
+        expect(marks.map(({ name }) => name)).toEqual(["registered", ...seen, "result"]);
+      }
+    },
+  );
 
   it("the timeline of a task shows a redelivery as a section after the automatic callback attempts, and states the time between both", () => {
     const attempts = [refused(1, NOW), refused(2, NOW + 2 * DAY, 0, 2)];
@@ -236,6 +265,50 @@ describe("the next step of a task", () => {
       const at = atMs === null ? null : NOW + atMs;
       const step = nextStepOf(view, factsOf(task, policy), NOW + afterMs);
       expect(step).toMatchObject({ text, at, refreshS });
+    },
+  );
+
+  const UNANSWERED =
+    "Waits for the upstream's answer to the submission. Without one its outcome is unknown";
+  const UNKNOWN =
+    "It is not known whether the upstream has started the job. Waits for a hook or an order that names it. Fails without one";
+
+  it.each([
+    ["in progress", aSending(), SENDING_ENDS - 1, "busy", UNANSWERED, SENDING_ENDS],
+    [
+      "in progress at the end of the time for the answer",
+      aSending(),
+      SENDING_ENDS,
+      "busy",
+      "The upstream has not answered the submission in time: its outcome counts as unknown now.",
+      null,
+    ],
+    ["with an unknown outcome", anUnknown(null), FAILS_AT - 1, "warn", UNKNOWN, FAILS_AT],
+    [
+      "with an unknown outcome at the end of the time for news of the job",
+      anUnknown(502),
+      FAILS_AT,
+      "warn",
+      "The job has not become known in time: the task fails now.",
+      null,
+    ],
+    [
+      "that was accepted",
+      anAccepted(NOW),
+      NOW + MINUTE,
+      "busy",
+      "Waits for the result. Fails without one",
+      NOW_S * SECOND + POLICY.taskDeadlineMs,
+    ],
+  ] as const)(
+    "the console says what the submission of an open task waits for, until when, and what happens then, also during a pause: for a submission %s",
+    (_, submission, now, tone, text, at) => {
+      const task = anOpenTask({ submission });
+      for (const policy of [POLICY, paused]) {
+        const view: TaskJson = JSON.parse(taskView(task, "account", null, policy));
+        const step = nextStepOf(view, taskFacts(task, "account", policy), now);
+        expect(step).toMatchObject({ tone, text, at });
+      }
     },
   );
 

@@ -23,7 +23,7 @@ interface ResultProps {
 
 /** Section with the result of a task, or its error, and with further facts about the task. */
 export function ResultPanel({ task, links, isHostShown, now }: ResultProps) {
-  const { output, error, credits, metadata, usage, callback } = task;
+  const { output, error, metadata, usage, callback } = task;
   const host = isHostShown && callback !== null ? hostOf(callback.url) : null;
   return (
     <Panel title={output === undefined && error === undefined ? "Facts" : "Result"}>
@@ -44,32 +44,67 @@ export function ResultPanel({ task, links, isHostShown, now }: ResultProps) {
             </dd>
           </>
         )}
-        {credits === undefined ? null : (
-          <>
-            <dt>Credits</dt>
-            <dd>
-              {credits.amount} {credits.state}
-            </dd>
-          </>
-        )}
+        <SubmissionFacts task={task} />
+        <CreditsFacts task={task} />
         <dt>Registered</dt>
         <dd>
           <Time at={task.created_at * SECOND_MS} />
         </dd>
-        {task.deadline_at === undefined ? null : (
-          <>
-            <dt>Fails at</dt>
-            <dd>
-              <Time at={task.deadline_at * SECOND_MS} />,{" "}
-              <Ago at={task.deadline_at * SECOND_MS} now={now} />
-            </dd>
-          </>
-        )}
+        <DeadlineFacts task={task} now={now} />
       </dl>
       <Json title="Output metadata" value={output?.metadata} />
       <Json title="Labels" value={metadata} />
       <Json title="Usage" value={usage} />
     </Panel>
+  );
+}
+
+function SubmissionFacts({ task: { submission } }: Pick<ResultProps, "task">) {
+  if (submission === undefined) return null;
+  const { state, started_at: startedAt, answered_at: answeredAt, status_code: code } = submission;
+  return (
+    <>
+      <dt>Submission</dt>
+      <dd>
+        {state}, begun <Time at={startedAt * SECOND_MS} />
+        {answeredAt === undefined ? null : (
+          <>
+            , answered <Time at={answeredAt * SECOND_MS} />
+          </>
+        )}
+        {code === undefined ? null : ` with HTTP status ${code}`}
+      </dd>
+    </>
+  );
+}
+
+/**
+ * The deadline of an open task. While it is not known whether the submission has started a job, the task does not fail
+ * at its deadline, and the next step says when it does.
+ */
+function DeadlineFacts({ task, now }: Pick<ResultProps, "task" | "now">) {
+  const { deadline_at: deadlineAt, submission } = task;
+  const isJobAwaited = submission !== undefined && submission.state !== "accepted";
+  if (deadlineAt === undefined || isJobAwaited) return null;
+  return (
+    <>
+      <dt>Fails at</dt>
+      <dd>
+        <Time at={deadlineAt * SECOND_MS} />, <Ago at={deadlineAt * SECOND_MS} now={now} />
+      </dd>
+    </>
+  );
+}
+
+function CreditsFacts({ task: { credits } }: Pick<ResultProps, "task">) {
+  if (credits === undefined) return null;
+  return (
+    <>
+      <dt>Credits</dt>
+      <dd>
+        {credits.amount} {credits.state}
+      </dd>
+    </>
   );
 }
 

@@ -60,9 +60,8 @@ function stepsOf({ task, facts }: ShownTask, now: number): readonly Step[] {
     };
     return wait === null ? [step] : [{ ...wait, key: `wait-${attempt.number}` }, step];
   });
-  return [...events, ...attempts, ...nextSteps(facts.callback, now)].toSorted(
-    (a, b) => a.at - b.at,
-  );
+  const ahead = [...endOfWait(facts), ...nextSteps(facts.callback, now)];
+  return [...events, ...attempts, ...ahead].toSorted((a, b) => a.at - b.at);
 }
 
 function eventText(name: string, afterMs: number): Child {
@@ -86,6 +85,17 @@ function waitBefore(
     ? `redelivery ${attempt.series - 1}, ${durationText(ms)} later`
     : `waited ${durationText(ms)}`;
   return { at: endedAt, kind: "wait", content: text };
+}
+
+/** Returns the end of the wait for the answer to a submission or, after an unknown outcome, for news of the job. */
+function endOfWait({ submission }: ShownTask["facts"]): readonly Step[] {
+  const at = submission?.waitsUntil ?? null;
+  if (at === null) return [];
+  const text =
+    submission?.state === "sending"
+      ? "without an answer until then, the outcome of the submission is unknown"
+      : "without news of the job until then, the task fails";
+  return [{ at, key: "waits", kind: "event", content: <span class="muted">{text}</span> }];
 }
 
 function nextSteps(callback: ShownTask["facts"]["callback"], now: number): readonly Step[] {
