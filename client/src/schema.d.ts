@@ -989,7 +989,7 @@ export interface components {
             /** @constant */
             status: "failed";
             error: {
-                /** @description `upstream_error`, `upstream_timeout`, `canceled`, or the code that an event stated. */
+                /** @description `upstream_error`, `upstream_timeout`, `submit_unknown`, `canceled`, or the code that an event stated. */
                 code: string;
                 message: string;
             };
@@ -1029,6 +1029,20 @@ export interface components {
             /** @description The labels of the registration. */
             metadata?: {
                 [key: string]: unknown;
+            };
+            /** @description The call with which the relay started the job. */
+            submission?: {
+                /**
+                 * @description Whether the upstream has started a job: it has not answered, it has, or it is not known.
+                 * @enum {string}
+                 */
+                state: "sending" | "accepted" | "unknown";
+                /** @description From when the call could be sent. */
+                started_at: number;
+                /** @description When the upstream answered. */
+                answered_at?: number;
+                /** @description HTTP status of its answer. */
+                status_code?: number;
             };
             credits?: {
                 amount: number;
@@ -1182,6 +1196,20 @@ export interface components {
             metadata?: {
                 [key: string]: unknown;
             };
+            /** @description The call with which the relay started the job. */
+            submission?: {
+                /**
+                 * @description Whether the upstream has started a job: it has not answered, it has, or it is not known.
+                 * @enum {string}
+                 */
+                state: "sending" | "accepted" | "unknown";
+                /** @description From when the call could be sent. */
+                started_at: number;
+                /** @description When the upstream answered. */
+                answered_at?: number;
+                /** @description HTTP status of its answer. */
+                status_code?: number;
+            };
             credits?: {
                 amount: number;
                 /** @enum {string} */
@@ -1239,7 +1267,7 @@ export interface components {
              */
             status: "failed";
             error: {
-                /** @description `upstream_error`, `upstream_timeout`, `canceled`, or the code that an event stated. */
+                /** @description `upstream_error`, `upstream_timeout`, `submit_unknown`, `canceled`, or the code that an event stated. */
                 code: string;
                 message: string;
             };
@@ -1263,6 +1291,20 @@ export interface components {
             /** @description The labels of the registration. */
             metadata?: {
                 [key: string]: unknown;
+            };
+            /** @description The call with which the relay started the job. */
+            submission?: {
+                /**
+                 * @description Whether the upstream has started a job: it has not answered, it has, or it is not known.
+                 * @enum {string}
+                 */
+                state: "sending" | "accepted" | "unknown";
+                /** @description From when the call could be sent. */
+                started_at: number;
+                /** @description When the upstream answered. */
+                answered_at?: number;
+                /** @description HTTP status of its answer. */
+                status_code?: number;
             };
             credits?: {
                 amount: number;
@@ -1317,6 +1359,20 @@ export interface components {
             /** @description The labels of the registration. */
             metadata?: {
                 [key: string]: unknown;
+            };
+            /** @description The call with which the relay started the job. */
+            submission?: {
+                /**
+                 * @description Whether the upstream has started a job: it has not answered, it has, or it is not known.
+                 * @enum {string}
+                 */
+                state: "sending" | "accepted" | "unknown";
+                /** @description From when the call could be sent. */
+                started_at: number;
+                /** @description When the upstream answered. */
+                answered_at?: number;
+                /** @description HTTP status of its answer. */
+                status_code?: number;
             };
             credits?: {
                 amount: number;
@@ -1381,6 +1437,20 @@ export interface components {
             metadata?: {
                 [key: string]: unknown;
             };
+            /** @description The call with which the relay started the job. */
+            submission?: {
+                /**
+                 * @description Whether the upstream has started a job: it has not answered, it has, or it is not known.
+                 * @enum {string}
+                 */
+                state: "sending" | "accepted" | "unknown";
+                /** @description From when the call could be sent. */
+                started_at: number;
+                /** @description When the upstream answered. */
+                answered_at?: number;
+                /** @description HTTP status of its answer. */
+                status_code?: number;
+            };
             credits?: {
                 amount: number;
                 /** @enum {string} */
@@ -1415,7 +1485,7 @@ export interface components {
             /** @constant */
             status: "failed";
             error: {
-                /** @description `upstream_error`, `upstream_timeout`, `canceled`, or the code that an event stated. */
+                /** @description `upstream_error`, `upstream_timeout`, `submit_unknown`, `canceled`, or the code that an event stated. */
                 code: string;
                 message: string;
             };
@@ -1439,6 +1509,20 @@ export interface components {
             /** @description The labels of the registration. */
             metadata?: {
                 [key: string]: unknown;
+            };
+            /** @description The call with which the relay started the job. */
+            submission?: {
+                /**
+                 * @description Whether the upstream has started a job: it has not answered, it has, or it is not known.
+                 * @enum {string}
+                 */
+                state: "sending" | "accepted" | "unknown";
+                /** @description From when the call could be sent. */
+                started_at: number;
+                /** @description When the upstream answered. */
+                answered_at?: number;
+                /** @description HTTP status of its answer. */
+                status_code?: number;
             };
             credits?: {
                 amount: number;
@@ -1489,6 +1573,11 @@ export interface components {
             failure?: {
                 /** @enum {string} */
                 category: "moderation" | "invalid_input" | "rate_limited" | "timeout" | "canceled" | "provider";
+            };
+            /** @description The call with which the relay started the job. */
+            submission?: {
+                /** @enum {string} */
+                state: "sending" | "accepted" | "unknown";
             };
             account?: string;
             /** @description The connection. Only operators see it. */
@@ -1763,6 +1852,11 @@ export interface components {
             }[];
             /** @description Tasks that are not settled. */
             backlog: {
+                tasks: number;
+                oldest_age_ms: number | null;
+            };
+            /** @description Open tasks whose submission has an unknown outcome: it may have started a job or not. */
+            submit_unknown: {
                 tasks: number;
                 oldest_age_ms: number | null;
             };
@@ -2106,7 +2200,7 @@ export interface components {
              * @description The kind of problem, which does not change.
              * @enum {string}
              */
-            code: "invalid_json" | "invalid_request" | "unauthenticated" | "insufficient_credits" | "forbidden" | "not_found" | "unknown_task" | "method_not_allowed" | "task_exists" | "task_open" | "task_settled" | "reference_reused" | "conflicting_result" | "series_running" | "no_callback" | "payload_too_large" | "idempotency_key_reused" | "rate_limited" | "internal_error" | "index_disabled" | "not_configured" | "unavailable";
+            code: "invalid_json" | "invalid_request" | "unauthenticated" | "insufficient_credits" | "forbidden" | "not_found" | "unknown_task" | "method_not_allowed" | "task_exists" | "task_open" | "task_settled" | "reference_reused" | "conflicting_result" | "series_running" | "submission_running" | "no_callback" | "payload_too_large" | "submit_unknown" | "idempotency_key_reused" | "rate_limited" | "internal_error" | "index_disabled" | "not_configured" | "unavailable";
             /** @description Faults of the input: `path` is a JSON Pointer, or `/Name` of a header or parameter. */
             issues?: {
                 path: string;
@@ -2169,7 +2263,7 @@ export interface components {
             /** @constant */
             status: "failed";
             error: {
-                /** @description `upstream_error`, `upstream_timeout`, `canceled`, or the code that an event stated. */
+                /** @description `upstream_error`, `upstream_timeout`, `submit_unknown`, `canceled`, or the code that an event stated. */
                 code: string;
                 message: string;
             };
@@ -2601,6 +2695,11 @@ export interface operations {
                  * @example moderation
                  */
                 category?: "moderation" | "invalid_input" | "rate_limited" | "timeout" | "canceled" | "provider" | "unknown";
+                /**
+                 * @description Tasks whose job the relay submitted, by the state of the submission; `unknown`: it may have started a job or not.
+                 * @example unknown
+                 */
+                submission?: "sending" | "accepted" | "unknown";
                 /**
                  * @description Tasks whose callback has this status.
                  * @example failed
@@ -4955,6 +5054,10 @@ export interface operations {
                      *         "tasks": 0,
                      *         "oldest_age_ms": null
                      *       },
+                     *       "submit_unknown": {
+                     *         "tasks": 0,
+                     *         "oldest_age_ms": null
+                     *       },
                      *       "index": {
                      *         "lag_ms": {
                      *           "p50": 100,
@@ -5484,6 +5587,11 @@ export interface operations {
                  * @example moderation
                  */
                 category?: "moderation" | "invalid_input" | "rate_limited" | "timeout" | "canceled" | "provider" | "unknown";
+                /**
+                 * @description Tasks whose job the relay submitted, by the state of the submission; `unknown`: it may have started a job or not.
+                 * @example unknown
+                 */
+                submission?: "sending" | "accepted" | "unknown";
                 /**
                  * @description Tasks whose callback has this status.
                  * @example failed

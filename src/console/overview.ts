@@ -15,6 +15,7 @@ export type Step = Series["steps"][number];
 export const ANY_TASK = {
   status: null,
   category: null,
+  submission: null,
   callback: null,
   model: null,
   provider: null,
@@ -96,6 +97,11 @@ export function remediesOf({ kind, subject }: PresentProblem): readonly Remedy[]
           title: "Tasks that wait",
           path: `/tasks?status=processing&provider=${text("connection")}`,
         },
+      ];
+    case "submit_unknown":
+      return [
+        { title: "The oldest", path: `/tasks/${text("task_id")}` },
+        { title: "All with this state", path: "/tasks?submission=unknown" },
       ];
     case "refund_delayed":
     case "deadline_near":

@@ -18,6 +18,7 @@ export const FILTER_NAMES = [
   "callback",
   "status",
   "category",
+  "submission",
   "host",
   "model",
   "provider",

@@ -10,6 +10,8 @@ export interface Filters {
   readonly status: string | null;
   /** Category of the failure of failed tasks, or `unknown`. */
   readonly category: string | null;
+  /** State of the submission, for tasks whose job the relay has submitted. */
+  readonly submission: string | null;
   readonly callback: string | null;
   readonly model: string | null;
   readonly provider: string | null;
@@ -44,6 +46,7 @@ const LISTED = [
   "job",
   "status",
   "category",
+  "submission",
   "callback",
   "attempts",
   "lastOutcome",
@@ -80,6 +83,7 @@ const SHOWN = LISTED.map((field) => `${columnOf(field)} AS ${field}`).join(", ")
 const EQUALS = [
   ["status", "status"],
   ["category", "coalesce(category, iif(status = 'failed', 'unknown', NULL))"],
+  ["submission", "submission"],
   ["callback", "callback"],
   ["model", "model"],
   ["provider", "provider"],
@@ -175,11 +179,11 @@ function candidateRows(
   after: Position | null,
   limit = MAX_SCANNED,
 ): Query {
-  const { account, callback, since, until } = filters;
-  const isFailed = account === null && callback === "failed";
+  const { account, since, until } = filters;
+  const [index, ofIndex] = partialIndex(filters);
   const parts: readonly (readonly [string, readonly (string | number)[]] | null)[] = [
     account === null ? null : ["account = ?", [account]],
-    isFailed ? ["callback = 'failed'", []] : null,
+    ofIndex === null ? null : [ofIndex, []],
     since === null ? null : ["created_at >= ?", [since]],
     until === null ? null : ["created_at < ?", [until]],
     after === null ? null : ["(created_at, id) < (?, ?)", [after.createdAt, after.id]],
@@ -187,15 +191,26 @@ function candidateRows(
   const used = parts.filter((part) => part !== null);
   const where = used.map(([sql]) => sql).join(" AND ") || "true";
   return {
-    sql: `SELECT ${columns} FROM tasks ${indexHint(account, isFailed)} WHERE ${where}
+    sql: `SELECT ${columns} FROM tasks ${index} WHERE ${where}
           ${NEWEST_FIRST} LIMIT ${limit}`,
     values: used.flatMap(([, values]) => values),
   };
 }
 
-function indexHint(account: string | null, isFailed: boolean): string {
-  if (account !== null) return "INDEXED BY tasks_of_account";
-  return isFailed ? "INDEXED BY tasks_failed" : "";
+/**
+ * Returns the hint that names the smallest database index with all tasks of a list, and the condition of its rows. The
+ * hint is empty for the primary key, and the condition is null where `account` is the condition or there is none.
+ */
+function partialIndex({
+  account,
+  callback,
+  submission,
+}: Filters): readonly [string, string | null] {
+  if (account !== null) return ["INDEXED BY tasks_of_account", null];
+  if (submission === "unknown") {
+    return ["INDEXED BY tasks_submit_unknown", "submission = 'unknown'"];
+  }
+  return callback === "failed" ? ["INDEXED BY tasks_failed", "callback = 'failed'"] : ["", null];
 }
 
 /**

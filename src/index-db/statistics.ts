@@ -49,6 +49,11 @@ export interface Statistics {
    */
   readonly overdue: Backlog;
   /**
+   * Tasks without a result whose submission has an unknown outcome; `oldestAt` is the creation time of the oldest. They
+   * are counted among the newest 10,000 such tasks of each database.
+   */
+  readonly submitUnknown: Backlog;
+  /**
    * Number of tasks that their Durable Objects still held after the end of the retention, and erased only when the
    * cron trigger asked them to, in the hours of the window.
    */

@@ -32,6 +32,7 @@ export async function shardStatistics(
     found: parts.flatMap(({ found }) => found),
     backlog: backlog(parts.map((part) => part.backlog)),
     overdue: backlog(parts.map((part) => part.overdue)),
+    submitUnknown: backlog(parts.map((part) => part.submitUnknown)),
     expiryLost: sum(parts.map(({ expiryLost }) => expiryLost)),
     totals: parts.flatMap(({ totals }) => totals),
     sizeBytes: Math.max(...parts.map(({ sizeBytes }) => sizeBytes)),

@@ -5,6 +5,7 @@ import { countsByHost } from "./count-tables.ts";
 import { OPEN } from "./open-count.ts";
 import type { Backlog, Count, HostCount, Statistics, Window } from "./statistics.ts";
 import type { TotalRow } from "./totals.ts";
+import { searchedSince, UNKNOWN, type UnknownRow } from "./unknown-submissions.ts";
 import { FOUND_LATE_ROWS, type FoundRow, type Histogram, histogramOf } from "./found-late.ts";
 
 interface HistogramRow {
@@ -22,8 +23,9 @@ interface Unsettled extends Backlog {
 const OVERDUE_MS = MINUTE_MS;
 
 /**
- * Largest number of unsettled tasks that are counted in one database, those that should change first: more would
- * make `GET /metrics` and `GET /v1/stats` dear where many tasks are open.
+ * Largest number of unsettled tasks that are counted in one database, those that should change first, and of tasks with
+ * an unknown outcome of their submission: more would make `GET /metrics` and `GET /v1/stats` dear where many tasks are
+ * open.
  */
 const MAX_OPEN = 10_000;
 
@@ -51,18 +53,8 @@ export async function statistics(
   { since, until }: Window,
   now: number,
 ): Promise<Statistics> {
-  const [counts, hosts, buckets, unsettled, expiryLost, found, totals] = await onSchema(db, () => {
-    const database = nearest(db);
-    return database.batch<Count & HostCount & HistogramRow & Unsettled & FoundRow & TotalRow>([
-      database.prepare(COUNTS).bind(since, until),
-      database.prepare(HOSTS).bind(since, until),
-      database.prepare(HISTOGRAMS).bind(since, until),
-      database.prepare(OPEN).bind(now - OVERDUE_MS, MAX_OPEN),
-      database.prepare(EXPIRY_LOST).bind(since, until),
-      database.prepare(FOUND_LATE_ROWS).bind(since, until),
-      database.prepare("SELECT name, value, advanced_at AS advancedAt FROM totals"),
-    ]);
-  });
+  const results = await onSchema(db, () => read(nearest(db), { since, until }, now));
+  const [counts, hosts, buckets, unsettled, expiryLost, found, totals, unknown] = results;
   const rows = rowsOf(buckets);
   const { tasks, oldestAt, overdue, overdueSince } = unsettled?.results[0] ?? EMPTY;
   return {
@@ -76,10 +68,30 @@ export async function statistics(
     found: rowsOf(found),
     backlog: { tasks, oldestAt },
     overdue: { tasks: overdue, oldestAt: overdueSince },
+    submitUnknown: unknown?.results[0] ?? EMPTY,
     expiryLost: expiryLost?.results[0]?.tasks ?? 0,
     totals: rowsOf(totals),
     sizeBytes: unsettled?.meta.size_after ?? 0,
   };
+}
+
+type Row = Count & HostCount & HistogramRow & Unsettled & FoundRow & TotalRow & UnknownRow;
+
+function read(
+  database: D1DatabaseSession,
+  { since, until }: Window,
+  now: number,
+): Promise<readonly D1Result<Row>[]> {
+  return database.batch<Row>([
+    database.prepare(COUNTS).bind(since, until),
+    database.prepare(HOSTS).bind(since, until),
+    database.prepare(HISTOGRAMS).bind(since, until),
+    database.prepare(OPEN).bind(now - OVERDUE_MS, MAX_OPEN),
+    database.prepare(EXPIRY_LOST).bind(since, until),
+    database.prepare(FOUND_LATE_ROWS).bind(since, until),
+    database.prepare("SELECT name, value, advanced_at AS advancedAt FROM totals"),
+    database.prepare(UNKNOWN).bind(searchedSince(now), MAX_OPEN),
+  ]);
 }
 
 function rowsOf<T>(result: D1Result<T> | undefined): readonly T[] {

@@ -7,6 +7,7 @@ export interface TroubledTask {
   readonly account: string | null;
   readonly provider: string | null;
   readonly status: string;
+  readonly submission: string | null;
   readonly callback: string | null;
   readonly attempts: number;
   readonly lastOutcome: string | null;
@@ -26,7 +27,7 @@ export interface Found {
   readonly isCapped: boolean;
 }
 
-const COLUMNS = `tasks.id, account, provider, status, callback, attempts, last_outcome AS lastOutcome,
+const COLUMNS = `tasks.id, account, provider, status, submission, callback, attempts, last_outcome AS lastOutcome,
   last_status_code AS lastStatusCode, tasks.host, tasks.created_at AS createdAt, finished_at AS finishedAt,
   settled_at AS settledAt, first_attempt_ms AS firstAttemptMs, due_at AS dueAt`;
 

@@ -107,6 +107,7 @@ export type TaskEvent = {
 export interface TaskQuery {
   readonly status?: "pending" | "processing" | "completed" | "failed";
   readonly category?: string;
+  readonly submission?: "sending" | "accepted" | "unknown";
   readonly callback?: "waiting" | "sending" | "delivered" | "failed";
   readonly model?: string;
   readonly provider?: string;

@@ -31,6 +31,7 @@ import {
   failedBody,
   refunding,
 } from "./credit-builders.ts";
+import { aSending, anAccepted, anUnknown, FAILS_AT, SENDING_ENDS } from "./stored-submissions.ts";
 import { anAttachedTask, aProvidedTask, JOB } from "./upstream-builders.ts";
 
 const HOST = "client.example.com";
@@ -138,8 +139,23 @@ describe("the row of an open task", () => {
       { ...OPEN, provider: CONNECTION, job: JOB.id, dueAt: NOW + HOUR },
     ],
     ["has the account", aChargedTask(), { ...OPEN, account: ACCOUNT.id }],
+    [
+      "has, while the upstream has not answered the submission, the end of the wait for the answer as dueAt",
+      anOpenTask({ submission: aSending() }),
+      { ...OPEN, submission: "sending", dueAt: SENDING_ENDS },
+    ],
+    [
+      "has, while the outcome of the submission is unknown, the time at which the task fails for that as dueAt",
+      anOpenTask({ submission: anUnknown(null) }),
+      { ...OPEN, submission: "unknown", dueAt: FAILS_AT },
+    ],
+    [
+      "has the deadline as dueAt again once the submission was accepted",
+      anOpenTask({ submission: anAccepted(NOW) }),
+      { ...OPEN, submission: "accepted" },
+    ],
   ])(
-    "the index row of an open task has the task's status, deadline, callback, connection, job and account: it %s",
+    "the index row of an open task has the task's status, deadline, callback, connection, job, submission and account: it %s",
     (_what, record, row) => {
       expect(rowOf(record, POLICY)).toEqual(row);
     },
@@ -239,6 +255,11 @@ describe("the row of a finished task", () => {
       "whose callback still waits although no refund is pending has the end of the task as dueAt",
       aFinishedTask({ callback: aHeldCallback() }),
       { ...DELIVERED, ...HELD, dueAt: NOW },
+    ],
+    [
+      "that has ended while the outcome of its submission was unknown still has this state of the submission",
+      aFinishedTask({ submission: anUnknown(502) }),
+      { ...DELIVERED, submission: "unknown" },
     ],
     [
       "that ended in an earlier release, which did not store the time, has no durations since the end of the task",

@@ -1,6 +1,7 @@
 import type { HostCount } from "../../src/index-db/hourly-counts.ts";
 import type { OpenCount } from "../../src/index-db/open-count.ts";
 import type { TroubledTask } from "../../src/index-db/troubled-tasks.ts";
+import type { UnknownSubmissions } from "../../src/index-db/unknown-submissions.ts";
 import type { IndexFacts } from "../../src/api/search/troubles/trouble.ts";
 
 export const MINUTE = 60_000;
@@ -19,6 +20,13 @@ const OPEN: OpenCount = {
   sizeBytes: 1_000,
 };
 
+const NONE_UNKNOWN: UnknownSubmissions = {
+  tasks: 0,
+  isCapped: false,
+  oldestAt: null,
+  oldestId: null,
+};
+
 /** Returns the row of a task whose callback has failed with a last attempt this many minutes ago. */
 export function aFailure(age: number, fields: Partial<TroubledTask> = {}): TroubledTask {
   const at = NOW - age * MINUTE;
@@ -27,6 +35,7 @@ export function aFailure(age: number, fields: Partial<TroubledTask> = {}): Troub
     account: "acme",
     provider: "ark",
     status: "completed",
+    submission: null,
     callback: "failed",
     attempts: 3,
     lastOutcome: "rejected",
@@ -63,12 +72,14 @@ interface Known {
   readonly next?: readonly TroubledTask[];
   readonly counts?: readonly HostCount[];
   readonly open?: Partial<OpenCount>;
+  readonly unknown?: UnknownSubmissions;
   readonly lags?: readonly (readonly [hoursAgo: number, bucket: number])[];
   readonly isCapped?: boolean;
 }
 
 export function indexOf(known: Known): IndexFacts {
   const { failed = [], next = [], counts = [], open = {}, lags = [], isCapped = false } = known;
+  const { unknown = NONE_UNKNOWN } = known;
   const latencies = lags.map(([hoursAgo, bucket]) => ({
     hour: THIS_HOUR - hoursAgo * HOUR,
     measure: "index" as const,
@@ -81,6 +92,7 @@ export function indexOf(known: Known): IndexFacts {
     failed: { tasks: failed, isCapped },
     next: { tasks: next, isCapped },
     open: { ...OPEN, ...open },
+    unknown,
   };
 }
 

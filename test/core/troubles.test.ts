@@ -158,6 +158,38 @@ const FOUND: readonly (readonly [
     [{ kind: "deadline_near", since: secondsAgo(60), subject: { task_id: "late" } }],
   ],
   [
+    "submissions whose outcome is unknown",
+    {
+      index: indexOf({
+        unknown: { tasks: 2, isCapped: true, oldestAt: NOW - 7 * MINUTE, oldestId: "lost" },
+      }),
+    },
+    [
+      {
+        kind: "submit_unknown",
+        severity: "warning",
+        since: secondsAgo(7),
+        tasks: { count: 2, is_capped: true },
+        subject: { task_id: "lost" },
+        actions: [
+          { name: "inspect", method: "GET", path: "/v1/tasks/lost" },
+          { name: "list", method: "GET", path: "/v1/tasks?submission=unknown" },
+        ],
+      },
+    ],
+  ],
+  [
+    "open tasks past half of the time for the answer to their submission, and for news of their job",
+    {
+      index: indexOf({
+        next: ["sending", "unknown"].map((submission) =>
+          aRepeat(0, { ...PENDING, submission, createdAt: NOW - 3 * MINUTE, dueAt: NOW + MINUTE }),
+        ),
+      }),
+    },
+    [],
+  ],
+  [
     "an index that lags and is almost full",
     {
       index: indexOf({

@@ -24,6 +24,7 @@ const NONE: Filters = {
   statusCode: null,
   job: null,
   category: null,
+  submission: null,
   since: null,
   until: null,
 };
@@ -38,6 +39,8 @@ const LISTS: readonly Filters[] = [
   { ...NONE, provider: "m" },
   { ...NONE, account: "m" },
   { ...NONE, host: "m" },
+  { ...NONE, category: "unknown" },
+  { ...NONE, submission: "unknown" },
   { ...NONE, since: 1_792_497_600_000 },
   { ...NONE, until: 1_792_497_600_000 },
 ];

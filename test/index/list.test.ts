@@ -101,6 +101,11 @@ const FILTERS: readonly [string, Parameters<typeof aRow>[0]][] = [
   ["job=cgt-1&since=1", { job: "cgt-1" }],
   ["category=moderation", { category: "moderation" }],
   ["category=unknown", { status: "failed", category: null }],
+  ["submission=sending", { submission: "sending" }],
+  ["submission=accepted", { submission: "accepted" }],
+  ["submission=unknown", { submission: "unknown" }],
+  ["submission=unknown&account=b", { submission: "unknown", account: "b" }],
+  ["submission=unknown&callback=failed", { submission: "unknown", callback: "failed" }],
   ["account=b&callback=failed", { account: "b", callback: "failed" }],
   [
     "model=kling%202&provider=kling&account=b&host=b.example.net&status=failed&callback=failed",
@@ -134,6 +139,7 @@ const OTHER: Readonly<Record<string, string | number>> = {
   lastStatusCode: 500,
   job: "cgt-2",
   category: "timeout",
+  submission: "other",
 };
 
 it("GET /v1/tasks lists the tasks created at or after ?since and before ?until", async () => {
@@ -154,6 +160,7 @@ it.each([
   ["account=a%2Fb", "/account"],
   ["outcome=late", "/outcome"],
   ["category=none", "/category"],
+  ["submission=refused", "/submission"],
   ["status_code=99", "/status_code"],
   ["job=cgt-1", "/since"],
   ["count=yes", "/count"],

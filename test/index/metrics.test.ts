@@ -108,6 +108,11 @@ const LAG = ["index_lag", "From a change to its row in the index."] as const;
 const MEAN = ["index_lag_mean_seconds", "Mean of these."] as const;
 const BACKLOG = ["backlog_tasks", "Tasks in the index that are not settled."] as const;
 const OVERDUE = ["overdue_tasks", "Of these, how many should have changed."] as const;
+const UNKNOWN = [
+  "submit_unknown_tasks",
+  "Open tasks of which it is not known whether their job was started.",
+] as const;
+const UNKNOWN_AGE = ["submit_unknown_seconds", "Age of the oldest of these."] as const;
 const LOST = ["expiry_lost_tasks", "Tasks found after their retention."] as const;
 const SIZE = ["index_bytes", "Size of the largest database of the index."] as const;
 const AGE = ["overdue_seconds", "Age of the oldest of these."] as const;
@@ -120,7 +125,9 @@ it("GET /metrics has every metric, with zeros or no samples, when the index is e
     ...[TASKS, CALLBACKS, ATTEMPTS].flatMap(([name, help]) => gauge(name, help)),
     ...[FIRST, SETTLED, LAG].flatMap(([name, help]) => histogram(name, help, { "": [] })),
     ...histogram(...FOUND, {}),
-    ...[MEAN, BACKLOG, OVERDUE, AGE, LOST].flatMap(([name, help]) => gauge(name, help, " 0")),
+    ...[MEAN, BACKLOG, OVERDUE, AGE, UNKNOWN, UNKNOWN_AGE, LOST].flatMap(([name, help]) =>
+      gauge(name, help, " 0"),
+    ),
     ...gauge(...SIZE, " N"),
     "# EOF",
     "",
@@ -176,6 +183,8 @@ it("GET /metrics counts, over all hours, tasks by status and model, callbacks by
     ...gauge(...BACKLOG, " 2"),
     ...gauge(...OVERDUE, " 1"),
     ...gauge(...AGE, " 90"),
+    ...gauge(...UNKNOWN, " 0"),
+    ...gauge(...UNKNOWN_AGE, " 0"),
     ...gauge(...LOST, " 0"),
     ...gauge(...SIZE, " N"),
     "# EOF",

@@ -13,6 +13,7 @@ import {
   nextTasks,
 } from "../../src/index-db/troubled-tasks.ts";
 import { Shards } from "../../src/index-db/shards.ts";
+import { unknownSubmissions } from "../../src/index-db/unknown-submissions.ts";
 import { statistics } from "../../src/index-db/stats.ts";
 import { rollUp } from "../../src/index-db/rollups.ts";
 import { unsettledTasks } from "../../src/index-db/open-tasks.ts";
@@ -34,6 +35,7 @@ const ALL: Filters = {
   statusCode: null,
   job: null,
   category: null,
+  submission: null,
   since: null,
   until: null,
 };
@@ -78,6 +80,17 @@ const page = (filters: Partial<Filters>, after: typeof AFTER | null = null) =>
 const LISTS: readonly [string, Partial<Filters>, string][] = [
   ["of an account", { account: "a" }, "INDEX tasks_of_account (account=?"],
   ["with failed callbacks", { callback: "failed" }, "INDEX tasks_failed"],
+  ["with a submission of unknown outcome", { submission: "unknown" }, "tasks_submit_unknown"],
+  [
+    "with a submission of unknown outcome and a failed callback, of a time range",
+    { ...DAY_AGO, submission: "unknown", callback: "failed" },
+    "INDEX tasks_submit_unknown (created_at>?",
+  ],
+  [
+    "of an account with a submission of unknown outcome",
+    { account: "a", submission: "unknown" },
+    "tasks_of_account",
+  ],
   ["of an account with failed callbacks", { account: "a", callback: "failed" }, "tasks_of_account"],
   ["of a time range", DAY_AGO, "USING PRIMARY KEY (created_at>?"],
   ["of a model in a time range", { ...DAY_AGO, model: "m" }, "USING PRIMARY KEY (created_at>?"],
@@ -93,7 +106,9 @@ it.each(LISTS)(
       for (const plan of plans) {
         expect(plan).toContain(index);
         expect(plan).not.toMatch(/TEMP B-TREE/);
-        expect(plan).not.toMatch(/SCAN tasks(?! USING (COVERING )?INDEX tasks_failed)/);
+        expect(plan).not.toMatch(
+          /SCAN tasks(?! USING (COVERING )?INDEX tasks_(failed|submit_unknown))/,
+        );
       }
     }
   },
@@ -139,6 +154,7 @@ const OTHERS: readonly [string, () => Promise<unknown>][] = [
       await nextTasks(shards, 10);
       await countOpen(shards, 10, START);
       await openPerConnection(shards, 10);
+      await unknownSubmissions(shards, 10, START);
       await countShards(shards, ALL, AFTER);
       await accountCounts(shards, "a", DAY_AGO, 10);
     },

@@ -25,7 +25,7 @@ it("the tables of the index are created once, even when two isolates create them
   expect(results).toEqual(MIGRATIONS.map((_, index) => ({ version: index + 1 })));
   const names = await db.prepare("SELECT name FROM sqlite_master WHERE name LIKE 'tasks%'").all();
   expect(new Set(names.results.map(({ name }) => name))).toEqual(
-    new Set(["tasks", "tasks_due", "tasks_failed", "tasks_of_account"]),
+    new Set(["tasks", "tasks_due", "tasks_failed", "tasks_of_account", "tasks_submit_unknown"]),
   );
 });
 
@@ -68,6 +68,7 @@ describe("the row of a task", () => {
     job: null,
     status: "pending",
     category: null,
+    submission: null,
     callback: "waiting",
     attempts: 0,
     outcomes: "{}",

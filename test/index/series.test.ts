@@ -122,7 +122,8 @@ async function downgrade(): Promise<void> {
     ...["summaries", "stale_hours", "failures", "host_counts"].map(
       (table) => `DROP TABLE ${table}`,
     ),
-    "ALTER TABLE tasks DROP COLUMN category",
+    "DROP INDEX tasks_submit_unknown",
+    ...["category", "submission"].map((column) => `ALTER TABLE tasks DROP COLUMN ${column}`),
     "DELETE FROM relay_schema WHERE version > 8",
   ];
   await db.batch(undo.map((sql) => db.prepare(sql)));

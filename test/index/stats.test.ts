@@ -36,6 +36,7 @@ it("GET /v1/stats answers zeros and nulls when there are no tasks", async () => 
     found_late_ms: [],
     top_failing_hosts: [],
     backlog: { tasks: 0, oldest_age_ms: null },
+    submit_unknown: { tasks: 0, oldest_age_ms: null },
     index: { lag_ms: EMPTY, overdue: { tasks: 0, oldest_age_ms: null } },
   });
 });

@@ -40,6 +40,7 @@ it.each([
   ["CallbacksLate", "> 30", "above 30 s"],
   ["TasksFailing", "> 0.3", "above 30 %"],
   ["ResultsLate", "> 600", "above 10 minutes"],
+  ["SubmissionsUnknown", "_submit_unknown_seconds > 900", "above 15 minutes"],
   ["IndexAlmostFull", ">= 8e9", "8 GB"],
 ])(
   "the alert TaskRelay%s fires at the threshold from which docs/operate.md tells the operator to act",
@@ -79,6 +80,7 @@ const HEALTHY: Readonly<Record<string, string>> = {
   'found_late_seconds_bucket{provider="fal",found_by="poll",le="10"}': "0",
   'found_late_seconds_bucket{provider="fal",found_by="poll",le="900"}': "3",
   'found_late_seconds_bucket{provider="fal",found_by="poll",le="+Inf"}': "3",
+  submit_unknown_seconds: "600",
   index_bytes: "7900000000",
   expiry_lost_tasks: "0",
 };
@@ -122,6 +124,11 @@ const TROUBLES: readonly (readonly [string, Record<string, string | null>, reado
     "of a relay that found half of a provider's results up to 15 minutes late",
     { 'found_late_seconds_bucket{provider="ark",found_by="hook",le="10"}': "50" },
     ["ResultsLate"],
+  ],
+  [
+    "of a relay with a submission whose outcome is unknown for 20 minutes",
+    { submit_unknown_seconds: "1200" },
+    ["SubmissionsUnknown"],
   ],
   [
     "of a relay with 6 % of the index rows late",

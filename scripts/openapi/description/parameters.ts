@@ -52,6 +52,11 @@ export const LIST_PARAMETERS = {
     description: "Failed tasks with this category of the failure; `unknown`: with none.",
     example: "moderation",
   },
+  submission: {
+    description:
+      "Tasks whose job the relay submitted, by the state of the submission; `unknown`: it may have started a job or not.",
+    example: "unknown",
+  },
   callback: { description: "Tasks whose callback has this status.", example: "failed" },
   model: { description: "Tasks of this model.", example: "seedance-1-pro" },
   provider: { description: "Tasks of this connection. Only operators may ask.", example: "fal" },

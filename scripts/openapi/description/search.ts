@@ -20,6 +20,7 @@ const STATISTICS = {
   ],
   top_failing_hosts: [{ host: "client.example.com", failed: 1, tasks: 80 }],
   backlog: { tasks: 0, oldest_age_ms: null },
+  submit_unknown: { tasks: 0, oldest_age_ms: null },
   index: { lag_ms: QUANTILES, overdue: { tasks: 0, oldest_age_ms: null } },
 };
 const METRICS = [

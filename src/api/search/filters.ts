@@ -21,6 +21,7 @@ export const QueryTimeS = z.optional(
 const ListParameters = {
   status: z.optional(z.enum(["pending", "processing", "completed", "failed"])),
   category: z.optional(z.enum([...FAILURE_CATEGORIES, "unknown"])),
+  submission: z.optional(z.enum(["sending", "accepted", "unknown"])),
   callback: z.optional(z.enum(["waiting", "sending", "delivered", "failed"])),
   model: z.optional(z.string().check(z.minLength(1), z.maxLength(256))),
   provider: z.optional(z.string().check(z.minLength(1), z.maxLength(64))),
@@ -71,16 +72,17 @@ export function filtersOf(query: ListQuery, caller: Caller): Filters {
   const own = accountOf(caller);
   checkFilters(query, own !== null);
   return {
-    status: query.status ?? null,
-    category: query.category ?? null,
-    callback: query.callback ?? null,
-    model: query.model ?? null,
-    host: query.host ?? null,
-    provider: query.provider ?? null,
-    account: own ?? query.account ?? null,
-    outcome: query.outcome ?? null,
-    statusCode: query.status_code ?? null,
-    job: query.job ?? null,
+    status: orNull(query.status),
+    category: orNull(query.category),
+    submission: orNull(query.submission),
+    callback: orNull(query.callback),
+    model: orNull(query.model),
+    host: orNull(query.host),
+    provider: orNull(query.provider),
+    account: own ?? orNull(query.account),
+    outcome: orNull(query.outcome),
+    statusCode: orNull(query.status_code),
+    job: orNull(query.job),
     since: ms(query.since),
     until: ms(query.until),
   };
@@ -97,6 +99,10 @@ function checkFilters(query: ListQuery, isAccount: boolean): void {
   if (query.job !== undefined && query.since === undefined) {
     throw invalidRequest([{ path: "/since", message: "is required with job" }]);
   }
+}
+
+function orNull<T>(value: T | undefined): T | null {
+  return value ?? null;
 }
 
 function ms(seconds: number | undefined): number | null {

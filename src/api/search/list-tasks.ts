@@ -74,7 +74,7 @@ function linkTo(url: URL, cursor: string): string {
 export type TaskSummary = ReturnType<typeof summaryOf>;
 
 function summaryOf(task: ListedTask, reader: Reader) {
-  const { id, status, category, model, account, provider, job } = task;
+  const { id, status, category, submission, model, account, provider, job } = task;
   return {
     id,
     status,
@@ -84,6 +84,7 @@ function summaryOf(task: ListedTask, reader: Reader) {
     ...(task.finishedAt !== null && { finished_at: toSeconds(task.finishedAt) }),
     ...(task.settledAt !== null && { settled_at: toSeconds(task.settledAt) }),
     ...(category !== null && { failure: { category } }),
+    ...(submission !== null && { submission: { state: submission } }),
     ...(account !== null && { account }),
     ...(reader === "operator" && provider !== null && { provider }),
     ...(reader === "operator" && job !== null && { upstream: { id: job } }),

@@ -22,7 +22,7 @@ interface Deployment {
  * @param now time at which the statistics were read, in Unix milliseconds.
  */
 export function metricsOf(found: Statistics, now: number, deployment: Deployment): Family[] {
-  const { histograms, backlog, overdue } = found;
+  const { histograms, backlog, overdue, submitUnknown } = found;
   const { counts: lags, totalMs } = histograms.index;
   const indexed = lags.reduce((sum, count) => sum + count, 0);
   return [
@@ -46,6 +46,16 @@ export function metricsOf(found: Statistics, now: number, deployment: Deployment
     gauge("backlog_tasks", "Tasks in the index that are not settled.", backlog.tasks),
     gauge("overdue_tasks", "Of these, how many should have changed.", overdue.tasks),
     gauge("overdue_seconds", "Age of the oldest of these.", ageS(overdue.oldestAt, now)),
+    gauge(
+      "submit_unknown_tasks",
+      "Open tasks of which it is not known whether their job was started.",
+      submitUnknown.tasks,
+    ),
+    gauge(
+      "submit_unknown_seconds",
+      "Age of the oldest of these.",
+      ageS(submitUnknown.oldestAt, now),
+    ),
     gauge("expiry_lost_tasks", "Tasks found after their retention.", found.expiryLost),
     gauge("index_bytes", "Size of the largest database of the index.", found.sizeBytes),
   ];

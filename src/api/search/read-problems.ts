@@ -4,6 +4,7 @@ import type { Env } from "../../env.ts";
 import { countOpen } from "../../index-db/open-count.ts";
 import { shardsOf } from "../../index-db/shards.ts";
 import { failedCallbacks, nextTasks } from "../../index-db/troubled-tasks.ts";
+import { unknownSubmissions } from "../../index-db/unknown-submissions.ts";
 import { EnvCache } from "../../isolate-cache.ts";
 import { connectionsOf } from "../health/connection-health.ts";
 import { json } from "../http/answer.ts";
@@ -32,6 +33,8 @@ const MAX_OPEN = 500;
  * task.
  */
 const MAX_TASKS = 110;
+/** Largest number of tasks that are read from the index to count those whose submission has an unknown outcome. */
+const MAX_UNKNOWN = 50;
 
 /** Result of the last search for problems. All callers may share it, because only operators may ask for it. */
 const recent = new EnvCache<ReturnType<typeof viewOf>>(() => KEEP_MS);
@@ -89,15 +92,16 @@ async function factsOf(env: Env, config: Config, now: number): Promise<Facts> {
 async function indexFacts(env: Env, config: Config, now: number): Promise<IndexFacts | null> {
   const shards = shardsOf(env, config);
   if (shards === null) return null;
-  const [counts, failed, next, open] = await queryIndex(() =>
+  const [counts, failed, next, open, unknown] = await queryIndex(() =>
     Promise.all([
       recentCounts(env, shards, now),
       failedCallbacks(shards, MAX_TASKS),
       nextTasks(shards, MAX_TASKS),
       countOpen(shards, MAX_OPEN, now),
+      unknownSubmissions(shards, MAX_UNKNOWN, now),
     ]),
   );
-  return { counts, failed, next, open };
+  return { counts, failed, next, open, unknown };
 }
 
 function viewOf(facts: Facts) {

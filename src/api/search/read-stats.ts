@@ -52,7 +52,7 @@ function windowOf(given: z.output<typeof Window>, nowS: number) {
 }
 
 function viewOf(statistics: Statistics, now: number) {
-  const { counts, hosts, histograms, found, totals, backlog, overdue } = statistics;
+  const { counts, hosts, histograms, found, totals, backlog, overdue, submitUnknown } = statistics;
   const callbacks = sumBy(counts, ({ callback }) => callback);
   const { delivered = 0, failed = 0 } = callbacks;
   const countedAt = Math.max(0, ...totals.map(({ advancedAt }) => advancedAt));
@@ -76,6 +76,7 @@ function viewOf(statistics: Statistics, now: number) {
     found_late_ms: foundLateOf(found).map(foundLateView),
     top_failing_hosts: topFailing(hosts),
     backlog: ageView(backlog, now),
+    submit_unknown: ageView(submitUnknown, now),
     index: { lag_ms: quantiles(histograms.index.counts), overdue: ageView(overdue, now) },
   };
 }

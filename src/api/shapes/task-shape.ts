@@ -208,6 +208,10 @@ export const ListedTask = named(
       z.strictObject({ category: z.enum(FAILURE_CATEGORIES) }),
       "Kind of the failure of a failed task, where it is known.",
     ),
+    submission: maybe(
+      z.strictObject({ state: z.enum(["sending", "accepted", "unknown"]) }),
+      "The call with which the relay started the job.",
+    ),
     account: z.optional(z.string()),
     provider: maybe(z.string(), "The connection. Only operators see it."),
     upstream: maybe(z.strictObject({ id: z.string() }), "The attached job. Only operators see it."),

@@ -11,6 +11,7 @@ const CHOICES: Readonly<Record<string, readonly string[]>> = {
   callback: ["failed", "sending", "waiting", "delivered"],
   status: ["pending", "processing", "completed", "failed"],
   category: [...FAILURE_CATEGORIES, "unknown"],
+  submission: ["sending", "accepted", "unknown"],
   outcome: OUTCOMES,
   range: Object.keys(RANGES),
 };
@@ -20,6 +21,7 @@ const FIELDS: readonly (readonly [name: string, title: string])[] = [
   ["callback", "Callback"],
   ["status", "Status"],
   ["category", "Failure"],
+  ["submission", "Submission"],
   ["outcome", "Last outcome"],
   ["status_code", "Status code"],
   ["host", "Host"],

@@ -68,7 +68,7 @@ function columns(now: number, isSelectable: boolean): readonly Column<TaskSummar
   };
   return [
     task,
-    { title: "Status", cell: ({ status }) => <Status of={status} /> },
+    { title: "Status", cell: (shown) => <StatusCell task={shown} /> },
     { title: "Callback", cell: ({ callback }) => <CallbackCell callback={callback} /> },
     ...NAMES,
     { title: "Created", cell: ({ created_at: at }) => <Time at={at * 1000} /> },
@@ -111,6 +111,17 @@ const NAMES: readonly Column<TaskSummary>[] = [
       ),
   },
 ];
+
+/** Status of the task. While it is not known whether its submission has started a job, the submission's state follows. */
+function StatusCell({ task: { status, submission } }: { readonly task: TaskSummary }) {
+  const state = submission?.state ?? "accepted";
+  return (
+    <span class="state">
+      <Status of={status} />{" "}
+      {state === "accepted" ? null : <strong class="small nowrap">submission {state}</strong>}
+    </span>
+  );
+}
 
 function HostLink({ host }: { readonly host: string }) {
   return (

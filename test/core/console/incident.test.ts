@@ -4,7 +4,7 @@ import type { Task as TaskJson } from "../../../src/api/shapes/task-shape.ts";
 import { taskFacts } from "../../../src/core/views/task-facts.ts";
 import { taskView } from "../../../src/core/views/task-view.ts";
 import { aCallback, aFinishedTask, anAttempt, ID, MINUTE, NOW, POLICY } from "../builders.ts";
-import { aSending, anUnknown } from "../submission-builders.ts";
+import { aSending, anUnknown } from "../stored-submissions.ts";
 
 const LINK = "https://relay.example.com/tasks/1";
 

@@ -92,6 +92,7 @@ it.each([
   ],
   ["key_refused", { connection: "ark-cn" }, ["/tasks?status=processing&provider=ark-cn"]],
   ["refund_delayed", { task_id: "7" }, ["/tasks/7"]],
+  ["submit_unknown", { task_id: "7" }, ["/tasks/7", "/tasks?submission=unknown"]],
   ["deadline_near", { task_id: "7" }, ["/tasks/7"]],
   ["index_full", { bytes: 9 }, []],
 ])(

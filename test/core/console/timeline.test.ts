@@ -24,7 +24,7 @@ import {
   URL_A,
 } from "../builders.ts";
 import { aRefundingTask, credits } from "../credit-builders.ts";
-import { aSending, anAccepted, anUnknown, FAILS_AT, SENDING_ENDS } from "../submission-builders.ts";
+import { aSending, anAccepted, anUnknown, FAILS_AT, SENDING_ENDS } from "../stored-submissions.ts";
 
 const REGISTERED = NOW - 2 * MINUTE;
 const SECOND_DUE = NOW + 3 * MINUTE;

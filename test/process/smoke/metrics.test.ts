@@ -23,6 +23,7 @@ const FOUND: Statistics = {
   found: [{ provider: "ark", foundBy: "poll", bucket: 3, tasks: 2, totalMs: 50 }],
   backlog: { tasks: 2, oldestAt: 1 },
   overdue: { tasks: 1, oldestAt: 1 },
+  submitUnknown: { tasks: 1, oldestAt: 1 },
   expiryLost: 0,
   totals: TOTALS.map((name, value) => ({ name, value, advancedAt: 0 })),
   sizeBytes: 4096,

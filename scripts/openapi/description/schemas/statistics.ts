@@ -45,6 +45,10 @@ export const StatisticsView = named(
     ),
     top_failing_hosts: z.array(z.strictObject({ host: z.string(), failed: Count, tasks: Count })),
     backlog: described(Backlog, "Tasks that are not settled."),
+    submit_unknown: described(
+      Backlog,
+      "Open tasks whose submission has an unknown outcome: it may have started a job or not.",
+    ),
     index: z.strictObject({ lag_ms: Quantiles, overdue: Backlog }),
   }),
   "Counts, rates and latencies of the tasks created in a window of whole hours.",

@@ -74,11 +74,33 @@ export function tasksOverdue({ index, isPaused }: Facts): readonly Trouble[] {
   ];
 }
 
-/** Finds open tasks for which more than half of the time until their deadline has passed. */
+/** Finds open tasks of which it is not known whether their submission has started a job. */
+export function submitUnknown({ index }: Facts): readonly Trouble[] {
+  const { tasks = 0, isCapped = false, oldestAt = null, oldestId = null } = index?.unknown ?? {};
+  if (tasks === 0 || oldestAt === null || oldestId === null) return [];
+  return [
+    trouble({
+      severity: "warning",
+      detail: "It is not known whether the upstream has started the jobs of these tasks.",
+      since: toSeconds(oldestAt),
+      tasks: { count: tasks, is_capped: isCapped },
+      subject: { task_id: oldestId },
+      actions: [
+        get("inspect", `/v1/tasks/${oldestId}`),
+        get("list", "/v1/tasks?submission=unknown"),
+      ],
+    }),
+  ];
+}
+
+/**
+ * Finds open tasks for which more than half of the time until their deadline has passed. Tasks whose job is not known
+ * after their submission are left out, because they change before the deadline.
+ */
 export function deadlineNear({ index, now }: Facts): readonly Trouble[] {
   return aboutOldest(
     index?.next ?? NO_TASKS,
-    (task) => isOpen(task) && halfOf(task) < now,
+    (task) => isOpen(task) && !awaitsJob(task) && halfOf(task) < now,
     halfOf,
     {
       severity: "warning",
@@ -117,6 +139,10 @@ function aboutOldest(
       actions: [get("inspect", `/v1/tasks/${oldest.id}`)],
     }),
   ];
+}
+
+function awaitsJob({ submission }: TroubledTask): boolean {
+  return submission === "sending" || submission === "unknown";
 }
 
 function isOpen({ status }: TroubledTask): boolean {

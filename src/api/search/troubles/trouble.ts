@@ -1,5 +1,6 @@
 import type { ConfigIssue } from "../../../config/issue.ts";
 import type { OpenCount } from "../../../index-db/open-count.ts";
+import type { UnknownSubmissions } from "../../../index-db/unknown-submissions.ts";
 import type { Failures } from "../failing-hosts.ts";
 
 /** Present faults of a connection to a provider, as `/healthz` shows them. */
@@ -25,14 +26,15 @@ export interface Facts {
   readonly warnings: readonly ConfigIssue[];
   readonly connections: readonly ConnectionFaults[];
   /**
-   * Rows and counts of the index: counts of recent tasks, failed callbacks, and tasks that should change next. Null
-   * means that no index is bound.
+   * Rows and counts of the index: counts of recent tasks, failed callbacks, tasks that should change next, and those
+   * whose submission has an unknown outcome. Null means that no index is bound.
    */
   readonly index: IndexFacts | null;
 }
 
 export interface IndexFacts extends Failures {
   readonly open: OpenCount;
+  readonly unknown: UnknownSubmissions;
 }
 
 /** A request with which an operator can examine a problem or end it. */

@@ -7,6 +7,7 @@ import {
   hostFailing,
   keyRefused,
   refundDelayed,
+  submitUnknown,
   tasksOverdue,
 } from "./task-rules.ts";
 import { type Facts, get, type Trouble, trouble } from "./trouble.ts";
@@ -28,6 +29,7 @@ const RULES = {
   key_refused: keyRefused,
   refund_delayed: refundDelayed,
   tasks_overdue: tasksOverdue,
+  submit_unknown: submitUnknown,
   deadline_near: deadlineNear,
   index_lagging: indexLagging,
   index_full: indexFull,
