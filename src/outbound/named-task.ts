@@ -27,7 +27,7 @@ const CLOCK_TOLERANCE_MS = 10 * SECOND_MS;
 export async function namesTask(
   reading: FinalReading,
   poll: Poll,
-  keyring: Keyring,
+  keyring: Pick<Keyring, "hookKeys">,
   { modelAliases }: Pick<PollAdapter, "modelAliases">,
 ): Promise<boolean> {
   if (reading.kind !== "observed") return true;
@@ -43,7 +43,7 @@ export async function namesTask(
 async function isHookUrlOf(
   url: string,
   { connection, taskId, submitted }: Poll,
-  { hookKeys }: Keyring,
+  { hookKeys }: Pick<Keyring, "hookKeys">,
 ): Promise<boolean> {
   const { pathname } = URL.parse(url) ?? { pathname: "" };
   const [name, id, token = ""] = pathname.split("/").slice(-3);

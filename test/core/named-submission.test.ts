@@ -1,0 +1,131 @@
+import { describe, expect, it } from "vitest";
+import type { Poll } from "../../src/core/duties/poll.ts";
+import { namesTask } from "../../src/outbound/named-task.ts";
+import type { Observation } from "../../src/providers/observation.ts";
+import { hmacKey } from "../../src/security/hmac.ts";
+import { hookToken, readHookToken } from "../../src/security/hook-token.ts";
+import { CONNECTION, ID, MODEL, NOW, ORIGIN, SECOND } from "./builders.ts";
+import { OTHER_SUBMISSION_ID, SUBMISSION_ID } from "./submission-builders.ts";
+import { JOB } from "./upstream-builders.ts";
+
+const key = await hmacKey(new Uint8Array(32).fill(1));
+const otherKey = await hmacKey(new Uint8Array(32).fill(2));
+const KEYRING = { hookKeys: [key] };
+const TOLERANCE = 10 * SECOND;
+
+const registered: Poll = {
+  taskId: ID,
+  connection: CONNECTION,
+  job: JOB,
+  createdAt: NOW,
+  isUrgent: true,
+  submitted: null,
+  purpose: "kept_job",
+};
+const submitted: Poll = {
+  ...registered,
+  submitted: { id: SUBMISSION_ID, model: MODEL, startedAt: NOW },
+};
+
+function named(poll: Poll, changes: Partial<Observation>): Promise<boolean> {
+  const nothing = { state: "running", urls: [], metadata: {}, completedAt: null, error: null };
+  const observation = { jobId: JOB.id, ...nothing, ...changes };
+  return namesTask({ kind: "observed", observation }, poll, KEYRING);
+}
+
+async function urlFor(submissionId: string | null, taskId = ID, connection = CONNECTION) {
+  const token = await hookToken(connection, taskId, submissionId, [key]);
+  return `${ORIGIN}/hooks/${connection}/${taskId}/${token}`;
+}
+
+describe("an answer about a job that only a hook at the URL of a submission has named", () => {
+  it.each<[string, Partial<Observation>, boolean]>([
+    ["the submitted model and a creation when it began", { model: MODEL, submittedAt: NOW }, true],
+    ["a creation later", { model: MODEL, submittedAt: NOW + 3_600 * SECOND }, true],
+    [
+      "a creation earlier by the tolerance of clocks",
+      { model: MODEL, submittedAt: NOW - TOLERANCE },
+      true,
+    ],
+    ["a creation before the submission", { model: MODEL, submittedAt: NOW - TOLERANCE - 1 }, false],
+    ["another model", { model: "other", submittedAt: NOW }, false],
+    ["no model", { submittedAt: NOW }, false],
+    ["no creation", { model: MODEL }, false],
+    ["nothing", {}, false],
+    ["the id of the task", { taskId: ID.toUpperCase() }, true],
+    ["the id of another task", { taskId: crypto.randomUUID() }, false],
+  ])(
+    "an answer that states %s proves or disproves that the job is that of the submission",
+    async (_what, changes, isProof) => {
+      expect(await named(submitted, changes)).toBe(isProof);
+    },
+  );
+
+  it("model and creation prove nothing about a task that the relay has not submitted", async () => {
+    expect(await named(registered, { model: MODEL, submittedAt: NOW })).toBe(false);
+  });
+
+  it("a hook URL that the answer repeats proves the submission whose token it has, and no other", async () => {
+    const own = await urlFor(SUBMISSION_ID);
+    const other = await urlFor(OTHER_SUBMISSION_ID);
+    const plain = await urlFor(null);
+    const proofs = async (poll: Poll) =>
+      Promise.all([own, other, plain].map((hookUrl) => named(poll, { hookUrl })));
+    expect(await proofs(submitted)).toEqual([true, false, false]);
+    expect(await proofs(registered)).toEqual([false, false, true]);
+  });
+
+  it("a hook URL of another task or connection, and a text that is no URL, prove nothing", async () => {
+    for (const hookUrl of [
+      await urlFor(SUBMISSION_ID, crypto.randomUUID()),
+      await urlFor(SUBMISSION_ID, ID, "kling"),
+      "no URL",
+      "",
+    ]) {
+      expect(await named(submitted, { hookUrl })).toBe(false);
+    }
+  });
+});
+
+describe("the token in the hook URL of a submission", () => {
+  const read = (token: string, taskId = ID, connection = CONNECTION, keys = [key]) =>
+    readHookToken(token, connection, taskId, keys);
+  const made = (submissionId: string | null) => hookToken(CONNECTION, ID, submissionId, [key]);
+
+  it("the token of a submission is its id, a dot and a MAC, and says which submission it is for", async () => {
+    const token = await made(SUBMISSION_ID);
+    expect(token).toMatch(new RegExp(`^${SUBMISSION_ID}\\.[A-Za-z0-9_-]{43}$`));
+    expect(await read(token)).toEqual({ submissionId: SUBMISSION_ID });
+    expect(await read(await made(null))).toEqual({ submissionId: null });
+  });
+
+  it("a token is valid under each configured key, and made with the newest", async () => {
+    const token = await made(SUBMISSION_ID);
+    expect(await read(token, ID, CONNECTION, [otherKey, key])).not.toBeNull();
+    expect(await read(token, ID, CONNECTION, [otherKey])).toBeNull();
+  });
+
+  it("a token is refused for another task or connection", async () => {
+    const token = await made(SUBMISSION_ID);
+    expect(await read(token, crypto.randomUUID())).toBeNull();
+    expect(await read(token, ID, "ark-2")).toBeNull();
+  });
+
+  it("a token is refused with the id of another submission, without an id, or with an id that it was not made for", async () => {
+    const mac = (await made(SUBMISSION_ID)).split(".").at(-1) ?? "";
+    const plain = await made(null);
+    for (const token of [
+      `${OTHER_SUBMISSION_ID}.${mac}`,
+      mac,
+      `${SUBMISSION_ID}.${plain}`,
+      `.${plain}`,
+      `${SUBMISSION_ID}.`,
+      SUBMISSION_ID,
+      `${SUBMISSION_ID}.${mac}A`,
+      `${SUBMISSION_ID.slice(1)}.${mac}`,
+      `${SUBMISSION_ID}.${SUBMISSION_ID}.${mac}`,
+    ]) {
+      expect(await read(token)).toBeNull();
+    }
+  });
+});
