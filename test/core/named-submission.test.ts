@@ -38,6 +38,14 @@ async function urlFor(submissionId: string | null, taskId = ID, connection = CON
   return `${ORIGIN}/hooks/${connection}/${taskId}/${token}`;
 }
 
+function read(token: string, taskId = ID, connection = CONNECTION, keys = [key]) {
+  return readHookToken(token, connection, taskId, keys);
+}
+
+function made(submissionId: string | null) {
+  return hookToken(CONNECTION, ID, submissionId, [key]);
+}
+
 describe("an answer about a job that only a hook at the URL of a submission has named", () => {
   it.each<[string, Partial<Observation>, boolean]>([
     ["the submitted model and a creation when it began", { model: MODEL, submittedAt: NOW }, true],
@@ -88,10 +96,6 @@ describe("an answer about a job that only a hook at the URL of a submission has 
 });
 
 describe("the token in the hook URL of a submission", () => {
-  const read = (token: string, taskId = ID, connection = CONNECTION, keys = [key]) =>
-    readHookToken(token, connection, taskId, keys);
-  const made = (submissionId: string | null) => hookToken(CONNECTION, ID, submissionId, [key]);
-
   it("the token of a submission is its id, a dot and a MAC, and says which submission it is for", async () => {
     const token = await made(SUBMISSION_ID);
     expect(token).toMatch(new RegExp(`^${SUBMISSION_ID}\\.[A-Za-z0-9_-]{43}$`));

@@ -81,11 +81,9 @@ export class TaskObject extends DurableObject<ObjectBindings> {
   async apply(event: OutsideEvent, caller: Caller): Promise<Applied> {
     const startedAt = Date.now();
     await this.#platform.prepare(this.env);
-    const isNew = event.type === "register" && this.#platform.load() === null;
-    const applied =
-      !isNew && this.#isForeign(caller)
-        ? refused({ code: "unknown_task" })
-        : await this.#applyEvent(event, caller);
+    const applied = this.#isForeign(caller, event.type === "register")
+      ? refused({ code: "unknown_task" })
+      : await this.#applyEvent(event, caller);
     const outcome = this.#outcomeOf(applied, event);
     const durationMs = Date.now() - startedAt;
     const by = keyNameOf(caller);
@@ -325,13 +323,17 @@ export class TaskObject extends DurableObject<ObjectBindings> {
     return record?.status === "charging" ? null : record;
   }
 
-  #isForeign(caller: Caller): boolean {
+  /**
+   * Tells whether the caller is an account that does not own the task.
+   * @param isRegistration true for a registration: the id may be free, and the task belongs to the account that has
+   * registered it even while its price is being charged.
+   */
+  #isForeign(caller: Caller, isRegistration = false): boolean {
     const accountId = accountOf(caller);
     if (accountId === null) return false;
     const record = this.#platform.load();
-    // A task whose price is being charged has no account yet.
-    const owner = record?.status === "charging" ? record.credits.accountId : record?.account?.id;
-    return owner !== accountId;
+    if (!isRegistration) return record?.account?.id !== accountId;
+    return record !== null && ownerOf(record) !== accountId;
   }
 }
 
@@ -344,6 +346,11 @@ function outstandingCharge(decision: Decision): string | null {
   if (decision.record?.status !== "charging") return null;
   const { credits } = decision.record;
   return isCharging(credits) ? credits.chargeId : null;
+}
+
+/** Returns the account that owns a task, also while its price is being charged or returned; null for none. */
+function ownerOf({ account, registration }: TaskRecord): string | null {
+  return account?.id ?? registration?.accountId ?? null;
 }
 
 function isOfCharge(record: TaskRecord, chargeId: string): boolean {
