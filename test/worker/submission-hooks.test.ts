@@ -1,0 +1,120 @@
+import { env } from "cloudflare:workers";
+import { expect, it } from "vitest";
+import type { SubmitOutcome } from "../../src/core/events/event.ts";
+import type { Caller } from "../../src/objects/task/caller.ts";
+import { hookToken } from "../../src/security/hook-token.ts";
+import { keyringOf } from "../../src/security/keyring.ts";
+import { ORIGIN } from "./client.ts";
+import { START_S, until, useClock } from "./clock.ts";
+import { type Hooked, hooked, readHooked, sendHook } from "./hooked.ts";
+import { expectUnchanged, restart, stubOf } from "./objects.ts";
+import { anOutside, answering } from "./outside.ts";
+import { CALLBACK_URL } from "./tasks.ts";
+
+useClock();
+
+const OPERATOR: Caller = { kind: "operator", role: "all", key: "ops" };
+const SUBMISSION_ID = "c3VibWlzc2lvbi1pZC0wMQ";
+const OTHER_ID = "c3VibWlzc2lvbi1pZC0wMg";
+const JOB = "cgt-1";
+const VIDEO = "https://cdn.example.net/submitted.mp4";
+const BINDINGS = { ...env, ARK_API_KEY: "test-only-ark-key" };
+const SITE = "https://ark.";
+
+/** Returns a successful job in the form of Ark, which repeats neither the id of the task nor its hook URL. */
+function arkJob(changes: object = {}) {
+  const content = { video_url: VIDEO };
+  const job = { id: JOB, status: "succeeded", content, model: "seedance", created_at: START_S };
+  return { ...job, ...changes };
+}
+
+async function hookUrlOf(id: string, submissionId: string | null): Promise<string> {
+  const derived = { signingSecrets: null, eventsSecrets: null, signingKeys: null };
+  const keyring = await keyringOf({ relaySecrets: [env.RELAY_SECRET], ...derived });
+  if (keyring === null) throw new Error("no keys");
+  const token = await hookToken("ark", id, submissionId, keyring.hookKeys);
+  return `${ORIGIN}/hooks/ark/${id}/${token}`;
+}
+
+/** Creates a task with a submission to Ark whose outcome is unknown, or not known yet when it is null. */
+async function submitted(outcome: SubmitOutcome | null): Promise<Hooked> {
+  const id = crypto.randomUUID();
+  await restart(id, BINDINGS);
+  const nothing = { parameters: null, metadata: null, deadlineAt: null };
+  const owner = { accountId: null, credits: null };
+  const registration = { callbackUrl: CALLBACK_URL, provider: "ark", ...nothing, ...owner };
+  const submission = { id: SUBMISSION_ID, requestDigest: "digest", endpoint: null };
+  const head = { type: "register", id, model: "seedance", origin: ORIGIN, registration } as const;
+  const unpriced = { job: null, deadlineMs: null, account: null, chargeId: null };
+  await stubOf(id).apply({ ...head, ...unpriced, submission }, OPERATOR);
+  if (outcome !== null) {
+    const event = { type: "submit_ended", submissionId: SUBMISSION_ID, outcome } as const;
+    await stubOf(id).endSubmission(event, OPERATOR);
+  }
+  const hookUrl = await hookUrlOf(id, SUBMISSION_ID);
+  return { id, provider: "ark", bindings: BINDINGS, hookUrl };
+}
+
+const UNKNOWN = { kind: "unknown", statusCode: null } as const;
+
+it("after an unknown outcome, an unsigned hook at the URL of the submission has its job polled at once, and an answer with the model and a later creation completes the task", async () => {
+  const outside = anOutside();
+  outside.on(CALLBACK_URL, answering(""));
+  outside.on(SITE, answering(arkJob()));
+  const task = await submitted(UNKNOWN);
+  expect((await sendHook(task, JSON.stringify(arkJob()))).status).toBe(200);
+  await until(async () => (await readHooked(task)).status === "completed");
+  expect(await readHooked(task)).toMatchObject({
+    output: { urls: [VIDEO] },
+    upstream: { id: JOB },
+    submission: { state: "accepted" },
+  });
+  expect(outside.sentTo(SITE)).toHaveLength(1);
+});
+
+it.each([
+  ["another model", { model: "other" }],
+  ["a creation before the submission", { created_at: START_S - 11 }],
+  ["no creation", { created_at: undefined }],
+])(
+  "after an unknown outcome, a job that a hook has named is not attached when the answer to its poll states %s",
+  async (_what, changes) => {
+    const outside = anOutside();
+    outside.on(SITE, answering(arkJob(changes)));
+    const task = await submitted(UNKNOWN);
+    expect((await sendHook(task, JSON.stringify(arkJob()))).status).toBe(200);
+    await until(() => outside.sentTo(SITE).length === 1);
+    const read = await readHooked(task);
+    expect(read).toMatchObject({ status: "pending", submission: { state: "unknown" } });
+    expect(JSON.stringify(read)).not.toContain(VIDEO);
+  },
+);
+
+it.each([
+  ["without an id of a submission", null],
+  ["of another submission", OTHER_ID],
+])("a hook URL with a valid token %s does not find a submitted task", async (_what, id) => {
+  const outside = anOutside();
+  const task = await submitted(null);
+  const hookUrl = await hookUrlOf(task.id, id);
+  await expectUnchanged(task.id, async () => {
+    expect((await sendHook({ ...task, hookUrl }, JSON.stringify(arkJob()))).status).toBe(404);
+  });
+  expect(outside.sentTo(SITE)).toEqual([]);
+});
+
+it("a hook URL in which the id of the submission is another than the token was made for is refused", async () => {
+  const task = await submitted(null);
+  const hookUrl = task.hookUrl.replace(SUBMISSION_ID, OTHER_ID);
+  await expectUnchanged(task.id, async () => {
+    expect((await sendHook({ ...task, hookUrl }, JSON.stringify(arkJob()))).status).toBe(404);
+  });
+});
+
+it("a hook URL with the token of a submission does not find a task that was registered without one", async () => {
+  const task = await hooked({ provider: "ark", bindings: BINDINGS });
+  const hookUrl = await hookUrlOf(task.id, SUBMISSION_ID);
+  await expectUnchanged(task.id, async () => {
+    expect((await sendHook({ ...task, hookUrl }, JSON.stringify(arkJob()))).status).toBe(404);
+  });
+});
