@@ -28,6 +28,7 @@ import {
   VIDEO,
 } from "./builders.ts";
 import { apply, finish } from "./decisions.ts";
+import { anAcceptance, aSubmittedRegistration } from "./submission-builders.ts";
 import {
   aHook,
   anAttachedTask,
@@ -182,3 +183,21 @@ it("a task with the largest result that is accepted has room in its record for a
 function isInFlight(task: TaskRecord): boolean {
   return callbackOf(task).state.kind === "in_flight";
 }
+
+/** Registers a task with a submission and with a note of this length. */
+function begin(length: number) {
+  const event = aSubmittedRegistration({ metadata: { note: "x".repeat(length) } });
+  return transition(null, event, POLICY, NOW);
+}
+
+it("the answer to a submission fits into the record of the largest task that can be registered", () => {
+  const empty = begin(0);
+  if (empty.kind !== "changed") throw new Error("expected a registration");
+  const largest = begin(MAX_REGISTERED_BYTES - storedBytes(empty.record) - 2);
+  if (largest.kind !== "changed") throw new Error("expected a registration");
+  expect(begin(MAX_REGISTERED_BYTES).kind).toBe("reject");
+  const answer = { status: 200, contentType: "application/json", body: wide(8 * 1_024) };
+  const accepted = apply(largest.record, anAcceptance({ answer }));
+  expect(accepted.submission?.answer).toEqual(answer);
+  requireStorable(accepted);
+});
