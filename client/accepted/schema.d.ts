@@ -19,7 +19,7 @@ export interface paths {
         put?: never;
         /**
          * Register a task before it is submitted upstream, and charge its price
-         * @description Repeating the same registration changes nothing. Without `id`, an `Idempotency-Key` derives the id, so that a repeated registration finds its task. With `provider` the answer has the `hook_url` for the provider, and in `hook_parameter` the field of its submit call that takes it. Permitted to operator keys with the role `operate` or `all`.
+         * @description Repeating the same registration changes nothing. Without `id`, an `Idempotency-Key` derives the id, so that a repeated registration finds its task. With `provider` the answer has the `hook_url` for the provider, and in `hook_parameter` the field of its submit call that takes it. A provider with hooks needs the variable `PUBLIC_URL`: without it the registration is refused with `not_configured` before anything is stored, unless it was sent to this machine. Permitted to operator keys with the role `operate` or `all`.
          */
         post: operations["registerTask"];
         delete?: never;
@@ -48,6 +48,30 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/submit/{connection}/{path}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Not there: read the task instead
+         * @description An SDK that polls gets 404. The relay finds the end of the job itself; read the task by the id in `Relay-Task-Id`. Needs no key.
+         */
+        get: operations["readSubmitted"];
+        put?: never;
+        /**
+         * Submit a job to an upstream through the relay, once
+         * @description The call is the upstream's own: its path, query, content type and body, and the relay's key in the header of the upstream's key. The relay registers the task, charges its price, puts its hook URL into the call, sends it once with the connection's own key, stores the answer, and passes it on. The answer of a refusal is passed on too; the task is then erased and its price returned. Accounts submit what `OFFERS` lists. Permitted to operator keys with the role `operate` or `all`, and to account keys with the role `full`.
+         */
+        post: operations["submitJob"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/tasks/{id}": {
         parameters: {
             query?: never;
@@ -57,7 +81,7 @@ export interface paths {
         };
         /**
          * Read a task; ?wait=N or Prefer: wait=N waits up to N seconds until it is terminal
-         * @description With `If-None-Match` the wait ends as soon as the task differs from that version, e.g. by its progress. The operator also sees why an open task waits (`tracking`), and what the job of a finished one consumed (`usage`). Permitted to operator keys with the role `read` or `operate` or `all`, and to account keys with the role `read` or `full`.
+         * @description With `If-None-Match` the wait ends as soon as the task differs from that version, e.g. by its progress. The operator also sees why an open task waits (`tracking`), and what the job of a finished one consumed (`usage`). The status token of the task, as `token` or as bearer token, needs no key; the answer is then a `TaskStatus`, which pages of any site may read, and a browser that opens the link gets a page. Permitted to operator keys with the role `read` or `operate` or `all`, and to account keys with the role `read` or `full`.
          */
         get: operations["readTask"];
         put?: never;
@@ -67,6 +91,26 @@ export interface paths {
          * @description Permitted to operator keys with the role `all`.
          */
         delete: operations["eraseTask"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/tasks/{id}/events": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Follow a task: server-sent events until it is settled
+         * @description Each event is named `task`; its `id` is the version of the task, followed by a period and the progress where that is known, and its `data` is what reading the task returns to the same reader. A stream lasts 15 minutes at most, then browsers connect again; once the reader has the state of the settled task, the answer is 204, which ends that. The status token of the task, as `token` or as bearer token, needs no key. Permitted to operator keys with the role `read` or `operate` or `all`, and to account keys with the role `read` or `full`.
+         */
+        get: operations["streamTask"];
+        put?: never;
+        post?: never;
+        delete?: never;
         options?: never;
         head?: never;
         patch?: never;
@@ -122,8 +166,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Send a settled callback again, optionally to a corrected URL
-         * @description While the relay is paused, an order for a callback whose next attempt waits starts no further series: that attempt is sent after the pause, to the new URL if one is given; `callback.paused` says so. Permitted to operator keys with the role `operate` or `all`, and to account keys with the role `full`.
+         * Redeliver a settled callback, optionally to a corrected URL
+         * @description While the relay is paused, an order for a callback whose next attempt waits starts no further series: that attempt is sent after the pause, to the new URL if one is given; `callback.paused` says so. A task remembers the last eight keys of the operator and of its owner: under one of them nothing is sent again, and another `callback_url` than that of its order is refused with 422. Permitted to operator keys with the role `operate` or `all`, and to account keys with the role `full`.
          */
         post: operations["redeliverTask"];
         delete?: never;
@@ -272,7 +316,7 @@ export interface paths {
         post?: never;
         /**
          * Delete an account: its keys end and nothing can be registered for it
-         * @description Refused with `task_open` while the index knows open tasks of it, unless `force` is true, which also needs no index. Permitted to operator keys with the role `all`.
+         * @description Refused with `task_open` while the index knows open tasks of it, while a task that was charged in the last ten minutes is open, or when more than 20 were charged then, unless `force` is true, which also needs no index. The index knows open tasks from about 30 seconds after their creation. Permitted to operator keys with the role `all`.
          */
         delete: operations["deleteAccount"];
         options?: never;
@@ -661,7 +705,7 @@ export interface paths {
         };
         /**
          * Report whether the relay is configured; the operator also sees the settings
-         * @description Also says which version is deployed (null where the platform names none), and whether the relay is paused. Needs no key.
+         * @description Also says which version is deployed (null where the platform names none), and whether the relay is paused. The operator also sees what each connection to a provider needs, and the state of the index. Needs no key.
          */
         get: operations["readHealth"];
         put?: never;
@@ -884,7 +928,7 @@ export interface webhooks {
         get?: never;
         put?: never;
         /**
-         * Tasks should have changed 10 minutes ago
+         * Tasks should have changed 10 minutes ago, or the hourly counts are out of date
          * @description Sent to OPERATOR_CALLBACK_URL, unless OPERATOR_EVENTS excludes it or OPERATOR_CALLBACK_FORMAT is `slack`.
          */
         post: operations["operatorIndexLagging"];
@@ -969,7 +1013,7 @@ export interface components {
             /** @constant */
             status: "failed";
             error: {
-                /** @description `upstream_error`, `upstream_timeout`, `canceled`, or the code that an event stated. */
+                /** @description `upstream_error`, `upstream_timeout`, `submit_unknown`, `canceled`, or the code that an event stated. */
                 code: string;
                 message: string;
             };
@@ -1009,6 +1053,20 @@ export interface components {
             /** @description The labels of the registration. */
             metadata?: {
                 [key: string]: unknown;
+            };
+            /** @description The call with which the relay started the job. */
+            submission?: {
+                /**
+                 * @description Whether the upstream has started a job: it has not answered, it has, or it is not known.
+                 * @enum {string}
+                 */
+                state: "sending" | "accepted" | "unknown";
+                /** @description From when the call could be sent. */
+                started_at: number;
+                /** @description When the upstream answered. */
+                answered_at?: number;
+                /** @description HTTP status of its answer. */
+                status_code?: number;
             };
             credits?: {
                 amount: number;
@@ -1162,6 +1220,20 @@ export interface components {
             metadata?: {
                 [key: string]: unknown;
             };
+            /** @description The call with which the relay started the job. */
+            submission?: {
+                /**
+                 * @description Whether the upstream has started a job: it has not answered, it has, or it is not known.
+                 * @enum {string}
+                 */
+                state: "sending" | "accepted" | "unknown";
+                /** @description From when the call could be sent. */
+                started_at: number;
+                /** @description When the upstream answered. */
+                answered_at?: number;
+                /** @description HTTP status of its answer. */
+                status_code?: number;
+            };
             credits?: {
                 amount: number;
                 /** @enum {string} */
@@ -1219,7 +1291,7 @@ export interface components {
              */
             status: "failed";
             error: {
-                /** @description `upstream_error`, `upstream_timeout`, `canceled`, or the code that an event stated. */
+                /** @description `upstream_error`, `upstream_timeout`, `submit_unknown`, `canceled`, or the code that an event stated. */
                 code: string;
                 message: string;
             };
@@ -1243,6 +1315,20 @@ export interface components {
             /** @description The labels of the registration. */
             metadata?: {
                 [key: string]: unknown;
+            };
+            /** @description The call with which the relay started the job. */
+            submission?: {
+                /**
+                 * @description Whether the upstream has started a job: it has not answered, it has, or it is not known.
+                 * @enum {string}
+                 */
+                state: "sending" | "accepted" | "unknown";
+                /** @description From when the call could be sent. */
+                started_at: number;
+                /** @description When the upstream answered. */
+                answered_at?: number;
+                /** @description HTTP status of its answer. */
+                status_code?: number;
             };
             credits?: {
                 amount: number;
@@ -1298,6 +1384,20 @@ export interface components {
             metadata?: {
                 [key: string]: unknown;
             };
+            /** @description The call with which the relay started the job. */
+            submission?: {
+                /**
+                 * @description Whether the upstream has started a job: it has not answered, it has, or it is not known.
+                 * @enum {string}
+                 */
+                state: "sending" | "accepted" | "unknown";
+                /** @description From when the call could be sent. */
+                started_at: number;
+                /** @description When the upstream answered. */
+                answered_at?: number;
+                /** @description HTTP status of its answer. */
+                status_code?: number;
+            };
             credits?: {
                 amount: number;
                 /** @enum {string} */
@@ -1319,6 +1419,8 @@ export interface components {
             hook_parameter?: string;
             /** @description Name of the parameter of the provider's submit call that takes the id of the task. */
             id_parameter?: string;
+            /** @description Status link of the task: reads it without a key, from pages of any site, until 24 hours after its deadline. */
+            status_url: string;
         } | {
             /** Format: uuid */
             id: string;
@@ -1359,6 +1461,20 @@ export interface components {
             metadata?: {
                 [key: string]: unknown;
             };
+            /** @description The call with which the relay started the job. */
+            submission?: {
+                /**
+                 * @description Whether the upstream has started a job: it has not answered, it has, or it is not known.
+                 * @enum {string}
+                 */
+                state: "sending" | "accepted" | "unknown";
+                /** @description From when the call could be sent. */
+                started_at: number;
+                /** @description When the upstream answered. */
+                answered_at?: number;
+                /** @description HTTP status of its answer. */
+                status_code?: number;
+            };
             credits?: {
                 amount: number;
                 /** @enum {string} */
@@ -1381,6 +1497,8 @@ export interface components {
             hook_parameter?: string;
             /** @description Name of the parameter of the provider's submit call that takes the id of the task. */
             id_parameter?: string;
+            /** @description Status link of the task: reads it without a key, from pages of any site, until 24 hours after its deadline. */
+            status_url: string;
         } | {
             /** Format: uuid */
             id: string;
@@ -1391,7 +1509,7 @@ export interface components {
             /** @constant */
             status: "failed";
             error: {
-                /** @description `upstream_error`, `upstream_timeout`, `canceled`, or the code that an event stated. */
+                /** @description `upstream_error`, `upstream_timeout`, `submit_unknown`, `canceled`, or the code that an event stated. */
                 code: string;
                 message: string;
             };
@@ -1415,6 +1533,20 @@ export interface components {
             /** @description The labels of the registration. */
             metadata?: {
                 [key: string]: unknown;
+            };
+            /** @description The call with which the relay started the job. */
+            submission?: {
+                /**
+                 * @description Whether the upstream has started a job: it has not answered, it has, or it is not known.
+                 * @enum {string}
+                 */
+                state: "sending" | "accepted" | "unknown";
+                /** @description From when the call could be sent. */
+                started_at: number;
+                /** @description When the upstream answered. */
+                answered_at?: number;
+                /** @description HTTP status of its answer. */
+                status_code?: number;
             };
             credits?: {
                 amount: number;
@@ -1444,6 +1576,8 @@ export interface components {
             hook_parameter?: string;
             /** @description Name of the parameter of the provider's submit call that takes the id of the task. */
             id_parameter?: string;
+            /** @description Status link of the task: reads it without a key, from pages of any site, until 24 hours after its deadline. */
+            status_url: string;
         };
         /** @description A task in a list. */
         ListedTask: {
@@ -1459,6 +1593,16 @@ export interface components {
             finished_at?: number;
             /** @description When the last attempt of the callback ended. */
             settled_at?: number;
+            /** @description Kind of the failure of a failed task, where it is known. */
+            failure?: {
+                /** @enum {string} */
+                category: "moderation" | "invalid_input" | "rate_limited" | "timeout" | "canceled" | "provider";
+            };
+            /** @description The call with which the relay started the job. */
+            submission?: {
+                /** @enum {string} */
+                state: "sending" | "accepted" | "unknown";
+            };
             account?: string;
             /** @description The connection. Only operators see it. */
             provider?: string;
@@ -1592,7 +1736,7 @@ export interface components {
             until: number;
             /** @description Creation time of the oldest counted task. */
             oldest_at: number | null;
-            /** @description Whether older tasks of the window are not counted. */
+            /** @description Whether older tasks of the window may be missing: the count has reached its limit. */
             is_capped: boolean;
             tasks: {
                 total: number;
@@ -1600,6 +1744,10 @@ export interface components {
                 processing: number;
                 completed: number;
                 failed: number;
+                /** @description Failed tasks by category of the failure, as `failure` of a task has it; `unknown`: without one. Others are 0. */
+                failures: {
+                    [key: string]: number;
+                };
             };
             callbacks: {
                 waiting: number;
@@ -1731,6 +1879,11 @@ export interface components {
                 tasks: number;
                 oldest_age_ms: number | null;
             };
+            /** @description Open tasks whose submission has an unknown outcome: it may have started a job or not. */
+            submit_unknown: {
+                tasks: number;
+                oldest_age_ms: number | null;
+            };
             index: {
                 lag_ms: {
                     p50: number | null;
@@ -1752,7 +1905,7 @@ export interface components {
             /** @description Upper bounds of the buckets of each histogram. */
             bounds_ms: number[];
             steps: {
-                /** @description Begin of the step. */
+                /** @description Begin of the hour or day that these counts are about. */
                 at: number;
                 tasks: {
                     total: number;
@@ -1760,6 +1913,10 @@ export interface components {
                     processing: number;
                     completed: number;
                     failed: number;
+                    /** @description Failed tasks by category of the failure, as `failure` of a task has it; `unknown`: without one. Others are 0. */
+                    failures: {
+                        [key: string]: number;
+                    };
                 };
                 callbacks: {
                     waiting: number;
@@ -1767,6 +1924,10 @@ export interface components {
                     delivered: number;
                     failed: number;
                     attempts: number;
+                    /** @description Number of the attempts that have ended with each outcome; others are 0. */
+                    outcomes: {
+                        [key: string]: number;
+                    };
                 };
                 latency: {
                     first_attempt: number[];
@@ -1908,6 +2069,20 @@ export interface components {
                     /** @description Whether there may be more. */
                     is_capped: boolean;
                 };
+                /** @description The tasks without a result, by connection to a provider. */
+                open: {
+                    /** @description When they were counted, up to four minutes ago. */
+                    at: number;
+                    /** @description Whether there may be more, of any connection. */
+                    is_capped: boolean;
+                    /** @description Those with open tasks, the one with the most first. */
+                    connections: {
+                        /** @description Null for the tasks that name none. */
+                        connection: string | null;
+                        pending: number;
+                        processing: number;
+                    }[];
+                };
             } | null;
         };
         /** @description State of a relay that is configured. */
@@ -1924,6 +2099,26 @@ export interface components {
                 RETENTION_DAYS: number;
                 TASK_DEADLINE_HOURS: number;
                 MAX_BODY_KB: number;
+                MAX_SUBMIT_MB: number;
+                SUBMIT_TIMEOUT_S: number;
+                SUBMIT_UNKNOWN_MINUTES: number;
+                /** @description What accounts may submit, in the form of the variable. */
+                OFFERS: {
+                    connection: string;
+                    path: string | null;
+                    models: string[];
+                    limits: {
+                        [key: string]: {
+                            values: (string | number | boolean)[] | null;
+                            min: number | null;
+                            max: number | null;
+                            optional: boolean;
+                        };
+                    };
+                    price: {
+                        credits: number;
+                    } | null;
+                }[];
                 ALLOW_LOCAL_CALLBACKS: boolean;
                 ALLOW_IP_CALLBACKS: boolean;
                 EXTRA_BASE_HOSTS: string;
@@ -1954,6 +2149,8 @@ export interface components {
                 LIMIT_TESTS: boolean;
                 LIMIT_BULK: boolean;
                 LIMIT_LISTS: boolean;
+                LIMIT_SUBMITS: boolean;
+                LIMIT_LINKS: boolean;
                 LIMIT_REFUSALS: boolean;
             };
             /** @description The connections that have an API key. Only operators see them. */
@@ -1979,6 +2176,32 @@ export interface components {
                     };
                 };
             };
+            /** @description The connections without an API key, and the providers without a connection, by name. Only operators see them. */
+            without_key?: {
+                [key: string]: {
+                    provider: string;
+                    /** @description Settings that it needs, e.g. `FAL_KEY`; empty for the sandbox that is switched on. */
+                    needs: string[];
+                    /** @description Whether tasks may name it; without a key their results come by hooks only. */
+                    accepts_tasks: boolean;
+                };
+            };
+            /** @description The index as it was at most 30 seconds ago; null where none is bound. Only operators see it. */
+            index?: {
+                databases: number;
+                /** @description Whether all databases answered within 2 seconds. */
+                is_reachable: boolean;
+                /** @description When the cron trigger last found something to count. */
+                counted_at: number | null;
+                /** @description How long tasks of this and the previous hour took to reach it once they were settled. */
+                lag_ms: {
+                    p50: number | null;
+                    p95: number | null;
+                    p99: number | null;
+                };
+                /** @description Size of the largest database. */
+                size_bytes: number | null;
+            } | null;
         };
         /** @description The variables that are missing or malformed. */
         NotConfigured: {
@@ -2001,7 +2224,7 @@ export interface components {
              * @description The kind of problem, which does not change.
              * @enum {string}
              */
-            code: "invalid_json" | "invalid_request" | "unauthenticated" | "insufficient_credits" | "forbidden" | "not_found" | "unknown_task" | "method_not_allowed" | "task_exists" | "task_open" | "task_settled" | "reference_reused" | "conflicting_result" | "series_running" | "no_callback" | "payload_too_large" | "idempotency_key_reused" | "rate_limited" | "internal_error" | "index_disabled" | "not_configured" | "unavailable";
+            code: "invalid_json" | "invalid_request" | "unauthenticated" | "insufficient_credits" | "forbidden" | "not_found" | "unknown_task" | "method_not_allowed" | "task_exists" | "task_open" | "task_settled" | "reference_reused" | "conflicting_result" | "series_running" | "submission_running" | "no_callback" | "payload_too_large" | "submit_unknown" | "idempotency_key_reused" | "rate_limited" | "internal_error" | "index_disabled" | "not_configured" | "unavailable";
             /** @description Faults of the input: `path` is a JSON Pointer, or `/Name` of a header or parameter. */
             issues?: {
                 path: string;
@@ -2014,6 +2237,65 @@ export interface components {
             /** @description Price of the task, of `insufficient_credits`. */
             price?: number;
             task?: components["schemas"]["Task"];
+        };
+        /** @description A task as whoever has its status link sees it. */
+        TaskStatus: {
+            /** Format: uuid */
+            id: string;
+            /** @description As registered. */
+            model: string;
+            /** @description When the task was registered, or what its first event stated. */
+            created_at: number;
+            /** @enum {string} */
+            status: "pending" | "processing";
+            /** @description Null without a `callback_url`. */
+            callback: {
+                /** @enum {string} */
+                status: "waiting" | "sending" | "delivered" | "failed";
+            } | null;
+        } | {
+            /** Format: uuid */
+            id: string;
+            /** @description As registered. */
+            model: string;
+            /** @description When the task was registered, or what its first event stated. */
+            created_at: number;
+            /** @constant */
+            status: "completed";
+            /** @description When the job ended by the upstream's own clock, where that is known; otherwise when the relay took the result. */
+            completed_at: number;
+            output: {
+                /** @description Links to what was generated. */
+                urls: string[];
+                /** @description What was generated, e.g. `seed`, `ratio`, `duration`, `resolution`, `generate_audio`, `framespersecond`; other members are those of the upstream. */
+                metadata: {
+                    [key: string]: unknown;
+                };
+            };
+            /** @description Null without a `callback_url`. */
+            callback: {
+                /** @enum {string} */
+                status: "waiting" | "sending" | "delivered" | "failed";
+            } | null;
+        } | {
+            /** Format: uuid */
+            id: string;
+            /** @description As registered. */
+            model: string;
+            /** @description When the task was registered, or what its first event stated. */
+            created_at: number;
+            /** @constant */
+            status: "failed";
+            error: {
+                /** @description `upstream_error`, `upstream_timeout`, `submit_unknown`, `canceled`, or the code that an event stated. */
+                code: string;
+                message: string;
+            };
+            /** @description Null without a `callback_url`. */
+            callback: {
+                /** @enum {string} */
+                status: "waiting" | "sending" | "delivered" | "failed";
+            } | null;
         };
     };
     responses: {
@@ -2240,6 +2522,43 @@ export interface components {
                 };
             };
         };
+        /** @description `task_exists`: Another task has this id. `submission_running`: The job is being submitted. */
+        "problem.task_exists.submission_running": {
+            headers: {
+                /**
+                 * @description Seconds after which to ask again.
+                 * @example 5
+                 */
+                "Retry-After"?: string;
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                "Cache-Control": components["headers"]["Cache-Control"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"] & {
+                    /** @constant */
+                    status?: 409;
+                    /** @enum {string} */
+                    code?: "task_exists" | "submission_running";
+                };
+            };
+        };
+        /** @description `submit_unknown`: It is not known whether the upstream has started a job. */
+        "problem.submit_unknown": {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                "Cache-Control": components["headers"]["Cache-Control"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"] & {
+                    /** @constant */
+                    status?: 424;
+                    /** @enum {string} */
+                    code?: "submit_unknown";
+                };
+            };
+        };
         /** @description `invalid_request`: The request is not valid. */
         "problem.invalid_request": {
             headers: {
@@ -2317,6 +2636,27 @@ export interface components {
                     status?: 409;
                     /** @enum {string} */
                     code?: "task_open" | "series_running" | "no_callback";
+                };
+            };
+        };
+        /** @description `task_settled`: The task is finished. `submission_running`: The job is being submitted. */
+        "problem.task_settled.submission_running": {
+            headers: {
+                /**
+                 * @description Seconds after which to ask again.
+                 * @example 5
+                 */
+                "Retry-After"?: string;
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                "Cache-Control": components["headers"]["Cache-Control"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"] & {
+                    /** @constant */
+                    status?: 409;
+                    /** @enum {string} */
+                    code?: "task_settled" | "submission_running";
                 };
             };
         };
@@ -2432,6 +2772,16 @@ export interface operations {
                  * @example failed
                  */
                 status?: "pending" | "processing" | "completed" | "failed";
+                /**
+                 * @description Failed tasks with this category of the failure; `unknown`: with none.
+                 * @example moderation
+                 */
+                category?: "moderation" | "invalid_input" | "rate_limited" | "timeout" | "canceled" | "provider" | "unknown";
+                /**
+                 * @description Tasks whose job the relay submitted, by the state of the submission; `unknown`: it may have started a job or not.
+                 * @example unknown
+                 */
+                submission?: "sending" | "accepted" | "unknown";
                 /**
                  * @description Tasks whose callback has this status.
                  * @example failed
@@ -2627,7 +2977,8 @@ export interface operations {
                      *       "deadline_at": 1767312000,
                      *       "provider": "fal",
                      *       "hook_url": "https://relay.example.com/hooks/fal/6f9619ff-8b86-4d01-b42d-00cf4fc964ff/3q2-7w",
-                     *       "hook_parameter": "fal_webhook"
+                     *       "hook_parameter": "fal_webhook",
+                     *       "status_url": "https://relay.example.com/v1/tasks/6f9619ff-8b86-4d01-b42d-00cf4fc964ff?token=st_1767225600_1767398400_1767225600012_3q2-7w"
                      *     }
                      */
                     "application/json": components["schemas"]["RegisteredTask"];
@@ -2668,7 +3019,8 @@ export interface operations {
                      *       "deadline_at": 1767312000,
                      *       "provider": "fal",
                      *       "hook_url": "https://relay.example.com/hooks/fal/6f9619ff-8b86-4d01-b42d-00cf4fc964ff/3q2-7w",
-                     *       "hook_parameter": "fal_webhook"
+                     *       "hook_parameter": "fal_webhook",
+                     *       "status_url": "https://relay.example.com/v1/tasks/6f9619ff-8b86-4d01-b42d-00cf4fc964ff?token=st_1767225600_1767398400_1767225600012_3q2-7w"
                      *     }
                      */
                     "application/json": components["schemas"]["RegisteredTask"];
@@ -2764,11 +3116,152 @@ export interface operations {
             503: components["responses"]["problem.not_configured.unavailable"];
         };
     };
+    readSubmitted: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description Name of the connection to the upstream.
+                 * @example ark
+                 */
+                connection: string;
+                /**
+                 * @description The upstream's own path below the base URL of the connection, with its slashes; a query behind it is passed on.
+                 * @example contents/generations/tasks
+                 */
+                path: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            400: components["responses"]["problem.invalid_request"];
+            404: components["responses"]["problem.not_found"];
+            500: components["responses"]["problem.internal_error"];
+        };
+    };
+    submitJob: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description 1 to 255 printable ASCII characters. A request that is repeated under the same key does its work once.
+                 * @example order-4711
+                 */
+                "Idempotency-Key"?: string;
+                /**
+                 * @description URL that gets the callback. Without it, the URL in the provider's own hook field becomes the `callback_url`.
+                 * @example https://client.example.com/hook
+                 */
+                "Relay-Callback-Url"?: string;
+                /**
+                 * @description Labels of the task, a JSON object of at most 4 KB.
+                 * @example {"order": 4711}
+                 */
+                "Relay-Metadata"?: string;
+                /**
+                 * @description Id of the task, a UUID. Only for operators.
+                 * @example 6f9619ff-8b86-4d01-b42d-00cf4fc964ff
+                 */
+                "Relay-Task-Id"?: string;
+                /**
+                 * @description When the task fails unless it has ended, in Unix seconds. Only for operators.
+                 * @example 1767312000
+                 */
+                "Relay-Deadline-At"?: string;
+                /**
+                 * @description Account that owns the task and is charged. Only for operators.
+                 * @example acme
+                 */
+                "Relay-Account"?: string;
+                /**
+                 * @description Price in whole credits, with `Relay-Account`. Only for operators.
+                 * @example 60
+                 */
+                "Relay-Credits"?: string;
+            };
+            path: {
+                /**
+                 * @description Name of the connection to the upstream.
+                 * @example ark
+                 */
+                connection: string;
+                /**
+                 * @description The upstream's own path below the base URL of the connection, with its slashes; a query behind it is passed on.
+                 * @example contents/generations/tasks
+                 */
+                path: string;
+            };
+            cookie?: never;
+        };
+        /** @description Body of the upstream's own call: JSON, or multipart where the upstream takes it. */
+        requestBody: {
+            content: {
+                "*/*": unknown;
+            };
+        };
+        responses: {
+            400: components["responses"]["problem.invalid_json.invalid_request"];
+            401: components["responses"]["problem.unauthenticated"];
+            402: components["responses"]["problem.insufficient_credits"];
+            403: components["responses"]["problem.forbidden"];
+            404: components["responses"]["problem.not_found"];
+            409: components["responses"]["problem.task_exists.submission_running"];
+            413: components["responses"]["problem.payload_too_large"];
+            422: components["responses"]["problem.idempotency_key_reused"];
+            424: components["responses"]["problem.submit_unknown"];
+            429: components["responses"]["problem.rate_limited"];
+            500: components["responses"]["problem.internal_error"];
+            503: components["responses"]["problem.not_configured.unavailable"];
+            /** @description Answer of the upstream, with its status and body. */
+            default: {
+                headers: {
+                    /**
+                     * @description `true` when an earlier request under this `Idempotency-Key` did the work.
+                     * @example true
+                     */
+                    "Idempotent-Replayed"?: string;
+                    /**
+                     * @description Path of the new task.
+                     * @example /v1/tasks/6f9619ff-8b86-4d01-b42d-00cf4fc964ff
+                     */
+                    Location?: string;
+                    /**
+                     * @description Status link of the task; absent when the upstream has refused the submission.
+                     * @example https://relay.example.com/v1/tasks/6f9619ff-8b86-4d01-b42d-00cf4fc964ff?token=…
+                     */
+                    "Relay-Status-Url"?: string;
+                    /**
+                     * @description Id of the task of a submission.
+                     * @example 6f9619ff-8b86-4d01-b42d-00cf4fc964ff
+                     */
+                    "Relay-Task-Id": string;
+                    /**
+                     * @description Seconds after which to ask again.
+                     * @example 5
+                     */
+                    "Retry-After"?: string;
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "*/*": unknown;
+                };
+            };
+        };
+    };
     readTask: {
         parameters: {
             query?: {
                 /** @description Seconds to wait for the result; more than 60 counts as 60. */
                 wait?: number;
+                /**
+                 * @description Status token of the task, from `status_url`. Not together with the header `Authorization`.
+                 * @example st_1767225600_1767398400_1767225600012_3q2-7w
+                 */
+                token?: string;
             };
             header?: {
                 /**
@@ -2793,11 +3286,16 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description the task */
+            /** @description the task; to a status token a TaskStatus */
             200: {
                 headers: {
                     /**
-                     * @description Version of the task as this caller sees it, for `If-None-Match`. It changes with the state of the task and, while the task is open, with its progress.
+                     * @description `*` in answers to a status token, so that pages of any site may read them.
+                     * @example *
+                     */
+                    "Access-Control-Allow-Origin"?: string;
+                    /**
+                     * @description Version of the task as this caller sees it, for `If-None-Match`. It changes with the state of the task and, while the task is open, with its progress; for the operator with every member.
                      * @example "1767225600002-account"
                      */
                     ETag: string;
@@ -2869,7 +3367,12 @@ export interface operations {
             304: {
                 headers: {
                     /**
-                     * @description Version of the task as this caller sees it, for `If-None-Match`. It changes with the state of the task and, while the task is open, with its progress.
+                     * @description `*` in answers to a status token, so that pages of any site may read them.
+                     * @example *
+                     */
+                    "Access-Control-Allow-Origin"?: string;
+                    /**
+                     * @description Version of the task as this caller sees it, for `If-None-Match`. It changes with the state of the task and, while the task is open, with its progress; for the operator with every member.
                      * @example "1767225600002-account"
                      */
                     ETag: string;
@@ -2927,6 +3430,79 @@ export interface operations {
             403: components["responses"]["problem.forbidden"];
             404: components["responses"]["problem.unknown_task"];
             409: components["responses"]["problem.task_open.series_running"];
+            429: components["responses"]["problem.rate_limited"];
+            500: components["responses"]["problem.internal_error"];
+            503: components["responses"]["problem.not_configured.unavailable"];
+        };
+    };
+    streamTask: {
+        parameters: {
+            query?: {
+                /**
+                 * @description Status token of the task, from `status_url`. Not together with the header `Authorization`.
+                 * @example st_1767225600_1767398400_1767225600012_3q2-7w
+                 */
+                token?: string;
+            };
+            header?: {
+                /**
+                 * @description `id` of the last event that the reader has; browsers send it by themselves.
+                 * @example 1767225600002
+                 */
+                "Last-Event-ID"?: string;
+            };
+            path: {
+                /**
+                 * @description Id of the task, a UUID of any version; upper and lower case mean the same.
+                 * @example 6f9619ff-8b86-4d01-b42d-00cf4fc964ff
+                 */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description the present state, unless Last-Event-ID names it, and each change */
+            200: {
+                headers: {
+                    /**
+                     * @description `*` in answers to a status token, so that pages of any site may read them.
+                     * @example *
+                     */
+                    "Access-Control-Allow-Origin"?: string;
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example retry: 2000
+                     *
+                     *     event: task
+                     *     id: 1767225661204
+                     *     data: {"id":"6f9619ff-8b86-4d01-b42d-00cf4fc964ff","model":"seedance-1-pro","created_at":1767225600,"status":"completed","completed_at":1767225660,"output":{"urls":["https://cdn.example.com/video.mp4"],"metadata":{"seed":42,"ratio":"16:9","duration":5,"resolution":"720p"}},"callback":{"status":"delivered"}}
+                     */
+                    "text/event-stream": string;
+                };
+            };
+            /** @description the task is settled and Last-Event-ID names its state */
+            204: {
+                headers: {
+                    /**
+                     * @description `*` in answers to a status token, so that pages of any site may read them.
+                     * @example *
+                     */
+                    "Access-Control-Allow-Origin"?: string;
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["problem.invalid_request"];
+            401: components["responses"]["problem.unauthenticated"];
+            403: components["responses"]["problem.forbidden"];
+            404: components["responses"]["problem.unknown_task"];
             429: components["responses"]["problem.rate_limited"];
             500: components["responses"]["problem.internal_error"];
             503: components["responses"]["problem.not_configured.unavailable"];
@@ -3197,6 +3773,7 @@ export interface operations {
             404: components["responses"]["problem.unknown_task"];
             409: components["responses"]["problem.task_open.series_running.no_callback"];
             413: components["responses"]["problem.payload_too_large"];
+            422: components["responses"]["problem.idempotency_key_reused"];
             429: components["responses"]["problem.rate_limited"];
             500: components["responses"]["problem.internal_error"];
             503: components["responses"]["problem.not_configured.unavailable"];
@@ -3268,7 +3845,7 @@ export interface operations {
             401: components["responses"]["problem.unauthenticated"];
             403: components["responses"]["problem.forbidden"];
             404: components["responses"]["problem.unknown_task"];
-            409: components["responses"]["problem.task_settled"];
+            409: components["responses"]["problem.task_settled.submission_running"];
             413: components["responses"]["problem.payload_too_large"];
             429: components["responses"]["problem.rate_limited"];
             500: components["responses"]["problem.internal_error"];
@@ -3923,7 +4500,10 @@ export interface operations {
                      *         "pending": 0,
                      *         "processing": 1,
                      *         "completed": 10,
-                     *         "failed": 1
+                     *         "failed": 1,
+                     *         "failures": {
+                     *           "moderation": 1
+                     *         }
                      *       },
                      *       "callbacks": {
                      *         "waiting": 1,
@@ -4327,7 +4907,7 @@ export interface operations {
                 "application/json": {
                     /** @description Note for people, at most 100 characters. */
                     label?: string | null;
-                    /** @description `full` (the default) also redelivers, tests and reads secrets; `read` only reads. */
+                    /** @description `full` (the default) also submits, redelivers, tests and reads secrets; `read` only reads. */
                     role?: ("read" | "full") | null;
                     /** @description SHA-256 of a key to import, in lower-case hex, e.g. `9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08`. */
                     sha256?: string | null;
@@ -4692,6 +5272,10 @@ export interface operations {
                      *         "tasks": 0,
                      *         "oldest_age_ms": null
                      *       },
+                     *       "submit_unknown": {
+                     *         "tasks": 0,
+                     *         "oldest_age_ms": null
+                     *       },
                      *       "index": {
                      *         "lag_ms": {
                      *           "p50": 100,
@@ -4758,18 +5342,25 @@ export interface operations {
                      *         {
                      *           "at": 1767139200,
                      *           "tasks": {
-                     *             "total": 5,
+                     *             "total": 6,
                      *             "pending": 0,
                      *             "processing": 1,
                      *             "completed": 4,
-                     *             "failed": 0
+                     *             "failed": 1,
+                     *             "failures": {
+                     *               "moderation": 1
+                     *             }
                      *           },
                      *           "callbacks": {
                      *             "waiting": 1,
                      *             "sending": 0,
                      *             "delivered": 4,
                      *             "failed": 0,
-                     *             "attempts": 4
+                     *             "attempts": 5,
+                     *             "outcomes": {
+                     *               "delivered": 4,
+                     *               "timeout": 1
+                     *             }
                      *           },
                      *           "latency": {
                      *             "first_attempt": [
@@ -5108,10 +5699,10 @@ export interface operations {
                      *       ],
                      *       "now": {
                      *         "unsettled": {
-                     *           "count": 0,
+                     *           "count": 3,
                      *           "is_capped": false
                      *         },
-                     *         "oldest_at": null,
+                     *         "oldest_at": 1767139140,
                      *         "overdue": {
                      *           "count": 0,
                      *           "is_capped": false
@@ -5123,6 +5714,17 @@ export interface operations {
                      *         "refunding": {
                      *           "count": 0,
                      *           "is_capped": false
+                     *         },
+                     *         "open": {
+                     *           "at": 1767139200,
+                     *           "is_capped": false,
+                     *           "connections": [
+                     *             {
+                     *               "connection": "ark",
+                     *               "pending": 1,
+                     *               "processing": 2
+                     *             }
+                     *           ]
                      *         }
                      *       }
                      *     }
@@ -5198,6 +5800,16 @@ export interface operations {
                  * @example failed
                  */
                 status?: "pending" | "processing" | "completed" | "failed";
+                /**
+                 * @description Failed tasks with this category of the failure; `unknown`: with none.
+                 * @example moderation
+                 */
+                category?: "moderation" | "invalid_input" | "rate_limited" | "timeout" | "canceled" | "provider" | "unknown";
+                /**
+                 * @description Tasks whose job the relay submitted, by the state of the submission; `unknown`: it may have started a job or not.
+                 * @example unknown
+                 */
+                submission?: "sending" | "accepted" | "unknown";
                 /**
                  * @description Tasks whose callback has this status.
                  * @example failed
@@ -5289,7 +5901,7 @@ export interface operations {
                         matched: number;
                         started: number;
                         skipped: number;
-                        /** @description Number of skipped tasks by reason: `task_open`, `series_running`, `no_callback`, `already_ordered`, `unknown_task`, `unreachable`. */
+                        /** @description Number of skipped tasks by reason: `task_open`, `series_running`, `no_callback`, `already_ordered`, `idempotency_key_reused` (with a `callback_url`), `unknown_task`, `unreachable`. */
                         skipped_because: {
                             [key: string]: number;
                         };
@@ -6083,7 +6695,8 @@ export interface operations {
                  *       "type": "index.lagging",
                  *       "timestamp": 1767225600,
                  *       "data": {
-                 *         "overdue": 12
+                 *         "overdue": 12,
+                 *         "cause": "tasks_overdue"
                  *       }
                  *     }
                  */
@@ -6093,6 +6706,8 @@ export interface operations {
                     timestamp: number;
                     data: {
                         overdue: number;
+                        /** @enum {string} */
+                        cause: "tasks_overdue" | "count_failed" | "count_slow";
                     };
                 };
             };

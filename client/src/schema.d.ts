@@ -48,6 +48,30 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/submit/{connection}/{path}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Not there: read the task instead
+         * @description An SDK that polls gets 404. The relay finds the end of the job itself; read the task by the id in `Relay-Task-Id`. Needs no key.
+         */
+        get: operations["readSubmitted"];
+        put?: never;
+        /**
+         * Submit a job to an upstream through the relay, once
+         * @description The call is the upstream's own: its path, query, content type and body, and the relay's key in the header of the upstream's key. The relay registers the task, charges its price, puts its hook URL into the call, sends it once with the connection's own key, stores the answer, and passes it on. The answer of a refusal is passed on too; the task is then erased and its price returned. Accounts submit what `OFFERS` lists. Permitted to operator keys with the role `operate` or `all`, and to account keys with the role `full`.
+         */
+        post: operations["submitJob"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/tasks/{id}": {
         parameters: {
             query?: never;
@@ -2498,6 +2522,43 @@ export interface components {
                 };
             };
         };
+        /** @description `task_exists`: Another task has this id. `submission_running`: The job is being submitted. */
+        "problem.task_exists.submission_running": {
+            headers: {
+                /**
+                 * @description Seconds after which to ask again.
+                 * @example 5
+                 */
+                "Retry-After"?: string;
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                "Cache-Control": components["headers"]["Cache-Control"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"] & {
+                    /** @constant */
+                    status?: 409;
+                    /** @enum {string} */
+                    code?: "task_exists" | "submission_running";
+                };
+            };
+        };
+        /** @description `submit_unknown`: It is not known whether the upstream has started a job. */
+        "problem.submit_unknown": {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                "Cache-Control": components["headers"]["Cache-Control"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"] & {
+                    /** @constant */
+                    status?: 424;
+                    /** @enum {string} */
+                    code?: "submit_unknown";
+                };
+            };
+        };
         /** @description `invalid_request`: The request is not valid. */
         "problem.invalid_request": {
             headers: {
@@ -2575,6 +2636,27 @@ export interface components {
                     status?: 409;
                     /** @enum {string} */
                     code?: "task_open" | "series_running" | "no_callback";
+                };
+            };
+        };
+        /** @description `task_settled`: The task is finished. `submission_running`: The job is being submitted. */
+        "problem.task_settled.submission_running": {
+            headers: {
+                /**
+                 * @description Seconds after which to ask again.
+                 * @example 5
+                 */
+                "Retry-After"?: string;
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                "Cache-Control": components["headers"]["Cache-Control"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"] & {
+                    /** @constant */
+                    status?: 409;
+                    /** @enum {string} */
+                    code?: "task_settled" | "submission_running";
                 };
             };
         };
@@ -3032,6 +3114,142 @@ export interface operations {
             429: components["responses"]["problem.rate_limited"];
             500: components["responses"]["problem.internal_error"];
             503: components["responses"]["problem.not_configured.unavailable"];
+        };
+    };
+    readSubmitted: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description Name of the connection to the upstream.
+                 * @example ark
+                 */
+                connection: string;
+                /**
+                 * @description The upstream's own path below the base URL of the connection, with its slashes; a query behind it is passed on.
+                 * @example contents/generations/tasks
+                 */
+                path: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            400: components["responses"]["problem.invalid_request"];
+            404: components["responses"]["problem.not_found"];
+            500: components["responses"]["problem.internal_error"];
+        };
+    };
+    submitJob: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description 1 to 255 printable ASCII characters. A request that is repeated under the same key does its work once.
+                 * @example order-4711
+                 */
+                "Idempotency-Key"?: string;
+                /**
+                 * @description URL that gets the callback. Without it, the URL in the provider's own hook field becomes the `callback_url`.
+                 * @example https://client.example.com/hook
+                 */
+                "Relay-Callback-Url"?: string;
+                /**
+                 * @description Labels of the task, a JSON object of at most 4 KB.
+                 * @example {"order": 4711}
+                 */
+                "Relay-Metadata"?: string;
+                /**
+                 * @description Id of the task, a UUID. Only for operators.
+                 * @example 6f9619ff-8b86-4d01-b42d-00cf4fc964ff
+                 */
+                "Relay-Task-Id"?: string;
+                /**
+                 * @description When the task fails unless it has ended, in Unix seconds. Only for operators.
+                 * @example 1767312000
+                 */
+                "Relay-Deadline-At"?: string;
+                /**
+                 * @description Account that owns the task and is charged. Only for operators.
+                 * @example acme
+                 */
+                "Relay-Account"?: string;
+                /**
+                 * @description Price in whole credits, with `Relay-Account`. Only for operators.
+                 * @example 60
+                 */
+                "Relay-Credits"?: string;
+            };
+            path: {
+                /**
+                 * @description Name of the connection to the upstream.
+                 * @example ark
+                 */
+                connection: string;
+                /**
+                 * @description The upstream's own path below the base URL of the connection, with its slashes; a query behind it is passed on.
+                 * @example contents/generations/tasks
+                 */
+                path: string;
+            };
+            cookie?: never;
+        };
+        /** @description Body of the upstream's own call: JSON, or multipart where the upstream takes it. */
+        requestBody: {
+            content: {
+                "*/*": unknown;
+            };
+        };
+        responses: {
+            400: components["responses"]["problem.invalid_json.invalid_request"];
+            401: components["responses"]["problem.unauthenticated"];
+            402: components["responses"]["problem.insufficient_credits"];
+            403: components["responses"]["problem.forbidden"];
+            404: components["responses"]["problem.not_found"];
+            409: components["responses"]["problem.task_exists.submission_running"];
+            413: components["responses"]["problem.payload_too_large"];
+            422: components["responses"]["problem.idempotency_key_reused"];
+            424: components["responses"]["problem.submit_unknown"];
+            429: components["responses"]["problem.rate_limited"];
+            500: components["responses"]["problem.internal_error"];
+            503: components["responses"]["problem.not_configured.unavailable"];
+            /** @description Answer of the upstream, with its status and body. */
+            default: {
+                headers: {
+                    /**
+                     * @description `true` when an earlier request under this `Idempotency-Key` did the work.
+                     * @example true
+                     */
+                    "Idempotent-Replayed"?: string;
+                    /**
+                     * @description Path of the new task.
+                     * @example /v1/tasks/6f9619ff-8b86-4d01-b42d-00cf4fc964ff
+                     */
+                    Location?: string;
+                    /**
+                     * @description Status link of the task; absent when the upstream has refused the submission.
+                     * @example https://relay.example.com/v1/tasks/6f9619ff-8b86-4d01-b42d-00cf4fc964ff?token=…
+                     */
+                    "Relay-Status-Url"?: string;
+                    /**
+                     * @description Id of the task of a submission.
+                     * @example 6f9619ff-8b86-4d01-b42d-00cf4fc964ff
+                     */
+                    "Relay-Task-Id": string;
+                    /**
+                     * @description Seconds after which to ask again.
+                     * @example 5
+                     */
+                    "Retry-After"?: string;
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "*/*": unknown;
+                };
+            };
         };
     };
     readTask: {
@@ -3627,7 +3845,7 @@ export interface operations {
             401: components["responses"]["problem.unauthenticated"];
             403: components["responses"]["problem.forbidden"];
             404: components["responses"]["problem.unknown_task"];
-            409: components["responses"]["problem.task_settled"];
+            409: components["responses"]["problem.task_settled.submission_running"];
             413: components["responses"]["problem.payload_too_large"];
             429: components["responses"]["problem.rate_limited"];
             500: components["responses"]["problem.internal_error"];

@@ -13,6 +13,9 @@ const COMMON = Object.fromEntries(
   Object.keys(COMMON_HEADERS).map((name) => [name, { $ref: `#/components/headers/${name}` }]),
 );
 
+/** Bodies of any media type, which the relay passes on. */
+export const ANY_CONTENT = { "*/*": { schema: {} } };
+
 /** Headers of all answers, as components. */
 export const HEADER_COMPONENTS = Object.fromEntries(
   Object.entries(COMMON_HEADERS).map(([name, header]) => [
@@ -47,7 +50,7 @@ export function passedAnswerOf(description: string): ZodOpenApiResponseObject {
     "Idempotent-Replayed": "sometimes",
     "Retry-After": "sometimes",
   });
-  return { description, headers: { ...headers, ...COMMON }, content: { "*/*": {} } };
+  return { description, headers: { ...headers, ...COMMON }, content: ANY_CONTENT };
 }
 
 /** Returns the name in `components/responses` of the answer that has one status and any of these problems. */

@@ -13,6 +13,7 @@ import { PROBLEMS } from "../../src/api/http/problem-list.ts";
 import type { Route } from "../../src/api/http/route.ts";
 import { ROUTES } from "../../src/api/routes.ts";
 import {
+  ANY_CONTENT,
   answerOf,
   eitherAnswer,
   FURTHER_SCHEMAS,
@@ -104,7 +105,7 @@ function operationOf(
       },
     }),
     ...(request?.passedBody !== undefined && {
-      requestBody: { description: request.passedBody, content: { "*/*": {} } },
+      requestBody: { description: request.passedBody, required: true, content: ANY_CONTENT },
     }),
     responses: {
       ...Object.fromEntries([...taken, ...refusals]),

@@ -9,7 +9,7 @@ import { sendNotice } from "./duties/operator-notice-send.ts";
 import { poll } from "./duties/poll.ts";
 import { writeIndexRow } from "./duties/index-row-write.ts";
 import { refund } from "./duties/refund.ts";
-import { endSubmissionWait } from "./duties/submission.ts";
+import { endSubmissionWait } from "./duties/submission-wait.ts";
 import type { Policy } from "./policy.ts";
 import type { TaskRecord } from "./record/task.ts";
 

@@ -27,10 +27,14 @@ const submitted: Poll = {
   submitted: { id: SUBMISSION_ID, model: MODEL, startedAt: NOW },
 };
 
-function named(poll: Poll, changes: Partial<Observation>): Promise<boolean> {
+function named(
+  poll: Poll,
+  changes: Partial<Observation>,
+  adapter: { readonly modelAliases?: RegExp } = {},
+): Promise<boolean> {
   const nothing = { state: "running", urls: [], metadata: {}, completedAt: null, error: null };
   const observation = { jobId: JOB.id, ...nothing, ...changes };
-  return namesTask({ kind: "observed", observation }, poll, KEYRING);
+  return namesTask({ kind: "observed", observation }, poll, KEYRING, adapter);
 }
 
 async function urlFor(submissionId: string | null, taskId = ID, connection = CONNECTION) {
@@ -68,6 +72,14 @@ describe("an answer about a job that only a hook at the URL of a submission has 
       expect(await named(submitted, changes)).toBe(isProof);
     },
   );
+
+  it("a name that stands for a model is not compared with the model that the answer states", async () => {
+    const poll = { ...submitted, submitted: { id: SUBMISSION_ID, model: "ep-1", startedAt: NOW } };
+    const stated = { model: MODEL, submittedAt: NOW };
+    expect(await named(poll, stated, { modelAliases: /^ep-/ })).toBe(true);
+    expect(await named(poll, stated)).toBe(false);
+    expect(await named(submitted, { ...stated, model: "x" }, { modelAliases: /^ep-/ })).toBe(false);
+  });
 
   it("model and creation prove nothing about a task that the relay has not submitted", async () => {
     expect(await named(registered, { model: MODEL, submittedAt: NOW })).toBe(false);

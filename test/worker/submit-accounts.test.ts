@@ -97,15 +97,15 @@ it("a submission that the upstream refuses gives the account its credits back be
 it("a refused submission whose refund the ledger does not confirm at once is refunded by the task's alarm", async () => {
   const account = await anAccount(100);
   const { key } = await aKey(account);
-  let mend = () => {};
+  const broken: (() => void)[] = [];
   anArk(async () => {
-    mend = await breakLedger(account);
+    broken.push(await breakLedger(account));
     return Response.json({}, { status: 400 });
   });
   const headers = { "Idempotency-Key": crypto.randomUUID() };
   const response = await submit({ bindings: OFFERED, key, headers });
   expect(response.status).toBe(400);
-  mend();
+  for (const mend of broken) mend();
   expect(await balanceOf(account)).toBe(100 - PRICE);
   const id = idIn(response);
   expect((await submit({ bindings: OFFERED, key, headers })).status).toBe(503);

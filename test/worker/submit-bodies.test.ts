@@ -28,18 +28,15 @@ function aBodyOf(bytes: number): string {
 
 /** Returns a body without a declared length that sends its last byte when `end` is called. */
 function anOpenBody(start: string) {
-  let end = () => {};
-  const body = new ReadableStream<Uint8Array>({
-    start(controller) {
-      const encoder = new TextEncoder();
-      controller.enqueue(encoder.encode(start));
-      end = () => {
-        controller.enqueue(encoder.encode("}"));
-        controller.close();
-      };
-    },
-  });
-  return { body, end: () => end() };
+  const { readable: body, writable } = new TransformStream<Uint8Array, Uint8Array>();
+  const writer = writable.getWriter();
+  const encoder = new TextEncoder();
+  void writer.write(encoder.encode(start)).catch(() => undefined);
+  const end = () => {
+    void writer.write(encoder.encode("}")).catch(() => undefined);
+    void writer.close().catch(() => undefined);
+  };
+  return { body, end };
 }
 
 it("a multipart body is passed on byte for byte where the upstream takes one", async () => {
@@ -113,12 +110,12 @@ it("while the large bodies of other submissions fill the memory of the isolate, 
 });
 
 it("a caller who hangs up while the upstream works loses nothing: the answer is stored with the task", async () => {
-  let release = (_: Response) => {};
-  const outside = anArk(() => new Promise<Response>((resolve) => (release = resolve)));
+  const answer = Promise.withResolvers<Response>();
+  const outside = anArk(() => answer.promise);
   const { id, headers } = named();
   const hungUp = submit({ headers });
   await expect.poll(() => outside.sentTo(ARK)).toHaveLength(1);
-  release(Response.json({ id: JOB }));
+  answer.resolve(Response.json({ id: JOB }));
   // Nobody reads the answer.
   await (await hungUp).body?.cancel();
   expect(await readSubmitted(id)).toMatchObject({ submission: { state: "accepted" } });

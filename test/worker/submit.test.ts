@@ -200,16 +200,15 @@ it("a repeated submission with the same key and another body is refused with 422
 });
 
 it("a repeated submission while the first one is in flight is refused with submission_running", async () => {
-  let release = (_: Response) => {};
-  const pending = new Promise<Response>((resolve) => (release = resolve));
-  const outside = anArk(() => pending);
+  const answer = Promise.withResolvers<Response>();
+  const outside = anArk(() => answer.promise);
   const { headers } = named({ "Idempotency-Key": crypto.randomUUID() });
   const first = submit({ headers });
   await expect.poll(() => outside.sentTo(ARK)).toHaveLength(1);
   const again = await submit({ headers: { ...headers } });
   expect(again.headers.get("Retry-After")).toBe("2");
   expect(await refusal(again)).toEqual({ status: 409, code: "submission_running" });
-  release(Response.json({ id: JOB }));
+  answer.resolve(Response.json({ id: JOB }));
   expect((await first).status).toBe(200);
   expect(outside.sentTo(ARK)).toHaveLength(1);
 });
