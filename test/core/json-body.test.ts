@@ -4,7 +4,7 @@ import { failure } from "../../src/core/result.ts";
 import { bytesOf } from "../../src/security/encoding.ts";
 
 const HOOK = "https://relay.example.com/hooks/1";
-const WATCHED = ["/model", "/metadata/callback_url", "/metadata/id"];
+const WATCHED = ["/model", "/metadata/callback_url", "/metadata/id", "/input/extra/hook"];
 
 /** Returns what was found in a body; the fault when it is refused. */
 function found(body: string | Uint8Array, watched: readonly string[] = WATCHED) {
@@ -63,6 +63,8 @@ describe("scanBody, which reads the JSON body of a submission,", () => {
     "{",
     "}",
     "{}{}",
+    '["a":1}',
+    '("a":1}',
     "{} x",
     "{}]",
     '{"a":1}}',
@@ -74,6 +76,8 @@ describe("scanBody, which reads the JSON body of a submission,", () => {
     '{"a":[,]}',
     '{"a":[1 2]}',
     '{"a" 1}',
+    '{"a" 1 2}',
+    '{"a","b"}',
     '{"a":}',
     '{"a"}',
     '{"a"::1}',
@@ -167,16 +171,20 @@ describe("scanBody, which reads the JSON body of a submission,", () => {
     ["a byte that UTF-8 does not have", [0x7b, 0xff, 0x7d], "must be UTF-8"],
     ["a surrogate in UTF-8", [0x7b, 0x22, 0xed, 0xa0, 0x80, 0x22, 0x7d], "must be UTF-8"],
     ["a spelling of / with two bytes", [0x7b, 0x22, 0xc0, 0xaf, 0x22, 0x7d], "must be UTF-8"],
+    ["no byte order mark, but a part of one", [0xc2, 0xbb], "must be a JSON object"],
     ["half a character", [0x7b, 0x7d, 0xe2, 0x82], "must be UTF-8"],
   ])("refuses a body with %s", (_, bytes, message) => {
     expect(found(new Uint8Array(bytes))).toEqual({ pointer: "", message });
   });
 
-  it("names the byte from which on a body is not JSON, also after characters of several bytes", () => {
-    expect(found('{"é😀": "x", }')).toEqual({
-      pointer: "",
-      message: "must be JSON as in RFC 8259, which it is not from byte 16 on",
-    });
+  it.each([
+    ['{"é😀": "x", }', 16],
+    ['{"a":"b', 5],
+    ['{"a":1.}', 5],
+    ['{"a":1', 6],
+  ])("names the byte from which on a body is not JSON: %j, %i", (body, byte) => {
+    const message = `must be JSON as in RFC 8259, which it is not from byte ${byte} on`;
+    expect(found(body)).toEqual({ pointer: "", message });
   });
 
   it("accepts 256 levels of objects and lists, the body included, and refuses 257", () => {
@@ -215,6 +223,8 @@ describe("scanBody, which reads the JSON body of a submission,", () => {
     ],
     [String.raw`{"m\u006fdel":"\u006d\n\ud83d\ude00\ud800"}`, { "/model": scalar("m\n😀\ud800") }],
     ['{"x":"é😀","model":"é😀","y":"é"}', { "/model": scalar("é😀") }],
+    [' { "x" : 1 , "model" : "m" } ', { "/model": scalar("m") }],
+    ['{"x":"กก","model":"€€","y":"é"}', { "/model": scalar("€€") }],
     ['{"model":-0.5e-3}', { "/model": scalar(-0.0005) }],
     ['{"model":9007199254740993}', { "/model": scalar(9_007_199_254_740_992) }],
     [
@@ -329,6 +339,16 @@ describe("editBody, which sets members of the JSON body of a submission,", () =>
     );
   });
 
+  it("sets a member three objects deep, of which any may be missing", () => {
+    const texts = { "/input/extra/hook": HOOK, "/model": "m" };
+    const extra = `"extra":{"hook":"${HOOK}"}`;
+    const [input, model] = [`"input":{${extra}}`, '"model":"m"'];
+    expect(edited('{"input":{"extra":{"hook":{}}}}', texts)).toBe(`{${input},${model}}`);
+    expect(edited('{"input":{"extra":{}}}', texts)).toBe(`{${input},${model}}`);
+    expect(edited('{"input":{"a":{}}}', texts)).toBe(`{"input":{"a":{},${extra}},${model}}`);
+    expect(edited('{"a":{}}', texts)).toBe(`{"a":{},${model},${input}}`);
+  });
+
   it("changes nothing when no member is set", () => {
     expect(edited('{ "model" : 1.0 }', {})).toBe('{ "model" : 1.0 }');
   });
@@ -346,6 +366,10 @@ describe("editBody, which sets members of the JSON body of a submission,", () =>
       const body = bytesOf(`{"metadata":${value}}`);
       expect(edit(body, { "/metadata/callback_url": HOOK })).toEqual(
         failure({ pointer: "/metadata", message: "must be an object" }),
+      );
+      const inner = bytesOf(`{"input":{"extra":${value}}}`);
+      expect(edit(inner, { "/input/extra/hook": HOOK, "/model": "m" })).toEqual(
+        failure({ pointer: "/input/extra", message: "must be an object" }),
       );
       expect(edited(`{"metadata":${value}}`, { "/model": "m" })).toBe(
         `{"metadata":${value},"model":"m"}`,

@@ -31,23 +31,21 @@ const nameText = fc
   });
 
 /** Generator of the text of an object in any spelling, with names that stand in it several times. */
-export const objectText: fc.Arbitrary<string> = fc.letrec<{ value: string; object: string }>(
-  (tie) => ({
-    value: weighted(
-      [3, fc.constantFrom(...NUMBERS, ...WORDS, LONG_NUMBER)],
-      [3, stringText],
-      [3, tie("object")],
-      [1, listOf(tie("value"), "[", "]")],
-    ),
-    object: listOf(
-      fc
-        .tuple(nameText, blanks, blanks, tie("value"))
-        .map(([name, before, after, value]) => `${name}${before}:${after}${value}`),
-      "{",
-      "}",
-    ),
-  }),
-).object;
+const objectText: fc.Arbitrary<string> = fc.letrec<{ value: string; object: string }>((tie) => ({
+  value: weighted(
+    [3, fc.constantFrom(...NUMBERS, ...WORDS, LONG_NUMBER)],
+    [3, stringText],
+    [3, tie("object")],
+    [1, listOf(tie("value"), "[", "]")],
+  ),
+  object: listOf(
+    fc
+      .tuple(nameText, blanks, blanks, tie("value"))
+      .map(([name, before, after, value]) => `${name}${before}:${after}${value}`),
+    "{",
+    "}",
+  ),
+})).object;
 
 const ODD_CHARACTERS = Array.from("'\\#`\u00a0\ufeff\u0000\u000b\u2028\t\n");
 const SYNTAX = Array.from(',:{}[]"0-+.e');

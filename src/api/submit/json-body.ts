@@ -78,9 +78,8 @@ type Expected =
   | ", or ]"
   | "end";
 
-/** Decoder that keeps no state between two texts. It must not drop a byte order mark, which would move all offsets. */
+/** Decoder that keeps no state between two texts, and keeps a byte order mark, which is refused. */
 const UTF8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
-const BYTE_ORDER_MARK = [0xef, 0xbb, 0xbf];
 
 /**
  * Scans a JSON body. Fails when it is not strict JSON in UTF-8, is no object, has more than 256 levels, or names a
@@ -91,11 +90,9 @@ export function scanBody(
   bytes: Uint8Array,
   watched: readonly string[],
 ): Result<ScannedBody, BodyFault> {
-  if (BYTE_ORDER_MARK.every((byte, i) => bytes[i] === byte)) {
-    return failure(ofBody("must not begin with a byte order mark"));
-  }
   const text = decoded(bytes);
   if (text === null) return failure(ofBody("must be UTF-8"));
+  if (text.startsWith("\ufeff")) return failure(ofBody("must not begin with a byte order mark"));
   const root = watchTree(watched);
   const scan = new Scan(text, root);
   const fault = scan.run();
