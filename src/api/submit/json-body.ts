@@ -1,7 +1,7 @@
 /**
  * Reads single members of the JSON body of a submission, and sets members in it. A body is edited as text, because
  * parsing and writing it would damage what JavaScript cannot hold, e.g. integers beyond 2^53. It is never held as a
- * tree, because a body of many small values would take ten times its size in memory.
+ * tree, because many small values take many times the memory of their text.
  */
 import { failure, type Result, success } from "../../core/result.ts";
 import { JsonTokens, maxSpelledLength, type TokenKind } from "./json-tokens.ts";
@@ -83,7 +83,7 @@ const UTF8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
 /**
  * Scans a JSON body. Fails when it is not strict JSON in UTF-8, is no object, has more than 256 levels, or names a
- * watched member, or one that a watched one stands in, twice: which of the two counts, readers do not agree on.
+ * watched member, or one that a watched one stands in, twice, because readers differ in which of the two they take.
  * @param watched JSON Pointers of members of objects. A name of digits is a member too, never the index of a list.
  */
 export function scanBody(
