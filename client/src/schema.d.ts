@@ -3198,6 +3198,17 @@ export interface operations {
         /** @description Body of the upstream's own call: JSON, or multipart where the upstream takes it. */
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "model": "doubao-seedance-2-0-260128",
+                 *       "content": [
+                 *         {
+                 *           "type": "text",
+                 *           "text": "a fox"
+                 *         }
+                 *       ]
+                 *     }
+                 */
                 "*/*": unknown;
             };
         };
@@ -3247,6 +3258,11 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "id": "cgt-20261126-abcde"
+                     *     }
+                     */
                     "*/*": unknown;
                 };
             };

@@ -13,8 +13,10 @@ const COMMON = Object.fromEntries(
   Object.keys(COMMON_HEADERS).map((name) => [name, { $ref: `#/components/headers/${name}` }]),
 );
 
-/** Bodies of any media type, which the relay passes on. */
-export const ANY_CONTENT = { "*/*": { schema: {} } };
+/** Returns the description of bodies of any media type, which the relay passes on. */
+export function anyContent(example: unknown) {
+  return { "*/*": { schema: {}, example } };
+}
 
 /** Headers of all answers, as components. */
 export const HEADER_COMPONENTS = Object.fromEntries(
@@ -50,7 +52,11 @@ export function passedAnswerOf(description: string): ZodOpenApiResponseObject {
     "Idempotent-Replayed": "sometimes",
     "Retry-After": "sometimes",
   });
-  return { description, headers: { ...headers, ...COMMON }, content: ANY_CONTENT };
+  return {
+    description,
+    headers: { ...headers, ...COMMON },
+    content: anyContent({ id: "cgt-20261126-abcde" }),
+  };
 }
 
 /** Returns the name in `components/responses` of the answer that has one status and any of these problems. */

@@ -13,7 +13,7 @@ import { PROBLEMS } from "../../src/api/http/problem-list.ts";
 import type { Route } from "../../src/api/http/route.ts";
 import { ROUTES } from "../../src/api/routes.ts";
 import {
-  ANY_CONTENT,
+  anyContent,
   answerOf,
   eitherAnswer,
   FURTHER_SCHEMAS,
@@ -105,7 +105,11 @@ function operationOf(
       },
     }),
     ...(request?.passedBody !== undefined && {
-      requestBody: { description: request.passedBody, required: true, content: ANY_CONTENT },
+      requestBody: {
+        description: request.passedBody,
+        required: true,
+        content: anyContent(request.example),
+      },
     }),
     responses: {
       ...Object.fromEntries([...taken, ...refusals]),

@@ -86,7 +86,9 @@ interface HeldAnswer {
 /** The operations of openapi.json, by method, with the pattern of their paths. */
 const OPERATIONS = Object.entries(OPENAPI.paths).flatMap(([path, methods]) =>
   Object.entries(methods).map(([method, operation]) => {
-    const pattern = new RegExp(`^${path.replaceAll(".", "\\.").replaceAll(/\{\w+\}/g, "[^/]+")}$`);
+    const pattern = new RegExp(
+      `^${path.replaceAll(".", "\\.").replaceAll(/\{\+?\w+\}/g, "[^/]+")}$`,
+    );
     const pointer = `/paths/${escaped(path)}/${method}/responses`;
     return { method: method.toUpperCase(), pattern, pointer, ...Operation.parse(operation) };
   }),

@@ -84,7 +84,7 @@ it.each(forms)(
       const headers = { Cookie: cookie, "Sec-Fetch-Site": "same-origin", Accept: "text/html" };
       const named = path
         .replace(/\{(?:id|key)\}/g, crypto.randomUUID())
-        .replace(/\{\w+\}/g, "a.example");
+        .replace(/\{\+?\w+\}/g, "a.example");
       const request = aRequest(named, { key: null, headers, body: "a=b" });
       const { status } = await answerTo(request, bindings);
       return { status, isRead: request.bodyUsed };

@@ -17,11 +17,11 @@ const PERMITTED: Readonly<Record<string, RegExp>> = {
   read: /^GET (?!.*(?:signing-secrets|keys|entries|grants|listen))|verify$/,
   metrics: /^GET \/(?:metrics|v1\/stats(?:\/series)?)$/,
   operate:
-    /^GET (?!.*(?:signing-secrets|keys|listen))|^POST \/v1\/(?:tasks|events|callbacks|redeliveries|reindex|wake)/,
+    /^GET (?!.*(?:signing-secrets|keys|listen))|^POST \/v1\/(?:tasks|submit|events|callbacks|redeliveries|reindex|wake)/,
   all: /^(?!GET .*listen)/,
   "account read": /^GET \/v1\/(?:tasks|accounts\/)(?!.*signing-secrets)|verify$/,
   "account full":
-    /^GET \/v1\/(?:tasks|accounts\/|listen)|^POST \/v1\/(?:tasks\/\{id\}\/(?:redeliver|verify)|redeliveries|callbacks)/,
+    /^GET \/v1\/(?:tasks|accounts\/|listen)|^POST \/v1\/(?:tasks\/\{id\}\/(?:redeliver|verify)|submit|redeliveries|callbacks)/,
 };
 const REQUESTS = ROUTES.filter(({ access }) => access !== "anyone").map(
   ({ method, path }) => `${method} ${path}`,
@@ -42,7 +42,7 @@ async function send(request: string, role: string, query = ""): Promise<Response
   const [method = "", path = ""] = request.split(" ");
   const filled = path
     .replace("{account}", role.startsWith("account") ? account : "nobody")
-    .replaceAll(/\{\w+\}/g, crypto.randomUUID());
+    .replaceAll(/\{\+?\w+\}/g, crypto.randomUUID());
   const body = method === "POST" ? { unknown: true } : undefined;
   return callWith(BINDINGS, `${filled}${query}`, { method, key: keys[role] ?? null, body });
 }

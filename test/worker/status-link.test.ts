@@ -321,7 +321,7 @@ it("a status token opens no route but GET and HEAD of the task and its events, a
   const opened: string[] = [];
   for (const { method, path, access } of ROUTES) {
     if (access === "anyone") continue;
-    const filled = path.replace("{id}", id).replaceAll(/\{\w+\}/g, "1");
+    const filled = path.replace("{id}", id).replaceAll(/\{\+?\w+\}/g, "1");
     const body = method === "POST" ? {} : undefined;
     const byKey = await call(filled, { method, body, key: token });
     const byQuery = await call(`${filled}?token=${token}`, { method, body, key: null });

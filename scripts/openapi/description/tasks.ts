@@ -74,6 +74,10 @@ export const TASK_ROUTES = {
         "Relay-Account",
         "Relay-Credits",
       ],
+      example: {
+        model: "doubao-seedance-2-0-260128",
+        content: [{ type: "text", text: "a fox" }],
+      },
       passedBody:
         "Body of the upstream's own call: JSON, or multipart where the upstream takes it.",
     },
