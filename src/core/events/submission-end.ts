@@ -84,7 +84,8 @@ function isSubmitted<T extends TaskRecord>(record: T): record is Submitted<T> {
  * once it is charged.
  */
 function dropUnsent(record: Submitted<ChargingTask>, { kind }: SubmitOutcome): Decision {
-  if (kind !== "not_sent" || !isCharging(record.credits)) return unchanged(record);
+  const isKnown = record.submission.state.kind === "unsent";
+  if (kind !== "not_sent" || isKnown || !isCharging(record.credits)) return unchanged(record);
   const submission: Submission = { ...record.submission, state: { kind: "unsent" } };
   return changed({ ...record, submission });
 }
