@@ -11,6 +11,7 @@ import {
 import { type Answer, isEqual, firstViolation } from "./change.ts";
 import { endResultOf, mayHookEnd, isSameResult, storedResult } from "./end-rules.ts";
 import type { OutsideEvent } from "./moves.ts";
+import { outcomeFault } from "./submission-rules.ts";
 import { trackedFault } from "./tracking-rules.ts";
 
 /** Number of orders with an Idempotency-Key that a task must remember of each caller. */
@@ -32,20 +33,50 @@ export function answerFault(answer: Answer): string | null {
       );
     }
     case "erase":
-      return after === null ? null : "an erased task is gone";
+      return after === null ? endFaultOfErasure(answer) : "an erased task is gone";
     case "unchanged":
     case "reject":
       return after === before ? endFault(answer) : "a refused event changes nothing";
   }
 }
 
+function endFaultOfErasure({ event, before, after }: Answer): string | null {
+  return event.type === "submit_ended" ? outcomeFault(event, before, after) : null;
+}
+
+/** Checks the answer to a registration of a task that exists: its caller may not send the call. */
+function againFault({ event, before, decision }: Answer): string | null {
+  if (event.type !== "register" || before === null) return null;
+  const isSame =
+    before.submission?.requestDigest === event.submission?.requestDigest &&
+    isEqual(before.registration, event.registration);
+  const code = decision.kind === "reject" ? decision.rejection.code : null;
+  const isSending = before.submission?.state.kind === "sending";
+  return firstViolation({
+    "another request under the same id is a conflict": isSame || code === "task_exists",
+    "a submission that is repeated while it is under way is told so":
+      !isSame || !isSending || code === "submission_running",
+    "a registration that is repeated gets the task":
+      !isSame || isSending || decision.kind === "unchanged",
+  });
+}
+
 function endFault(answer: Answer): string | null {
   const { event, before, after, decision, setting, now } = answer;
-  if (before === null || before.status === "charging") return absentTaskFault(event, after, before);
+  if (event.type === "submit_ended") return outcomeFault(event, before, after);
+  if (before === null || before.status === "charging") return absentTaskFault(event, after, before, decision);
   if (event.type === "register")
-    return firstViolation({ "a task is registered once": after === before });
+    return firstViolation({ "a task is registered once": after === before }) ?? againFault(answer);
   if (isTerminal(before)) return settledFault(answer, before);
-  if (event.type === "cancel") return firstViolation({ "a canceled task fails": isFailed(after) });
+  if (event.type === "cancel") {
+    const isSending = before.submission?.state.kind === "sending";
+    return firstViolation({
+      "a canceled task fails": isSending || isFailed(after),
+      "a task is not canceled while its call is under way": !isSending || after === before,
+    });
+  }
+  if (event.type === "hook" && event.submissionId !== before.submission?.id)
+    return firstViolation({ "a hook to the URL of another life changes nothing": after === before });
   if (event.type !== "report" && event.type !== "hook") return trackedFault(answer, before);
   const fact = endResultOf(event.news);
   const isEntitled = event.type === "report" || mayHookEnd(before, event, setting, now);
@@ -69,12 +100,15 @@ function absentTaskFault(
   event: OutsideEvent,
   after: TaskRecord | null,
   before: TaskRecord | null,
+  decision: Decision,
 ): string | null {
   const mayCreate =
     event.type === "register" || (event.type === "report" && event.creation !== null);
   return firstViolation({
     "only registrations and reports create tasks": before !== null || after === null || mayCreate,
     "a task with an unknown charge does not change": before === null || after === before,
+    "a submission that is repeated does not join the charge":
+      before === null || before.submission === null || decision.kind === "reject",
   });
 }
 
@@ -168,5 +202,7 @@ function isStillOpen(record: TaskRecord | null): record is OpenTask {
 /** Returns the charge id for which the caller still waits; null when it does not wait. */
 export function chargingOf(decision: Decision): string | null {
   if (decision.kind !== "changed" && decision.kind !== "unchanged") return null;
-  return decision.record?.status === "charging" ? decision.record.credits.chargeId : null;
+  const { record } = decision;
+  if (record?.status !== "charging" || record.credits.state.kind !== "charging") return null;
+  return record.credits.chargeId;
 }

@@ -3,7 +3,8 @@ import type { PollAnswer } from "../../src/core/events/event.ts";
 import { isOpen, type TaskRecord } from "../../src/core/record/task.ts";
 import { sameJob } from "../../src/core/record/upstream.ts";
 import { asideFault } from "./call-rules.ts";
-import { firstViolation } from "./change.ts";
+import { firstViolation, isEqual } from "./change.ts";
+import { isRecognised } from "./end-rules.ts";
 import { isWaitingLate } from "./late-rules.ts";
 import type { SharedState } from "./object-host.ts";
 import type { SimulatedObject } from "./simulated-object.ts";
@@ -38,13 +39,24 @@ export function isLateSuccess({ purpose }: Poll, answer: PollAnswer): boolean {
 }
 
 /** Checks a poll of a job that only a hook has named. */
-function keptPollFault({ job }: Poll, { disk, setting, now }: SharedState): string | null {
+function keptPollFault(
+  { job, submitted }: Poll,
+  { disk, setting, now }: SharedState,
+): string | null {
   const { record } = disk.durable;
   if (record === null || !isOpen(record)) return "a kept job is asked for before its task ends";
+  const { submission, model } = record;
+  const asked = submission && { id: submission.id, model, startedAt: submission.startedAt };
+  const state = submission?.state ?? null;
+  const dueAt = state?.kind === "unknown" ? (state.askAt ?? Infinity) : record.deadlineAt;
   return firstViolation({
-    "a kept job is asked for at the deadline of a task without a job":
-      record.upstream?.job === null && now >= record.deadlineAt,
-    "a kept job is asked for where the answer names the task": setting.limits?.isTaskNamed === true,
+    "a kept job is asked for at the deadline of a task without a job, or after an unknown outcome":
+      record.upstream?.job === null && now >= dueAt,
+    "no kept job is asked for while the call is under way": state?.kind !== "sending",
+    "a kept job is asked for where the answer names the task or shows the submission":
+      setting.limits?.isTaskNamed === true || isRecognised(record, setting),
+    "a poll of a kept job states what was submitted, and when": isEqual(submitted, asked),
+    "a kept job has the endpoint of the submission": job.endpoint === (submission?.endpoint ?? null),
     "only a job that a hook has named is asked for": record.tracking.keptHooks.some(
       ({ jobId }) => jobId === job.id,
     ),

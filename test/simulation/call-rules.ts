@@ -40,18 +40,23 @@ export function sendFault(
     "an attempt sends the stored body":
       delivery.body === record.body && delivery.status === record.status,
     "an attempt goes to the URL of the callback": delivery.url === url,
+    "a task whose call was refused or not sent has no callback": !history.written.isWithdrawn,
     "task.failed is after the refund": record.status === "completed" || isPaidBack(record, ledger),
   });
 }
 
 /** Checks promise 4 for one refund request that is about to be sent. */
 export function refundFault(
-  { chargeId, amount }: Refund,
+  { chargeId, amount, submissionId }: Refund,
   record: TaskRecord | null,
   history: TaskHistory | null,
 ): string | null {
+  const isWithdrawn = record?.status === "charging" && record.credits.state.kind === "refunding";
   return firstViolation({
-    "only a durable failure is refunded": record !== null && record.status === "failed",
+    "only a durable failure or a durable withdrawal is refunded":
+      record?.status === "failed" || isWithdrawn,
+    "the refund of a withdrawn task has the name of its submission":
+      submissionId === (isWithdrawn ? (history?.submissionId ?? null) : null),
     "a refund has the reference of its charge": history?.chargeId === chargeId,
     "a refund has the amount of its charge": history?.amount === amount,
   });
@@ -63,27 +68,51 @@ export function refundFault(
  */
 export function eraseFault(
   record: TaskRecord,
-  { chargeId, triedVersion, alarmedBeforeAt }: TaskHistory,
+  history: TaskHistory,
   isOrdered: boolean,
-  { ledger, now, hadFault, hadIndexOff }: SharedState,
+  shared: SharedState,
 ): string | null {
-  if (record.status === "charging") {
-    const isCharged = chargeId === null || ledger.count("charge", chargeId) > 0;
-    return firstViolation({ "a task that was charged exists": !isCharged });
-  }
-  const isExpired = isTerminal(record) && now >= record.expiresAt;
+  const { triedVersion, alarmedBeforeAt } = history;
+  const { now, hadFault, hadIndexOff } = shared;
+  if (!isTerminal(record)) return withdrawalFault(record, history, shared);
+  const isExpired = now >= record.expiresAt;
   const { publication, version } = record;
   // A row that has expired by the time of the change is not sent to the index, and neither is one that has
   // expired before the first alarm after the change.
   const isUnwoken = alarmedBeforeAt <= version && now >= rowExpiresAt(record);
-  const isRowGone = isTerminal(record) && (version >= record.expiresAt || isUnwoken);
+  const isRowGone = version >= record.expiresAt || isUnwoken;
   const isRowTried = isRowGone || publication.version === version || triedVersion === version;
   return firstViolation({
     "a task stays for its retention": isOrdered || isExpired,
-    "only a settled task is erased": isTerminal(record) && isSettled(record),
+    "only a settled task is erased": isSettled(record),
     // After a fault an alarm may come later than a planned write, which then counts as tried.
     "the last row of a task is sent before the task expires":
       isOrdered || hadIndexOff || hadFault || isRowTried,
+  });
+}
+
+/** Checks the erasure of a task that has not ended: nothing was charged for it, or the price is back. */
+function withdrawalFault(
+  record: Exclude<TaskRecord, TerminalTask>,
+  { chargeId, submissionId, outcomes }: TaskHistory,
+  { ledger, submitters }: SharedState,
+): string | null {
+  const isOpen = record.status !== "charging";
+  const isWithdrawn = isOpen || record.credits.state.kind === "refunding";
+  const isUnpaid = chargeId === null || ledger.count("charge", chargeId) === 0;
+  if (!isWithdrawn) return firstViolation({ "a task that was charged exists": isUnpaid });
+  const isBack =
+    chargeId === null
+      ? ledger.settled.has(submissionId ?? "")
+      : ledger.count("refund", chargeId) === 1;
+  return firstViolation({
+    "a task that has not ended is erased when its call was refused or not sent": outcomes.some(
+      ({ kind }) => kind === "refused" || kind === "not_sent",
+    ),
+    "a task whose job runs stays": !submitters.hasStarted(submissionId ?? ""),
+    "an open task is erased while its call is under way":
+      !isOpen || record.submission?.state.kind === "sending",
+    "a withdrawn task stays until its price is back": isOpen ? record.credits === null : isBack,
   });
 }
 

@@ -5,6 +5,7 @@ import { MINUTE } from "../core/builders.ts";
 import type { OutsideEvent } from "./moves.ts";
 import type { SimulatedLedger } from "./ledger.ts";
 import type { SimulatedObject } from "./simulated-object.ts";
+import type { Submitters } from "./submitters.ts";
 import type { Setting } from "./setting.ts";
 import type { TaskHistory } from "./task-history.ts";
 
@@ -31,6 +32,7 @@ export interface Change<B extends TaskRecord | null = TaskRecord | null, A = Tas
   readonly setting: Setting;
   readonly history: TaskHistory;
   readonly ledger: SimulatedLedger;
+  readonly submitters: Submitters;
   /** Instance of the object that commits. */
   readonly instance: SimulatedObject;
   /** States that the storage has failed, so that an answer may not have been stored. */

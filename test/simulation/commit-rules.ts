@@ -13,6 +13,7 @@ import { deadlineFault, finishFault, RETENTION_MS } from "./end-rules.ts";
 import { lateFault } from "./late-rules.ts";
 import { recordFault } from "./record-rules.ts";
 import { retryFault } from "./retry-rules.ts";
+import { submissionFault } from "./submission-rules.ts";
 import { pollFault } from "./tracking-rules.ts";
 
 /**
@@ -26,6 +27,7 @@ export function commitFault(change: Change, row: IndexRow | null): string | null
     indexFault(change, row) ??
     creditsFault(change) ??
     retryFault(change) ??
+    submissionFault(change) ??
     statusFault(change)
   );
 }

@@ -7,7 +7,7 @@ import {
 } from "../../src/core/record/task.ts";
 import { DAY, MINUTE, SECOND } from "../core/builders.ts";
 import { lateDueTime } from "./late-rules.ts";
-import { isPollable } from "./end-rules.ts";
+import { isPollable, isRecognised } from "./end-rules.ts";
 import type { LastPoll } from "./poll-rules.ts";
 import { endTime, plannedPollTime } from "./poll-times.ts";
 import type { Setting } from "./setting.ts";
@@ -52,7 +52,7 @@ function openDueTime(
   lastPoll: Pick<LastPoll, "endedAt"> | null,
 ): number {
   const { poll } = task.tracking;
-  const endAt = endTime(task);
+  const endAt = awaitedTime(task, setting, now) ?? endTime(task);
   if (poll === null || setting.limits === null) return endAt;
   // The end of a wait that the provider has named is a time of its own only for an instance that does not know
   // whether a planned poll fell into the wait.
@@ -62,6 +62,21 @@ function openDueTime(
   // The limit of the provider counts past the deadline too.
   const askAt = Math.max(wantedAt, poll.notBefore);
   return isPollable(task, setting, Math.max(askAt, now)) ? askAt : endAt;
+}
+
+/**
+ * Returns the time until which the job of a submission is awaited, or at which a job that a hook has named is asked for
+ * before. Null when nothing is awaited, because the job is known or there is no submission.
+ */
+function awaitedTime(task: OpenTask, setting: Setting, now: number): number | null {
+  const state = task.submission?.state ?? null;
+  if (state === null || state.kind === "accepted" || state.kind === "unsent") return null;
+  if (state.kind === "sending") return state.endsAt;
+  const { failsAt, askAt } = state;
+  const isShown = setting.limits?.isTaskNamed === true || isRecognised(task, setting);
+  const isNamed = task.tracking.keptHooks.some(({ jobId }) => jobId !== null);
+  const mayAsk = isShown && isNamed && !setting.isPaused && askAt !== null;
+  return mayAsk && isPollable(task, setting, Math.max(askAt, now)) ? askAt : failsAt;
 }
 
 function endDueTime(task: TerminalTask, setting: Setting, now: number): number {

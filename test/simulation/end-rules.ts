@@ -1,4 +1,9 @@
-import type { AttachEvent, HookEvent, PollAnswer } from "../../src/core/events/event.ts";
+import type {
+  AttachEvent,
+  HookEvent,
+  PollAnswer,
+  SubmitEndedEvent,
+} from "../../src/core/events/event.ts";
 import {
   isOpen,
   type OpenTask,
@@ -19,12 +24,21 @@ export const RETENTION_MS = 28 * DAY;
 /** Content of the end of a task that timed out: the error code in its callback body. */
 export const TIMEOUT_CONTENT = JSON.stringify("upstream_timeout");
 
+/** Content of the end of a task whose submission had an unknown outcome for too long. */
+export const SUBMIT_UNKNOWN_CONTENT = JSON.stringify("submit_unknown");
+/** End of a task whose submission was refused after its outcome counted as unknown. */
+const REFUSED: EndResult = {
+  status: "failed",
+  content: JSON.stringify("upstream_error"),
+  usage: null,
+};
+
 /** Returns the end that a report, a hook or a poll reports; null when it reports none. */
 export function endResultOf(
   news: UpstreamResult | UpstreamNews | { readonly status: "processing" },
 ): EndResult | null {
   const usage = usageOf(news);
-  const refused = { status: "failed", content: JSON.stringify("upstream_error"), usage } as const;
+  const refused = { ...REFUSED, usage };
   if (isOversized(news)) return refused;
   switch (news.status) {
     case "completed":
@@ -87,6 +101,7 @@ export function mayHookEnd(
 ): boolean {
   const job = task.upstream?.job ?? null;
   if (task.upstream?.connection !== hook.connection) return false;
+  if (task.submission?.id !== hook.submissionId) return false;
   if (job !== null && hook.jobId !== null && hook.jobId !== job.id) return false;
   const isFinal = endResultOf(hook.news) !== null;
   if (!isPollable(task, setting, now)) return isFinal;
@@ -95,7 +110,7 @@ export function mayHookEnd(
 
 /** Returns the ends in early hooks, which count where the upstream cannot be polled. */
 function keptHookResults(
-  { connection, job }: AttachEvent,
+  { connection, job }: Pick<AttachEvent, "connection" | "job">,
   task: OpenTask,
   setting: Setting,
   now: number,
@@ -113,10 +128,39 @@ export function possibleEnds(
   now: number,
 ): readonly EndResult[] {
   if (event.type === "attach") return keptHookResults(event, task, setting, now);
+  if (event.type === "submit_ended") return submittedEnds(event, task, setting, now);
   if (event.type !== "report" && event.type !== "hook") return [];
   const end = endResultOf(event.news);
   const isEntitled = event.type === "report" || mayHookEnd(task, event, setting, now);
   return end !== null && isEntitled ? [end] : [];
+}
+
+/** Returns the ends that the answer to a submission may cause. */
+function submittedEnds(
+  { submissionId, outcome }: SubmitEndedEvent,
+  task: OpenTask,
+  setting: Setting,
+  now: number,
+): readonly EndResult[] {
+  const { submission, upstream } = task;
+  if (submission?.id !== submissionId) return [];
+  switch (outcome.kind) {
+    case "result":
+      return [endResultOf(outcome.news)].filter((end) => end !== null);
+    case "refused":
+      return submission.state.kind === "unknown" ? [REFUSED] : [];
+    case "accepted":
+      return upstream === null ? [] : keptHookResults({ ...upstream, ...outcome }, task, setting, now);
+    case "not_sent":
+    case "unknown":
+      return [];
+  }
+}
+
+/** Tells whether it is not known whether the submission of a task has started a job. */
+export function isAwaitingJob({ submission }: OpenTask): boolean {
+  const kind = submission?.state.kind;
+  return kind === "sending" || kind === "unknown";
 }
 
 export function pollEndResult(answer: PollAnswer): EndResult | null {
@@ -141,11 +185,16 @@ export function finishFault(change: Change<TaskRecord | null, TerminalTask>): st
   const endAt = before !== null && isOpen(before) ? endTime(before) : -Infinity;
   const end = storedResult(after);
   const isTimeout = end.content === TIMEOUT_CONTENT;
+  const isLost = end.content === SUBMIT_UNKNOWN_CONTENT;
   const sources = history.possibleEnds.filter((fact) => isSameResult(fact, end));
   const isCanceled = history.isCanceled && end.content === JSON.stringify("canceled");
   const owed = history.amount !== null && after.status === "failed";
   return firstViolation({
-    "an end has an entitled source": sources.length > 0 || isCanceled || isTimeout,
+    "an end has an entitled source": sources.length > 0 || isCanceled || isTimeout || isLost,
+    "a submission fails its task when its outcome was unknown for the configured time":
+      !isLost || isLostFor(before, now),
+    "a deadline does not end a task whose submission may have started a job":
+      !isTimeout || before === null || !isOpen(before) || !isAwaitingJob(before),
     "what the job has consumed is stored with its end, as the source states it":
       sources.length === 0
         ? end.usage === null
@@ -177,6 +226,12 @@ export function finishFault(change: Change<TaskRecord | null, TerminalTask>): st
   });
 }
 
+/** Tells whether a task has waited for the job of a submission with an unknown outcome until its end. */
+function isLostFor(before: TaskRecord | null, now: number): boolean {
+  const state = before !== null && isOpen(before) ? before.submission?.state : undefined;
+  return state?.kind === "unknown" && now >= state.failsAt;
+}
+
 /** Tells whether the deadline has passed and the upstream, where it can be polled, was polled after it. */
 function isOverdue({
   before,
@@ -203,11 +258,17 @@ export function deadlineFault({ before, after, now }: Change<OpenTask, OpenTask>
   });
 }
 
+/** Tells whether answers to polls show that a job can be that of the task's submission. */
+export function isRecognised({ submission }: TaskRecord, { limits }: Setting): boolean {
+  return submission !== null && limits?.isCreationStated === true;
+}
+
 /** Tells whether hooks have named jobs that the upstream could still confirm when the task ends. */
 function hasUnaskedJob(task: TaskRecord, setting: Setting): boolean {
   if (!("tracking" in task) || task.upstream?.job !== null || setting.isPaused) return false;
   const { limits } = setting;
-  if (limits === null || !limits.isTaskNamed) return false;
+  const isShown = limits?.isTaskNamed === true || isRecognised(task, setting);
+  if (limits === null || !isShown) return false;
   const isRemembered =
     limits.maxAgeMs === null || task.deadlineAt < task.createdAt + limits.maxAgeMs;
   return isRemembered && task.tracking.keptHooks.some(({ jobId }) => jobId !== null);

@@ -1,5 +1,6 @@
-import type { RegisterEvent, ReportEvent } from "../../src/core/events/event.ts";
-import { type ChargingTask, isOpen, type TaskRecord } from "../../src/core/record/task.ts";
+import type { HookEvent, RegisterEvent, ReportEvent } from "../../src/core/events/event.ts";
+import type { SubmissionStart } from "../../src/core/record/submission.ts";
+import { isOpen, type TaskRecord } from "../../src/core/record/task.ts";
 import type { UpstreamNews, UpstreamResult } from "../../src/core/record/upstream.ts";
 import * as build from "../core/builders.ts";
 import { aPricedRegistration, aSettledRegistration, PRICE } from "../core/credit-builders.ts";
@@ -16,6 +17,7 @@ import type { Action, Move, OutsideEvent } from "./moves.ts";
 import { OVERSIZED } from "./oversized.ts";
 import type { Random } from "./random.ts";
 import { type Setting, settingFrom } from "./setting.ts";
+import { jobIdOf, type Submitters } from "./submitters.ts";
 import type { World } from "./world.ts";
 
 const { CONNECTION, DAY, HOUR, MINUTE, SECOND, URL_A, URL_B } = build;
@@ -33,8 +35,19 @@ const NEWS: readonly UpstreamNews[] = [
   NO_OUTPUT,
   { ...anUpstreamFailure(), usage: { total_tokens: 0 } },
 ];
+/** Events that somebody else than the Worker of a submission causes. */
+type ChosenEvent = Exclude<OutsideEvent["type"], "submit_ended">;
+
 /** Keys of redeliveries: more than a task remembers, each of which may return after others. */
 const ORDER_KEYS = [null, null, ..."k1 k1 k2 k3 k4 k5 k6 k7 k8 k9 k10".split(" ")];
+/** A submission as its registration states it; the world replaces the id. */
+export const SUBMISSION: SubmissionStart = {
+  id: "submission",
+  requestDigest: "request",
+  endpoint: null,
+};
+/** Share of the registrations with which the relay submits the job itself. */
+const SUBMITTED_SHARE = 0.4;
 /** Share of the hooks that report a result which is too large to be stored. */
 const OVERSIZED_SHARE = 0.02;
 /**
@@ -52,6 +65,8 @@ const REGISTRATIONS: readonly (readonly [number, typeof build.aRegistration])[] 
 /** Returns the next move; moves that have an effect now are more likely. */
 export function nextMove(random: Random, world: World): Move {
   const { openCalls } = world.outside;
+  const { list: submitting } = world.submitters;
+  const isWaiting = submitting.some(({ brought }) => brought === 0);
   const { alarm } = world.disk.durable;
   const kind = random.weighted<Move["kind"]>([
     [3, "event"],
@@ -61,6 +76,8 @@ export function nextMove(random: Random, world: World): Move {
     [1, "crash"],
     [0.7, "pass"],
     [0.4, "arriveLate"],
+    [isWaiting ? 7 : 0.4 * submitting.length, "submit"],
+    [isWaiting ? 0.4 : 0, "lose"],
     [0.3, "duplicateAlarm"],
     [hasKept(world.disk.written.record) ? 5 : 0.25, "deploy"],
     [0.1, "misconfigure"],
@@ -74,7 +91,7 @@ export function nextMove(random: Random, world: World): Move {
 function actionOf(kind: Action["kind"], random: Random, world: World): Action {
   switch (kind) {
     case "event":
-      return { kind, event: eventFor(world.disk.written.record, random) };
+      return { kind, event: eventFor(world.disk.written.record, random, world.submitters) };
     case "end":
       return { kind, pick: random.below(4), ending: random.isLucky(0.35) ? 0 : random.below(60) };
     case "ring":
@@ -101,10 +118,20 @@ function actionOf(kind: Action["kind"], random: Random, world: World): Action {
       return { kind, amount: random.pick([1, 50, 50, -2 * PRICE]) };
     case "arriveLate":
       return { kind, pick: random.below(4) };
+    case "submit":
+      return { kind, pick: nextSubmitter(random, world.submitters), ending: random.below(48) };
+    case "lose":
+      return { kind, pick: random.below(4) };
     case "read":
     case "duplicateAlarm":
       return { kind };
   }
+}
+
+/** Returns the index of a Worker, mostly of one whose outcome has not been brought. */
+function nextSubmitter(random: Random, { list }: Submitters): number {
+  const index = list.findIndex(({ brought }) => brought === 0);
+  return index < 0 || random.isLucky(0.1) ? random.below(Math.max(1, list.length)) : index;
 }
 
 /**
@@ -130,11 +157,16 @@ function isSlow(random: Random): boolean {
   return random.isLucky(0.15);
 }
 
-function eventFor(record: TaskRecord | null, random: Random): OutsideEvent {
-  if (record?.status === "charging" && random.isLucky(0.6)) return repeated(record);
+function eventFor(
+  record: TaskRecord | null,
+  random: Random,
+  submitters: Submitters,
+): OutsideEvent {
+  if (record?.status === "charging" && random.isLucky(0.6)) return repeated(record, random);
+  if (isLateHook(random, submitters)) return submissionHook(random, random.pick(submitters.sent));
   if (record === null || record.status === "charging") return beginning(random);
   const kind = isOpen(record)
-    ? random.weighted<OutsideEvent["type"]>([
+    ? random.weighted<ChosenEvent>([
         [hasKept(record) ? 1 : 5, "report"],
         [isJobUnknown(record) ? 6 : 3, "hook"],
         [hasKept(record) ? 8 : 2, "attach"],
@@ -144,7 +176,7 @@ function eventFor(record: TaskRecord | null, random: Random): OutsideEvent {
         [0.3, "erase"],
         [0.2, "republish"],
       ])
-    : random.weighted<OutsideEvent["type"]>([
+    : random.weighted<ChosenEvent>([
         [2, "report"],
         [1, "hook"],
         [4, "redeliver"],
@@ -154,10 +186,27 @@ function eventFor(record: TaskRecord | null, random: Random): OutsideEvent {
         [0.3, "register"],
         [0.3, "republish"],
       ]);
+  const { submission } = record;
+  if (submission !== null && kind === "register") return repeated(record, random);
+  if (submission !== null && kind === "hook" && random.isLucky(0.9))
+    return submissionHook(random, submission.id);
   return eventOf(kind, random);
 }
 
-function eventOf(type: OutsideEvent["type"], random: Random): OutsideEvent {
+/** Decides whether a hook comes to the URL of some submission, also of an earlier life. */
+function isLateHook(random: Random, { sent }: Submitters): boolean {
+  return sent.length > 0 && random.isLucky(0.06);
+}
+
+/** Returns a hook to the URL of a submission, mostly about its own job. */
+function submissionHook(random: Random, submissionId: string): HookEvent {
+  const own = jobIdOf(submissionId);
+  const jobId = random.pick([own, own, own, null, OTHER_JOB.id]);
+  const news = random.pick(random.isLucky(OVERSIZED_SHARE) ? OVERSIZED : NEWS);
+  return aHook(news, { jobId, isSigned: random.isLucky(0.3), submissionId });
+}
+
+function eventOf(type: ChosenEvent, random: Random): OutsideEvent {
   switch (type) {
     case "register":
       return registration(random);
@@ -197,9 +246,16 @@ function hasKept(record: TaskRecord | null): boolean {
   return record !== null && isOpen(record) && record.tracking.keptHooks.length > 0;
 }
 
-/** Returns the same registration again, for a caller who got no answer. */
-function repeated({ registration: known }: ChargingTask): RegisterEvent {
-  return build.aRegistration({ ...known, chargeId: "another" });
+/** Returns the same registration again, for a caller who got no answer; perhaps with another request. */
+function repeated(
+  { registration: known, submission, credits, account }: TaskRecord,
+  random: Random,
+): RegisterEvent {
+  const chargeId = credits !== null && credits.chargeId !== null ? "another" : null;
+  const again = build.aRegistration({ ...known, chargeId, account });
+  if (submission === null) return again;
+  const requestDigest = random.isLucky(0.2) ? "another" : submission.requestDigest;
+  return { ...again, submission: { ...SUBMISSION, requestDigest } };
 }
 
 /** Returns an event for a task that is not visible yet. */
@@ -213,12 +269,23 @@ function beginning(random: Random): OutsideEvent {
 }
 
 export function registration(random: Random): RegisterEvent {
+  if (random.isLucky(SUBMITTED_SHARE)) return submitting(random);
   return random.weighted(REGISTRATIONS)({
     callbackUrl: random.pick([URL_A, URL_A, URL_A, null]),
     provider: random.pick([null, CONNECTION, CONNECTION]),
     deadlineMs: random.pick([null, null, MINUTE, 2 * DAY]),
     job: random.isLucky(0.3) ? JOB : null,
   });
+}
+
+/** Returns the registration of a task whose job the relay submits itself. */
+function submitting(random: Random): RegisterEvent {
+  const given = random.weighted(REGISTRATIONS)({
+    callbackUrl: random.pick([URL_A, URL_A, URL_A, null]),
+    provider: CONNECTION,
+    deadlineMs: random.pick([null, null, MINUTE, 2 * DAY]),
+  });
+  return { ...given, submission: { ...SUBMISSION, endpoint: random.pick([null, null, "fal/fox"]) } };
 }
 
 function report(random: Random, mayCreate: number): ReportEvent {

@@ -9,8 +9,9 @@ import { type Change, type PollResult, type Rules, firstViolation } from "./chan
 import { commitFault } from "./commit-rules.ts";
 import { endResultOf, pollEndResult, possibleEnds } from "./end-rules.ts";
 import { asidePollFault, isAnswerAbout, isLateSuccess } from "./aside-polls.ts";
-import { mayHookTell } from "./late-rules.ts";
+import { mayTell } from "./late-rules.ts";
 import type { SharedState } from "./object-host.ts";
+import { callFault, isProof } from "./submission-rules.ts";
 import { answeredPoll, askFault, newPoll } from "./poll-rules.ts";
 import type { SimulatedObject, Subject } from "./simulated-object.ts";
 import { observedEvents, summary } from "./observed-events.ts";
@@ -78,14 +79,15 @@ export class InvariantChecker {
 
   onCommit(before: TaskRecord | null, after: TaskRecord, instance: SimulatedObject): void {
     this.records.push(after);
-    const { setting, ledger, hadFault, plannedAt } = this.#shared;
+    const { setting, ledger, submitters, hadFault, plannedAt } = this.#shared;
     if (before === null) this.#begin(after);
     const { history } = this;
     if (history === null) return this.report("storage", "a record without a beginning");
     const pollResult = hadFault ? null : this.#pollResult;
     this.#pollResult = null;
-    const context = { setting, history, ledger, instance, hadFault, pollResult, plannedAt };
-    const change: Change = { before, after, now: this.#now, ...context };
+    const context = { setting, history, ledger, submitters, instance };
+    const causes = { hadFault, pollResult, plannedAt };
+    const change: Change = { before, after, now: this.#now, ...context, ...causes };
     const { row } = this.#shared.outside;
     // When the clock has stepped back, a later task with the same id may seem older than the row of the
     // earlier one.
@@ -106,6 +108,7 @@ export class InvariantChecker {
     this.check("erasure", eraseFault(record, history, this.isErasing, this.#shared));
     if (isTerminal(record) && !this.isErasing) this.observed.add("a task expires");
     history.isErased = this.isErasing;
+    if (isOpen(record)) history.written = { ...history.written, isWithdrawn: true };
     this.pastHistories.push(history);
     this.history = null;
   }
@@ -114,16 +117,24 @@ export class InvariantChecker {
   onEvent(event: OutsideEvent, record: TaskRecord | null): void {
     const { history } = this;
     this.#lastSource = event.type;
+    if (event.type === "submit_ended" && record !== null) {
+      const isLate = record.submission?.id !== event.submissionId;
+      if (isLate) this.observed.add("an outcome comes to a later task with the same id");
+    }
     this.#pollResult = null;
     this.#firstEnd = record === null && event.type === "report" ? endResultOf(event.news) : null;
     if (record === null || history === null) return;
     history.isRowOrdered ||= event.type === "republish";
     const { setting } = this.#shared;
-    if (isTerminal(record) && event.type === "hook") {
-      history.isLateProven ||= mayHookTell(record, event, setting, this.#now);
+    if (event.type === "submit_ended" && event.submissionId === history.submissionId) {
+      history.outcomes.push(event.outcome);
     }
+    if (isTerminal(record)) history.isLateProven ||= mayTell(record, event, setting, this.#now);
     if (!isOpen(record)) return;
-    if (event.type === "cancel") history.isCanceled = true;
+    if (event.type === "cancel" && record.submission?.state.kind !== "sending")
+      history.isCanceled = true;
+    if (event.type === "attach") history.orderedJobs.add(event.job.id);
+    history.isJobShown ||= isProof(event, record, setting, this.#now);
     history.possibleEnds.push(...possibleEnds(event, record, setting, this.#now));
   }
 
@@ -189,6 +200,19 @@ export class InvariantChecker {
     this.check("refund", refundFault(refund, this.#shared.disk.durable.record, this.history));
   }
 
+  onSubmit(submissionId: string): void {
+    const histories = [this.history, ...this.pastHistories];
+    const history = histories.find((one) => one?.submissionId === submissionId) ?? null;
+    const { ledger, disk } = this.#shared;
+    const isStored = disk.durable.record?.submission?.id === submissionId;
+    const isPast = history !== null && history !== this.history;
+    this.require("submission", {
+      "the submission is durable before its call": isStored || isPast,
+    });
+    this.check("submission", callFault(history, ledger));
+    if (history !== null) history.calls++;
+  }
+
   onPoll(poll: Subject<"poll">, caller: SimulatedObject, withinMs: number): void {
     const fault =
       poll.purpose === "result"
@@ -208,6 +232,10 @@ export class InvariantChecker {
     caller.lastPoll = answeredPoll(caller.lastPoll, answer, this.#now);
     if (record === null || history === null) return;
     history.isLateProven ||= isLateSuccess(poll, answer);
+    if (poll.purpose === "kept_job") {
+      history.keptAnswer = answer;
+      history.isJobShown ||= answer.kind === "news";
+    }
     if (answer.kind === "deferred") history.polledAt = 0;
     if (!isAnswerAbout(record, poll, answer)) return;
     this.#pollResult = { answer, askedAt: history.polledAt };
@@ -258,7 +286,7 @@ export class InvariantChecker {
     const isNew =
       chargeId === null || this.pastHistories.every((history) => history.chargeId !== chargeId);
     this.require("charge", { "each task of an id is charged under its own reference": isNew });
-    this.history = new TaskHistory(chargeId, record.credits?.amount ?? null);
+    this.history = new TaskHistory(record);
     if (this.#firstEnd !== null) this.history.possibleEnds.push(this.#firstEnd);
   }
 

@@ -2,7 +2,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Move } from "./moves.ts";
 import { OVERSIZED } from "./oversized.ts";
-import type { InitialState } from "./setting.ts";
+import { type InitialState, SUBMIT_SETTINGS } from "./setting.ts";
 import type { Violation } from "./task-history.ts";
 
 /**
@@ -21,10 +21,16 @@ const FILE = join(import.meta.dirname, "kept-lives.json");
 /** Reads kept lives from JSON text, in which results that are too large to be stored stand as their number. */
 export function parseKeptLives(text: string): readonly KeptLife[] {
   return JSON.parse(text, (_key, value: unknown) => {
-    return typeof value === "object" && value !== null && "oversized" in value
-      ? OVERSIZED[Number(value.oversized)]
-      : value;
+    if (typeof value !== "object" || value === null) return value;
+    return "oversized" in value ? OVERSIZED[Number(value.oversized)] : completed(value);
   });
+}
+
+/** Returns a configuration or limits with the fields that were added after they were kept; else the same object. */
+function completed(value: object): object {
+  if ("scheduleMs" in value) return { ...SUBMIT_SETTINGS, ...value };
+  if ("hookWaitMs" in value && "gapMs" in value) return { isCreationStated: false, ...value };
+  return value;
 }
 
 export function readKeptLives(): readonly KeptLife[] {

@@ -2,7 +2,8 @@ import type { HookEvent } from "../../src/core/events/event.ts";
 import type { TerminalTask } from "../../src/core/record/task.ts";
 import { CONNECTION, DAY, HOUR, MINUTE, SECOND } from "../core/builders.ts";
 import { type Change, firstViolation, isEqual } from "./change.ts";
-import { storedResult, TIMEOUT_CONTENT } from "./end-rules.ts";
+import { storedResult, SUBMIT_UNKNOWN_CONTENT, TIMEOUT_CONTENT } from "./end-rules.ts";
+import type { OutsideEvent } from "./moves.ts";
 import type { Setting } from "./setting.ts";
 
 /** Longest time of one poll in milliseconds; a poll must not delay an attempt by it. */
@@ -10,7 +11,8 @@ const POLL_MS = 26 * SECOND;
 
 /** Returns whether a task has failed at its deadline and its job may still bring a result. */
 export function isWaitingLate(task: TerminalTask): boolean {
-  const isTimedOut = storedResult(task).content === TIMEOUT_CONTENT;
+  const { content } = storedResult(task);
+  const isTimedOut = content === TIMEOUT_CONTENT || content === SUBMIT_UNKNOWN_CONTENT;
   return isTimedOut && task.upstream?.job != null && (task.late?.resultAt ?? null) === null;
 }
 
@@ -33,8 +35,21 @@ export function lateDueTime(
   return canAsk(task, setting, at) && at <= ownAt - POLL_MS ? at : Infinity;
 }
 
-/** Returns whether this hook proves that a task which has failed at its deadline has succeeded. */
-export function mayHookTell(task: TerminalTask, hook: HookEvent, setting: Setting, now: number) {
+/** Returns whether this event proves that a task which has failed without a result has succeeded. */
+export function mayTell(
+  task: TerminalTask,
+  event: OutsideEvent,
+  setting: Setting,
+  now: number,
+): boolean {
+  if (event.type === "hook") return mayHookTell(task, event, setting, now);
+  const isOwn = event.type === "submit_ended" && event.submissionId === task.submission?.id;
+  if (!isOwn || event.outcome.kind !== "result") return false;
+  return event.outcome.news.status === "completed";
+}
+
+function mayHookTell(task: TerminalTask, hook: HookEvent, setting: Setting, now: number) {
+  if (task.submission?.id !== hook.submissionId) return false;
   const { news, jobId, isSigned, connection } = hook;
   const job = task.upstream?.job ?? null;
   const isOwn = task.upstream?.connection === connection && connection === CONNECTION;
@@ -52,6 +67,7 @@ export function lateFault(
 ): string | null {
   const isNews = before.late?.resultAt == null && after.late?.resultAt === now;
   const isStill = before.late?.resultAt === after.late?.resultAt || isNews;
+  const isJobSame = isEqual(before.upstream, after.upstream) && isSubmissionSame(before, after);
   const isUsageSame = isEqual(before.usage, after.usage);
   const notices = after.notices.filter(({ kind }) => kind === "task.late_result");
   return firstViolation({
@@ -60,11 +76,15 @@ export function lateFault(
     "the operator gets one notice of a late result":
       notices.length <= 1 && (!isNews || (notices.length === 1) === setting.isOperatorNotified),
     "a late result leaves the retention": !isNews || before.expiresAt === after.expiresAt,
-    "a late result has a new version when it states what the job has consumed":
-      !isNews || (before.version === after.version) === isUsageSame,
+    "a late result has a new version when it states what the job has consumed or names the job":
+      !isNews || (before.version === after.version) === (isUsageSame && isJobSame),
     "what the job has consumed becomes known at its end or with a late result":
       isNews || isUsageSame,
   });
+}
+
+function isSubmissionSame(before: TerminalTask, after: TerminalTask): boolean {
+  return before.submission?.state.kind === after.submission?.state.kind;
 }
 
 function canAsk({ createdAt }: TerminalTask, { limits }: Setting, now: number): boolean {

@@ -8,7 +8,10 @@ import { ACCOUNT } from "../core/builders.ts";
 /** One account of the ledger, and the operator's own billing. */
 export class SimulatedLedger {
   readonly entries: Entry[] = [];
-  /** Values of `webhook-id` of the refunds that the operator's own billing has accepted, one for each task. */
+  /**
+   * Names of the refunds that the operator's own billing has accepted: the id of a failed task, or the id of a refused
+   * submission.
+   */
   readonly settled = new Set<string>();
   /** Sum of the credits that the operator has granted or taken. */
   granted: number;
@@ -46,9 +49,9 @@ export class SimulatedLedger {
   }
 
   /** Books a refund. @returns whether the charge is refunded. */
-  refund({ chargeId, taskId }: Refund): boolean {
+  refund({ chargeId, taskId, submissionId }: Refund): boolean {
     if (chargeId === null) {
-      this.settled.add(taskId);
+      this.settled.add(submissionId ?? taskId);
       return true;
     }
     const known = this.#entry("refund", chargeId);

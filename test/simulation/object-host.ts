@@ -8,6 +8,7 @@ import type { Disk } from "./disk.ts";
 import type { Parties } from "./parties.ts";
 import { lastPollAfter } from "./poll-rules.ts";
 import { policyOf, type Setting } from "./setting.ts";
+import type { Submitters } from "./submitters.ts";
 import { requireStorable } from "./storage-limit.ts";
 import { Death, type Host, type SimulatedObject } from "./simulated-object.ts";
 import type { InvariantChecker } from "./invariant-checker.ts";
@@ -19,6 +20,7 @@ export class StorageFault extends Error {}
 export interface SharedState {
   readonly disk: Disk;
   readonly outside: Parties;
+  readonly submitters: Submitters;
   readonly ledger: SimulatedLedger;
   readonly checker: InvariantChecker;
   /** Time of the clock in Unix milliseconds. */

@@ -1,15 +1,19 @@
 import { isOpen, isTerminal, type OpenTask, type TaskRecord } from "../../src/core/record/task.ts";
 import type { Change } from "./change.ts";
-import { storedResult, TIMEOUT_CONTENT } from "./end-rules.ts";
+import { storedResult, SUBMIT_UNKNOWN_CONTENT, TIMEOUT_CONTENT } from "./end-rules.ts";
 import { observedWaits } from "./callback-rules.ts";
 
 /** Returns names of the events that a commit shows. @param source source of the last event. */
 export function observedEvents({ before, after }: Change, source: string): readonly string[] {
-  if (!isTerminal(after)) return isOpen(after) ? waiting(after) : [];
+  const submitted = observedSubmission(before, after);
+  if (!isTerminal(after)) return isOpen(after) ? [...waiting(after), ...submitted] : submitted;
   const { callback } = after;
   const attempts = callback?.attempts ?? [];
   const isEnd = before === null || !isTerminal(before);
-  const by = isEnd && storedResult(after).content === TIMEOUT_CONTENT ? "its deadline" : source;
+  const { content } = storedResult(after);
+  const isLost = content === SUBMIT_UNKNOWN_CONTENT;
+  const own = isLost ? "a submission with an unknown outcome" : source;
+  const by = isEnd && content === TIMEOUT_CONTENT ? "its deadline" : own;
   const seen: readonly (readonly [what: string, isSeen: boolean])[] = [
     [`a task ends by ${by}`, isEnd],
     ["a result is too large", isEnd && after.body.includes("too large to be stored")],
@@ -17,7 +21,19 @@ export function observedEvents({ before, after }: Change, source: string): reado
     [`attempt ${attempts.length} is interrupted`, attempts.at(-1)?.outcome === "interrupted"],
     ["a series fails", callback?.state.kind === "failed"],
   ];
-  return [...observedWaits(callback), ...seen.flatMap(([what, isSeen]) => (isSeen ? [what] : []))];
+  return [...submitted, ...observedWaits(callback), ...seen.flatMap(([what, isSeen]) => (isSeen ? [what] : []))];
+}
+
+/** Returns names of the facts about the submission of a task that a commit shows. */
+function observedSubmission(before: TaskRecord | null, after: TaskRecord): readonly string[] {
+  const [from, to] = [before?.submission?.state, after.submission?.state];
+  if (to === undefined || from === undefined) return [];
+  const isWithdrawn = before?.status !== "charging" && after.status === "charging";
+  if (isWithdrawn) return ["a submission is refused or not sent, and its price returned"];
+  if (from.kind === to.kind) return [];
+  if (to.kind !== "accepted") return [`a submission becomes ${to.kind}`];
+  const how = to.answeredAt === null ? "without its answer" : "by its answer";
+  return [`a submission that was ${from.kind} is accepted ${how}`];
 }
 
 function waiting({ tracking }: OpenTask): readonly string[] {

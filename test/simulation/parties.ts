@@ -1,3 +1,4 @@
+import type { Poll } from "../../src/core/duties/poll.ts";
 import type { ChargeAnswer, PollAnswer } from "../../src/core/events/event.ts";
 import type { IndexRow } from "../../src/core/views/index-row.ts";
 import type { Outcome } from "../../src/core/record/outcome.ts";
@@ -49,6 +50,8 @@ export const POLL_ANSWERS: readonly PollAnswer[] = [
   { kind: "deferred", waitMs: 100 * SECOND },
   newsAnswer(TOO_MANY_LINKS),
 ];
+/** Result of a poll whose answer does not show that the job belongs to the task. */
+const UNCONFIRMED: PollAnswer = { kind: "unclear", statusCode: 200, word: null };
 const DONE_OR_NOT: readonly Ending<boolean>[] = [
   { isDone: true, answer: true },
   { isDone: true, answer: false },
@@ -66,11 +69,19 @@ export class Parties implements Outside {
   readonly ledger: SimulatedLedger;
   readonly #observer: CallObserver;
   readonly #now: () => number;
+  /** Tells whether the upstream has started the polled job for the submission of the poll, if it has one. */
+  readonly #isConfirmed: (poll: Poll) => boolean;
 
-  constructor(ledger: SimulatedLedger, observer: CallObserver, now: () => number) {
+  constructor(
+    ledger: SimulatedLedger,
+    observer: CallObserver,
+    now: () => number,
+    isConfirmed: (poll: Poll) => boolean = () => true,
+  ) {
     this.ledger = ledger;
     this.#observer = observer;
     this.#now = now;
+    this.#isConfirmed = isConfirmed;
   }
 
   readonly send: Outside["send"] = (delivery, caller) => {
@@ -110,13 +121,18 @@ export class Parties implements Outside {
 
   readonly poll: Outside["poll"] = (poll, aborted, caller) => {
     this.#observer.onPoll(poll, caller, ATTEMPT_MS);
-    const answers = POLL_ANSWERS.map((answer): Ending<PollAnswer> => ({ isDone: true, answer }));
+    const isConfirmed = this.#isConfirmed(poll);
+    const shown = (answer: PollAnswer) =>
+      isConfirmed || answer.kind !== "news" ? answer : UNCONFIRMED;
+    const answers = POLL_ANSWERS.map((answer): Ending<PollAnswer> => {
+      return { isDone: true, answer: shown(answer) };
+    });
     const onAnswer = (answer: PollAnswer) => this.#observer.onPollAnswer?.(poll, answer, caller);
     const answered = this.#call("poll", caller, ATTEMPT_MS, answers, UNANSWERED, null, onAnswer);
     // The first abort and every second one after it come too late: the answer has already arrived.
     return this.#unlessAborted("poll", answered, aborted, () => {
       const isLate = this.#aborts++ % 2 === 0;
-      const answer = isLate ? newsAnswer(aCompletion({ urls: [URL_A] })) : UNANSWERED;
+      const answer = shown(isLate ? newsAnswer(aCompletion({ urls: [URL_A] })) : UNANSWERED);
       onAnswer(answer);
       return answer;
     });

@@ -11,7 +11,7 @@ const ATTEMPTS_KEPT = 20;
 const KEPT_HOOK_BYTES = 8192;
 
 const CREDITS: Readonly<Record<TaskRecord["status"], readonly string[]>> = {
-  charging: ["charging"],
+  charging: ["charging", "refunding"],
   pending: ["charged"],
   processing: ["charged"],
   completed: ["charged"],
@@ -26,6 +26,8 @@ export function recordFault({ before, after }: Change): string | null {
   const kind = after.credits?.state.kind;
   const fault = firstViolation({
     "credits fit the status": kind === undefined || CREDITS[after.status].includes(kind),
+    "only the price of a submission is returned without an end":
+      after.status !== "charging" || kind === "charging" || after.submission !== null,
     "a price has its credits": (kind !== undefined) === isPriced(after),
   });
   if (fault !== null) return fault;
@@ -75,16 +77,23 @@ function isRefunding({ credits }: TerminalTask): boolean {
 
 /** Compares the fields that no event but the registration, or the attachment of a job, may change. */
 function identityFault(before: TaskRecord, after: TaskRecord): string | null {
-  const isCharging = before.status === "charging";
+  const isHidden = before.status === "charging" || after.status === "charging";
   const isSilent = before.version === after.version || !isEqual(shown(before), shown(after));
   return firstViolation({
     "model, creation, origin and registration stay": isEqual(fixed(before), fixed(after)),
-    "the account stays": isCharging || isEqual(before.account, after.account),
+    "the account stays": isHidden || isEqual(before.account, after.account),
     "the price and its reference stay": isEqual(price(before), price(after)),
     "the upstream of a finished task stays":
-      !isTerminal(before) || isEqual(...upstreams(before, after)),
+      !isTerminal(before) || isEqual(...upstreams(before, after)) || isJobTold(before, after),
     "a new version shows a change": isSilent,
   });
+}
+
+/** Tells whether a late answer to a submission has named the job of a finished task that had none. */
+function isJobTold(before: TaskRecord, { submission, upstream }: TaskRecord): boolean {
+  const isLate = before.submission?.state.kind !== "accepted" && submission?.state.kind === "accepted";
+  const isSame = before.upstream?.connection === upstream?.connection;
+  return isLate && isSame && before.upstream?.job === null;
 }
 
 function fixed({ id, model, createdAt, recordedAt, origin, registration }: TaskRecord) {

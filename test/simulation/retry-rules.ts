@@ -36,7 +36,8 @@ function delayFault(before: TerminalTask, after: TerminalTask, isTold: boolean):
 
 function* pairs(before: TaskRecord | null, after: TaskRecord): Iterable<readonly [Retry, Retry]> {
   const [from, to] = [waiting(before), waiting(after)];
-  if (from !== null && to !== null) yield [from, to];
+  const isSameCall = before?.credits?.state.kind === after.credits?.state.kind;
+  if (from !== null && to !== null && isSameCall) yield [from, to];
   if (before === null || !isTerminal(before) || !isTerminal(after)) return;
   for (const notice of before.notices) {
     const later = after.notices.find((one) => isSameNotice(one, notice));

@@ -6,6 +6,7 @@ import {
   aCreation,
   aRedelivery,
   aReport,
+  CONNECTION,
   DAY,
   HOUR,
   LIMITS,
@@ -14,7 +15,7 @@ import {
   SECOND,
   URL_B,
 } from "../core/builders.ts";
-import { aPricedRegistration, PRICE } from "../core/credit-builders.ts";
+import { aPricedRegistration, aSettledRegistration, PRICE } from "../core/credit-builders.ts";
 import {
   aHook,
   anAttachment,
@@ -28,11 +29,13 @@ import {
   rateLimited,
   UNANSWERED,
 } from "../core/upstream-builders.ts";
+import { SUBMISSION } from "./generator.ts";
 import type { Action, Move, OutsideEvent } from "./moves.ts";
 import { OVERSIZED, TOO_MANY_LINKS } from "./oversized.ts";
 import { POLL_ANSWERS } from "./parties.ts";
 import type { Random } from "./random.ts";
-import { FORGETFUL, NAMING, type Setting } from "./setting.ts";
+import { FORGETFUL, NAMING, type Setting, STATING } from "./setting.ts";
+import { END, END_WITHOUT_JOB, jobIdOf, SEND } from "./submitters.ts";
 import type { CallName } from "./simulated-object.ts";
 import type { World } from "./world.ts";
 
@@ -454,6 +457,205 @@ function* deadlineUnderPause(world: World, random: Random): Iterable<Move> {
   yield ring();
 }
 
+/** The latest Worker that submits a job does its next act. */
+function proceed({ submitters }: World, ending: number, turns?: number): Move {
+  const pick = Math.max(0, submitters.list.length - 1);
+  return { kind: "submit", pick, ending, ...(turns !== undefined && { turns }) };
+}
+
+/** Returns the registration of a task with a submission, and with a price in a part of the cases. */
+function submission(random: Random, deadlineMs: number | null = null) {
+  const registered = random.pick([aProvidedRegistration, aPricedRegistration, aSettledRegistration]);
+  const endpoint = random.pick([null, null, "fal/fox"]);
+  const given = registered({ provider: CONNECTION, deadlineMs });
+  return { ...given, submission: { ...SUBMISSION, endpoint } };
+}
+
+/** Registers a task with a submission, and has its price charged. */
+function* submit(
+  world: World,
+  random: Random,
+  changes: Partial<Setting> = {},
+  deadlineMs: number | null = null,
+) {
+  yield deploy(world, { submitUnknownMs: HOUR, submitTimeoutMs: 90 * SECOND, ...changes });
+  yield { kind: "adjust", amount: 10 * PRICE } as const;
+  const event = submission(random, deadlineMs);
+  yield happen(event);
+  if (event.chargeId !== null) yield end(world, "charge", 0);
+  return event;
+}
+
+/** Returns a hook to the URL of the submission whose call was sent last. */
+function submissionHook(
+  { submitters }: World,
+  ...[news, changes]: Parameters<typeof aHook>
+): OutsideEvent {
+  const submissionId = submitters.sent.at(-1) ?? "";
+  return aHook(news, { jobId: jobIdOf(submissionId), submissionId, ...changes });
+}
+
+/** A submission is accepted, and its outcome is brought again, perhaps after another job was attached. */
+function* acceptedSubmission(world: World, random: Random): Iterable<Move> {
+  yield* submit(world, random);
+  yield proceed(world, SEND.started);
+  if (random.isLucky(0.3)) yield happen(submissionHook(world, QUEUED, { isSigned: true }));
+  yield proceed(world, random.pick([END.accepted, END.acceptedUnkept, END.result]));
+  yield proceed(world, 0);
+  if (random.isLucky(0.4)) yield happen(anAttachment(OTHER_JOB));
+  if (random.isLucky(0.5)) yield proceed(world, 0);
+  yield* poll(world, newsAnswer(random.pick([PROCESSING, aCompletion()])));
+  yield* poll(world, newsAnswer(aCompletion()));
+}
+
+/** The submission of a task is refused or not sent, and the next task of the same id follows. */
+function* refusedSubmission(world: World, random: Random): Iterable<Move> {
+  for (let i = 0; i < 2; i++) {
+    yield* submit(world, random);
+    if (random.isLucky(0.3)) yield proceed(world, SEND.never);
+    else {
+      yield proceed(world, SEND.refused);
+      yield proceed(world, END_WITHOUT_JOB.refused);
+    }
+    yield proceed(world, 0, random.pick([undefined, random.below(TURNS)]));
+    if (random.isLucky(0.3)) yield crash();
+    if (random.isLucky(0.3)) yield { kind: "end", pick: 0, ending: 2 };
+    yield* until(world, "refund");
+    yield end(world, "refund", random.below(3));
+    if (random.isLucky(0.5)) yield ring();
+  }
+  yield proceed(world, 0);
+}
+
+/** It becomes known in some other way that the job of a submission runs, and then its call is refused. */
+function* refusedAfterAProof(world: World, random: Random): Iterable<Move> {
+  yield* submit(world, random);
+  yield proceed(world, random.pick([SEND.refused, SEND.refused, SEND.never]));
+  yield happen(random.pick([anAttachment(OTHER_JOB), aReport(PROCESSING)]));
+  yield proceed(world, END_WITHOUT_JOB.refused);
+  yield proceed(world, 0);
+}
+
+/** The outcome of a submission becomes unknown, and hooks name its job, or no hook comes. */
+function* unknownSubmission(world: World, random: Random): Iterable<Move> {
+  const limits = random.pick([NAMING, STATING, STATING, LIMITS]);
+  yield* submit(world, random, { limits }, random.pick([null, MINUTE, 2 * DAY]));
+  yield proceed(world, SEND.started);
+  const isEarly = random.isLucky(0.3);
+  if (isEarly) yield happen(submissionHook(world, QUEUED));
+  if (random.isLucky(0.5)) yield ring();
+  else {
+    yield proceed(world, random.pick([END.unanswered, END.unclear]));
+    yield proceed(world, 0);
+  }
+  const times = random.below(3);
+  for (let i = 0; i < times; i++) {
+    if (random.isLucky(0.3)) yield pass(2 * MINUTE);
+    const jobId = random.isLucky(0.4) ? OTHER_JOB.id : undefined;
+    yield happen(submissionHook(world, random.pick([QUEUED, aCompletion()]), { ...(jobId && { jobId }) }));
+  }
+  if (times > 0 || isEarly) {
+    for (let i = 0; i < 2; i++) {
+      const given = random.pick([UNANSWERED, rateLimited(), DEFERRED, newsAnswer(QUEUED)]);
+      yield* poll(world, given);
+    }
+  }
+  yield ring();
+}
+
+/** No news of the job of a submission comes before its task fails, and perhaps the answer comes after that. */
+function* lostSubmission(world: World, random: Random): Iterable<Move> {
+  yield* submit(world, random, { submitUnknownMs: random.pick([MINUTE, HOUR]) });
+  yield proceed(world, random.pick([SEND.started, SEND.started, SEND.refused]));
+  const isInTime = random.isLucky(0.5);
+  yield ring();
+  if (!isInTime) yield ring();
+  yield proceed(world, random.pick([END.accepted, END.result, END_WITHOUT_JOB.refused]));
+  yield proceed(world, 0);
+  yield ring();
+}
+
+/** The price of a submission is charged without an answer, and its caller repeats the request. */
+function* chargedSubmission(world: World, random: Random): Iterable<Move> {
+  yield deploy(world);
+  yield { kind: "adjust", amount: 10 * PRICE };
+  const event = { ...aPricedRegistration({ provider: CONNECTION }), submission: SUBMISSION };
+  yield happen(event);
+  if (random.isLucky(0.5)) yield happen(event);
+  yield { ...end(world, "charge", random.pick([0, 1, 2])), turns: random.below(TURNS) };
+  if (random.isLucky(0.4)) yield crash(random.below(4));
+  yield happen(event);
+  yield proceed(world, random.pick([SEND.started, SEND.never]));
+  yield proceed(world, END.accepted);
+  yield ring();
+  yield end(world, "charge", random.below(2));
+  yield ring();
+}
+
+/** A caller repeats a submission in each of its states, with the same or with another request. */
+function* repeatedSubmission(world: World, random: Random): Iterable<Move> {
+  const event = yield* submit(world, random);
+  const other = { ...event, submission: { ...SUBMISSION, requestDigest: "another" } };
+  const again = () => happen(random.isLucky(0.7) ? event : other);
+  if (random.isLucky(0.7)) yield again();
+  yield proceed(world, SEND.started);
+  if (random.isLucky(0.7)) yield again();
+  if (random.isLucky(0.4)) yield { kind: "submit", pick: 0, ending: SEND.started };
+  yield proceed(world, random.pick([END.accepted, END.unanswered]));
+  yield proceed(world, 0);
+  yield again();
+}
+
+/** An order or a report comes while the call of a submission is under way. */
+function* orderWhileSending(world: World, random: Random): Iterable<Move> {
+  const isHooked = random.isLucky(0.4);
+  yield* submit(world, random, { limits: random.pick([LIMITS, null]) });
+  yield proceed(world, SEND.started);
+  if (isHooked) {
+    const news = random.pick([aCompletion(), anUpstreamFailure(), PROCESSING]);
+    yield happen(submissionHook(world, news, { isSigned: random.isLucky(0.7) }));
+  } else yield happen(random.pick([{ type: "cancel" }, { type: "erase" }, aReport()]));
+  yield proceed(world, END.accepted);
+  yield proceed(world, 0);
+}
+
+/** Hooks and outcomes of an earlier life of a task come to the next task with the same id. */
+function* earlierSubmission(world: World, random: Random): Iterable<Move> {
+  yield* submit(world, random, { isPaused: false });
+  yield proceed(world, SEND.started);
+  yield proceed(world, END.result);
+  yield proceed(world, 0);
+  const { record } = world.disk.written;
+  if (record !== null && isTerminal(record) && record.callback !== null) {
+    yield* until(world, "send");
+    yield end(world, "send", 0);
+  }
+  yield happen({ type: "erase" });
+  const earlier = submissionHook(world, random.pick([QUEUED, aCompletion()]), {
+    isSigned: random.isLucky(0.7),
+  });
+  yield* submit(world, random, { limits: random.pick([LIMITS, STATING]) });
+  if (random.isLucky(0.5)) yield proceed(world, random.pick([SEND.started, SEND.refused]));
+  if (random.isLucky(0.4)) yield ring();
+  yield random.isLucky(0.5) ? happen(earlier) : { kind: "submit", pick: 0, ending: 0 };
+  yield ring();
+}
+
+/** The deadline of a task passes while its submission is under way, and hooks have named a job. */
+function* deadlineWhileSending(world: World, random: Random): Iterable<Move> {
+  const limits = random.pick([NAMING, STATING]);
+  yield* submit(world, random, { limits, submitTimeoutMs: 10 * MINUTE }, MINUTE);
+  yield proceed(world, SEND.started);
+  yield happen(submissionHook(world, random.pick([QUEUED, aCompletion()])));
+  yield pass(2 * MINUTE);
+  if (random.isLucky(0.5)) yield crash();
+  yield ring();
+  const isAnswered = random.isLucky(0.5);
+  if (isAnswered) yield proceed(world, random.pick([END.accepted, END.unanswered]));
+  yield proceed(world, END.unanswered);
+  yield ring();
+}
+
 /** All scenarios with their weights: a mistake that few random details of a scenario show needs more of it. */
 const SCENARIOS: readonly (readonly [weight: number, scenario: Scenario])[] = [
   [2, noOutput],
@@ -489,6 +691,16 @@ const SCENARIOS: readonly (readonly [weight: number, scenario: Scenario])[] = [
   [2, eventAtTheEndOfARun],
   [1, interruptedAttempts],
   [1, deadlineUnderPause],
+  [3, acceptedSubmission],
+  [3, refusedSubmission],
+  [2, refusedAfterAProof],
+  [5, unknownSubmission],
+  [2, lostSubmission],
+  [2, chargedSubmission],
+  [2, repeatedSubmission],
+  [2, orderWhileSending],
+  [2, earlierSubmission],
+  [1, deadlineWhileSending],
 ];
 
 /** Returns the moves of one of the scenarios. */

@@ -13,7 +13,14 @@ export interface Setting {
   readonly limits: PollLimits | null;
   /** Wait between two polls as a fraction of the job's age. */
   readonly lateness: number;
+  /** Time limit of the upstream's answer to a submission, in milliseconds. */
+  readonly submitTimeoutMs: number;
+  /** Time after which a submission with an unknown outcome fails its task, in milliseconds. */
+  readonly submitUnknownMs: number;
 }
+
+/** The settings that lives which were kept before the relay could submit lack. */
+export const SUBMIT_SETTINGS = { submitTimeoutMs: 90 * SECOND, submitUnknownMs: HOUR };
 
 /** Initial state of a run. */
 export interface InitialState {
@@ -39,6 +46,10 @@ export const FORGETFUL: PollLimits = {
 };
 /** Limits of a provider whose answers name the task, and that allows polls only every 20 s. */
 export const NAMING: PollLimits = { ...LIMITS, gapMs: 20 * SECOND, isTaskNamed: true };
+/** Limits of a provider whose answers state the model and the creation of a job. */
+export const STATING: PollLimits = { ...LIMITS, isCreationStated: true };
+/** Limits of a provider whose jobs can be polled only with their endpoint. */
+const WITH_ENDPOINT: PollLimits = { ...STATING, isIdEnough: false };
 const SCHEDULE_MS = [0, 180_000, 600_000];
 
 export function settingFrom(random: Random): Setting {
@@ -62,6 +73,8 @@ export function settingFrom(random: Random): Setting {
       [3, LIMITS],
       [2, NAMING],
       [1, FORGETFUL],
+      [1, STATING],
+      [0.5, WITH_ENDPOINT],
       [2, null],
     ]),
     lateness: random.weighted([
@@ -69,6 +82,8 @@ export function settingFrom(random: Random): Setting {
       [1, 0.03],
       [1, 0.5],
     ]),
+    submitTimeoutMs: random.pick([90 * SECOND, 90 * SECOND, 5 * SECOND, 10 * MINUTE]),
+    submitUnknownMs: random.pick([HOUR, HOUR, MINUTE, 6 * HOUR]),
   };
 }
 
@@ -83,7 +98,9 @@ export function policyOf(setting: Setting, now: number): Policy {
 function unpaused(setting: Setting): Policy {
   const { lateness, limits, ...others } = setting;
   const { scheduleMs, taskDeadlineMs, isIndexed, isOperatorNotified } = others;
+  const { submitTimeoutMs, submitUnknownMs } = others;
   const polls = new Map(limits === null ? [] : [[CONNECTION, limits]]);
   const own = { scheduleMs, taskDeadlineMs, isIndexed, isOperatorNotified };
-  return aPolicy({ ...own, polls, pollLateness: lateness });
+  const submit = { submitTimeoutMs, submitUnknownMs };
+  return aPolicy({ ...own, ...submit, polls, pollLateness: lateness });
 }

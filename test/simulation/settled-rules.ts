@@ -32,15 +32,15 @@ export function endsFault({ disk, checker, ledger, outside, hadNoticesOff }: Wor
 
 function historyFault(history: TaskHistory, ledger: SimulatedLedger): string | null {
   const { chargeId } = history;
-  const { isVisible, end } = history.written;
-  const isFailed = end?.status === "failed";
-  const endless = firstViolation({ "a task ends": !isVisible || end !== null });
+  const { isVisible, isWithdrawn, end } = history.written;
+  const isOwed = end?.status === "failed" || isWithdrawn;
+  const endless = firstViolation({ "a task ends": !isVisible || isWithdrawn || end !== null });
   if (endless !== null || chargeId === null) return endless;
   return firstViolation({
     "a task is charged once, or does not exist":
-      ledger.count("charge", chargeId) === (isVisible ? 1 : 0),
-    "a failure is refunded once, and nothing else is":
-      ledger.count("refund", chargeId) === (isFailed ? 1 : 0),
+      ledger.count("charge", chargeId) === (isVisible || isWithdrawn ? 1 : 0),
+    "a failure or a withdrawal is refunded once, and nothing else is":
+      ledger.count("refund", chargeId) === (isOwed ? 1 : 0),
   });
 }
 

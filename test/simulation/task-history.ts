@@ -1,3 +1,4 @@
+import type { PollAnswer, SubmitOutcome } from "../../src/core/events/event.ts";
 import type { Outcome } from "../../src/core/record/outcome.ts";
 import { isTerminal, type TaskRecord, type TerminalTask } from "../../src/core/record/task.ts";
 import type { Usage } from "../../src/core/record/upstream.ts";
@@ -26,6 +27,8 @@ export interface Written {
   /** States that readers may see the task: it is charged or has no price. */
   readonly isVisible: boolean;
   readonly end: TerminalTask | null;
+  /** States that the task was withdrawn, because its call was refused or not sent. */
+  readonly isWithdrawn: boolean;
   /** Instances that opened each attempt, by the number of the attempt. */
   readonly openers: ReadonlyMap<number, SimulatedObject>;
   /** Versions at which a series failed while the operator wanted notices about that. */
@@ -36,6 +39,7 @@ export interface Written {
 
 const NOTHING: Written = {
   isVisible: false,
+  isWithdrawn: false,
   end: null,
   openers: new Map(),
   failures: new Set(),
@@ -45,7 +49,9 @@ const NOTHING: Written = {
 export function writtenBy(known: Written, { before, after, setting, instance }: Change): Written {
   const isVisible = known.isVisible || after.status !== "charging";
   const mostAttempts = Math.max(known.mostAttempts, setting.scheduleMs.length);
-  const seen = { ...known, isVisible, mostAttempts };
+  const isReturned = after.status === "charging" && after.credits.state.kind === "refunding";
+  const isWithdrawn = known.isWithdrawn || isReturned;
+  const seen = { ...known, isVisible, isWithdrawn, mostAttempts };
   if (!isTerminal(after)) return seen;
   const { callback, version } = after;
   const state = callback?.state;
@@ -69,6 +75,18 @@ export class TaskHistory {
   /** Reference of the charge in the ledger; null when nothing was charged there. */
   readonly chargeId: string | null;
   readonly amount: number | null;
+  /** Id of the submission; null for a task whose job the relay has not submitted. */
+  readonly submissionId: string | null;
+  /** Number of calls that were sent to submit the job. */
+  calls = 0;
+  /** Outcomes of the submission that were brought to the object, oldest first. */
+  readonly outcomes: SubmitOutcome[] = [];
+  /** Ids of jobs that an order has attached. */
+  readonly orderedJobs = new Set<string>();
+  /** States that something else than the answer to the submission has shown that its job runs. */
+  isJobShown = false;
+  /** Answer to the last poll of a job that only a hook has named; null for none. */
+  keptAnswer: PollAnswer | null = null;
   written: Written = NOTHING;
   readonly possibleEnds: EndResult[] = [];
   isCanceled = false;
@@ -89,9 +107,10 @@ export class TaskHistory {
   /** Versions in the notices that the operator has received. */
   readonly noticedVersions = new Set<number>();
 
-  constructor(chargeId: string | null, amount: number | null) {
-    this.chargeId = chargeId;
-    this.amount = amount;
+  constructor({ credits, submission }: TaskRecord) {
+    this.chargeId = credits?.chargeId ?? null;
+    this.amount = credits?.amount ?? null;
+    this.submissionId = submission?.id ?? null;
   }
 
   recordAlarm(now: number): void {

@@ -59,11 +59,12 @@ export function trackedFault(
   if (after === null || !isOpen(after)) return null;
   if (event.type === "attach") return attachFault(event, before, after, { setting, now });
   if (event.type !== "hook" || before.upstream?.connection !== event.connection) return null;
+  if (before.submission?.id !== event.submissionId) return null;
   const { job } = before.upstream;
   const isOwn = job === null || event.jobId === null || event.jobId === job.id;
   if (!isOwn || !isPollable(before, setting, now)) return null;
   const { poll } = before.tracking;
-  return poll === null ? keptFault(event, before, after, now) : movedFault(event, poll, after, now);
+  return poll === null ? keptFault(event, before, after, { setting, now }) : movedFault(event, poll, after, now);
 }
 
 function attachFault(
@@ -90,20 +91,29 @@ function attachFault(
   });
 }
 
+/** Returns the time from which on no hook is kept, because the job that it names would not be polled any more. */
+function lastTime({ submission, deadlineAt }: OpenTask): number {
+  const state = submission?.state ?? null;
+  if (state?.kind === "sending") return Infinity;
+  return state?.kind === "unknown" ? state.failsAt : deadlineAt;
+}
+
 /** Checks that the last hook of each job and status is stored until the job is known. */
 function keptFault(
   { jobId, news, isSigned }: Hook,
   before: OpenTask,
   after: OpenTask,
-  now: number,
+  { setting, now }: Pick<Answer, "setting" | "now">,
 ): string | null {
   const isApplied = isSigned && news.status !== "no_output" && endResultOf(news) !== null;
   if (isApplied) return null;
-  if (isSigned && jobId !== null) {
-    const isAttached = after.upstream?.job?.id === jobId && after.tracking.keptHooks.length === 0;
+  const endpoint = before.submission?.endpoint ?? null;
+  if (isSigned && jobId !== null && (endpoint !== null || setting.limits?.isIdEnough === true)) {
+    const isAttached =
+      isEqual(after.upstream?.job, { id: jobId, endpoint }) && after.tracking.keptHooks.length === 0;
     return firstViolation({ "a signed hook attaches the job that it names": isAttached });
   }
-  if (now >= before.deadlineAt) return null;
+  if (now >= lastTime(before)) return null;
   const others = before.tracking.keptHooks.filter(
     (hook) => hook.jobId !== jobId || hook.news.status !== news.status,
   );
@@ -111,8 +121,13 @@ function keptFault(
   const isKept = isOversized(news)
     ? isEqual(after.tracking, before.tracking)
     : isEqual(after.tracking.keptHooks, kept);
+  const state = after.submission?.state ?? null;
+  const isNews = !isEqual(before.tracking, after.tracking);
+  const isAsked = state?.kind !== "unknown" || (state.askAt ?? Infinity) <= now;
   return firstViolation({
     "a hook that comes before its job is kept unless it is too large": isKept,
+    "a job that a hook names after an unknown outcome is asked for at once":
+      !isNews || jobId === null || isAsked,
   });
 }
 

@@ -1,4 +1,6 @@
 import { WorkLoop } from "../../src/objects/task/work-loop.ts";
+import type { Poll } from "../../src/core/duties/poll.ts";
+import type { Decision } from "../../src/core/events/decision.ts";
 import { MINUTE, NOW } from "../core/builders.ts";
 import { answerFault, chargingOf } from "./answer-rules.ts";
 import { SimulatedLedger } from "./ledger.ts";
@@ -11,6 +13,7 @@ import { isForPoll } from "./poll-rules.ts";
 import { isSuperseded, readFault, restFault, readWriteFault } from "./rest-rules.ts";
 import { runMicrotasks, untilQuiet } from "./microtasks.ts";
 import type { InitialState, Setting } from "./setting.ts";
+import { type Submitting, Submitters } from "./submitters.ts";
 import { InvariantChecker } from "./invariant-checker.ts";
 
 type Instance = { readonly instance: SimulatedObject; readonly loop: WorkLoop };
@@ -20,6 +23,7 @@ export class World implements SharedState {
   readonly disk = new Disk();
   readonly checker: InvariantChecker;
   readonly outside: Parties;
+  readonly submitters: Submitters;
   readonly ledger: SimulatedLedger;
   readonly isRoundTripped: boolean;
   clock = NOW;
@@ -38,6 +42,9 @@ export class World implements SharedState {
   /** Time for which the alarm was set that was late when the latest event came; null when none was. */
   #lateAlarmAt: number | null = null;
   #charges = 0;
+  #submissions = 0;
+  /** Registrations with a submission that the living instance has not answered. */
+  readonly #unanswered = new Set<Submitting>();
 
   constructor({ setting, granted, hasAccount, isRoundTripped }: InitialState, isTraced: boolean) {
     this.setting = setting;
@@ -46,7 +53,10 @@ export class World implements SharedState {
     this.ledger = new SimulatedLedger(granted);
     this.ledger.hasAccount = hasAccount;
     this.checker = new InvariantChecker(this, isTraced);
-    this.outside = new Parties(this.ledger, this.checker, () => this.clock);
+    this.submitters = new Submitters(this.checker);
+    const isConfirmed = ({ submitted, job }: Poll) =>
+      submitted === null || this.submitters.isOwn(submitted.id, job.id);
+    this.outside = new Parties(this.ledger, this.checker, () => this.clock, isConfirmed);
     this.#host = new ObjectHost(this);
   }
 
@@ -93,6 +103,9 @@ export class World implements SharedState {
     this.disk.lose(this.#runningAlarm);
     this.checker.onLoss();
     this.#runningAlarm = null;
+    // Their Workers get an error, and none of them sends its call.
+    for (const unanswered of this.#unanswered) this.submitters.giveUp(unanswered);
+    this.#unanswered.clear();
   }
 
   async #perform(move: Move): Promise<void> {
@@ -107,6 +120,15 @@ export class World implements SharedState {
         return;
       case "arriveLate":
         this.outside.arriveLate(move.pick);
+        return;
+      case "submit": {
+        if (this.#isMisconfigured) return;
+        const brought = this.submitters.proceed(move.pick, move.ending);
+        if (brought !== null) void this.#apply(brought);
+        return;
+      }
+      case "lose":
+        this.submitters.lose(move.pick);
         return;
       case "ring":
         return this.#ring(move.lateMs, move.isSlow);
@@ -154,8 +176,49 @@ export class World implements SharedState {
   /** Applies an event of a caller. The answer leaves when everything written before it is durable. */
   async #apply(given: OutsideEvent): Promise<void> {
     if (this.#isMisconfigured) return;
-    const { instance, loop } = this.#start();
-    const event = this.#charged(given);
+    const event = this.#truthful(this.#numbered(given));
+    if (event === null) return;
+    const submitting = submittingOf(event);
+    if (submitting !== null) this.#unanswered.add(submitting);
+    const instance = this.#start();
+    try {
+      const isRecorded = await this.#answered(event, instance);
+      if (submitting === null || !this.#unanswered.delete(submitting)) return;
+      if (isRecorded) this.submitters.begin(submitting);
+    } catch (error) {
+      this.#host.uncaught(error);
+      if (submitting !== null && this.#unanswered.delete(submitting))
+        this.submitters.giveUp(submitting);
+    }
+  }
+
+  /** Returns whether the answer to an event says that it was recorded, as in `TaskObject.apply`. */
+  async #answered(event: OutsideEvent, { instance, loop }: Instance): Promise<boolean> {
+    const decision = await this.#decided(event, { instance, loop });
+    if (event.type === "submit_ended") {
+      const isHidden = decision.kind === "changed" && decision.record.status === "charging";
+      if (isHidden) await loop.runUntilIdle();
+      return true;
+    }
+    const chargeId = chargingOf(decision);
+    if (chargeId === null) return decision.kind === "changed";
+    const last = await loop.runUntilIdle();
+    if (!instance.isDead) this.checker.onChargeEnd(chargeId, last);
+    const record = instance.load();
+    const isCharged = record !== null && record.status !== "charging";
+    if (isCharged && record.credits?.chargeId === chargeId) {
+      instance.leave();
+      return decision.kind === "changed";
+    }
+    const submissionId = submittingOf(event)?.submission.id ?? null;
+    if (submissionId === null) return false;
+    const outcome = { kind: "not_sent" } as const;
+    await this.#decided({ type: "submit_ended", submissionId, outcome }, { instance, loop });
+    return false;
+  }
+
+  /** Applies an event, checks its effect, and makes it durable. */
+  async #decided(event: OutsideEvent, { instance, loop }: Instance): Promise<Decision> {
     const before = this.disk.written.record;
     const alarmAt = this.disk.written.alarm?.at ?? Infinity;
     this.#lateAlarmAt = alarmAt < this.now ? alarmAt : null;
@@ -164,26 +227,19 @@ export class World implements SharedState {
     instance.commits.length = 0;
     const { setting, now } = this;
     instance.isRowOrdered = event.type === "republish";
-    try {
-      const ended = loop.applyAndErase(event);
-      instance.isRowOrdered = false;
-      this.checker.isErasing = false;
-      const { record: after } = this.disk.written;
-      const commits = [...instance.commits];
-      const decision = await ended;
-      const answer = { event, before, after, commits, decision, setting, now };
-      if (!instance.isDead) this.checker.check("answer", answerFault(answer));
-      // As in `TaskObject.republish`.
-      if (event.type === "republish" && decision.kind === "unchanged") loop.resume();
-      instance.leave();
-      this.checker.note(() => `  answer ${decision.kind}`);
-      const chargeId = chargingOf(decision);
-      if (chargeId === null) return;
-      const last = await loop.runUntilIdle();
-      if (!instance.isDead) this.checker.onChargeEnd(chargeId, last);
-    } catch (error) {
-      this.#host.uncaught(error);
-    }
+    const ended = loop.applyAndErase(event);
+    instance.isRowOrdered = false;
+    this.checker.isErasing = false;
+    const { record: after } = this.disk.written;
+    const commits = [...instance.commits];
+    const decision = await ended;
+    const answer = { event, before, after, commits, decision, setting, now };
+    if (!instance.isDead) this.checker.check("answer", answerFault(answer));
+    // As in `TaskObject.republish`.
+    if (event.type === "republish" && decision.kind === "unchanged") loop.resume();
+    instance.leave();
+    this.checker.note(() => `  answer ${decision.kind}`);
+    return decision;
   }
 
   #read(): void {
@@ -264,9 +320,31 @@ export class World implements SharedState {
     this.flush();
   }
 
-  /** Gives each registration its own charge id. */
-  #charged(event: OutsideEvent): OutsideEvent {
-    const isCharged = event.type === "register" && event.chargeId !== null;
-    return isCharged ? { ...event, chargeId: `charge-${++this.#charges}` } : event;
+  /** Gives each registration its own charge id, and its own submission. */
+  #numbered(event: OutsideEvent): OutsideEvent {
+    if (event.type !== "register") return event;
+    const chargeId = event.chargeId === null ? null : `charge-${++this.#charges}`;
+    const { submission } = event;
+    if (submission === undefined) return { ...event, chargeId };
+    const id = `submission-${++this.#submissions}`;
+    return { ...event, chargeId, submission: { ...submission, id } };
   }
+
+  /**
+   * Returns a hook to the URL of a submission as its upstream can send it: it knows the URL only from the call, and
+   * signs only what is true. Null for a hook that cannot come. Any other event is returned as it is.
+   */
+  #truthful(event: OutsideEvent): OutsideEvent | null {
+    if (event.type !== "hook" || event.submissionId === undefined) return event;
+    const { submissionId: id, jobId } = event;
+    if (!this.submitters.sent.includes(id)) return null;
+    const isTrue =
+      jobId === null ? this.submitters.hasStarted(id) : this.submitters.isOwn(id, jobId);
+    return { ...event, isSigned: event.isSigned && isTrue };
+  }
+}
+
+function submittingOf(event: OutsideEvent): Submitting | null {
+  if (event.type !== "register" || event.submission === undefined) return null;
+  return { ...event, submission: event.submission };
 }
