@@ -64,7 +64,8 @@ function againFault({ event, before, decision }: Answer): string | null {
 function endFault(answer: Answer): string | null {
   const { event, before, after, decision, setting, now } = answer;
   if (event.type === "submit_ended") return outcomeFault(event, before, after);
-  if (before === null || before.status === "charging") return absentTaskFault(event, after, before, decision);
+  if (before === null || before.status === "charging")
+    return absentTaskFault(event, after, before, decision);
   if (event.type === "register")
     return firstViolation({ "a task is registered once": after === before }) ?? againFault(answer);
   if (isTerminal(before)) return settledFault(answer, before);
@@ -76,7 +77,9 @@ function endFault(answer: Answer): string | null {
     });
   }
   if (event.type === "hook" && event.submissionId !== before.submission?.id)
-    return firstViolation({ "a hook to the URL of another life changes nothing": after === before });
+    return firstViolation({
+      "a hook to the URL of another life changes nothing": after === before,
+    });
   if (event.type !== "report" && event.type !== "hook") return trackedFault(answer, before);
   const fact = endResultOf(event.news);
   const isEntitled = event.type === "report" || mayHookEnd(before, event, setting, now);

@@ -56,7 +56,8 @@ function keptPollFault(
     "a kept job is asked for where the answer names the task or shows the submission":
       setting.limits?.isTaskNamed === true || isRecognised(record, setting),
     "a poll of a kept job states what was submitted, and when": isEqual(submitted, asked),
-    "a kept job has the endpoint of the submission": job.endpoint === (submission?.endpoint ?? null),
+    "a kept job has the endpoint of the submission":
+      job.endpoint === (submission?.endpoint ?? null),
     "only a job that a hook has named is asked for": record.tracking.keptHooks.some(
       ({ jobId }) => jobId === job.id,
     ),

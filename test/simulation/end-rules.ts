@@ -150,7 +150,9 @@ function submittedEnds(
     case "refused":
       return submission.state.kind === "unknown" ? [REFUSED] : [];
     case "accepted":
-      return upstream === null ? [] : keptHookResults({ ...upstream, ...outcome }, task, setting, now);
+      return upstream === null
+        ? []
+        : keptHookResults({ ...upstream, ...outcome }, task, setting, now);
     case "not_sent":
     case "unknown":
       return [];

@@ -157,11 +157,7 @@ function isSlow(random: Random): boolean {
   return random.isLucky(0.15);
 }
 
-function eventFor(
-  record: TaskRecord | null,
-  random: Random,
-  submitters: Submitters,
-): OutsideEvent {
+function eventFor(record: TaskRecord | null, random: Random, submitters: Submitters): OutsideEvent {
   if (record?.status === "charging" && random.isLucky(0.6)) return repeated(record, random);
   if (isLateHook(random, submitters)) return submissionHook(random, random.pick(submitters.sent));
   if (record === null || record.status === "charging") return beginning(random);
@@ -285,7 +281,10 @@ function submitting(random: Random): RegisterEvent {
     provider: CONNECTION,
     deadlineMs: random.pick([null, null, MINUTE, 2 * DAY]),
   });
-  return { ...given, submission: { ...SUBMISSION, endpoint: random.pick([null, null, "fal/fox"]) } };
+  return {
+    ...given,
+    submission: { ...SUBMISSION, endpoint: random.pick([null, null, "fal/fox"]) },
+  };
 }
 
 function report(random: Random, mayCreate: number): ReportEvent {

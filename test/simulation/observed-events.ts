@@ -21,7 +21,11 @@ export function observedEvents({ before, after }: Change, source: string): reado
     [`attempt ${attempts.length} is interrupted`, attempts.at(-1)?.outcome === "interrupted"],
     ["a series fails", callback?.state.kind === "failed"],
   ];
-  return [...submitted, ...observedWaits(callback), ...seen.flatMap(([what, isSeen]) => (isSeen ? [what] : []))];
+  return [
+    ...submitted,
+    ...observedWaits(callback),
+    ...seen.flatMap(([what, isSeen]) => (isSeen ? [what] : [])),
+  ];
 }
 
 /** Returns names of the facts about the submission of a task that a commit shows. */

@@ -91,7 +91,8 @@ function identityFault(before: TaskRecord, after: TaskRecord): string | null {
 
 /** Tells whether a late answer to a submission has named the job of a finished task that had none. */
 function isJobTold(before: TaskRecord, { submission, upstream }: TaskRecord): boolean {
-  const isLate = before.submission?.state.kind !== "accepted" && submission?.state.kind === "accepted";
+  const isLate =
+    before.submission?.state.kind !== "accepted" && submission?.state.kind === "accepted";
   const isSame = before.upstream?.connection === upstream?.connection;
   return isLate && isSame && before.upstream?.job === null;
 }

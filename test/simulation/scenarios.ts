@@ -465,8 +465,12 @@ function proceed({ submitters }: World, ending: number, turns?: number): Move {
 
 /** Returns the registration of a task with a submission, and with a price in a part of the cases. */
 function submission(random: Random, deadlineMs: number | null = null) {
-  const registered = random.pick([aProvidedRegistration, aPricedRegistration, aSettledRegistration]);
-  const endpoint = random.pick([null, null, "fal/fox"]);
+  const registered = random.pick([
+    aProvidedRegistration,
+    aPricedRegistration,
+    aSettledRegistration,
+  ]);
+  const endpoint = random.pick([null, "fal/fox"]);
   const given = registered({ provider: CONNECTION, deadlineMs });
   return { ...given, submission: { ...SUBMISSION, endpoint } };
 }
@@ -499,7 +503,8 @@ function submissionHook(
 function* acceptedSubmission(world: World, random: Random): Iterable<Move> {
   yield* submit(world, random);
   yield proceed(world, SEND.started);
-  if (random.isLucky(0.3)) yield happen(submissionHook(world, QUEUED, { isSigned: true }));
+  if (random.isLucky(0.4)) yield happen(submissionHook(world, QUEUED, { isSigned: true }));
+  else if (random.isLucky(0.4)) yield happen(anAttachment(OTHER_JOB));
   yield proceed(world, random.pick([END.accepted, END.acceptedUnkept, END.result]));
   yield proceed(world, 0);
   if (random.isLucky(0.4)) yield happen(anAttachment(OTHER_JOB));
@@ -539,7 +544,8 @@ function* refusedAfterAProof(world: World, random: Random): Iterable<Move> {
 /** The outcome of a submission becomes unknown, and hooks name its job, or no hook comes. */
 function* unknownSubmission(world: World, random: Random): Iterable<Move> {
   const limits = random.pick([NAMING, STATING, STATING, LIMITS]);
-  yield* submit(world, random, { limits }, random.pick([null, MINUTE, 2 * DAY]));
+  const submitUnknownMs = random.pick([HOUR, 6 * HOUR]);
+  yield* submit(world, random, { limits, submitUnknownMs }, random.pick([null, MINUTE, 2 * DAY]));
   yield proceed(world, SEND.started);
   const isEarly = random.isLucky(0.3);
   if (isEarly) yield happen(submissionHook(world, QUEUED));
@@ -552,11 +558,19 @@ function* unknownSubmission(world: World, random: Random): Iterable<Move> {
   for (let i = 0; i < times; i++) {
     if (random.isLucky(0.3)) yield pass(2 * MINUTE);
     const jobId = random.isLucky(0.4) ? OTHER_JOB.id : undefined;
-    yield happen(submissionHook(world, random.pick([QUEUED, aCompletion()]), { ...(jobId && { jobId }) }));
+    const news = random.pick([QUEUED, aCompletion()]);
+    const isSigned = limits === LIMITS || random.isLucky(0.1);
+    yield happen(submissionHook(world, news, { isSigned, ...(jobId && { jobId }) }));
   }
   if (times > 0 || isEarly) {
     for (let i = 0; i < 2; i++) {
-      const given = random.pick([UNANSWERED, rateLimited(), DEFERRED, newsAnswer(QUEUED)]);
+      const limited = random.pick([
+        rateLimited(),
+        rateLimited(HOUR),
+        rateLimited(HOUR),
+        rateLimited(HOUR),
+      ]);
+      const given = random.pick([UNANSWERED, limited, limited, DEFERRED, newsAnswer(QUEUED)]);
       yield* poll(world, given);
     }
   }
@@ -566,11 +580,11 @@ function* unknownSubmission(world: World, random: Random): Iterable<Move> {
 /** No news of the job of a submission comes before its task fails, and perhaps the answer comes after that. */
 function* lostSubmission(world: World, random: Random): Iterable<Move> {
   yield* submit(world, random, { submitUnknownMs: random.pick([MINUTE, HOUR]) });
-  yield proceed(world, random.pick([SEND.started, SEND.started, SEND.refused]));
+  yield proceed(world, random.pick([SEND.started, SEND.refused]));
   const isInTime = random.isLucky(0.5);
   yield ring();
   if (!isInTime) yield ring();
-  yield proceed(world, random.pick([END.accepted, END.result, END_WITHOUT_JOB.refused]));
+  yield proceed(world, random.pick([END.accepted, END.accepted, END.result]));
   yield proceed(world, 0);
   yield ring();
 }
@@ -608,11 +622,11 @@ function* repeatedSubmission(world: World, random: Random): Iterable<Move> {
 
 /** An order or a report comes while the call of a submission is under way. */
 function* orderWhileSending(world: World, random: Random): Iterable<Move> {
-  const isHooked = random.isLucky(0.4);
+  const isHooked = random.isLucky(0.5);
   yield* submit(world, random, { limits: random.pick([LIMITS, null]) });
   yield proceed(world, SEND.started);
   if (isHooked) {
-    const news = random.pick([aCompletion(), anUpstreamFailure(), PROCESSING]);
+    const news = random.pick([aCompletion(), anUpstreamFailure(), anUpstreamFailure(), PROCESSING]);
     yield happen(submissionHook(world, news, { isSigned: random.isLucky(0.7) }));
   } else yield happen(random.pick([{ type: "cancel" }, { type: "erase" }, aReport()]));
   yield proceed(world, END.accepted);
@@ -694,11 +708,11 @@ const SCENARIOS: readonly (readonly [weight: number, scenario: Scenario])[] = [
   [3, acceptedSubmission],
   [3, refusedSubmission],
   [2, refusedAfterAProof],
-  [5, unknownSubmission],
-  [2, lostSubmission],
+  [7, unknownSubmission],
+  [3, lostSubmission],
   [2, chargedSubmission],
   [2, repeatedSubmission],
-  [2, orderWhileSending],
+  [4, orderWhileSending],
   [2, earlierSubmission],
   [1, deadlineWhileSending],
 ];

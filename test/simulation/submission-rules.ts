@@ -205,7 +205,8 @@ function jobFault({ before, after, to, history, submitters }: Step): string | nu
   if (job === null || (before !== null && sameJob(before.upstream?.job ?? null, job))) return null;
   const isOwn = submitters.isOwn(to.id, job.id) && job.endpoint === to.endpoint;
   return firstViolation({
-    "no job of another task or of another life is attached": isOwn || history.orderedJobs.has(job.id),
+    "no job of another task or of another life is attached":
+      isOwn || history.orderedJobs.has(job.id),
   });
 }
 
@@ -254,7 +255,9 @@ export function outcomeFault(
   if (before.status === "charging") {
     const isDropped = after?.submission?.state.kind === "unsent";
     const isOwed = outcome.kind === "not_sent" && before.credits.state.kind === "charging";
-    return firstViolation({ "a call that is not sent has its price returned": !isOwed || isDropped });
+    return firstViolation({
+      "a call that is not sent has its price returned": !isOwed || isDropped,
+    });
   }
   if (!isOpen(before)) return lateOutcomeFault(outcome, submission, after);
   const state = submission.state.kind;

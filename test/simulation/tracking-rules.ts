@@ -64,7 +64,9 @@ export function trackedFault(
   const isOwn = job === null || event.jobId === null || event.jobId === job.id;
   if (!isOwn || !isPollable(before, setting, now)) return null;
   const { poll } = before.tracking;
-  return poll === null ? keptFault(event, before, after, { setting, now }) : movedFault(event, poll, after, now);
+  return poll === null
+    ? keptFault(event, before, after, { setting, now })
+    : movedFault(event, poll, after, now);
 }
 
 function attachFault(
@@ -110,7 +112,8 @@ function keptFault(
   const endpoint = before.submission?.endpoint ?? null;
   if (isSigned && jobId !== null && (endpoint !== null || setting.limits?.isIdEnough === true)) {
     const isAttached =
-      isEqual(after.upstream?.job, { id: jobId, endpoint }) && after.tracking.keptHooks.length === 0;
+      isEqual(after.upstream?.job, { id: jobId, endpoint }) &&
+      after.tracking.keptHooks.length === 0;
     return firstViolation({ "a signed hook attaches the job that it names": isAttached });
   }
   if (now >= lastTime(before)) return null;
