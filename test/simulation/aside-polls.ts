@@ -1,10 +1,10 @@
 import type { Poll } from "../../src/core/duties/poll.ts";
 import type { PollAnswer } from "../../src/core/events/event.ts";
-import { isOpen, type TaskRecord } from "../../src/core/record/task.ts";
+import { isOpen, type OpenTask, type TaskRecord } from "../../src/core/record/task.ts";
 import { sameJob } from "../../src/core/record/upstream.ts";
 import { asideFault } from "./call-rules.ts";
 import { firstViolation, isEqual } from "./change.ts";
-import { isRecognised } from "./end-rules.ts";
+import { isShown } from "./end-rules.ts";
 import { isWaitingLate } from "./late-rules.ts";
 import type { SharedState } from "./object-host.ts";
 import type { SimulatedObject } from "./simulated-object.ts";
@@ -45,23 +45,36 @@ function keptPollFault(
 ): string | null {
   const { record } = disk.durable;
   if (record === null || !isOpen(record)) return "a kept job is asked for before its task ends";
-  const { submission, model } = record;
-  const asked = submission && { id: submission.id, model, startedAt: submission.startedAt };
-  const state = submission?.state ?? null;
-  const dueAt = state?.kind === "unknown" ? (state.askAt ?? Infinity) : record.deadlineAt;
   return firstViolation({
     "a kept job is asked for at the deadline of a task without a job, or after an unknown outcome":
-      record.upstream?.job === null && now >= dueAt,
-    "no kept job is asked for while the call is under way": state?.kind !== "sending",
-    "a kept job is asked for where the answer names the task or shows the submission":
-      setting.limits?.isTaskNamed === true || isRecognised(record, setting),
-    "a poll of a kept job states what was submitted, and when": isEqual(submitted, asked),
+      record.upstream?.job === null && now >= askTime(record),
+    "no kept job is asked for while the call is under way":
+      record.submission?.state.kind !== "sending",
+    "a kept job is asked for where the answer names the task or shows the submission": isShown(
+      record,
+      setting,
+    ),
+    "a poll of a kept job states what was submitted, and when": isEqual(
+      submitted,
+      submittedOf(record),
+    ),
     "a kept job has the endpoint of the submission":
-      job.endpoint === (submission?.endpoint ?? null),
+      job.endpoint === (record.submission?.endpoint ?? null),
     "only a job that a hook has named is asked for": record.tracking.keptHooks.some(
       ({ jobId }) => jobId === job.id,
     ),
   });
+}
+
+/** Returns the time from which a job that only a hook has named is asked for; Infinity for no time. */
+function askTime({ submission, deadlineAt }: OpenTask): number {
+  const state = submission?.state ?? null;
+  return state?.kind === "unknown" ? (state.askAt ?? Infinity) : deadlineAt;
+}
+
+/** Returns what a poll must state about the submission of a task; null without a submission. */
+function submittedOf({ submission, model }: OpenTask): Poll["submitted"] {
+  return submission && { id: submission.id, model, startedAt: submission.startedAt };
 }
 
 /** Checks a poll of a task that has failed at its deadline. */

@@ -9,7 +9,7 @@ import type { SimulatedLedger } from "./ledger.ts";
 import { firstViolation } from "./change.ts";
 import type { SharedState } from "./object-host.ts";
 import type { SimulatedObject } from "./simulated-object.ts";
-import type { TaskHistory } from "./task-history.ts";
+import { isReturned, type TaskHistory } from "./task-history.ts";
 
 interface Sending {
   /** Record of the task that is durably stored. */
@@ -51,7 +51,7 @@ export function refundFault(
   record: TaskRecord | null,
   history: TaskHistory | null,
 ): string | null {
-  const isWithdrawn = record?.status === "charging" && record.credits.state.kind === "refunding";
+  const isWithdrawn = record !== null && isReturned(record);
   return firstViolation({
     "only a durable failure or a durable withdrawal is refunded":
       record?.status === "failed" || isWithdrawn,

@@ -7,7 +7,7 @@ import {
 } from "../../src/core/record/task.ts";
 import { DAY, MINUTE, SECOND } from "../core/builders.ts";
 import { lateDueTime } from "./late-rules.ts";
-import { isPollable, isRecognised } from "./end-rules.ts";
+import { isPollable, isShown } from "./end-rules.ts";
 import type { LastPoll } from "./poll-rules.ts";
 import { endTime, plannedPollTime } from "./poll-times.ts";
 import type { Setting } from "./setting.ts";
@@ -73,10 +73,14 @@ function awaitedTime(task: OpenTask, setting: Setting, now: number): number | nu
   if (state === null || state.kind === "accepted" || state.kind === "unsent") return null;
   if (state.kind === "sending") return state.endsAt;
   const { failsAt, askAt } = state;
-  const isShown = setting.limits?.isTaskNamed === true || isRecognised(task, setting);
+  return askAt !== null && mayAsk(task, setting, Math.max(askAt, now)) ? askAt : failsAt;
+}
+
+/** Tells whether a job that a hook has named can be asked for at this time. */
+function mayAsk(task: OpenTask, setting: Setting, at: number): boolean {
   const isNamed = task.tracking.keptHooks.some(({ jobId }) => jobId !== null);
-  const mayAsk = isShown && isNamed && !setting.isPaused && askAt !== null;
-  return mayAsk && isPollable(task, setting, Math.max(askAt, now)) ? askAt : failsAt;
+  const isUseful = isNamed && isShown(task, setting);
+  return isUseful && !setting.isPaused && isPollable(task, setting, at);
 }
 
 function endDueTime(task: TerminalTask, setting: Setting, now: number): number {

@@ -261,16 +261,20 @@ export function deadlineFault({ before, after, now }: Change<OpenTask, OpenTask>
 }
 
 /** Tells whether answers to polls show that a job can be that of the task's submission. */
-export function isRecognised({ submission }: TaskRecord, { limits }: Setting): boolean {
+function isRecognised({ submission }: TaskRecord, { limits }: Setting): boolean {
   return submission !== null && limits?.isCreationStated === true;
+}
+
+/** Tells whether answers to polls show whether a job that only a hook has named belongs to the task. */
+export function isShown(task: TaskRecord, setting: Setting): boolean {
+  return setting.limits?.isTaskNamed === true || isRecognised(task, setting);
 }
 
 /** Tells whether hooks have named jobs that the upstream could still confirm when the task ends. */
 function hasUnaskedJob(task: TaskRecord, setting: Setting): boolean {
   if (!("tracking" in task) || task.upstream?.job !== null || setting.isPaused) return false;
   const { limits } = setting;
-  const isShown = limits?.isTaskNamed === true || isRecognised(task, setting);
-  if (limits === null || !isShown) return false;
+  if (limits === null || !isShown(task, setting)) return false;
   const isRemembered =
     limits.maxAgeMs === null || task.deadlineAt < task.createdAt + limits.maxAgeMs;
   return isRemembered && task.tracking.keptHooks.some(({ jobId }) => jobId !== null);

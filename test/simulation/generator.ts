@@ -1,6 +1,6 @@
 import type { HookEvent, RegisterEvent, ReportEvent } from "../../src/core/events/event.ts";
 import type { SubmissionStart } from "../../src/core/record/submission.ts";
-import { isOpen, type TaskRecord } from "../../src/core/record/task.ts";
+import { type CreatedTask, isOpen, type TaskRecord } from "../../src/core/record/task.ts";
 import type { UpstreamNews, UpstreamResult } from "../../src/core/record/upstream.ts";
 import * as build from "../core/builders.ts";
 import { aPricedRegistration, aSettledRegistration, PRICE } from "../core/credit-builders.ts";
@@ -65,8 +65,8 @@ const REGISTRATIONS: readonly (readonly [number, typeof build.aRegistration])[] 
 /** Returns the next move; moves that have an effect now are more likely. */
 export function nextMove(random: Random, world: World): Move {
   const { openCalls } = world.outside;
-  const { list: submitting } = world.submitters;
-  const isWaiting = submitting.some(({ brought }) => brought === 0);
+  const { list: workers } = world.submitters;
+  const isWaiting = workers.some(({ brought }) => brought === 0);
   const { alarm } = world.disk.durable;
   const kind = random.weighted<Move["kind"]>([
     [3, "event"],
@@ -76,7 +76,7 @@ export function nextMove(random: Random, world: World): Move {
     [1, "crash"],
     [0.7, "pass"],
     [0.4, "arriveLate"],
-    [isWaiting ? 7 : 0.4 * submitting.length, "submit"],
+    [isWaiting ? 7 : 0.4 * workers.length, "submit"],
     [isWaiting ? 0.4 : 0, "lose"],
     [0.3, "duplicateAlarm"],
     [hasKept(world.disk.written.record) ? 5 : 0.25, "deploy"],
@@ -161,7 +161,21 @@ function eventFor(record: TaskRecord | null, random: Random, submitters: Submitt
   if (record?.status === "charging" && random.isLucky(0.6)) return repeated(record, random);
   if (isLateHook(random, submitters)) return submissionHook(random, random.pick(submitters.sent));
   if (record === null || record.status === "charging") return beginning(random);
-  const kind = isOpen(record)
+  const kind = kindFor(record, random);
+  return ownEvent(kind, record, random) ?? eventOf(kind, random);
+}
+
+/** Returns an event about the submission of a task: the request again, or a hook. Null for another event. */
+function ownEvent(kind: ChosenEvent, record: CreatedTask, random: Random): OutsideEvent | null {
+  if (record.submission === null) return null;
+  if (kind === "register") return repeated(record, random);
+  if (kind !== "hook" || !random.isLucky(0.9)) return null;
+  return submissionHook(random, record.submission.id);
+}
+
+/** Chooses the kind of the next event for a task that readers see. */
+function kindFor(record: CreatedTask, random: Random): ChosenEvent {
+  return isOpen(record)
     ? random.weighted<ChosenEvent>([
         [hasKept(record) ? 1 : 5, "report"],
         [isJobUnknown(record) ? 6 : 3, "hook"],
@@ -182,11 +196,6 @@ function eventFor(record: TaskRecord | null, random: Random, submitters: Submitt
         [0.3, "register"],
         [0.3, "republish"],
       ]);
-  const { submission } = record;
-  if (submission !== null && kind === "register") return repeated(record, random);
-  if (submission !== null && kind === "hook" && random.isLucky(0.9))
-    return submissionHook(random, submission.id);
-  return eventOf(kind, random);
 }
 
 /** Decides whether a hook comes to the URL of some submission, also of an earlier life. */

@@ -7,11 +7,11 @@ import type { Decision } from "../../src/core/events/decision.ts";
 import { eraseFault, noticeFault, indexRowFault, refundFault, sendFault } from "./call-rules.ts";
 import { type Change, type PollResult, type Rules, firstViolation } from "./change.ts";
 import { commitFault } from "./commit-rules.ts";
-import { endResultOf, pollEndResult, possibleEnds } from "./end-rules.ts";
+import { endResultOf, pollEndResult } from "./end-rules.ts";
 import { asidePollFault, isAnswerAbout, isLateSuccess } from "./aside-polls.ts";
-import { mayTell } from "./late-rules.ts";
+import { recordEvent } from "./event-facts.ts";
 import type { SharedState } from "./object-host.ts";
-import { callFault, isProof } from "./submission-rules.ts";
+import { callFault, isOfAnotherLife } from "./submission-rules.ts";
 import { answeredPoll, askFault, newPoll } from "./poll-rules.ts";
 import type { SimulatedObject, Subject } from "./simulated-object.ts";
 import { observedEvents, summary } from "./observed-events.ts";
@@ -117,25 +117,13 @@ export class InvariantChecker {
   onEvent(event: OutsideEvent, record: TaskRecord | null): void {
     const { history } = this;
     this.#lastSource = event.type;
-    if (event.type === "submit_ended" && record !== null) {
-      const isLate = record.submission?.id !== event.submissionId;
-      if (isLate) this.observed.add("an outcome comes to a later task with the same id");
-    }
+    if (isOfAnotherLife(event, record))
+      this.observed.add("an outcome comes to a later task with the same id");
     this.#pollResult = null;
     this.#firstEnd = record === null && event.type === "report" ? endResultOf(event.news) : null;
     if (record === null || history === null) return;
-    history.isRowOrdered ||= event.type === "republish";
     const { setting } = this.#shared;
-    if (event.type === "submit_ended" && event.submissionId === history.submissionId) {
-      history.outcomes.push(event.outcome);
-    }
-    if (isTerminal(record)) history.isLateProven ||= mayTell(record, event, setting, this.#now);
-    if (!isOpen(record)) return;
-    if (event.type === "cancel" && record.submission?.state.kind !== "sending")
-      history.isCanceled = true;
-    if (event.type === "attach") history.orderedJobs.add(event.job.id);
-    history.isJobShown ||= isProof(event, record, setting, this.#now);
-    history.possibleEnds.push(...possibleEnds(event, record, setting, this.#now));
+    recordEvent(history, event, record, { setting, now: this.#now });
   }
 
   /**

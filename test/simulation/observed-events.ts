@@ -3,6 +3,12 @@ import type { Change } from "./change.ts";
 import { storedResult, SUBMIT_UNKNOWN_CONTENT, TIMEOUT_CONTENT } from "./end-rules.ts";
 import { observedWaits } from "./callback-rules.ts";
 
+/** Names of the ends of a task that no event from outside causes, by their content. */
+const OWN_ENDS: ReadonlyMap<string, string> = new Map([
+  [TIMEOUT_CONTENT, "its deadline"],
+  [SUBMIT_UNKNOWN_CONTENT, "a submission with an unknown outcome"],
+]);
+
 /** Returns names of the events that a commit shows. @param source source of the last event. */
 export function observedEvents({ before, after }: Change, source: string): readonly string[] {
   const submitted = observedSubmission(before, after);
@@ -10,10 +16,7 @@ export function observedEvents({ before, after }: Change, source: string): reado
   const { callback } = after;
   const attempts = callback?.attempts ?? [];
   const isEnd = before === null || !isTerminal(before);
-  const { content } = storedResult(after);
-  const isLost = content === SUBMIT_UNKNOWN_CONTENT;
-  const own = isLost ? "a submission with an unknown outcome" : source;
-  const by = isEnd && content === TIMEOUT_CONTENT ? "its deadline" : own;
+  const by = isEnd ? (OWN_ENDS.get(storedResult(after).content) ?? source) : source;
   const seen: readonly (readonly [what: string, isSeen: boolean])[] = [
     [`a task ends by ${by}`, isEnd],
     ["a result is too large", isEnd && after.body.includes("too large to be stored")],

@@ -504,7 +504,7 @@ function* acceptedSubmission(world: World, random: Random): Iterable<Move> {
   yield* submit(world, random);
   yield proceed(world, SEND.started);
   if (random.isLucky(0.4)) yield happen(submissionHook(world, QUEUED, { isSigned: true }));
-  else if (random.isLucky(0.4)) yield happen(anAttachment(OTHER_JOB));
+  else yield* random.isLucky(0.4) ? [happen(anAttachment(OTHER_JOB))] : [];
   yield proceed(world, random.pick([END.accepted, END.acceptedUnkept, END.result]));
   yield proceed(world, 0);
   if (random.isLucky(0.4)) yield happen(anAttachment(OTHER_JOB));

@@ -42,6 +42,12 @@ export function callFault(history: TaskHistory | null, ledger: SimulatedLedger):
   });
 }
 
+/** Tells whether an event brings the outcome of a submission that is not that of this task. */
+export function isOfAnotherLife(event: OutsideEvent, record: TaskRecord | null): boolean {
+  if (event.type !== "submit_ended" || record === null) return false;
+  return record.submission?.id !== event.submissionId;
+}
+
 /** Tells whether an event shows that the job of a submission runs, or whose job it is. */
 export function isProof(
   event: OutsideEvent,
@@ -49,17 +55,9 @@ export function isProof(
   setting: Setting,
   now: number,
 ): boolean {
-  switch (event.type) {
-    case "report":
-    case "attach":
-      return true;
-    case "hook": {
-      const isOwn = event.submissionId === task.submission?.id;
-      return (isOwn && event.isSigned) || mayHookEnd(task, event, setting, now);
-    }
-    default:
-      return false;
-  }
+  if (event.type !== "hook") return event.type === "report" || event.type === "attach";
+  const isOwn = event.submissionId === task.submission?.id;
+  return (isOwn && event.isSigned) || mayHookEnd(task, event, setting, now);
 }
 
 /** Returns the rule about submissions that a commit breaks; null when it breaks none. */

@@ -47,11 +47,8 @@ const NOTHING: Written = {
 };
 
 export function writtenBy(known: Written, { before, after, setting, instance }: Change): Written {
-  const isVisible = known.isVisible || after.status !== "charging";
   const mostAttempts = Math.max(known.mostAttempts, setting.scheduleMs.length);
-  const isReturned = after.status === "charging" && after.credits.state.kind === "refunding";
-  const isWithdrawn = known.isWithdrawn || isReturned;
-  const seen = { ...known, isVisible, isWithdrawn, mostAttempts };
+  const seen = { ...known, ...fateOf(known, after), mostAttempts };
   if (!isTerminal(after)) return seen;
   const { callback, version } = after;
   const state = callback?.state;
@@ -64,6 +61,18 @@ export function writtenBy(known: Written, { before, after, setting, instance }: 
     openers: isOpened ? new Map([...known.openers, [state.number, instance]]) : known.openers,
     failures: isNews ? new Set([...known.failures, version]) : known.failures,
   };
+}
+
+function fateOf(known: Written, after: TaskRecord): Pick<Written, "isVisible" | "isWithdrawn"> {
+  return {
+    isVisible: known.isVisible || after.status !== "charging",
+    isWithdrawn: known.isWithdrawn || isReturned(after),
+  };
+}
+
+/** Tells whether the price of a task is being returned because its call was refused or not sent. */
+export function isReturned(record: TaskRecord): boolean {
+  return record.status === "charging" && record.credits.state.kind === "refunding";
 }
 
 function hasFailed(record: TaskRecord | null): boolean {

@@ -121,12 +121,9 @@ export class World implements SharedState {
       case "arriveLate":
         this.outside.arriveLate(move.pick);
         return;
-      case "submit": {
-        if (this.#isMisconfigured) return;
-        const brought = this.submitters.proceed(move.pick, move.ending);
-        if (brought !== null) void this.#apply(brought);
+      case "submit":
+        this.#proceed(move.pick, move.ending);
         return;
-      }
       case "lose":
         this.submitters.lose(move.pick);
         return;
@@ -156,6 +153,13 @@ export class World implements SharedState {
       case "adjust":
         this.ledger.granted += move.amount;
     }
+  }
+
+  /** Lets a Worker that submits a job do its next act. */
+  #proceed(pick: number, ending: number): void {
+    if (this.#isMisconfigured) return;
+    const brought = this.submitters.proceed(pick, ending);
+    if (brought !== null) void this.#apply(brought);
   }
 
   #deploy(setting: Setting): void {
@@ -200,21 +204,27 @@ export class World implements SharedState {
       if (isHidden) await loop.runUntilIdle();
       return true;
     }
+    const isRecorded = decision.kind === "changed";
     const chargeId = chargingOf(decision);
-    if (chargeId === null) return decision.kind === "changed";
-    const last = await loop.runUntilIdle();
-    if (!instance.isDead) this.checker.onChargeEnd(chargeId, last);
-    const record = instance.load();
-    const isCharged = record !== null && record.status !== "charging";
-    if (isCharged && record.credits?.chargeId === chargeId) {
-      instance.leave();
-      return decision.kind === "changed";
+    if (chargeId === null || (await this.#isCharged(chargeId, { instance, loop }))) {
+      return isRecorded;
     }
     const submissionId = submittingOf(event)?.submission.id ?? null;
     if (submissionId === null) return false;
     const outcome = { kind: "not_sent" } as const;
     await this.#decided({ type: "submit_ended", submissionId, outcome }, { instance, loop });
     return false;
+  }
+
+  /** Waits for the answer to a charge. Returns whether the task of the charge exists then. */
+  async #isCharged(chargeId: string, { instance, loop }: Instance): Promise<boolean> {
+    const last = await loop.runUntilIdle();
+    if (!instance.isDead) this.checker.onChargeEnd(chargeId, last);
+    const record = instance.load();
+    const isVisible = record !== null && record.status !== "charging";
+    if (!isVisible || record.credits?.chargeId !== chargeId) return false;
+    instance.leave();
+    return true;
   }
 
   /** Applies an event, checks its effect, and makes it durable. */

@@ -1,0 +1,27 @@
+import { isOpen, isTerminal, type TaskRecord } from "../../src/core/record/task.ts";
+import type { Answer } from "./change.ts";
+import { possibleEnds } from "./end-rules.ts";
+import { mayTell } from "./late-rules.ts";
+import type { OutsideEvent } from "./moves.ts";
+import { isProof } from "./submission-rules.ts";
+import type { TaskHistory } from "./task-history.ts";
+
+/** Records, before the relay decides, what an event for an existing task may cause. */
+export function recordEvent(
+  history: TaskHistory,
+  event: OutsideEvent,
+  record: TaskRecord,
+  { setting, now }: Pick<Answer, "setting" | "now">,
+): void {
+  history.isRowOrdered ||= event.type === "republish";
+  if (event.type === "submit_ended" && event.submissionId === history.submissionId) {
+    history.outcomes.push(event.outcome);
+  }
+  if (isTerminal(record)) history.isLateProven ||= mayTell(record, event, setting, now);
+  if (!isOpen(record)) return;
+  const isUnderWay = record.submission?.state.kind === "sending";
+  history.isCanceled ||= event.type === "cancel" && !isUnderWay;
+  if (event.type === "attach") history.orderedJobs.add(event.job.id);
+  history.isJobShown ||= isProof(event, record, setting, now);
+  history.possibleEnds.push(...possibleEnds(event, record, setting, now));
+}
