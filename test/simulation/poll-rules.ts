@@ -140,9 +140,10 @@ export function isForPoll(
   // A hook that has postponed the next poll since the alarm was set leaves the alarm as it is.
   const isPostponed = (plan.at ?? 0) >= armedAt + 2 * MINUTE;
   const pollAt = Math.min(isDeferred && !isPostponed ? lastPoll.retryAt : plannedAt, endAt);
-  // Neither does an answer that has named a longer wait since then, nor the gap after a poll made since then.
+  // Neither does an answer that has named a longer wait since then, nor the gap after a poll made since then, which
+  // counts only once a job is attached.
   const polledAt = lastPoll?.at ?? -Infinity;
-  const gapEndsAt = polledAt > armedAt ? polledAt + (limits?.gapMs ?? 0) : -Infinity;
+  const gapEndsAt = polledAt >= armedAt ? polledAt + (limits?.gapMs ?? 0) : -Infinity;
   const isPlanned = pollAt <= at && plan.notBefore <= at && gapEndsAt <= at;
   return isPlanned && isWritten && !isForNotice && isAhead && isIdle && mayPoll && !hadFault;
 }
