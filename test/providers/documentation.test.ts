@@ -130,6 +130,26 @@ describe.each(
   });
 });
 
+it("docs/providers.md shows one call for exactly the providers to which the relay can submit jobs, at a path that starts a job", () => {
+  const calls = [...PROVIDER_PAGE.matchAll(/^curl \$relay\/v1\/submit\/([\w-]+)(\/\S+)/gm)];
+  const starting = calls.flatMap(([, name = "", path = ""]) => {
+    const target = PROVIDERS.get(name)?.submits?.target(path) ?? null;
+    return target === null ? [] : [name];
+  });
+  expect(calls.map(([, name]) => name)).toEqual(starting);
+  const submittable = providers.filter(({ submits }) => submits !== undefined);
+  expect(starting).toEqual(submittable.map(({ name }) => name));
+});
+
+it("docs/providers.md names the providers to which the relay can submit jobs", () => {
+  const submittable = providers.flatMap(({ name, submits }) =>
+    submits === undefined ? [] : [name],
+  );
+  const [, shown = ""] =
+    /\*\*\[One call\]\(#one-call\)\*\*.* For (.*)\.$/m.exec(PROVIDER_PAGE) ?? [];
+  expect(codes(shown)).toEqual([...submittable, "sandbox"]);
+});
+
 it("docs/providers.md names every model of the sandbox, which is a simulated provider", () => {
   const started = sandbox.simulation.start("");
   const models = started.ok ? [] : (started.error.match(/sandbox\/[\w-]+/g) ?? []);
