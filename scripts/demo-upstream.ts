@@ -7,11 +7,12 @@ import { createServer, type IncomingMessage } from "node:http";
 export interface DemoUpstream {
   readonly key: string;
   readonly baseUrl: string;
+  /** Returns the hook URL of the job that was submitted; null before. */
+  readonly hookUrl: () => string | null;
   readonly close: () => void;
 }
 
 const JOB_MS = 1_000;
-const TASKS = "/api/v3/contents/generations/tasks";
 const VIDEO = "https://ark-content.tos-cn-beijing.volces.com/demo.mp4";
 
 export async function startDemoUpstream(): Promise<DemoUpstream> {
@@ -30,15 +31,17 @@ export async function startDemoUpstream(): Promise<DemoUpstream> {
     generate_audio: true,
   });
   let isFinished = false;
+  let hookUrl: string | null = null;
   const server = createServer(async (request, response) => {
     if (request.headers.authorization !== `Bearer ${key}`) return response.writeHead(401).end();
     if (request.method === "GET") {
       return response.end(JSON.stringify(isFinished ? finished() : job));
     }
-    const { callback_url: hookUrl }: { callback_url: string } = JSON.parse(await text(request));
+    const { callback_url: url }: { callback_url: string } = JSON.parse(await text(request));
+    hookUrl = url;
     setTimeout(async () => {
       isFinished = true;
-      await fetch(hookUrl, { method: "POST", body: JSON.stringify(finished()) });
+      await fetch(url, { method: "POST", body: JSON.stringify(finished()) });
     }, JOB_MS);
     return response.end(JSON.stringify({ id: job.id }));
   });
@@ -46,25 +49,7 @@ export async function startDemoUpstream(): Promise<DemoUpstream> {
   const address = server.address();
   if (address === null || typeof address === "string") throw new Error("no port on 127.0.0.1");
   const baseUrl = `http://127.0.0.1:${address.port}/api/v3`;
-  return { key, baseUrl, close: () => server.close() };
-}
-
-/**
- * Submits a job to the local upstream, as the operator's service would submit one to the provider.
- * @returns the id of the job.
- */
-export async function submit(upstream: DemoUpstream, hookUrl: string): Promise<string> {
-  const response = await fetch(`${new URL(upstream.baseUrl).origin}${TASKS}`, {
-    method: "POST",
-    headers: { Authorization: `Bearer ${upstream.key}` },
-    body: JSON.stringify({
-      model: "doubao-seedance-2.0",
-      content: [{ type: "text", text: "a cat" }],
-      callback_url: hookUrl,
-    }),
-  });
-  const { id }: { id: string } = JSON.parse(await response.text());
-  return id;
+  return { key, baseUrl, hookUrl: () => hookUrl, close: () => server.close() };
 }
 
 async function text(request: IncomingMessage): Promise<string> {

@@ -1,5 +1,5 @@
 /**
- * Shows a task from its registration to its callback on this machine, with a relay, an upstream and a client
+ * Shows a task from the submission of its job to its callback on this machine, with a relay, an upstream and a client
  * that the script starts: the upstream finishes the task while the client is down, and the client gets the
  * callback once it is up. Further tasks, in every state, are then seen in the console; for some of them the
  * script starts the relay a second time. Ends by itself, unless it runs on a terminal or with `--open`, which
@@ -9,7 +9,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { Webhook } from "standardwebhooks";
 import { createDemoClient } from "./demo-client.ts";
-import { startDemoUpstream, submit } from "./demo-upstream.ts";
+import { startDemoUpstream } from "./demo-upstream.ts";
 import { openInBrowser } from "./demo/open-in-browser.ts";
 import { startReceivers } from "./demo/receivers.ts";
 import { relayClient } from "./demo/relay-client.ts";
@@ -68,14 +68,18 @@ if (process.stdout.isTTY || opensConsole) {
 /** Shows the life of one task. @returns its id. */
 async function runDemo(): Promise<string> {
   const receiver = await createDemoClient();
-  const order = { model: "doubao-seedance-2.0", provider: "ark", callback_url: receiver.url };
-  say("1. Your service registers a task and submits it with the hook URL to a local upstream.");
-  show(`POST ${relay.origin}/v1/tasks`, order);
-  const { id, hook_url }: { id: string; hook_url: string } = await client.post("/v1/tasks", order);
-  show("hook_url", hook_url);
-  const job = { provider: "ark", id: await submit(upstream, hook_url) };
-  show(`POST ${relay.origin}/v1/tasks/${id}/upstream`, job);
-  await client.post(`/v1/tasks/${id}/upstream`, job);
+  const path = "/v1/submit/ark/contents/generations/tasks";
+  const call = { model: "doubao-seedance-2.0", content: [{ type: "text", text: "a cat" }] };
+  const named = { "Relay-Callback-Url": receiver.url, "Idempotency-Key": "order-4711" };
+  say(
+    "1. Your service makes the upstream's own call, but to the relay: it registers a task and submits.",
+  );
+  show(`POST ${relay.origin}${path}`, call);
+  show("headers", named);
+  const { id, answer } = await client.submit(path, call, named);
+  show("answer of the upstream", answer);
+  show("Relay-Task-Id", id);
+  show("hook_url that the relay has added to the call", upstream.hookUrl() ?? "none");
 
   say("2. The upstream posts its unsigned hook, and the relay polls it with the API key.");
   say("   The client is down: the immediate first attempt fails, and the next is scheduled.");
