@@ -61,6 +61,11 @@ it.each([
   ["a model that no offer names", BODY.replace("doubao-seedance", "another"), /model/],
   ["a member beyond its limit", BODY.replace('"seed"', '"duration": 11, "seed"'), /\/duration/],
   [
+    "a member in other letter case than the limited one",
+    BODY.replace('"seed"', '"Duration": 5, "seed"'),
+    /case/,
+  ],
+  [
     "a parameter within its prompt",
     BODY.replace("a fox", "a fox --duration 60"),
     /--duration|text/,
