@@ -12,13 +12,14 @@ const ORIGIN = "http://localhost:8787";
 export function operation(endpoint: Endpoint, schemas: Schemas): string {
   const { operationId, method, path, summary, description } = endpoint;
   const inputs = inputRows(endpoint, schemas);
+  const answers = answerRows(endpoint, schemas);
   const problems = endpoint["x-problems"] ?? [];
   return [
     `### ${titleOf(operationId)}`,
     `\`${method} ${path}\``,
     [sentence(summary), ...(description === undefined ? [] : [description])].join(" "),
     ...(inputs.length > 0 ? [table(["parameter", "in", "type", "meaning"], inputs)] : []),
-    table(["answer", "body", "meaning"], answerRows(endpoint, schemas)),
+    ...(answers.length > 0 ? [table(["answer", "body", "meaning"], answers)] : []),
     ...(problems.length > 0
       ? [`Problems: ${problems.map((code) => `[\`${code}\`](errors.md#${code})`).join(", ")}.`]
       : []),

@@ -12,7 +12,8 @@ export function curl(flags: string, url: string, options: readonly string[]): st
 /** Returns the command that sends the example request of an operation to the relay at this origin. */
 export function exampleCurl(endpoint: Endpoint, origin: string): string {
   const { method, security, parameters = [], requestBody } = endpoint;
-  const body = requestBody?.content["application/json"]?.example;
+  const content = requestBody?.content ?? {};
+  const body = (content["application/json"] ?? content["*/*"])?.example;
   const hasBody = body !== undefined && JSON.stringify(body) !== "{}";
   const query = parameters.filter((each) => each.in === "query" && each.required === true);
   const isProtected = security.some((each) => "operatorKey" in each || "accountKey" in each);
@@ -48,7 +49,9 @@ function quoted(text: string): string {
 function pathOf({ path, parameters = [] }: Endpoint): string {
   return path.replaceAll(/\{(\w+)\}/g, (whole, name: string) => {
     const example = parameters.find((each) => each.in === "path" && each.name === name)?.example;
-    return example === undefined ? whole : encodeURIComponent(textOf(example));
+    if (example === undefined) return whole;
+    // A parameter that is a path itself has slashes.
+    return textOf(example).split("/").map(encodeURIComponent).join("/");
   });
 }
 
