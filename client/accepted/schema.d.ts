@@ -3260,7 +3260,7 @@ export interface operations {
                 content: {
                     /**
                      * @example {
-                     *       "id": "cgt-20261126-abcde"
+                     *       "id": "cgt-20261121120000-abcde"
                      *     }
                      */
                     "*/*": unknown;

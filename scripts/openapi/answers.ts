@@ -1,6 +1,6 @@
 import type { oas32, ZodOpenApiResponseObject } from "zod-openapi";
 import * as z from "zod/mini";
-import type { Answer, Content } from "./description/description.ts";
+import type { Answer, Content, PassedAnswer } from "./description/description.ts";
 import { ANSWER_HEADERS, COMMON_HEADERS } from "./description/headers.ts";
 import { ProblemSchema } from "./description/problems.ts";
 import { TaskStatus } from "../../src/api/shapes/task-shape.ts";
@@ -12,11 +12,6 @@ const TEXT = { type: "string" as const };
 const COMMON = Object.fromEntries(
   Object.keys(COMMON_HEADERS).map((name) => [name, { $ref: `#/components/headers/${name}` }]),
 );
-
-/** Returns the description of bodies of any media type, which the relay passes on. */
-export function anyContent(example: unknown) {
-  return { "*/*": { schema: {}, example } };
-}
 
 /** Headers of all answers, as components. */
 export const HEADER_COMPONENTS = Object.fromEntries(
@@ -44,7 +39,7 @@ export function answerOf({
 }
 
 /** Returns the description of an upstream's answers that are passed on as they are. */
-export function passedAnswerOf(description: string): ZodOpenApiResponseObject {
+export function passedAnswerOf({ description, example }: PassedAnswer): ZodOpenApiResponseObject {
   const headers = headersOf({
     "Relay-Task-Id": "always",
     "Relay-Status-Url": "sometimes",
@@ -55,7 +50,7 @@ export function passedAnswerOf(description: string): ZodOpenApiResponseObject {
   return {
     description,
     headers: { ...headers, ...COMMON },
-    content: anyContent({ id: "cgt-20261126-abcde" }),
+    content: { "*/*": { schema: {}, example } },
   };
 }
 

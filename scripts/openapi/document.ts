@@ -13,7 +13,6 @@ import { PROBLEMS } from "../../src/api/http/problem-list.ts";
 import type { Route } from "../../src/api/http/route.ts";
 import { ROUTES } from "../../src/api/routes.ts";
 import {
-  anyContent,
   answerOf,
   eitherAnswer,
   FURTHER_SCHEMAS,
@@ -108,7 +107,7 @@ function operationOf(
       requestBody: {
         description: request.passedBody,
         required: true,
-        content: anyContent(request.example),
+        content: { "*/*": { schema: {}, example: request.example } },
       },
     }),
     responses: {

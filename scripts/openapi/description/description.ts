@@ -47,6 +47,12 @@ interface RequestDescription {
   readonly passedBody?: string;
 }
 
+/** Description of the answers of an upstream that the relay passes on, whatever their form. */
+export interface PassedAnswer {
+  readonly description: string;
+  readonly example: unknown;
+}
+
 /** Description of a route, which only documents and tests read and the running relay does not. */
 export interface RouteDescription {
   readonly audience: Audience;
@@ -60,7 +66,7 @@ export interface RouteDescription {
    * Description of the answers of an upstream that the route passes on with the header `Relay-Task-Id`, whatever their
    * status and body; absent for a route that passes none on.
    */
-  readonly passedAnswer?: string;
+  readonly passedAnswer?: PassedAnswer;
   /**
    * Codes of the problems with which this route may answer, besides those that follow from its access, its
    * path and whether it takes a body (`problemsOf`).

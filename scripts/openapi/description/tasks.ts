@@ -82,7 +82,10 @@ export const TASK_ROUTES = {
         "Body of the upstream's own call: JSON, or multipart where the upstream takes it.",
     },
     answers: {},
-    passedAnswer: "Answer of the upstream, with its status and body.",
+    passedAnswer: {
+      description: "Answer of the upstream, with its status and body.",
+      example: { id: "cgt-20261121120000-abcde" },
+    },
     problems: [
       "not_found",
       "invalid_json",
