@@ -4,6 +4,7 @@ import type { CallOptions, KeyedCallOptions, RelayOptions } from "./options.ts";
 import { RelayProblem } from "./problem.ts";
 import { retrying, type Send } from "./retry.ts";
 import type { paths } from "./schema.d.ts";
+import { type Submission, submission, type SubmitInit } from "./submit.ts";
 import type {
   EndedTask,
   ListedTask,
@@ -20,6 +21,8 @@ import { type ReadChange, untilEnded, type WaitOptions } from "./wait-for.ts";
 
 const RETRY_FOR_MS = 30_000;
 const ANSWER_WITHIN_MS = 30_000;
+/** The relay waits up to 90 s for the answer of an upstream, unless it is configured otherwise. */
+const SUBMITTED_WITHIN_MS = 120_000;
 /** Longest time in seconds for which the relay delays the answer to one read of a task. */
 const LONGEST_WAIT_S = 60;
 const WAIT_RETRIES = {
@@ -45,6 +48,10 @@ export class TaskRelay {
   readonly #repeating: Send;
   /** Sends a request that waits for a result, and sends it again after failures, for up to five minutes. */
   readonly #waiting: Send;
+  /** Sends a submission, and sends it again after a failure, under the same key. */
+  readonly #submitting: Send;
+  readonly #url: string;
+  readonly #authorization: string;
 
   constructor({ url, key, fetch: custom, retryForMs: forMs = RETRY_FOR_MS }: RelayOptions) {
     const send: Send = custom ?? ((request) => fetch(request));
@@ -52,11 +59,31 @@ export class TaskRelay {
     this.#send = send;
     this.#repeating = retrying(send, { ...retries, isRepeatable: always });
     this.#waiting = retrying(send, { ...WAIT_RETRIES, isRepeatable: always });
+    const submitted = { forMs, answerWithinMs: SUBMITTED_WITHIN_MS, isRepeatable: always };
+    this.#submitting = retrying(send, submitted);
+    this.#url = url;
+    this.#authorization = `Bearer ${key}`;
     this.api = createClient<paths>({
       baseUrl: url,
-      headers: { Authorization: `Bearer ${key}` },
+      headers: { Authorization: this.#authorization },
       fetch: retrying(send, { ...retries, isRepeatable }),
     });
+  }
+
+  /**
+   * Submits a job through the relay, once: calls a path of the upstream below the connection's base URL, e.g.
+   * `submit("ark", "contents/generations/tasks", {body})`. Waits while an earlier call under the same key is in flight.
+   * A refusal by the upstream is returned like its acceptance.
+   * @throws RelayProblem when the relay itself refuses the call. With the code `submit_unknown` the upstream may have
+   * started a job, which the `task` of the body awaits: do not submit it again.
+   */
+  async submit(connection: string, path: string, init: SubmitInit = {}): Promise<Submission> {
+    const request = submission(this.#url, connection, path, init);
+    request.headers.set("Authorization", this.#authorization);
+    const response = await this.#submitting(request);
+    const taskId = response.headers.get("Relay-Task-Id");
+    if (taskId === null) throw new RelayProblem(response, await response.json().catch(() => null));
+    return { taskId, statusUrl: response.headers.get("Relay-Status-Url"), response };
   }
 
   /** Registers a task. Without an `id` and an idempotency key, the client makes the id. */

@@ -4,7 +4,7 @@ import { RelayProblem, retryAfterS } from "./problem.ts";
 export type Send = (request: Request) => Promise<Response>;
 
 export interface RetryOptions {
-  /** Time in milliseconds, counted from the first try, after which no further try begins. */
+  /** Time in milliseconds, counted from the first failure, after which no further try begins. */
   readonly forMs: number;
   /** Longest wait in milliseconds for the headers of an answer. */
   readonly answerWithinMs: number;
@@ -16,17 +16,22 @@ const FIRST_PAUSE_MS = 250;
 const LONGEST_PAUSE_MS = 8000;
 
 /**
- * Sends requests again that were answered with 429 and, where they may be repeated, with 5xx or not at all:
- * after `Retry-After`, or after growing pauses.
+ * Sends requests again that were answered with 429 and, where they may be repeated, with 5xx or not at all, or while a
+ * submission is in flight: after `Retry-After`, or after growing pauses.
  */
 export function retrying(send: Send, { forMs, answerWithinMs, isRepeatable }: RetryOptions): Send {
   return async (request) => {
-    const giveUpAt = Date.now() + forMs;
+    let giveUpAt = Infinity;
     const isSafe = isRepeatable(request);
     for (let failures = 0; ; failures++) {
       const outcome = await attempt(send, request, answerWithinMs);
       const pauseMs = pauseAfter(outcome, failures, isSafe);
-      if (pauseMs === null || Date.now() + pauseMs > giveUpAt) return settled(outcome);
+      // That a submission is in flight is no failure.
+      const isWaiting = isInFlight(outcome);
+      const latest = Date.now() + forMs;
+      const until = isWaiting ? latest : Math.min(giveUpAt, latest);
+      if (pauseMs === null || Date.now() + pauseMs > until) return settled(outcome);
+      giveUpAt = isWaiting ? Infinity : until;
       if ("response" in outcome) discard(outcome.response);
       await sleep(pauseMs, request.signal);
     }
@@ -56,11 +61,24 @@ function pauseAfter(outcome: Outcome, failures: number, isSafe: boolean): number
   const grownMs = Math.min(FIRST_PAUSE_MS * 2 ** failures, LONGEST_PAUSE_MS);
   const jitteredMs = grownMs * (0.5 + Math.random() / 2);
   if ("error" in outcome) return isSafe ? jitteredMs : null;
-  const { status } = outcome.response;
-  const isWorthIt = status === 429 || (isSafe && status >= 500 && status !== 501);
-  if (!isWorthIt) return null;
+  const { status, headers } = outcome.response;
+  const isFailure = status === 429 || (isSafe && status >= 500 && status !== 501);
+  // An answer with the id of a task is that of the upstream to a submission, which the relay passes on.
+  const isWorthIt = isFailure && !headers.has("Relay-Task-Id");
+  if (!isWorthIt && !(isSafe && isInFlight(outcome))) return null;
   const askedS = retryAfterS(outcome.response);
   return Math.max(jitteredMs, (askedS ?? 0) * 1000);
+}
+
+/** Tells whether an answer is the problem `submission_running`, the only conflict that passes by itself. */
+function isInFlight(outcome: Outcome): boolean {
+  if ("error" in outcome) return false;
+  const { response } = outcome;
+  return (
+    response.status === 409 &&
+    !response.headers.has("Relay-Task-Id") &&
+    retryAfterS(response) !== null
+  );
 }
 
 /**

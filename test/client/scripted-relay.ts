@@ -96,7 +96,15 @@ export const ENDED = {
   model: "m",
   error: { code: "canceled", message: "…" },
 };
+/** Answer of an upstream that has accepted a job. */
+export const ACCEPTED = { id: "job" };
 export const UNAVAILABLE = refusal(503, "unavailable");
+
+/** Returns the answer to a submission that the upstream has accepted. */
+export function accepted(): Response {
+  const headers = { "Relay-Task-Id": ID, "Relay-Status-Url": "https://r.test/tasks/1" };
+  return answer(200, ACCEPTED, headers);
+}
 
 /** Creates a client whose relay gives these answers in turn. */
 export function connect(...answers: readonly Scripted[]) {

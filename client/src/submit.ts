@@ -1,0 +1,83 @@
+/** What the relay is told about submitted jobs. */
+export interface SubmitOptions {
+  /** URL to which the relay sends the callback when the job has ended. */
+  readonly callbackUrl?: string;
+  /** Members that the callback repeats, at most 4 KB as JSON. */
+  readonly metadata?: Readonly<Record<string, unknown>>;
+  /** Account of the task. For operator keys only, as are the following. */
+  readonly account?: string;
+  /** Price in credits, which the account is charged. */
+  readonly credits?: number;
+  /** Time at which the task fails if it is still open, in Unix seconds. */
+  readonly deadlineAt?: number;
+}
+
+/** The call to the upstream, and what the relay is told about it. */
+export interface SubmitInit extends SubmitOptions {
+  readonly body?: RequestInit["body"];
+  /** Headers for the upstream. */
+  readonly headers?: RequestInit["headers"];
+  /** Query of the upstream's URL, without the question mark. */
+  readonly query?: string | URLSearchParams;
+  readonly signal?: RequestInit["signal"];
+  /**
+   * Key of 1 to 255 printable ASCII characters. Calls under the same key are submitted once. By default each call has
+   * a key of its own.
+   */
+  readonly idempotencyKey?: string;
+  /** Id of the task. For operator keys only. */
+  readonly taskId?: string;
+}
+
+/** A job that the upstream has accepted or refused. */
+export interface Submission {
+  readonly taskId: string;
+  /** Link to the status page of the task; null when the upstream has refused the job, which leaves no task. */
+  readonly statusUrl: string | null;
+  /** The upstream's own answer. */
+  readonly response: Response;
+}
+
+/**
+ * Returns the request that submits a call, without the relay's key.
+ * @throws TypeError when the path leads elsewhere, e.g. by `..`.
+ */
+export function submission(
+  url: string,
+  connection: string,
+  path: string,
+  {
+    body = null,
+    headers: given,
+    query = "",
+    signal = null,
+    idempotencyKey,
+    ...options
+  }: SubmitInit,
+): Request {
+  const place = `/v1/submit/${connection}/${path.replace(/^\//, "")}`;
+  const target = new URL(url.replace(/\/$/, "") + place);
+  if (!target.pathname.endsWith(place)) throw new TypeError("The path is not plain.");
+  target.search = `${query}`;
+  const headers = new Headers(given);
+  headers.set("Idempotency-Key", idempotencyKey ?? crypto.randomUUID());
+  for (const [name, value] of Object.entries(options)) {
+    // E.g. `callbackUrl` as `Relay-callback-Url`: case does not matter.
+    if (value !== undefined) headers.set(`Relay-${name.replace(/[A-Z]/g, "-$&")}`, textOf(value));
+  }
+  // Node demands `duplex` for a stream.
+  const half = { duplex: "half" };
+  return new Request(target, { ...half, method: "POST", body, headers, signal });
+}
+
+/** Returns a value as a header can contain it: an object as JSON in ASCII. */
+function textOf(value: string | number | object): string {
+  return typeof value === "object"
+    ? JSON.stringify(value).replace(/[\x7f-\uffff]/g, escaped)
+    : `${value}`;
+}
+
+/** Returns a character (UTF-16 code unit) as JSON can escape it. */
+function escaped(char: string): string {
+  return `\\u${char.charCodeAt(0).toString(16).padStart(4, "0")}`;
+}

@@ -1,0 +1,163 @@
+import { describe, expect, it } from "vitest";
+import { RelayProblem, TaskRelay } from "../../client/src/index.ts";
+import {
+  ACCEPTED,
+  accepted,
+  answer,
+  connect,
+  ID,
+  outcomeOf,
+  refusal,
+  type Scripted,
+  UNAVAILABLE,
+  useFakeTime,
+} from "./scripted-relay.ts";
+
+useFakeTime();
+
+const BODY = '{"model": "m", "seed": 9007199254740993}';
+const RUNNING = refusal(409, "submission_running", { "Retry-After": "20" });
+
+describe("submit", () => {
+  it("submit of the client posts the body unchanged to the upstream's path at the relay, and returns the upstream's answer with the task", async () => {
+    const { relay, http } = connect(accepted());
+    const headers = { "Content-Type": "application/json", "X-Trace": "t" };
+    const init = { body: BODY, headers, query: "a=1&b=%2F" };
+    const { taskId, statusUrl, response } = await relay.submit("ark", "/v3/tasks", init);
+    expect([taskId, statusUrl]).toEqual([ID, "https://r.test/tasks/1"]);
+    expect([response.status, await response.json()]).toEqual([200, ACCEPTED]);
+    const [request] = http.requests;
+    expect(request).toMatchObject({
+      method: "POST",
+      url: "https://r.test/v1/submit/ark/v3/tasks?a=1&b=%2F",
+    });
+    expect(Object.fromEntries(request?.headers ?? [])).toEqual({
+      authorization: "Bearer planted-token",
+      "content-type": "application/json",
+      "idempotency-key": expect.stringMatching(/^[0-9a-f-]{36}$/),
+      "x-trace": "t",
+    });
+    expect(http.bodies).toEqual([BODY]);
+  });
+
+  it("submit of the client tells the relay in headers what it is to know of the job, metadata as JSON in ASCII", async () => {
+    const { relay, http } = connect(accepted());
+    const metadata = { order: 'No. "1"', city: "Köln 🦊" };
+    await relay.submit("ark", "tasks", {
+      callbackUrl: "https://client.example.com/hook",
+      metadata,
+      idempotencyKey: "order-1",
+      taskId: ID,
+      account: "acme",
+      credits: 60,
+      deadlineAt: 1_800_000_000,
+    });
+    const sent = http.requests[0]?.headers;
+    expect(Object.fromEntries(sent ?? [])).toMatchObject({
+      "idempotency-key": "order-1",
+      "relay-callback-url": "https://client.example.com/hook",
+      "relay-task-id": ID,
+      "relay-account": "acme",
+      "relay-credits": "60",
+      "relay-deadline-at": "1800000000",
+    });
+    expect(sent?.get("Relay-Metadata")).toMatch(/^[\x20-\x7e]+$/);
+    expect(JSON.parse(sent?.get("Relay-Metadata") ?? "")).toEqual(metadata);
+  });
+
+  it("submit of the client sends no header for an option that is undefined", async () => {
+    const { relay, http } = connect(accepted());
+    const init = { callbackUrl: "" };
+    // A caller without types, or with looser ones, may pass it.
+    Reflect.set(init, "callbackUrl", undefined);
+    await relay.submit("ark", "tasks", init);
+    expect(http.requests[0]?.headers.has("Relay-Callback-Url")).toBe(false);
+  });
+
+  it.each(["../../tasks/1/cancel", "a/%2e%2e/b", "a?b=1", "a#b"])(
+    "submit of the client sends nothing to the path %s, which leads elsewhere",
+    async (path) => {
+      const { relay, http } = connect(accepted());
+      await expect(relay.submit("ark", path)).rejects.toBeInstanceOf(TypeError);
+      expect(http.requests).toEqual([]);
+    },
+  );
+
+  it.each([400, 429, 521])(
+    "submit of the client returns a refusal of the upstream with the status %i as its answer, and does not repeat the call",
+    async (status) => {
+      const headers = { "Relay-Task-Id": ID, "Retry-After": "1" };
+      const { relay, http } = connect(answer(status, { error: "no" }, headers));
+      const { taskId, statusUrl, response } = await relay.submit("ark", "tasks", { body: BODY });
+      expect([taskId, statusUrl, response.status]).toEqual([ID, null, status]);
+      expect(await response.json()).toEqual({ error: "no" });
+      expect(http.requests).toHaveLength(1);
+    },
+  );
+
+  it.each([
+    [400, "invalid_request"],
+    [402, "insufficient_credits"],
+    [409, "task_exists"],
+    [424, "submit_unknown"],
+  ])("submit of the client rejects at once when the relay answers %i %s", async (status, code) => {
+    const { relay, http } = connect(refusal(status, code));
+    const error = await outcomeOf(relay.submit("ark", "tasks", { body: BODY }));
+    expect(error).toBeInstanceOf(RelayProblem);
+    expect(error).toMatchObject({ status, code });
+    expect(http.requests).toHaveLength(1);
+  });
+});
+
+describe("a repeated submission", () => {
+  it.each<[string, Scripted]>([
+    ["a lost connection", "lost"],
+    ["120 s of silence", "silent"],
+    ["the status 503 of the relay", UNAVAILABLE],
+    ["the status 502 of a proxy", new Response("Bad gateway", { status: 502 })],
+    ["the status 429 of the relay", refusal(429, "rate_limited", { "Retry-After": "5" })],
+    ["submission_running", RUNNING],
+  ])("after %s the client submits the same body again under the same key", async (_, failure) => {
+    const { relay, http } = connect(failure, accepted());
+    expect(await outcomeOf(relay.submit("ark", "tasks", { body: BODY }))).toMatchObject({
+      taskId: ID,
+    });
+    expect(http.bodies).toEqual([BODY, BODY]);
+    const keys = http.requests.map(({ headers }) => headers.get("Idempotency-Key"));
+    expect([keys.length, new Set(keys).size]).toEqual([2, 1]);
+  });
+
+  it("two calls of the client's submit have different keys", async () => {
+    const { relay, http } = connect(accepted());
+    await relay.submit("ark", "tasks", { body: BODY });
+    await relay.submit("ark", "tasks", { body: BODY });
+    const keys = http.requests.map(({ headers }) => headers.get("Idempotency-Key"));
+    expect(new Set(keys).size).toBe(2);
+  });
+
+  it("the client repeats a submission with a body that is a stream", async () => {
+    const { relay, http } = connect("lost", accepted());
+    const body = new Response(BODY).body;
+    await outcomeOf(relay.submit("ark", "tasks", { body }));
+    expect(http.bodies).toEqual([BODY, BODY]);
+  });
+
+  it("the client waits after each submission_running for the time in Retry-After, as long as the submission is in flight", async () => {
+    const { relay, http } = connect("lost", ...Array(4).fill(RUNNING), accepted());
+    expect(await outcomeOf(relay.submit("ark", "tasks"))).toMatchObject({ taskId: ID });
+    expect(http.sentAtMs).toEqual([0, 250, 20_250, 40_250, 60_250, 80_250]);
+  });
+
+  it("the client gives a submission up after 30 s of failures, and at once with retryForMs 0", async () => {
+    const { relay, http } = connect("lost", RUNNING, UNAVAILABLE);
+    expect(await outcomeOf(relay.submit("ark", "tasks"))).toMatchObject({ code: "unavailable" });
+    const waitedMs = (http.sentAtMs.at(-1) ?? 0) - (http.sentAtMs[2] ?? 0);
+    expect(waitedMs).toBeGreaterThan(20_000);
+    expect(waitedMs).toBeLessThanOrEqual(30_000);
+    const once = connect(RUNNING);
+    const options = { url: "https://r.test", key: "k", fetch: once.http.fetch, retryForMs: 0 };
+    const error = await outcomeOf(new TaskRelay(options).submit("ark", "tasks"));
+    expect(error).toMatchObject({ code: "submission_running" });
+    expect(once.http.requests).toHaveLength(1);
+  });
+});
