@@ -1,0 +1,199 @@
+import { expect, it, onTestFinished, vi } from "vitest";
+import { TaskRelay } from "../../client/src/index.ts";
+import { fetchFor } from "../../client/src/sdk-fetch.ts";
+import {
+  ACCEPTED,
+  accepted,
+  answer,
+  connect,
+  ID,
+  refusal,
+  type Scripted,
+} from "./scripted-relay.ts";
+
+const BASE = "https://api.replicate.com";
+const URL_OF_SDK = `${BASE}/v1/predictions`;
+
+const FAILED = refusal(503, "not_configured", { "Retry-After": "60" });
+
+/** Returns the `fetch` for an SDK of a relay that gives these answers, and the requests that it has sent. */
+function connected(...answers: readonly Scripted[]) {
+  const { http } = connect(...answers);
+  return { ...sending(http.fetch), http };
+}
+
+/** Returns the `fetch` for an SDK of a client that sends each request once, and the keys of the requests. */
+function sending(send: (request: Request) => Promise<Response>) {
+  const keys: (string | null)[] = [];
+  const noted = (request: Request) => {
+    keys.push(request.headers.get("Idempotency-Key"));
+    return send(request);
+  };
+  const options = { url: "https://r.test", key: "planted-token", retryForMs: 0 };
+  const relay = new TaskRelay({ ...options, fetch: noted });
+  const callbackUrl = "https://client.example.com/hook";
+  const sdkFetch = fetchFor(relay, "replicate", { baseUrl: `${BASE}/`, callbackUrl });
+  return { sdkFetch, keys };
+}
+
+/** A call as SDKs make it. */
+function aCall(more: Readonly<Record<string, string>> = {}, body: BodyInit = '{"input": {}}') {
+  return { method: "POST", headers: { Authorization: "Token sdk", ...more }, body };
+}
+
+/** Returns a multipart body, which gets another boundary each time. */
+function aForm(): FormData {
+  const form = new FormData();
+  form.set("prompt", "a fox");
+  return form;
+}
+
+it("the fetch for an SDK submits what the SDK posts to the upstream, with the relay's key in place of the SDK's", async () => {
+  const { sdkFetch, http } = connected(accepted());
+  const call = aCall({
+    "x-api-key": "sdk",
+    "x-goog-api-key": "sdk",
+    "Content-Type": "application/json",
+  });
+  const response = await sdkFetch(`${URL_OF_SDK}?a=%2F`, call);
+  expect([response.status, await response.json()]).toEqual([200, ACCEPTED]);
+  expect(http.requests[0]).toMatchObject({
+    method: "POST",
+    url: "https://r.test/v1/submit/replicate/v1/predictions?a=%2F",
+  });
+  expect(Object.fromEntries(http.requests[0]?.headers ?? [])).toEqual({
+    authorization: "Bearer planted-token",
+    "content-type": "application/json",
+    "idempotency-key": expect.any(String),
+    "relay-callback-url": "https://client.example.com/hook",
+  });
+  expect(http.bodies).toEqual([call.body]);
+});
+
+it("the fetch for an SDK takes a Request, and a base URL with a path", async () => {
+  const { relay, http } = connect(accepted());
+  const sdkFetch = fetchFor(relay, "ark", { baseUrl: "https://ark.example.com/api/v3" });
+  await sdkFetch(new Request("https://ark.example.com/api/v3/contents/tasks", aCall()));
+  expect(http.requests[0]?.url).toBe("https://r.test/v1/submit/ark/contents/tasks");
+});
+
+it("the fetch for an SDK sends a request to another server there, unchanged and without the relay's key", async () => {
+  const { sdkFetch, http } = connected(accepted());
+  const elsewhere = vi
+    .spyOn(globalThis, "fetch")
+    .mockImplementation(async () => new Response("a file"));
+  onTestFinished(() => elsewhere.mockRestore());
+  const call = aCall();
+  for (const url of ["https://files.example.com/a.png", `${BASE}.example.com/v1/predictions`]) {
+    await expect((await sdkFetch(url, call)).text()).resolves.toBe("a file");
+    expect(elsewhere).toHaveBeenLastCalledWith(url, call);
+  }
+  expect(http.requests).toEqual([]);
+});
+
+it("the fetch for an SDK answers a poll with 404, which names the route of the task", async () => {
+  const { sdkFetch, http } = connected(accepted());
+  const response = await sdkFetch(`${URL_OF_SDK}/1`);
+  expect(response.status).toBe(404);
+  expect(await response.text()).toContain("/v1/tasks/{id}");
+  expect(http.requests).toEqual([]);
+});
+
+it.each<[string, () => BodyInit]>([
+  ["JSON", () => '{"input": {}}'],
+  ["a form, whose boundary changes", aForm],
+])(
+  "when an SDK repeats a call without an answer, the fetch sends the key of the first call again; body: %s",
+  async (_, body) => {
+    const { sdkFetch, keys } = connected("lost", accepted());
+    await expect(sdkFetch(URL_OF_SDK, aCall({}, body()))).rejects.toThrow("fetch failed");
+    await sdkFetch(URL_OF_SDK, aCall({}, body()));
+    expect([keys.length, new Set(keys).size]).toEqual([2, 1]);
+  },
+);
+
+it("when an SDK repeats a call that was answered with 503, the fetch sends the key of the first call again", async () => {
+  const { sdkFetch, keys } = connected(FAILED, accepted());
+  expect((await sdkFetch(URL_OF_SDK, aCall())).status).toBe(503);
+  await sdkFetch(URL_OF_SDK, aCall());
+  expect([keys.length, new Set(keys).size]).toEqual([2, 1]);
+});
+
+it("when an SDK repeats a call that it has aborted, the fetch sends the key of the first call again", async () => {
+  const controller = new AbortController();
+  const { signal } = controller;
+  const { sdkFetch, keys } = sending(async () => {
+    if (signal.aborted) return accepted();
+    controller.abort(new Error("timeout of the SDK"));
+    throw new TypeError("fetch failed");
+  });
+  await expect(sdkFetch(URL_OF_SDK, { ...aCall(), signal })).rejects.toThrow("timeout of the SDK");
+  await sdkFetch(URL_OF_SDK, aCall());
+  expect([keys.length, new Set(keys).size]).toEqual([2, 1]);
+});
+
+it("equal calls of an SDK have different keys when each has been answered, or when they are made at the same time", async () => {
+  const { sdkFetch, keys } = connected(accepted());
+  const call = () => sdkFetch(URL_OF_SDK, aCall());
+  await call();
+  await Promise.all([call(), call()]);
+  expect(new Set(keys).size).toBe(3);
+});
+
+it("the repetitions of two equal calls that have failed have the keys of the two", async () => {
+  const both = Promise.withResolvers<void>();
+  let sent = 0;
+  const { sdkFetch, keys } = sending(async () => {
+    sent++;
+    if (sent > 2) return accepted();
+    if (sent === 2) both.resolve();
+    await both.promise;
+    throw new TypeError("fetch failed");
+  });
+  const call = () => sdkFetch(URL_OF_SDK, aCall());
+  await Promise.allSettled([call(), call()]);
+  await Promise.all([call(), call()]);
+  expect(new Set(keys.slice(2))).toEqual(new Set(keys.slice(0, 2)));
+  expect(new Set(keys).size).toBe(2);
+});
+
+it("a call of an SDK with another body does not get the key of a failed call", async () => {
+  const { sdkFetch, keys } = connected(FAILED, accepted());
+  await sdkFetch(URL_OF_SDK, aCall());
+  await sdkFetch(URL_OF_SDK, aCall({}, '{"input": {"seed": 1}}'));
+  expect(new Set(keys).size).toBe(2);
+});
+
+it("the fetch for an SDK sends the Idempotency-Key of the SDK where it has one", async () => {
+  const { sdkFetch, keys } = connected(FAILED, accepted());
+  await sdkFetch(URL_OF_SDK, aCall());
+  await sdkFetch(URL_OF_SDK, aCall({ "Idempotency-Key": "sdk-1" }));
+  expect(keys[1]).toBe("sdk-1");
+});
+
+it.each([
+  [424, "submit_unknown", "false"],
+  [409, "task_exists", "false"],
+  [403, "forbidden", "false"],
+  [429, "rate_limited", null],
+  [503, "unavailable", null],
+])(
+  "the fetch answers an SDK with the relay's refusal %i %s, where x-should-retry is %s",
+  async (status, code, shouldRetry) => {
+    const { sdkFetch } = connected(refusal(status, code, { "Retry-After": "60" }));
+    const response = await sdkFetch(URL_OF_SDK, aCall());
+    expect([response.status, await response.json()]).toEqual([
+      status,
+      expect.objectContaining({ code }),
+    ]);
+    expect(response.headers.get("x-should-retry")).toBe(shouldRetry);
+  },
+);
+
+it("the fetch passes the refusal of an upstream on, with its headers", async () => {
+  const headers = { "Relay-Task-Id": ID, "Retry-After": "7" };
+  const { sdkFetch, http } = connected(answer(429, { title: "slow" }, headers));
+  const response = await sdkFetch(URL_OF_SDK, aCall());
+  expect([response.status, response.headers.get("Retry-After")]).toEqual([429, "7"]);
+  expect(http.requests).toHaveLength(1);
+});
