@@ -6,7 +6,7 @@
 export function hashOf(text: string): number {
   let hash = 0x811c9dc5;
   for (let index = 0; index < text.length; index++) {
-    hash = Math.imul(hash ^ text.charCodeAt(index), 0x01000193) >>> 0;
+    hash = Math.imul(hash ^ text.charCodeAt(index), 0x01000193);
   }
-  return hash;
+  return hash >>> 0;
 }
