@@ -81,9 +81,13 @@ export function logSettingsOf(env: WithStartup): LogSettings {
 }
 
 const said = new Set<string>();
+/** Lists of warnings that have been logged, so that a request builds no texts to find that out. */
+const logged = new WeakSet<Startup["warnings"]>();
 
 /** Logs each warning about the variables once in this isolate. */
 export function warnOnce({ startup: { warnings } }: WithStartup): void {
+  if (logged.has(warnings)) return;
+  logged.add(warnings);
   for (const { path: variable, message: detail } of warnings) {
     const text = `${variable} ${detail}`;
     if (!said.has(text)) log({ event: "config.warning", variable, detail }, "warn");
