@@ -45,6 +45,11 @@ export class WorkLoop {
   /** Latest time seen, in Unix milliseconds: the loop's clock never goes back, even if the machine's does. */
   #clock = 0;
   #callInFlight: AbortController | null = null;
+  /**
+   * Record of the step that the present run is taking, so that the platform still has it in memory after the call of
+   * the step. Null between two runs.
+   */
+  #inWork: TaskRecord | null = null;
   readonly #tried = new TriedUntil();
 
   constructor(platform: Platform) {
@@ -154,7 +159,8 @@ export class WorkLoop {
     let last: Decision | null = null;
     try {
       for (let steps = 0; steps < MAX_STEPS_PER_RUN; steps++) {
-        const record = this.#platform.load();
+        this.#inWork = this.#platform.load();
+        const record = this.#inWork;
         if (record === null) return last;
         const now = this.#now();
         const policy = this.policy(now);
@@ -171,6 +177,7 @@ export class WorkLoop {
       // The flag is cleared in the turn in which nothing was due, so that the next event starts another
       // run.
       this.#running = false;
+      this.#inWork = null;
     }
   }
 
