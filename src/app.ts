@@ -1,6 +1,5 @@
 import { Hono } from "hono";
-import { requestId, type RequestIdVariables } from "hono/request-id";
-import { requireHost } from "./api/http/host.ts";
+import { requireUrl } from "./api/http/host.ts";
 import { linkOrigin } from "./api/http/link-origin.ts";
 import { problemFrom } from "./api/http/internal-error.ts";
 import { honoPath } from "./api/http/path.ts";
@@ -14,10 +13,15 @@ import { logAs, type LogLevel } from "./log.ts";
 import { isForBrowser, isStatusPage } from "./browser-request.ts";
 import { logSettingsOf } from "./config/runtime.ts";
 
-export const app = new Hono<{ Bindings: Env; Variables: RequestIdVariables }>();
+interface Variables {
+  readonly requestId: string;
+  readonly url: URL;
+}
 
-app.use(requestId());
+export const app = new Hono<{ Bindings: Env; Variables: Variables }>();
+
 app.use(async (c, next) => {
+  c.set("requestId", requestIdOf(c.req.raw));
   await next();
   // `c.header` would copy the whole response at each call.
   const { headers } = c.res;
@@ -28,8 +32,9 @@ app.use(async (c, next) => {
   if (c.req.method === "HEAD") await c.res.body?.cancel();
 });
 
-app.use(async ({ req, env }, next) => {
-  requireHost(req.raw);
+app.use(async (c, next) => {
+  const { req, env } = c;
+  c.set("url", requireUrl(req.raw));
   // Hono's router would ignore a final slash, so that each route had two paths.
   if (req.path.length > 1 && req.path.endsWith("/")) throw noRoute();
   if (!isStatusPage(req.raw)) return next();
@@ -41,7 +46,7 @@ for (const route of ROUTES) {
     route.handle({
       request: c.req.raw,
       env: c.env,
-      url: new URL(c.req.url),
+      url: c.get("url"),
       params: c.req.param(),
     }),
   );
@@ -100,6 +105,15 @@ function levelOfRefusal(status: number, path: string): LogLevel {
   if (status >= 500) return "warn";
   if ([401, 405, 429].includes(status) || path === NO_ROUTE) return "detail";
   return status === 404 && OPEN_PATHS.has(path) ? "detail" : "info";
+}
+
+/** Pattern of a request id that a client may give. */
+const REQUEST_ID = /^[\w\-=]{1,255}$/;
+
+/** Returns the id of a request for answer and log: the one that the client gives, by default a random one. */
+function requestIdOf({ headers }: Request): string {
+  const given = headers.get("X-Request-Id") ?? "";
+  return REQUEST_ID.test(given) ? given : crypto.randomUUID();
 }
 
 function noRoute(): Problem {

@@ -8,18 +8,23 @@ import { invalidRequest } from "./problem.ts";
 const HOST = /^[^\s/?#@\\]{1,260}$/;
 
 /**
- * Checks the `Host` header, from which the platform builds the URL of a request.
+ * Returns the URL of a request, after a check of the `Host` header, from which the platform builds it.
  * @throws Problem `invalid_request` when the header is not a host. The URL then cannot be parsed, or has another path
  * than the one that the client sent.
  */
-export function requireHost(request: Request): void {
-  if (originOf(request) !== null) return;
+export function requireUrl(request: Request): URL {
+  const url = urlOf(request);
+  if (url !== null) return url;
   const message = "must be a host name or an IP address, with a port or without";
   throw invalidRequest([{ path: "/Host", message }]);
 }
 
 /** Returns the origin (scheme and host) that a request addresses; null when its `Host` header is not a host. */
-export function originOf({ url, headers }: Request): string | null {
+export function originOf(request: Request): string | null {
+  return urlOf(request)?.origin ?? null;
+}
+
+function urlOf({ url, headers }: Request): URL | null {
   const host = headers.get("Host");
-  return host === null || HOST.test(host) ? (URL.parse(url)?.origin ?? null) : null;
+  return host === null || HOST.test(host) ? URL.parse(url) : null;
 }
