@@ -95,7 +95,7 @@ async function applyInMemory(event: OutsideEvent, caller: Caller, env: Env): Pro
   const background: Promise<unknown>[] = [];
   const ctx = contextWith((work) => void background.push(work));
   const platform = new ObjectPlatform(ctx, env, {});
-  await platform.prepare(env);
+  platform.prepare(env);
   const loop = new WorkLoop(platform);
   const decision = await loop.applyAndErase(attributed(event, caller));
   await Promise.all(background);

@@ -90,7 +90,7 @@ async function compared(bindings: Bindings): Promise<void> {
 
 /** The calls that a task makes to account objects, with any bindings. */
 interface Caller extends Pick<ObjectPlatform, "charge" | "refund" | "load" | "commit"> {
-  prepare(env: object): Promise<void>;
+  prepare(env: object): void;
 }
 
 /** Returns requests of every kind that calls an object. */
@@ -138,7 +138,7 @@ it("JURISDICTION and LOCATION_HINT determine where the account object that a tas
   await runInDurableObject(stubOf(id), async (_, ctx) => {
     const relay = await started(bindings);
     const platform: Caller = Reflect.construct(ObjectPlatform, [ctx, relay, {}]);
-    await platform.prepare(relay);
+    platform.prepare(relay);
     await platform.charge(charge);
     await platform.refund({ ...charge, reason: "failed", submissionId: null });
   });
@@ -209,9 +209,9 @@ it("an isolate with a wrong JURISDICTION serves tasks until it knows the stored 
   await runInDurableObject(stubOf(id), async (_, ctx) => {
     const platform: Caller = Reflect.construct(ObjectPlatform, [ctx, relay, {}]);
     const prepare = () => platform.prepare(relay);
-    await prepare();
+    prepare();
     await until(() => !placedRuntimeOf(relay).ok);
-    await expect(prepare()).rejects.toThrow("JURISDICTION must be us");
+    expect(prepare).toThrow("JURISDICTION must be us");
   });
   await until(async () => (await read()) === 503);
 

@@ -98,7 +98,7 @@ export class ObjectPlatform implements Platform {
    * Reads the configuration and imports the secret keys. It must be called before the work loop uses this platform.
    * @throws when the configuration is not valid.
    */
-  async prepare(env: ObjectNamespaces): Promise<void> {
+  prepare(env: ObjectNamespaces): void {
     const result = placedRuntimeOf(env);
     if (!result.ok) throw new Error(`configuration: ${describeIssues(result.error)}`);
     this.#runtime = result.value;

@@ -44,7 +44,8 @@ const NORMAL_OUTCOMES: ReadonlySet<string> = new Set(["recorded", "nudged", "kep
 
 /**
  * The Durable Object of one task. It stores one record, and one alarm for the next step of the task. The rules are
- * in src/core: core/duties decides what the task must do and when, core/events what an event changes.
+ * in src/core: core/duties decides what the task must do and when, core/events what an event changes. A method that
+ * waits for nothing returns no promise, because the platform needs more CPU time to pass a promise on to the caller.
  */
 export class TaskObject extends DurableObject<ObjectBindings> {
   static {
@@ -80,7 +81,7 @@ export class TaskObject extends DurableObject<ObjectBindings> {
    */
   async apply(event: OutsideEvent, caller: Caller): Promise<Applied> {
     const startedAt = Date.now();
-    await this.#platform.prepare(this.env);
+    this.#platform.prepare(this.env);
     const applied = this.#isForeign(caller, event.type === "register")
       ? refused({ code: "unknown_task" })
       : await this.#applyEvent(event, caller);
@@ -97,8 +98,8 @@ export class TaskObject extends DurableObject<ObjectBindings> {
    * Applies a hook of a provider. No state of the task makes the hook be refused: a hook that contradicts the task
    * is only logged.
    */
-  async hook(event: HookEvent): Promise<"taken" | "unknown_task"> {
-    await this.#platform.prepare(this.env);
+  hook(event: HookEvent): "taken" | "unknown_task" {
+    this.#platform.prepare(this.env);
     const decision = this.#loop.apply(event);
     const isUnknown = decision.kind === "reject";
     if (!isUnknown) this.#platform.progress.noteHook(event);
@@ -122,7 +123,7 @@ export class TaskObject extends DurableObject<ObjectBindings> {
    * the stored task.
    */
   async endSubmission(event: SubmitEndedEvent, caller: Caller): Promise<TaskReply | null> {
-    await this.#platform.prepare(this.env);
+    this.#platform.prepare(this.env);
     const outcome = await this.#withHookHealth(event.outcome);
     const decision = await this.#loop.applyAndErase({ ...event, outcome });
     if (decision.kind === "changed" && decision.record.status === "charging") {
@@ -138,8 +139,8 @@ export class TaskObject extends DurableObject<ObjectBindings> {
   }
 
   /** Stores that a hook was refused which came to a valid hook URL of the task. */
-  async refuseHook(event: HookRefusedEvent): Promise<void> {
-    await this.#platform.prepare(this.env);
+  refuseHook(event: HookRefusedEvent): void {
+    this.#platform.prepare(this.env);
     this.#loop.apply(event);
   }
 
@@ -151,8 +152,8 @@ export class TaskObject extends DurableObject<ObjectBindings> {
    * @returns the task's creation time, in Unix milliseconds; null when there is no task, or when the time for which
    * the index stores its row is over.
    */
-  async republish(isAlwaysDue = true): Promise<number | null> {
-    await this.#platform.prepare(this.env);
+  republish(isAlwaysDue = true): number | null {
+    this.#platform.prepare(this.env);
     const decision = this.#loop.apply({ type: "republish", isAlwaysDue });
     if (decision.kind === "reject") return null;
     if (decision.kind === "unchanged") this.#loop.resume();
@@ -165,7 +166,7 @@ export class TaskObject extends DurableObject<ObjectBindings> {
    * @returns `gone` when there was no task, `expired` when the task was erased, `kept` when it stays.
    */
   async expireIfDue(): Promise<"gone" | "expired" | "kept"> {
-    await this.#platform.prepare(this.env);
+    this.#platform.prepare(this.env);
     const record = this.#platform.load();
     if (record === null) return "gone";
     const expiry = expire(record);
@@ -179,8 +180,8 @@ export class TaskObject extends DurableObject<ObjectBindings> {
    * row is written at once when the index lacks its present version.
    * @returns false when there is no task.
    */
-  async wake(): Promise<boolean> {
-    await this.#platform.prepare(this.env);
+  wake(): boolean {
+    this.#platform.prepare(this.env);
     return this.#loop.resume();
   }
 
@@ -188,8 +189,8 @@ export class TaskObject extends DurableObject<ObjectBindings> {
    * Returns the task as the caller may see it. Null when the task does not exist, or when the caller is an account
    * that does not own it.
    */
-  async read(caller: Caller): Promise<TaskReply | null> {
-    await this.#platform.prepare(this.env);
+  read(caller: Caller): TaskReply | null {
+    this.#platform.prepare(this.env);
     const record = this.#readable();
     if (record === null || this.#isForeign(caller)) return null;
     const progress = this.#platform.progress.of(record);
@@ -203,8 +204,8 @@ export class TaskObject extends DurableObject<ObjectBindings> {
    * @param recordedAt creation time of the task's record as the link states it, in Unix milliseconds; null in a
    * link to a task whose record an earlier release created.
    */
-  async readByLink(createdAtS: number, recordedAt: number | null): Promise<TaskReply | null> {
-    await this.#platform.prepare(this.env);
+  readByLink(createdAtS: number, recordedAt: number | null): TaskReply | null {
+    this.#platform.prepare(this.env);
     const record = this.#readable();
     if (record === null || toSeconds(record.createdAt) !== createdAtS) return null;
     if (record.recordedAt !== recordedAt) return null;
@@ -215,8 +216,8 @@ export class TaskObject extends DurableObject<ObjectBindings> {
    * Returns the task as `read` does, together with exact times and the data from which the requests of its callback
    * are computed. Null when `read` returns null.
    */
-  async inspect(caller: Caller): Promise<InspectedTask | null> {
-    const task = await this.read(caller);
+  inspect(caller: Caller): InspectedTask | null {
+    const task = this.read(caller);
     const record = this.#platform.load();
     if (task === null || record === null) return null;
     return { task, facts: taskFacts(record, readerOf(caller), this.#loop.policy()) };
@@ -226,8 +227,8 @@ export class TaskObject extends DurableObject<ObjectBindings> {
    * Tells whether the task has no result yet. A task whose price is still being charged counts as open too,
    * although no reader sees it.
    */
-  async isOpen(): Promise<boolean> {
-    await this.#platform.prepare(this.env);
+  isOpen(): boolean {
+    this.#platform.prepare(this.env);
     const record = this.#platform.load();
     return record !== null && !isTerminal(record);
   }
@@ -238,7 +239,7 @@ export class TaskObject extends DurableObject<ObjectBindings> {
    * access.
    */
   override async fetch(): Promise<Response> {
-    await this.#platform.prepare(this.env);
+    this.#platform.prepare(this.env);
     return this.#platform.watchers.accept(this.#platform.state);
   }
 
@@ -250,7 +251,7 @@ export class TaskObject extends DurableObject<ObjectBindings> {
   override async alarm(info?: AlarmInvocationInfo): Promise<void> {
     const scheduledTime = info?.scheduledTime ?? 0;
     try {
-      await this.#platform.prepare(this.env);
+      this.#platform.prepare(this.env);
       await this.#loop.wake(scheduledTime);
     } catch (error) {
       log({ event: "alarm.failed", task_id: this.#taskId, error: errorText(error) }, "error");

@@ -10,7 +10,7 @@ export class TaskObject extends Released {
     return super.fetch();
   }
 
-  override async read(...caller: Parameters<Released["read"]>): ReturnType<Released["read"]> {
+  override read(...caller: Parameters<Released["read"]>): ReturnType<Released["read"]> {
     console.log(`read ${this.ctx.id.name}`);
     return super.read(...caller);
   }
