@@ -73,7 +73,7 @@ app.onError(async (error, c) => {
   const problem = problemFrom(error);
   const { method, routePath: path } = c.req;
   const line = refusalLine(problem, { request_id: c.get("requestId"), method, path });
-  logAs(levelOfRefusal(line.status, path), line, logSettingsOf(c.env));
+  logAs(levelOfRefusal(line.status, path), () => line, logSettingsOf(c.env));
   if ((path === NO_ROUTE && isForBrowser(c.req.raw)) || isStatusPage(c.req.raw)) {
     return answerProblem(problem, {
       request: c.req.raw,

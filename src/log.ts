@@ -38,10 +38,13 @@ export function log(line: LogLine, level: Exclude<LogLevel, "detail"> = "info"):
   console[METHOD[level]](JSON.stringify(version === null ? line : { ...line, version }));
 }
 
-/** Writes one log line at the given level. A line of the level `detail` is written only when `settings` say so. */
-export function logAs(level: LogLevel, line: LogLine, { logsDetails }: LogSettings): void {
-  if (level !== "detail") log(line, level);
-  else if (logsDetails) log(line);
+/**
+ * Writes one log line at the given level. A line of the level `detail` is written only when `settings` say so.
+ * @param line returns the line. It is called only when the line is written.
+ */
+export function logAs(level: LogLevel, line: () => LogLine, { logsDetails }: LogSettings): void {
+  if (level !== "detail") log(line(), level);
+  else if (logsDetails) log(line());
 }
 
 /** Returns the name and the message of a thrown error for a log line. */

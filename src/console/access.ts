@@ -46,7 +46,7 @@ export async function accessUserOf(
   } catch (error) {
     const reason = error instanceof Error ? error.name : "unknown";
     const level = error instanceof KeysUnreachable ? "warn" : "detail";
-    logAs(level, { event: "access.refused", reason }, { logsDetails });
+    logAs(level, () => ({ event: "access.refused", reason }), { logsDetails });
     return null;
   }
 }

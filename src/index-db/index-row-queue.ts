@@ -43,7 +43,7 @@ export async function writeBatch(
   const written = await Promise.all([...groups].map(([db, group]) => writeGroup(group, db)));
   const isWritten = written.every(Boolean);
   const line = { rows: queued.length, outcome: isWritten ? "written" : "unknown" };
-  logAs(isWritten ? "detail" : "warn", { event: "index.batch", ...line }, settings);
+  logAs(isWritten ? "detail" : "warn", () => ({ event: "index.batch", ...line }), settings);
 }
 
 /**

@@ -139,9 +139,9 @@ export class SimulatedObject implements Platform {
     });
   }
 
-  log(line: LogLine, level: LogLevel): void {
+  log(line: () => LogLine, level: LogLevel): void {
     this.points++;
-    if (!this.isDead) this.#host.log?.(line, level);
+    if (!this.isDead) this.#host.log?.(line(), level);
   }
 
   /** Makes durable what was written, before an answer or a call leaves. @throws Death */

@@ -113,7 +113,7 @@ function logBadToken({ provider, id }: HookParams, { config }: Runtime): void {
     reason: "bad_token",
     ...(isKnown && { task_id: id, provider }),
   };
-  logAs("detail", line, config);
+  logAs("detail", () => line, config);
 }
 
 /**

@@ -133,11 +133,11 @@ export function attemptLine(
   result: AttemptResult,
   durationMs: number,
   isRecorded: boolean,
-): Logged {
+): LogLine {
   const { statusCode, cloudflareError, answer } = result;
   const retryAfter = answer?.retryAfter ?? null;
   const cause = causeOf(result);
-  const line = {
+  return {
     event: "callback.attempt",
     task_id: taskId,
     number,
@@ -152,8 +152,12 @@ export function attemptLine(
     duration_ms: durationMs,
     recorded: isRecorded,
   };
-  if (result.outcome !== "delivered") return { line, level: "warn" };
-  return { line, level: isRecorded ? "detail" : "info" };
+}
+
+/** Returns the level of the log line of one attempt to deliver a callback; see `attemptLine`. */
+export function levelOfAttempt(result: AttemptResult, isRecorded: boolean): LogLevel {
+  if (result.outcome !== "delivered") return "warn";
+  return isRecorded ? "detail" : "info";
 }
 
 /**

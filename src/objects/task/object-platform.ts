@@ -264,7 +264,7 @@ export class ObjectPlatform implements Platform {
     this.#ctx.waitUntil(guarded);
   }
 
-  log(line: LogLine, level: LogLevel): void {
+  log(line: () => LogLine, level: LogLevel): void {
     logAs(level, line, this.#prepared().config);
   }
 

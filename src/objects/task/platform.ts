@@ -70,8 +70,11 @@ export interface Platform {
   reportHook(report: HookReport): void;
   /** Keeps the task object running until `work` has ended, even after the answer to the request has been sent. */
   background(work: Promise<unknown>): void;
-  /** Writes a log line. A line of the level `detail` is written only with `LOG=all`. */
-  log(line: LogLine, level: LogLevel): void;
+  /**
+   * Writes a log line. A line of the level `detail` is written only with `LOG=all`.
+   * @param line returns the line; it is called only when the line is written.
+   */
+  log(line: () => LogLine, level: LogLevel): void;
   /**
    * Delay in milliseconds after which the watchdog alarm fires. This alarm starts the work again after a crash; the
    * delay is longer than any call.

@@ -85,12 +85,15 @@ export class TaskObject extends DurableObject<ObjectBindings> {
     const applied = this.#isForeign(caller, event.type === "register")
       ? refused({ code: "unknown_task" })
       : await this.#applyEvent(event, caller);
-    const outcome = this.#outcomeOf(applied, event);
-    const durationMs = Date.now() - startedAt;
-    const by = keyNameOf(caller);
-    const line = { task_id: this.#taskId, by, outcome, duration_ms: durationMs };
     const level = applied.kind === "refused" || RARE.has(event.type) ? "info" : "detail";
-    this.#platform.log({ event: `task.${nameOf(event)}`, ...line }, level);
+    const line = () => ({
+      event: `task.${nameOf(event)}`,
+      task_id: this.#taskId,
+      by: keyNameOf(caller),
+      outcome: this.#outcomeOf(applied, event),
+      duration_ms: Date.now() - startedAt,
+    });
+    this.#platform.log(line, level);
     return applied;
   }
 
@@ -112,7 +115,7 @@ export class TaskObject extends DurableObject<ObjectBindings> {
     }
     const line = { task_id: this.#taskId, connection, status: news.status, outcome };
     const level = NORMAL_OUTCOMES.has(outcome) ? "detail" : "info";
-    this.#platform.log({ event: "task.hook", ...line }, level);
+    this.#platform.log(() => ({ event: "task.hook", ...line }), level);
     return isUnknown ? "unknown_task" : "taken";
   }
 

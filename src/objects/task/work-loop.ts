@@ -8,7 +8,7 @@ import { isOpen, type TaskRecord } from "../../core/record/task.ts";
 import { type CallStep, nextStep, type Step, wakeAt } from "../../core/step.ts";
 import { DAY_MS, MINUTE_MS } from "../../core/time.ts";
 import { transition } from "../../core/transition.ts";
-import { attemptLine, makeCall, settledLine } from "./calls.ts";
+import { attemptLine, levelOfAttempt, makeCall, settledLine } from "./calls.ts";
 import type { Platform } from "./platform.ts";
 import { canWatch, isEarlyEnough, type KnownAlarm, attemptInFlight } from "./pending-alarm.ts";
 import { TriedUntil } from "./tried-until.ts";
@@ -200,7 +200,7 @@ export class WorkLoop {
       this.#tried.noteIndexRow(event.version);
     }
     const decision = await this.applyAndErase(event);
-    this.#platform.log(outcome.line, outcome.level);
+    this.#platform.log(() => outcome.line, outcome.level);
     return decision;
   }
 
@@ -219,8 +219,9 @@ export class WorkLoop {
     const result = isOwn ? await this.#platform.send(delivery) : unansweredAttempt("interrupted");
     const decision = this.apply({ type: "attempt_ended", number, ...result });
     const durationMs = Math.max(0, this.#now() - delivery.startedAt);
-    const { line, level } = attemptLine(delivery, result, durationMs, decision.kind === "changed");
-    this.#platform.log(line, level);
+    const isRecorded = decision.kind === "changed";
+    const line = () => attemptLine(delivery, result, durationMs, isRecorded);
+    this.#platform.log(line, levelOfAttempt(result, isRecorded));
     return decision;
   }
 
@@ -235,7 +236,7 @@ export class WorkLoop {
     this.#platform.commit(record, isKept ? null : this.#armable(alarmAt, now));
     if (!isKept) this.#armedFor = alarmAt;
     const settled = settledLine(before, record, now);
-    if (settled !== null) this.#platform.log(settled.line, settled.level);
+    if (settled !== null) this.#platform.log(() => settled.line, settled.level);
     // A call in flight must not delay the first attempt of the callback.
     if (!isOpen(record)) this.#callInFlight?.abort();
     if (opened !== null && opened !== attemptInFlight(before)) this.#ownAttempt = opened;
