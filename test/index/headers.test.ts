@@ -203,3 +203,11 @@ it.each(["<script>alert(1)</script>", "a b", '{"event":"x"}', "x".repeat(300)])(
     expect(ids[0]).not.toBe(ids[1]);
   },
 );
+
+it.each(["a-B_9=", "x".repeat(255)])(
+  "the answer to a request with the X-Request-Id %j has the same id",
+  async (id) => {
+    const { headers } = await call("/healthz", { headers: { "X-Request-Id": id } });
+    expect(headers.get("X-Request-Id")).toBe(id);
+  },
+);
