@@ -96,7 +96,8 @@ const TASKS = {
 /** Descriptions of the variables about jobs that are submitted through the relay. */
 const SUBMITS = {
   MAX_SUBMIT_MB: {
-    meaning: "largest body of a submission, a request that the relay passes on to an upstream",
+    meaning:
+      "largest JSON body of a submission, a request that the relay passes on to an upstream. A multipart body is not read, and has no limit of the relay",
   },
   SUBMIT_TIMEOUT_S: {
     meaning:

@@ -25,7 +25,7 @@ export interface Config extends Secrets, Placement, IndexConfig, LogSettings {
   readonly retentionMs: number;
   readonly taskDeadlineMs: number;
   readonly maxBodyBytes: number;
-  /** Largest body of a submission, i.e. of a request that the relay passes on to an upstream to start a job. */
+  /** Largest JSON body of a submission, i.e. of a request that the relay passes on to an upstream to start a job. */
   readonly maxSubmitBytes: number;
   /** Time limit of the upstream's answer to a submission. */
   readonly submitTimeoutMs: number;

@@ -136,6 +136,22 @@ it("the outputs of a call that answers with the result at once complete its task
   expect(await readSubmitted(id)).toMatchObject({ status: "completed", output: { urls: [image] } });
 });
 
+it("a member with the name of the hook field stays as it is where the upstream takes no hook URL", async () => {
+  const outside = anArk();
+  outside.on(VIDEOS, answering({ data: [{ url: "https://cdn.example.net/fox.png" }] }));
+  const { id, headers } = named();
+  const path = "/v1/submit/openai-videos/v1/images/generations";
+  const body = JSON.stringify({
+    model: "m",
+    prompt: "a fox",
+    callback_url: "https://own.example.net/",
+  });
+  expect((await submit({ path, body, headers })).status).toBe(200);
+  expect(outside.sentTo(VIDEOS)[0]?.body).toBe(body);
+  const task = await (await callWith(BINDINGS, `/v1/tasks/${id}`)).json();
+  expect(task).toMatchObject({ callback: { url: headers["Relay-Callback-Url"] } });
+});
+
 it("the query of the upstream's own call is passed on, and a hook URL in it becomes the callback_url", async () => {
   const outside = anArk();
   outside.on("https://queue.fal.run", answering({ request_id: "req-1" }));

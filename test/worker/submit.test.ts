@@ -1,4 +1,4 @@
-import { expect, it } from "vitest";
+import { expect, it, vi } from "vitest";
 import { START_S, useClock } from "./clock.ts";
 import { invalid, refusal } from "./client.ts";
 import { NOTHING, stored, untilIdle, wake } from "./objects.ts";
@@ -219,6 +219,42 @@ it("an answer of more than 8 KB is passed on but not kept, so that a repetition 
   const headers = { "Idempotency-Key": crypto.randomUUID() };
   expect(await (await submit({ headers })).json()).toEqual(long);
   expect(await refusal(await submit({ headers }))).toEqual({ status: 409, code: "task_exists" });
+});
+
+/** Returns bindings with which the objects of tasks lose every call of these methods, after `act`. */
+function losing(...methods: readonly string[]): object {
+  const getByName = (id: string) =>
+    new Proxy(BINDINGS.TASKS.getByName(id), {
+      get: (stub, name) => {
+        const method: unknown = Reflect.get(stub, name);
+        if (!methods.includes(String(name)) || typeof method !== "function") return method;
+        return async () => {
+          throw Object.assign(new Error("Network connection lost."), { retryable: true });
+        };
+      },
+    });
+  return { ...BINDINGS, TASKS: { getByName } };
+}
+
+it("an accepted submission whose outcome the task's object cannot store is answered as unknown, so that nobody repeats it", async () => {
+  const outside = anArk();
+  const { id, headers } = named();
+  vi.stubGlobal("scheduler", { wait: async () => undefined });
+  const response = await submit({ headers, bindings: losing("endSubmission") });
+  vi.unstubAllGlobals();
+  expect(response.headers.get("x-should-retry")).toBe("false");
+  expect(await refusal(response)).toEqual({ status: 424, code: "submit_unknown" });
+  expect(outside.sentTo(ARK)).toHaveLength(1);
+  await wake(id, 100_000);
+  expect(await readSubmitted(id)).toMatchObject({ submission: { state: "unknown" } });
+});
+
+it("a submission whose registration is not answered is not sent, and its task is gone", async () => {
+  const outside = anArk();
+  const { id, headers } = named();
+  const response = await submit({ headers, bindings: losing("apply") });
+  expect(await refusal(response)).toEqual({ status: 503, code: "unavailable" });
+  expect([outside.sentTo(ARK), await stored(id)]).toEqual([[], NOTHING]);
 });
 
 it("a call that the upstream has not answered in time has an unknown outcome by the task's own alarm", async () => {

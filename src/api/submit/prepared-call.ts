@@ -132,9 +132,12 @@ async function prepareMultipart(
   };
 }
 
-/** Returns the name of the field for the hook URL in the adapter's notation; empty when the provider takes none. */
-function hookField({ connection }: SubmitPlace): string {
-  return connection.provider.hooks?.parameter ?? "";
+/**
+ * Returns the name of the field for the hook URL in the adapter's notation; empty when the upstream takes none at this
+ * path.
+ */
+function hookField({ connection, target }: SubmitPlace): string {
+  return target.answer === "result" ? "" : (connection.provider.hooks?.parameter ?? "");
 }
 
 function isInQuery(place: SubmitPlace): boolean {

@@ -33,9 +33,11 @@ import { requireSubmitPlace } from "./submit-place.ts";
 import { UpstreamCall } from "./upstream-call.ts";
 
 const SUBMISSION_ID_BYTES = 16;
-/** Waits in milliseconds before the outcome of a submission is brought to the task's object again. */
-const RETRY_WAITS_MS = [500, 2 * SECOND_MS, 5 * SECOND_MS];
+/** Waits in milliseconds before each try to bring the outcome of a submission to the task's object. */
+const RETRY_WAITS_MS = [0, SECOND_MS / 2, 2 * SECOND_MS, 5 * SECOND_MS];
 const EARLIER_OBJECT = "The task's object still runs an earlier release, so nothing was submitted.";
+/** Header that keeps the SDKs of upstreams from repeating a call. */
+const NOT_AGAIN = { "x-should-retry": "false" };
 const REPLAYED = { "Idempotent-Replayed": "true" };
 const JSON_TYPE = { "Content-Type": "application/json" };
 
@@ -232,8 +234,8 @@ async function sendAndEnd(plan: Plan, given: SubmitCall): Promise<Submitted> {
   const { config } = given.runtime;
   const answer = await answerOf(plan, given.runtime);
   const outcome = outcomeOf(answer, place, call.path, isHookExpected, config);
-  const task = await bringOutcome(event.id, endOf(submissionId, outcome), given);
-  if (answer === null || outcome.kind === "unknown") throw unknownOutcome(task);
+  const { isStored, task } = await bringOutcome(event.id, endOf(submissionId, outcome), given);
+  if (answer === null || outcome.kind === "unknown" || !isStored) throw unknownOutcome(task);
   const { status, headers, bytes: body } = answer;
   const passed = { status, headers: passedHeaders(headers), body, isReplayed: false };
   const statusUrl = task === null ? null : await statusUrlOf(event, task, given);
@@ -261,27 +263,33 @@ function simulatedAnswer(submitted: ReturnType<Simulation["submit"]>): SubmitAns
   return { status: 200, headers, bytes, json: JSON.parse(text), isCut: false };
 }
 
-/**
- * Brings the outcome of a submission to the task's object, several times if need be.
- * @returns the task; null when it was erased, or when the object could not be reached. In the second case the outcome
- * counts as unknown once the time for the answer is over.
- */
+/** What became of an outcome that was brought to the task's object. */
+interface Brought {
+  /**
+   * False when the object could not be reached. The outcome then counts as unknown once the time for the answer is over.
+   */
+  readonly isStored: boolean;
+  /** The task; null when it was erased, or the outcome is not stored. */
+  readonly task: TaskReply | null;
+}
+
+/** Brings the outcome of a submission to the task's object, several times if need be. */
 async function bringOutcome(
   taskId: string,
   end: ReturnType<typeof endOf>,
   { caller, env }: SubmitCall,
-): Promise<TaskReply | null> {
+): Promise<Brought> {
   const client = taskClient(env, taskId);
   for (const waitMs of RETRY_WAITS_MS) {
+    if (waitMs > 0) await scheduler.wait(waitMs);
     try {
-      return await client.endSubmission(end, caller);
+      return { isStored: true, task: await client.endSubmission(end, caller) };
     } catch (error) {
       const line = { task_id: taskId, outcome: end.outcome.kind, error: errorText(error) };
       log({ event: "submission.not_stored", ...line }, "warn");
-      await scheduler.wait(waitMs);
     }
   }
-  return client.endSubmission(end, caller);
+  return { isStored: false, task: null };
 }
 
 /** Returns the answer to a repeated submission: that of the upstream to the first one, as far as it is kept. */
@@ -295,7 +303,7 @@ async function replayed(
   const answer = submission?.answer ?? null;
   if (answer === null) {
     const detail = "The job was submitted under this key, and the upstream's answer is not kept.";
-    throw new Problem("task_exists", { detail, taskJson: task.json, headers: REPLAYED });
+    throw new Problem("task_exists", { detail, taskJson: task.json, headers: { ...REPLAYED, ...NOT_AGAIN } });
   }
   const { status, contentType, body } = answer;
   const headers = new Headers(contentType === null ? {} : { "Content-Type": contentType });
@@ -309,7 +317,7 @@ function unknownOutcome(task: TaskReply | null, isReplayed = false): Problem {
     detail:
       "The upstream may have started a job. The task stays open, and its callback comes; do not submit again.",
     ...(task !== null && { taskJson: task.json }),
-    headers: { "x-should-retry": "false", ...(isReplayed && REPLAYED) },
+    headers: { ...NOT_AGAIN, ...(isReplayed && REPLAYED) },
   });
 }
 

@@ -134,9 +134,9 @@ export class TaskObject extends DurableObject<ObjectBindings> {
     }
     const record = this.#readable();
     const statusCode = "statusCode" in outcome ? outcome.statusCode : null;
-    const line = { task_id: this.#taskId, outcome: outcome.kind, status_code: statusCode };
+    const facts = { task_id: this.#taskId, outcome: outcome.kind, status_code: statusCode };
     const level = outcome.kind === "unknown" ? "warn" : "detail";
-    this.#platform.log({ event: "submission.ended", ...line }, level);
+    this.#platform.log(() => ({ event: "submission.ended", ...facts }), level);
     if (record === null || record.submission?.id !== event.submissionId) return null;
     return replyOf(record, readerOf(caller), this.#loop.policy());
   }
