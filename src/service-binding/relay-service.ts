@@ -137,12 +137,54 @@ export interface Repeatable {
 }
 
 /**
+ * A call to an upstream, and what the relay is told about its job. `body`, `headers` and `query` (without the question
+ * mark) are the upstream's own; the key of the connection is added. Without an `idempotencyKey` or a `taskId`, each call
+ * submits a job of its own.
+ */
+export interface SubmitInit extends Repeatable {
+  readonly body?: string | Uint8Array | ArrayBuffer | ReadableStream<Uint8Array> | null;
+  readonly headers?: Headers | Readonly<Record<string, string>>;
+  readonly query?: string;
+  readonly callbackUrl?: string;
+  /** Members that the callback repeats, at most 4 KB as JSON. */
+  readonly metadata?: object;
+  readonly taskId?: string;
+  readonly account?: string;
+  /** Price in credits, which the account is charged. */
+  readonly credits?: number;
+  /** Time at which the task fails if it is still open, in Unix seconds. */
+  readonly deadlineAt?: number;
+}
+
+/** The upstream's own answer to a submission, which may be a refusal, and the task. */
+export interface Submission {
+  readonly taskId: string;
+  /**
+   * Link to the status page of the task. Null when the upstream has refused the job, which leaves no task, and while
+   * `PUBLIC_URL` is not set.
+   */
+  readonly statusUrl: string | null;
+  /** True when the answer is that to an earlier call with the same `idempotencyKey` or `taskId`. */
+  readonly isReplayed: boolean;
+  readonly status: number;
+  /** Headers of the answer by their names in lower case. */
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: Uint8Array;
+}
+
+/**
  * Answer to a call that changes a task. `isNew` is false when the call repeated an earlier one and changed nothing.
  */
 export type Changed<T> = Answer<{ readonly isNew: boolean; readonly task: T }>;
 
 /** The methods of the entrypoint `Relay`. Each does the same as the HTTP route of the same operation. */
 export interface RelayService {
+  /**
+   * Submits a job through the relay, once: calls a path of the upstream below the connection's base URL, e.g.
+   * `submit("ark", "contents/generations/tasks", {body})`. With the problem `submit_unknown` the upstream may have
+   * started a job, which the `task` of the problem awaits: do not submit it again.
+   */
+  submit(connection: string, path: string, init?: SubmitInit): Promise<Answer<Submission>>;
   /**
    * Registers a task before it is submitted upstream. When its `provider` has hooks, `PUBLIC_URL` must be set,
    * because the hook URL begins with it.

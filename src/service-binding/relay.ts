@@ -5,6 +5,8 @@ import { Problem, problemMembers, refusalLine } from "../api/http/problem.ts";
 import { requireRuntime, type Route } from "../api/http/route.ts";
 import { type Context, Unread } from "../api/operation.ts";
 import { listTasks, listTasksRoute } from "../api/search/list-tasks.ts";
+import { submitJob } from "../api/submit/submit-job.ts";
+import { submitJobRoute } from "../api/submit/submit-route.ts";
 import { attachUpstream, attachUpstreamRoute } from "../api/tasks/attach-upstream.ts";
 import { cancelTask, cancelTaskRoute } from "../api/tasks/cancel-task.ts";
 import { eraseTask, eraseTaskRoute } from "../api/tasks/erase-task.ts";
@@ -18,6 +20,7 @@ import { log } from "../log.ts";
 import { bytesOf } from "../security/encoding.ts";
 import type { Caller } from "../objects/task/caller.ts";
 import type * as service from "./relay-service.ts";
+import { upstreamCallOf } from "./submit-arguments.ts";
 
 /**
  * Caller as which operations treat another Worker of the same Cloudflare account: an operator with all permissions.
@@ -39,6 +42,27 @@ const NO_ORIGIN = "https://relay.invalid";
  * A Worker without types may pass any values, so every argument is checked like the input of a request.
  */
 export class Relay extends WorkerEntrypoint<Env> implements service.RelayService {
+  async submit(
+    connection: string,
+    path: string,
+    init?: service.SubmitInit,
+  ): Promise<service.Answer<service.Submission>> {
+    return answered(submitJobRoute, this.env, async (context) => {
+      const call = new Unread(() => upstreamCallOf(path, { ...init }));
+      const given = { params: { connection: textOf(connection) }, body: call, ...keyIn(init) };
+      const submitted = await submitJob.perform(given, CALLER, context);
+      const { taskId, statusUrl, isReplayed, status, headers, body } = submitted;
+      return {
+        taskId,
+        statusUrl: context.origin === NO_ORIGIN ? null : statusUrl,
+        isReplayed,
+        status,
+        headers: Object.fromEntries(headers),
+        body: typeof body === "string" ? bytesOf(body) : body,
+      };
+    });
+  }
+
   async register(
     registration: service.TaskRegistration,
     options?: service.Repeatable,

@@ -10,9 +10,11 @@ import type { Attachment, RedeliverOrder, Registration } from "../../src/api/tas
 import { Relay } from "../../src/service-binding/relay.ts";
 import type * as service from "../../src/service-binding/relay-service.ts";
 import { useClock } from "./clock.ts";
-import { NOTHING, stored, untilIdle } from "./objects.ts";
+import { NOTHING, restart, stored, untilIdle } from "./objects.ts";
 import { aReceiver } from "./receiver.ts";
 import { started } from "./started.ts";
+import { answering } from "./outside.ts";
+import { anArk, ARK_PATH, BINDINGS, BODY, JOB, readSubmitted, sentToArk } from "./submitted.ts";
 import { aCompletion, CALLBACK_URL, read } from "./tasks.ts";
 
 useClock();
@@ -73,16 +75,134 @@ it("Relay.read with wait, called over a service binding, answers as soon as the 
 });
 
 /** Calls a method with any arguments, as a Worker without types could. */
-async function callWith(method: keyof service.RelayService, ...args: unknown[]): Promise<unknown> {
-  const call: unknown = Reflect.get(relay, method);
+async function callWith(
+  called: service.RelayService,
+  method: keyof service.RelayService,
+  ...args: unknown[]
+): Promise<unknown> {
+  const call: unknown = Reflect.get(called, method);
   if (typeof call !== "function") throw new Error(`Relay has no method ${method}`);
-  return Reflect.apply(call, relay, args);
+  return Reflect.apply(call, called, args);
 }
 
 it("Relay.read, called over a service binding, accepts null as its options, which a Worker without types may pass", async () => {
   const id = await registered();
-  expect(await callWith("read", id, null)).toMatchObject({ ok: true, task: { id } });
+  expect(await callWith(relay, "read", id, null)).toMatchObject({ ok: true, task: { id } });
 });
+
+/** Returns the entrypoint of a relay with keys for upstreams. */
+async function submitting(variables: { PUBLIC_URL?: string } = {}): Promise<service.RelayService> {
+  return new Relay(createExecutionContext(), await started({ ...BINDINGS, ...variables }));
+}
+
+async function submissionTo(path: string, init: service.SubmitInit) {
+  const answer = await (await submitting()).submit("ark", path, init);
+  if (!answer.ok) throw new Error(answer.problem.detail);
+  return { ...answer, body: new TextDecoder().decode(answer.body) };
+}
+
+it("Relay.submit sends the caller's body with the hook URL and the key of the connection, and returns the upstream's answer with the task", async () => {
+  const outside = anArk();
+  const id = crypto.randomUUID();
+  await restart(id, BINDINGS);
+  const metadata = { city: "Köln 🦊" };
+  const init = { body: BODY, headers: { "X-Trace": "t" }, taskId: id, callbackUrl: CALLBACK_URL };
+  const answer = await submissionTo(ARK_PATH.slice(1), { ...init, metadata });
+  const body = JSON.stringify({ id: JOB });
+  expect(answer).toMatchObject({ ok: true, taskId: id, isReplayed: false, status: 200, body });
+  expect(answer.headers["content-type"]).toBe("application/json");
+  expect(new URL(answer.statusUrl ?? "").pathname).toContain(id);
+  const sent = sentToArk(outside);
+  expect(sent.body).toContain(BODY.slice(0, -2));
+  expect(sent.body).toContain(`/hooks/ark/${id}/`);
+  expect(sent.headers).toMatchObject({ authorization: "Bearer test-only-ark-key", "x-trace": "t" });
+  const task = { id, metadata, callback: { url: CALLBACK_URL }, upstream: { id: JOB } };
+  expect(await readSubmitted(id)).toMatchObject(task);
+});
+
+it.each<[string, () => NonNullable<service.SubmitInit["body"]>]>([
+  ["bytes", () => new TextEncoder().encode(BODY)],
+  ["a buffer", () => new Uint8Array(new TextEncoder().encode(BODY)).buffer],
+  ["a stream", () => new Blob([BODY]).stream()],
+])(
+  "Relay.submit takes a body that is %s, and headers that are an object of the class Headers",
+  async (_, body) => {
+    const outside = anArk();
+    const headers = new Headers({ "X-Trace": "t" });
+    await submissionTo(ARK_PATH, { body: body(), headers, query: "a=%2F" });
+    const [sent] = outside.sentTo("https://ark.cn-beijing.volces.com/");
+    expect(sent?.url).toContain(`${ARK_PATH}?a=%2F`);
+    expect([sent?.body.startsWith(BODY.slice(0, -2)), sent?.headers["x-trace"]]).toEqual([
+      true,
+      "t",
+    ]);
+  },
+);
+
+it("Relay.submit with the same idempotencyKey again returns the stored answer with isReplayed true, and sends nothing", async () => {
+  const outside = anArk();
+  const init = { body: BODY, idempotencyKey: crypto.randomUUID() };
+  const first = await submissionTo(ARK_PATH, init);
+  const again = await submissionTo(ARK_PATH, init);
+  expect(again).toEqual({ ...first, isReplayed: true });
+  sentToArk(outside);
+});
+
+it("Relay.submit returns a refusal of the upstream as its answer, without a status link", async () => {
+  anArk(answering({ error: "no" }, 400));
+  const answer = await submissionTo(ARK_PATH, { body: BODY });
+  expect(answer).toMatchObject({ status: 400, body: '{"error":"no"}', statusUrl: null });
+});
+
+it("Relay.submit answers submit_unknown with the task when the upstream does not say whether it has started a job", async () => {
+  anArk(answering({}, 502));
+  const answer = await (await submitting()).submit("ark", ARK_PATH, { body: BODY });
+  const problem = { status: 424, code: "submit_unknown", task: { status: "pending" } };
+  expect(answer).toMatchObject({ ok: false, problem });
+});
+
+it("without PUBLIC_URL, Relay.submit returns a submission to the sandbox without a status link", async () => {
+  const relayed = await submitting({ PUBLIC_URL: "" });
+  const answer = await relayed.submit("sandbox", "jobs", { body: '{"model": "sandbox/ok"}' });
+  expect(answer).toMatchObject({ ok: true, status: 200, statusUrl: null });
+});
+
+it.each<[string, string, string, unknown, object]>([
+  ["a path with `..`", "ark", "../files", {}, { issues: [{ path: "/path" }] }],
+  ["a path with a query", "ark", "jobs?a=1", {}, { issues: [{ path: "/path" }] }],
+  ["a body that is a number", "ark", ARK_PATH, { body: 7 }, { issues: [{ path: "/body" }] }],
+  [
+    "a header with a line break",
+    "ark",
+    ARK_PATH,
+    { body: BODY, headers: { "X-A": "a\nb" } },
+    { issues: [{ path: "/headers/X-A" }] },
+  ],
+  [
+    "metadata that contain themselves",
+    "ark",
+    ARK_PATH,
+    { body: BODY, metadata: cyclic() },
+    { issues: [{ path: "/metadata" }] },
+  ],
+  ["an unknown connection", "nowhere", ARK_PATH, { body: BODY }, { code: "not_found" }],
+  ["no body", "ark", ARK_PATH, null, { code: "invalid_json" }],
+])(
+  "Relay.submit with %s is refused, and sends nothing",
+  async (_, connection, path, init, problem) => {
+    const outside = anArk();
+    const answer = await callWith(await submitting(), "submit", connection, path, init);
+    expect(answer).toMatchObject({ ok: false, problem });
+    expect(outside.sentTo("https://")).toEqual([]);
+  },
+);
+
+/** Returns an object that contains itself. */
+function cyclic(): object {
+  const object: { self?: unknown } = {};
+  object.self = object;
+  return object;
+}
 
 /** Returns the entrypoint of a relay that does not know its own address. */
 async function unaddressed(): Promise<service.RelayService> {
@@ -100,21 +220,18 @@ it("without PUBLIC_URL, Relay.register, called over a service binding, returns a
   expect(attached).toMatchObject({ ok: true, task: { id, upstream } });
 });
 
-const cycle: { self?: unknown } = {};
-cycle.self = cycle;
-
 /** Calls that must be refused, by the fault in them, with the expected problem. */
 const REFUSED: Readonly<Record<string, [(id: string) => Promise<unknown>, object]>> = {
   "register with a model that is no text": [
-    () => callWith("register", { model: 7 }),
+    () => callWith(relay, "register", { model: 7 }),
     { status: 400, code: "invalid_request", issues: [{ path: "/model" }] },
   ],
   "register with an object that contains itself": [
-    () => callWith("register", cycle),
+    () => callWith(relay, "register", cyclic()),
     { status: 400, code: "invalid_json" },
   ],
   "register without an argument": [
-    () => callWith("register"),
+    () => callWith(relay, "register"),
     { status: 400, code: "invalid_request", issues: [{ path: "/model" }] },
   ],
   "register with an idempotencyKey that no header can have": [
@@ -134,16 +251,16 @@ const REFUSED: Readonly<Record<string, [(id: string) => Promise<unknown>, object
     { status: 404, code: "unknown_task" },
   ],
   "read with an id that is no text": [
-    () => callWith("read", {}),
+    () => callWith(relay, "read", {}),
     { status: 404, code: "unknown_task" },
   ],
-  "read without an id": [() => callWith("read"), { status: 404, code: "unknown_task" }],
+  "read without an id": [() => callWith(relay, "read"), { status: 404, code: "unknown_task" }],
   "register with the registration as a body in its options": [
-    () => callWith("register", {}, { body: registration }),
+    () => callWith(relay, "register", {}, { body: registration }),
     { status: 400, code: "invalid_request", issues: [{ path: "/model" }] },
   ],
   "list with a status that is undefined": [
-    () => callWith("list", { status: undefined }),
+    () => callWith(relay, "list", { status: undefined }),
     { status: 501, code: "index_disabled" },
   ],
   "read with a wait that is no number of seconds": [

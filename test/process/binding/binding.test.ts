@@ -48,13 +48,29 @@ it("a Worker that is bound to the entrypoint Relay registers, attaches, cancels,
   expect(await call("read", id)).toMatchObject({ ok: false, problem });
 });
 
-it("the Worker in docs/binding.md type-checks, registers a task and attaches its job", async () => {
+it("the Worker in docs/binding.md type-checks, and submits a job once, however often it gets the same order", async () => {
   await using worker = await DocumentedWorker.create("binding.md");
   expect(await worker.typeErrors()).toBe("");
-  await using relay = await Workerd.start({ vars, boundScript: worker.script });
-  const id = crypto.randomUUID();
+  const answer = { kind: "answer", status: 200, body: '{"id":"cgt-1"}' } as const;
+  receiver.at("/contents/generations/tasks", answer);
+  const ark = { ...vars, ARK_BASE_URL: receiver.origin };
+  await using relay = await Workerd.start({ vars: ark, boundScript: worker.script });
   const callback_url = receiver.at("/documented", { kind: "answer", status: 204 });
-  const init = { method: "POST", body: JSON.stringify({ id, callback_url }) };
-  const answer: unknown = await (await fetch(relay.boundUrl, init)).json();
-  expect(answer).toMatchObject({ id, status: "pending", upstream: { id: `cgt-${id}` } });
+  const order = { order: crypto.randomUUID(), prompt: "a fox", callback_url };
+  const send = () => fetch(relay.boundUrl, { method: "POST", body: JSON.stringify(order) });
+  const [first, again] = [await send(), await send()];
+  expect([first.status, await first.text(), await again.text()]).toEqual([
+    200,
+    answer.body,
+    answer.body,
+  ]);
+  const [post, ...others] = receiver.postsAt("/contents/generations/tasks");
+  expect([post?.headers["authorization"], others]).toEqual(["Bearer test-key", []]);
+  const id = first.headers.get("Relay-Task-Id") ?? "";
+  expect(JSON.parse(post?.body ?? "")).toMatchObject({
+    content: [{ type: "text", text: "a fox" }],
+    callback_url: expect.stringContaining(`https://relay.example.com/hooks/ark/${id}/`),
+  });
+  const { json } = await relay.client.ask("GET", `/v1/tasks/${id}`);
+  expect(json).toMatchObject({ id, callback: { url: callback_url }, upstream: { id: "cgt-1" } });
 });
