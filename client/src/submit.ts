@@ -66,7 +66,7 @@ export function submission(
     if (value !== undefined) headers.set(`Relay-${name.replace(/[A-Z]/g, "-$&")}`, textOf(value));
   }
   // Node demands `duplex` for a stream.
-  const half = { duplex: "half" };
+  const half = { duplex: "half" as const };
   return new Request(target, { ...half, method: "POST", body, headers, signal });
 }
 

@@ -16,7 +16,7 @@ import { scenarioInput } from "./scenario-input.ts";
 
 const [client, relay, receiver] = await Promise.all([
   forThisFile(PackedClient.install()),
-  forThisFile(Workerd.start({ vars: { ...LOCAL_VARS, LISTEN: "true" } })),
+  forThisFile(Workerd.start({ vars: { ...LOCAL_VARS, LISTEN: "true", SANDBOX: "true" } })),
   forThisFile(Receiver.start()),
 ]);
 const input = await scenarioInput(relay, receiver);
@@ -26,7 +26,7 @@ it.for([
   ["Deno", "deno", ["run", "--allow-all"]],
   ["Bun", "bun", ["run"]],
 ] as const)(
-  "on %s, the packed client registers, reports, waits for and cancels tasks of a running relay, and verifies its callbacks",
+  "on %s, the packed client submits, registers, reports, waits for and cancels tasks of a running relay, and verifies its callbacks",
   async ([runtime, command, args], { skip }) => {
     const version = await client.run(command, "--version").catch(() => null);
     skip(version === null, `${runtime} is not installed`);
@@ -36,7 +36,7 @@ it.for([
   },
 );
 
-it("on workerd, a Worker with the packed client registers, reports, waits for and cancels tasks of a running relay, and verifies its callbacks", async () => {
+it("on workerd, a Worker with the packed client submits, registers, reports, waits for and cancels tasks of a running relay, and verifies its callbacks", async () => {
   const { outputFiles } = await build({
     entryPoints: [join(client.directory, "on-workerd.ts")],
     bundle: true,

@@ -1,4 +1,5 @@
 import { RelayProblem, TaskRelay, type Task, VerificationError, verify } from "task-relay-client";
+import { fetchFor } from "task-relay-client/sdk-fetch";
 
 export interface ScenarioInput {
   readonly url: string;
@@ -39,6 +40,10 @@ export async function drive({ url, key, callbackUrl, received, keys }: ScenarioI
   const cut = await verify(requestOf({ ...received, headers: cutHeaders }), keys).catch(failureOf);
   await delivered(relay, id);
   const redelivered = await relay.redeliver(id, { attempts: 1 });
+  const body = JSON.stringify({ model: "sandbox/ok" });
+  const submitted = await relay.submit("sandbox", "jobs", { body });
+  const sdkFetch = fetchFor(relay, "sandbox", { baseUrl: "https://sandbox.example.com" });
+  const sdkAnswer = await sdkFetch("https://sandbox.example.com/jobs", { method: "POST", body });
   const canceled = await relay.register({ model: "m" });
   await relay.cancel(canceled.id);
   return {
@@ -48,6 +53,9 @@ export async function drive({ url, key, callbackUrl, received, keys }: ScenarioI
     verified,
     forged,
     cut,
+    submitted: [submitted.response.status, await submitted.response.text()],
+    submittedTask: (await relay.read(submitted.taskId)).model,
+    submittedBySdk: [sdkAnswer.status, await sdkAnswer.text()],
     redelivered: redelivered.callback?.status,
     erased: [await relay.erase(canceled.id), await relay.erase(canceled.id)],
     listed: await relay.list().next().catch(failureOf),
