@@ -23,7 +23,7 @@ export function fetchFor(
   connection: string,
   { baseUrl, ...options }: SdkFetchOptions,
 ): typeof fetch {
-  const base = `${baseUrl.replace(/\/+$/, "")}/`;
+  const base = `${baseUrl.replace(/(?<!\/)\/+$/, "")}/`;
   const failed = new FailedCalls();
   return async (input, init) => {
     const { href, search, pathname } = new URL(input instanceof Request ? input.url : input);

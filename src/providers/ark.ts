@@ -2,7 +2,7 @@ import { DAY_MS, SECOND_MS } from "../core/time.ts";
 import { at, booleanAt, idAt, integerAt, listAt, numberAt, textAt, urlsOf } from "./json-fields.ts";
 import type { Observation } from "./observation.ts";
 import { amountsAt } from "./usage.ts";
-import { PROMPT_PARAMETERS } from "./prompt-parameters.ts";
+import { hasPromptParameters } from "./prompt-parameters.ts";
 import { bearer, noSignature, type UpstreamProvider, readingOf } from "./provider.ts";
 import { membersAt, submitReadingOf, type SubmitTarget } from "./submit.ts";
 
@@ -12,7 +12,7 @@ const TARGET: SubmitTarget = {
   endpoint: null,
   parameters: membersAt("", ["seed", "ratio", "duration", "resolution", "generate_audio"]),
   answer: "job",
-  hidden: { pattern: PROMPT_PARAMETERS, pointers: [] },
+  hidden: { isHiddenIn: hasPromptParameters, pointers: [] },
 };
 
 /**

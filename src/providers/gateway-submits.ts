@@ -2,7 +2,7 @@ import { SECOND_MS } from "../core/time.ts";
 import { openLinks } from "./gateway-links.ts";
 import { at, listAt, numberAt, textAt } from "./json-fields.ts";
 import type { Observation } from "./observation.ts";
-import { PROMPT_PARAMETERS } from "./prompt-parameters.ts";
+import { hasPromptParameters } from "./prompt-parameters.ts";
 import {
   type HiddenParameters,
   membersAt,
@@ -20,7 +20,7 @@ export const IMAGES_PATH = "/v1/images/generations";
  * over the parameters for its upstream, and channels of Ark pass on the prompt.
  */
 export const HIDDEN_IN_VIDEOS: HiddenParameters = {
-  pattern: PROMPT_PARAMETERS,
+  isHiddenIn: hasPromptParameters,
   pointers: ["/metadata"],
 };
 

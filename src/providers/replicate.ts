@@ -86,7 +86,7 @@ function targetOf(path: string): SubmitTarget | null {
   const [, name] = RUN_PATH.exec(path) ?? [];
   if (name === undefined) return null;
   // What a version in the body does, where the path names the model, is not documented.
-  return { ...targetWith({ name }), hidden: { pattern: null, pointers: ["/version"] } };
+  return { ...targetWith({ name }), hidden: { isHiddenIn: null, pointers: ["/version"] } };
 }
 
 function targetWith(model: ModelPlace): SubmitTarget {

@@ -70,10 +70,10 @@ export type Pointers = Readonly<Record<string, string>>;
  */
 export interface HiddenParameters {
   /**
-   * Pattern that finds such a parameter in the JSON text of a request, however the text escapes its characters. It is
-   * searched in linear time and has no flag that keeps a position. Null when there is none.
+   * Tells whether the JSON text of a request has such a parameter, however the text escapes its characters. It takes
+   * linear time. Null when no text can have one.
    */
-  readonly pattern: RegExp | null;
+  readonly isHiddenIn: ((json: string) => boolean) | null;
   /**
    * JSON Pointers of members whose content can replace other parameters. Which content they have is not known in
    * advance.

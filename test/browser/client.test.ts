@@ -21,7 +21,10 @@ it("in Chromium, a page with the client registers, reports, waits for and cancel
     bundle: true,
     format: "iife",
     globalName: "scenario",
-    alias: { "task-relay-client": join(ROOT, "client/src/index.ts") },
+    alias: {
+      "task-relay-client/sdk-fetch": join(ROOT, "client/src/sdk-fetch.ts"),
+      "task-relay-client": join(ROOT, "client/src/index.ts"),
+    },
     write: false,
   });
   const page = await openPage(relay.url, { expected: [/status of (?:404|501)/] });

@@ -135,7 +135,7 @@ export function aChargingSubmission(changes: Partial<ChargingTask> = {}): Chargi
   return aChargingTask({ registration, upstream, submission: aSubmission(), ...changes });
 }
 
-export function aSubmitEnd(
+function aSubmitEnd(
   outcome: SubmitOutcome,
   submissionId: string = SUBMISSION_ID,
 ): SubmitEndedEvent {

@@ -12,7 +12,7 @@ import { metadataOf } from "../../src/core/record/metadata.ts";
 import { storedBytes } from "../../src/core/record/stored-size.ts";
 import { openLinks } from "../../src/providers/gateway-links.ts";
 import { numberAt, percentAt, urlsOf } from "../../src/providers/json-fields.ts";
-import { PROMPT_PARAMETERS } from "../../src/providers/prompt-parameters.ts";
+import { hasPromptParameters } from "../../src/providers/prompt-parameters.ts";
 import { PROVIDERS } from "../../src/providers/registry.ts";
 import { failureOf } from "../../src/providers/failure.ts";
 import { REDACTIONS } from "../../src/providers/redaction.ts";
@@ -187,7 +187,7 @@ it.each(withNames(["-", "--", String.raw`\u002d`, "--framespersecon", "--d", "\\
   (_, part) => {
     expectLinear((length) => {
       const text = repeated(part, length);
-      return () => PROMPT_PARAMETERS.test(text);
+      return () => hasPromptParameters(text);
     }, 65_536);
   },
 );

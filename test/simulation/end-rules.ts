@@ -160,7 +160,7 @@ function submittedEnds(
 }
 
 /** Tells whether it is not known whether the submission of a task has started a job. */
-export function isAwaitingJob({ submission }: OpenTask): boolean {
+function isAwaitingJob({ submission }: OpenTask): boolean {
   const kind = submission?.state.kind;
   return kind === "sending" || kind === "unknown";
 }

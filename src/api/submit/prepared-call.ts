@@ -247,7 +247,7 @@ function requireNothingHidden(
   if (pointer !== undefined) {
     throw new Problem("forbidden", { detail: `An account may not set ${pointer}.` });
   }
-  if (hidden.pattern?.test(new TextDecoder().decode(bytes)) !== true) return;
+  if (hidden.isHiddenIn?.(new TextDecoder().decode(bytes)) !== true) return;
   const detail = "An account may not set parameters within a text, e.g. `--duration 10`.";
   throw new Problem("forbidden", { detail });
 }

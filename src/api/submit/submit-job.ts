@@ -20,7 +20,7 @@ import { billingOf, requireUnusedKey } from "../tasks/register-task.ts";
 import { statusLinkOf } from "../tasks/status-url.ts";
 import { accepted, taskClient } from "../tasks/task-client.ts";
 import { BodyReservation } from "./body-budget.ts";
-import { outcomeOf } from "./outcome.ts";
+import { outcomeOf } from "./submit-outcome.ts";
 import {
   prepareCall,
   type PreparedCall,
@@ -303,7 +303,11 @@ async function replayed(
   const answer = submission?.answer ?? null;
   if (answer === null) {
     const detail = "The job was submitted under this key, and the upstream's answer is not kept.";
-    throw new Problem("task_exists", { detail, taskJson: task.json, headers: { ...REPLAYED, ...NOT_AGAIN } });
+    throw new Problem("task_exists", {
+      detail,
+      taskJson: task.json,
+      headers: { ...REPLAYED, ...NOT_AGAIN },
+    });
   }
   const { status, contentType, body } = answer;
   const headers = new Headers(contentType === null ? {} : { "Content-Type": contentType });
