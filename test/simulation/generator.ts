@@ -47,7 +47,7 @@ export const SUBMISSION: SubmissionStart = {
   endpoint: null,
 };
 /** Share of the registrations with which the relay submits the job itself. */
-const SUBMITTED_SHARE = 0.4;
+const SUBMITTED_SHARE = 0.3;
 /** Share of the hooks that report a result which is too large to be stored. */
 const OVERSIZED_SHARE = 0.02;
 /**
