@@ -32,7 +32,9 @@ export function lateDueTime(
   const hintAt = task.late?.hintAt ?? Infinity;
   const times = [endedAt + HOUR, endedAt + DAY, hintAt, hintAt + 2 * MINUTE];
   const at = Math.min(...times.filter((time) => time > now));
-  return canAsk(task, setting, at) && at <= ownAt - POLL_MS ? at : Infinity;
+  // After a step of the clock back, a poll counts as made no earlier than the last change.
+  const isClear = Math.max(at, task.version) <= ownAt - POLL_MS;
+  return canAsk(task, setting, at) && isClear ? at : Infinity;
 }
 
 /** Returns whether this event proves that a task which has failed without a result has succeeded. */
