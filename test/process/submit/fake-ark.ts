@@ -1,0 +1,178 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { setTimeout as sleep } from "node:timers/promises";
+import * as z from "zod";
+import { bodyOf, LoopbackServer } from "../harness/loopback.ts";
+
+/** Path of submissions below the base URL of Ark, and of polls with the id of the job behind it. */
+export const ARK_TASKS = "/contents/generations/tasks";
+export const ARK_MODEL = "doubao-seedance-2-0-260128";
+const KEY = "process-test-ark-key";
+const REPEAT_HOOK_AFTER_MS = 250;
+/** Time in milliseconds after which a hook is no longer repeated. */
+const GIVE_UP_HOOK_AFTER_MS = 120_000;
+const JSON_TYPE = { "Content-Type": "application/json" };
+
+/** What the fake Ark does with a submission. */
+export interface Conduct {
+  /**
+   * `id` and `hang_up` start a job; the first answers with its id, the second closes the connection without an answer.
+   * `refusal` starts none and answers with 400.
+   */
+  readonly answer: "id" | "hang_up" | "refusal";
+  readonly answerAfterMs: number;
+  /** Time from the start of the job to its success, in milliseconds. */
+  readonly doneAfterMs: number;
+  /** True when a hook reports each change of the job to the URL that the submission contained. */
+  readonly sendsHooks: boolean;
+}
+
+/** Conduct of an upstream that answers at once, and whose job is done soon. */
+export const PROMPT_CONDUCT: Conduct = {
+  answer: "id",
+  answerAfterMs: 0,
+  doneAfterMs: 500,
+  sendsHooks: true,
+};
+
+/** A submission that the fake Ark has received. */
+export interface Submit {
+  /** Text of its prompt. */
+  readonly prompt: string;
+  readonly hookUrl: string;
+  /** The job that it started; null when it was refused. */
+  readonly jobId: string | null;
+}
+
+interface ArkJob {
+  readonly id: string;
+  readonly model: string;
+  readonly createdAtS: number;
+  readonly hookUrl: string;
+  isDone: boolean;
+}
+
+const Body = z.object({
+  model: z.string(),
+  callback_url: z.string(),
+  content: z.tuple([z.object({ text: z.string() })]),
+});
+
+/**
+ * Ark according to https://www.volcengine.com/docs/82379/1520757, on a loopback port. Its hooks are unsigned and repeat
+ * nothing of the relay's. It keeps every submission, so that tests can count them.
+ */
+export class FakeArk extends LoopbackServer {
+  readonly submits: Submit[] = [];
+  /** Answers of the relay to hooks that it has refused, and hooks that it has never accepted. */
+  readonly refusedHooks: string[] = [];
+  readonly #conductOf: (prompt: string) => Conduct;
+  readonly #jobs = new Map<string, ArkJob>();
+  readonly #closing = new AbortController();
+  #nextSubmit = Promise.withResolvers<void>();
+
+  private constructor(conductOf: (prompt: string) => Conduct) {
+    super((request, response) => void this.#handle(request, response));
+    this.#conductOf = conductOf;
+  }
+
+  /** Starts the server. @param conductOf what it does with a submission, by the text of its prompt. */
+  static async start(conductOf: (prompt: string) => Conduct): Promise<FakeArk> {
+    return new FakeArk(conductOf).listen();
+  }
+
+  /** Variables of a relay whose connection `ark` leads here. */
+  get vars(): Readonly<Record<string, string>> {
+    return { ARK_BASE_URL: this.origin, ARK_API_KEY: KEY };
+  }
+
+  submitsOf(prompt: string): readonly Submit[] {
+    return this.submits.filter((submit) => submit.prompt === prompt);
+  }
+
+  /** Returns a promise that resolves at the next submission. */
+  nextSubmit(): Promise<void> {
+    return this.#nextSubmit.promise;
+  }
+
+  override async [Symbol.asyncDispose](): Promise<void> {
+    this.#closing.abort();
+    await super[Symbol.asyncDispose]();
+  }
+
+  async #handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    // The relay may be killed while it is answered.
+    response.on("error", () => {});
+    const { method, url = "", headers } = request;
+    const body = await bodyOf(request);
+    if (body === null) return;
+    if (headers.authorization !== `Bearer ${KEY}`) return void response.writeHead(401).end();
+    if (method === "POST" && url === ARK_TASKS) return this.#take(body, response);
+    const job = this.#jobs.get(url.slice(ARK_TASKS.length + 1));
+    if (method !== "GET" || job === undefined) return void response.writeHead(404).end();
+    response.writeHead(200, JSON_TYPE).end(JSON.stringify(shown(job)));
+  }
+
+  async #take(body: string, response: ServerResponse): Promise<void> {
+    const { model, callback_url: hookUrl, content } = Body.parse(JSON.parse(body));
+    const [{ text: prompt }] = content;
+    const { answer, answerAfterMs, doneAfterMs, sendsHooks } = this.#conductOf(prompt);
+    const id = `cgt-20261126000000-${this.submits.length}`;
+    const isRefused = answer === "refusal";
+    this.submits.push({ prompt, hookUrl, jobId: isRefused ? null : id });
+    this.#nextSubmit.resolve();
+    this.#nextSubmit = Promise.withResolvers();
+    if (!isRefused) {
+      const job = { id, model, createdAtS: Math.floor(Date.now() / 1000), hookUrl, isDone: false };
+      this.#jobs.set(id, job);
+      void this.#run(job, doneAfterMs, sendsHooks);
+    }
+    await this.#wait(answerAfterMs);
+    if (response.destroyed) return;
+    if (answer === "hang_up") return void response.destroy();
+    const error = { code: "InvalidParameter", message: "The request is not valid." };
+    response.writeHead(isRefused ? 400 : 200, JSON_TYPE);
+    response.end(JSON.stringify(isRefused ? { error } : { id }));
+  }
+
+  async #run(job: ArkJob, doneAfterMs: number, sendsHooks: boolean): Promise<void> {
+    const running = sendsHooks ? this.#hook(job) : null;
+    await this.#wait(doneAfterMs);
+    await running;
+    job.isDone = true;
+    if (sendsHooks) await this.#hook(job);
+  }
+
+  /** Sends a hook with the present state of the job, until the relay answers with 200. */
+  async #hook(job: ArkJob): Promise<void> {
+    const body = JSON.stringify(shown(job));
+    const giveUpAt = Date.now() + GIVE_UP_HOOK_AFTER_MS;
+    let last = "no answer";
+    while (!this.#closing.signal.aborted && Date.now() < giveUpAt) {
+      const answer = await fetch(job.hookUrl, { method: "POST", headers: JSON_TYPE, body })
+        .then(async (response) => ({ status: response.status, text: await response.text() }))
+        .catch(() => null);
+      if (answer?.status === 200) return;
+      if (answer !== null) last = `${answer.status} ${answer.text}`;
+      if (answer !== null && answer.status !== 503) break;
+      await this.#wait(REPEAT_HOOK_AFTER_MS);
+    }
+    if (!this.#closing.signal.aborted) this.refusedHooks.push(`${job.id}: ${last}`);
+  }
+
+  /** Waits, at most until the server is closed. */
+  async #wait(ms: number): Promise<void> {
+    await sleep(ms, undefined, { signal: this.#closing.signal }).catch(() => undefined);
+  }
+}
+
+/** Returns the URL of the output of a job. */
+export function outputOf(jobId: string): string {
+  return `https://cdn.example.com/${jobId}.mp4`;
+}
+
+/** Returns a job in the form of hooks and of answers to polls. */
+function shown({ id, model, createdAtS, isDone }: ArkJob): object {
+  const task = { id, model, created_at: createdAtS, updated_at: Math.floor(Date.now() / 1000) };
+  if (!isDone) return { ...task, status: "running" };
+  return { ...task, status: "succeeded", content: { video_url: outputOf(id) }, duration: 5 };
+}
