@@ -1,0 +1,43 @@
+import * as z from "zod";
+import type { Post } from "../../harness/receiver.ts";
+import type { Ledger } from "../../chaos/accounts.ts";
+import type { Submit } from "../fake-ark.ts";
+import type { Order } from "./orders.ts";
+import type { FinalAnswer } from "./submitting.ts";
+
+/** The members of a task that the checks read. */
+export type SubmittedTask = z.infer<typeof SubmittedTask>;
+export const SubmittedTask = z.object({
+  id: z.string(),
+  status: z.string(),
+  output: z.object({ urls: z.array(z.string()) }).optional(),
+  error: z.object({ code: z.string() }).optional(),
+});
+
+/** What is known of an order in the end, from its caller, the upstream, the relay and the receiver. */
+export interface Evidence {
+  readonly order: Order;
+  /** Null when the caller never got a final answer. */
+  readonly answer: FinalAnswer | null;
+  /** Submissions that the upstream has received, in their order. */
+  readonly submits: readonly Submit[];
+  /** The task; null when there is none. */
+  readonly task: SubmittedTask | null;
+  readonly posts: readonly Post[];
+}
+
+/** Everything that a run has recorded, from which its faults are found. */
+export interface Recording {
+  readonly evidence: readonly Evidence[];
+  readonly ledger: Ledger;
+  /** Credits that the account was granted, and that each submission costs. */
+  readonly grant: number;
+  readonly price: number;
+  /** Posts with a valid signature. */
+  readonly genuine: ReadonlySet<Post>;
+  /** Paths of posts that belong to no order. */
+  readonly strangePaths: readonly string[];
+  /** Hooks that the relay has not accepted. */
+  readonly refusedHooks: readonly string[];
+  readonly log: string;
+}

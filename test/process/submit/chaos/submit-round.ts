@@ -1,0 +1,192 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import pMap from "p-map";
+import * as z from "zod";
+import { seeded } from "../../../simulation/random.ts";
+import { type Entry, readLedger } from "../../chaos/accounts.ts";
+import { Counters } from "../../chaos/counters.ts";
+import { quiescence } from "../../chaos/quiescence.ts";
+import { LOCAL_VARS } from "../../harness/client.ts";
+import { type Post, Receiver } from "../../harness/receiver.ts";
+import { Workerd } from "../../harness/workerd.ts";
+import { ARK_MODEL, ARK_TASKS, FakeArk } from "../fake-ark.ts";
+import { type Order, ordersOf } from "./orders.ts";
+import { type Evidence, type Recording, SubmittedTask } from "./submit-recording.ts";
+import { type FinalAnswer, submitUntilFinal } from "./submitting.ts";
+
+const ACCOUNT = "buyer";
+const GRANT = 1_000_000;
+const PRICE = 7;
+const OFFERS = [
+  { connection: "ark", path: ARK_TASKS, models: [ARK_MODEL], price: { credits: PRICE } },
+];
+const VARS = {
+  ...LOCAL_VARS,
+  OFFERS: JSON.stringify(OFFERS),
+  SUBMIT_TIMEOUT_S: "5",
+  SUBMIT_UNKNOWN_MINUTES: "1",
+  // Three attempts that a kill may interrupt end within the run.
+  CALLBACK_SCHEDULE_S: "0,1,1",
+  CALLBACK_TIMEOUT_S: "2",
+};
+const MIN_UP_MS = 800;
+const MAX_UP_MS = 5_000;
+/** Number of kills after the last final answer, while tasks wait for hooks, fail and are called back. */
+const KILLS_AFTERWARDS = 8;
+const SUBMIT_WITHIN_MS = 400;
+/** Largest delay in milliseconds of a kill that waits for a submission: about the time until its answer is stored. */
+const MAX_STEP_MS = 80;
+const READS_AT_ONCE = 12;
+
+const AccountKey = z.object({ key: z.string() });
+
+export interface SubmitRound {
+  readonly recording: Recording;
+  readonly counters: Counters;
+}
+
+/**
+ * Submits orders through one relay while it is killed and restarted, waits until nothing is due any more, and records
+ * what callers, upstream, relay, ledger and receiver know.
+ */
+export async function runSubmitRound(seed: number, count: number): Promise<SubmitRound> {
+  const orders = ordersOf(seed, count);
+  const byPrompt = new Map(orders.map((order) => [order.prompt, order]));
+  await using ark = await FakeArk.start((prompt) => {
+    const order = byPrompt.get(prompt);
+    if (order === undefined) throw new Error(`nobody has ordered ${prompt}`);
+    return order.conduct;
+  });
+  await using receiver = await Receiver.start();
+  await using relay = await Workerd.start({ vars: { ...VARS, ...ark.vars } });
+  const door = {
+    url: relay.url,
+    key: await openAccount(relay),
+    callbackUrlOf: ({ path }: Order) => receiver.at(path, { kind: "answer", status: 200 }),
+  };
+  const verifier = await PostVerifier.create(relay, receiver);
+  const counters = new Counters();
+  let isOver = false;
+  const [answers] = await Promise.all([
+    Promise.all(orders.map((order) => submitUntilFinal(door, order))).finally(() => {
+      isOver = true;
+    }),
+    killAtRandom({ relay, ark, counters, random: seeded(seed + 1), isOver: () => isOver }),
+  ]);
+  await quiescence(relay, () => verifier.check());
+  const evidence = await pMap(
+    orders,
+    async (order, nth): Promise<Evidence> => {
+      const answer = answers[nth] ?? null;
+      const task = await readTask(relay, answer);
+      const posts = receiver.postsAt(order.path);
+      return { order, answer, submits: ark.submitsOf(order.prompt), task, posts };
+    },
+    { concurrency: READS_AT_ONCE },
+  );
+  const recording: Recording = {
+    evidence,
+    ledger: await readLedger(relay.client, ACCOUNT),
+    grant: GRANT,
+    price: PRICE,
+    genuine: verifier.genuine,
+    strangePaths: strangePaths(receiver, orders),
+    refusedHooks: ark.refusedHooks,
+    log: relay.output,
+  };
+  for (const each of evidence) addOrder(counters, each, recording.ledger.entries);
+  return { recording, counters };
+}
+
+/** Creates the account that submits. @returns its API key. */
+async function openAccount({ client }: Workerd): Promise<string> {
+  await client.ask("POST", "/v1/accounts", { id: ACCOUNT });
+  const path = `/v1/accounts/${ACCOUNT}`;
+  await client.ask("POST", `${path}/grants`, { reference: "opening", amount: GRANT });
+  return AccountKey.parse((await client.ask("POST", `${path}/keys`, {})).json).key;
+}
+
+/** Verifies callbacks while they are fresh: a signature is valid for five minutes. */
+class PostVerifier {
+  /** Posts with a valid signature. */
+  readonly genuine = new Set<Post>();
+  readonly #receiver: Receiver;
+  readonly #verify: (post: Post) => unknown;
+  #checked = 0;
+
+  private constructor(receiver: Receiver, verify: (post: Post) => unknown) {
+    this.#receiver = receiver;
+    this.#verify = verify;
+  }
+
+  static async create({ client }: Workerd, receiver: Receiver): Promise<PostVerifier> {
+    return new PostVerifier(receiver, await client.verifier(`/v1/accounts/${ACCOUNT}`));
+  }
+
+  check(): void {
+    for (const post of this.#receiver.posts.slice(this.#checked)) {
+      this.#checked++;
+      try {
+        this.#verify(post);
+        this.genuine.add(post);
+      } catch {
+        // The post stays out of the genuine ones, which the checks report.
+      }
+    }
+  }
+}
+
+interface Load {
+  readonly relay: Workerd;
+  readonly ark: FakeArk;
+  readonly counters: Counters;
+  readonly random: () => number;
+  readonly isOver: () => boolean;
+}
+
+/** Kills and restarts the relay at random moments; three of four kills wait until the upstream gets a submission. */
+async function killAtRandom({ relay, ark, counters, random, isOver }: Load): Promise<void> {
+  for (let left = KILLS_AFTERWARDS, kills = 0; left > 0; kills++) {
+    if (isOver()) left--;
+    await sleep(MIN_UP_MS + random() ** 2 * (MAX_UP_MS - MIN_UP_MS));
+    const stepMs = random() ** 2 * MAX_STEP_MS;
+    if (kills % 4 > 0) {
+      await Promise.race([ark.nextSubmit(), sleep(SUBMIT_WITHIN_MS)]);
+      await sleep(stepMs);
+    }
+    await relay.kill9();
+    counters.add("kills");
+    await relay.restart();
+  }
+}
+
+/** Reads the task that an answer names; null when there is none. */
+async function readTask(
+  { client }: Workerd,
+  answer: FinalAnswer | null,
+): Promise<Evidence["task"]> {
+  if (answer === null) return null;
+  const response = await client.send("GET", `/v1/tasks/${answer.taskId}`);
+  return response.status === 404 ? null : SubmittedTask.parse(await response.json());
+}
+
+function strangePaths({ posts }: Receiver, orders: readonly Order[]): readonly string[] {
+  const known = new Set(orders.map(({ path }) => path));
+  return [...new Set(posts.map(({ path }) => path).filter((path) => !known.has(path)))];
+}
+
+function addOrder(counters: Counters, each: Evidence, entries: readonly Entry[]): void {
+  const { order, answer, submits, task, posts } = each;
+  counters.add("orders");
+  counters.add(`answers ${answer?.status}`);
+  counters.add("submits", submits.length);
+  counters.add("POSTs", posts.length);
+  if (answer?.isRepeat === true) counters.add("answers after a repetition");
+  if (answer?.status === 200 && answer.isRepeat) counters.add("answers of the upstream repeated");
+  if (submits.length === 0) counters.add("never sent");
+  const isLost = answer?.status === 424 && submits.some(({ jobId }) => jobId !== null);
+  if (isLost && order.conduct.sendsHooks) counters.add("found by a hook");
+  if (isLost && !order.conduct.sendsHooks) counters.add("lost without hooks");
+  if (task?.status === "completed") counters.add("completed");
+  const own = entries.filter(({ task_id }) => task_id === answer?.taskId);
+  counters.add("refunds", own.filter(({ kind }) => kind === "refund").length);
+}
