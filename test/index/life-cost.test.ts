@@ -17,8 +17,9 @@ import { TimeBudget } from "../../src/time-budget.ts";
 import { anAccount } from "../worker/accounts.ts";
 import { HTML, logIn } from "../worker/browser.ts";
 import { pass, START, until } from "../worker/clock.ts";
-import { anOutside, answering, type Site } from "../worker/outside.ts";
+import { anOutside, answering, type Outside, type Site } from "../worker/outside.ts";
 import { never } from "../worker/receiver.ts";
+import { ARK_PATH, MODEL, sentToArk } from "../worker/submitted.ts";
 import { aCompletion, CALLBACK_URL, VIDEO } from "../worker/tasks.ts";
 import { type IndexKind, MeteredLife } from "./life-meters.ts";
 import { metered } from "./bindings.ts";
@@ -71,11 +72,13 @@ interface Facts {
   readonly endAt: number;
   /** Account of the task; null when it has none. */
   readonly account: string | null;
+  readonly outside: Outside;
 }
 
 const created = { model: "m", callback_url: CALLBACK_URL };
 
 const hooked = COUNTED["Ark with hooks, index"];
+const submitted = COUNTED["submitted, Ark with hooks, index"];
 const event = COUNTED["event, index"];
 const registered = COUNTED["registered, index"];
 const LIVES: readonly Life[] = [
@@ -113,6 +116,12 @@ const LIVES: readonly Life[] = [
     kind: "ends by a hook of the provider ark in a relay with an index",
     index: "works",
     live: liveHooked,
+  },
+  {
+    meters: submitted,
+    kind: "is submitted to ark by the relay and ends by a hook, in a relay with an index",
+    index: "works",
+    live: liveSubmitted,
   },
   {
     meters: COUNTED["Ark with hooks, index, job of 300 s"],
@@ -201,9 +210,21 @@ async function liveEndless(life: MeteredLife): Promise<void> {
   await life.liveUntil(START + 2 * DAY);
 }
 
-/** Lets a job of Ark send three hooks, the last of them at its end. */
 async function liveHooked(life: MeteredLife, { endAt }: Facts): Promise<void> {
-  const hookUrl = (await attached(life, "ark")) ?? "";
+  await sendHooks(life, (await attached(life, "ark")) ?? "", endAt);
+}
+
+/** Submits a job to Ark through the relay, and lets the job send its hooks. */
+async function liveSubmitted(life: MeteredLife, { endAt, outside }: Facts): Promise<void> {
+  const headers = { "Relay-Task-Id": life.id, "Relay-Callback-Url": CALLBACK_URL };
+  await life.send(`/v1/submit/ark${ARK_PATH}`, { body: { model: MODEL }, headers });
+  const Sent = z.object({ callback_url: z.string() });
+  const { callback_url: hookUrl } = Sent.parse(JSON.parse(sentToArk(outside).body));
+  await sendHooks(life, hookUrl, endAt);
+}
+
+/** Lets a job of Ark send three hooks, the last of them at its end. */
+async function sendHooks(life: MeteredLife, hookUrl: string, endAt: number): Promise<void> {
   const hook = async (status: string, at: number) => {
     await life.liveUntil(at);
     await life.send(new URL(hookUrl).pathname, { body: { id: JOB, status }, key: null });
@@ -283,7 +304,7 @@ async function count(of: Life): Promise<Meters> {
   const account = hasAccount === true ? await anAccount() : null;
   const keys = { ARK_API_KEY: "test-only-ark-key", XAI_API_KEY: "test-only-xai-key" };
   const life = new MeteredLife(outside, index, { ...keys, ...variables });
-  await live(life, { endAt, account });
+  await live(life, { endAt, account, outside });
   await life.liveUntil(Date.now() + 900 * SECOND);
   await life.send(`/v1/tasks/${life.id}`);
   const hasRow = index === "works";
@@ -432,6 +453,11 @@ it.each(LIVES.map((life) => [life.kind, life] as const))(
     expect(await count(life)).toEqual(life.meters);
   },
 );
+
+it("a task that the relay submits uses no more than one that is registered and attached, except for the subrequest of the submission itself", () => {
+  const differences = Object.entries(plus(submitted, hooked, -1));
+  expect(differences.filter(([, more]) => more > 0)).toEqual([["subrequests", 1]]);
+});
 
 it.each(READER_LIVES.map((life) => [life.name, life] as const))(
   "a reader adds to a registered task exactly the requests and rows that docs/cost.md states: %s",

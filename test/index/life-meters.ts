@@ -117,6 +117,7 @@ export class MeteredLife {
     );
     const sent = this.#outside.sentTo("https://");
     const attempts = this.#outside.sentTo("https://client.");
+    const polls = sent.filter(({ method }) => method === "GET");
     return {
       workerRequests: this.#requests,
       objectRequests,
@@ -127,7 +128,7 @@ export class MeteredLife {
       logLines: this.#log
         .flatMap(({ mock }) => mock.calls)
         .filter(([line]) => String(line).includes(this.id)).length,
-      polls: sent.length - attempts.length,
+      polls: polls.length,
       attempts: attempts.length,
       indexWrites: this.#indexWrites,
       subrequests: objectRequests - alarms + this.#queries + sent.length,
@@ -197,6 +198,7 @@ function idWithoutJitter(): string {
 /** Methods that are called from outside an object. `inspect` is missing, because it calls `read` itself. */
 const METHODS = [
   "apply",
+  "endSubmission",
   "hook",
   "republish",
   "expireIfDue",
