@@ -50,7 +50,8 @@ function orderFaults(
   ];
   const { answer: kind, sendsHooks } = order.conduct;
   const found = findings.flatMap(([fault, isPresent]) => (isPresent ? [fault] : []));
-  const known = `${answer?.status ?? "no"} answer, ${submits.length} submits, ${kind}`;
+  const attempts = evidence.task?.callback.attempts.map(({ outcome }) => outcome) ?? [];
+  const known = `${answer?.status ?? "no"} answer, ${submits.length} submits, ${kind}, attempts ${attempts.join("+")}`;
   return found.map((fault) => {
     return `${order.prompt} (${answer?.taskId}: ${known}, hooks ${sendsHooks}): ${fault}`;
   });

@@ -12,6 +12,10 @@ export const SubmittedTask = z.object({
   status: z.string(),
   output: z.object({ urls: z.array(z.string()) }).optional(),
   error: z.object({ code: z.string() }).optional(),
+  callback: z.object({
+    status: z.string(),
+    attempts: z.array(z.object({ outcome: z.string().optional() })),
+  }),
 });
 
 /** What is known of an order in the end, from its caller, the upstream, the relay and the receiver. */

@@ -25,8 +25,7 @@ const VARS = {
   SUBMIT_TIMEOUT_S: "5",
   SUBMIT_UNKNOWN_MINUTES: "1",
   // Three attempts that a kill may interrupt end within the run.
-  CALLBACK_SCHEDULE_S: "0,1,1",
-  CALLBACK_TIMEOUT_S: "2",
+  CALLBACK_SCHEDULE_S: "0,2,4",
 };
 const MIN_UP_MS = 800;
 const MAX_UP_MS = 5_000;

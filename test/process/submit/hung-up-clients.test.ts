@@ -1,0 +1,93 @@
+import { expect, it, vi } from "vitest";
+import * as z from "zod";
+import { LOCAL_VARS, OPERATOR_KEY } from "../harness/client.ts";
+import { Receiver } from "../harness/receiver.ts";
+import { Workerd } from "../harness/workerd.ts";
+import {
+  ARK_MODEL,
+  ARK_TASKS,
+  type Conduct,
+  FakeArk,
+  outputOf,
+  PROMPT_CONDUCT,
+} from "./fake-ark.ts";
+
+const SECOND_MS = 1_000;
+const HANG_UP_AFTER_MS = SECOND_MS;
+/** Time in milliseconds within which the relay learns of the job and its end, once the upstream has answered. */
+const FOUND_WITHIN_MS = 90_000;
+
+const Ended = z.object({
+  status: z.literal("completed"),
+  output: z.object({ urls: z.array(z.string()) }),
+  submission: z.object({ state: z.string(), answered_at: z.int().optional() }),
+});
+
+/** Ark, a receiver, and a relay that waits `timeoutS` seconds for the answer to a submission. */
+async function scene(conduct: Conduct, timeoutS: number) {
+  const stack = new AsyncDisposableStack();
+  const ark = stack.use(await FakeArk.start(() => conduct));
+  const receiver = stack.use(await Receiver.start());
+  const vars = { ...LOCAL_VARS, ...ark.vars, SUBMIT_TIMEOUT_S: String(timeoutS) };
+  const relay = stack.use(await Workerd.start({ vars }));
+  const callbackUrl = receiver.at("/hook", { kind: "answer", status: 200 });
+  /** Submits a job under one key, and hangs up after `ms`. */
+  const submit = (ms: number) =>
+    fetch(`${relay.url}/v1/submit/ark${ARK_TASKS}`, {
+      method: "POST",
+      headers: {
+        Authorization: `Bearer ${OPERATOR_KEY}`,
+        "Idempotency-Key": "order-1",
+        "Relay-Callback-Url": callbackUrl,
+      },
+      body: JSON.stringify({ model: ARK_MODEL, content: [{ type: "text", text: "a fox" }] }),
+      signal: AbortSignal.timeout(ms),
+    });
+  return { stack, ark, receiver, relay, submit };
+}
+
+/** Waits for the callback of the only task. @returns the task as its operator reads it then. */
+async function endedTask({ receiver, relay }: Awaited<ReturnType<typeof scene>>) {
+  const isDelivered = () => receiver.posts.some(({ answeredStatus }) => answeredStatus === 200);
+  await vi.waitUntil(isDelivered, FOUND_WITHIN_MS);
+  const id = receiver.posts[0]?.headers["x-task-id"];
+  const response = await relay.client.send("GET", `/v1/tasks/${id}`);
+  return Ended.parse(await response.json());
+}
+
+it.concurrent.each([
+  [5, { ...PROMPT_CONDUCT, sendsHooks: false }, "which no hook names"],
+  // Longer than the platform lets a Worker live whose client has hung up.
+  [40, { ...PROMPT_CONDUCT, doneAfterMs: 45 * SECOND_MS }, "whose hooks would name it too"],
+])(
+  "a client that hangs up after 1 s loses nothing by an upstream that answers after %i s: its job, %s, is sent once and called back once",
+  async (answerAfterS, conduct) => {
+    const answerAfterMs = answerAfterS * SECOND_MS;
+    const played = await scene({ ...conduct, answerAfterMs }, answerAfterS + 5);
+    await using _ = played.stack;
+    const { ark, receiver, submit } = played;
+    await expect(submit(HANG_UP_AFTER_MS)).rejects.toThrow("aborted");
+    const { output, submission } = await endedTask(played);
+    const [{ jobId } = { jobId: null }, ...others] = ark.submits;
+    expect([output.urls, submission.state]).toEqual([[outputOf(String(jobId))], "accepted"]);
+    expect([others, receiver.posts.length, ark.refusedHooks]).toEqual([[], 1, []]);
+  },
+);
+
+it.concurrent("a job whose Worker is killed before the upstream answers is found by its hook, and a repetition of the submission sends nothing", async () => {
+  const played = await scene({ ...PROMPT_CONDUCT, answerAfterMs: 60 * SECOND_MS }, 5);
+  await using _ = played.stack;
+  const { ark, receiver, relay, submit } = played;
+  await Promise.all([
+    expect(submit(60 * SECOND_MS)).rejects.toThrow("fetch failed"),
+    ark.nextSubmit().then(() => relay.kill9()),
+  ]);
+  await relay.restart();
+  const again = await submit(10 * SECOND_MS);
+  expect([again.status, again.headers.get("Retry-After")]).toEqual([409, expect.any(String)]);
+  const { output, submission } = await endedTask(played);
+  const [{ jobId } = { jobId: null }, ...others] = ark.submits;
+  expect(output.urls).toEqual([outputOf(String(jobId))]);
+  expect(submission).toEqual({ state: "accepted" });
+  expect([others, receiver.posts.length]).toEqual([[], 1]);
+});
