@@ -1,5 +1,6 @@
 import { expect, it, vi } from "vitest";
 import * as z from "zod";
+import { withDeadline } from "../../../src/timeout.ts";
 import { LOCAL_VARS, OPERATOR_KEY } from "../harness/client.ts";
 import { Receiver } from "../harness/receiver.ts";
 import { Workerd } from "../harness/workerd.ts";
@@ -33,15 +34,19 @@ async function scene(conduct: Conduct, timeoutS: number) {
   const callbackUrl = receiver.at("/hook", { kind: "answer", status: 200 });
   /** Submits a job under one key, and hangs up after `ms`. */
   const submit = (ms: number) =>
-    fetch(`${relay.url}/v1/submit/ark${ARK_TASKS}`, {
-      method: "POST",
-      headers: {
-        Authorization: `Bearer ${OPERATOR_KEY}`,
-        "Idempotency-Key": "order-1",
-        "Relay-Callback-Url": callbackUrl,
-      },
-      body: JSON.stringify({ model: ARK_MODEL, content: [{ type: "text", text: "a fox" }] }),
-      signal: AbortSignal.timeout(ms),
+    withDeadline(ms, async (signal) => {
+      const response = await fetch(`${relay.url}/v1/submit/ark${ARK_TASKS}`, {
+        method: "POST",
+        headers: {
+          Authorization: `Bearer ${OPERATOR_KEY}`,
+          "Idempotency-Key": "order-1",
+          "Relay-Callback-Url": callbackUrl,
+        },
+        body: JSON.stringify({ model: ARK_MODEL, content: [{ type: "text", text: "a fox" }] }),
+        signal,
+      });
+      await response.text();
+      return response;
     });
   return { stack, ark, receiver, relay, submit };
 }
@@ -66,9 +71,11 @@ it.concurrent.each([
     const played = await scene({ ...conduct, answerAfterMs }, answerAfterS + 5);
     await using _ = played.stack;
     const { ark, receiver, submit } = played;
-    await expect(submit(HANG_UP_AFTER_MS)).rejects.toThrow("aborted");
+    await expect(submit(HANG_UP_AFTER_MS)).rejects.toThrow("deadline passed");
     const { output, submission } = await endedTask(played);
     const [{ jobId } = { jobId: null }, ...others] = ark.submits;
+    const by = submission.answered_at === undefined ? "a hook" : "the answer";
+    console.log(`answer after ${answerAfterS} s: the job is known by ${by}`);
     expect([output.urls, submission.state]).toEqual([[outputOf(String(jobId))], "accepted"]);
     expect([others, receiver.posts.length, ark.refusedHooks]).toEqual([[], 1, []]);
   },

@@ -39,7 +39,6 @@ function sdksAt(baseOf: (connection: string) => string): readonly Sdk[] {
     }),
   });
   const openai = new OpenAI({ apiKey: OPERATOR_KEY, baseURL: `${baseOf("openai-videos")}/v1` });
-  const calledBackAt = (url: string) => ({ headers: { "Relay-Callback-Url": url } });
   return [
     {
       name: "replicate",
@@ -69,6 +68,11 @@ function sdksAt(baseOf: (connection: string) => string): readonly Sdk[] {
 
 const SDKS = sdksAt((connection) => `${relay.url}/v1/submit/${connection}`);
 const DIRECT_SDKS = sdksAt(() => direct.origin);
+
+/** Returns the options of a call with which OpenAI's SDK tells the relay the address of the callback. */
+function calledBackAt(url: string) {
+  return { headers: { "Relay-Callback-Url": url } };
+}
 
 /** Submits a job whose answer gets lost. @returns what the SDK throws. */
 function lost({ submit }: Sdk): Promise<unknown> {

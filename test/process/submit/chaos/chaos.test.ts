@@ -20,7 +20,7 @@ const LEAST = {
 
 it("of 500 submissions through kill -9 at random moments none is sent twice, no accepted job is lost where hooks come, without hooks its task fails with submit_unknown, and every credit is accounted for", async () => {
   const { recording, counters } = await runSubmitRound(SEED, ORDERS);
-  console.log(`seed ${SEED}\n${counters}`);
+  console.log(`seed ${SEED}\n${counters.toString()}`);
   expect(faultsIn(recording)).toEqual([]);
   expect(counters.tooLow(LEAST)).toEqual([]);
   // The same checks find each fault that is planted into this recording.

@@ -175,17 +175,21 @@ function strangePaths({ posts }: Receiver, orders: readonly Order[]): readonly s
 
 function addOrder(counters: Counters, each: Evidence, entries: readonly Entry[]): void {
   const { order, answer, submits, task, posts } = each;
-  counters.add("orders");
-  counters.add(`answers ${answer?.status}`);
-  counters.add("submits", submits.length);
-  counters.add("POSTs", posts.length);
-  if (answer?.isRepeat === true) counters.add("answers after a repetition");
-  if (answer?.status === 200 && answer.isRepeat) counters.add("answers of the upstream repeated");
-  if (submits.length === 0) counters.add("never sent");
+  const isRepeat = answer?.isRepeat === true;
   const isLost = answer?.status === 424 && submits.some(({ jobId }) => jobId !== null);
-  if (isLost && order.conduct.sendsHooks) counters.add("found by a hook");
-  if (isLost && !order.conduct.sendsHooks) counters.add("lost without hooks");
-  if (task?.status === "completed") counters.add("completed");
   const own = entries.filter(({ task_id }) => task_id === answer?.taskId);
-  counters.add("refunds", own.filter(({ kind }) => kind === "refund").length);
+  const figures: Readonly<Record<string, number | boolean>> = {
+    orders: 1,
+    [`answers ${answer?.status}`]: 1,
+    submits: submits.length,
+    POSTs: posts.length,
+    refunds: own.filter(({ kind }) => kind === "refund").length,
+    completed: task?.status === "completed",
+    "never sent": submits.length === 0,
+    "answers after a repetition": isRepeat,
+    "answers of the upstream repeated": isRepeat && answer.status === 200,
+    "found by a hook": isLost && order.conduct.sendsHooks,
+    "lost without hooks": isLost && !order.conduct.sendsHooks,
+  };
+  for (const [name, count] of Object.entries(figures)) counters.add(name, Number(count));
 }

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import { withDeadline } from "../../../../src/timeout.ts";
 import { field } from "../../upstreams/apis.ts";
 import { ARK_MODEL, ARK_TASKS } from "../fake-ark.ts";
 import type { Order } from "./orders.ts";
@@ -49,25 +50,24 @@ function isTemporary({ status, mayRepeat }: Answer): boolean {
   return mayRepeat && (status === 503 || status === 409);
 }
 
-async function submitOnce({ url, key, callbackUrlOf }: Door, order: Order): Promise<Answer> {
-  const response = await fetch(`${url}/v1/submit/ark${ARK_TASKS}`, {
-    method: "POST",
-    headers: {
-      Authorization: `Bearer ${key}`,
-      "Content-Type": "application/json",
-      "Idempotency-Key": order.key,
-      "Relay-Callback-Url": callbackUrlOf(order),
-    },
-    body: JSON.stringify({
-      model: ARK_MODEL,
-      content: [{ type: "text", text: order.prompt }],
-      duration: 5,
-    }),
-    signal: AbortSignal.timeout(ANSWER_WITHIN_MS),
+function submitOnce({ url, key, callbackUrlOf }: Door, order: Order): Promise<Answer> {
+  const content = [{ type: "text", text: order.prompt }];
+  return withDeadline(ANSWER_WITHIN_MS, async (signal) => {
+    const response = await fetch(`${url}/v1/submit/ark${ARK_TASKS}`, {
+      method: "POST",
+      headers: {
+        Authorization: `Bearer ${key}`,
+        "Content-Type": "application/json",
+        "Idempotency-Key": order.key,
+        "Relay-Callback-Url": callbackUrlOf(order),
+      },
+      body: JSON.stringify({ model: ARK_MODEL, content, duration: 5 }),
+      signal,
+    });
+    const json: unknown = await response.json();
+    const { status, headers } = response;
+    const taskId = headers.get("Relay-Task-Id") ?? String(field(json, "task", "id"));
+    const jobId = status === 200 ? String(field(json, "id")) : null;
+    return { status, taskId, jobId, mayRepeat: headers.has("Retry-After") };
   });
-  const json: unknown = await response.json();
-  const { status, headers } = response;
-  const taskId = headers.get("Relay-Task-Id") ?? String(field(json, "task", "id"));
-  const jobId = status === 200 ? String(field(json, "id")) : null;
-  return { status, taskId, jobId, mayRepeat: headers.has("Retry-After") };
 }
