@@ -31,8 +31,8 @@ const SMOKE_TESTS = ["process/smoke", "lint", "conformance"].map(
 );
 
 /**
- * Starts the test of random kills before the other files of its project. Vitest would start it last, because
- * the file is the shortest, and it takes two minutes, in which it mostly waits.
+ * Starts the tests of random kills before the other files of their project. Vitest would start them last, because
+ * the files are the shortest, and they take two minutes each, in which they mostly wait.
  */
 class ChaosFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {

@@ -1,9 +1,10 @@
 import { join } from "node:path";
 import { LOCAL_VARS } from "../../test/process/harness/client.ts";
+import { LoopbackServer } from "../../test/process/harness/loopback.ts";
 import { bundleWithoutConsole } from "./without-console.ts";
 import { Workerd, type WorkerdOptions } from "../../test/process/harness/workerd.ts";
 import type { Served } from "./server.ts";
-import { charged, eventOnly, openAccount, plainEvent, registered } from "./tasks.ts";
+import { charged, eventOnly, openAccount, plainEvent, registered, submitted } from "./tasks.ts";
 
 /** Starts the bare Worker. @param parent directory of its storage. */
 export function startFloor(parent: string): Promise<Served> {
@@ -33,6 +34,27 @@ export async function startHeadlessRelay(parent: string): Promise<Served> {
 /** Starts a relay whose tasks are registered before their event. */
 export function startRegisteringRelay(parent: string): Promise<Served> {
   return started({ vars: LOCAL_VARS, parent }, registered);
+}
+
+/** Starts a relay that submits the jobs of its tasks, to a stand-in for Ark in this process, before their event. */
+export async function startSubmittingRelay(parent: string): Promise<Served> {
+  await using stack = new AsyncDisposableStack();
+  const ark = stack.use(await startArk());
+  const vars = { ...LOCAL_VARS, ARK_BASE_URL: ark.origin, ARK_API_KEY: "bench-ark-key" };
+  const relay = stack.use(await started({ vars, parent }, submitted));
+  const servers = stack.move();
+  return { ...relay, [Symbol.asyncDispose]: () => servers.disposeAsync() };
+}
+
+/** Starts a server that accepts each job at once. */
+function startArk(): Promise<LoopbackServer> {
+  let jobs = 0;
+  const server = new LoopbackServer((request, response) => {
+    request.resume();
+    response.writeHead(200, { "Content-Type": "application/json" });
+    response.end(JSON.stringify({ id: `cgt-${jobs++}` }));
+  });
+  return server.listen();
 }
 
 /** Starts a relay whose tasks are charged to an account. */

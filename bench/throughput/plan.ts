@@ -33,6 +33,7 @@ export const CONTENDERS = {
   twin: "the same relay again",
   headless: "relay, event only, bundled without console and documentation",
   registered: "relay, registered then event",
+  submitted: "relay, submitted then event",
   credits: "relay, with credits",
   indexed: "relay, with credits and index",
   workflows: "Workflows",
@@ -55,7 +56,7 @@ const READ: Contenders = [...COMPARED, "floor"];
 /** Returns the whole comparison. @param hasRedis true when BullMQ is measured too. */
 export function fullPlan(hasRedis: boolean): Plan {
   const rivals = hasRedis ? (["bullmq"] as const) : [];
-  const plain: Contenders = [...COMPARED, "floor", "registered", "credits", ...rivals];
+  const plain: Contenders = [...COMPARED, "floor", "registered", "submitted", "credits", ...rivals];
   const onTmpfs = [
     tasks(CALM, plain, 9),
     tasks(BUSY, plain, 17),

@@ -2,7 +2,7 @@ import { DISK_DIRECTORY, FASTEST_DIRECTORY } from "../figures.ts";
 import { startBullMq } from "./bullmq.ts";
 import { startDevRelay, startIndexedRelay, startQueues, startWorkflows } from "./dev.ts";
 import { startChargingRelay, startFloor, startHeadlessRelay } from "./plain.ts";
-import { startPromises, startRegisteringRelay, startRelay } from "./plain.ts";
+import { startPromises, startRegisteringRelay, startRelay, startSubmittingRelay } from "./plain.ts";
 import { type ContenderKey, contendersOf, type Place } from "./plan.ts";
 import type { Served } from "./server.ts";
 
@@ -16,6 +16,7 @@ const PLAIN: Starts = {
   twin: startRelay,
   headless: startHeadlessRelay,
   registered: startRegisteringRelay,
+  submitted: startSubmittingRelay,
   credits: startChargingRelay,
   bullmq: startBullMq,
 };

@@ -23,6 +23,17 @@ export function registered(id: string, callbackUrl: string): readonly Ask[] {
   return registeredWith(id, callbackUrl, {});
 }
 
+/** Returns the requests of a task whose job the relay submits, and that then reports its end. */
+export function submitted(id: string, callbackUrl: string): readonly Ask[] {
+  const { model, callback_url: _, ...event } = completedEvent(id, callbackUrl);
+  const content = [{ type: "text", text: "a fox" }];
+  const headers = { ...OPERATOR_HEADERS, "Relay-Task-Id": id, "Relay-Callback-Url": callbackUrl };
+  return [
+    post("/v1/submit/ark/contents/generations/tasks", { model, content }, headers),
+    post("/v1/events", event),
+  ];
+}
+
 /** Returns the requests of a task that is charged to the account and then reports its end. */
 export function charged(id: string, callbackUrl: string): readonly Ask[] {
   return registeredWith(id, callbackUrl, { account: ACCOUNT, credits: CREDITS });

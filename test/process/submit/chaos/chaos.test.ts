@@ -10,11 +10,10 @@ const LEAST = {
   kills: 12,
   completed: 150,
   "answers after a repetition": 50,
-  "answers of the upstream repeated": 5,
+  "answers of the upstream repeated": 2,
   "answers 400": 15,
   "found by a hook": 20,
   "lost without hooks": 10,
-  "never sent": 1,
   refunds: 20,
 };
 
