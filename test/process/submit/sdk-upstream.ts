@@ -3,7 +3,6 @@ import { bodyOf, LoopbackServer } from "../harness/loopback.ts";
 
 /** Text in a request whose job starts, and whose caller is not answered. */
 export const LOST = "a fox that gets lost";
-export const ANSWERED = "a fox that comes back";
 const JOB = "job-4711";
 const OUTPUT = "https://cdn.example.com/fox.mp4";
 const JSON_TYPE = { "Content-Type": "application/json" };
@@ -22,8 +21,8 @@ const ANSWERS: readonly (readonly [call: RegExp, body: object])[] = [
 
 /** The upstreams whose SDKs are tested, on one loopback port. They send no hooks, so that the relay polls their jobs. */
 export class SdkUpstream extends LoopbackServer {
-  /** Paths of the submissions, with the query, and whether they were answered. */
-  readonly submits: { readonly path: string; readonly isLost: boolean }[] = [];
+  /** Submissions, each with its path and query. */
+  readonly #submits: { readonly path: string; readonly body: string }[] = [];
 
   private constructor() {
     super((request, response) => void this.#handle(request, response));
@@ -46,22 +45,17 @@ export class SdkUpstream extends LoopbackServer {
     };
   }
 
-  /** Returns the number of submissions to a path that were not answered. */
-  lostAt(path: RegExp): number {
-    return this.submits.filter((submit) => submit.isLost && path.test(submit.path)).length;
-  }
-
-  /** Returns the number of submissions to a path that were answered. */
-  answeredAt(path: RegExp): number {
-    return this.submits.filter((submit) => !submit.isLost && path.test(submit.path)).length;
+  /** Returns the number of submissions to a path with a prompt. */
+  countOf(path: RegExp, prompt: string): number {
+    return this.#submits.filter((each) => path.test(each.path) && each.body.includes(prompt))
+      .length;
   }
 
   async #handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const { method = "", url: path = "" } = request;
     const body = (await bodyOf(request)) ?? "";
-    const isLost = body.includes(LOST);
-    if (method === "POST") this.submits.push({ path, isLost });
-    if (isLost) return void response.destroy();
+    if (method === "POST") this.#submits.push({ path, body });
+    if (body.includes(LOST)) return void response.destroy();
     const answer = ANSWERS.find(([call]) => call.test(`${method} ${path}`))?.[1];
     response.writeHead(answer === undefined ? 404 : 200, JSON_TYPE);
     response.end(JSON.stringify(answer ?? {}));
