@@ -56,8 +56,7 @@ async function endedTask({ receiver, relay }: Awaited<ReturnType<typeof scene>>)
   const isDelivered = () => receiver.posts.some(({ answeredStatus }) => answeredStatus === 200);
   await vi.waitUntil(isDelivered, FOUND_WITHIN_MS);
   const id = receiver.posts[0]?.headers["x-task-id"];
-  const response = await relay.client.send("GET", `/v1/tasks/${id}`);
-  return Ended.parse(await response.json());
+  return Ended.parse((await relay.client.ask("GET", `/v1/tasks/${id}`)).json);
 }
 
 it.concurrent.each([

@@ -11,7 +11,7 @@ const LEAST = {
   completed: 150,
   "answers after a repetition": 50,
   "answers of the upstream repeated": 2,
-  "answers 400": 15,
+  "answers 400": 5,
   "found by a hook": 20,
   "lost without hooks": 10,
   refunds: 20,

@@ -27,12 +27,13 @@ const VARS = {
   // Three attempts that a kill may interrupt end within the run.
   CALLBACK_SCHEDULE_S: "0,2,4",
 };
-const MIN_UP_MS = 800;
-const MAX_UP_MS = 5_000;
+/** Longest time in milliseconds from a restart to the next kill, and largest number of submissions between the two. */
+const MAX_UP_MS = 4_000;
+const MAX_SUBMITS = 30;
+const LOOK_EVERY_MS = 100;
 /** Number of kills after the last final answer, while tasks wait for hooks, fail and are called back. */
 const KILLS_AFTERWARDS = 8;
-const SUBMIT_WITHIN_MS = 400;
-/** Largest delay in milliseconds of a kill that waits for a submission: about the time until its answer is stored. */
+/** Largest delay of a kill in milliseconds: about the time until the answer to a submission is stored. */
 const MAX_STEP_MS = 80;
 const READS_AT_ONCE = 12;
 
@@ -142,19 +143,29 @@ interface Load {
   readonly isOver: () => boolean;
 }
 
-/** Kills and restarts the relay at random moments; three of four kills wait until the upstream gets a submission. */
+/**
+ * Kills and restarts the relay at random moments: every fourth time after some seconds, else shortly after a submission
+ * has reached the upstream. A slow machine gets as far as a fast one between two of these kills.
+ */
 async function killAtRandom({ relay, ark, counters, random, isOver }: Load): Promise<void> {
   for (let left = KILLS_AFTERWARDS, kills = 0; left > 0; kills++) {
     if (isOver()) left--;
-    await sleep(MIN_UP_MS + random() ** 2 * (MAX_UP_MS - MIN_UP_MS));
-    const stepMs = random() ** 2 * MAX_STEP_MS;
-    if (kills % 4 > 0) {
-      await Promise.race([ark.nextSubmit(), sleep(SUBMIT_WITHIN_MS)]);
-      await sleep(stepMs);
-    }
+    const [share, stepMs] = [random(), random() ** 2 * MAX_STEP_MS];
+    if (kills % 4 === 0) await sleep(share * MAX_UP_MS);
+    else await furtherSubmits(ark, 1 + Math.floor(share * MAX_SUBMITS));
+    await sleep(stepMs);
     await relay.kill9();
     counters.add("kills");
     await relay.restart();
+  }
+}
+
+/** Waits until the upstream has received so many further submissions, at most for `MAX_UP_MS`. */
+async function furtherSubmits(ark: FakeArk, count: number): Promise<void> {
+  const before = ark.submits.length;
+  const giveUpAt = Date.now() + MAX_UP_MS;
+  while (ark.submits.length < before + count && Date.now() < giveUpAt) {
+    await Promise.race([ark.nextSubmit(), sleep(LOOK_EVERY_MS)]);
   }
 }
 
@@ -164,8 +175,8 @@ async function readTask(
   answer: FinalAnswer | null,
 ): Promise<Evidence["task"]> {
   if (answer === null) return null;
-  const response = await client.send("GET", `/v1/tasks/${answer.taskId}`);
-  return response.status === 404 ? null : SubmittedTask.parse(await response.json());
+  const { status, json } = await client.ask("GET", `/v1/tasks/${answer.taskId}`);
+  return status === 404 ? null : SubmittedTask.parse(json);
 }
 
 function strangePaths({ posts }: Receiver, orders: readonly Order[]): readonly string[] {
