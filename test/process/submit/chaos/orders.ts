@@ -10,13 +10,12 @@ export interface Order {
   readonly key: string;
   /** Path of its callback at the receiver. */
   readonly path: string;
-  /** Time from the beginning of the load to the first call, in milliseconds. */
-  readonly startAfterMs: number;
+  /** Pause before the first call, in milliseconds. */
+  readonly pauseMs: number;
   readonly conduct: Conduct;
 }
 
-/** Time in milliseconds over which the first calls of all orders are spread. */
-const LOAD_MS = 40_000;
+const MAX_PAUSE_MS = 2_000;
 const REFUSED_SHARE = 0.1;
 const HUNG_UP_SHARE = 0.15;
 const HOOKS_SHARE = 0.7;
@@ -34,7 +33,7 @@ export function ordersOf(seed: number, count: number): readonly Order[] {
     prompt: `order ${nth}`,
     key: `order-${seed}-${nth}`,
     path: `/${nth}`,
-    startAfterMs: random() * LOAD_MS,
+    pauseMs: random() * MAX_PAUSE_MS,
     conduct: conductOf(random),
   }));
 }

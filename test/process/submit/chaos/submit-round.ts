@@ -11,7 +11,7 @@ import { Workerd } from "../../harness/workerd.ts";
 import { ARK_MODEL, ARK_TASKS, FakeArk } from "../fake-ark.ts";
 import { type Order, ordersOf } from "./orders.ts";
 import { type Evidence, type Recording, SubmittedTask } from "./submit-recording.ts";
-import { type FinalAnswer, submitUntilFinal } from "./submitting.ts";
+import { type Door, type FinalAnswer, submitUntilFinal } from "./submitting.ts";
 
 const ACCOUNT = "buyer";
 const GRANT = 1_000_000;
@@ -27,8 +27,11 @@ const VARS = {
   // Three attempts that a kill may interrupt end within the run.
   CALLBACK_SCHEDULE_S: "0,2,4",
 };
+/** Number of orders that may wait until the upstream receives them, each for so long in milliseconds. */
+const MAX_UNSENT = 20;
+const GIVE_WAY_AFTER_MS = 5_000;
 /** Longest time in milliseconds from a restart to the next kill, and largest number of submissions between the two. */
-const MAX_UP_MS = 4_000;
+const MAX_UP_MS = 6_000;
 const MAX_SUBMITS = 30;
 const LOOK_EVERY_MS = 100;
 /** Number of kills after the last final answer, while tasks wait for hooks, fail and are called back. */
@@ -50,10 +53,12 @@ export interface SubmitRound {
  */
 export async function runSubmitRound(seed: number, count: number): Promise<SubmitRound> {
   const orders = ordersOf(seed, count);
-  const byPrompt = new Map(orders.map((order) => [order.prompt, order]));
+  const placed = new Map(
+    orders.map((order) => [order.prompt, { order, arrival: Promise.withResolvers<void>() }]),
+  );
   await using ark = await FakeArk.start((prompt) => {
-    const order = byPrompt.get(prompt);
-    if (order === undefined) throw new Error(`nobody has ordered ${prompt}`);
+    const { order, arrival } = orderOf(placed, prompt);
+    arrival.resolve();
     return order.conduct;
   });
   await using receiver = await Receiver.start();
@@ -66,10 +71,9 @@ export async function runSubmitRound(seed: number, count: number): Promise<Submi
   const verifier = await PostVerifier.create(relay, receiver);
   const counters = new Counters();
   let isOver = false;
+  const arrived = ({ prompt }: Order) => orderOf(placed, prompt).arrival.promise;
   const [answers] = await Promise.all([
-    Promise.all(orders.map((order) => submitUntilFinal(door, order))).finally(() => {
-      isOver = true;
-    }),
+    submitAll(door, orders, arrived).finally(() => (isOver = true)),
     killAtRandom({ relay, ark, counters, random: seeded(seed + 1), isOver: () => isOver }),
   ]);
   await quiescence(relay, () => verifier.check());
@@ -95,6 +99,32 @@ export async function runSubmitRound(seed: number, count: number): Promise<Submi
   };
   for (const each of evidence) addOrder(counters, each, recording.ledger.entries);
   return { recording, counters };
+}
+
+function orderOf<T>(placed: ReadonlyMap<string, T>, prompt: string): T {
+  const found = placed.get(prompt);
+  if (found === undefined) throw new Error(`nobody has ordered ${prompt}`);
+  return found;
+}
+
+/**
+ * Submits all orders. Begins only as many as the relay brings to the upstream, so that a busy machine does not let them
+ * all wait for the relay when it is killed.
+ * @param arrived promise that resolves when the upstream has received a submission of the order.
+ */
+async function submitAll(
+  door: Door,
+  orders: readonly Order[],
+  arrived: (order: Order) => Promise<void>,
+): Promise<readonly (FinalAnswer | null)[]> {
+  const answers: Promise<FinalAnswer | null>[] = [];
+  const begin = async (order: Order) => {
+    const answer = submitUntilFinal(door, order);
+    answers[order.nth] = answer;
+    await Promise.race([arrived(order), answer, sleep(GIVE_WAY_AFTER_MS)]);
+  };
+  await pMap(orders, begin, { concurrency: MAX_UNSENT });
+  return Promise.all(answers);
 }
 
 /** Creates the account that submits. @returns its API key. */

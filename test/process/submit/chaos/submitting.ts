@@ -33,7 +33,7 @@ export interface Door {
  * @returns null when no answer was final in time.
  */
 export async function submitUntilFinal(door: Door, order: Order): Promise<FinalAnswer | null> {
-  await sleep(order.startAfterMs);
+  await sleep(order.pauseMs);
   const giveUpAt = Date.now() + GIVE_UP_AFTER_MS;
   for (let isRepeat = false; Date.now() < giveUpAt; isRepeat = true) {
     const answer = await submitOnce(door, order).catch(() => null);
