@@ -26,7 +26,7 @@ export class UpstreamCall {
 /** A path that leads to the same place for everybody who reads it: no dots, no empty segment, nothing to decode twice. */
 const PLAIN_PATH = /^(?:\/(?!\.{1,2}(?:\/|$))[\w.~!$&'()*+,;=:@-]+)+$/;
 /** Characters of a query that the URL parser leaves as they are. */
-const PLAIN_QUERY = /^[\w.~!$&'()*+,;=:@/?%[\]{}|^`-]*$/;
+const PLAIN_QUERY = /^[\w.~!$&()*+,;=:@/?%[\]{}|^`-]*$/;
 
 /**
  * Splits the URL of a submission into path and query of the call.
