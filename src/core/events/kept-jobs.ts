@@ -33,7 +33,15 @@ export function endKeptJobPoll(
     const attached = attachJob(record, { ...upstream, job }, isHookExpected, policy, now);
     return endPoll(attached, event, policy, now);
   }
-  return changed(unproven(record, event, now));
+  return isOutdated(record, event) ? unchanged(record) : changed(unproven(record, event, now));
+}
+
+/**
+ * Tells whether a poll was made because the outcome of the submission was unknown, which it is not any more: only at the
+ * deadline does an answer without news decide about the task.
+ */
+function isOutdated({ submission, deadlineAt }: OpenTask, { askedAt }: PollEndedEvent): boolean {
+  return unknownOutcomeOf(submission) === null && askedAt < deadlineAt;
 }
 
 /** Returns the task after a poll that has not shown that the job belongs to the task. */
