@@ -130,9 +130,10 @@ export function isForPoll(
   const isAhead = at > armedAt + 1 && at !== armedAt + 15_000;
   const isIdle = outside.openCalls.length === 0 && under === setting;
   const mayPoll = isPollable(record, setting, now) && !setting.isPaused;
-  // Other work for which the alarm was set may have been done since.
+  // Other work for which the alarm was set may have been done since, polls among it.
+  const knownAt = Math.max(armedAt, by.lastPoll?.at ?? 0);
   const { poll: plan } = record.tracking;
-  const plannedAt = limits === null ? Infinity : plannedPollTime(record, plan, setting, armedAt);
+  const plannedAt = limits === null ? Infinity : plannedPollTime(record, plan, setting, knownAt);
   // A deferred poll waits for its turn, but not past a deadline that has come since it was deferred.
   const { lastPoll } = by;
   const isDeferred = lastPoll?.at === -Infinity;

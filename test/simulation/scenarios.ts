@@ -514,7 +514,7 @@ function* acceptedSubmission(world: World, random: Random): Iterable<Move> {
   yield* submit(world, random);
   yield proceed(world, SEND.started);
   if (random.isLucky(0.4)) yield happen(submissionHook(world, QUEUED, { isSigned: true }));
-  else yield* random.isLucky(0.4) ? [happen(anAttachment(OTHER_JOB))] : [];
+  else yield* random.isLucky(0.6) ? [happen(anAttachment(OTHER_JOB))] : [];
   yield proceed(world, random.pick([END.accepted, END.acceptedUnkept, END.result]));
   yield proceed(world, 0);
   if (random.isLucky(0.4)) yield happen(anAttachment(OTHER_JOB));
@@ -581,7 +581,9 @@ function* unknownSubmission(world: World, random: Random): Iterable<Move> {
         rateLimited(HOUR),
       ]);
       const given = random.pick([UNANSWERED, limited, limited, DEFERRED, newsAnswer(QUEUED)]);
-      yield* poll(world, given);
+      yield* until(world, "poll");
+      if (random.isLucky(0.3)) yield happen(aReport(PROCESSING));
+      yield answer(world, given);
     }
   }
   yield ring();
@@ -716,14 +718,14 @@ const SCENARIOS: readonly (readonly [weight: number, scenario: Scenario])[] = [
   [1, interruptedAttempts],
   [1, deadlineUnderPause],
   [4, orderedRow],
-  [4, acceptedSubmission],
+  [5, acceptedSubmission],
   [2, refusedSubmission],
   [2, refusedAfterAProof],
-  [8, unknownSubmission],
+  [10, unknownSubmission],
   [3, lostSubmission],
   [1, chargedSubmission],
   [2, repeatedSubmission],
-  [4, orderWhileSending],
+  [5, orderWhileSending],
   [2, earlierSubmission],
   [1, deadlineWhileSending],
 ];

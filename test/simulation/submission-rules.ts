@@ -71,7 +71,10 @@ export function submissionFault(change: Change): string | null {
   const step: Step = { ...change, from, to };
   const isBegun = before === null || (before.status === "charging" && after.status !== "charging");
   return (
-    (isBegun ? beginFault(step) : stateFault(step)) ?? jobFault(step) ?? storedAnswerFault(step)
+    (isBegun ? beginFault(step) : stateFault(step)) ??
+    jobFault(step) ??
+    keptHooksFault(step) ??
+    storedAnswerFault(step)
   );
 }
 
@@ -205,6 +208,17 @@ function jobFault({ before, after, to, history, submitters }: Step): string | nu
   return firstViolation({
     "no job of another task or of another life is attached":
       isOwn || history.orderedJobs.has(job.id),
+  });
+}
+
+/** Checks that the jobs which hooks have named stay known until a job is attached or a poll at the deadline. */
+function keptHooksFault({ before, after, history }: Step): string | null {
+  if (before === null || !isOpen(before) || !isOpen(after)) return null;
+  const isForgotten = after.tracking.keptHooks.length < before.tracking.keptHooks.length;
+  const isAttached = after.upstream !== null && after.upstream.job !== null;
+  return firstViolation({
+    "a hook is kept until a job is attached or its own job was polled at the deadline":
+      !isForgotten || isAttached || history.polledAt >= before.deadlineAt,
   });
 }
 
