@@ -589,6 +589,18 @@ function* unknownSubmission(world: World, random: Random): Iterable<Move> {
   yield ring();
 }
 
+/** The provider names a long wait when it is asked about a job that a hook has named after an unknown outcome. */
+function* limitedSubmission(world: World, random: Random): Iterable<Move> {
+  const limits = random.pick([NAMING, STATING]);
+  yield* submit(world, random, { limits, submitUnknownMs: 6 * HOUR });
+  yield proceed(world, SEND.started);
+  yield ring();
+  yield happen(submissionHook(world, QUEUED));
+  yield* poll(world, rateLimited(HOUR));
+  if (random.isLucky(0.5)) yield crash();
+  yield* poll(world, random.pick([UNANSWERED, newsAnswer(aCompletion())]));
+}
+
 /** No news of the job of a submission comes before its task fails, and perhaps the answer comes after that. */
 function* lostSubmission(world: World, random: Random): Iterable<Move> {
   yield* submit(world, random, { submitUnknownMs: random.pick([MINUTE, HOUR]) });
@@ -634,7 +646,7 @@ function* repeatedSubmission(world: World, random: Random): Iterable<Move> {
 
 /** An order or a report comes while the call of a submission is under way. */
 function* orderWhileSending(world: World, random: Random): Iterable<Move> {
-  const isHooked = random.isLucky(0.5);
+  const isHooked = random.isLucky(0.7);
   yield* submit(world, random, { limits: random.pick([LIMITS, null]) });
   yield proceed(world, SEND.started);
   if (isHooked) {
@@ -722,6 +734,7 @@ const SCENARIOS: readonly (readonly [weight: number, scenario: Scenario])[] = [
   [2, refusedSubmission],
   [2, refusedAfterAProof],
   [10, unknownSubmission],
+  [2, limitedSubmission],
   [3, lostSubmission],
   [1, chargedSubmission],
   [2, repeatedSubmission],
