@@ -23,7 +23,7 @@ export interface Limit {
   readonly pointer: string;
   /** The permitted values. Null when the value must be a number within bounds. */
   readonly values: readonly (string | number | boolean)[] | null;
-  /** Smallest permitted number. Null for no lower bound. */
+  /** Smallest permitted number. Null for no lower bound, which a limit with a `max` always has. */
   readonly min: number | null;
   /** Largest permitted number. Null for no upper bound. */
   readonly max: number | null;
@@ -79,7 +79,7 @@ const Rule = z
   )
   .check(
     z.refine(({ values, min, max }) => (values == null) !== ((min ?? max) == null), MESSAGES.rule),
-    z.refine(({ min, max }) => (min ?? -Infinity) <= (max ?? Infinity), MESSAGES.order),
+    z.refine((rule) => (lowestOf(rule) ?? -Infinity) <= (rule.max ?? Infinity), MESSAGES.order),
   );
 type Rule = z.output<typeof Rule>;
 
@@ -168,10 +168,19 @@ function limitOf(pointer: string, { values, min, max, optional }: Rule): Limit {
   return {
     pointer,
     values: values ?? null,
-    min: min ?? null,
+    min: lowestOf({ min, max }),
     max: max ?? null,
     isOptional: optional ?? false,
   };
+}
+
+/**
+ * Returns the smallest number that a rule permits, null for any. A `max` alone permits no negative numbers: providers
+ * give them a meaning of their own, e.g. a `duration` of -1 of Ark, with which the model chooses and the job may cost
+ * more than the offer (https://www.volcengine.com/docs/82379/1520757).
+ */
+function lowestOf({ min, max }: Pick<Rule, "min" | "max">): number | null {
+  return min ?? (max == null ? null : 0);
 }
 
 type Fault = Pick<z.core.$ZodIssue, "path" | "message">;

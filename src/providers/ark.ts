@@ -12,7 +12,8 @@ const TARGET: SubmitTarget = {
   endpoint: null,
   parameters: membersAt("", ["seed", "ratio", "duration", "resolution", "generate_audio"]),
   answer: "job",
-  hidden: { isHiddenIn: hasPromptParameters, pointers: [] },
+  // `frames` takes precedence over `duration` (https://www.volcengine.com/docs/82379/1520757).
+  hidden: { isHiddenIn: hasPromptParameters, pointers: ["/frames"] },
 };
 
 /**

@@ -48,7 +48,7 @@ const READ: readonly [what: string, written: object, read: object][] = [
       path: null,
       credits: null,
       limits: [
-        { pointer: "/duration", values: null, min: null, max: 10, isOptional: false },
+        { pointer: "/duration", values: null, min: 0, max: 10, isOptional: false },
         { pointer: "/a/b~1c~0", values: null, min: -0.5, max: -0.5, isOptional: false },
         {
           pointer: "?resolution",

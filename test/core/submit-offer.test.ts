@@ -101,7 +101,7 @@ it("the first offer with the connection, path and model of a request decides, wi
   expect(decideOffer(offers, within)).toEqual({ kind: "offered", credits: 4 });
   expect(decideOffer(offers, aRequest({ body: { "/n": 2 } }))).toEqual({
     kind: "refused",
-    detail: "The offer for this request limits it: /n must be a number of at most 1.",
+    detail: "The offer for this request limits it: /n must be a number from 0 to 1.",
   });
 });
 
@@ -124,10 +124,10 @@ function faultIn(limit: unknown, pointer: string, changes: Changes): string | nu
 }
 
 it.each([
-  [{ max: 10 }, "a number of at most 10", [10, 9.5, -1, 0], [10.001, 11]],
+  [{ max: 10 }, "a number from 0 to 10", [10, 9.5, 0], [10.001, 11, -1]],
   [{ min: 1 }, "a number of at least 1", [1, 1e300], [0.999, 0]],
   [{ min: -1, max: 1 }, "a number from -1 to 1", [-1, 0, 1], [-2, 2]],
-  [{ max: 10 }, "a number of at most 10", [], ["5", "", true, null, [5], {}, LONG]],
+  [{ max: 10 }, "a number from 0 to 10", [], ["5", "", true, null, [5], {}, LONG]],
   [["720p"], '"720p"', ["720p"], ["720P", "720p ", "480p", 720, null, ["720p"], {}, LONG]],
   [[5, "6", true], 'one of 5, "6", true', [5, "6", true], ["5", 6, "true", 1, false, null]],
   [{ values: [0] }, "0", [0], ["0", false, "", null]],
@@ -145,7 +145,7 @@ it.each([
 );
 
 it.each([
-  [{ max: 10 }, "a number of at most 10", ["10", "9.5", "-1", "0"], ["11", "10.5"]],
+  [{ max: 10 }, "a number from 0 to 10", ["10", "9.5", "0"], ["11", "10.5", "-1"]],
   [
     { min: -10, max: 10 },
     "a number from -10 to 10",
@@ -186,7 +186,7 @@ it.each([
 it.each(["/a/b", "?a/b"])(
   "a value at %s that a limit names must be in the request unless the limit says that it is optional",
   (pointer) => {
-    const fault = `${pointer} must be a number of at most 1, and is missing`;
+    const fault = `${pointer} must be a number from 0 to 1, and is missing`;
     expect(faultIn({ max: 1 }, pointer, {})).toBe(fault);
     expect(faultIn({ max: 1, optional: false }, pointer, { body: { "/a": {} } })).toBe(fault);
     expect(faultIn({ max: 1, optional: true }, pointer, {})).toBe(null);
@@ -197,15 +197,15 @@ it("a number beyond those that JavaScript has is outside every limit", () => {
   for (const value of [Infinity, -Infinity]) {
     const body = { "/a": value };
     expect(faultIn({ min: 1 }, "/a", { body })).toBe("/a must be a number of at least 1");
-    expect(faultIn({ max: 1 }, "/a", { body })).toBe("/a must be a number of at most 1");
+    expect(faultIn({ max: 1 }, "/a", { body })).toBe("/a must be a number from 0 to 1");
   }
 });
 
 it("an optional value that is in the request must be within its limit", () => {
   const limit = { max: 1, optional: true };
-  expect(faultIn(limit, "/a", { body: { "/a": 2 } })).toBe("/a must be a number of at most 1");
-  expect(faultIn(limit, "/a", { body: { "/a": null } })).toBe("/a must be a number of at most 1");
-  expect(faultIn(limit, "?a", { query: "a=2" })).toBe("?a must be a number of at most 1");
+  expect(faultIn(limit, "/a", { body: { "/a": 2 } })).toBe("/a must be a number from 0 to 1");
+  expect(faultIn(limit, "/a", { body: { "/a": null } })).toBe("/a must be a number from 0 to 1");
+  expect(faultIn(limit, "?a", { query: "a=2" })).toBe("?a must be a number from 0 to 1");
 });
 
 it.each([[[{ b: 1 }]], ['{"b": 1}'], [null], [LONG]])(

@@ -108,7 +108,7 @@ it.each<[string, string, readonly string[]]>([
   ["newapi", "/v1/video/generations", ["/metadata"]],
   ["newapi", "/v1/videos", ["/metadata"]],
   ["openai-videos", "/v1/videos", ["/metadata"]],
-  ["ark", "/contents/generations/tasks", []],
+  ["ark", "/contents/generations/tasks", ["/frames"]],
 ])(
   "a call of %s to %s can have parameters in the prompt of a Seedance model, and in these members: %j",
   (provider, path, pointers) => {

@@ -61,6 +61,16 @@ it.each([
   ["a model that no offer names", BODY.replace("doubao-seedance", "another"), /model/],
   ["a member beyond its limit", BODY.replace('"seed"', '"duration": 11, "seed"'), /\/duration/],
   [
+    "the number of frames, which the provider prefers to the duration",
+    BODY.replace('"seed"', '"frames": 2000, "seed"'),
+    /\/frames/,
+  ],
+  [
+    "a duration of -1, with which the model chooses",
+    BODY.replace('"seed"', '"duration": -1, "seed"'),
+    /\/duration must be a number from 0 to 10/,
+  ],
+  [
     "a member in other letter case than the limited one",
     BODY.replace('"seed"', '"Duration": 5, "seed"'),
     /case/,

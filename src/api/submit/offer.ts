@@ -125,7 +125,6 @@ function describeRule({ values, min, max }: Limit): string {
     const listed = values.map((value) => JSON.stringify(value)).join(", ");
     return values.length === 1 ? listed : `one of ${listed}`;
   }
-  if (min === null) return `a number of at most ${max}`;
   return max === null ? `a number of at least ${min}` : `a number from ${min} to ${max}`;
 }
 
