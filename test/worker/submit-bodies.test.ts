@@ -64,9 +64,13 @@ it("a multipart body is refused where the upstream takes only JSON", async () =>
   expect(outside.sentTo(ARK)).toEqual([]);
 });
 
-it("JSON that is declared as a form, as curl declares it, reaches the upstream as JSON", async () => {
+it.each([
+  ["as a form, as curl declares it,", "application/x-www-form-urlencoded"],
+  ["as a form with a parameter named json", "application/x-www-form-urlencoded; json"],
+  ["with another charset", "application/json; charset=utf-7"],
+])("JSON that is declared %s reaches the upstream as application/json", async (_, type) => {
   const outside = anArk();
-  const { headers } = named({ "Content-Type": "application/x-www-form-urlencoded" });
+  const { headers } = named({ "Content-Type": type });
   expect((await submit({ headers })).status).toBe(200);
   expect(sentToArk(outside).headers["content-type"]).toBe("application/json");
 });

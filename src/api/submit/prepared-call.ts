@@ -94,8 +94,8 @@ export async function prepareCall(
     withFields: (fields) => ({
       path: pathWith(call, fields),
       body: bodyWith(bytes, scanned, fields),
-      // Some clients declare JSON as a form, e.g. curl without further options.
-      contentType: /json/i.test(contentType) ? contentType : JSON_TYPE,
+      // The upstream must read the body as the relay has read it. Some clients declare JSON as a form, e.g. curl.
+      contentType: JSON_TYPE,
     }),
   };
 }
