@@ -15,13 +15,14 @@ export const LARGE_BODIES: ReadonlyMap<string, Uint8Array<ArrayBuffer>> = new Ma
   ["numbers and brackets", bodyOf("[", "[1,-2.5e3],[[0],{}],", "0]")],
   ["a string of ASCII", bodyOf('"', "iVBORw0KGgo=", '"')],
   ["a string of escapes", bodyOf('"', String.raw`\n\u00e9`, '"')],
+  ["a string of escaped letters", bodyOf('"', String.raw`\u0061`, '"')],
   ["blanks", bodyOf("[", " ", "0]")],
 ]);
 
 const Answer = z.object({ length: z.number(), models: z.tuple([z.literal(MODEL)]) });
 
 /**
- * Tells whether a fresh workerd, whose heap is limited to this size, reads and edits a body; otherwise it dies. The
+ * Tells whether a fresh workerd, whose heap is limited to this size, reads, searches and edits a body; otherwise it dies. The
  * bytes of the body lie outside of the heap.
  */
 export async function isReadWithin(heapMb: number, body: Uint8Array<ArrayBuffer>) {

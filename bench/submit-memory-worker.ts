@@ -1,4 +1,5 @@
 import { editBody, type ScannedBody, scanBody } from "../src/api/submit/json-body.ts";
+import { hasPromptParameters } from "../src/providers/prompt-parameters.ts";
 
 // Classes of objects that the harness binds; nothing calls them.
 export * from "./startup/bare-worker.ts";
@@ -9,7 +10,7 @@ const HOOK = "https://relay.example.com/hooks/0199f3a2-7c41-4d7e-9b1a-2f60c1d2e3
 const READS = 4;
 
 /**
- * Worker that reads a JSON body as the relay reads that of a submission, and sets a member in it, several times.
+ * Worker that reads a JSON body as the relay reads that of an account's submission to Ark, and sets a member in it, several times.
  * Answers with the number of the bytes then, and with the model.
  */
 export default {
@@ -26,6 +27,7 @@ export default {
 function read(bytes: Uint8Array): { readonly body: ScannedBody; readonly length: number } {
   const scanned = scanBody(bytes, MEMBERS);
   if (!scanned.ok) throw new Error(scanned.error.message);
+  if (hasPromptParameters(new TextDecoder().decode(bytes))) throw new Error("a parameter is found");
   const texts = new Map([["/metadata/callback_url", HOOK]]);
   const parts = editBody(bytes, scanned.value, texts);
   if (!parts.ok) throw new Error(parts.error.message);

@@ -7,6 +7,13 @@ const PARAMETER =
 /** Escape of an ASCII character in a JSON text, e.g. `\u002d` for a dash. */
 const ASCII_ESCAPE = /\\u00([0-7][\da-f])/gi;
 
+/** Length of the parts in which a text is searched. Replacing all escapes of a large text at once fills the memory. */
+const PART_CHARS = 64 * 1024;
+/** Length of the longest parameter, the character behind it, and an escape that the end of a part cuts, or more. */
+const LONGEST_CHARS = 32;
+/** Part of the text that is searched twice, so that each parameter lies in one part, however it is escaped. */
+const OVERLAP_CHARS = LONGEST_CHARS * String.raw`\u002d`.length;
+
 /**
  * Tells whether the JSON text of a request has such a parameter. The whole text is searched and not only the prompts,
  * which stand in a list: no JSON Pointer can name them in advance, and a second scan of the text would cost more. JSON
@@ -14,9 +21,18 @@ const ASCII_ESCAPE = /\\u00([0-7][\da-f])/gi;
  * too, which no real prompt contains.
  */
 export function hasPromptParameters(json: string): boolean {
-  return PARAMETER.test(
-    json.replaceAll(ASCII_ESCAPE, (_, hex: string) =>
-      String.fromCharCode(Number.parseInt(hex, 16)),
-    ),
+  for (let start = 0; start < json.length; start += PART_CHARS) {
+    const end = start + PART_CHARS + OVERLAP_CHARS;
+    const text = unescaped(json.slice(start, end));
+    const at = text.search(PARAMETER);
+    // What follows a name at the end of a part may continue the name: the next part has both.
+    if (at >= 0 && (end >= json.length || at + LONGEST_CHARS <= text.length)) return true;
+  }
+  return false;
+}
+
+function unescaped(json: string): string {
+  return json.replaceAll(ASCII_ESCAPE, (_, hex: string) =>
+    String.fromCharCode(Number.parseInt(hex, 16)),
   );
 }

@@ -70,3 +70,22 @@ it("the pattern of a prompt's parameters gives the same answer for every text th
   const bodies = [request("a fox --dur 5"), request("a fox --dur 5"), request("a fox")];
   expect(bodies.map((body) => hasPromptParameters(body))).toEqual([true, true, false]);
 });
+
+it.each([
+  ["as it is", () => false],
+  ["escaped", () => true],
+  ["half escaped", (i: number) => i % 2 === 0],
+] as const)(
+  "a parameter, %s, is found at every place of a long text, and a word that begins like one is not",
+  (_, isEscaped) => {
+    const parameter = escaped("--framespersecond", isEscaped);
+    const word = escaped("--framespersecondly", isEscaped);
+    for (let at = 65_536 - 240; at < 65_536 + 240; at++) {
+      const before = "a".repeat(at);
+      const after = "a ".repeat(200);
+      expect(hasPromptParameters(`${before}${parameter} ${after}`)).toBe(true);
+      expect(hasPromptParameters(`${before}${word} ${after}`)).toBe(false);
+      expect(hasPromptParameters(`${before}${parameter}`)).toBe(true);
+    }
+  },
+);

@@ -79,10 +79,10 @@ export async function prepareCall(
   const scanned = scanOrThrow(bytes, watchedBy(place, isAccount ? config.offers : []));
   requireReadableAnswer(place.target, scanned);
   const model = modelIn(place, scanned);
-  if (isAccount) requireNothingHidden(place.target, bytes, scanned);
   const member = (pointer: string) => scanned.members.get(pointer);
   const request = { connection: place.connection.name, path: call.path, model, query };
   const credits = offeredPrice({ ...request, isMultipart: false, member }, caller, config);
+  if (isAccount) requireNothingHidden(place.target, bytes, scanned);
   const ownHookUrl = ownHookUrlIn(place, scanned, query);
   return {
     model,
