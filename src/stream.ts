@@ -4,7 +4,7 @@ import { concatUint8Arrays } from "uint8array-extras";
 export interface StreamStart {
   readonly bytes: Uint8Array<ArrayBuffer>;
   /**
-   * True when the stream, or the `onRead` of the reader, failed before the end of the stream or the limit was
+   * True when the stream, or the `onRead` of the reader, failed, or the signal aborted, before the end of the stream or the limit was
    * reached.
    */
   readonly isBroken: boolean;
@@ -15,21 +15,25 @@ export interface StreamStart {
  * of trusting `Content-Length`.
  * @param onRead is called after each part, with the number of bytes so far; the next part is read when its promise is
  * fulfilled. When it throws, reading ends and `isBroken` is true.
+ * @param signal ends reading when it aborts; `isBroken` is then true.
  */
 export async function readUpTo(
   stream: ReadableStream<Uint8Array> | null,
   maxBytes: number,
   onRead?: (bytes: number) => Promise<void>,
+  signal?: AbortSignal,
 ): Promise<StreamStart> {
   if (stream === null) return { bytes: new Uint8Array(), isBroken: false };
   // A loop of `for await` needs more CPU time for each part.
   const reader = stream.getReader();
+  // Ends a read that waits, as if the stream were at its end.
+  signal?.addEventListener("abort", () => void reader.cancel().catch(() => undefined));
   const chunks: Uint8Array[] = [];
   let [length, isBroken] = [0, false];
   try {
     while (length < maxBytes) {
       const { done, value } = await reader.read();
-      if (done) return { bytes: concatUint8Arrays(chunks), isBroken };
+      if (done) return { bytes: concatUint8Arrays(chunks), isBroken: signal?.aborted === true };
       chunks.push(value.subarray(0, maxBytes - length));
       length += value.length;
       if (length < maxBytes) await onRead?.(length);

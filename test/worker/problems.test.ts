@@ -2,6 +2,7 @@ import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { expect, it } from "vitest";
 import { type ProblemCode, PROBLEMS } from "../../src/api/http/problem-list.ts";
+import { READ_DEADLINE_MS } from "../../src/api/submit/submitted-body.ts";
 import { DESCRIPTIONS } from "../../scripts/openapi/description/descriptions.ts";
 import { aKey, anAccount, priced } from "./accounts.ts";
 import { call, callWith, ORIGIN, post, ProblemBody, refusal } from "./client.ts";
@@ -19,6 +20,7 @@ import {
   report,
 } from "./tasks.ts";
 import { anArk, ARK, BINDINGS, named, submit } from "./submitted.ts";
+import { holdTimers } from "./timers.ts";
 import { useClock } from "./clock.ts";
 
 useClock();
@@ -62,6 +64,15 @@ async function forbidden(): Promise<Response> {
   return post("/v1/tasks", { model: "m" }, { key });
 }
 
+async function bodyThatNeverEnds(): Promise<Response> {
+  const passTime = holdTimers(READ_DEADLINE_MS);
+  const { readable: body } = new TransformStream<Uint8Array, Uint8Array>();
+  const answer = submit({ body });
+  await expect.poll(() => body.locked).toBe(true);
+  passTime();
+  return answer;
+}
+
 async function referenceReused(): Promise<Response> {
   const path = `/v1/accounts/${await anAccount()}/grants`;
   await post(path, { reference: "order 7", amount: 1 });
@@ -97,6 +108,7 @@ const PROVOKED = {
   conflicting_result: async () => report(aFailure(await completed())),
   series_running: async () => redeliver(await completed()),
   submission_running: cancelSending,
+  body_timeout: bodyThatNeverEnds,
   submit_unknown: () => submit({ headers: named().headers }),
   no_callback: async () => redeliver(await completed({ callback_url: null })),
   payload_too_large: () => post("/v1/tasks", " ".repeat(256 * 1024 + 1)),

@@ -1,4 +1,5 @@
-import { expect, it } from "vitest";
+import { expect, it, vi } from "vitest";
+import { READ_DEADLINE_MS } from "../../src/api/submit/submitted-body.ts";
 import { useClock } from "./clock.ts";
 import { callWith, refusal } from "./client.ts";
 import { NOTHING, stored } from "./objects.ts";
@@ -15,6 +16,7 @@ import {
   sentToArk,
   submit,
 } from "./submitted.ts";
+import { holdTimers } from "./timers.ts";
 
 useClock();
 
@@ -111,6 +113,52 @@ it("while the large bodies of other submissions fill the memory of the isolate, 
   for (const call of calls) expect((await call).status).toBe(200);
   expect((await submit({ headers, body: aBodyOf(3 * MIB) })).status).toBe(200);
   expect(outside.sentTo(ARK)).toHaveLength(3);
+});
+
+it("while two large bodies are half sent, which declare more than the memory of the isolate, a small submission succeeds", async () => {
+  const outside = anArk();
+  const held = [1, 2].map(() => anOpenBody(aBodyOf(11 * MIB).slice(0, -1)));
+  const large = { "Content-Length": String(16 * MIB) };
+  const calls = held.map(({ body }) => submit({ body, headers: { ...named().headers, ...large } }));
+  await expect
+    .poll(async () => (await submit({ headers: named().headers, body: aBodyOf(3 * MIB) })).status)
+    .toBe(503);
+  expect((await submit({ body: aBodyOf(60 * 1024) })).status).toBe(200);
+  for (const { end } of held) end();
+  for (const call of calls) expect((await call).status).toBe(200);
+  expect(outside.sentTo(ARK)).toHaveLength(3);
+});
+
+it("bodies of which nothing has arrived take no memory from others, whatever length they declare", async () => {
+  anArk();
+  const idle = [1, 2, 3].map(() => anOpenBody("{"));
+  const headers = { "Content-Length": String(16 * MIB) };
+  const calls = idle.map(({ body }) => submit({ body, headers }));
+  expect((await submit({ body: aBodyOf(3 * MIB) })).status).toBe(200);
+  for (const { end } of idle) end();
+  for (const call of calls) expect((await call).status).toBe(400);
+});
+
+it("a body that does not end within 30 seconds is refused with 408 and cancelled, and nothing is stored or sent", async () => {
+  const outside = anArk();
+  const passTime = holdTimers(READ_DEADLINE_MS);
+  const cancelled = vi.fn();
+  const start = new TextEncoder().encode(aBodyOf(3 * MIB).slice(0, -1));
+  const body = new ReadableStream<Uint8Array>({
+    start: (controller) => controller.enqueue(start),
+    cancel: cancelled,
+  });
+  const { id, headers } = named();
+  const call = submit({ body, headers });
+  await expect.poll(() => body.locked).toBe(true);
+  passTime();
+  const response = await call;
+  expect(await response.clone().json()).toMatchObject({
+    detail: expect.stringContaining("30 seconds"),
+  });
+  expect(await refusal(response)).toEqual({ status: 408, code: "body_timeout" });
+  expect([outside.sentTo(ARK), await stored(id)]).toEqual([[], NOTHING]);
+  expect(cancelled).toHaveBeenCalledOnce();
 });
 
 it("a caller who hangs up while the upstream works loses nothing: the answer is stored with the task", async () => {

@@ -89,6 +89,7 @@ export const TASK_ROUTES = {
     problems: [
       "not_found",
       "invalid_json",
+      "body_timeout",
       "payload_too_large",
       "insufficient_credits",
       "task_exists",

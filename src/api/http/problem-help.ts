@@ -50,6 +50,11 @@ export const PROBLEM_HELP: Readonly<Record<ProblemCode, ProblemHelp>> = {
     cause: "The path exists, but does not support this method.",
     cure: "Use one of the methods in the header Allow.",
   },
+  body_timeout: {
+    cause:
+      "The body of a submission was not complete within 30 seconds. Nothing was stored, charged or sent.",
+    cure: "Send the request again over a faster connection, or send a smaller body, e.g. with links to images in place of their bytes.",
+  },
   task_exists: {
     cause:
       "A task with this id was registered with another body, or was created by an event. The member task is that task.",

@@ -37,6 +37,10 @@ export const PROBLEMS = {
     status: 405,
     title: "Method not allowed",
   },
+  body_timeout: {
+    status: 408,
+    title: "The body did not arrive in time",
+  },
   task_exists: {
     status: 409,
     title: "Another task has this id",

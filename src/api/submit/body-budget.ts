@@ -1,10 +1,13 @@
 import { unavailable } from "../http/object-call.ts";
 
 /**
- * Bytes of JSON bodies that an isolate holds at the same time. Each needs about five times its size while it is checked
- * and sent on, and an isolate has 128 MB.
+ * Bytes of large JSON bodies that an isolate, which has 128 MB, holds at the same time. A body needs its size until it
+ * is sent on, and twice its size while its parts are joined. Its text takes up to two bytes for each byte of the body,
+ * for an account twice, but only one body is checked at a time.
  */
 const MAX_HELD_BYTES = 24 * 1024 * 1024;
+/** Size up to which a body needs no reservation, so that large bodies that are on their way keep no usual one out. */
+const SMALL_BODY_BYTES = 64 * 1024;
 
 let heldBytes = 0;
 
@@ -15,12 +18,12 @@ export class BodyReservation {
   #bytes = 0;
 
   /**
-   * Reserves memory for a body of at least this many bytes, in all.
+   * Reserves memory for a body of at least this many bytes, in all; none for a small one.
    * @throws Problem `unavailable` when the bodies of other submissions need the memory now.
    */
   growTo(bytes: number): void {
     const more = bytes - this.#bytes;
-    if (more <= 0) return;
+    if (more <= 0 || bytes <= SMALL_BODY_BYTES) return;
     if (heldBytes + more > MAX_HELD_BYTES) {
       throw unavailable("The relay holds as many large bodies as it has memory for.", "memory");
     }

@@ -6,12 +6,12 @@ import { areHooksVerified } from "../../providers/hook-verification.ts";
 import type { Connection } from "../../providers/provider.ts";
 import type { SubmitAdapter, SubmitTarget } from "../../providers/submit.ts";
 import { sha256, toBase64Url } from "../../security/encoding.ts";
-import { readUpTo } from "../../stream.ts";
 import { Model } from "../http/fields.ts";
 import { invalidRequest, Problem } from "../http/problem.ts";
 import type { BodyReservation } from "./body-budget.ts";
 import { editBody, type ScannedBody, scanBody } from "./json-body.ts";
 import { decideOffer, watchedPointers } from "./offer.ts";
+import { invalidJson, readSubmittedBody } from "./submitted-body.ts";
 import type { UpstreamCall } from "./upstream-call.ts";
 
 /** Where a submission goes: the connection, how its provider takes submissions, and what this path starts. */
@@ -74,7 +74,7 @@ export async function prepareCall(
   if (/^multipart\//i.test(contentType)) {
     return prepareMultipart(call, place, caller, config, query, contentType);
   }
-  const bytes = await readJsonBody(call, config.maxSubmitBytes, memory);
+  const bytes = await readSubmittedBody(call, config.maxSubmitBytes, memory);
   const isAccount = accountOf(caller) !== null;
   const scanned = scanOrThrow(bytes, watchedBy(place, isAccount ? config.offers : []));
   requireReadableAnswer(place.target, scanned);
@@ -158,29 +158,6 @@ function takesHookUrl({ connection, target }: SubmitPlace, ownHookUrl: string | 
 /** Returns the JSON Pointer of a field in the adapter's notation, e.g. `/a/b` for `a.b`. */
 function pointerOf(field: string): string {
   return `/${field.replaceAll(".", "/")}`;
-}
-
-async function readJsonBody(
-  { body, headers }: UpstreamCall,
-  maxBytes: number,
-  memory: BodyReservation,
-): Promise<Uint8Array<ArrayBuffer>> {
-  const declared = Number(headers.get("Content-Length") ?? Number.NaN);
-  if (declared > maxBytes) throw tooLarge(maxBytes);
-  memory.growTo(Math.min(Number.isSafeInteger(declared) ? declared : 0, maxBytes));
-  let refusal: unknown = null;
-  const { bytes, isBroken } = await readUpTo(body, maxBytes + 1, async (length) => {
-    try {
-      memory.growTo(length);
-    } catch (error) {
-      refusal = error;
-      throw error;
-    }
-  });
-  if (refusal !== null) throw refusal;
-  if (bytes.length > maxBytes) throw tooLarge(maxBytes);
-  if (isBroken) throw invalidJson("The body ended before it was complete.");
-  return bytes;
 }
 
 /** Returns the JSON Pointers that the relay reads or writes in a body. */
@@ -324,13 +301,4 @@ async function digestOf(
 ): Promise<string> {
   const bodyDigest = body === null ? "" : toBase64Url(await sha256(body));
   return toBase64Url(await sha256(`${path}\n${query}\n${bodyDigest}`));
-}
-
-function tooLarge(maxBytes: number): Problem {
-  const detail = `The body of a submission may have at most ${maxBytes} bytes (MAX_SUBMIT_MB).`;
-  return new Problem("payload_too_large", { detail });
-}
-
-function invalidJson(detail: string): Problem {
-  return new Problem("invalid_json", { detail, issues: [{ path: "", message: "must be JSON" }] });
 }
