@@ -1,13 +1,19 @@
 import { expect, it } from "vitest";
 import type { PollAnswer } from "../../src/core/events/event.ts";
 import { aReport, NOW, PROCESSING } from "./builders.ts";
-import { apply, expectUnchanged } from "./decisions.ts";
+import { apply, expectRefused, expectUnchanged } from "./decisions.ts";
 import {
+  ANSWER,
+  accepted,
   aChargingSubmission,
+  aPricedSubmission,
+  aSendingTask,
+  aSubmission,
   aSubmissionHook,
   anUnknownTask,
   NOT_SENT,
   stating,
+  withPrice,
 } from "./submission-builders.ts";
 import { aPollEnd, QUEUED, rateLimited, UNANSWERED } from "./upstream-builders.ts";
 
@@ -26,5 +32,23 @@ it.each<[string, PollAnswer]>([
     const running = apply(named, aReport(PROCESSING), NOW, stating());
     expect(running).toMatchObject({ submission: { state: { kind: "accepted" } } });
     expectUnchanged(running, aPollEnd(answer, { purpose: "kept_job", askedAt: NOW }));
+  },
+);
+
+it.each([
+  [
+    "accepted",
+    withPrice(aSendingTask({ submission: aSubmission({ state: accepted(), answer: ANSWER }) })),
+  ],
+  ["of an unknown outcome", withPrice(anUnknownTask())],
+])(
+  "the repetition of a submission that is %s changes nothing when its offer has got another price or none since",
+  (_what, task) => {
+    for (const credits of [9, null]) {
+      expectUnchanged(task, { ...aPricedSubmission({ credits }), isPriceOffered: true });
+      expectRefused(task, aPricedSubmission({ credits }), "task_exists");
+    }
+    const other = aPricedSubmission({ credits: 9 }, { requestDigest: "digest-2" });
+    expectRefused(task, { ...other, isPriceOffered: true }, "task_exists");
   },
 );

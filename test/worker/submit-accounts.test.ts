@@ -141,6 +141,25 @@ it("a submission with an unknown outcome is refunded when its task fails, and it
   expect([await balanceOf(account), outside.sentTo(CALLBACK_URL).length]).toEqual([100, 1]);
 });
 
+it.each([
+  ["accepted", answering({ id: JOB }), 200],
+  ["of an unknown outcome", answering("", 502), 424],
+])(
+  "a repeated submission that is %s gets the same answer after its offer has got another price, and costs the first one",
+  async (_, site, status) => {
+    const outside = anArk(site);
+    const { response, account, key, headers } = await asAccount(200);
+    expect(response.status).toBe(status);
+    for (const price of [{ credits: 2 * PRICE }, null]) {
+      const [offer] = JSON.parse(OFFERS);
+      const bindings = { ...BINDINGS, OFFERS: JSON.stringify([{ ...offer, price }]) };
+      const again = await submit({ bindings, key, headers });
+      expect([again.status, again.headers.get("Idempotent-Replayed")]).toEqual([status, "true"]);
+    }
+    expect([outside.sentTo(ARK).length, await balanceOf(account)]).toEqual([1, 200 - PRICE]);
+  },
+);
+
 it("two accounts with the same Idempotency-Key have a task each", async () => {
   const outside = anArk();
   const key = { "Idempotency-Key": "order-1" };

@@ -126,6 +126,7 @@ async function planOf(given: SubmitCall, memory: BodyReservation): Promise<Plan>
     ...simulatedJob(place, model),
     ...(await billingOf({ account: accountId, credits }, env, runtime)),
     submission,
+    ...(accountOf(caller) !== null && { isPriceOffered: true }),
   };
   const isHookExpected = fields.size > 0 && isReachable(runtime);
   return { place, call, event, sent: prepared.withFields(fields), isHookExpected, submissionId };

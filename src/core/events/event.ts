@@ -61,6 +61,11 @@ export interface RegisterEvent extends Requested {
    * Submission that begins with this registration. Absent for `POST /v1/tasks`, whose caller submits the job itself.
    */
   readonly submission?: SubmissionStart;
+  /**
+   * True when an offer of the operator states the price, which may be another when the submission is repeated. Absent
+   * when the caller has named the price, or none.
+   */
+  readonly isPriceOffered?: true;
 }
 
 /**

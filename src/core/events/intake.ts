@@ -166,12 +166,17 @@ function createFromEvent(
   };
 }
 
-function sameRegistration(record: TaskRecord, event: RegisterEvent): boolean {
-  if (record.registration === null) return false;
+/**
+ * Tells whether a registration repeats that of a task. The task keeps the price of its first submission when the offer
+ * has got another one since, so an offered price is not compared.
+ */
+function sameRegistration({ model, registration, submission }: TaskRecord, event: RegisterEvent) {
+  if (registration === null) return false;
+  const { credits } = event.isPriceOffered === true ? registration : event.registration;
   return (
-    record.model === event.model &&
-    record.submission?.requestDigest === event.submission?.requestDigest &&
-    jsonEqual(comparable(record.registration), comparable(event.registration))
+    model === event.model &&
+    submission?.requestDigest === event.submission?.requestDigest &&
+    jsonEqual(comparable(registration), comparable({ ...event.registration, credits }))
   );
 }
 
