@@ -9,7 +9,6 @@ import {
   ARK,
   BINDINGS,
   BODY,
-  JOB,
   MODEL,
   named,
   readSubmitted,
@@ -159,18 +158,6 @@ it("a body that does not end within 30 seconds is refused with 408 and cancelled
   expect(await refusal(response)).toEqual({ status: 408, code: "body_timeout" });
   expect([outside.sentTo(ARK), await stored(id)]).toEqual([[], NOTHING]);
   expect(cancelled).toHaveBeenCalledOnce();
-});
-
-it("a caller who hangs up while the upstream works loses nothing: the answer is stored with the task", async () => {
-  const answer = Promise.withResolvers<Response>();
-  const outside = anArk(() => answer.promise);
-  const { id, headers } = named();
-  const hungUp = submit({ headers });
-  await expect.poll(() => outside.sentTo(ARK)).toHaveLength(1);
-  answer.resolve(Response.json({ id: JOB }));
-  // Nobody reads the answer.
-  await (await hungUp).body?.cancel();
-  expect(await readSubmitted(id)).toMatchObject({ submission: { state: "accepted" } });
 });
 
 it("the outputs of a call that answers with the result at once complete its task", async () => {

@@ -48,7 +48,10 @@ export interface Submitted {
   /** Headers of the upstream's answer that are passed on. */
   readonly headers: Headers;
   readonly body: Uint8Array<ArrayBuffer> | string;
-  /** Status link of the task. Null when the task was erased, because the upstream has refused the submission. */
+  /**
+   * Status link of the task. Null when the task was erased, because the upstream has refused the submission, or when the
+   * link could not be made.
+   */
   readonly statusUrl: string | null;
   /** True when an equal call with the same `Idempotency-Key` has made the submission before. */
   readonly isReplayed: boolean;
@@ -83,8 +86,10 @@ export const submitJob = operation(
   async (given: SubmitCall): Promise<Submitted> => {
     const memory = new BodyReservation();
     try {
-      const plan = await planOf(given, memory);
-      return await submitOnce(plan, given);
+      const work = submitOnce(await planOf(given, memory), given);
+      // A client that hangs up loses nothing: a charged call is sent, and its answer is stored all the same.
+      given.env.startup.waitUntil(work.catch(() => undefined));
+      return await work;
     } finally {
       memory.release();
     }
@@ -199,24 +204,19 @@ function simulatedJob({ connection: { provider } }: SubmitPlace, model: string) 
 async function submitOnce(plan: Plan, given: SubmitCall): Promise<Submitted> {
   const { caller, env, idempotencyKey } = given;
   const { event, submissionId } = plan;
-  const client = taskClient(env, event.id);
-  const applied = await client.apply(event, caller).catch(async (error: unknown) => {
-    // It is not known whether the object has recorded the submission. Nothing was sent, and nothing will be.
-    const notSent = client.endSubmission(endOf(submissionId, { kind: "not_sent" }), caller);
-    await notSent.catch(() => undefined);
-    throw error;
-  });
+  const applied = await taskClient(env, event.id)
+    .apply(event, caller)
+    .catch(async (error: unknown) => {
+      // It is not known whether the object has recorded the submission. Nothing was sent, and nothing will be.
+      await bringOutcome(event.id, endOf(submissionId, { kind: "not_sent" }), given);
+      throw error;
+    });
   if (idempotencyKey !== null) requireUnusedKey(applied);
   const { isNew, task } = accepted(applied);
   const stored = submissionOf(applied);
-  if (isNew) {
-    if (stored?.id !== submissionId) throw unavailable(EARLIER_OBJECT, "earlier_release");
-    const work = sendAndEnd(plan, given);
-    // A client that hangs up loses nothing: the answer is stored all the same.
-    env.startup.waitUntil(work.catch(() => undefined));
-    return work;
-  }
-  return replayed(event, task, stored, given);
+  if (!isNew) return replayed(event, task, stored, given);
+  if (stored?.id !== submissionId) throw unavailable(EARLIER_OBJECT, "earlier_release");
+  return sendAndEnd(plan, given);
 }
 
 function submissionOf(applied: Applied): SubmissionReply | null {
@@ -231,10 +231,9 @@ function endOf(submissionId: string, outcome: SubmitOutcome) {
 
 /** Sends the call, stores its outcome, and returns the answer for the caller. */
 async function sendAndEnd(plan: Plan, given: SubmitCall): Promise<Submitted> {
-  const { place, call, event, isHookExpected, submissionId } = plan;
-  const { config } = given.runtime;
-  const answer = await answerOf(plan, given.runtime);
-  const outcome = outcomeOf(answer, place, call.path, isHookExpected, config);
+  const { event, submissionId } = plan;
+  const send = await sendingOf(plan, given);
+  const { answer, outcome } = await outcomeOfSending(send, plan, given.runtime);
   const { isStored, task } = await bringOutcome(event.id, endOf(submissionId, outcome), given);
   if (answer === null || outcome.kind === "unknown" || !isStored) throw unknownOutcome(task);
   const { status, headers, bytes: body } = answer;
@@ -243,17 +242,58 @@ async function sendAndEnd(plan: Plan, given: SubmitCall): Promise<Submitted> {
   return { taskId: event.id, ...passed, statusUrl };
 }
 
-/** Returns the upstream's answer to the one call; null when there is none. */
-async function answerOf({ place, call, event, sent }: Plan, { config }: Runtime) {
+/** Function that sends the one call, and returns the upstream's answer; null when there is none. */
+type Sending = () => Promise<SubmitAnswer | null>;
+
+/**
+ * Builds the call.
+ * @returns the function that sends it.
+ * @throws what has made the building fail, after the task's object has learnt that nothing is sent.
+ */
+async function sendingOf(plan: Plan, given: SubmitCall): Promise<Sending> {
+  try {
+    return await builtCall(plan, given.runtime);
+  } catch (error) {
+    await bringOutcome(plan.event.id, endOf(plan.submissionId, { kind: "not_sent" }), given);
+    throw error;
+  }
+}
+
+async function builtCall({ place, call, event, sent }: Plan, { config }: Runtime) {
   const { connection, target } = place;
   const { provider, key, baseUrl } = connection;
-  if (provider.polls === null)
-    return simulatedAnswer(provider.simulation.submit(call.path, event.model));
+  if (provider.polls === null) {
+    const { simulation } = provider;
+    return async () => simulatedAnswer(simulation.submit(call.path, event.model));
+  }
   const credentials = key === null ? {} : await provider.polls.headers(key, Date.now());
   const headers = sentHeaders(call.headers, credentials, sent.contentType);
   const isLarge = target.answer !== "job";
-  const { body } = sent;
-  return submit({ url: `${baseUrl}${sent.path}`, headers, body, isLarge }, config.submitTimeoutMs);
+  const request = { url: `${baseUrl}${sent.path}`, headers, body: sent.body, isLarge };
+  return () => submit(request, config.submitTimeoutMs);
+}
+
+/** Sends the call, and returns its outcome. Once it may have been sent, a fault of the relay leaves the outcome unknown. */
+async function outcomeOfSending(
+  send: Sending,
+  { place, call, event, isHookExpected }: Plan,
+  { config }: Runtime,
+) {
+  let answer: SubmitAnswer | null = null;
+  try {
+    answer = await send();
+    const outcome = outcomeOf(answer, place, call.path, isHookExpected, config);
+    return { answer, outcome };
+  } catch (error) {
+    log({ event: "submission.unread", task_id: event.id, error: errorName(error) }, "error");
+    const outcome: SubmitOutcome = { kind: "unknown", statusCode: answer?.status ?? null };
+    return { answer, outcome };
+  }
+}
+
+/** Returns the name of an error. Its message may contain a part of the answer. */
+function errorName(error: unknown): string {
+  return error instanceof Error ? error.name : "unknown";
 }
 
 function simulatedAnswer(submitted: ReturnType<Simulation["submit"]>): SubmitAnswer | null {
@@ -326,12 +366,21 @@ function unknownOutcome(task: TaskReply | null, isReplayed = false): Problem {
   });
 }
 
+/**
+ * Returns the status link of the task; null when it cannot be made, which must not hide the answer to a job that the
+ * upstream has accepted.
+ */
 async function statusUrlOf(
   { id, registration: { deadlineAt } }: Registering,
   { createdAt = 0, recordedAt = null }: TaskReply,
   { runtime, origin }: SubmitCall,
-): Promise<string> {
+): Promise<string | null> {
   const deadlineAtS = deadlineAt === null ? null : toSeconds(deadlineAt);
   const linked = { id, createdAtS: toSeconds(createdAt), recordedAt, deadlineAtS };
-  return (await statusLinkOf(linked, runtime, origin)).url;
+  try {
+    return (await statusLinkOf(linked, runtime, origin)).url;
+  } catch (error) {
+    log({ event: "submission.not_linked", task_id: id, error: errorName(error) }, "error");
+    return null;
+  }
 }

@@ -1,3 +1,5 @@
+import { request } from "node:http";
+import { setTimeout as sleep } from "node:timers/promises";
 import { expect, it, vi } from "vitest";
 import * as z from "zod";
 import { withDeadline } from "../../../src/timeout.ts";
@@ -25,30 +27,29 @@ const Ended = z.object({
 });
 
 /** Ark, a receiver, and a relay that waits `timeoutS` seconds for the answer to a submission. */
-async function scene(conduct: Conduct, timeoutS: number) {
+async function scene(conduct: Conduct, timeoutS: number, entry = "") {
   const stack = new AsyncDisposableStack();
   const ark = stack.use(await FakeArk.start(() => conduct));
   const receiver = stack.use(await Receiver.start());
   const vars = { ...LOCAL_VARS, ...ark.vars, SUBMIT_TIMEOUT_S: String(timeoutS) };
-  const relay = stack.use(await Workerd.start({ vars }));
+  const relay = stack.use(await Workerd.start({ vars, entry }));
   const callbackUrl = receiver.at("/hook", { kind: "answer", status: 200 });
+  const url = `${relay.url}/v1/submit/ark${ARK_TASKS}`;
+  const headers = {
+    Authorization: `Bearer ${OPERATOR_KEY}`,
+    "Idempotency-Key": "order-1",
+    "Relay-Callback-Url": callbackUrl,
+  };
+  const body = JSON.stringify({ model: ARK_MODEL, content: [{ type: "text", text: "a fox" }] });
+  const call = { url, headers, body };
   /** Submits a job under one key, and hangs up after `ms`. */
   const submit = (ms: number) =>
     withDeadline(ms, async (signal) => {
-      const response = await fetch(`${relay.url}/v1/submit/ark${ARK_TASKS}`, {
-        method: "POST",
-        headers: {
-          Authorization: `Bearer ${OPERATOR_KEY}`,
-          "Idempotency-Key": "order-1",
-          "Relay-Callback-Url": callbackUrl,
-        },
-        body: JSON.stringify({ model: ARK_MODEL, content: [{ type: "text", text: "a fox" }] }),
-        signal,
-      });
+      const response = await fetch(url, { method: "POST", headers, body, signal });
       await response.text();
       return response;
     });
-  return { stack, ark, receiver, relay, submit };
+  return { stack, ark, receiver, relay, call, submit };
 }
 
 /** Waits for the callback of the only task. @returns the task as its operator reads it then. */
@@ -79,6 +80,31 @@ it.concurrent.each([
     expect([others, receiver.posts.length, ark.refusedHooks]).toEqual([[], 1, []]);
   },
 );
+
+/** Sends a submission with a price, and resets its connection after `ms`, which workerd notices at once. */
+async function submitAndReset({ call }: Awaited<ReturnType<typeof scene>>, ms: number) {
+  const priced = { ...call.headers, "Relay-Account": "acme", "Relay-Credits": "7" };
+  const sent = request(call.url, { method: "POST", headers: priced });
+  const isBroken = new Promise((resolve) => sent.once("error", resolve));
+  sent.end(call.body);
+  await sleep(ms);
+  sent.socket?.resetAndDestroy();
+  await isBroken;
+}
+
+it.concurrent("a client that hangs up while its price is being charged loses nothing: its job is sent once and called back once", async () => {
+  const played = await scene(PROMPT_CONDUCT, 5, "slow-charge.ts");
+  await using _ = played.stack;
+  const { ark, receiver, relay } = played;
+  await relay.client.ask("POST", "/v1/accounts", { id: "acme" });
+  await relay.client.ask("POST", "/v1/accounts/acme/grants", { reference: "first", amount: 10 });
+  await submitAndReset(played, HANG_UP_AFTER_MS);
+  expect(ark.submits).toEqual([]);
+  const { output } = await endedTask(played);
+  const [{ jobId } = { jobId: null }, ...others] = ark.submits;
+  expect(output.urls).toEqual([outputOf(String(jobId))]);
+  expect([others, receiver.posts.length]).toEqual([[], 1]);
+});
 
 it.concurrent("a job whose Worker is killed before the upstream answers is found by its hook, and a repetition of the submission sends nothing", async () => {
   const played = await scene({ ...PROMPT_CONDUCT, answerAfterMs: 60 * SECOND_MS }, 5);
