@@ -1,4 +1,5 @@
 import { expect, it } from "vitest";
+import * as z from "zod";
 import { aKey, anAccount, balanceOf, booksOf, breakLedger } from "./accounts.ts";
 import { useClock } from "./clock.ts";
 import { refusal } from "./client.ts";
@@ -90,6 +91,25 @@ it.each([
     expect([outside.sentTo(ARK), await balanceOf(account)]).toEqual([[], 100]);
   },
 );
+
+it("an account does not read the token of its hook URL and the connection's key in an answer that repeats the call, nor when the answer is repeated", async () => {
+  const seen: string[] = [];
+  anArk(({ body, headers: { authorization } }) => {
+    const request = z.looseObject({ callback_url: z.string() }).parse(JSON.parse(body));
+    seen.push(request.callback_url);
+    return Response.json({ id: JOB, request, key: authorization });
+  });
+  const { key, headers, response } = await asAccount(100);
+  const again = await submit({ bindings: OFFERED, key, headers });
+  const token = seen[0]?.split("/").at(-1) ?? "";
+  expect(token).toMatch(/^[\w-]+\.[\w-]+$/);
+  for (const answer of [response, again]) {
+    const text = await answer.text();
+    expect([text.includes(token), text.includes(BINDINGS.ARK_API_KEY)]).toEqual([false, false]);
+    expect(JSON.parse(text)).toMatchObject({ id: JOB, key: "Bearer …" });
+  }
+  expect(seen).toHaveLength(1);
+});
 
 it.each(["Relay-Task-Id", "Relay-Account", "Relay-Credits", "Relay-Deadline-At"])(
   "an account may not send the header %s, and the refusal names it",

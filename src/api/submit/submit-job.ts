@@ -28,6 +28,7 @@ import {
   type SubmitPlace,
 } from "./prepared-call.ts";
 import { readRelayHeaders, type RelayHeaders } from "./relay-headers.ts";
+import { answerSecrets, withoutSecrets } from "./answer-secrets.ts";
 import { passedHeaders, sentHeaders } from "./sent-headers.ts";
 import { requireSubmitPlace } from "./submit-place.ts";
 import { UpstreamCall } from "./upstream-call.ts";
@@ -68,6 +69,8 @@ interface Plan {
   readonly sent: SentCall;
   readonly isHookExpected: boolean;
   readonly submissionId: string;
+  /** What the caller must not read in the answer. */
+  readonly secrets: readonly string[];
 }
 
 /**
@@ -134,7 +137,9 @@ async function planOf(given: SubmitCall, memory: BodyReservation): Promise<Plan>
     ...(accountOf(caller) !== null && { isPriceOffered: true }),
   };
   const isHookExpected = fields.size > 0 && isReachable(runtime);
-  return { place, call, event, sent: prepared.withFields(fields), isHookExpected, submissionId };
+  const secrets = accountId === null ? [] : answerSecrets(place.connection, fields);
+  const sent = prepared.withFields(fields);
+  return { place, call, event, sent, isHookExpected, submissionId, secrets };
 }
 
 /** Returns the id of the task of a submission with an `Idempotency-Key`. Each account has keys of its own. */
@@ -259,7 +264,7 @@ async function sendingOf(plan: Plan, given: SubmitCall): Promise<Sending> {
   }
 }
 
-async function builtCall({ place, call, event, sent }: Plan, { config }: Runtime) {
+async function builtCall({ place, call, event, sent, secrets }: Plan, { config }: Runtime) {
   const { connection, target } = place;
   const { provider, key, baseUrl } = connection;
   if (provider.polls === null) {
@@ -270,7 +275,10 @@ async function builtCall({ place, call, event, sent }: Plan, { config }: Runtime
   const headers = sentHeaders(call.headers, credentials, sent.contentType);
   const isLarge = target.answer !== "job";
   const request = { url: `${baseUrl}${sent.path}`, headers, body: sent.body, isLarge };
-  return () => submit(request, config.submitTimeoutMs);
+  return async () => {
+    const answer = await submit(request, config.submitTimeoutMs);
+    return answer === null ? null : withoutSecrets(answer, secrets);
+  };
 }
 
 /** Sends the call, and returns its outcome. Once it may have been sent, a fault of the relay leaves the outcome unknown. */

@@ -1,0 +1,29 @@
+import { bytesOf } from "../../security/encoding.ts";
+import type { SubmitAnswer } from "../../outbound/http.ts";
+import type { Connection } from "../../providers/provider.ts";
+
+/**
+ * Returns what an account must not read in the answer to its submission: the token of the task's hook URL, with which
+ * it could report a result itself, and the key and webhook secret of the connection.
+ * @param fields what the relay writes into the call, by pointer or parameter.
+ */
+export function answerSecrets(
+  { key, webhookSecret, provider: { hooks } }: Connection,
+  fields: ReadonlyMap<string, string>,
+): readonly string[] {
+  const hookUrl = hooks === null ? undefined : fields.get(hooks.parameter);
+  const token = hookUrl?.slice(hookUrl.lastIndexOf("/") + 1);
+  return [token, key, webhookSecret].flatMap((secret) => secret || []);
+}
+
+/**
+ * Returns an answer in which `…` stands for each secret. An upstream may repeat the call in its answer: predictions of
+ * Replicate have a member `webhook` (type `Prediction` of the npm package `replicate`).
+ */
+export function withoutSecrets(answer: SubmitAnswer, secrets: readonly string[]): SubmitAnswer {
+  if (secrets.length === 0) return answer;
+  const text = new TextDecoder("utf-8", { fatal: false, ignoreBOM: true }).decode(answer.bytes);
+  if (!secrets.some((secret) => text.includes(secret))) return answer;
+  const bytes = bytesOf(secrets.reduce((rest, secret) => rest.replaceAll(secret, "…"), text));
+  return { ...answer, bytes };
+}
