@@ -42,21 +42,29 @@ it("METRICS gets a data point for each request whose credentials are refused, or
   const bindings = { ...env, METRICS, REPLICATE_WEBHOOK_SECRET: `whsec_${btoa("x".repeat(24))}` };
   const { hookUrl } = await hooked({ provider: "replicate", bindings });
   const hook = new URL(hookUrl).pathname;
+  const submitting = "/v1/submit/replicate/v1/predictions";
   const REFUSED: readonly (readonly [string, object])[] = [
     ["/v1/stats", { key: "test-only-wrong-key-0123456789" }],
     [`/hooks/ark/${crypto.randomUUID()}/x`, { body: {}, key: null }],
     [hook, { body: {}, key: null }],
     ["/v1/events", { body: {}, key: null, headers: { "webhook-signature": "v1,x" } }],
+    [submitting, { body: {}, key: "test-only-wrong-key-0123456789" }],
+    [submitting, { body: {}, key: null, headers: { "x-api-key": "test-only-wrong-key-01234" } }],
   ];
-  expect((await callWith(bindings, "/v1/stats", { key: null })).status).toBe(401);
+  for (const [path, message] of [
+    ["/v1/stats", {}],
+    [submitting, { body: {} }],
+  ] as const) {
+    expect((await callWith(bindings, path, { ...message, key: null })).status).toBe(401);
+  }
   for (const sent of REFUSED) await callWith(bindings, ...sent);
   const LIMIT_REFUSALS = aRateLimit(0);
   for (const sent of REFUSED) await callWith({ ...bindings, LIMIT_REFUSALS }, ...sent);
   expect(points).toEqual([
-    ...["", "", "replicate", ""].map((connection) => refusal("refused", connection)),
+    ...["", "", "replicate", "", "", ""].map((connection) => refusal("refused", connection)),
     ...["limited", "limited"].map((outcome) => refusal(outcome)),
     refusal("refused", "replicate"),
-    refusal("limited"),
+    ...["limited", "limited", "limited"].map((outcome) => refusal(outcome)),
   ]);
 });
 

@@ -1,6 +1,7 @@
 import type { Env } from "../../env.ts";
 import type { Runtime } from "../../config/runtime.ts";
 import type { KeyHolder } from "../../objects/task/caller.ts";
+import { measureRefusal } from "../../objects/task/measure.ts";
 import { holderOfKey, unauthenticated } from "../http/auth.ts";
 import { invalidRequest, Problem } from "../http/problem.ts";
 import { type ProtectedRoute, publicRoute, requireRuntime } from "../http/route.ts";
@@ -11,6 +12,8 @@ import { callTargetOf, UpstreamCall } from "./upstream-call.ts";
 const PATH = "/v1/submit/{connection}/{+path}";
 /** Headers in which the SDKs of upstreams put their key, and callers of the relay the relay's key. */
 const KEY_HEADERS = ["Authorization", "x-api-key", "x-goog-api-key"];
+const KEY_REQUIRED =
+  "A key of the relay is required, in the header in which the upstream's SDK sends its key.";
 
 /**
  * Route of submissions: `POST /v1/submit/{connection}/` and the upstream's own path. Content type, body and query are the
@@ -60,20 +63,17 @@ export const readSubmittedRoute = publicRoute(
  * @throws Problem `unauthenticated`; `invalid_request` when the headers contain two different keys.
  */
 async function callerOf(headers: Headers, runtime: Runtime, env: Env): Promise<KeyHolder> {
-  const found = KEY_HEADERS.flatMap((name) => keyIn(headers.get(name)) ?? []);
-  const [key, ...others] = new Set(found);
-  if (key === undefined) {
-    throw unauthenticated(
-      "A key of the relay is required, in the header in which the upstream's SDK sends its key.",
-    );
-  }
+  const given = KEY_HEADERS.filter((name) => headers.has(name));
+  const found = given.filter((name) => keyIn(headers.get(name)) !== null);
+  const [key, ...others] = new Set(found.flatMap((name) => keyIn(headers.get(name)) ?? []));
   if (others.length > 0) {
-    const message = "must contain the same key as the other headers with a key";
-    throw invalidRequest([{ path: "/Authorization", message }]);
+    const message = `must contain one and the same key: ${found.join(", ")}`;
+    throw invalidRequest([{ path: `/${found[0]}`, message }]);
   }
-  const caller = await holderOfKey(key, headers, runtime, env);
-  if (caller === null) throw unauthenticated("The key is unknown or revoked.");
-  return caller;
+  const caller = key === undefined ? null : await holderOfKey(key, headers, runtime, env);
+  if (caller !== null) return caller;
+  if (given.length > 0) measureRefusal(env.METRICS);
+  throw unauthenticated(key === undefined ? KEY_REQUIRED : "The key is unknown or revoked.");
 }
 
 /** Returns the key in a header: the part behind the scheme, e.g. `Bearer` or `Key`, or the whole of it. */
