@@ -73,7 +73,8 @@ const TASKS = {
     meaning: "largest request body; [storage.md](storage.md) limits what is stored of it",
   },
   ERROR_TEXT: {
-    meaning: "`generic` hides the upstream's own error text from clients",
+    meaning:
+      "`generic` hides the upstream's own error text from clients. It does not apply to the answer of a submission, which an account gets verbatim",
   },
   SETTLEMENT_URL: {
     values: "URL",

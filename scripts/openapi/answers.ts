@@ -59,6 +59,8 @@ export function problemName(codes: readonly ProblemCode[]): string {
   return ["problem", ...codes].join(".");
 }
 
+const TASK_LINKS = { Location: "sometimes", "Relay-Status-Url": "sometimes" } as const;
+
 /** Returns the description of the answers of one status with these problems. */
 export function problemAnswer(codes: readonly ProblemCode[]): ZodOpenApiResponseObject {
   const [first] = codes;
@@ -68,6 +70,7 @@ export function problemAnswer(codes: readonly ProblemCode[]): ZodOpenApiResponse
     ...(status === 401 && { "WWW-Authenticate": "always" }),
     ...((status === 429 || status === 503) && { "Retry-After": "always" }),
     ...(codes.includes("submission_running") && { "Retry-After": "sometimes" }),
+    ...(codes.includes("submit_unknown") && TASK_LINKS),
   };
   const properties = {
     status: { type: "integer" as const, const: status },

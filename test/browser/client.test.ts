@@ -11,7 +11,7 @@ import { Receiver } from "../process/harness/receiver.ts";
 import { Workerd } from "../process/harness/workerd.ts";
 import { openPage } from "./browser.ts";
 
-const relay = await forThisFile(Workerd.start({ vars: LOCAL_VARS }));
+const relay = await forThisFile(Workerd.start({ vars: { ...LOCAL_VARS, SANDBOX: "true" } }));
 const receiver = await forThisFile(Receiver.start());
 
 it("in Chromium, a page with the client registers, reports, waits for and cancels tasks of a running relay, and verifies its callbacks", async () => {

@@ -94,6 +94,35 @@ it("a URL in the upstream's own hook field becomes the callback_url, and the rel
   );
 });
 
+it.each([
+  [
+    "a member of the body",
+    { body: JSON.stringify({ model: MODEL, callback_url: "https://10.0.0.1/" }) },
+    "/callback_url",
+  ],
+  [
+    "a member of an object",
+    {
+      path: "/v1/submit/newapi/v1/video/generations",
+      body: JSON.stringify({ model: "m", metadata: { callback_url: "https://10.0.0.1/" } }),
+    },
+    "/metadata/callback_url",
+  ],
+  [
+    "a parameter of the query",
+    { path: "/v1/submit/fal/fal-ai/veo3?fal_webhook=https://10.0.0.1/" },
+    "/fal_webhook",
+  ],
+  [
+    "the relay's own header",
+    { headers: { "Relay-Callback-Url": "https://10.0.0.1/" } },
+    "/Relay-Callback-Url",
+  ],
+])("a private callback URL in %s is refused at its own place", async (_, submission, path) => {
+  anArk();
+  expect(await refusal(await submit(submission))).toEqual(invalid(path));
+});
+
 it("a submission with a callback URL in the header and another in the upstream's hook field is refused before anything is stored", async () => {
   const outside = anArk();
   const { id, headers } = named();
@@ -113,6 +142,8 @@ it("a submission that the upstream refuses is answered with the refusal, and its
     { error: { code: "InvalidParameter" } },
   ]);
   expect(response.headers.get("Retry-After")).toBe("9");
+  // Clients tell a refusal of the upstream from a problem of the relay by this header.
+  expect(response.headers.get("Relay-Task-Id")).toBe(id);
   expect(response.headers.get("Relay-Status-Url")).toBeNull();
   expect([outside.sentTo(CALLBACK_URL), await stored(id)]).toEqual([[], NOTHING]);
 });
@@ -141,6 +172,9 @@ it.each([
     const { id, headers } = named();
     const response = await submit({ headers });
     expect(response.headers.get("x-should-retry")).toBe("false");
+    expect(response.headers.get("Location")).toBe(`/v1/tasks/${id}`);
+    expect(response.headers.get("Relay-Status-Url")).toContain(`/v1/tasks/${id}?token=`);
+    expect(response.headers.get("Relay-Task-Id")).toBeNull();
     expect(await response.clone().json()).toMatchObject({ task: { id } });
     expect(await refusal(response)).toEqual({ status: 424, code: "submit_unknown" });
     expect(await readSubmitted(id)).toMatchObject({
@@ -199,6 +233,16 @@ it("a repeated submission with the same key and another body is refused with 422
   expect(outside.sentTo(ARK)).toHaveLength(1);
 });
 
+it("a repeated submission under a Relay-Task-Id with another body gets 409 with the task, also when it has an Idempotency-Key", async () => {
+  const outside = anArk();
+  const { id, headers } = named({ "Idempotency-Key": crypto.randomUUID() });
+  await submit({ headers });
+  const other = await submit({ headers, body: BODY.replace("fox", "cat") });
+  expect(await other.clone().json()).toMatchObject({ task: { id } });
+  expect(await refusal(other)).toEqual({ status: 409, code: "task_exists" });
+  expect(outside.sentTo(ARK)).toHaveLength(1);
+});
+
 it("a repeated submission while the first one is in flight is refused with submission_running", async () => {
   const answer = Promise.withResolvers<Response>();
   const outside = anArk(() => answer.promise);
@@ -217,8 +261,16 @@ it("an answer of more than 8 KB is passed on but not kept, so that a repetition 
   const long = { id: JOB, text: "x".repeat(9_000) };
   anArk(answering(long));
   const headers = { "Idempotency-Key": crypto.randomUUID() };
-  expect(await (await submit({ headers })).json()).toEqual(long);
-  expect(await refusal(await submit({ headers }))).toEqual({ status: 409, code: "task_exists" });
+  const first = await submit({ headers });
+  expect(await first.json()).toEqual(long);
+  const again = await submit({ headers });
+  for (const name of ["Location", "Relay-Status-Url"]) {
+    expect([name, again.headers.get(name)]).toEqual([name, first.headers.get(name)]);
+  }
+  expect(await again.clone().json()).toMatchObject({
+    detail: expect.stringContaining("submitted already"),
+  });
+  expect(await refusal(again)).toEqual({ status: 409, code: "task_exists" });
 });
 
 /** Returns bindings with which the objects of tasks lose every call of these methods, after `act`. */
@@ -303,10 +355,12 @@ it.each([
   },
 );
 
-it("a misspelt header of the relay is refused by its name", async () => {
+it("a misspelt header of the relay is refused by its name, and the refusal names the known ones", async () => {
   anArk();
   const { headers } = named({ "Relay-Calback-Url": CALLBACK_URL });
-  expect(await refusal(await submit({ headers }))).toEqual(invalid("/relay-calback-url"));
+  const response = await submit({ headers });
+  expect(await response.clone().text()).toContain("known are Relay-Callback-Url, Relay-Metadata");
+  expect(await refusal(response)).toEqual(invalid("/relay-calback-url"));
 });
 
 it.each([
@@ -329,7 +383,11 @@ it("a submission without a key of the relay gets 401, and one with two different
   const { headers } = named();
   expect((await submit({ headers, key: null })).status).toBe(401);
   const two = { ...headers, "x-api-key": "another-key" };
-  expect(await refusal(await submit({ headers: two }))).toEqual(invalid("/Authorization"));
+  const refused = await submit({ headers: two });
+  const text = await refused.clone().text();
+  expect(text).toContain("Authorization, x-api-key");
+  expect(text).not.toContain("another-key");
+  expect(await refusal(refused)).toEqual(invalid("/Authorization"));
   expect(outside.sentTo(ARK)).toEqual([]);
 });
 

@@ -43,7 +43,8 @@ export const ANSWER_HEADERS = {
     example: "https://relay.example.com/v1/tasks/6f9619ff-8b86-4d01-b42d-00cf4fc964ff?token=…",
   },
   "Relay-Task-Id": {
-    description: "Id of the task of a submission.",
+    description:
+      "Id of the task of a submission. Every answer of the upstream has it, a refusal included, whose task is erased; no problem of the relay itself has it.",
     example: "6f9619ff-8b86-4d01-b42d-00cf4fc964ff",
   },
   "Retry-After": { description: "Seconds after which to ask again.", example: "5" },

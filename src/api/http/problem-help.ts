@@ -57,8 +57,8 @@ export const PROBLEM_HELP: Readonly<Record<ProblemCode, ProblemHelp>> = {
   },
   task_exists: {
     cause:
-      "A task with this id was registered with another body, or was created by an event. The member task is that task.",
-    cure: "Use another id. To repeat a registration, send exactly the same body.",
+      "A task with this id was registered with another request, or was created by an event; or the submission was made already, and the upstream's answer to it is not kept. The member task is that task.",
+    cure: "Use another id for another task. To repeat a registration, send exactly the same request. After a submission, read the member task: its job is not submitted again.",
   },
   task_open: {
     cause:
@@ -98,12 +98,12 @@ export const PROBLEM_HELP: Readonly<Record<ProblemCode, ProblemHelp>> = {
   submit_unknown: {
     cause:
       "The upstream has not answered the submission in time, or with an answer that states neither a job nor a refusal, so that it may have started a job.",
-    cure: "Do not submit again. The task stays open: a hook that names the job brings its result. Without one the task fails with submit_unknown after SUBMIT_UNKNOWN_MINUTES and is refunded.",
+    cure: "Do not submit again. The task stays open: a hook that names the job brings its result. Without one the task fails with submit_unknown after SUBMIT_UNKNOWN_MINUTES and is refunded. Its failure.retryable is then true: a new submission may succeed. This does not say that the first one has started no job, so a new submission may pay the upstream for a second job; look at the upstream's own list of jobs first where that matters.",
   },
   idempotency_key_reused: {
     cause:
-      "A task was registered under this Idempotency-Key with another body, or the task has had an order for a redelivery with another callback_url under it. The member task is that task.",
-    cure: "Use a new key for a new task or order. To repeat a request, send exactly the same body.",
+      "A task was registered under this Idempotency-Key with another request (a submission also with another path, query or Relay header), or the task has had an order for a redelivery with another callback_url under it. The member task is that task.",
+    cure: "Use a new key for a new task or order. To repeat a request, send exactly the same one.",
   },
   rate_limited: {
     cause:

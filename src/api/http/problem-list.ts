@@ -43,7 +43,7 @@ export const PROBLEMS = {
   },
   task_exists: {
     status: 409,
-    title: "Another task has this id",
+    title: "A task with this id exists already",
   },
   task_open: {
     status: 409,
@@ -83,7 +83,7 @@ export const PROBLEMS = {
   },
   idempotency_key_reused: {
     status: 422,
-    title: "Idempotency-Key was used for another body",
+    title: "Idempotency-Key was used for another request",
   },
   rate_limited: {
     status: 429,

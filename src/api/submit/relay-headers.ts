@@ -22,7 +22,7 @@ const Credits = z.int().check(z.minimum(1));
 
 /** Headers that only operators may send, because they decide about the account, the price and the life of a task. */
 const FOR_OPERATORS = ["Relay-Task-Id", "Relay-Deadline-At", "Relay-Account", "Relay-Credits"];
-const NAMES = ["Relay-Callback-Url", "Relay-Metadata", ...FOR_OPERATORS];
+const FOR_ALL = ["Relay-Callback-Url", "Relay-Metadata"];
 
 /**
  * Reads the headers of a submission with which its caller tells the relay what it wants to know.
@@ -30,11 +30,10 @@ const NAMES = ["Relay-Callback-Url", "Relay-Metadata", ...FOR_OPERATORS];
  * operators may send.
  */
 export function readRelayHeaders(headers: Headers, caller: Caller): RelayHeaders {
-  const known = new Set(NAMES.map((name) => name.toLowerCase()));
-  const unknown = [...headers.keys()].filter((name) => name.startsWith(PREFIX) && !known.has(name));
-  const issues: Issue[] = unknown.map((name) => ({ path: `/${name}`, message: "Unknown header" }));
+  const isOperator = readerOf(caller) === "operator";
+  const issues = unknownHeaders(headers, isOperator);
   const denied = FOR_OPERATORS.find((name) => headers.has(name));
-  if (readerOf(caller) !== "operator" && denied !== undefined) {
+  if (!isOperator && denied !== undefined) {
     throw new Problem("forbidden", { detail: `Only operators may send the header ${denied}.` });
   }
   const read = <T>(name: string, schema: z.ZodMiniType<T>, parse: (text: string) => unknown) => {
@@ -59,6 +58,15 @@ export function readRelayHeaders(headers: Headers, caller: Caller): RelayHeaders
   }
   if (issues.length > 0) throw invalidRequest(issues);
   return found;
+}
+
+/** Returns a fault for each unknown `Relay-…` header. It names the headers that the caller may send. */
+function unknownHeaders(headers: Headers, isOperator: boolean): Issue[] {
+  const known = new Set([...FOR_ALL, ...FOR_OPERATORS].map((name) => name.toLowerCase()));
+  const unknown = [...headers.keys()].filter((name) => name.startsWith(PREFIX) && !known.has(name));
+  const permitted = isOperator ? [...FOR_ALL, ...FOR_OPERATORS] : FOR_ALL;
+  const message = `Unknown header; known are ${permitted.join(", ")}`;
+  return unknown.map((name) => ({ path: `/${name}`, message }));
 }
 
 /** Returns the number that a text of decimal digits spells; the text itself, which no schema takes, for any other. */

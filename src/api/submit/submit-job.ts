@@ -71,6 +71,8 @@ interface Plan {
   readonly submissionId: string;
   /** What the caller must not read in the answer. */
   readonly secrets: readonly string[];
+  /** True when the id of the task comes from an `Idempotency-Key`, and not from the caller itself. */
+  readonly isNamedByKey: boolean;
 }
 
 /**
@@ -110,7 +112,7 @@ async function planOf(given: SubmitCall, memory: BodyReservation): Promise<Plan>
     const message = "is required for a submission with a price";
     throw invalidRequest([{ path: "/Idempotency-Key", message }]);
   }
-  const callbackUrl = callbackUrlOf(asked, prepared, given, accountId !== null);
+  const callbackUrl = callbackUrlOf(asked, prepared, place, given, accountId !== null);
   const id = asked.taskId ?? (key === null ? crypto.randomUUID() : await idOf(caller, key));
   const submissionId = toBase64Url(crypto.getRandomValues(new Uint8Array(SUBMISSION_ID_BYTES)));
   const fields = await fieldsOf(place, prepared, id, submissionId, runtime, origin);
@@ -138,8 +140,9 @@ async function planOf(given: SubmitCall, memory: BodyReservation): Promise<Plan>
   };
   const isHookExpected = fields.size > 0 && isReachable(runtime);
   const secrets = accountId === null ? [] : answerSecrets(place.connection, fields);
+  const isNamedByKey = asked.taskId === null && key !== null;
   const sent = prepared.withFields(fields);
-  return { place, call, event, sent, isHookExpected, submissionId, secrets };
+  return { place, call, event, sent, isHookExpected, submissionId, isNamedByKey, secrets };
 }
 
 /** Returns the id of the task of a submission with an `Idempotency-Key`. Each account has keys of its own. */
@@ -155,10 +158,11 @@ function idOf(caller: Caller, key: string): Promise<string> {
 function callbackUrlOf(
   { callbackUrl: named }: RelayHeaders,
   { ownHookUrl }: PreparedCall,
+  place: SubmitPlace,
   { runtime, origin }: SubmitCall,
   hasAccount: boolean,
 ): string | null {
-  const path = "/Relay-Callback-Url";
+  const path = ownHookUrl !== null && named === null ? hookPathOf(place) : "/Relay-Callback-Url";
   if (named !== null && ownHookUrl !== null) {
     const message = "must be left out where the request has the provider's own hook URL";
     throw invalidRequest([{ path, message }]);
@@ -167,6 +171,12 @@ function callbackUrlOf(
   const message = refusalOf(url, runtime, origin, hasAccount);
   if (message !== null) throw invalidRequest([{ path, message }]);
   return url;
+}
+
+/** Returns the path of an issue with the provider's own hook field: `/a/b` for `a.b`, `/name` for `?name`. */
+function hookPathOf({ connection }: SubmitPlace): string {
+  const field = connection.provider.hooks?.parameter ?? "";
+  return `/${field.replace(/^\?/, "").replaceAll(".", "/")}`;
 }
 
 /**
@@ -207,7 +217,7 @@ function simulatedJob({ connection: { provider } }: SubmitPlace, model: string) 
 
 /** Registers the task of a submission. The call is sent only when the task's object has recorded this submission. */
 async function submitOnce(plan: Plan, given: SubmitCall): Promise<Submitted> {
-  const { caller, env, idempotencyKey } = given;
+  const { caller, env } = given;
   const { event, submissionId } = plan;
   const applied = await taskClient(env, event.id)
     .apply(event, caller)
@@ -216,7 +226,7 @@ async function submitOnce(plan: Plan, given: SubmitCall): Promise<Submitted> {
       await bringOutcome(event.id, endOf(submissionId, { kind: "not_sent" }), given);
       throw error;
     });
-  if (idempotencyKey !== null) requireUnusedKey(applied);
+  if (plan.isNamedByKey) requireUnusedKey(applied);
   const { isNew, task } = accepted(applied);
   const stored = submissionOf(applied);
   if (!isNew) return replayed(event, task, stored, given);
@@ -240,7 +250,8 @@ async function sendAndEnd(plan: Plan, given: SubmitCall): Promise<Submitted> {
   const send = await sendingOf(plan, given);
   const { answer, outcome } = await outcomeOfSending(send, plan, given.runtime);
   const { isStored, task } = await bringOutcome(event.id, endOf(submissionId, outcome), given);
-  if (answer === null || outcome.kind === "unknown" || !isStored) throw unknownOutcome(task);
+  const isKnown = answer !== null && outcome.kind !== "unknown" && isStored;
+  if (!isKnown) throw await unknownOutcome(event, task, given);
   const { status, headers, bytes: body } = answer;
   const passed = { status, headers: passedHeaders(headers), body, isReplayed: false };
   const statusUrl = task === null ? null : await statusUrlOf(event, task, given);
@@ -348,15 +359,13 @@ async function replayed(
   submission: SubmissionReply | null,
   given: SubmitCall,
 ): Promise<Submitted> {
-  if (submission?.state === "unknown") throw unknownOutcome(task, true);
+  if (submission?.state === "unknown") throw await unknownOutcome(event, task, given, true);
   const answer = submission?.answer ?? null;
   if (answer === null) {
-    const detail = "The job was submitted under this key, and the upstream's answer is not kept.";
-    throw new Problem("task_exists", {
-      detail,
-      taskJson: task.json,
-      headers: { ...REPLAYED, ...NOT_AGAIN },
-    });
+    const detail =
+      "The job was submitted already, and the upstream's answer is not kept. The member task is its task.";
+    const headers = { ...(await linksOf(event, task, given)), ...REPLAYED, ...NOT_AGAIN };
+    throw new Problem("task_exists", { detail, taskJson: task.json, headers });
   }
   const { status, contentType, body } = answer;
   const headers = new Headers(contentType === null ? {} : { "Content-Type": contentType });
@@ -365,13 +374,32 @@ async function replayed(
 }
 
 /** Returns the problem for a submission with an unknown outcome. SDKs must not repeat it. */
-function unknownOutcome(task: TaskReply | null, isReplayed = false): Problem {
+async function unknownOutcome(
+  event: Registering,
+  task: TaskReply | null,
+  given: SubmitCall,
+  isReplayed = false,
+): Promise<Problem> {
+  const links = task === null ? {} : await linksOf(event, task, given);
   return new Problem("submit_unknown", {
     detail:
-      "The upstream may have started a job. The task stays open, and its callback comes; do not submit again.",
+      "The upstream may have started a job. The task stays open and shows what becomes of it; do not submit again.",
     ...(task !== null && { taskJson: task.json }),
-    headers: { ...NOT_AGAIN, ...(isReplayed && REPLAYED) },
+    headers: { ...links, ...NOT_AGAIN, ...(isReplayed && REPLAYED) },
   });
+}
+
+/**
+ * Returns the headers that lead from a problem to its task. `Relay-Task-Id` is not among them: it marks the answers of
+ * upstreams, by which clients tell a refusal of the upstream from one of the relay.
+ */
+async function linksOf(
+  event: Registering,
+  task: TaskReply,
+  given: SubmitCall,
+): Promise<Readonly<Record<string, string>>> {
+  const url = await statusUrlOf(event, task, given);
+  return { Location: `/v1/tasks/${event.id}`, ...(url !== null && { "Relay-Status-Url": url }) };
 }
 
 /**
