@@ -2384,7 +2384,7 @@ export interface components {
                 };
             };
         };
-        /** @description `task_exists`: Another task has this id. */
+        /** @description `task_exists`: A task with this id exists already. */
         "problem.task_exists": {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -2416,7 +2416,7 @@ export interface components {
                 };
             };
         };
-        /** @description `idempotency_key_reused`: Idempotency-Key was used for another body. */
+        /** @description `idempotency_key_reused`: Idempotency-Key was used for another request. */
         "problem.idempotency_key_reused": {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -2522,7 +2522,7 @@ export interface components {
                 };
             };
         };
-        /** @description `task_exists`: Another task has this id. `submission_running`: The job is being submitted. */
+        /** @description `task_exists`: A task with this id exists already. `submission_running`: The job is being submitted. */
         "problem.task_exists.submission_running": {
             headers: {
                 /**
@@ -2546,6 +2546,16 @@ export interface components {
         /** @description `submit_unknown`: It is not known whether the upstream has started a job. */
         "problem.submit_unknown": {
             headers: {
+                /**
+                 * @description Path of the new task.
+                 * @example /v1/tasks/6f9619ff-8b86-4d01-b42d-00cf4fc964ff
+                 */
+                Location?: string;
+                /**
+                 * @description Status link of the task; absent when the upstream has refused the submission.
+                 * @example https://relay.example.com/v1/tasks/6f9619ff-8b86-4d01-b42d-00cf4fc964ff?token=…
+                 */
+                "Relay-Status-Url"?: string;
                 "X-Request-Id": components["headers"]["X-Request-Id"];
                 "Cache-Control": components["headers"]["Cache-Control"];
                 [name: string]: unknown;
@@ -3244,7 +3254,7 @@ export interface operations {
                      */
                     "Relay-Status-Url"?: string;
                     /**
-                     * @description Id of the task of a submission.
+                     * @description Id of the task of a submission. Every answer of the upstream has it, a refusal included, whose task is erased; no problem of the relay itself has it.
                      * @example 6f9619ff-8b86-4d01-b42d-00cf4fc964ff
                      */
                     "Relay-Task-Id": string;
