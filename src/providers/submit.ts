@@ -47,7 +47,10 @@ export interface SubmitTarget {
    * caller asks for; the upstream takes a hook URL, and up to 8 MiB are read.
    */
   readonly answer: "job" | "result" | "job-or-result";
-  /** True when the upstream takes multipart bodies at this path. Absent when it takes only JSON. */
+  /**
+   * True when the upstream takes multipart bodies at this path. They are passed on unread, so that their model is not
+   * known and no hook URL is set. Absent when it takes only JSON.
+   */
   readonly takesMultipart?: true;
   /**
    * JSON Pointers of members, and the values with which the answer would be none that the relay can read. A request

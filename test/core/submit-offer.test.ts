@@ -37,6 +37,7 @@ function aRequest({ body = {}, query = "", ...changes }: Changes = {}): OfferReq
     model: "m",
     isMultipart: false,
     member: (pointer) => members.get(pointer),
+    hookField: "",
     query: new URLSearchParams(query),
     ...changes,
   };
@@ -175,7 +176,7 @@ it.each([
   "a parameter of the query is within the limit %j only if it is %s, in the shortest spelling: %j are within, %j are outside",
   (limit, rule, within, outside) => {
     const faultOf = (value: string) =>
-      faultIn(limit, "?a", { query: new URLSearchParams({ b: "1", a: value }).toString() });
+      faultIn(limit, "?a", { query: new URLSearchParams({ a: value }).toString() });
     for (const value of within) expect([value, faultOf(value)]).toEqual([value, null]);
     for (const value of outside) {
       expect([value, faultOf(value)]).toEqual([value, `?a must be ${rule}`]);
@@ -218,15 +219,27 @@ it.each([[[{ b: 1 }]], ['{"b": 1}'], [null], [LONG]])(
   },
 );
 
-it("a parameter of the query that a limit names may be given only once, even if both are within the limit; others may be given twice", () => {
-  expect(faultIn([1], "?a", { query: "a=1&b=2&b=2" })).toBe(null);
+it("a parameter of the query that a limit names may be given only once, even if both are within the limit", () => {
+  expect(faultIn([1], "?a", { query: "a=1" })).toBe(null);
   for (const query of ["a=1&a=1", "a=1&b=2&a=2", "%61=1&a=1"]) {
     expect(faultIn({ max: 1, optional: true }, "?a", { query })).toBe("?a must not be given twice");
   }
 });
 
+it("a parameter of the query that no limit of the offer names is refused, unless it is the one for the hook URL", () => {
+  expect(faultIn([1], "?a", { query: "a=1&b=2" })).toBe("?b must be left out");
+  expect(faultIn([1], "?a", { query: "a=1&A=2" })).toBe("?A must be left out");
+  expect(faultIn({ max: 1, optional: true }, "/b", { query: "b=1" })).toBe("?b must be left out");
+  const offers = offersOf(OFFER);
+  expect(decideOffer(offers, aRequest({ query: "hook=u", hookField: "?hook" }))).toEqual(FREE);
+  expect(decideOffer(offers, aRequest({ query: "hook=u", hookField: "hook" }))).toEqual({
+    kind: "refused",
+    detail: "The offer for this request limits it: ?hook must be left out.",
+  });
+});
+
 it("a limit of the body looks only at the body, and one of the query only at the query", () => {
-  expect(faultIn([1], "/a", { query: "a=1" })).toContain("missing");
+  expect(faultIn([1], "/a", { query: "a=1" })).toContain("/a must be 1, and is missing");
   expect(faultIn([1], "?a", { body: { "/a": 1, "?a": 1 } })).toContain("missing");
 });
 
@@ -248,14 +261,14 @@ it.each([
   [
     "matches",
     "for any model with a limit of the query",
-    { models: ["*"], limits: { "?a": ["1"] } },
+    { models: ["*"], limits: { "?a": { values: ["1"], optional: true } } },
   ],
 ])("a multipart body %s an offer %s", (verb, _, changes) => {
   const isMatched = verb === "matches";
   const offers = offersOf({ ...OFFER, ...changes, price: { credits: 7 } });
   const detail = "No multipart body is offered at this path of ark.";
   for (const model of [null, "m"]) {
-    const request = aRequest({ model, isMultipart: true, query: "a=1" });
+    const request = aRequest({ model, isMultipart: true });
     expect(decideOffer(offers, request)).toEqual(
       isMatched ? { kind: "offered", credits: 7 } : { kind: "refused", detail },
     );

@@ -43,6 +43,14 @@ describe.each(SUBMITTING)("submissions to $provider", ({ provider, submits }) =>
     },
   );
 
+  it(`where ${provider} takes a multipart body, the path names no model and the query has no hook URL, because the relay reads neither for such a body`, () => {
+    const targets = submits.calls.map(({ path }) => adapter.target(path));
+    const multipart = targets.filter((target) => target?.takesMultipart === true);
+    const hookField = PROVIDERS.get(provider)?.hooks?.parameter ?? "";
+    expect(multipart.some((target) => target !== null && "name" in target.model)).toBe(false);
+    expect(multipart.length > 0 && hookField.startsWith("?")).toBe(false);
+  });
+
   it.each(submits.calls.flatMap(({ path }) => damaged(path)))(
     `a POST to ${provider} is no submission when its path is damaged: %j`,
     (path) => {

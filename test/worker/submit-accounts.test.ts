@@ -6,7 +6,17 @@ import { refusal } from "./client.ts";
 import { NOTHING, stored, untilIdle, wake } from "./objects.ts";
 import { answering } from "./outside.ts";
 import { aRateLimit, LIMITED } from "./rate-limits.ts";
-import { anArk, ARK, BINDINGS, BODY, JOB, named, readSubmitted, submit } from "./submitted.ts";
+import {
+  anArk,
+  ARK,
+  BINDINGS,
+  BODY,
+  JOB,
+  named,
+  readSubmitted,
+  sentToArk,
+  submit,
+} from "./submitted.ts";
 import { CALLBACK_URL } from "./tasks.ts";
 
 useClock();
@@ -109,6 +119,43 @@ it("an account does not read the token of its hook URL and the connection's key 
     expect(JSON.parse(text)).toMatchObject({ id: JOB, key: "Bearer …" });
   }
   expect(seen).toHaveLength(1);
+});
+
+it("of the headers of an account, only those reach the upstream that ask for nothing an offer could limit", async () => {
+  const outside = anArk();
+  const passed = {
+    accept: "application/json",
+    "accept-language": "de",
+    prefer: "wait",
+    "user-agent": "sdk/1",
+    "x-stainless-lang": "js",
+    traceparent: "00-1-2-01",
+  };
+  const kept = { "X-Fal-Queue-Priority": "normal", "Cancel-After": "1m", "X-Trace": "1" };
+  const { response } = await asAccount(100, { headers: { ...passed, ...kept } });
+  expect(response.status).toBe(200);
+  expect(sentToArk(outside).headers).toEqual({
+    ...passed,
+    authorization: "Bearer test-only-ark-key",
+    "content-type": "application/json",
+  });
+});
+
+it("an account may send only those parameters of the query that its offer limits, and the hook URL; the refusal names another", async () => {
+  const outside = anArk();
+  outside.on("https://queue.fal.run", answering({ request_id: "req-1" }));
+  const limits = { "?seed": { max: 9, optional: true } };
+  const OFFERS_OF_FAL = JSON.stringify([{ connection: "fal", models: ["*"], limits }]);
+  const bindings = { ...BINDINGS, OFFERS: OFFERS_OF_FAL };
+  const path = `/v1/submit/fal/fal-ai/veo3?seed=1&fal_webhook=${encodeURIComponent(CALLBACK_URL)}`;
+  const { response } = await asAccount(0, { bindings, path, body: "{}" });
+  expect(response.status).toBe(200);
+  const refused = await asAccount(0, { bindings, path: `${path}&fast=1`, body: "{}" });
+  expect(await refused.response.clone().json()).toMatchObject({
+    detail: expect.stringContaining("?fast"),
+  });
+  expect(await refusal(refused.response)).toEqual({ status: 403, code: "forbidden" });
+  expect(outside.sentTo("https://queue.fal.run")).toHaveLength(1);
 });
 
 it.each(["Relay-Task-Id", "Relay-Account", "Relay-Credits", "Relay-Deadline-At"])(

@@ -14,6 +14,11 @@ export interface OfferRequest {
   /** Returns the member of the body at one of the `watchedPointers`. Undefined when there is none. */
   readonly member: (pointer: string) => Found | undefined;
   readonly query: URLSearchParams;
+  /**
+   * Field for the hook URL in the adapter's notation, e.g. `?fal_webhook`: a parameter of the query that no limit needs
+   * to name. Empty when the upstream takes none at this path.
+   */
+  readonly hookField: string;
 }
 
 export type OfferDecision =
@@ -41,10 +46,9 @@ export function decideOffer(offers: readonly Offer[], request: OfferRequest): Of
   if (ofPath.length === 0) return refused(`Nothing is offered at this path of ${connection}.`);
   const first = ofPath.find((offer) => isForModel(offer, request));
   if (first === undefined) return refused(modelRefusal(request));
-  for (const limit of first.limits) {
-    const fault = faultOf(limit, request);
-    if (fault !== null) return refused(`The offer for this request limits it: ${fault}.`);
-  }
+  const faults = first.limits.map((limit) => faultOf(limit, request));
+  const fault = faults.find((each) => each !== null) ?? unnamedParameter(first, request);
+  if (fault !== null) return refused(`The offer for this request limits it: ${fault}.`);
   return { kind: "offered", credits: first.credits };
 }
 
@@ -99,6 +103,13 @@ function parameterAt(pointer: string, { query }: OfferRequest): LimitedValue {
   const [value, ...others] = query.getAll(pointer.slice(1));
   if (others.length > 0) return { kind: "fault", fault: `${pointer} must not be given twice` };
   return value === undefined ? { kind: "absent" } : { kind: "value", value };
+}
+
+/** Returns that a parameter of the query is named by no limit, as the rest of a sentence. Null when there is none. */
+function unnamedParameter({ limits }: Offer, { query, hookField }: OfferRequest): string | null {
+  const named = new Set([hookField, ...limits.map(({ pointer }) => pointer)]);
+  const unnamed = [...query.keys()].map((name) => `?${name}`).find((each) => !named.has(each));
+  return unnamed === undefined ? null : `${unnamed} must be left out`;
 }
 
 function isWithin(limit: Limit, value: unknown): boolean {

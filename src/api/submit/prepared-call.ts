@@ -48,6 +48,8 @@ export interface SentCall {
   /** Parts of a JSON body in their order; the stream of any other body; null for none. */
   readonly body: readonly Uint8Array[] | ReadableStream<Uint8Array> | null;
   readonly contentType: string | null;
+  /** True when an account has sent the call, so that only some of its headers are passed on. */
+  readonly isOfAccount: boolean;
 }
 
 /** Largest length of a text that the relay takes as a parameter of a task, in characters. */
@@ -75,14 +77,14 @@ export async function prepareCall(
     return prepareMultipart(call, place, caller, config, query, contentType);
   }
   const bytes = await readSubmittedBody(call, config.maxSubmitBytes, memory);
-  const isAccount = accountOf(caller) !== null;
-  const scanned = scanOrThrow(bytes, watchedBy(place, isAccount ? config.offers : []));
+  const isOfAccount = accountOf(caller) !== null;
+  const scanned = scanOrThrow(bytes, watchedBy(place, isOfAccount ? config.offers : []));
   requireReadableAnswer(place.target, scanned);
   const model = modelIn(place, scanned);
   const member = (pointer: string) => scanned.members.get(pointer);
-  const request = { connection: place.connection.name, path: call.path, model, query };
-  const credits = offeredPrice({ ...request, isMultipart: false, member }, caller, config);
-  if (isAccount) requireNothingHidden(place.target, bytes, scanned);
+  const asked = { ...requestOf(call, place, query), model, isMultipart: false, member };
+  const credits = offeredPrice(asked, caller, config);
+  if (isOfAccount) requireNothingHidden(place.target, bytes, scanned);
   const ownHookUrl = ownHookUrlIn(place, scanned, query);
   return {
     model,
@@ -96,6 +98,7 @@ export async function prepareCall(
       body: bodyWith(bytes, scanned, fields),
       // The upstream must read the body as the relay has read it. Some clients declare JSON as a form, e.g. curl.
       contentType: JSON_TYPE,
+      isOfAccount,
     }),
   };
 }
@@ -108,28 +111,31 @@ async function prepareMultipart(
   query: URLSearchParams,
   contentType: string,
 ): Promise<PreparedCall> {
-  const { connection, target } = place;
-  if (target.takesMultipart !== true) {
+  if (place.target.takesMultipart !== true) {
     throw invalidRequest([{ path: "/Content-Type", message: `must be ${JSON_TYPE} at this path` }]);
   }
-  const named = "name" in target.model ? target.model.name : null;
-  const request = { connection: connection.name, path: call.path, model: named, query };
-  const isMultipart = true as const;
-  const credits = offeredPrice(
-    { ...request, isMultipart, member: () => undefined },
-    caller,
-    config,
-  );
-  const ownHookUrl = isInQuery(place) ? query.get(hookField(place).slice(1)) : null;
+  const request = requestOf(call, place, query);
+  const asked = { ...request, model: null, isMultipart: true, member: () => undefined };
+  const credits = offeredPrice(asked, caller, config);
+  const isOfAccount = accountOf(caller) !== null;
   return {
-    model: named ?? connection.provider.name,
+    model: place.connection.provider.name,
     parameters: null,
     requestDigest: await digestOf(call, null),
-    ownHookUrl,
-    takesHookUrl: isInQuery(place) && takesHookUrl(place, ownHookUrl),
+    ownHookUrl: null,
+    takesHookUrl: false,
     credits,
-    withFields: (fields) => ({ path: pathWith(call, fields), body: call.body, contentType }),
+    withFields: (fields) => ({
+      path: pathWith(call, fields),
+      body: call.body,
+      contentType,
+      isOfAccount,
+    }),
   };
+}
+
+function requestOf({ path }: UpstreamCall, place: SubmitPlace, query: URLSearchParams) {
+  return { connection: place.connection.name, path, query, hookField: hookField(place) };
 }
 
 /**

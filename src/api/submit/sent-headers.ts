@@ -1,9 +1,12 @@
+import type { SentCall } from "./prepared-call.ts";
+
 /**
  * Headers of a call that stay at the relay: those of the connection to it (RFC 9110 §7.6.1), those that identify its
- * caller or say how the call came, and those that are made anew.
+ * caller or say how the call came, those with which another request could be made of it, and those that are made anew.
  */
 const DROPPED: ReadonlySet<string> = new Set([
   "accept-encoding",
+  "api-key",
   "authorization",
   "connection",
   "content-length",
@@ -14,10 +17,12 @@ const DROPPED: ReadonlySet<string> = new Set([
   "host",
   "idempotency-key",
   "keep-alive",
+  "mj-api-secret",
   "origin",
   "proxy-authenticate",
   "proxy-authorization",
   "proxy-connection",
+  "range",
   "referer",
   "te",
   "trailer",
@@ -26,10 +31,27 @@ const DROPPED: ReadonlySet<string> = new Set([
   "upgrade",
   "via",
   "x-api-key",
+  "x-client-ip",
   "x-goog-api-key",
+  "x-method-override",
   "x-real-ip",
 ]);
-const DROPPED_PREFIXES = ["cf-", "relay-", "sec-", "x-forwarded-", "x-request-", "webhook-"];
+const DROPPED_PREFIXES = [
+  "cf-",
+  "if-",
+  "relay-",
+  "sec-",
+  "x-forwarded-",
+  "x-http-method",
+  "x-request-",
+  "webhook-",
+];
+/**
+ * Headers of an account's call that are passed on. All others stay at the relay: an upstream may read from them what the
+ * offer does not limit, e.g. a paid priority.
+ */
+const OF_ACCOUNTS =
+  /^(?:accept|accept-language|prefer|traceparent|tracestate|user-agent|x-stainless-.+)$/;
 /** Headers of an upstream's answer that its caller may need; all others stay at the relay. */
 const PASSED = ["Content-Type", "Content-Language", "Retry-After", "Preference-Applied"];
 const PASSED_PREFIX = /^(?:x-)?ratelimit-/i;
@@ -41,19 +63,22 @@ const PASSED_PREFIX = /^(?:x-)?ratelimit-/i;
 export function sentHeaders(
   given: Headers,
   credentials: Readonly<Record<string, string>>,
-  contentType: string | null,
+  { contentType, isOfAccount }: Pick<SentCall, "contentType" | "isOfAccount">,
 ): Headers {
   const named = (given.get("Connection") ?? "").toLowerCase().split(",");
   const hopByHop = new Set(named.map((name) => name.trim()));
   const sent = new Headers();
   for (const [name, value] of given) {
-    const isDropped = DROPPED.has(name) || hopByHop.has(name);
-    if (isDropped || DROPPED_PREFIXES.some((prefix) => name.startsWith(prefix))) continue;
-    sent.append(name, value);
+    if (hopByHop.has(name)) continue;
+    if (isOfAccount ? OF_ACCOUNTS.test(name) : !isDropped(name)) sent.append(name, value);
   }
   if (contentType !== null) sent.set("Content-Type", contentType);
   for (const [name, value] of Object.entries(credentials)) sent.set(name, value);
   return sent;
+}
+
+function isDropped(name: string): boolean {
+  return DROPPED.has(name) || DROPPED_PREFIXES.some((prefix) => name.startsWith(prefix));
 }
 
 /** Returns the headers of an upstream's answer that are passed on to the caller of a submission. */

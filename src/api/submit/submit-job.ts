@@ -283,7 +283,7 @@ async function builtCall({ place, call, event, sent, secrets }: Plan, { config }
     return async () => simulatedAnswer(simulation.submit(call.path, event.model));
   }
   const credentials = key === null ? {} : await provider.polls.headers(key, Date.now());
-  const headers = sentHeaders(call.headers, credentials, sent.contentType);
+  const headers = sentHeaders(call.headers, credentials, sent);
   const isLarge = target.answer !== "job";
   const request = { url: `${baseUrl}${sent.path}`, headers, body: sent.body, isLarge };
   return async () => {
