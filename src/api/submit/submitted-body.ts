@@ -19,7 +19,6 @@ export async function readSubmittedBody(
   { body, headers }: Pick<UpstreamCall, "body" | "headers">,
   maxBytes: number,
   memory: BodyReservation,
-  deadlineMs = READ_DEADLINE_MS,
 ): Promise<Uint8Array<ArrayBuffer>> {
   if (Number(headers.get("Content-Length")) > maxBytes) throw tooLarge(maxBytes);
   let refusal: unknown = null;
@@ -31,9 +30,9 @@ export async function readSubmittedBody(
       throw error;
     }
   };
-  const { bytes, isBroken } = await withDeadline(deadlineMs, async (signal) => {
+  const { bytes, isBroken } = await withDeadline(READ_DEADLINE_MS, async (signal) => {
     const start = await readUpTo(body, maxBytes + 1, reserve, signal);
-    if (start.isBroken && isDeadlinePassed(signal)) throw timedOut(deadlineMs);
+    if (start.isBroken && isDeadlinePassed(signal)) throw timedOut();
     return start;
   });
   if (refusal !== null) throw refusal;
@@ -52,7 +51,7 @@ function tooLarge(maxBytes: number): Problem {
   return new Problem("payload_too_large", { detail });
 }
 
-function timedOut(deadlineMs: number): Problem {
-  const detail = `The body has not arrived within ${deadlineMs / SECOND_MS} seconds. Nothing was submitted.`;
+function timedOut(): Problem {
+  const detail = `The body has not arrived within ${READ_DEADLINE_MS / SECOND_MS} seconds. Nothing was submitted.`;
   return new Problem("body_timeout", { detail });
 }
