@@ -2224,7 +2224,7 @@ export interface components {
              * @description The kind of problem, which does not change.
              * @enum {string}
              */
-            code: "invalid_json" | "invalid_request" | "unauthenticated" | "insufficient_credits" | "forbidden" | "not_found" | "unknown_task" | "method_not_allowed" | "task_exists" | "task_open" | "task_settled" | "reference_reused" | "conflicting_result" | "series_running" | "submission_running" | "no_callback" | "payload_too_large" | "submit_unknown" | "idempotency_key_reused" | "rate_limited" | "internal_error" | "index_disabled" | "not_configured" | "unavailable";
+            code: "invalid_json" | "invalid_request" | "unauthenticated" | "insufficient_credits" | "forbidden" | "not_found" | "unknown_task" | "method_not_allowed" | "body_timeout" | "task_exists" | "task_open" | "task_settled" | "reference_reused" | "conflicting_result" | "series_running" | "submission_running" | "no_callback" | "payload_too_large" | "submit_unknown" | "idempotency_key_reused" | "rate_limited" | "internal_error" | "index_disabled" | "not_configured" | "unavailable";
             /** @description Faults of the input: `path` is a JSON Pointer, or `/Name` of a header or parameter. */
             issues?: {
                 path: string;
@@ -2519,6 +2519,22 @@ export interface components {
                     status?: 409;
                     /** @enum {string} */
                     code?: "task_settled";
+                };
+            };
+        };
+        /** @description `body_timeout`: The body did not arrive in time. */
+        "problem.body_timeout": {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                "Cache-Control": components["headers"]["Cache-Control"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"] & {
+                    /** @constant */
+                    status?: 408;
+                    /** @enum {string} */
+                    code?: "body_timeout";
                 };
             };
         };
@@ -3228,6 +3244,7 @@ export interface operations {
             402: components["responses"]["problem.insufficient_credits"];
             403: components["responses"]["problem.forbidden"];
             404: components["responses"]["problem.not_found"];
+            408: components["responses"]["problem.body_timeout"];
             409: components["responses"]["problem.task_exists.submission_running"];
             413: components["responses"]["problem.payload_too_large"];
             422: components["responses"]["problem.idempotency_key_reused"];

@@ -1,6 +1,6 @@
 import * as z from "zod/mini";
 import type { Runtime } from "../../config/runtime.ts";
-import type { RegisterEvent, SubmitOutcome } from "../../core/events/event.ts";
+import type { SubmitOutcome } from "../../core/events/event.ts";
 import { SECOND_MS, toSeconds } from "../../core/time.ts";
 import { errorText, log } from "../../log.ts";
 import { accountOf, type Caller, readerOf } from "../../objects/task/caller.ts";
@@ -106,27 +106,12 @@ async function planOf(given: SubmitCall, memory: BodyReservation): Promise<Plan>
   const place = requireSubmitPlace(params.connection, call.path, runtime.config);
   const asked = readRelayHeaders(call.headers, caller);
   const prepared = await prepareCall(call, place, caller, runtime, memory);
-  const accountId = accountOf(caller) ?? asked.accountId;
-  const credits = accountOf(caller) === null ? asked.credits : prepared.credits;
-  if (credits !== null && asked.taskId === null && key === null) {
-    const message = "is required for a submission with a price";
-    throw invalidRequest([{ path: "/Idempotency-Key", message }]);
-  }
-  const callbackUrl = callbackUrlOf(asked, prepared, place, given, accountId !== null);
+  const registration = registrationOf(asked, prepared, place, given);
   const id = asked.taskId ?? (key === null ? crypto.randomUUID() : await idOf(caller, key));
   const submissionId = toBase64Url(crypto.getRandomValues(new Uint8Array(SUBMISSION_ID_BYTES)));
   const fields = await fieldsOf(place, prepared, id, submissionId, runtime, origin);
-  const { requestDigest, model, parameters } = prepared;
-  const submission = { id: submissionId, requestDigest, endpoint: place.target.endpoint };
-  const registration: RegisterEvent["registration"] = {
-    callbackUrl,
-    provider: place.connection.name,
-    parameters,
-    metadata: asked.metadata,
-    deadlineAt: asked.deadlineAtS === null ? null : asked.deadlineAtS * SECOND_MS,
-    accountId,
-    credits,
-  };
+  const { accountId, credits } = registration;
+  const { requestDigest, model } = prepared;
   const event: Registering = {
     type: "register",
     id,
@@ -135,7 +120,7 @@ async function planOf(given: SubmitCall, memory: BodyReservation): Promise<Plan>
     registration,
     ...simulatedJob(place, model),
     ...(await billingOf({ account: accountId, credits }, env, runtime)),
-    submission,
+    submission: { id: submissionId, requestDigest, endpoint: place.target.endpoint },
     ...(accountOf(caller) !== null && { isPriceOffered: true }),
   };
   const isHookExpected = fields.size > 0 && isReachable(runtime);
@@ -143,6 +128,32 @@ async function planOf(given: SubmitCall, memory: BodyReservation): Promise<Plan>
   const isNamedByKey = asked.taskId === null && key !== null;
   const sent = prepared.withFields(fields);
   return { place, call, event, sent, isHookExpected, submissionId, isNamedByKey, secrets };
+}
+
+/** Returns what is registered for a submission. An account pays the price of its offer, an operator states the credits. */
+function registrationOf(
+  asked: RelayHeaders,
+  prepared: PreparedCall,
+  place: SubmitPlace,
+  given: SubmitCall,
+): Registering["registration"] {
+  const { caller, idempotencyKey } = given;
+  const account = accountOf(caller);
+  const accountId = account ?? asked.accountId;
+  const credits = account === null ? asked.credits : prepared.credits;
+  if (credits !== null && asked.taskId === null && idempotencyKey === null) {
+    const message = "is required for a submission with a price";
+    throw invalidRequest([{ path: "/Idempotency-Key", message }]);
+  }
+  return {
+    callbackUrl: callbackUrlOf(asked, prepared, place, given, accountId !== null),
+    provider: place.connection.name,
+    parameters: prepared.parameters,
+    metadata: asked.metadata,
+    deadlineAt: asked.deadlineAtS === null ? null : asked.deadlineAtS * SECOND_MS,
+    accountId,
+    credits,
+  };
 }
 
 /** Returns the id of the task of a submission with an `Idempotency-Key`. Each account has keys of its own. */
