@@ -51,3 +51,8 @@ export function logAs(level: LogLevel, line: () => LogLine, { logsDetails }: Log
 export function errorText(error: unknown): string {
   return error instanceof Error ? `${error.name}: ${error.message}` : "unknown";
 }
+
+/** Returns the name alone of a thrown error, for errors whose message may contain what no log line may show. */
+export function errorName(error: unknown): string {
+  return error instanceof Error ? error.name : "unknown";
+}

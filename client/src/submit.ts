@@ -1,4 +1,4 @@
-/** What the relay is told about submitted jobs. */
+/** Options of a submission, which reach the relay as headers `Relay-…`. */
 export interface SubmitOptions {
   /** URL to which the relay sends the callback when the job has ended. */
   readonly callbackUrl?: string;

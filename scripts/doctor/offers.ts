@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { type Finding, ok, warning } from "./finding.ts";
 
-/** What the answer of `/healthz` shows of `OFFERS`, as far as it is checked. */
+/** Offers as `/healthz` shows them, without the members that are not checked here. */
 export const Offers = z.array(
   z.looseObject({
     connection: z.string(),

@@ -31,7 +31,7 @@ export interface Config extends Secrets, Placement, IndexConfig, LogSettings {
   readonly submitTimeoutMs: number;
   /** Time that a task waits for news of its job after a submission whose outcome is unknown, before it fails. */
   readonly submitUnknownMs: number;
-  /** What accounts may submit, in the order in which it is compared with a request (`OFFERS`). */
+  /** Jobs that accounts may submit (`OFFERS`), in the order in which offers are compared with a request. */
   readonly offers: readonly Offer[];
   readonly allowLocalCallbacks: boolean;
   /** True when the relay may send requests to URLs with a public IP address, which Cloudflare does not allow. */

@@ -2,7 +2,7 @@ import { decodeHeader, verifyWithJwks } from "hono/utils/jwt/jwt";
 import * as z from "zod/mini";
 import type { AccessConfig } from "../config/config.ts";
 import { HOUR_MS } from "../core/time.ts";
-import { logAs, type LogSettings } from "../log.ts";
+import { errorName, logAs, type LogSettings } from "../log.ts";
 import { keyReader } from "../outbound/jwks.ts";
 import type { KeyHolder } from "../objects/task/caller.ts";
 
@@ -44,7 +44,7 @@ export async function accessUserOf(
     const { email, common_name: service } = Claims.parse(await verified(token, access));
     return { kind: "operator", role: access.role, key: email ?? service ?? "access" };
   } catch (error) {
-    const reason = error instanceof Error ? error.name : "unknown";
+    const reason = errorName(error);
     const level = error instanceof KeysUnreachable ? "warn" : "detail";
     logAs(level, () => ({ event: "access.refused", reason }), { logsDetails });
     return null;

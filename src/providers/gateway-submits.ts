@@ -16,7 +16,7 @@ import { amountsAt } from "./usage.ts";
 export const IMAGES_PATH = "/v1/images/generations";
 
 /**
- * What gateways read parameters of a video from, besides their own members: new-api writes the members of `metadata`
+ * Places besides the parameters' own members from which gateways read parameters of a video: new-api writes the members of `metadata`
  * over the parameters for its upstream, and channels of Ark pass on the prompt.
  */
 export const HIDDEN_IN_VIDEOS: HiddenParameters = {

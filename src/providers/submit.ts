@@ -31,7 +31,7 @@ export interface SubmitAdapter {
   readonly readAnswer: (body: unknown, path: string, baseUrl: string) => SubmitReading;
 }
 
-/** What a call to one path starts, and where its request states what the relay wants to know. */
+/** Kind of call at one path of an upstream: the places of the model and the parameters in its request, and its answer. */
 export interface SubmitTarget {
   readonly model: ModelPlace;
   /** Endpoint of the job (see `Endpoint`), which the path states. Null when polls need none. */
@@ -42,7 +42,7 @@ export interface SubmitTarget {
    */
   readonly parameters: Pointers;
   /**
-   * What an accepted call is answered with. `job`: the id of a job; 1 MiB is enough for the answer. `result`: the
+   * Content of the answer to an accepted call. `job`: the id of a job; 1 MiB is enough for the answer. `result`: the
    * output itself; the upstream takes no hook URL at this path, and up to 8 MiB are read. `job-or-result`: as the
    * caller asks for; the upstream takes a hook URL, and up to 8 MiB are read.
    */
@@ -57,7 +57,7 @@ export interface SubmitTarget {
    * with such a value is not sent.
    */
   readonly unreadable?: Readonly<Record<string, readonly (string | boolean)[]>>;
-  /** What else the upstream reads parameters from. Absent when it reads them from their own members alone. */
+  /** Other places from which the upstream reads parameters. Absent when it reads them from their own members alone. */
   readonly hidden?: HiddenParameters;
 }
 

@@ -25,7 +25,7 @@ export interface SubmitFixture {
 }
 
 /**
- * What an answer means: a job, a result, or neither. For an answer with another HTTP status than 200 to 299: whether its
+ * Meaning of an answer: a job, a result, or neither. For an answer with another HTTP status than 200 to 299: whether its
  * body refuses the submission, or the status alone decides.
  */
 export type SubmitMeaning =

@@ -38,13 +38,13 @@ const MOST_BRINGS = 3;
 /** One of this many Workers never sends the call, e.g. because its caller stopped sending the body. */
 const UNSENT_EVERY = 8;
 
-/** What a Worker does with its call: it sends it, and the upstream starts the job, or not; or it does not send it. */
+/** Choices of a Worker with a call: it sends it, and the upstream starts the job (`started`) or not (`refused`); or it never sends it. */
 export const SEND = { started: 0, refused: 1, never: 7 };
 /** How a call ends whose job was started (indices of `STARTED`), and how one whose job was not (`NOT_STARTED`). */
 export const END = { accepted: 0, acceptedUnkept: 2, result: 3, unanswered: 7, unclear: 9 };
 export const END_WITHOUT_JOB = { refused: 0, unanswered: 4, unclear: 5 };
 
-/** What a call may end with whose job the upstream has started; the first is the best. */
+/** Possible outcomes of a call whose job the upstream has started; the first is the best. */
 const STARTED: readonly OutcomeOf[] = [
   (job) => ({ kind: "accepted", job, isHookExpected: true, ...HEARD }),
   (job) => ({ kind: "accepted", job, isHookExpected: false, ...HEARD }),
@@ -57,7 +57,7 @@ const STARTED: readonly OutcomeOf[] = [
   () => UNKNOWN,
   () => ({ kind: "unknown", statusCode: 502 }),
 ];
-/** What a call may end with for which the upstream has started no job. */
+/** Possible outcomes of a call for which the upstream has started no job. */
 const NOT_STARTED: readonly OutcomeOf[] = [
   () => REFUSED,
   () => REFUSED,

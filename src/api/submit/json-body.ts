@@ -27,7 +27,7 @@ export interface BodyFault {
 
 /** A body that is a JSON object, with the watched members that it has. */
 export interface ScannedBody {
-  /** What was found, by JSON Pointer. */
+  /** The watched members that the body has, by JSON Pointer. */
   readonly members: ReadonlyMap<string, Found>;
   /**
    * JSON Pointers of watched members to which another name in the body is equal but for the case of its letters. Some
@@ -66,7 +66,7 @@ interface ScannedMember extends Member {
   place: { -readonly [K in keyof Place]: Place[K] } | null;
 }
 
-/** What the grammar allows next. */
+/** Part of the JSON grammar that may come next. */
 type Expected =
   | "the body"
   | "value"

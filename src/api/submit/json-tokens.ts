@@ -1,6 +1,6 @@
 import { createScanner, type JSONScanner, type SyntaxKind } from "jsonc-parser";
 
-/** What a token is. `wrong` is what strict JSON does not have. */
+/** Kind of a token. `wrong` stands for text that strict JSON does not permit, e.g. a comment. */
 export type TokenKind = Punctuation | "string" | "number" | "word" | "end" | "wrong";
 type Punctuation = "{" | "}" | "[" | "]" | ":" | ",";
 
@@ -79,7 +79,7 @@ export class JsonTokens {
   }
 }
 
-/** Returns how long the longest spelling of a string of so many characters is: quotation marks and `\uXXXX` escapes. */
+/** Returns the length of the longest JSON text for a string: quotation marks, and an escape `\uXXXX` for each character. */
 export function maxSpelledLength(chars: number): number {
   return 2 + 6 * chars;
 }

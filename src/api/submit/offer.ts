@@ -2,7 +2,7 @@ import type { Limit, Offer } from "../../config/offers.ts";
 import type { Found } from "./json-body.ts";
 import { isModelOf } from "./model-glob.ts";
 
-/** What offers decide about: the request of an account that wants to submit a job. */
+/** Request of an account to submit a job, as far as offers depend on it. */
 export interface OfferRequest {
   readonly connection: string;
   /** Path below the base URL of the connection, as the request spells it. */

@@ -5,7 +5,7 @@ import { AccountId, TaskId, TimeS } from "../http/fields.ts";
 import { type Issue, invalidRequest, Problem } from "../http/problem.ts";
 import { Labels } from "../tasks/task-schemas.ts";
 
-/** What the headers `Relay-…` of a submission say; null for each that is absent. */
+/** Values of the headers `Relay-…` of a submission; null for each that is absent. */
 export interface RelayHeaders {
   readonly callbackUrl: string | null;
   readonly metadata: z.output<typeof Labels> | null;

@@ -6,7 +6,8 @@ import { holderOfKey, unauthenticated } from "../http/auth.ts";
 import { invalidRequest, Problem } from "../http/problem.ts";
 import { type ProtectedRoute, publicRoute, requireRuntime } from "../http/route.ts";
 import { Unread } from "../operation.ts";
-import { submitJob, type Submitted } from "./submit-job.ts";
+import { submitJob } from "./submit-job.ts";
+import type { Submitted } from "./submitted.ts";
 import { callTargetOf, UpstreamCall } from "./upstream-call.ts";
 
 const PATH = "/v1/submit/{connection}/{+path}";

@@ -42,7 +42,7 @@ export const registerTask = operation(
       model: body.model,
       origin,
       registration: registrationOf(body),
-      ...upstreamOf(body.model, connection),
+      ...simulatedJobOf(body.model, connection),
       ...(await billingOf(body, env, runtime)),
     };
     const applied = await taskClient(env, id).apply(event, caller);
@@ -107,7 +107,7 @@ function registrationOf(body: Body): RegisterEvent["registration"] {
  * sets. For a task of any other provider both are null, because its job becomes known only by the submit call.
  * @throws Problem `invalid_request` for a model that the simulated provider does not have.
  */
-function upstreamOf(model: string, connection: Connection | null) {
+export function simulatedJobOf(model: string, connection: Connection | null) {
   if (connection === null || connection.provider.polls !== null) {
     return { job: null, deadlineMs: null };
   }

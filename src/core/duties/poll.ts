@@ -22,9 +22,9 @@ export interface Poll {
   readonly isUrgent: boolean;
   readonly purpose: PollPurpose;
   /**
-   * What the answer must state about a job that only a hook has named, for the job to be that of the task's submission:
-   * the model, and a creation not before `startedAt`, in Unix milliseconds. Null for any other poll, and for a task
-   * whose job the relay has not submitted.
+   * Submission to which a job that only a hook has named must belong: the answer must state its model, and a creation
+   * not before `startedAt`, in Unix milliseconds. Null for any other poll, and for a task whose job the relay has not
+   * submitted.
    */
   readonly submitted: (Pick<Submission, "id" | "startedAt"> & { readonly model: string }) | null;
 }

@@ -79,7 +79,7 @@ export interface SubmitEndedEvent {
 }
 
 /**
- * What became of a submission:
+ * Outcome of a submission:
  * - `accepted`: the upstream has named the job that it has started.
  * - `result`: the answer is itself the end of the job. `job` is null when it names none.
  * - `refused`: the upstream has certainly started no job.

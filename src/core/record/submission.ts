@@ -55,7 +55,7 @@ export interface UnknownOutcome {
   readonly tries: number;
 }
 
-/** What the upstream has answered to a submission, as far as it is passed on to a repeated call. */
+/** Answer of the upstream to a submission, as it is passed on to a repeated call. */
 export interface SubmissionAnswer {
   readonly status: number;
   readonly contentType: string | null;

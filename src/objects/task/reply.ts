@@ -66,7 +66,7 @@ export type Applied =
   | { readonly kind: "erased"; readonly createdAt: number; readonly version: number }
   | { readonly kind: "refused"; readonly refusal: Refusal };
 
-/** What the Worker that submits a job, or repeats its submission, must know of the submission that is stored. */
+/** Part of the stored submission that decides how the Worker answers its caller. */
 export interface SubmissionReply extends Pick<Submission, "id" | "answer"> {
   readonly state: Submission["state"]["kind"];
 }

@@ -12,7 +12,7 @@ const REPEAT_HOOK_AFTER_MS = 250;
 const GIVE_UP_HOOK_AFTER_MS = 120_000;
 const JSON_TYPE = { "Content-Type": "application/json" };
 
-/** What the fake Ark does with a submission. */
+/** Behaviour of the fake Ark at a submission. */
 export interface Conduct {
   /**
    * `id` and `hang_up` start a job; the first answers with its id, the second closes the connection without an answer.

@@ -18,7 +18,7 @@ export const SubmittedTask = z.object({
   }),
 });
 
-/** What is known of an order in the end, from its caller, the upstream, the relay and the receiver. */
+/** Everything recorded about an order: by its caller, the upstream, the relay and the receiver. */
 export interface Evidence {
   readonly order: Order;
   /** Null when the caller never got a final answer. */

@@ -1,0 +1,169 @@
+import type { Runtime } from "../../config/runtime.ts";
+import { SECOND_MS } from "../../core/time.ts";
+import { accountOf, type Caller, readerOf } from "../../objects/task/caller.ts";
+import type { OutsideEvent } from "../../objects/task/outside-event.ts";
+import { toBase64Url } from "../../security/encoding.ts";
+import { isLoopback } from "../../security/url-rules.ts";
+import { refusalOf } from "../callback-url.ts";
+import { hookUrl } from "../hooks/hook-url.ts";
+import { invalidRequest } from "../http/problem.ts";
+import type { Call } from "../operation.ts";
+import { idOfKey } from "../tasks/idempotency-key.ts";
+import { billingOf, simulatedJobOf } from "../tasks/register-task.ts";
+import { answerSecrets } from "./answer-secrets.ts";
+import type { BodyReservation } from "./body-budget.ts";
+import {
+  prepareCall,
+  type PreparedCall,
+  type SentCall,
+  type SubmitPlace,
+} from "./prepared-call.ts";
+import { readRelayHeaders, type RelayHeaders } from "./relay-headers.ts";
+import { requireSubmitPlace } from "./submit-place.ts";
+import type { UpstreamCall } from "./upstream-call.ts";
+
+const SUBMISSION_ID_BYTES = 16;
+
+/** Call of the operation that submits a job. */
+export type SubmitCall = Call<"connection", object, UpstreamCall>;
+/** Event with which the task of a submission is registered. */
+export type Registering = Extract<OutsideEvent, { type: "register" }>;
+
+/** A submission that is ready to be registered and sent. */
+export interface SubmissionPlan {
+  readonly place: SubmitPlace;
+  readonly call: UpstreamCall;
+  readonly event: Registering;
+  readonly sent: SentCall;
+  readonly isHookExpected: boolean;
+  readonly submissionId: string;
+  /** Texts that the answer must not show to the caller. */
+  readonly secrets: readonly string[];
+  /** True when the id of the task comes from an `Idempotency-Key`, and not from the caller itself. */
+  readonly isNamedByKey: boolean;
+}
+
+/**
+ * Reads the request of a submission and decides what is registered and sent. Nothing is stored or sent before.
+ * @param memory reservation that the body of the request takes.
+ * @throws Problem when the request is refused.
+ */
+export async function planSubmission(
+  given: SubmitCall,
+  memory: BodyReservation,
+): Promise<SubmissionPlan> {
+  const { body: call, caller, env, idempotencyKey: key, origin, params, runtime } = given;
+  const place = requireSubmitPlace(params.connection, call.path, runtime.config);
+  const asked = readRelayHeaders(call.headers, caller);
+  const prepared = await prepareCall(call, place, caller, runtime, memory);
+  const registration = registrationOf(asked, prepared, place, given);
+  const id = asked.taskId ?? (key === null ? crypto.randomUUID() : await idOf(caller, key));
+  const submissionId = toBase64Url(crypto.getRandomValues(new Uint8Array(SUBMISSION_ID_BYTES)));
+  const fields = await fieldsOf(place, prepared, id, submissionId, runtime, origin);
+  const { accountId, credits } = registration;
+  const { requestDigest, model } = prepared;
+  const event: Registering = {
+    type: "register",
+    id,
+    model,
+    origin,
+    registration,
+    ...simulatedJobOf(model, place.connection),
+    ...(await billingOf({ account: accountId, credits }, env, runtime)),
+    submission: { id: submissionId, requestDigest, endpoint: place.target.endpoint },
+    ...(accountOf(caller) !== null && { isPriceOffered: true }),
+  };
+  const isHookExpected = fields.size > 0 && isReachable(runtime);
+  const secrets = accountId === null ? [] : answerSecrets(place.connection, fields);
+  const isNamedByKey = asked.taskId === null && key !== null;
+  const sent = prepared.withFields(fields);
+  return { place, call, event, sent, isHookExpected, submissionId, isNamedByKey, secrets };
+}
+
+/** Returns what is registered for a submission. An account pays the price of its offer, an operator states the credits. */
+function registrationOf(
+  asked: RelayHeaders,
+  prepared: PreparedCall,
+  place: SubmitPlace,
+  given: SubmitCall,
+): Registering["registration"] {
+  const { caller, idempotencyKey } = given;
+  const account = accountOf(caller);
+  const accountId = account ?? asked.accountId;
+  const credits = account === null ? asked.credits : prepared.credits;
+  if (credits !== null && asked.taskId === null && idempotencyKey === null) {
+    const message = "is required for a submission with a price";
+    throw invalidRequest([{ path: "/Idempotency-Key", message }]);
+  }
+  return {
+    callbackUrl: callbackUrlOf(asked, prepared, place, given, accountId !== null),
+    provider: place.connection.name,
+    parameters: prepared.parameters,
+    metadata: asked.metadata,
+    deadlineAt: asked.deadlineAtS === null ? null : asked.deadlineAtS * SECOND_MS,
+    accountId,
+    credits,
+  };
+}
+
+/** Returns the id of the task of a submission with an `Idempotency-Key`. Each account has keys of its own. */
+function idOf(caller: Caller, key: string): Promise<string> {
+  const account = accountOf(caller);
+  return idOfKey(readerOf(caller), account === null ? key : `${account}\n${key}`);
+}
+
+/**
+ * Returns the `callback_url` of the task: that of the header or, without it, the URL in the provider's own hook field,
+ * whose place the relay's hook URL takes.
+ */
+function callbackUrlOf(
+  { callbackUrl: named }: RelayHeaders,
+  { ownHookUrl }: PreparedCall,
+  place: SubmitPlace,
+  { runtime, origin }: SubmitCall,
+  hasAccount: boolean,
+): string | null {
+  const path = ownHookUrl !== null && named === null ? hookPathOf(place) : "/Relay-Callback-Url";
+  if (named !== null && ownHookUrl !== null) {
+    const message = "must be left out where the request has the provider's own hook URL";
+    throw invalidRequest([{ path, message }]);
+  }
+  const url = named ?? ownHookUrl;
+  const message = refusalOf(url, runtime, origin, hasAccount);
+  if (message !== null) throw invalidRequest([{ path, message }]);
+  return url;
+}
+
+/** Returns the path of an issue with the provider's own hook field: `/a/b` for `a.b`, `/name` for `?name`. */
+function hookPathOf({ connection }: SubmitPlace): string {
+  const field = connection.provider.hooks?.parameter ?? "";
+  return `/${field.replace(/^\?/, "").replaceAll(".", "/")}`;
+}
+
+/**
+ * Returns the texts that the relay sets in the call: its hook URL and, where the provider takes them, the task's id,
+ * which hooks repeat, and the secret with which hooks are signed.
+ */
+async function fieldsOf(
+  { connection }: SubmitPlace,
+  { takesHookUrl }: PreparedCall,
+  taskId: string,
+  submissionId: string,
+  runtime: Runtime,
+  origin: string,
+): Promise<ReadonlyMap<string, string>> {
+  const { hooks } = connection.provider;
+  if (hooks === null || !takesHookUrl) return new Map();
+  const url = await hookUrl(connection, taskId, submissionId, runtime, origin);
+  const { idParameter, parameter, secretParameter } = hooks;
+  const fields = new Map([[parameter, url]]);
+  if (idParameter !== null) fields.set(idParameter, taskId);
+  if (secretParameter !== undefined && connection.webhookSecret !== null) {
+    fields.set(secretParameter, connection.webhookSecret);
+  }
+  return fields;
+}
+
+function isReachable({ config: { publicUrl } }: Runtime): boolean {
+  return publicUrl !== null && !isLoopback(new URL(publicUrl));
+}

@@ -1,0 +1,95 @@
+import { toSeconds } from "../../core/time.ts";
+import { errorName, log } from "../../log.ts";
+import type { SubmissionReply, TaskReply } from "../../objects/task/reply.ts";
+import { Problem } from "../http/problem.ts";
+import { statusLinkOf } from "../tasks/status-url.ts";
+import type { Registering, SubmitCall } from "./submission-plan.ts";
+
+/** Header that keeps the SDKs of upstreams from repeating a call. */
+const NOT_AGAIN = { "x-should-retry": "false" };
+const REPLAYED = { "Idempotent-Replayed": "true" };
+
+/** Result of a submission, for its caller. */
+export interface Submitted {
+  readonly taskId: string;
+  readonly status: number;
+  /** Headers of the upstream's answer that are passed on. */
+  readonly headers: Headers;
+  readonly body: Uint8Array<ArrayBuffer> | string;
+  /**
+   * Status link of the task. Null when the task was erased, because the upstream has refused the submission, or when the
+   * link could not be made.
+   */
+  readonly statusUrl: string | null;
+  /** True when an equal call with the same `Idempotency-Key` has made the submission before. */
+  readonly isReplayed: boolean;
+}
+
+/** Returns the answer to a repeated submission: that of the upstream to the first one, as far as it is kept. */
+export async function replayed(
+  event: Registering,
+  task: TaskReply,
+  submission: SubmissionReply | null,
+  given: SubmitCall,
+): Promise<Submitted> {
+  if (submission?.state === "unknown") throw await unknownOutcome(event, task, given, true);
+  const answer = submission?.answer ?? null;
+  if (answer === null) {
+    const detail =
+      "The job was submitted already, and the upstream's answer is not kept. The member task is its task.";
+    const headers = { ...(await linksOf(event, task, given)), ...REPLAYED, ...NOT_AGAIN };
+    throw new Problem("task_exists", { detail, taskJson: task.json, headers });
+  }
+  const { status, contentType, body } = answer;
+  const headers = new Headers(contentType === null ? {} : { "Content-Type": contentType });
+  const statusUrl = await statusUrlOf(event, task, given);
+  return { taskId: event.id, status, headers, body, statusUrl, isReplayed: true };
+}
+
+/** Returns the problem for a submission with an unknown outcome. SDKs must not repeat it. */
+export async function unknownOutcome(
+  event: Registering,
+  task: TaskReply | null,
+  given: SubmitCall,
+  isReplayed = false,
+): Promise<Problem> {
+  const links = task === null ? {} : await linksOf(event, task, given);
+  return new Problem("submit_unknown", {
+    detail:
+      "The upstream may have started a job. The task stays open and shows what becomes of it; do not submit again.",
+    ...(task !== null && { taskJson: task.json }),
+    headers: { ...links, ...NOT_AGAIN, ...(isReplayed && REPLAYED) },
+  });
+}
+
+/**
+ * Returns the headers that lead from a problem to its task. `Relay-Task-Id` is not among them: it marks the answers of
+ * upstreams, by which clients tell a refusal of the upstream from one of the relay.
+ */
+async function linksOf(
+  event: Registering,
+  task: TaskReply,
+  given: SubmitCall,
+): Promise<Readonly<Record<string, string>>> {
+  const url = await statusUrlOf(event, task, given);
+  return { Location: `/v1/tasks/${event.id}`, ...(url !== null && { "Relay-Status-Url": url }) };
+}
+
+/**
+ * Returns the status link of the task; null when it cannot be made, which must not hide the answer to a job that the
+ * upstream has accepted.
+ */
+export async function statusUrlOf(
+  { id, registration: { deadlineAt } }: Registering,
+  { createdAt = 0, recordedAt = null }: TaskReply,
+  { runtime, origin }: SubmitCall,
+): Promise<string | null> {
+  const deadlineAtS = deadlineAt === null ? null : toSeconds(deadlineAt);
+  const linked = { id, createdAtS: toSeconds(createdAt), recordedAt, deadlineAtS };
+  try {
+    return (await statusLinkOf(linked, runtime, origin)).url;
+  } catch (error) {
+    log({ event: "submission.not_linked", task_id: id, error: errorName(error) }, "error");
+    return null;
+  }
+}
