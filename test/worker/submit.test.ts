@@ -373,6 +373,22 @@ it("a misspelt header of the relay is refused by its name, and the refusal names
 });
 
 it.each([
+  ["{", "must be JSON"],
+  ["[]", "must be an object"],
+])(
+  "the header Relay-Metadata with the value %s is refused, because it %s",
+  async (value, reason) => {
+    const outside = anArk();
+    const response = await submit(named({ "Relay-Metadata": value }));
+    expect(await response.clone().json()).toMatchObject({
+      issues: [{ path: "/Relay-Metadata", message: reason }],
+    });
+    expect(await refusal(response)).toEqual(invalid("/Relay-Metadata"));
+    expect(outside.sentTo(ARK)).toEqual([]);
+  },
+);
+
+it.each([
   ["Authorization", "Key test-only-operator-key"],
   ["Authorization", "Token test-only-operator-key"],
   ["x-api-key", "test-only-operator-key"],
@@ -394,7 +410,7 @@ it("a submission without a key of the relay gets 401, and one with two different
   const two = { ...headers, "x-api-key": "another-key" };
   const refused = await submit({ headers: two });
   const text = await refused.clone().text();
-  expect(text).toContain("Authorization, x-api-key");
+  expect(text).toContain("must contain the same key as x-api-key");
   expect(text).not.toContain("another-key");
   expect(await refusal(refused)).toEqual(invalid("/Authorization"));
   expect(outside.sentTo(ARK)).toEqual([]);

@@ -39,9 +39,11 @@ export function readRelayHeaders(headers: Headers, caller: Caller): RelayHeaders
   const read = <T>(name: string, schema: z.ZodMiniType<T>, parse: (text: string) => unknown) => {
     const text = headers.get(name);
     if (text === null) return null;
-    const parsed = schema.safeParse(parse(text));
+    const value = parse(text);
+    const parsed = schema.safeParse(value);
     if (parsed.success) return parsed.data;
-    const message = parsed.error.issues[0]?.message ?? "is not valid";
+    const [issue] = parsed.error.issues;
+    const message = value === undefined ? "must be JSON" : (issue?.message ?? "is not valid");
     issues.push({ path: `/${name}`, message });
     return null;
   };

@@ -68,8 +68,9 @@ async function callerOf(headers: Headers, runtime: Runtime, env: Env): Promise<K
   const found = given.filter((name) => keyIn(headers.get(name)) !== null);
   const [key, ...others] = new Set(found.flatMap((name) => keyIn(headers.get(name)) ?? []));
   if (others.length > 0) {
-    const message = `must contain one and the same key: ${found.join(", ")}`;
-    throw invalidRequest([{ path: `/${found[0]}`, message }]);
+    const [first, ...rest] = found;
+    const message = `must contain the same key as ${rest.join(", ")}`;
+    throw invalidRequest([{ path: `/${first}`, message }]);
   }
   const caller = key === undefined ? null : await holderOfKey(key, headers, runtime, env);
   if (caller !== null) return caller;
