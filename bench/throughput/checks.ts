@@ -1,6 +1,6 @@
 import { quantile } from "../figures.ts";
 import { BUSY, CALM, CONTENDERS, type ContenderKey, type Place } from "./plan.ts";
-import { type PlaceResult, roundsOf, turnByTurn } from "./results.ts";
+import { type PlaceResult, roundsOf, roundByRound } from "./results.ts";
 import type { ReadRound } from "./read-round.ts";
 import type { Round } from "./round.ts";
 
@@ -147,7 +147,7 @@ function spreadOf(values: readonly number[]): Spread {
 
 function ofTasks(connections: number, figure: (round: Round) => number): Multiples {
   return ({ series }, own, other) =>
-    turnByTurn(
+    roundByRound(
       roundsOf(series, own, connections),
       roundsOf(series, other, connections),
       (mine, theirs) => figure(mine) / figure(theirs),
@@ -158,6 +158,6 @@ function ofReads(figure: (round: ReadRound) => number): Multiples {
   return ({ reads }, own, other) => {
     const of = (contender: ContenderKey) =>
       reads.find((each) => each.contender === contender)?.rounds ?? [];
-    return turnByTurn(of(own), of(other), (mine, theirs) => figure(mine) / figure(theirs));
+    return roundByRound(of(own), of(other), (mine, theirs) => figure(mine) / figure(theirs));
   };
 }

@@ -13,7 +13,7 @@ import type { PlaceResult } from "./results.ts";
 import { startServers } from "./servers.ts";
 
 // Compares the relay with a Worker by hand that keeps the same promises (`promises-worker.ts`), with a bare one, which
-// does the minimum for the same callback (`floor-worker.ts`), and with other servers: `npm run bench`, less than 10
+// does the minimum for the same callback (`floor-worker.ts`), and with other servers: `npm run bench`, less than 20
 // minutes. Writes `RESULTS.md` and `results.svg` beside this folder. Three options shorten the run, which then writes
 // no file: `-- --quick` compares the relay with the first of them only, in a minute and a half; `-- --console` compares
 // it with a relay without console and documentation, in two minutes; `-- --place tmpfs` (`disk`, `dev`) measures the

@@ -1,8 +1,15 @@
 import { randomUUID } from "node:crypto";
 import pMap from "p-map";
-import { BUSY, type ContenderKey, type Place, type PlannedLoad, rotated } from "./plan.ts";
+import {
+  BUSY,
+  type ContenderKey,
+  contendersOf,
+  type Place,
+  type PlannedLoad,
+  plannedRounds,
+} from "./plan.ts";
 import type { Receiver } from "./receiver.ts";
-import type { PlaceResult, ReadSeries, Series } from "./results.ts";
+import type { InRound, PlaceResult, ReadSeries, Series } from "./results.ts";
 import { readRound } from "./read-round.ts";
 import { taskRound } from "./round.ts";
 import type { Ask, Served } from "./server.ts";
@@ -38,29 +45,31 @@ export async function measurePlace(
 }
 
 async function measureTasks(
-  { connections, contenders, rounds }: PlannedLoad,
+  load: PlannedLoad,
   servers: Servers,
   receiver: Receiver,
   nextMs: NextMs,
 ): Promise<readonly Series[]> {
-  const measured = await inTurns(contenders, rounds, (contender) =>
+  const { connections } = load;
+  const measured = await inRounds(load, (contender) =>
     taskRound(serverOf(servers, contender), receiver, { connections, forMs: nextMs() }),
   );
   return measured.map(([contender, each]) => ({ contender, connections, rounds: each }));
 }
 
 async function measureReads(
-  { connections, contenders, rounds }: PlannedLoad,
+  load: PlannedLoad,
   servers: Servers,
   receiver: Receiver,
   nextMs: NextMs,
 ): Promise<readonly ReadSeries[]> {
   const asks = new Map<ContenderKey, readonly Ask[]>();
-  for (const contender of contenders) {
+  for (const contender of contendersOf({ loads: [load] })) {
     const ids = await finishedTasks(serverOf(servers, contender), receiver);
     asks.set(contender, ids.map(contender === "floor" ? bareRead : relayRead));
   }
-  const measured = await inTurns(contenders, rounds, (contender) =>
+  const { connections } = load;
+  const measured = await inRounds(load, (contender) =>
     readRound(serverOf(servers, contender), asks.get(contender) ?? [], {
       connections,
       forMs: nextMs(),
@@ -84,14 +93,14 @@ async function finishedTasks(server: Served, receiver: Receiver): Promise<readon
   return ids;
 }
 
-async function inTurns<Result>(
-  keys: readonly ContenderKey[],
-  rounds: number,
+async function inRounds<Result>(
+  load: PlannedLoad,
   measure: (key: ContenderKey) => Promise<Result>,
-): Promise<readonly (readonly [ContenderKey, readonly Result[]])[]> {
-  const results = new Map<ContenderKey, Result[]>(keys.map((key) => [key, []]));
-  for (let round = 0; round < rounds; round++) {
-    for (const key of rotated(keys, round)) results.get(key)?.push(await measure(key));
+): Promise<readonly (readonly [ContenderKey, readonly InRound<Result>[]])[]> {
+  const keys = contendersOf({ loads: [load] });
+  const results = new Map<ContenderKey, InRound<Result>[]>(keys.map((key) => [key, []]));
+  for (const [number, measured] of plannedRounds(load).entries()) {
+    for (const key of measured) results.get(key)?.push({ ...(await measure(key)), number });
   }
   return [...results];
 }

@@ -18,9 +18,17 @@ export interface PlannedLoad {
   /** Tasks with their callbacks, or reads of finished tasks. */
   readonly kind: "tasks" | "reads";
   readonly connections: number;
-  /** The others are compared with the first one. */
+  /** Servers that are measured in every round. The others are compared with the first one. */
   readonly contenders: readonly [ContenderKey, ...ContenderKey[]];
   readonly rounds: number;
+  /** Servers whose figures need less precision, so that they are measured in few of the rounds. */
+  readonly seldom: Seldom;
+}
+
+/** Servers that are measured in each round whose number is a multiple of `every`. */
+export interface Seldom {
+  readonly contenders: readonly ContenderKey[];
+  readonly every: number;
 }
 
 export type ContenderKey = keyof typeof CONTENDERS;
@@ -51,29 +59,31 @@ type Contenders = PlannedLoad["contenders"];
 
 /** The relay, the Worker by hand with which it is compared, and the relay again, which shows the noise. */
 const COMPARED: Contenders = ["promises", "event", "twin"];
-const READ: Contenders = [...COMPARED, "floor"];
+const NONE: Seldom = { contenders: [], every: 1 };
 
 /** Returns the whole comparison. @param hasRedis true when BullMQ is measured too. */
 export function fullPlan(hasRedis: boolean): Plan {
   const rivals = hasRedis ? (["bullmq"] as const) : [];
-  const plain: Contenders = [...COMPARED, "floor", "registered", "submitted", "credits", ...rivals];
+  const others = ["floor", "registered", "submitted", "credits", ...rivals] as const;
+  const seldom = (every: number): Seldom => ({ contenders: others, every });
   const onTmpfs = [
-    tasks(CALM, plain, 9),
-    tasks(BUSY, plain, 17),
-    tasks(MANY, plain, 3),
-    reads(READ, 13),
+    tasks(CALM, COMPARED, 30, seldom(6)),
+    tasks(BUSY, COMPARED, 120, seldom(20)),
+    tasks(MANY, COMPARED, 6, seldom(2)),
+    reads(COMPARED, 60, { contenders: ["floor"], every: 10 }),
   ];
+  const onDisk = [tasks(BUSY, COMPARED, 90, seldom(15))];
   return {
     places: [
       tmpfs(onTmpfs),
-      { key: "disk", title: "workerd, storage on disk", loads: [tasks(BUSY, plain, 11)] },
+      { key: "disk", title: "workerd, storage on disk", loads: onDisk },
       {
         key: "dev",
         title: "wrangler dev, storage on tmpfs",
-        loads: [tasks(BUSY, ["event", "indexed", "workflows", "queues"], 3)],
+        loads: [tasks(BUSY, ["event", "indexed", "workflows", "queues"], 5)],
       },
     ],
-    limitMs: 570_000,
+    limitMs: 1_170_000,
   };
 }
 
@@ -97,13 +107,26 @@ const MIN_TURN_MS = 300;
 
 /** Returns the servers of a place. */
 export function contendersOf({ loads }: Pick<Place, "loads">): readonly ContenderKey[] {
-  return [...new Set(loads.flatMap(({ contenders }) => contenders))];
+  const all = loads.flatMap(({ contenders, seldom }) => [...contenders, ...seldom.contenders]);
+  return [...new Set(all)];
 }
 
 /** Returns the number of turns that a place takes, those that warm the servers up included. */
 export function turnsOf(place: Pick<Place, "loads">): number {
-  const turns = place.loads.map(({ contenders, rounds }) => contenders.length * rounds);
+  const turns = place.loads.flatMap((load) => plannedRounds(load).map((keys) => keys.length));
   return turns.reduce((sum, each) => sum + each, contendersOf(place).length);
+}
+
+/** Returns the servers that are measured in each round of a load, each round with another one first. */
+export function plannedRounds({
+  contenders,
+  rounds,
+  seldom,
+}: Pick<PlannedLoad, "contenders" | "rounds" | "seldom">): readonly (readonly ContenderKey[])[] {
+  return Array.from({ length: rounds }, (_, number) => {
+    const isFull = number % seldom.every === 0;
+    return rotated(isFull ? [...contenders, ...seldom.contenders] : contenders, number);
+  });
 }
 
 /**
@@ -134,10 +157,15 @@ function tmpfs(loads: readonly PlannedLoad[]): Place {
   return { key: "tmpfs", title: "workerd, storage on tmpfs", loads };
 }
 
-function tasks(connections: number, contenders: Contenders, rounds: number): PlannedLoad {
-  return { kind: "tasks", connections, contenders, rounds };
+function tasks(
+  connections: number,
+  contenders: Contenders,
+  rounds: number,
+  seldom = NONE,
+): PlannedLoad {
+  return { kind: "tasks", connections, contenders, rounds, seldom };
 }
 
-function reads(contenders: Contenders, rounds: number): PlannedLoad {
-  return { kind: "reads", connections: BUSY, contenders, rounds };
+function reads(contenders: Contenders, rounds: number, seldom = NONE): PlannedLoad {
+  return { kind: "reads", connections: BUSY, contenders, rounds, seldom };
 }

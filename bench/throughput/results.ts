@@ -3,17 +3,23 @@ import type { ContenderKey, Place } from "./plan.ts";
 import type { ReadRound } from "./read-round.ts";
 import type { Round } from "./round.ts";
 
+/** Measurements of one server in one round of a load. */
+export type InRound<T> = T & {
+  /** Number of the round, counted from 0. Not every server is measured in every round. */
+  readonly number: number;
+};
+
 /** The rounds of one server under one load, in the order of the run. */
 export interface Series {
   readonly contender: ContenderKey;
   readonly connections: number;
-  readonly rounds: readonly Round[];
+  readonly rounds: readonly InRound<Round>[];
 }
 
 /** The rounds of reads of one server. */
 export interface ReadSeries {
   readonly contender: ContenderKey;
-  readonly rounds: readonly ReadRound[];
+  readonly rounds: readonly InRound<ReadRound>[];
 }
 
 /** Measurements at one place. */
@@ -63,21 +69,22 @@ export function roundsOf(
   series: readonly Series[],
   contender: ContenderKey,
   connections: number,
-): readonly Round[] {
+): readonly InRound<Round>[] {
   const found = series.find(
     (each) => each.contender === contender && each.connections === connections,
   );
   return found?.rounds ?? [];
 }
 
-/** Compares each round with the round of another server in the same turn. */
-export function turnByTurn<T>(
-  own: readonly T[],
-  others: readonly T[],
+/** Compares what was measured of two servers in the same round, for each round in which both were measured. */
+export function roundByRound<T>(
+  own: readonly InRound<T>[],
+  others: readonly InRound<T>[],
   compare: (own: T, other: T) => number,
 ): readonly number[] {
-  return own.flatMap((each, index) => {
-    const other = others[index];
+  const byNumber = new Map(others.map((other) => [other.number, other]));
+  return own.flatMap((each) => {
+    const other = byNumber.get(each.number);
     return other === undefined ? [] : [compare(each, other)];
   });
 }
