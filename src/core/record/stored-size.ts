@@ -57,12 +57,15 @@ function listBytes(list: readonly unknown[]): number {
 }
 
 function objectBytes(object: object): number {
-  const members = Object.entries(object);
-  const frame = 2 + varintBytes(members.length);
-  return members.reduce((sum, [key, value]) => sum + textBytes(key) + storedBytes(value), frame);
+  const keys = Object.keys(object);
+  const frame = 2 + varintBytes(keys.length);
+  const named = keys.reduce((sum, key) => sum + textBytes(key), frame);
+  return Object.values(object).reduce<number>((sum, value) => sum + storedBytes(value), named);
 }
 
 /** Returns the number of bytes in which V8 writes a length: each byte carries seven bits of the number. */
 function varintBytes(length: number): number {
-  return Math.max(1, Math.ceil(Math.log2(length + 1) / 7));
+  let bytes = 1;
+  for (let rest = length; rest >= 128; rest /= 128) bytes++;
+  return bytes;
 }
