@@ -31,7 +31,7 @@ import {
 } from "../core/upstream-builders.ts";
 import { SUBMISSION } from "./generator.ts";
 import type { Action, Move, OutsideEvent } from "./moves.ts";
-import { OVERSIZED, TOO_MANY_LINKS } from "./oversized.ts";
+import { TOO_LONG, TOO_MANY_LINKS } from "./oversized.ts";
 import { POLL_ANSWERS } from "./parties.ts";
 import type { Random } from "./random.ts";
 import { FORGETFUL, NAMING, type Setting, STATING } from "./setting.ts";
@@ -381,8 +381,9 @@ function* orderedRow(world: World, random: Random): Iterable<Move> {
 /** A hook or a poll reports a result that is too large to be stored. */
 function* oversizedResult(world: World, random: Random): Iterable<Move> {
   yield* register(world, null, { limits: random.pick([LIMITS, null]) });
-  if (random.isLucky(0.3)) return yield* poll(world, newsAnswer(TOO_MANY_LINKS));
-  yield happen(aHook(random.pick(OVERSIZED), { isSigned: random.isLucky(0.7) }));
+  if (random.isLucky(0.2)) return yield* poll(world, newsAnswer(TOO_MANY_LINKS));
+  const news = random.pick([TOO_MANY_LINKS, TOO_LONG, TOO_LONG]);
+  yield happen(aHook(news, { isSigned: random.isLucky(0.7) }));
 }
 
 /** Hooks of several states and jobs come before a job is attached. */
@@ -403,7 +404,8 @@ function* hooksBeforeTheJob(world: World, random: Random): Iterable<Move> {
 
 /** A task without a job comes to its deadline, and only hooks have named a job. */
 function* jobOfAHookAtTheDeadline(world: World, random: Random): Iterable<Move> {
-  yield deploy(world, { limits: { ...LIMITS, isTaskNamed: true } });
+  const limits = random.pick([{ ...LIMITS, isTaskNamed: true }, STATING]);
+  yield deploy(world, { limits });
   yield happen(aProvidedRegistration({ deadlineMs: MINUTE }));
   for (const { id: jobId } of [JOB, OTHER_JOB]) {
     if (random.isLucky(0.7)) yield happen(aHook(random.pick([aCompletion(), QUEUED]), { jobId }));
@@ -601,6 +603,19 @@ function* limitedSubmission(world: World, random: Random): Iterable<Move> {
   yield* poll(world, random.pick([UNANSWERED, newsAnswer(aCompletion())]));
 }
 
+/** A report ends the uncertainty about a submission while the provider is asked about the job that a hook has named. */
+function* settledWhileAsked(world: World, random: Random): Iterable<Move> {
+  yield* submit(world, random, { limits: random.pick([NAMING, STATING]) }, 2 * DAY);
+  yield proceed(world, SEND.started);
+  yield proceed(world, END.unanswered);
+  yield proceed(world, 0);
+  yield happen(submissionHook(world, QUEUED));
+  yield* until(world, "poll");
+  yield happen(aReport(PROCESSING));
+  yield answer(world, random.pick([UNANSWERED, rateLimited(HOUR), newsAnswer(QUEUED)]));
+  yield ring();
+}
+
 /** No news of the job of a submission comes before its task fails, and perhaps the answer comes after that. */
 function* lostSubmission(world: World, random: Random): Iterable<Move> {
   yield* submit(world, random, { submitUnknownMs: random.pick([MINUTE, HOUR]) });
@@ -698,49 +713,50 @@ function* deadlineWhileSending(world: World, random: Random): Iterable<Move> {
 const SCENARIOS: readonly (readonly [weight: number, scenario: Scenario])[] = [
   [2, noOutput],
   [4, hookAfterNoOutput],
-  [4, waitOfProvider],
+  [6, waitOfProvider],
   [1, expiryAndAgain],
   [2, refusedTwice],
-  [2, refusedCharge],
-  [3, deferredPoll],
+  [3, refusedCharge],
+  [5, deferredPoll],
   [1, deferredBeforeDeadline],
-  [1, deferredBeyondMemory],
+  [3, deferredBeyondMemory],
   [2, deferredOldPoll],
-  [1, claimWhileDeferred],
+  [3, claimWhileDeferred],
   [2, deferredLatePoll],
   [5, youngJob],
-  [1, oldJob],
-  [2, lateSuccess],
+  [3, oldJob],
+  [3, lateSuccess],
   [6, claimsOfTheEnd],
-  [1, overdueLatePoll],
-  [2, deadlineTwice],
-  [2, pollAcrossDeadline],
+  [3, overdueLatePoll],
+  [4, deadlineTwice],
+  [5, pollAcrossDeadline],
   [1, missingHook],
   [7, hooksOfOneState],
   [4, lateRefund],
-  [1, readBeforeAlarm],
-  [2, anotherJob],
+  [4, readBeforeAlarm],
+  [3, anotherJob],
   [1, clockBack],
-  [1, alarmOfAnother],
-  [3, oversizedResult],
+  [4, alarmOfAnother],
+  [5, oversizedResult],
   [2, hooksBeforeTheJob],
-  [3, jobOfAHookAtTheDeadline],
+  [6, jobOfAHookAtTheDeadline],
   [3, ordersWithKeys],
-  [4, eventAtTheEndOfARun],
+  [5, eventAtTheEndOfARun],
   [1, interruptedAttempts],
   [1, deadlineUnderPause],
   [4, orderedRow],
   [5, acceptedSubmission],
   [2, refusedSubmission],
-  [2, refusedAfterAProof],
+  [3, refusedAfterAProof],
   [10, unknownSubmission],
   [2, limitedSubmission],
+  [4, settledWhileAsked],
   [3, lostSubmission],
   [1, chargedSubmission],
   [2, repeatedSubmission],
   [5, orderWhileSending],
   [2, earlierSubmission],
-  [1, deadlineWhileSending],
+  [3, deadlineWhileSending],
 ];
 
 /** Returns the moves of one of the scenarios. */
