@@ -48,10 +48,8 @@ export function restFault(shared: SharedState, living: SimulatedObject | null): 
   const isStillDue = isAtRest && isDeferred(record, alarm, shared);
   const limit = isAtRest ? knownAt + gapMs + 1 : watchdogLimit(record, alarm, shared);
   const latest = Math.max(limit, turnTime(record, alarm));
-  return firstViolation({
-    [`the alarm is in time (${alarm.at - owed} ms after what is owed, ${alarm.at - alarm.armedAt} ms after it was set)`]:
-      alarm.at <= Math.max(isStillDue ? 0 : owed, latest),
-  });
+  if (alarm.at <= Math.max(isStillDue ? 0 : owed, latest)) return null;
+  return `the alarm is in time (${alarm.at - owed} ms after what is owed, ${alarm.at - alarm.armedAt} ms after it was set)`;
 }
 
 /**

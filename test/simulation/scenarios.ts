@@ -116,8 +116,9 @@ function* hookAfterNoOutput(world: World, random: Random): Iterable<Move> {
 /** The instance is lost shortly before the wait ends that the provider has named, and another one takes an event. */
 function* waitOfProvider(world: World, random: Random): Iterable<Move> {
   yield* register(world, 2 * DAY);
-  if (random.isLucky(0.7)) {
-    yield* poll(world, random.pick([newsAnswer(QUEUED), rateLimited(), rateLimited()]), HOUR);
+  if (random.isLucky(0.8)) {
+    const first = random.pick([newsAnswer(QUEUED), rateLimited(), rateLimited(), rateLimited()]);
+    yield* poll(world, first, HOUR);
   }
   yield* poll(world, rateLimited(HOUR), random.pick([0, HOUR]));
   if (random.isLucky(0.5)) {
@@ -369,11 +370,16 @@ function* alarmOfAnother(world: World): Iterable<Move> {
   yield { kind: "duplicateAlarm" };
 }
 
-/** The row of a task is ordered again after the index has got it. */
+/** The row of a task is ordered again after the index has got it, or written again by another instance. */
 function* orderedRow(world: World, random: Random): Iterable<Move> {
   yield* register(world, null, { isIndexed: true });
   yield* until(world, "writeIndexRow");
   yield end(world, "writeIndexRow", 0);
+  if (random.isLucky(0.4)) {
+    yield crash();
+    yield ring();
+    return yield end(world, "writeIndexRow", 0);
+  }
   yield happen({ type: "republish", isAlwaysDue: random.isLucky(0.5) });
   yield ring();
 }
@@ -616,10 +622,22 @@ function* settledWhileAsked(world: World, random: Random): Iterable<Move> {
   yield ring();
 }
 
+/** A hook names the job of a submission with an unknown outcome after the deadline of its task. */
+function* hookAfterTheDeadline(world: World, random: Random): Iterable<Move> {
+  const limits = random.pick([NAMING, STATING]);
+  yield* submit(world, random, { limits, submitUnknownMs: 6 * HOUR }, MINUTE);
+  yield proceed(world, SEND.started);
+  yield proceed(world, END.unanswered);
+  yield proceed(world, 0);
+  yield pass(2 * MINUTE);
+  yield happen(submissionHook(world, random.pick([QUEUED, aCompletion()])));
+  yield* poll(world, random.pick([UNANSWERED, newsAnswer(QUEUED)]));
+}
+
 /** No news of the job of a submission comes before its task fails, and perhaps the answer comes after that. */
 function* lostSubmission(world: World, random: Random): Iterable<Move> {
   yield* submit(world, random, { submitUnknownMs: random.pick([MINUTE, HOUR]) });
-  yield proceed(world, random.pick([SEND.started, SEND.refused]));
+  yield proceed(world, random.pick([SEND.started, SEND.refused, SEND.never]));
   const isInTime = random.isLucky(0.5);
   yield ring();
   if (!isInTime) yield ring();
@@ -661,13 +679,16 @@ function* repeatedSubmission(world: World, random: Random): Iterable<Move> {
 
 /** An order or a report comes while the call of a submission is under way. */
 function* orderWhileSending(world: World, random: Random): Iterable<Move> {
-  const isHooked = random.isLucky(0.7);
+  const isHooked = random.isLucky(0.6);
   yield* submit(world, random, { limits: random.pick([LIMITS, null]) });
   yield proceed(world, SEND.started);
   if (isHooked) {
     const news = random.pick([aCompletion(), anUpstreamFailure(), anUpstreamFailure(), PROCESSING]);
     yield happen(submissionHook(world, news, { isSigned: random.isLucky(0.7) }));
-  } else yield happen(random.pick([{ type: "cancel" }, { type: "erase" }, aReport()]));
+  } else {
+    const orders = [{ type: "cancel" }, { type: "cancel" }, { type: "erase" }, aReport()] as const;
+    yield happen(random.pick(orders));
+  }
   yield proceed(world, END.accepted);
   yield proceed(world, 0);
 }
@@ -711,9 +732,9 @@ function* deadlineWhileSending(world: World, random: Random): Iterable<Move> {
 
 /** All scenarios with their weights: a mistake that few random details of a scenario show needs more of it. */
 const SCENARIOS: readonly (readonly [weight: number, scenario: Scenario])[] = [
-  [2, noOutput],
+  [3, noOutput],
   [5, hookAfterNoOutput],
-  [6, waitOfProvider],
+  [8, waitOfProvider],
   [4, expiryAndAgain],
   [2, refusedTwice],
   [3, refusedCharge],
@@ -744,14 +765,15 @@ const SCENARIOS: readonly (readonly [weight: number, scenario: Scenario])[] = [
   [5, eventAtTheEndOfARun],
   [1, interruptedAttempts],
   [1, deadlineUnderPause],
-  [5, orderedRow],
-  [5, acceptedSubmission],
+  [7, orderedRow],
+  [6, acceptedSubmission],
   [2, refusedSubmission],
   [3, refusedAfterAProof],
   [10, unknownSubmission],
   [2, limitedSubmission],
   [4, settledWhileAsked],
-  [4, lostSubmission],
+  [3, hookAfterTheDeadline],
+  [7, lostSubmission],
   [1, chargedSubmission],
   [2, repeatedSubmission],
   [5, orderWhileSending],

@@ -336,9 +336,15 @@ export const CallbackBody = z.compile(
   }),
 );
 
+/** Latest text that was found to be a body. The record of a task is written several times with the same one. */
+let latestBody = "";
+
 function isBody(text: string): boolean {
+  if (text === latestBody) return true;
   // Views append members behind the last one, so the text must end with the brace.
-  return text.endsWith("}") && z.validate(CallbackBody, parseJson(text));
+  const isValid = text.endsWith("}") && z.validate(CallbackBody, parseJson(text));
+  if (isValid) latestBody = text;
+  return isValid;
 }
 
 /**
