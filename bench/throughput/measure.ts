@@ -16,6 +16,11 @@ import type { Ask, Served } from "./server.ts";
 import type { Servers } from "./servers.ts";
 import { bareRead, relayRead } from "./tasks.ts";
 
+/**
+ * Time in milliseconds for which each server gets tasks before it is measured, so that its code is compiled. That of
+ * the relay is larger than that of a floor, and an isolate compiles it once.
+ */
+const WARM_UP_MS = 6_000;
 /** Number of finished tasks that are read one after the other, again and again. */
 const READ_TASKS = 200;
 
@@ -33,7 +38,7 @@ export async function measurePlace(
   nextMs: NextMs,
 ): Promise<PlaceResult> {
   for (const server of servers.values()) {
-    await taskRound(server, receiver, { connections: BUSY, forMs: nextMs() });
+    await taskRound(server, receiver, { connections: BUSY, forMs: WARM_UP_MS });
   }
   const series: Series[] = [];
   const reads: ReadSeries[] = [];

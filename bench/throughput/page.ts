@@ -35,6 +35,7 @@ Written by \`npm run bench\`. Each server takes the same tasks over HTTP, stores
 
 const METHOD = `- A connection sends its next task after the answer to the one before, as long as fewer tasks than four times the number of connections wait for their callbacks. A single connection waits for each callback: that is the calm latency.
 - Accept is the time from the request with the result to the end of its answer, callback the time from that request to the arrival of the callback.
+- Each server first gets tasks for 6 seconds, so that its code is compiled.
 - The floor with promises and the two processes of the relay are measured in every round. The other servers need less precision: they are measured in each second to twentieth round of a load, and compared with the base in these.
 - CPU time is that of all threads of the server and the processes it has started, Redis included, as the scheduler counts it. It is steadier than the rates.
 - "× base" and "− base" compare delivered/s and CPU time with the first server of the section, as medians of the comparisons within each round. Under \`wrangler dev\`, which adds a proxy and an inspector to every server, the base is the relay.

@@ -111,10 +111,10 @@ export function contendersOf({ loads }: Pick<Place, "loads">): readonly Contende
   return [...new Set(all)];
 }
 
-/** Returns the number of turns that a place takes, those that warm the servers up included. */
+/** Returns the number of turns that a place takes. */
 export function turnsOf(place: Pick<Place, "loads">): number {
   const turns = place.loads.flatMap((load) => plannedRounds(load).map((keys) => keys.length));
-  return turns.reduce((sum, each) => sum + each, contendersOf(place).length);
+  return turns.reduce((sum, each) => sum + each, 0);
 }
 
 /** Returns the servers that are measured in each round of a load, each round with another one first. */

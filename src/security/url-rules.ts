@@ -131,10 +131,18 @@ function hostOf(url: URL): string {
  * port decides.
  */
 function reachesRelay(url: URL, origin: string): boolean {
-  const own = URL.parse(origin);
+  const own = parsedOrigin(origin);
   if (own === null) return false;
   if (LOOPBACK.test(hostOf(own)) && LOOPBACK.test(hostOf(url))) return portOf(own) === portOf(url);
   return hostOf(own) === hostOf(url);
+}
+
+/** Latest origin of the relay and its parsed form. A relay has few of them, and each URL is compared with one. */
+let latestOrigin: { readonly text: string; readonly url: URL | null } = { text: "", url: null };
+
+function parsedOrigin(text: string): URL | null {
+  if (latestOrigin.text !== text) latestOrigin = { text, url: URL.parse(text) };
+  return latestOrigin.url;
 }
 
 function portOf(url: URL): string {
