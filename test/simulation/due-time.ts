@@ -24,22 +24,24 @@ interface KnownWork {
   readonly rowTriedAt: number;
   /** Version of the last row that it knows to be in the index; 0 for none. */
   readonly rowVersion: number;
+  /** Time until which its connection has deferred its last poll, in Unix milliseconds; 0 when it has not. */
+  readonly deferredTo: number;
 }
 
-const NOTHING_KNOWN: KnownWork = { lastPoll: null, rowTriedAt: 0, rowVersion: 0 };
+const NOTHING_KNOWN: KnownWork = { lastPoll: null, rowTriedAt: 0, rowVersion: 0, deferredTo: 0 };
 
 /** Returns the latest time of the next work on a record, after the work that is known; Unix milliseconds. */
 export function dueTime(
   record: TaskRecord,
   setting: Setting,
   now: number,
-  { lastPoll, rowTriedAt, rowVersion }: KnownWork = NOTHING_KNOWN,
+  { lastPoll, rowTriedAt, rowVersion, deferredTo }: KnownWork = NOTHING_KNOWN,
 ): number {
   if (record.status === "charging") return record.credits.state.retryAt;
   const own = isOpen(record)
     ? openDueTime(record, setting, now, lastPoll)
     : endDueTime(record, setting, now);
-  const late = isOpen(record) ? Infinity : lateDueTime(record, setting, now, own);
+  const late = isOpen(record) ? Infinity : lateDueTime(record, setting, now, own, deferredTo);
   const isWritten = rowVersion === record.version;
   const rowAt = isWritten ? Infinity : indexRowDueTime(record, setting, Math.max(now, rowTriedAt));
   return Math.min(own, late, rowAt);

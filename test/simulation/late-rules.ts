@@ -20,12 +20,14 @@ export function isWaitingLate(task: TerminalTask): boolean {
  * Returns the latest time of the next poll of a task that has failed at its deadline; Infinity when no
  * poll is due. In Unix milliseconds.
  * @param ownAt time at which the task's refund, attempt or erasure is due.
+ * @param deferredTo time until which the connection has deferred the last poll; 0 when it has not.
  */
 export function lateDueTime(
   task: TerminalTask,
   setting: Setting,
   now: number,
   ownAt: number,
+  deferredTo: number,
 ): number {
   if (!isWaitingLate(task) || setting.isPaused || !canAsk(task, setting, now)) return Infinity;
   const endedAt = task.finishedAt ?? Infinity;
@@ -33,7 +35,7 @@ export function lateDueTime(
   const times = [endedAt + HOUR, endedAt + DAY, hintAt, hintAt + 2 * MINUTE];
   const at = Math.min(...times.filter((time) => time > now));
   // After a step of the clock back, a poll counts as made no earlier than the last change.
-  const isClear = Math.max(at, task.version) <= ownAt - POLL_MS;
+  const isClear = Math.max(at, task.version, deferredTo) <= ownAt - POLL_MS;
   return canAsk(task, setting, at) && isClear ? at : Infinity;
 }
 

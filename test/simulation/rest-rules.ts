@@ -41,7 +41,7 @@ export function restFault(shared: SharedState, living: SimulatedObject | null): 
   const { rowTriedAt, isDead } = alarm.by;
   // An order to write the row again is lost with an instance that dies before it is stored.
   const rowVersion = Math.max(alarm.by.rowVersion, isDead ? alarm.rowVersion : 0);
-  const known = { lastPoll: pollOf(alarm), rowTriedAt, rowVersion };
+  const known = { lastPoll: pollOf(alarm), rowTriedAt, rowVersion, deferredTo: deferralOf(alarm) };
   const owed = dueTime(record, alarm.under, knownAt, known);
   // The next poll may have to wait for the gap after the last one, or for its turn.
   const gapMs = isOpen(record) ? (alarm.under.limits?.gapMs ?? 0) : 0;
@@ -58,6 +58,11 @@ export function restFault(shared: SharedState, living: SimulatedObject | null): 
  */
 function pollOf({ by }: Alarm): LastPoll | null {
   return by.lastPoll !== null && by.lastPoll.at > -Infinity ? by.lastPoll : null;
+}
+
+/** Returns the time until which the last poll of the instance that set an alarm was deferred; 0 when it was not. */
+function deferralOf({ by }: Alarm): number {
+  return by.lastPoll?.at === -Infinity ? by.lastPoll.retryAt : 0;
 }
 
 /**
