@@ -52,6 +52,8 @@ const KLING_TARGET: SubmitTarget = {
   endpoint: null,
   parameters: membersAt("", ["duration", "aspect_ratio"]),
   answer: "job",
+  // The gateway writes the members of the metadata over its own request, so that `model` would replace `model_name`.
+  hidden: { ...HIDDEN_IN_VIDEOS, pointers: [...HIDDEN_IN_VIDEOS.pointers, "/model"] },
   hookParameters: { parameter: "callback_url", idParameter: null },
 };
 

@@ -122,6 +122,7 @@ it.each<[string, string, SubmitTarget["unreadable"]]>([
 it.each<[string, string, readonly string[]]>([
   ["newapi", "/v1/video/generations", ["/metadata"]],
   ["newapi", "/v1/videos", ["/metadata"]],
+  ["newapi", "/kling/v1/videos/text2video", ["/metadata", "/model"]],
   ["openai-videos", "/v1/videos", ["/metadata"]],
   ["ark", "/contents/generations/tasks", ["/frames"]],
 ])(
