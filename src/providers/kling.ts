@@ -128,9 +128,7 @@ function targetOf2026(model: string): SubmitTarget {
   return {
     model: { name: model },
     endpoint: null,
-    parameters: {
-      ...membersAt("/settings", ["duration", "aspect_ratio", "resolution"]),
-    },
+    parameters: membersAt("/settings", ["duration", "aspect_ratio", "resolution"]),
     answer: "job",
     hookParameters: {
       parameter: "options.callback_url",
