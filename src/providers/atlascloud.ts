@@ -14,10 +14,38 @@ import {
   readingOf,
   type UpstreamProvider,
 } from "./provider.ts";
+import { hasPromptParameters } from "./prompt-parameters.ts";
 import { verifyPublished } from "./published-keys.ts";
+import { isRefusedByCode, membersAt, submitReadingOf, type SubmitTarget } from "./submit.ts";
 
 const JWKS_URL = "https://api.atlascloud.ai/api/v1/webhooks/jwks.json";
 const ED25519_BYTES = 64;
+const TARGET: SubmitTarget = {
+  model: { pointer: "/model" },
+  endpoint: null,
+  parameters: membersAt("", [
+    "seed",
+    "aspect_ratio",
+    "ratio",
+    "size",
+    "duration",
+    "resolution",
+    "generate_audio",
+  ]),
+  answer: "job",
+  // Atlas Cloud resells Seedance, and does not document that it removes these parameters.
+  hidden: { isHiddenIn: hasPromptParameters, pointers: [] },
+};
+/** Calls that start jobs, by path (https://www.atlascloud.ai/docs/en/webhooks). */
+const TARGETS: ReadonlyMap<string, SubmitTarget> = new Map([
+  ["/api/v1/model/generateVideo", TARGET],
+  ["/api/v1/model/generateAudio", TARGET],
+  [
+    "/api/v1/model/generateImage",
+    // With `enable_sync_mode` the answer is the finished prediction. An output in base64 has no link.
+    { ...TARGET, answer: "job-or-result", unreadable: { "/enable_base64_output": [true] } },
+  ],
+]);
 
 /**
  * Adapter for Atlas Cloud. Hooks contain the prediction. They are signed with keys that are the same for all
@@ -43,6 +71,11 @@ export const atlascloud = {
     headers: bearer,
     path: ({ id }) => `/api/v1/model/prediction/${encodeURIComponent(id)}`,
     read: readAnswer,
+  },
+  submits: {
+    target: (path) => TARGETS.get(path) ?? null,
+    refuses: isRefusedByCode,
+    readAnswer: (body) => submitReadingOf(predictionIn(body)),
   },
 } as const satisfies UpstreamProvider;
 
@@ -76,9 +109,14 @@ function readHook(body: unknown): Observation | null {
 }
 
 function readAnswer({ body }: Answer): Reading {
+  return refusalIn(body) ?? readingOf(predictionIn(body));
+}
+
+/** Returns the prediction in an answer as a report on the job. Null when there is none. */
+function predictionIn(body: unknown): Observation | null {
   const prediction = at(body, "data");
   const jobId = idAt(prediction, "id");
-  return refusalIn(body) ?? readingOf(jobId === null ? null : { ...observe(prediction), jobId });
+  return jobId === null ? null : { ...observe(prediction), jobId };
 }
 
 function observe(prediction: unknown): Observation {

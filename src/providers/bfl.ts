@@ -3,9 +3,22 @@ import type { UpstreamError } from "./failure.ts";
 import { at, idAt, integerAt, listAt, numberAt, textAt, urlsOf } from "./json-fields.ts";
 import type { Observation } from "./observation.ts";
 import { noSignature, readingOf, type UpstreamProvider } from "./provider.ts";
+import { jobReadingOf, membersAt, type SubmitTarget } from "./submit.ts";
 
 /** State of a job that waits or runs. Other providers use this word only for a job that waits. */
 const OPEN = "Pending";
+/**
+ * Pattern of the paths of models and of image tools (https://docs.bfl.ai/release-notes), all of which start jobs. The
+ * path is bounded, because the name is stored with the task.
+ */
+const MODEL_PATH = /^\/v1\/(flux-tools\/[a-z0-9][\w.-]{0,126}|(?!flux-tools$)flux-[\w.-]{1,126})$/;
+const PARAMETERS = membersAt("", [
+  "seed",
+  "aspect_ratio",
+  "duration",
+  "resolution",
+  "generate_audio",
+]);
 
 /**
  * Adapter for Black Forest Labs (FLUX). Hooks have the format of the query API
@@ -33,7 +46,18 @@ export const bfl = {
     path: ({ id }) => `/v1/get_result?id=${encodeURIComponent(id)}`,
     read: ({ body }) => readingOf(observe(body)),
   },
+  submits: {
+    target: targetOf,
+    readAnswer: (body) => jobReadingOf(idAt(body, "id"), null),
+  },
 } as const satisfies UpstreamProvider;
+
+/** Returns what a call to a path starts: a job of the model that the path names. */
+function targetOf(path: string): SubmitTarget | null {
+  const [, name] = MODEL_PATH.exec(path) ?? [];
+  if (name === undefined) return null;
+  return { model: { name }, endpoint: null, parameters: PARAMETERS, answer: "job" };
+}
 
 /**
  * Returns a report on a job from a hook or from an answer to a poll. A hook contains the id of the job; an answer

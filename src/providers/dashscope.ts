@@ -4,7 +4,44 @@ import type { UpstreamError } from "./failure.ts";
 import { at, idAt, integerAt, listAt, textAt, urlsOf } from "./json-fields.ts";
 import type { Observation } from "./observation.ts";
 import { type Answer, bearer, type Reading, readingOf, type UpstreamProvider } from "./provider.ts";
+import { membersAt, type SubmitReading, submitReadingOf, type SubmitTarget } from "./submit.ts";
 import { amountsAt } from "./usage.ts";
+
+const SERVICES = "/api/v1/services/aigc";
+/** Path of the calls that are answered with their images. */
+const SYNCHRONOUS_PATH = `${SERVICES}/multimodal-generation/generation`;
+/**
+ * Paths of the calls that start jobs: videos of all kinds, talking heads, and images of each generation of models. The
+ * pages of the models name them (https://www.alibabacloud.com/help/en/model-studio/).
+ */
+const JOB_PATHS: readonly string[] = [
+  "video-generation/video-synthesis",
+  "image2video/video-synthesis",
+  "image-generation/generation",
+  "text2image/image-synthesis",
+  "image2image/image-synthesis",
+  "image2image/out-painting",
+].map((path) => `${SERVICES}/${path}`);
+const TARGET: SubmitTarget = {
+  model: { pointer: "/model" },
+  endpoint: null,
+  parameters: membersAt("/parameters", [
+    "seed",
+    "ratio",
+    "size",
+    "duration",
+    "resolution",
+    "audio",
+  ]),
+  answer: "job",
+  headers: { "X-DashScope-Async": "enable" },
+};
+const SYNCHRONOUS_TARGET: SubmitTarget = {
+  model: TARGET.model,
+  endpoint: null,
+  parameters: TARGET.parameters,
+  answer: "result",
+};
 
 /**
  * Adapter for Alibaba Cloud Model Studio (Wan, Qwen-Image), which sends no hooks for single jobs
@@ -35,6 +72,11 @@ export const dashscope = {
     path: ({ id }) => `/api/v1/tasks/${encodeURIComponent(id)}`,
     read,
   },
+  submits: {
+    target: targetOf,
+    readAnswer: (body, path) =>
+      path === SYNCHRONOUS_PATH ? readImages(body) : submitReadingOf(reportIn(body)),
+  },
 } as const satisfies UpstreamProvider;
 
 /** Categories of failures, each with a pattern of their codes or texts. The first match counts. */
@@ -43,6 +85,22 @@ const CATEGORIES: readonly (readonly [FailureCategory, RegExp])[] = [
   ["rate_limited", /^Throttling/],
   ["invalid_input", /^Invalid(Parameter|URL)/],
 ];
+
+function targetOf(path: string): SubmitTarget | null {
+  if (path === SYNCHRONOUS_PATH) return SYNCHRONOUS_TARGET;
+  return JOB_PATHS.includes(path) ? TARGET : null;
+}
+
+/**
+ * Returns what the answer to a call for images says. The models at its path that answer with text have no output for a
+ * task: such an answer is a result without output, so that the caller gets what it has paid for.
+ */
+function readImages(body: unknown): SubmitReading {
+  const output = at(body, "output");
+  if (listAt(output, "choices").length === 0) return { kind: "unclear" };
+  const observation = observationOf(null, "SUCCEEDED", output, at(body, "usage"));
+  return { kind: "result", job: null, observation };
+}
 
 function read({ body }: Answer): Reading {
   // An answer about the request and not about a job has its error at the top.
@@ -53,13 +111,23 @@ function read({ body }: Answer): Reading {
   // Model Studio answers with this state about a job that it does not know or has deleted.
   const state = textAt(output, "task_status");
   if (state === "UNKNOWN") return { kind: "unclear", word: state };
-  return readingOf(observe(output, at(body, "usage")));
+  return readingOf(reportIn(body));
 }
 
-function observe(output: unknown, usage: unknown): Observation | null {
+/** Returns an answer about a job as a report on it. Null when the answer names no job. */
+function reportIn(body: unknown): Observation | null {
+  const output = at(body, "output");
   const jobId = idAt(output, "task_id");
   if (jobId === null) return null;
-  const state = textAt(output, "task_status");
+  return observationOf(jobId, textAt(output, "task_status"), output, at(body, "usage"));
+}
+
+function observationOf(
+  jobId: string | null,
+  state: string | null,
+  output: unknown,
+  usage: unknown,
+): Observation {
   const urls = linksIn(output);
   // A job of several images succeeds when one image does. Each of the other images then has an error.
   const partial = listAt(output, "results").find((result) => textAt(result, "code") !== null);

@@ -14,6 +14,8 @@ import {
   type Reading,
   readingOf,
 } from "./provider.ts";
+import { hasPromptParameters } from "./prompt-parameters.ts";
+import { isRefusedByCode, jobReadingOf, membersAt, type SubmitTarget } from "./submit.ts";
 import { bytesOf } from "../security/encoding.ts";
 import { macFromBase64, verifyWithText } from "../security/hmac.ts";
 
@@ -29,6 +31,49 @@ const QUERIES: ReadonlyMap<string, string> = new Map([
   ["4o-image", "gpt4o-image/record-info"],
   ["flux-kontext", "flux/kontext/record-info"],
 ]);
+const CREATE_TASK = "/api/v1/jobs/createTask";
+const CREATE_TASK_TARGET: SubmitTarget = {
+  model: { pointer: "/model" },
+  endpoint: null,
+  parameters: membersAt("/input", [
+    "seed",
+    "aspect_ratio",
+    "duration",
+    "resolution",
+    "generate_audio",
+  ]),
+  answer: "job",
+  // kie.ai resells Seedance, and does not document that it removes these parameters.
+  hidden: { isHiddenIn: hasPromptParameters, pointers: [] },
+};
+/**
+ * Paths of the calls of the older APIs, below `/api/v1/`, by the endpoint of their jobs. They are those whose jobs are
+ * asked for at the path in `QUERIES` (https://docs.kie.ai/old-model). Lyrics, files of other formats and separated
+ * voices are asked for elsewhere.
+ */
+const OLDER_CALLS: Readonly<Record<string, readonly string[]>> = {
+  suno: [
+    "generate",
+    "generate/extend",
+    "generate/upload-cover",
+    "generate/upload-extend",
+    "generate/add-instrumental",
+    "generate/add-vocals",
+    "generate/replace-section",
+    "generate/mashup",
+  ],
+  veo: ["veo/generate", "veo/extend"],
+  runway: ["runway/generate", "runway/extend"],
+  aleph: ["aleph/generate"],
+  "4o-image": ["gpt4o-image/generate"],
+  "flux-kontext": ["flux/kontext/generate"],
+};
+/** Calls of the older APIs, by path. In many of them the model may be left out, or there is no choice of one. */
+const OLDER_TARGETS: ReadonlyMap<string, SubmitTarget> = new Map(
+  Object.entries(OLDER_CALLS).flatMap(([endpoint, paths]) =>
+    paths.map((path) => [`/api/v1/${path}`, olderTarget(endpoint)] as const),
+  ),
+);
 
 /**
  * Adapter for kie.ai, for jobs of `createTask` and for jobs of the older APIs of single models. Hooks have the
@@ -64,7 +109,29 @@ export const kie = {
     echoesInput: true,
     namesTask: true,
   },
+  submits: {
+    target: targetOf,
+    refuses: isRefusedByCode,
+    readAnswer: (body, path) => jobReadingOf(jobIdOf(body), targetOf(path)?.endpoint ?? null),
+  },
 } as const satisfies UpstreamProvider;
+
+function targetOf(path: string): SubmitTarget | null {
+  return path === CREATE_TASK ? CREATE_TASK_TARGET : (OLDER_TARGETS.get(path) ?? null);
+}
+
+function olderTarget(endpoint: string): SubmitTarget {
+  return {
+    model: { pointer: "/model", otherwise: endpoint },
+    endpoint,
+    parameters: {
+      ...membersAt("", ["duration", "size"]),
+      aspect_ratio: "/aspectRatio",
+      resolution: endpoint === "runway" ? "/quality" : "/resolution",
+    },
+    answer: "job",
+  };
+}
 
 async function authenticate(
   { headers, body }: Hook,

@@ -5,6 +5,38 @@ import { at, idAt, integerAt, listAt, numberAt, textAt, urlsOf } from "./json-fi
 import type { Observation } from "./observation.ts";
 import { bearer, type UpstreamProvider, readingOf } from "./provider.ts";
 import { standardWebhook } from "./standard-webhook.ts";
+import { membersAt, submitReadingOf, type SubmitTarget } from "./submit.ts";
+
+/**
+ * Calls of the classic API that start jobs, by path below `/v1/`, which is also the endpoint of the jobs
+ * (https://klingai.com/document-api). Calls that only look at a file, e.g. for faces, start none.
+ */
+const CLASSIC_ENDPOINTS: readonly string[] = [
+  "videos/text2video",
+  "videos/image2video",
+  "videos/multi-image2video",
+  "videos/omni-video",
+  "videos/motion-control",
+  "videos/multi-elements",
+  "videos/video-extend",
+  "videos/lip-sync",
+  "videos/advanced-lip-sync",
+  "videos/avatar/image2video",
+  "videos/effects",
+  "images/generations",
+  "images/omni-image",
+  "images/multi-image2image",
+  "images/editing/expand",
+  "audio/text-to-audio",
+  "audio/video-to-audio",
+];
+/** Call of the classic API that is answered with the speech itself, and takes no hook URL. */
+const SPEECH = "audio/tts";
+/** Pattern of the paths of the API of 2026. They are bounded, because the name of the model is stored with the task. */
+const PATH_OF_2026 =
+  /^\/(?:text-to-video|image-to-video|omni-video|motion-control)\/(kling-[\w.-]{1,64})$/;
+/** Service codes that refuse a call (https://klingai.com/document-api/api/get-started/error-codes). */
+const REFUSALS = { min: 1000, max: 1399 };
 
 /**
  * Adapter for both generations of the Kling API: the classic one, in which the path of a query contains the path of
@@ -54,6 +86,15 @@ export const kling = {
       return readingOf(observe(task));
     },
   },
+  submits: {
+    target: targetOf,
+    refuses: (_status, body) => {
+      const code = numberAt(body, "code") ?? 0;
+      return code >= REFUSALS.min && code <= REFUSALS.max;
+    },
+    readAnswer: (body, path) =>
+      submitReadingOf(observe(at(body, "data")), targetOf(path)?.endpoint ?? null),
+  },
 } as const satisfies UpstreamProvider;
 
 /**
@@ -63,6 +104,38 @@ export const kling = {
 const URLS = ["url", "mp3_url", "url_mp3"];
 /** Names of the fields of an output that may contain its duration in seconds, formed like those in `URLS`. */
 const DURATIONS = ["duration", "mp3_duration", "duration_mp3"];
+
+/** Returns what a call to a path starts, in either generation of the API. */
+function targetOf(path: string): SubmitTarget | null {
+  const [, model] = PATH_OF_2026.exec(path) ?? [];
+  if (model !== undefined) return targetOf2026(model);
+  const endpoint = path.startsWith("/v1/") ? path.slice("/v1/".length) : "";
+  if (endpoint === SPEECH) return { ...classicTarget(endpoint), endpoint: null, answer: "result" };
+  return CLASSIC_ENDPOINTS.includes(endpoint) ? classicTarget(endpoint) : null;
+}
+
+/** Returns the target of a classic call. Its model may be left out; some calls have no choice of one. */
+function classicTarget(endpoint: string): SubmitTarget {
+  return {
+    model: { pointer: "/model_name", otherwise: endpoint },
+    endpoint,
+    parameters: membersAt("", ["duration", "aspect_ratio", "resolution", "sound"]),
+    answer: "job",
+  };
+}
+
+function targetOf2026(model: string): SubmitTarget {
+  return {
+    model: { name: model },
+    endpoint: null,
+    parameters: membersAt("/settings", ["duration", "aspect_ratio", "resolution"]),
+    answer: "job",
+    hookParameters: {
+      parameter: "options.callback_url",
+      idParameter: "options.external_task_id",
+    },
+  };
+}
 
 /**
  * Returns the bearer token of a request. A key `accesskey:secretkey` of the classic API gives a JWT (RFC 7519),

@@ -4,9 +4,41 @@ import type { UpstreamError } from "./failure.ts";
 import { at, idAt, integerAt, listAt, textAt, urlsOf } from "./json-fields.ts";
 import type { Observation } from "./observation.ts";
 import { bearer, noSignature, type UpstreamProvider, readingOf } from "./provider.ts";
+import { membersAt, submitReadingOf, type SubmitTarget } from "./submit.ts";
 
 const DREAM_MACHINE = "https://api.lumalabs.ai/dream-machine/v1";
 const AGENTS = "https://agents.lumalabs.ai/v1";
+
+const VIDEO_TARGET: SubmitTarget = {
+  model: { pointer: "/model" },
+  endpoint: null,
+  parameters: membersAt("", ["aspect_ratio", "duration", "resolution"]),
+  answer: "job",
+};
+/** With `sync` the answer is the finished image. */
+const IMAGE_TARGET: SubmitTarget = { ...VIDEO_TARGET, answer: "job-or-result" };
+/**
+ * Calls that start jobs, by path. The first is the one call of Luma Agents, and also starts videos of Dream Machine
+ * (https://docs.lumalabs.ai; the npm package `lumaai`).
+ */
+const TARGETS: ReadonlyMap<string, SubmitTarget> = new Map([
+  [
+    "/generations",
+    {
+      ...VIDEO_TARGET,
+      model: { pointer: "/model", otherwise: "luma" },
+      parameters: {
+        ...membersAt("", ["aspect_ratio"]),
+        ...membersAt("/video", ["duration", "resolution"]),
+      },
+    },
+  ],
+  ["/generations/video", VIDEO_TARGET],
+  ["/generations/video/modify", VIDEO_TARGET],
+  ["/generations/video/reframe", VIDEO_TARGET],
+  ["/generations/image", IMAGE_TARGET],
+  ["/generations/image/reframe", IMAGE_TARGET],
+]);
 
 /**
  * Categories of failures by the failure code of Luma Agents. A code that is not listed means a failure of Luma
@@ -47,6 +79,10 @@ export const luma = {
     headers: bearer,
     path: ({ id }) => `/generations/${encodeURIComponent(id)}`,
     read: ({ body }) => readingOf(observe(body)),
+  },
+  submits: {
+    target: (path) => TARGETS.get(path) ?? null,
+    readAnswer: (body) => submitReadingOf(observe(body)),
   },
 } as const satisfies UpstreamProvider;
 

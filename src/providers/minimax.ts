@@ -13,7 +13,31 @@ import {
   readingOf,
   UNCLEAR,
 } from "./provider.ts";
+import { jobReadingOf, membersAt, type SubmitReading, type SubmitTarget } from "./submit.ts";
 import { amountsAt } from "./usage.ts";
+
+/** Path of the calls that are answered with their images. */
+const IMAGES_PATH = "/v1/image_generation";
+const VIDEO_TARGET: SubmitTarget = {
+  model: { pointer: "/model" },
+  endpoint: null,
+  parameters: membersAt("", ["seed", "ratio", "duration", "resolution"]),
+  answer: "job",
+};
+/** Calls that start jobs or make images, by path (https://platform.minimax.io/docs). */
+const TARGETS: ReadonlyMap<string, SubmitTarget> = new Map([
+  ["/v1/video_generation", VIDEO_TARGET],
+  ["/v2/video_generation", { ...VIDEO_TARGET, endpoint: "v2" }],
+  [
+    IMAGES_PATH,
+    {
+      ...VIDEO_TARGET,
+      parameters: membersAt("", ["seed", "aspect_ratio"]),
+      answer: "result",
+      unreadable: { "/response_format": ["base64"] },
+    },
+  ],
+]);
 
 /**
  * Adapter for MiniMax Hailuo, API v1 and v2 (https://platform.minimax.io/docs). Hooks are unsigned, have the format
@@ -46,12 +70,37 @@ export const minimax = {
         : `/v1/query/video_generation?task_id=${encodeURIComponent(id)}`,
     read: readTask,
   },
+  submits: {
+    target: (path) => TARGETS.get(path) ?? null,
+    refuses: (_status, body) => REFUSED.includes(errorCodeOf(body)),
+    readAnswer: (body, path) =>
+      path === IMAGES_PATH
+        ? readImages(body)
+        : jobReadingOf(idAt(body, "task_id"), TARGETS.get(path)?.endpoint ?? null),
+  },
 } as const satisfies UpstreamProvider;
 
 const MAX_CHALLENGE_CHARS = 512;
 /** Error codes with which MiniMax refuses the API key: 1004 (login failed) and 2049 (invalid key). */
 const UNAUTHORIZED: readonly (string | null)[] = ["1004", "2049"];
 const LIMITED = "1002";
+/**
+ * Error codes with which MiniMax refuses a call: limits (1002, 1039, 2045, 2056), the key (1004, 2049), the balance
+ * (1008), and the input (1026, 1042, 2013). Other codes may be those of a call that has started a job
+ * (https://platform.minimax.io/docs/api-reference/errorcode).
+ */
+const REFUSED: readonly (string | null)[] = [
+  LIMITED,
+  "1004",
+  "1008",
+  "1026",
+  "1039",
+  "1042",
+  "2013",
+  "2045",
+  "2049",
+  "2056",
+];
 /** Error codes of moderation at MiniMax: it has rejected the input (1026) or the output (1027). */
 const MODERATED: readonly (string | null)[] = ["1026", "1027"];
 
@@ -59,6 +108,20 @@ function preflight(body: unknown): string | null {
   const challenge = textAt(body, "challenge");
   if (challenge === null || challenge.length > MAX_CHALLENGE_CHARS) return null;
   return JSON.stringify({ challenge });
+}
+
+/** Returns what the answer to a call for images says. Images in base64 are a result without links. */
+function readImages(body: unknown): SubmitReading {
+  if (errorCodeOf(body) !== null || at(body, "data") == null) return { kind: "unclear" };
+  const observation: Observation = {
+    jobId: null,
+    state: "success",
+    urls: urlsOf(listAt(body, "data", "image_urls")),
+    metadata: {},
+    completedAt: null,
+    error: null,
+  };
+  return { kind: "result", job: null, observation };
 }
 
 function readTask({ body }: Answer): Reading {

@@ -38,6 +38,25 @@ const VIDEO_TARGET: SubmitTarget = {
   hidden: HIDDEN_IN_VIDEOS,
 };
 
+/** Paths at which gateways take the calls of Kling's own API. Their jobs are polled like all others. */
+const KLING_PATHS: readonly string[] = [
+  "/kling/v1/videos/text2video",
+  "/kling/v1/videos/image2video",
+];
+/**
+ * A call of Kling's own API. The gateway makes the whole body the metadata of the video, so the hook URL stands where Kling
+ * has it (https://github.com/QuantumNous/new-api/blob/main/middleware/kling_adapter.go).
+ */
+const KLING_TARGET: SubmitTarget = {
+  model: { pointer: "/model_name" },
+  endpoint: null,
+  parameters: membersAt("", ["duration", "aspect_ratio"]),
+  answer: "job",
+  // The gateway writes the members of the metadata over its own request, so that `model` would replace `model_name`.
+  hidden: { ...HIDDEN_IN_VIDEOS, pointers: [...HIDDEN_IN_VIDEOS.pointers, "/model"] },
+  hookParameters: { parameter: "callback_url", idParameter: null },
+};
+
 /**
  * Adapter for gateways that run new-api or a fork of it (https://github.com/QuantumNous/new-api). new-api itself
  * sends no hooks. Some gateways pass the hook URL on to their upstream, whose hooks then name a job of that
@@ -73,6 +92,7 @@ export const newapi = {
 
 function targetOf(path: string): SubmitTarget | null {
   if (path === IMAGES_PATH) return IMAGES_TARGET;
+  if (KLING_PATHS.includes(path)) return KLING_TARGET;
   return VIDEO_PATHS.includes(path) ? VIDEO_TARGET : null;
 }
 

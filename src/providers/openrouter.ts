@@ -11,9 +11,29 @@ import {
   type UpstreamProvider,
   readingOf,
 } from "./provider.ts";
+import { hasPromptParameters } from "./prompt-parameters.ts";
+import { membersAt, submitReadingOf, type SubmitTarget } from "./submit.ts";
 import { amountsAt } from "./usage.ts";
 import { bytesOf, fromHex } from "../security/encoding.ts";
 import { verifyWithText } from "../security/hmac.ts";
+
+const VIDEOS = "/api/v1/videos";
+const TARGET: SubmitTarget = {
+  model: { pointer: "/model" },
+  endpoint: null,
+  parameters: membersAt("", [
+    "seed",
+    "aspect_ratio",
+    "size",
+    "duration",
+    "resolution",
+    "generate_audio",
+  ]),
+  answer: "job",
+  // `provider.options` is passed on to the upstream, among them Seedance, which also reads parameters in prompts
+  // (https://openrouter.ai/docs/api_reference/videos).
+  hidden: { isHiddenIn: hasPromptParameters, pointers: ["/provider"] },
+};
 
 /**
  * Adapter for OpenRouter. Hooks are events that contain the job. They are signed if the workspace has a secret
@@ -41,8 +61,12 @@ export const openrouter = {
     maxAgeMs: null,
     endpoint: null,
     headers: bearer,
-    path: ({ id }) => `/api/v1/videos/${encodeURIComponent(id)}`,
+    path: ({ id }) => `${VIDEOS}/${encodeURIComponent(id)}`,
     read: ({ body }) => readingOf(nullIfEmpty(observe(body))),
+  },
+  submits: {
+    target: (path) => (path === VIDEOS ? TARGET : null),
+    readAnswer: (body) => submitReadingOf(observe(body)),
   },
 } as const satisfies UpstreamProvider;
 

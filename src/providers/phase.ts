@@ -8,7 +8,7 @@ const STATES: Readonly<Record<Phase, string>> = {
   queued:
     "queued submitted pending preparing queueing queuing waiting created starting staged in_queue inqueue throttled " +
     "not_start notstart unknown",
-  processing: "processing running in_progress inprogress dreaming generating suspended",
+  processing: "processing running in_progress inprogress dreaming generating reasoning suspended",
   completed: "completed complete succeeded succeed success ok finished done ready",
   failed:
     "failed fail failure error expired cancelled canceled aborted timeout deleted incomplete budget_exceeded " +

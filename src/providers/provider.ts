@@ -1,7 +1,7 @@
 import type { Job } from "../core/record/upstream.ts";
 import type { Observation } from "./observation.ts";
 import type { SimulatedProvider } from "./simulated-provider.ts";
-import type { SubmitAdapter } from "./submit.ts";
+import type { HookParameters, SubmitAdapter } from "./submit.ts";
 
 /**
  * The origin that a hook proves when the connection is fully configured. `body-signed`: the provider wrote the body.
@@ -104,7 +104,7 @@ export interface ProviderVariables {
   readonly userId?: string;
 }
 
-export interface HookAdapter {
+export interface HookAdapter extends HookParameters {
   readonly assurance: Assurance;
   /**
    * True when only some installations of the provider send hooks. Hooks are then expected only if the provider signs
@@ -116,21 +116,6 @@ export interface HookAdapter {
    * secret or with keys that it publishes, or not at all.
    */
   readonly isSignedWithKey?: true;
-  /**
-   * Field of the submit call that contains the hook URL. `?name` stands for a query parameter, and `a.b` for the
-   * field `b` of the object `a`.
-   */
-  readonly parameter: string;
-  /**
-   * Field of the submit call that contains the relay's task id and is repeated in hooks. Null when there is no such
-   * field.
-   */
-  readonly idParameter: string | null;
-  /**
-   * Field of the submit call that contains the secret with which the provider then signs the hooks of the job. Absent
-   * when the secret is part of the account at the provider.
-   */
-  readonly secretParameter?: string;
   /**
    * Returns the answer to a handshake: a request with which the provider tests the hook URL before it sends hooks.
    * Null when `body` is no such request.

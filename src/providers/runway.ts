@@ -4,7 +4,57 @@ import type { UpstreamError } from "./failure.ts";
 import { idAt, listAt, numberAt, textAt, urlsOf } from "./json-fields.ts";
 import type { Observation } from "./observation.ts";
 import { bearer, type UpstreamProvider, readingOf } from "./provider.ts";
+import { jobReadingOf, membersAt, type SubmitTarget } from "./submit.ts";
 import { amountsAt } from "./usage.ts";
+
+const MODEL_TARGET: SubmitTarget = {
+  model: { pointer: "/model" },
+  endpoint: null,
+  parameters: membersAt("", ["seed", "ratio", "duration", "resolution", "audio"]),
+  answer: "job",
+};
+/** Calls whose model a saved router of the account chooses. It counts as the model. */
+const ROUTED_TARGET: SubmitTarget = {
+  model: { pointer: "/configId" },
+  endpoint: null,
+  parameters: {
+    ...membersAt("/input", ["seed", "duration", "resolution", "audio"]),
+    aspect_ratio: "/input/aspectRatio",
+  },
+  answer: "job",
+};
+/** Calls that start tasks, without those below `/v1/recipes/` (the npm package `@runwayml/sdk`). */
+const MODEL_PATHS: readonly string[] = [
+  "text_to_video",
+  "image_to_video",
+  "video_to_video",
+  "video_upscale",
+  "video_to_hdr",
+  "character_performance",
+  "avatar_videos",
+  "text_to_image",
+  "image_upscale",
+  "text_to_speech",
+  "speech_to_speech",
+  "sound_effect",
+  "voice_dubbing",
+  "voice_isolation",
+];
+const ROUTED_PATHS: readonly string[] = ["generate/video", "generate/image", "generate/audio"];
+const RECIPES: readonly string[] = [
+  "ad_localization",
+  "marketing_stock_image",
+  "multi_shot_video",
+  "product_ad",
+  "product_campaign_image",
+  "product_swap",
+  "product_ugc",
+];
+const TARGETS: ReadonlyMap<string, SubmitTarget> = new Map([
+  ...MODEL_PATHS.map((path) => [`/v1/${path}`, MODEL_TARGET] as const),
+  ...ROUTED_PATHS.map((path) => [`/v1/${path}`, ROUTED_TARGET] as const),
+  ...RECIPES.map((recipe) => [`/v1/recipes/${recipe}`, recipeTarget(recipe)] as const),
+]);
 
 /**
  * Adapter for Runway, which sends no hooks and allows one poll per task every 5 s
@@ -25,7 +75,16 @@ export const runway = {
     path: ({ id }) => `/v1/tasks/${encodeURIComponent(id)}`,
     read: ({ body }) => readingOf(observe(body)),
   },
+  submits: {
+    target: (path) => TARGETS.get(path) ?? null,
+    readAnswer: (body) => jobReadingOf(idAt(body, "id"), null),
+  },
 } as const satisfies UpstreamProvider;
+
+/** Returns the target of a recipe, which chooses its models itself and counts as the model. */
+function recipeTarget(recipe: string): SubmitTarget {
+  return { ...MODEL_TARGET, model: { name: `recipes/${recipe}` } };
+}
 
 function observe(body: unknown): Observation | null {
   const jobId = idAt(body, "id");

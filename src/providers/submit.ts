@@ -1,9 +1,12 @@
 import type { Job } from "../core/record/upstream.ts";
+import { numberAt } from "./json-fields.ts";
 import type { Observation } from "./observation.ts";
 import { phaseOf } from "./phase.ts";
 
 /** Largest length of a job id, in characters. */
 const MAX_JOB_ID_CHARS = 512;
+/** HTTP statuses from 400 to 499 that do not prove that no job was started. */
+const DOUBTFUL_STATUSES = [408, 409, 425, 499];
 
 /**
  * Description of the calls with which jobs of a provider are submitted, and reader of the answers to them. Each such
@@ -18,7 +21,7 @@ export interface SubmitAdapter {
   readonly target: (path: string) => SubmitTarget | null;
   /**
    * Tells whether an answer, with any HTTP status, proves that the call has started no job, although the status does not
-   * prove this for every provider. Absent when the provider has no such answer.
+   * prove this for every provider, e.g. an error with the status 200. Absent when the provider has no such answer.
    * @param body parsed JSON body; undefined when the body is not JSON.
    */
   readonly refuses?: (status: number, body: unknown) => boolean;
@@ -59,10 +62,37 @@ export interface SubmitTarget {
   readonly unreadable?: Readonly<Record<string, readonly (string | boolean)[]>>;
   /** Other places from which the upstream reads parameters. Absent when it reads them from their own members alone. */
   readonly hidden?: HiddenParameters;
+  /**
+   * Fields of the call for hooks, where they are not those of the provider's `HookAdapter`. Absent when they are, and
+   * when the provider sends no hooks.
+   */
+  readonly hookParameters?: HookParameters;
+  /**
+   * Headers that the call needs besides the key. The relay sets them in place of the caller's. Absent when it needs none.
+   */
+  readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** Where a call states the model: in its path, which gives the name, or in a member of its body. */
-export type ModelPlace = { readonly name: string } | { readonly pointer: string };
+/**
+ * Where a call states the model: in its path, which gives the name, or in a member of its body. `otherwise` is the name
+ * of the model when the member is missing and the upstream chooses the model; absent when the upstream demands the member.
+ */
+export type ModelPlace =
+  | { readonly name: string }
+  | { readonly pointer: string; readonly otherwise?: string };
+
+/** Fields of a submit call for hooks. `?name` stands for a query parameter, and `a.b` for the field `b` of the object `a`. */
+export interface HookParameters {
+  /** Field that contains the hook URL. */
+  readonly parameter: string;
+  /** Field that contains the relay's task id and is repeated in hooks. Null when there is no such field. */
+  readonly idParameter: string | null;
+  /**
+   * Field that contains the secret with which the provider then signs the hooks of the job. Absent when the secret is
+   * part of the account at the provider.
+   */
+  readonly secretParameter?: string;
+}
 
 /** JSON Pointers (RFC 6901) of members of a request, by name. None of them leads through a list. */
 export type Pointers = Readonly<Record<string, string>>;
@@ -103,11 +133,28 @@ export function jobReadingOf(jobId: string | null, endpoint: string | null): Sub
 /**
  * Returns the meaning of an answer that is a report on the started job. A failed job is a result, and so is a completed
  * one with links. Without links it counts as a job like any other: polls find its links, or decide that it has none.
+ * @param endpoint endpoint of the job; null when polls need none.
  */
-export function submitReadingOf(observation: Observation | null): SubmitReading {
-  const reading = jobReadingOf(observation?.jobId ?? null, null);
+export function submitReadingOf(
+  observation: Observation | null,
+  endpoint: string | null = null,
+): SubmitReading {
+  const reading = jobReadingOf(observation?.jobId ?? null, endpoint);
   if (reading.kind !== "job" || observation === null || !hasEnded(observation)) return reading;
   return { kind: "result", job: reading.job, observation };
+}
+
+/** Tells whether an HTTP status from 400 to 499 proves that a call has started no job. False for any other status. */
+export function isRefusal(status: number): boolean {
+  return status >= 400 && status <= 499 && !DOUBTFUL_STATUSES.includes(status);
+}
+
+/**
+ * Tells whether the member `code` of a body refuses a call, as an HTTP status of the same number does. It is for
+ * providers whose errors have the HTTP status 200.
+ */
+export function isRefusedByCode(_status: number, body: unknown): boolean {
+  return isRefusal(numberAt(body, "code") ?? 0);
 }
 
 /** Returns the JSON Pointers of these members of the object at a pointer, by their names. `""` is the whole body. */

@@ -10,10 +10,32 @@ import {
   type UpstreamProvider,
   readingOf,
 } from "./provider.ts";
+import { membersAt, submitReadingOf, type SubmitTarget } from "./submit.ts";
 import { bytesOf } from "../security/encoding.ts";
 import { macFromBase64, verifyWithText } from "../security/hmac.ts";
 
 const TOLERANCE_MS = 300_000;
+const TARGET: SubmitTarget = {
+  model: { pointer: "/model" },
+  endpoint: null,
+  parameters: membersAt("", ["seed", "aspect_ratio", "duration", "resolution", "audio"]),
+  answer: "job",
+};
+/** Calls that start tasks, by path (https://platform.vidu.com/docs). */
+const TARGETS: ReadonlyMap<string, SubmitTarget> = new Map([
+  ...[
+    "/text2video",
+    "/img2video",
+    "/reference2video",
+    "/start-end2video",
+    "/multiframe",
+    "/extend",
+    "/reference2image",
+    "/text2audio",
+    "/timing2audio",
+  ].map((path) => [path, TARGET] as const),
+  ["/lip-sync", { ...TARGET, model: { name: "lip-sync" } }],
+]);
 
 /**
  * Adapter for Vidu. Hooks have the format of the query API. The signature of a hook covers the request line and
@@ -41,6 +63,10 @@ export const vidu = {
     headers: async (key) => ({ Authorization: `Token ${key}` }),
     path: ({ id }) => `/tasks/${encodeURIComponent(id)}/creations`,
     read: ({ body }) => readingOf(observe(body)),
+  },
+  submits: {
+    target: (path) => TARGETS.get(path) ?? null,
+    readAnswer: (body) => submitReadingOf(observe(body)),
   },
 } as const satisfies UpstreamProvider;
 

@@ -15,7 +15,32 @@ import {
 import { bytesOf, fromHex } from "../security/encoding.ts";
 import { verifyWithText } from "../security/hmac.ts";
 import { submittedMetadata } from "./echoed-input.ts";
+import { hasPromptParameters } from "./prompt-parameters.ts";
+import { isRefusedByCode, membersAt, submitReadingOf, type SubmitTarget } from "./submit.ts";
 import { amountsAt } from "./usage.ts";
+
+const ROOT = "/api/v3/";
+/** First segments of the paths below `/api/v3/` at which WaveSpeed has no models. */
+const OTHER_ROUTES: readonly (string | undefined)[] = [
+  "balance",
+  "billings",
+  "media",
+  "model",
+  "models",
+  "predictions",
+  "user",
+  "webhook",
+];
+const SEGMENT = /^[A-Za-z0-9][\w.-]*$/;
+const MAX_MODEL_CHARS = 200;
+const PARAMETERS = membersAt("", [
+  "seed",
+  "aspect_ratio",
+  "size",
+  "duration",
+  "resolution",
+  "generate_audio",
+]);
 
 /**
  * Adapter for WaveSpeedAI. Hooks contain the prediction. They are signed like Standard Webhooks with three
@@ -48,7 +73,34 @@ export const wavespeed = {
     read: ({ body }) => readingOf(observe(at(body, "data"))),
     echoesInput: true,
   },
+  submits: {
+    target: targetOf,
+    refuses: isRefusedByCode,
+    readAnswer: (body) => submitReadingOf(observe(at(body, "data"))),
+  },
 } as const satisfies UpstreamProvider;
+
+/** Returns what a call to a path starts: a prediction of the model that the path names, e.g. `google/veo3`. */
+function targetOf(path: string): SubmitTarget | null {
+  const name = path.startsWith(ROOT) ? path.slice(ROOT.length) : "";
+  const segments = name.split("/");
+  const isModel =
+    name.length <= MAX_MODEL_CHARS &&
+    segments.length > 1 &&
+    segments.every((segment) => SEGMENT.test(segment)) &&
+    !OTHER_ROUTES.includes(segments[0]);
+  if (!isModel) return null;
+  return {
+    model: { name },
+    endpoint: null,
+    parameters: PARAMETERS,
+    // With `enable_sync_mode` the answer is the finished prediction. An output in base64 has no link.
+    answer: "job-or-result",
+    unreadable: { "/enable_base64_output": [true] },
+    // WaveSpeed resells Seedance, and does not document that it removes these parameters.
+    hidden: { isHiddenIn: hasPromptParameters, pointers: [] },
+  };
+}
 
 async function authenticate(
   { headers, body }: Hook,

@@ -1,10 +1,34 @@
 import type { UpstreamError } from "./failure.ts";
-import { at, booleanAt, integerAt, numberAt, textAt, urlsOf } from "./json-fields.ts";
+import { at, booleanAt, idAt, integerAt, listAt, numberAt, textAt, urlsOf } from "./json-fields.ts";
 import type { Observation } from "./observation.ts";
 import { phaseOf } from "./phase.ts";
 import { readingOfStatus } from "./poll-answer.ts";
 import { type Answer, bearer, type Reading, readingOf, type UpstreamProvider } from "./provider.ts";
+import { jobReadingOf, membersAt, type SubmitReading, type SubmitTarget } from "./submit.ts";
 import { amountsAt } from "./usage.ts";
+
+const VIDEO_TARGET: SubmitTarget = {
+  model: { pointer: "/model" },
+  endpoint: null,
+  parameters: membersAt("", ["aspect_ratio", "duration", "resolution"]),
+  answer: "job",
+};
+/** The call that makes images. Base64 has no links, so a request that asks for it is not sent. */
+const IMAGE_TARGET: SubmitTarget = {
+  model: { pointer: "/model" },
+  endpoint: null,
+  parameters: membersAt("", ["aspect_ratio"]),
+  answer: "result",
+  unreadable: { "/response_format": ["b64_json"] },
+};
+/** Calls that start jobs or make images, by path (https://docs.x.ai/docs/api-reference). */
+const TARGETS: ReadonlyMap<string, SubmitTarget> = new Map([
+  ["/v1/videos/generations", VIDEO_TARGET],
+  ["/v1/videos/edits", VIDEO_TARGET],
+  ["/v1/videos/extensions", VIDEO_TARGET],
+  ["/v1/images/generations", IMAGE_TARGET],
+  ["/v1/images/edits", IMAGE_TARGET],
+]);
 
 /** State of a job that has succeeded, even if moderation withholds its video. */
 const DONE = "done";
@@ -29,7 +53,35 @@ export const xai = {
     readsEveryStatus: true,
     read,
   },
+  submits: {
+    target: (path) => TARGETS.get(path) ?? null,
+    readAnswer: (body, path) =>
+      TARGETS.get(path)?.answer === "result"
+        ? readImages(body)
+        : jobReadingOf(idAt(body, "request_id"), null),
+  },
 } as const satisfies UpstreamProvider;
+
+/**
+ * Returns what the answer to a call for images says. Images that moderation has stopped are left out; when it has stopped
+ * all of them, the call has failed.
+ */
+function readImages(body: unknown): SubmitReading {
+  const images = listAt(body, "data");
+  if (images.length === 0) return { kind: "unclear" };
+  const kept = images.filter((image) => booleanAt(image, "respect_moderation") !== false);
+  const isModerated = kept.length === 0;
+  const observation: Observation = {
+    jobId: null,
+    state: isModerated ? "failed" : DONE,
+    urls: urlsOf(kept.map((image) => at(image, "url"))),
+    metadata: {},
+    completedAt: null,
+    error: isModerated ? { code: null, text: null, category: "moderation" } : null,
+    usage: amountsAt(body, "usage"),
+  };
+  return { kind: "result", job: null, observation };
+}
 
 function read(answer: Answer): Reading {
   const { status, body } = answer;

@@ -15,9 +15,10 @@ const decoder = new TextDecoder();
 const MAX_NAME_CHARS = 256;
 const MAX_ID_CHARS = 512;
 
-/** Generates paths of calls that start jobs and of others, most of them changed. */
+/** Generates paths of calls that start jobs, paths that lead out of these and others, most of them changed. */
 function pathsOf({ calls, otherPaths }: SubmitFixtures): fc.Arbitrary<string> {
-  const known = [...calls.map(({ path }) => path), ...otherPaths];
+  const leadingOut = calls.map(({ path }) => path.replace(/\/(?=[^/]+$)/, "/../"));
+  const known = [...calls.map(({ path }) => path), ...leadingOut, ...otherPaths];
   return weighted([4, changedText(fc.constantFrom(...known))], [1, fc.constantFrom(...known)]);
 }
 
@@ -52,7 +53,7 @@ function requirePlain(path: string): void {
 }
 
 function requireStorable({ model, parameters }: SubmitTarget): void {
-  const name = "name" in model ? model.name : "model";
+  const name = "name" in model ? model.name : (model.otherwise ?? "model");
   if (name === "" || name.length > MAX_NAME_CHARS) throw new Error("the name cannot be stored");
   const pointers = [...Object.values(parameters), ...("pointer" in model ? [model.pointer] : [])];
   for (const pointer of pointers) if (!/^(\/\w+)+$/.test(pointer)) throw new Error(pointer);
@@ -61,7 +62,8 @@ function requireStorable({ model, parameters }: SubmitTarget): void {
 /** Requires that the endpoint is one with which the job can be attached and polled. */
 function requirePollable({ endpoint }: SubmitTarget, provider: string): void {
   const rule = PROVIDERS.get(provider)?.polls.endpoint ?? null;
-  const fits = endpoint === null ? rule === null : rule?.pattern.test(endpoint) === true;
+  const isOmitted = endpoint === null;
+  const fits = isOmitted ? rule?.isRequired !== true : rule?.pattern.test(endpoint) === true;
   if (!fits) throw new Error(`polls cannot use the endpoint ${endpoint}`);
 }
 

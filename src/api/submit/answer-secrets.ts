@@ -1,6 +1,6 @@
 import { bytesOf } from "../../security/encoding.ts";
 import type { SubmitAnswer } from "../../outbound/http.ts";
-import type { Connection } from "../../providers/provider.ts";
+import { hookParametersOf, type SubmitPlace } from "./prepared-call.ts";
 
 /**
  * Returns what an account must not read in the answer to its submission: the token of the task's hook URL, with which
@@ -8,10 +8,11 @@ import type { Connection } from "../../providers/provider.ts";
  * @param fields what the relay writes into the call, by pointer or parameter.
  */
 export function answerSecrets(
-  { key, webhookSecret, provider: { hooks } }: Connection,
+  place: SubmitPlace,
   fields: ReadonlyMap<string, string>,
 ): readonly string[] {
-  const hookUrl = hooks === null ? undefined : fields.get(hooks.parameter);
+  const { key, webhookSecret } = place.connection;
+  const hookUrl = fields.get(hookParametersOf(place)?.parameter ?? "");
   const token = hookUrl?.slice(hookUrl.lastIndexOf("/") + 1);
   return [token, key, webhookSecret].flatMap((secret) => secret || []);
 }

@@ -4,7 +4,7 @@ import type { Caller } from "../../objects/task/caller.ts";
 import { accountOf } from "../../objects/task/caller.ts";
 import { areHooksVerified } from "../../providers/hook-verification.ts";
 import type { Connection } from "../../providers/provider.ts";
-import type { SubmitAdapter, SubmitTarget } from "../../providers/submit.ts";
+import type { HookParameters, SubmitAdapter, SubmitTarget } from "../../providers/submit.ts";
 import { sha256, toBase64Url } from "../../security/encoding.ts";
 import { Model } from "../http/fields.ts";
 import { invalidRequest, Problem } from "../http/problem.ts";
@@ -138,12 +138,18 @@ function requestOf({ path }: UpstreamCall, place: SubmitPlace, query: URLSearchP
   return { connection: place.connection.name, path, query, hookField: hookField(place) };
 }
 
+/** Returns the fields of a call for hooks. Null when the upstream takes no hook URL at this path. */
+export function hookParametersOf({ connection, target }: SubmitPlace): HookParameters | null {
+  const { hooks } = connection.provider;
+  return hooks === null || target.answer === "result" ? null : (target.hookParameters ?? hooks);
+}
+
 /**
  * Returns the name of the field for the hook URL in the adapter's notation; empty when the upstream takes none at this
  * path.
  */
-function hookField({ connection, target }: SubmitPlace): string {
-  return target.answer === "result" ? "" : (connection.provider.hooks?.parameter ?? "");
+function hookField(place: SubmitPlace): string {
+  return hookParametersOf(place)?.parameter ?? "";
 }
 
 function isInQuery(place: SubmitPlace): boolean {
@@ -154,9 +160,10 @@ function isInQuery(place: SubmitPlace): boolean {
  * Tells whether the relay puts its hook URL into a call. Where only some installations of a provider know hooks, others
  * may refuse the field: there it is put in if the caller has used it, or if the relay can verify the hooks.
  */
-function takesHookUrl({ connection, target }: SubmitPlace, ownHookUrl: string | null): boolean {
+function takesHookUrl(place: SubmitPlace, ownHookUrl: string | null): boolean {
+  const { connection } = place;
   const { hooks } = connection.provider;
-  if (hooks === null || target.answer === "result") return false;
+  if (hooks === null || hookParametersOf(place) === null) return false;
   if (hooks.isOptional !== true || ownHookUrl !== null) return true;
   return hooks.assurance !== "body-signed" || areHooksVerified(connection);
 }
@@ -169,7 +176,7 @@ function pointerOf(field: string): string {
 /** Returns the JSON Pointers that the relay reads or writes in a body. */
 function watchedBy(place: SubmitPlace, offers: Runtime["config"]["offers"]): readonly string[] {
   const { connection, target } = place;
-  const { hooks } = connection.provider;
+  const hooks = hookParametersOf(place);
   const fields = [hooks?.parameter, hooks?.idParameter, hooks?.secretParameter];
   const own = fields.flatMap((field) =>
     field == null || field.startsWith("?") ? [] : pointerOf(field),
@@ -196,9 +203,12 @@ function scanOrThrow(bytes: Uint8Array, watched: readonly string[]): ScannedBody
 
 function modelIn({ connection, target }: SubmitPlace, { members }: ScannedBody): string {
   if ("name" in target.model) return target.model.name;
-  const { pointer } = target.model;
+  const { pointer, otherwise } = target.model;
   const found = members.get(pointer);
-  const parsed = Model.safeParse(found?.kind === "scalar" ? found.value : undefined);
+  const value = found?.kind === "scalar" ? found.value : undefined;
+  const isMissing = found === undefined || value === null;
+  if (isMissing && otherwise !== undefined) return otherwise;
+  const parsed = Model.safeParse(value);
   if (parsed.success) return parsed.data;
   const message = `must name the model, as ${connection.provider.name} demands`;
   throw invalidRequest([{ path: pointer, message }]);

@@ -58,11 +58,12 @@ const PASSED_PREFIX = /^(?:x-)?ratelimit-/i;
 
 /**
  * Returns the headers with which a submission goes to the upstream: those of the caller that concern the upstream, and
- * the key of the connection in place of the caller's.
+ * in place of the caller's those that the relay sets.
+ * @param own headers that the relay sets: the key of the connection, and what this call needs besides.
  */
 export function sentHeaders(
   given: Headers,
-  credentials: Readonly<Record<string, string>>,
+  own: Readonly<Record<string, string>>,
   { contentType, isOfAccount }: Pick<SentCall, "contentType" | "isOfAccount">,
 ): Headers {
   const named = (given.get("Connection") ?? "").toLowerCase().split(",");
@@ -73,7 +74,7 @@ export function sentHeaders(
     if (isOfAccount ? OF_ACCOUNTS.test(name) : !isDropped(name)) sent.append(name, value);
   }
   if (contentType !== null) sent.set("Content-Type", contentType);
-  for (const [name, value] of Object.entries(credentials)) sent.set(name, value);
+  for (const [name, value] of Object.entries(own)) sent.set(name, value);
   return sent;
 }
 

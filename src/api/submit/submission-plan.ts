@@ -13,6 +13,7 @@ import { billingOf, simulatedJobOf } from "../tasks/register-task.ts";
 import { answerSecrets } from "./answer-secrets.ts";
 import type { BodyReservation } from "./body-budget.ts";
 import {
+  hookParametersOf,
   prepareCall,
   type PreparedCall,
   type SentCall,
@@ -74,7 +75,7 @@ export async function planSubmission(
     ...(accountOf(caller) !== null && { isPriceOffered: true }),
   };
   const isHookExpected = fields.size > 0 && isReachable(runtime);
-  const secrets = accountId === null ? [] : answerSecrets(place.connection, fields);
+  const secrets = accountId === null ? [] : answerSecrets(place, fields);
   const isNamedByKey = asked.taskId === null && key !== null;
   const sent = prepared.withFields(fields);
   return { place, call, event, sent, isHookExpected, submissionId, isNamedByKey, secrets };
@@ -135,8 +136,8 @@ function callbackUrlOf(
 }
 
 /** Returns the path of an issue with the provider's own hook field: `/a/b` for `a.b`, `/name` for `?name`. */
-function hookPathOf({ connection }: SubmitPlace): string {
-  const field = connection.provider.hooks?.parameter ?? "";
+function hookPathOf(place: SubmitPlace): string {
+  const field = hookParametersOf(place)?.parameter ?? "";
   return `/${field.replace(/^\?/, "").replaceAll(".", "/")}`;
 }
 
@@ -145,14 +146,15 @@ function hookPathOf({ connection }: SubmitPlace): string {
  * which hooks repeat, and the secret with which hooks are signed.
  */
 async function fieldsOf(
-  { connection }: SubmitPlace,
+  place: SubmitPlace,
   { takesHookUrl }: PreparedCall,
   taskId: string,
   submissionId: string,
   runtime: Runtime,
   origin: string,
 ): Promise<ReadonlyMap<string, string>> {
-  const { hooks } = connection.provider;
+  const { connection } = place;
+  const hooks = hookParametersOf(place);
   if (hooks === null || !takesHookUrl) return new Map();
   const url = await hookUrl(connection, taskId, submissionId, runtime, origin);
   const { idParameter, parameter, secretParameter } = hooks;

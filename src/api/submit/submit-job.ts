@@ -121,7 +121,7 @@ async function builtCall(
     return async () => simulatedAnswer(simulation.submit(call.path, event.model));
   }
   const credentials = key === null ? {} : await provider.polls.headers(key, Date.now());
-  const headers = sentHeaders(call.headers, credentials, sent);
+  const headers = sentHeaders(call.headers, { ...target.headers, ...credentials }, sent);
   const isLarge = target.answer !== "job";
   const request = { url: `${baseUrl}${sent.path}`, headers, body: sent.body, isLarge };
   return async () => {

@@ -4,13 +4,11 @@ import type { SubmissionAnswer } from "../../core/record/submission.ts";
 import type { UpstreamEnd, UpstreamNews } from "../../core/record/upstream.ts";
 import type { SubmitAnswer } from "../../outbound/http.ts";
 import { toNews } from "../../providers/observation.ts";
-import type { SubmitReading } from "../../providers/submit.ts";
+import { isRefusal, type SubmitReading } from "../../providers/submit.ts";
 import type { SubmitPlace } from "./prepared-call.ts";
 
 /** Largest body of an answer that is kept for repetitions of a submission, in bytes. */
 const MAX_KEPT_BYTES = 8_192;
-/** HTTP statuses from 400 to 499 that do not prove that no job was started. */
-const DOUBTFUL = [408, 409, 425, 499];
 /** Statuses with which Cloudflare answers for a host that it could not reach, so that nothing was sent to it. */
 const NEVER_SENT = [521, 523, 525, 526, 530];
 
@@ -30,7 +28,7 @@ export function outcomeOf(
   if (answer === null) return { kind: "unknown", statusCode: null };
   const { status: statusCode, json } = answer;
   const { adapter, connection } = place;
-  if (isRefusal(answer, place)) return { kind: "refused", statusCode };
+  if (isRefused(answer, place)) return { kind: "refused", statusCode };
   const unknown = { kind: "unknown", statusCode } as const;
   if (statusCode < 200 || statusCode > 299) return unknown;
   const reading: SubmitReading = adapter.readAnswer(json, path, connection.baseUrl);
@@ -53,10 +51,9 @@ function isEnd(news: UpstreamNews): news is UpstreamEnd {
 }
 
 /** Tells whether an answer proves that the upstream has started no job. */
-function isRefusal({ status, json }: SubmitAnswer, { adapter }: SubmitPlace): boolean {
+function isRefused({ status, json }: SubmitAnswer, { adapter }: SubmitPlace): boolean {
   if (adapter.refuses?.(status, json) === true) return true;
-  if (NEVER_SENT.includes(status)) return true;
-  return status >= 400 && status <= 499 && !DOUBTFUL.includes(status);
+  return NEVER_SENT.includes(status) || isRefusal(status);
 }
 
 /** Returns an answer as it is kept for repetitions of the submission. Null when it is too long, or no text. */

@@ -4,12 +4,12 @@ import { join } from "node:path";
 import { build } from "esbuild";
 import { expect, it } from "vitest";
 import * as z from "zod";
-import { FrontWorker } from "../front/front-worker.ts";
 import { Child, ROOT } from "../harness/child.ts";
 import { completedEvent, LOCAL_VARS } from "../harness/client.ts";
 import { forThisFile } from "../harness/for-this-file.ts";
 import { Receiver } from "../harness/receiver.ts";
 import { Workerd } from "../harness/workerd.ts";
+import { BundledWorker } from "./bundled-worker.ts";
 import { PackedClient } from "./packed-client.ts";
 import { EXPECTED } from "./expected.ts";
 import { scenarioInput } from "./scenario-input.ts";
@@ -43,13 +43,9 @@ it("on workerd, a Worker with the packed client submits, registers, reports, wai
     format: "esm",
     write: false,
   });
-  const worker = {
-    directory: client.directory,
-    script: outputFiles[0]?.text ?? "",
-    compatibilityDate: "2026-10-20",
-  };
-  await using front = await FrontWorker.start(worker, {}, null, relay.url);
-  const response = await fetch(front.url, { method: "POST", body: JSON.stringify(input) });
+  const script = outputFiles[0]?.text ?? "";
+  await using worker = await BundledWorker.start(client.directory, script, "2026-10-20");
+  const response = await fetch(worker.url, { method: "POST", body: JSON.stringify(input) });
   expect(await response.json()).toEqual(EXPECTED);
 });
 

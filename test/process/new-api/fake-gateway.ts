@@ -7,7 +7,7 @@ import { bodyOf, LoopbackServer } from "../harness/loopback.ts";
 export interface Received {
   readonly method: string;
   readonly path: string;
-  readonly contentType: string | undefined;
+  readonly key: string;
   readonly body: string;
 }
 
@@ -19,9 +19,12 @@ const REFUSALS = new Map<string, readonly [status: number, body: string]>([
 ]);
 
 const SUBMIT_PATH = /^\/(?:v1\/video\/generations|v1\/videos|kling\/v1\/videos\/text2video)$/;
+const IMAGES_PATH = "/v1/images/generations";
+/** Link of every image. */
+export const IMAGE = "https://cdn.example.com/fox.png";
 const POLL_PATH = /^\/v1\/video\/generations\/(task_\w+)$/;
 
-/** A new-api gateway on loopback, whose videos are complete at once. Its keys belong to one user each. */
+/** A new-api gateway on loopback, whose videos and images are complete at once. Its keys belong to one user each. */
 export class FakeGateway extends LoopbackServer {
   readonly received: Received[] = [];
   readonly #users: ReadonlyMap<string, string>;
@@ -38,22 +41,28 @@ export class FakeGateway extends LoopbackServer {
     return new FakeGateway(new Map(Object.entries(users))).listen();
   }
 
-  /** Returns the requests for a path with its query. */
-  receivedAt(path: string): readonly Received[] {
-    return this.received.filter((request) => request.path === path);
+  /** Returns the submissions of a model. */
+  submissionsOf(model: string): readonly Received[] {
+    return this.received.filter(({ method, body }) => method === "POST" && body.includes(model));
   }
 
   async #handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const { method = "", url: path = "", headers } = request;
     const body = (await bodyOf(request)) ?? "";
-    this.received.push({ method, path, contentType: headers["content-type"], body });
-    const user = this.#users.get(headers.authorization?.replace(/^Bearer /, "") ?? "");
+    const key = headers.authorization?.replace(/^Bearer /, "") ?? "";
+    this.received.push({ method, path, key, body });
+    const user = this.#users.get(key);
     const [pathname = ""] = path.split("?");
     const polled = POLL_PATH.exec(pathname)?.[1];
     if (user === undefined) answer(response, 401, '{"error":{"message":"Invalid token"}}');
     else if (polled !== undefined) answer(response, ...this.#video(polled, user));
-    else if (method === "POST" && SUBMIT_PATH.test(pathname)) this.#submit(body, user, response);
-    else answer(response, 200, JSON.stringify({ method, path }));
+    else this.#post(pathname, body, user, response);
+  }
+
+  #post(path: string, body: string, user: string, response: ServerResponse): void {
+    if (SUBMIT_PATH.test(path)) this.#submit(body, user, response);
+    else if (path === IMAGES_PATH) answer(response, 200, imageAnswer());
+    else answer(response, 404, '{"error":{"message":"Invalid URL"}}');
   }
 
   #video(id: string, user: string): [number, string] {
@@ -80,6 +89,10 @@ export class FakeGateway extends LoopbackServer {
     const video = { id, task_id: id, object: "video", model, status: "queued", progress: 0 };
     answer(response, 200, JSON.stringify(video));
   }
+}
+
+function imageAnswer(): string {
+  return JSON.stringify({ created: 1788400582, data: [{ url: IMAGE, revised_prompt: "a fox" }] });
 }
 
 function answer(response: ServerResponse, status: number, body: string): void {

@@ -1,0 +1,175 @@
+import { execFile } from "node:child_process";
+import { randomUUID } from "node:crypto";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { expect, it, vi } from "vitest";
+import * as z from "zod";
+import { ROOT } from "../harness/child.ts";
+import { LOCAL_VARS, OPERATOR_KEY } from "../harness/client.ts";
+import { forThisFile } from "../harness/for-this-file.ts";
+import { Receiver } from "../harness/receiver.ts";
+import { Workerd } from "../harness/workerd.ts";
+import { shellBlocks } from "../readme/shell-blocks.ts";
+import { FakeGateway, IMAGE } from "./fake-gateway.ts";
+
+const run = promisify(execFile);
+const PAGE = "docs/new-api.md";
+const USER_KEY = "sk-process-test-user-key";
+const CREDITS = 100;
+const VIDEO_PRICE = 60;
+const IMAGE_PRICE = 5;
+const LOG_WITHIN_MS = 5_000;
+
+const gateway = await forThisFile(FakeGateway.start({ [USER_KEY]: "acme" }));
+const receiver = await forThisFile(Receiver.start());
+const callbackUrl = receiver.at("/hook", { kind: "answer", status: 204 });
+const relay = await forThisFile(
+  Workerd.start({
+    vars: {
+      ...LOCAL_VARS,
+      NEWAPI_API_KEY: USER_KEY,
+      NEWAPI_BASE_URL: gateway.origin,
+      OFFERS: offersOfPage(),
+    },
+  }),
+);
+const { client } = relay;
+await client.ask("POST", "/v1/accounts", { id: "acme" });
+await client.ask("POST", "/v1/accounts/acme/grants", { reference: "start", amount: CREDITS });
+const Key = z.object({ key: z.string() });
+const accountKey = Key.parse((await client.ask("POST", "/v1/accounts/acme/keys", {})).json).key;
+
+/** Returns the value of `OFFERS` that the page shows. */
+function offersOfPage(): string {
+  const page = readFileSync(join(ROOT, PAGE), "utf8");
+  const [, offers] = /^```json\n([^]*?)^```$/m.exec(page) ?? [];
+  if (offers === undefined) throw new Error(`${PAGE} shows no offers`);
+  return offers;
+}
+
+/** Runs the command of the page whose text contains `part`. @returns the headers and the body of the answer. */
+async function runOfPage(part: string) {
+  const block = shellBlocks(PAGE).find(({ code }) => code.includes(part));
+  if (block === undefined) throw new Error(`${PAGE} has no command with ${part}`);
+  const code = block.code
+    .replaceAll("https://relay.example.com", relay.url)
+    .replaceAll("https://client.example.com/hook", callbackUrl);
+  const { stdout } = await run("bash", ["-c", code], {
+    env: { ...process.env, ACCOUNT_KEY: accountKey },
+  });
+  const taskId = /^relay-task-id: (.+)$/im.exec(stdout)?.[1]?.trim() ?? "";
+  const body: unknown = JSON.parse(stdout.slice(stdout.indexOf("\r\n\r\n")));
+  return { taskId, body };
+}
+
+/** Submits as the operator. */
+async function submit(path: string, body: object, headers: Readonly<Record<string, string>> = {}) {
+  const response = await fetch(`${relay.url}/v1/submit/newapi${path}`, {
+    method: "POST",
+    headers: {
+      Authorization: `Bearer ${OPERATOR_KEY}`,
+      "Relay-Callback-Url": callbackUrl,
+      "Relay-Task-Id": randomUUID(),
+      ...headers,
+    },
+    body: JSON.stringify(body),
+  });
+  const json: unknown = await response.json();
+  return { status: response.status, taskId: response.headers.get("Relay-Task-Id"), json };
+}
+
+/** Waits for the log line of a settled task. @returns the numbers of hooks and polls that it states. */
+async function foundBy(taskId: string): Promise<string | undefined> {
+  const line = new RegExp(`"task.settled".*"${taskId}".*("hooks":\\d+,"polls":\\d+)`);
+  return (await vi.waitUntil(() => line.exec(relay.output), LOG_WITHIN_MS))[1];
+}
+
+/** Waits for the callback of a task and verifies it. @param owner path of the account whose task it is. */
+async function callbacksOf(taskId: string, owner?: string) {
+  await client.settled(taskId, 60_000);
+  const verify = await client.verifier(owner);
+  return receiver.posts.filter(({ headers }) => headers["x-task-id"] === taskId).map(verify);
+}
+
+const JobIds = z.object({ task_id: z.string() });
+const Balance = z.object({ balance: z.int() });
+const videoOf = (jobId: string) => `https://cdn.example.com/${jobId}.mp4`;
+
+it.concurrent("the commands of docs/new-api.md submit a video and an image of an account to a new-api gateway with the key of the gateway's user, and each leads to one callback with the result, at the price of its offer", async () => {
+  const video = await runOfPage("/v1/video/generations");
+  const { task_id: jobId } = JobIds.parse(video.body);
+  const image = await runOfPage("/v1/images/generations");
+  expect(image.body).toMatchObject({ data: [{ url: IMAGE }] });
+
+  const account = "/v1/accounts/acme";
+  expect(await callbacksOf(image.taskId, account)).toMatchObject([
+    { status: "completed", model: "seedream-5-0", output: { urls: [IMAGE] } },
+  ]);
+  expect(await callbacksOf(video.taskId, account)).toMatchObject([
+    {
+      status: "completed",
+      model: "doubao-seedance-2-0-260128",
+      output: { urls: [videoOf(jobId)], metadata: { duration: 5 } },
+    },
+  ]);
+  const { json } = await client.ask("GET", account);
+  expect(Balance.parse(json).balance).toBe(CREDITS - VIDEO_PRICE - IMAGE_PRICE);
+  expect(gateway.submissionsOf("seedance-2-0").map(({ key }) => key)).toEqual([USER_KEY]);
+});
+
+it.concurrent("the hook of Ark, whose URL travels through the gateway in metadata, makes the relay poll the gateway at once", async () => {
+  const model = "doubao-seedance-1-5-pro";
+  const metadata = { ratio: "16:9" };
+  const { taskId, json } = await submit("/v1/video/generations", { model, metadata });
+  const [received] = gateway.submissionsOf(model);
+  const Forwarded = z.object({ metadata: z.looseObject({ callback_url: z.string() }) });
+  const sent = Forwarded.parse(JSON.parse(received?.body ?? "")).metadata;
+  expect(sent).toMatchObject(metadata);
+  const hook = { id: "cgt-20261122120000-abcde", model, status: "succeeded" };
+  const answer = await fetch(sent.callback_url, { method: "POST", body: JSON.stringify(hook) });
+  expect(answer.status).toBe(200);
+  const urls = [videoOf(JobIds.parse(json).task_id)];
+  expect(await callbacksOf(taskId ?? "")).toMatchObject([
+    { status: "completed", output: { urls } },
+  ]);
+  expect(await foundBy(taskId ?? "")).toBe('"hooks":1,"polls":1');
+});
+
+it.concurrent("a video that is submitted on Kling's own path at the gateway has the hook URL outside of metadata, and its result is found by polls", async () => {
+  const body = { model_name: "kling-v2-master", prompt: "a fox", duration: "5" };
+  const { taskId, json } = await submit("/kling/v1/videos/text2video", body);
+  const [received] = gateway.submissionsOf("kling-v2-master");
+  expect(JSON.parse(received?.body ?? "")).toEqual({
+    ...body,
+    callback_url: expect.stringContaining(`${relay.url}/hooks/newapi/${taskId}/`),
+  });
+  const output = { urls: [videoOf(JobIds.parse(json).task_id)], metadata: { duration: 5 } };
+  expect(await callbacksOf(taskId ?? "")).toMatchObject([{ model: "kling-v2-master", output }]);
+});
+
+it.concurrent.each([
+  ["refuses with 400", "refused", 400],
+  ["has no channel for the model, with 503", "no-channel", 503],
+])("where the gateway %s, its answer is passed on and no task stays", async (_, model, status) => {
+  const answer = await submit("/v1/videos", { model });
+  expect(answer.status).toBe(status);
+  const { status: read } = await client.ask("GET", `/v1/tasks/${answer.taskId}`);
+  expect(read).toBe(404);
+});
+
+it.concurrent.each([
+  ["hangs up", "lost"],
+  ["is cut off by a proxy with 504", "proxy-timeout"],
+])("where the gateway %s, the outcome is unknown and the task stays open", async (_, model) => {
+  const { status, json } = await submit("/v1/videos", { model });
+  const task = { status: "pending", submission: { state: "unknown" } };
+  expect([status, json]).toMatchObject([424, { code: "submit_unknown", task }]);
+});
+
+it.concurrent("a callback URL that the relay refuses is answered with 400, and the gateway gets no submit", async () => {
+  const model = "never-submitted";
+  const headers = { "Relay-Callback-Url": "ftp://example.com" };
+  expect(await submit("/v1/videos", { model }, headers)).toMatchObject({ status: 400 });
+  expect(gateway.submissionsOf(model)).toEqual([]);
+});

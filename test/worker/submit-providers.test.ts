@@ -1,0 +1,165 @@
+import { env } from "cloudflare:workers";
+import { describe, expect, it } from "vitest";
+import { at } from "../../src/providers/json-fields.ts";
+import { PROVIDERS } from "../../src/providers/registry.ts";
+import { FIXTURES } from "../providers/fixtures/index.ts";
+import type { SubmitFixture, SubmitFixtures } from "../providers/submit-fixture.ts";
+import { invalid, refusal } from "./client.ts";
+import { useClock } from "./clock.ts";
+import { NOTHING, stored, untilIdle } from "./objects.ts";
+import { anOutside, answering, type Outside, type Sent } from "./outside.ts";
+import { found, keyVarsOf } from "./senders.ts";
+import { named, readSubmitted, submit } from "./submitted.ts";
+import { CALLBACK_URL } from "./tasks.ts";
+
+useClock();
+
+const SUBMITTING = FIXTURES.flatMap(({ provider, submits }) => {
+  const adapter = PROVIDERS.get(provider);
+  if (submits === undefined || adapter === undefined) return [];
+  const bindings = { ...env, ...keyVarsOf(adapter, `test-only-${provider}-key`) };
+  const baseUrl = adapter.baseUrls?.[0] ?? "https://gateway.example.com";
+  return [{ provider, submits, adapter, bindings, baseUrl }];
+});
+
+type Submitting = (typeof SUBMITTING)[number];
+
+function submittingTo(name: string): Submitting {
+  return found(SUBMITTING, ({ provider }) => provider === name);
+}
+
+/**
+ * Submits the documented call at a path, or another body with other headers.
+ * @returns the answer, the task's id, and what was sent.
+ */
+async function submitted(
+  { provider, submits, bindings, baseUrl }: Submitting,
+  { path, answer }: Pick<SubmitFixture, "path" | "answer">,
+  given: { readonly body?: object; readonly headers?: Readonly<Record<string, string>> } = {},
+) {
+  const outside: Outside = anOutside();
+  outside.on(CALLBACK_URL, answering("thank you"));
+  outside.on(baseUrl, answering(answer.body, answer.status));
+  const { id, headers: usual } = named();
+  const headers = { ...(given.headers ?? usual), "Relay-Task-Id": id };
+  const body = JSON.stringify(given.body ?? callAt(submits, path).body);
+  const response = await submit({ path: `/v1/submit/${provider}${path}`, body, headers, bindings });
+  const [sent, ...others] = outside.sentTo(baseUrl);
+  if (sent === undefined || others.length > 0) throw new Error(`${others.length + 1} calls`);
+  return { id, response, sent };
+}
+
+function callAt({ calls }: SubmitFixtures, path: string) {
+  const call = calls.find((each) => each.path === path);
+  if (call === undefined) throw new Error(`no call at ${path}`);
+  return call;
+}
+
+/** Returns the id of the job in an answer. */
+function jobIn({ means }: SubmitFixture): string | undefined {
+  return typeof means === "object" ? means.job?.id : undefined;
+}
+
+/** Returns the value at a field of a sent call, in the notation of adapters, e.g. `?name` or `a.b`. */
+function fieldOf({ url, body }: Sent, field: string): unknown {
+  if (field.startsWith("?")) return new URL(url).searchParams.get(field.slice(1));
+  return field.split(".").reduce<unknown>((value, name) => at(value, name), JSON.parse(body));
+}
+
+describe.each(SUBMITTING)("one call to $provider", (submitting) => {
+  const { provider, submits, adapter, bindings, baseUrl } = submitting;
+  const { accepted, refused } = submits;
+
+  it(`one call to ${provider} reaches it at its own path with the key of the connection and, where it sends hooks, the task's hook URL`, async () => {
+    const { id, sent } = await submitted(submitting, accepted);
+    expect(sent.url.split("?")[0]).toBe(`${baseUrl}${accepted.path}`);
+    expect(Object.values(sent.headers).join(" ")).toContain(`test-only-${provider}-key`);
+    const { hooks } = adapter;
+    if (hooks === null || hooks.isOptional === true) return;
+    expect(fieldOf(sent, hooks.parameter)).toContain(`/hooks/${provider}/${id}/`);
+    if (hooks.idParameter !== null) expect(fieldOf(sent, hooks.idParameter)).toBe(id);
+  });
+
+  it(`the answer of ${provider} to one call is passed on, and the job that it names is attached to the task with the model of the call`, async () => {
+    const { id, response } = await submitted(submitting, accepted);
+    const { status, body } = accepted.answer;
+    expect([response.status, await response.json()]).toEqual([status, body]);
+    const { model, endpoint } = callAt(submits, accepted.path);
+    const upstream = { id: jobIn(accepted), ...(endpoint !== null && { endpoint }) };
+    const task = await readSubmitted(id, bindings);
+    expect(task).toMatchObject({ status: "pending", model, upstream });
+  });
+
+  it(`a refusal of ${provider} is answered as it is, and leaves no task`, async () => {
+    const { id, response } = await submitted(submitting, refused);
+    expect(response.status).toBe(refused.answer.status);
+    expect(await response.json()).toEqual(refused.answer.body);
+    expect(response.headers.get("Relay-Task-Id")).toBe(id);
+    expect(await stored(id)).toEqual(NOTHING);
+  });
+});
+
+it.each(
+  SUBMITTING.flatMap((submitting) => {
+    const { result } = submitting.submits;
+    return "exempt" in result ? [] : [[submitting.provider, submitting, result] as const];
+  }),
+)("a result that %s answers at once ends the task", async (_, submitting, result) => {
+  const { id, response } = await submitted(submitting, result);
+  expect(await response.json()).toEqual(result.answer.body);
+  await untilIdle(id);
+  expect(await readSubmitted(id, submitting.bindings)).toMatchObject({ status: "completed" });
+});
+
+it("a call to the Kling API of 2026 gets the hook URL and the task's id in its object options, and a URL there becomes the callback_url", async () => {
+  const kling = submittingTo("kling");
+  const path = "/text-to-video/kling-3.0";
+  const body = { prompt: "a fox", options: { callback_url: CALLBACK_URL, watermark: false } };
+  const accepted = { status: 200, body: { code: 0, data: { id: "893605", status: "submitted" } } };
+  const { id, sent } = await submitted(kling, { path, answer: accepted }, { body, headers: {} });
+  const hookUrl = fieldOf(sent, "options.callback_url");
+  expect(hookUrl).toContain(`/hooks/kling/${id}/`);
+  expect(JSON.parse(sent.body)).toEqual({
+    prompt: "a fox",
+    options: { callback_url: hookUrl, watermark: false, external_task_id: id },
+  });
+  expect(await readSubmitted(id, kling.bindings)).toMatchObject({
+    model: "kling-3.0",
+    callback: { url: CALLBACK_URL },
+    upstream: { id: "893605" },
+  });
+});
+
+it("a call to Kling for speech, which is answered at once, gets no hook URL", async () => {
+  const kling = submittingTo("kling");
+  const { result } = kling.submits;
+  if ("exempt" in result) throw new Error("Kling answers no call at once");
+  const { sent } = await submitted(kling, result);
+  expect(JSON.parse(sent.body)).toEqual(callAt(kling.submits, result.path).body);
+});
+
+it("the header that a call needs is set by the relay, whatever the caller has sent in it", async () => {
+  const dashscope = submittingTo("dashscope");
+  const { sent } = await submitted(dashscope, dashscope.submits.accepted, {
+    headers: { "X-DashScope-Async": "disable" },
+  });
+  expect(sent.headers["x-dashscope-async"]).toBe("enable");
+});
+
+it("a call that leaves the model to the upstream is stored under the name of its path, and one whose model is no text, or missing where it is demanded, is refused", async () => {
+  const kling = submittingTo("kling");
+  const path = "/v1/videos/effects";
+  const answer = {
+    status: 200,
+    body: { code: 0, data: { task_id: "1", task_status: "submitted" } },
+  };
+  const { id } = await submitted(kling, { path, answer }, { body: { model_name: null } });
+  expect(await readSubmitted(id, kling.bindings)).toMatchObject({ model: "videos/effects" });
+
+  const numbered = { path: `/v1/submit/kling${path}`, body: '{"model_name": 7}' };
+  const wrong = await submit({ ...numbered, bindings: kling.bindings });
+  expect(await refusal(wrong)).toEqual(invalid("/model_name"));
+  const nameless = { path: "/v1/submit/runway/v1/text_to_video", body: "{}" };
+  const missing = await submit({ ...nameless, bindings: submittingTo("runway").bindings });
+  expect(await refusal(missing)).toEqual(invalid("/model"));
+});
