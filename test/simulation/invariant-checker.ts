@@ -87,7 +87,7 @@ export class InvariantChecker {
     this.#pollResult = null;
     const context = { setting, history, ledger, submitters, instance };
     const causes = { hadFault, pollResult, plannedAt };
-    const change: Change = { before, after, now: this.#now, ...context, ...causes };
+    const change: Change = { before, after, now: instance.latest, ...context, ...causes };
     const { row } = this.#shared.outside;
     // When the clock has stepped back, a later task with the same id may seem older than the row of the
     // earlier one.

@@ -64,12 +64,19 @@ export class ObjectHost implements Host {
   }
 
   now(caller: SimulatedObject): number {
-    caller.latest = this.#shared.now;
-    return this.#shared.clock;
+    const { clock, now } = this.#shared;
+    caller.latest = now;
+    caller.earliest = Math.max(caller.earliest, clock);
+    return clock;
   }
 
-  policy(now: number): Policy {
-    return policyOf(this.#shared.setting, now);
+  policy(now: number, caller: SimulatedObject): Policy {
+    const { checker, setting } = this.#shared;
+    const isKnown = now >= caller.earliest && now <= caller.latest;
+    checker.require("clock", { "the work loop has the time of the machine or the alarm": isKnown });
+    caller.latest = now;
+    caller.earliest = now;
+    return policyOf(setting, now);
   }
 
   load(): TaskRecord | null {
@@ -110,7 +117,9 @@ export class ObjectHost implements Host {
     const { disk, checker } = this.#shared;
     const { record } = disk.written;
     checker.onErase(record);
-    caller.latest = Math.max(caller.latest, (record?.version ?? 0) + 1);
+    const after = (record?.version ?? 0) + 1;
+    caller.latest = Math.max(caller.latest, after);
+    caller.earliest = Math.max(caller.earliest, after);
     disk.write({ record: null, alarm: null });
   }
 

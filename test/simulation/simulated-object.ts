@@ -20,7 +20,7 @@ export type Outside = {
 export interface Host {
   readonly outside: Outside;
   now(caller: SimulatedObject): number;
-  policy(now: number): Policy;
+  policy(now: number, caller: SimulatedObject): Policy;
   load(): TaskRecord | null;
   commit(record: TaskRecord, alarmAt: number | null, caller: SimulatedObject): void;
   setAlarm(at: number, caller: SimulatedObject): void;
@@ -59,8 +59,13 @@ export class SimulatedObject implements Platform {
   rowVersion = 0;
   /** States that an order to write the row again is being applied, which counts once the record has been read. */
   isRowOrdered = false;
-  /** Latest time that the instance's work loop has seen, in Unix milliseconds. */
+  /** Time of the clock of the instance's work loop, at most, in Unix milliseconds. */
   latest = 0;
+  /**
+   * The same time, at least. It differs from `latest` for some turns after the handler of an alarm has ended for the work
+   * loop and not yet for the platform.
+   */
+  earliest = 0;
   /** Records that this instance committed, oldest first. */
   readonly commits: TaskRecord[] = [];
   /** Number of points that were reached so far; the instance is idle when it no longer rises. */
@@ -99,7 +104,7 @@ export class SimulatedObject implements Platform {
   }
 
   policy(now: number): Policy {
-    return this.#living().policy(now);
+    return this.#living().policy(now, this);
   }
 
   load(): TaskRecord | null {
