@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { HookEvent, PollAnswer, SubmitEndedEvent } from "../../src/core/events/event.ts";
 import type { Policy } from "../../src/core/policy.ts";
+import { finalPollAt } from "../../src/core/polls/next-poll.ts";
 import { unknownOutcomeOf } from "../../src/core/record/submission.ts";
 import { isOpen, type TaskRecord } from "../../src/core/record/task.ts";
 import type { Job } from "../../src/core/record/upstream.ts";
@@ -390,6 +391,15 @@ describe("an unsigned hook at the URL of a submission of an unknown outcome", ()
     const task = asked(late, newsAnswer(PROCESSING), LATER);
     expect(task).toMatchObject({ upstream: UPSTREAM, tracking: { isExtended: true } });
     expect(isOpen(task) && task.deadlineAt).toBeGreaterThan(LATER);
+  });
+
+  it("the output of a job that is proved more than six hours after the deadline of its task is awaited for ten minutes", () => {
+    if (!isOpen(named)) throw new Error("the task has ended");
+    const at = NOW + 7 * HOUR;
+    const extended = { ...named.tracking, isExtended: true };
+    const late = { ...named, deadlineAt: NOW + SECOND, tracking: extended };
+    const task = asked(late, newsAnswer(NO_OUTPUT), at);
+    expect(isOpen(task) && finalPollAt(task)).toBe(at + 10 * MINUTE);
   });
 
   it.each<[string, HookEvent]>([

@@ -177,12 +177,12 @@ export function isUrgent(task: OpenTask, plan: PollPlan, at: number): boolean {
  * an upstream that has reported success without output it may be later, at the end of the ten minutes in which the
  * output is awaited.
  */
-export function finalPollAt({ deadlineAt, tracking }: OpenTask): number {
-  const { answer = null } = tracking.poll ?? {};
-  if (answer?.kind !== "no_output") return deadlineAt;
-  // This limit ends the task when an upstream reports success without output again and again between other states.
-  const endAt = Math.min(finalNoOutputPollAt(answer), deadlineAt + MAX_OVERTIME_MS);
-  return Math.max(deadlineAt, endAt);
+export function finalPollAt({ deadlineAt, tracking: { poll: plan } }: OpenTask): number {
+  if (plan?.answer?.kind !== "no_output") return deadlineAt;
+  // This limit ends the task when an upstream reports success without output again and again between other states. The
+  // job of a submission may become known only after the deadline.
+  const limitAt = Math.max(deadlineAt, plan.attachedAt) + MAX_OVERTIME_MS;
+  return Math.max(deadlineAt, Math.min(finalNoOutputPollAt(plan.answer), limitAt));
 }
 
 /**
