@@ -78,8 +78,7 @@ export class TaskRelay {
    * started a job, which the `task` of the body awaits: do not submit it again.
    */
   async submit(connection: string, path: string, init: SubmitInit = {}): Promise<Submission> {
-    const request = submission(this.#url, connection, path, init);
-    request.headers.set("Authorization", this.#authorization);
+    const request = submission(this.#url, connection, path, this.#authorization, init);
     const response = await this.#submitting(request);
     const taskId = response.headers.get("Relay-Task-Id");
     if (taskId === null) throw new RelayProblem(response, await response.json().catch(() => null));

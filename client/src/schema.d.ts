@@ -63,7 +63,7 @@ export interface paths {
         put?: never;
         /**
          * Submit a job to an upstream through the relay, once
-         * @description The call is the upstream's own: its path, query, content type and body, and the relay's key in the header of the upstream's key. The relay registers the task, charges its price, puts its hook URL into the call, sends it once with the connection's own key, stores the answer, and passes it on. The answer of a refusal is passed on too; the task is then erased and its price returned. Accounts submit what `OFFERS` lists. Permitted to operator keys with the role `operate` or `all`, and to account keys with the role `full`.
+         * @description The call is the upstream's own: its path, query, content type and body, and the relay's key in the header of the upstream's key. The relay registers the task, charges its price, puts its hook URL into the call, sends it once with the connection's own key (or, with `Relay-Key`, with that of the caller), stores the answer, and passes it on. The answer of a refusal is passed on too; the task is then erased and its price returned. Accounts submit what `OFFERS` lists. Permitted to operator keys with the role `operate` or `all`, and to account keys with the role `full`.
          */
         post: operations["submitJob"];
         delete?: never;
@@ -878,6 +878,26 @@ export interface webhooks {
         patch?: never;
         trace?: never;
     };
+    "key.unreadable": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * No value of RELAY_SECRET opens the customer's key of an open task any more
+         * @description Sent to OPERATOR_CALLBACK_URL, unless OPERATOR_EVENTS excludes it or OPERATOR_CALLBACK_FORMAT is `slack`.
+         */
+        post: operations["operatorKeyUnreadable"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "host.failing": {
         parameters: {
             query?: never;
@@ -1067,6 +1087,13 @@ export interface components {
                 answered_at?: number;
                 /** @description HTTP status of its answer. */
                 status_code?: number;
+                /**
+                 * @description The key at the upstream is the customer's own.
+                 * @constant
+                 */
+                key?: "customer";
+                /** @description Since when the upstream has refused this key. */
+                key_refused_since?: number;
             };
             credits?: {
                 amount: number;
@@ -1175,6 +1202,8 @@ export interface components {
                 status_code?: number;
                 word?: string;
             };
+            /** @description Since when no value of `RELAY_SECRET` opens the customer's key, so that the job is not polled. */
+            key_unreadable_since?: number;
         };
         /** @description A task that has completed. It begins with the body of its callback, byte for byte. */
         CompletedTask: {
@@ -1233,6 +1262,13 @@ export interface components {
                 answered_at?: number;
                 /** @description HTTP status of its answer. */
                 status_code?: number;
+                /**
+                 * @description The key at the upstream is the customer's own.
+                 * @constant
+                 */
+                key?: "customer";
+                /** @description Since when the upstream has refused this key. */
+                key_refused_since?: number;
             };
             credits?: {
                 amount: number;
@@ -1329,6 +1365,13 @@ export interface components {
                 answered_at?: number;
                 /** @description HTTP status of its answer. */
                 status_code?: number;
+                /**
+                 * @description The key at the upstream is the customer's own.
+                 * @constant
+                 */
+                key?: "customer";
+                /** @description Since when the upstream has refused this key. */
+                key_refused_since?: number;
             };
             credits?: {
                 amount: number;
@@ -1397,6 +1440,13 @@ export interface components {
                 answered_at?: number;
                 /** @description HTTP status of its answer. */
                 status_code?: number;
+                /**
+                 * @description The key at the upstream is the customer's own.
+                 * @constant
+                 */
+                key?: "customer";
+                /** @description Since when the upstream has refused this key. */
+                key_refused_since?: number;
             };
             credits?: {
                 amount: number;
@@ -1474,6 +1524,13 @@ export interface components {
                 answered_at?: number;
                 /** @description HTTP status of its answer. */
                 status_code?: number;
+                /**
+                 * @description The key at the upstream is the customer's own.
+                 * @constant
+                 */
+                key?: "customer";
+                /** @description Since when the upstream has refused this key. */
+                key_refused_since?: number;
             };
             credits?: {
                 amount: number;
@@ -1547,6 +1604,13 @@ export interface components {
                 answered_at?: number;
                 /** @description HTTP status of its answer. */
                 status_code?: number;
+                /**
+                 * @description The key at the upstream is the customer's own.
+                 * @constant
+                 */
+                key?: "customer";
+                /** @description Since when the upstream has refused this key. */
+                key_refused_since?: number;
             };
             credits?: {
                 amount: number;
@@ -2105,6 +2169,7 @@ export interface components {
                 /** @description What accounts may submit, in the form of the variable. */
                 OFFERS: {
                     connection: string;
+                    key: "customer" | null;
                     path: string | null;
                     models: string[];
                     limits: {
@@ -3186,6 +3251,11 @@ export interface operations {
                  * @example {"order": 4711}
                  */
                 "Relay-Metadata"?: string;
+                /**
+                 * @description Key of the relay, when the call has your own key of the upstream in the upstream's header. That key goes up as it is, and the job is asked for with it. Accounts need an offer for it.
+                 * @example trk_acme_…
+                 */
+                "Relay-Key"?: string;
                 /**
                  * @description Id of the task, a UUID. Only for operators.
                  * @example 6f9619ff-8b86-4d01-b42d-00cf4fc964ff
@@ -6619,6 +6689,77 @@ export interface operations {
                                 [key: string]: unknown;
                             };
                         } | null;
+                    };
+                };
+            };
+        };
+        responses: {
+            /** @description The receiver has taken it. Any other answer is a failed attempt. */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    operatorKeyUnreadable: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description Id of the message, the same on every attempt: de-duplicate on it. */
+                "webhook-id": string;
+                /** @description Time of this attempt in Unix seconds. */
+                "webhook-timestamp": string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "type": "key.unreadable",
+                 *       "timestamp": 1767225600,
+                 *       "data": {
+                 *         "task": {
+                 *           "id": "6f9619ff-8b86-4d01-b42d-00cf4fc964ff",
+                 *           "model": "seedance-1-pro",
+                 *           "created_at": 1767225600,
+                 *           "status": "failed",
+                 *           "error": {
+                 *             "code": "canceled",
+                 *             "message": "The task was canceled."
+                 *           },
+                 *           "callback": {
+                 *             "url": "https://client.example.com/hook?order=4711",
+                 *             "status": "sending",
+                 *             "attempts": [],
+                 *             "waits_for": "refund"
+                 *           },
+                 *           "account": "acme",
+                 *           "metadata": {
+                 *             "order": "4711"
+                 *           },
+                 *           "credits": {
+                 *             "amount": 12,
+                 *             "state": "refunding"
+                 *           },
+                 *           "finished_at": 1767225661,
+                 *           "failure": {
+                 *             "category": "canceled",
+                 *             "retryable": false
+                 *           }
+                 *         }
+                 *       }
+                 *     }
+                 */
+                "application/json": {
+                    /** @constant */
+                    type: "key.unreadable";
+                    timestamp: number;
+                    data: {
+                        task: components["schemas"]["Task"];
                     };
                 };
             };

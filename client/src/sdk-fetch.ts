@@ -7,13 +7,16 @@ export interface SdkFetchOptions extends SubmitOptions {
   readonly baseUrl: string;
 }
 
+/** Headers in which SDKs of upstreams send their keys. */
+const KEY_HEADERS = ["Authorization", "x-api-key", "x-goog-api-key", "x-key"];
 /** Number of failed calls whose keys are kept for their repetition. */
 const MAX_FAILED = 1000;
 
 /**
  * Returns a `fetch` to hand to the SDK of an upstream, which submits the SDK's jobs through the relay: what the SDK posts
- * below `baseUrl` is submitted, with the relay's key in place of the SDK's. All else that it sends below `baseUrl` is
- * answered with 404, because the relay itself asks for the state of jobs. Requests to other servers go there unchanged.
+ * below `baseUrl` is submitted, with the relay's key in place of the SDK's or, with `key: "customer"`, beside it. All else
+ * that it sends below `baseUrl` is answered with 404, because the relay itself asks for the state of jobs. Requests to other
+ * servers go there unchanged.
  *
  * Each call gets an `Idempotency-Key`, unless the SDK has sent one. A call without an answer, or answered with 5xx,
  * leaves its key to the next equal call, which is the repetition by the SDK: it submits nothing a second time.
@@ -23,6 +26,7 @@ export function fetchFor(
   connection: string,
   { baseUrl, ...options }: SdkFetchOptions,
 ): typeof fetch {
+  const hasOwnKey = options.key === "customer";
   const base = `${baseUrl.replace(/(?<!\/)\/+$/, "")}/`;
   const failed = new FailedCalls();
   return async (input, init) => {
@@ -32,7 +36,7 @@ export function fetchFor(
     if (request.method !== "POST") return notSubmitted(request.method);
     const { signal } = request;
     const body = await request.arrayBuffer();
-    const headers = withoutKeys(request.headers);
+    const headers = hasOwnKey ? request.headers : withoutKeys(request.headers);
     const call = await digestOf(href, headers, body);
     const idempotencyKey = headers.get("Idempotency-Key") ?? failed.take(call);
     const path = pathname.slice(new URL(base).pathname.length);
@@ -71,15 +75,19 @@ class FailedCalls {
 /** Returns headers without those in which SDKs send keys. */
 function withoutKeys(given: Headers): Headers {
   const headers = new Headers(given);
-  for (const name of ["Authorization", "x-api-key", "x-goog-api-key"]) headers.delete(name);
+  for (const name of KEY_HEADERS) headers.delete(name);
   return headers;
 }
 
-/** Returns the SHA-256 of a call. The boundary of a multipart body is left out: it is another each time. */
+/**
+ * Returns the SHA-256 of a call and the SDK's key in it, if it is sent. The boundary of a multipart body is left out: it is
+ * another each time.
+ */
 async function digestOf(url: string, headers: Headers, body: ArrayBuffer): Promise<string> {
   const [, boundary] = /boundary="?([^";]+)/.exec(headers.get("Content-Type") ?? "") ?? [];
   const text = new TextDecoder().decode(body);
-  const call = `${url}\n${boundary === undefined ? text : text.replaceAll(boundary, "")}`;
+  const keys = KEY_HEADERS.map((name) => headers.get(name)).join("\n");
+  const call = `${url}\n${keys}\n${boundary === undefined ? text : text.replaceAll(boundary, "")}`;
   const digest = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(call));
   return new Uint8Array(digest).join();
 }

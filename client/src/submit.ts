@@ -1,5 +1,10 @@
-/** Options of a submission, which reach the relay as headers `Relay-…`. */
+/** Options of a submission. All but `key` reach the relay as headers `Relay-…`. */
 export interface SubmitOptions {
+  /**
+   * `customer`: the upstream gets your own key, which the headers of the call contain as the upstream takes it. The relay
+   * asks for the job with it too, and stores it encrypted until then. By default it is the key of the connection.
+   */
+  readonly key?: "customer";
   /** URL to which the relay sends the callback when the job has ended. */
   readonly callbackUrl?: string;
   /** Members that the callback repeats, at most 4 KB as JSON. */
@@ -39,14 +44,17 @@ export interface Submission {
 }
 
 /**
- * Returns the request that submits a call, without the relay's key.
+ * Returns the request that submits a call.
+ * @param authorization key of the relay as bearer token, which stands where the upstream's key would, or apart from it.
  * @throws TypeError when the path leads elsewhere, e.g. by `..`.
  */
 export function submission(
   url: string,
   connection: string,
   path: string,
+  authorization: string,
   {
+    key,
     body = null,
     headers: given,
     query = "",
@@ -61,6 +69,7 @@ export function submission(
   target.search = `${query}`;
   const headers = new Headers(given);
   headers.set("Idempotency-Key", idempotencyKey ?? crypto.randomUUID());
+  headers.set(key ? "Relay-Key" : "Authorization", authorization);
   for (const [name, value] of Object.entries(options)) {
     // E.g. `callbackUrl` as `Relay-callback-Url`: case does not matter.
     if (value !== undefined) headers.set(`Relay-${name.replace(/[A-Z]/g, "-$&")}`, textOf(value));

@@ -5,6 +5,8 @@ import { type Finding, ok, warning } from "./finding.ts";
 export const Offers = z.array(
   z.looseObject({
     connection: z.string(),
+    // Earlier releases have none.
+    key: z.optional(z.nullable(z.literal("customer"))),
     limits: z.record(z.string(), z.unknown()),
     price: z.nullable(z.unknown()),
   }),
@@ -22,11 +24,13 @@ export function offerFindings(offers: readonly Offer[], withoutKey: WithoutKey):
 }
 
 function offerWarnings(
-  { connection, limits, price }: Offer,
+  { connection, key, limits, price }: Offer,
   place: string,
   withoutKey: WithoutKey,
 ): Finding[] {
   const found: Finding[] = [];
+  // The customer pays the upstream, and its key is the one that is needed.
+  if (key === "customer") return found;
   if (price !== null && Object.keys(limits).length === 0) {
     const text = `offers: ${place} has the same price for every request to ${connection}, without limits`;
     const cure =

@@ -4,7 +4,7 @@ import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from "../core/time.ts";
 import type { LogSettings } from "../log.ts";
 import type { ErrorText } from "../providers/failure.ts";
 import type { Connection } from "../providers/provider.ts";
-import type { Secrets } from "../security/keyring.ts";
+import type { Keyring, Secrets } from "../security/keyring.ts";
 import type { OperatorKey, OperatorRole } from "../security/roles.ts";
 import { IP_REFUSAL, isIpLiteral, isLoopback } from "../security/url-rules.ts";
 import type { BaseUrlRules } from "./base-url.ts";
@@ -14,6 +14,9 @@ import type { ConfigIssue } from "./issue.ts";
 import { type Offer, unconnectedOffers } from "./offers.ts";
 import type { Placement } from "./placement.ts";
 import { type ParsedVariables, Variables } from "./variables.ts";
+
+/** Fewest characters of a credential that is replaced in texts: a shorter one may stand there by chance. */
+export const MIN_SECRET_CHARS = 8;
 
 /**
  * Configuration of the relay, parsed from variables and secrets. Durations are in milliseconds, sizes in
@@ -50,6 +53,8 @@ export interface Config extends Secrets, Placement, IndexConfig, LogSettings {
   readonly connections: ReadonlyMap<string, Connection>;
   /** Poll limits of the connections that can be polled, by name of the connection. */
   readonly polls: ReadonlyMap<string, PollLimits>;
+  /** Poll limits of all connections to upstreams for jobs that are polled with a customer's key, by name. */
+  readonly customerPolls: ReadonlyMap<string, PollLimits>;
   /** Largest delay with which a poll finds a result, as a fraction of the job's age (`POLL_LATENESS`). */
   readonly pollLateness: number;
   /**
@@ -255,9 +260,15 @@ function uncallableUrls(data: ParsedVariables): ConfigIssue[] {
 /**
  * Selects from the configuration the settings that decide what happens to tasks; the core (src/core) applies
  * them.
+ * @param keyring keys of the relay, of which the core knows only with which secrets it can open keys of customers.
  * @param jitter random number from 0 to 1.
  */
-export function policyOf(config: Config, now: number, jitter: number): Settings {
+export function policyOf(
+  config: Config,
+  { sealingKeys }: Pick<Keyring, "sealingKeys">,
+  now: number,
+  jitter: number,
+): Settings {
   return {
     scheduleMs: config.scheduleMs,
     taskDeadlineMs: config.taskDeadlineMs,
@@ -265,6 +276,8 @@ export function policyOf(config: Config, now: number, jitter: number): Settings 
     indexRetentionMs: config.indexRetentionMs,
     pausedAt: config.paused ? now : null,
     polls: config.polls,
+    customerPolls: config.customerPolls,
+    sealingIds: sealingKeys,
     pollLateness: config.pollLateness,
     submitTimeoutMs: config.submitTimeoutMs,
     submitUnknownMs: config.submitUnknownMs,
@@ -285,6 +298,8 @@ export function errorTextOf(
 ): ErrorText {
   // A key of two parts (`access:secret`) contains two secrets.
   const known = [key, ...(key ?? "").split(":"), webhookSecret];
-  const secrets = known.flatMap((secret) => (secret !== null && secret.length >= 8 ? secret : []));
+  const secrets = known.flatMap((secret) =>
+    secret !== null && secret.length >= MIN_SECRET_CHARS ? secret : [],
+  );
   return { isGeneric: config.isErrorTextGeneric, secrets };
 }

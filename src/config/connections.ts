@@ -6,12 +6,14 @@ import type { SimulatedProvider } from "../providers/simulated-provider.ts";
 import { type BaseUrlRules, isPinned, urlIssues } from "./base-url.ts";
 import { type Draft, readDrafts } from "./connection-drafts.ts";
 import type { ConfigIssue } from "./issue.ts";
-import { pollLimits } from "./poll-limits.ts";
+import { customerPollLimits, pollLimits } from "./poll-limits.ts";
 
 export interface Connections {
   readonly connections: ReadonlyMap<string, Connection>;
   /** Poll limits of the connections that can be polled, by name of the connection. */
   readonly polls: ReadonlyMap<string, PollLimits>;
+  /** Poll limits of all connections to upstreams for jobs that are polled with a customer's key, by name. */
+  readonly customerPolls: ReadonlyMap<string, PollLimits>;
 }
 
 /**
@@ -50,13 +52,21 @@ export function parseConnections(
   const connections = [...upstream, ...simulated];
   return success({
     connections: new Map(connections.map((connection) => [connection.name, connection])),
-    polls: new Map(
-      connections.flatMap((connection) => {
-        const limits = pollLimits(connection);
-        return limits === null ? [] : [[connection.name, limits]];
-      }),
-    ),
+    polls: limitsByName(connections, pollLimits),
+    customerPolls: limitsByName(connections, customerPollLimits),
   });
+}
+
+function limitsByName(
+  connections: readonly Connection[],
+  limitsOf: (connection: Connection) => PollLimits | null,
+): ReadonlyMap<string, PollLimits> {
+  return new Map(
+    connections.flatMap((connection) => {
+      const limits = limitsOf(connection);
+      return limits === null ? [] : [[connection.name, limits]];
+    }),
+  );
 }
 
 function providerOf({ entry }: Draft): UpstreamProvider | null {

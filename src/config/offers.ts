@@ -1,13 +1,16 @@
 import * as z from "zod/mini";
 import { parseJson } from "../core/json.ts";
 import { failure, type Result, success } from "../core/result.ts";
+import type { KeyOwner } from "../providers/customer-credential.ts";
 import { at } from "../providers/json-fields.ts";
+import type { Connection } from "../providers/provider.ts";
 import type { ConfigIssue } from "./issue.ts";
 
 /** An entry of `OFFERS`: jobs that accounts may submit, within which limits and for how many credits. */
 export interface Offer {
   /** Name of the connection under which the jobs are submitted. */
   readonly connection: string;
+  readonly keyOwner: KeyOwner;
   /** Path of the submission below the base URL of the connection, e.g. `/v1/predictions`. Null for any path. */
   readonly path: string | null;
   /** Names of models, in which `*` stands for any number of any characters. */
@@ -37,6 +40,8 @@ const MESSAGES = {
     'must be JSON like [{"connection": "ark", "models": ["doubao-seedance-*"], "limits": {"/duration": {"max": 10}}, "price": {"credits": 60}}]',
   offer: "must have an offer",
   connection: "must name a connection of the relay",
+  key: 'must have "customer" or be left out',
+  keyless: "must be left out, because this connection takes no key,",
   path: "must have a path below the base URL, like /v1/predictions,",
   models: "must have a list of one or more models",
   model: "must have the name of a model, in which * stands for any characters,",
@@ -109,6 +114,7 @@ const Limits = z.pipe(
 const Entry = z.strictObject(
   {
     connection: z.string(MESSAGES.connection),
+    key: z.nullish(z.literal("customer", MESSAGES.key)),
     path: z.nullish(z.string(MESSAGES.path).check(z.refine(isPath, MESSAGES.path))),
     models: z
       .array(z.string(MESSAGES.model).check(z.minLength(1, MESSAGES.model)), MESSAGES.models)
@@ -137,16 +143,24 @@ export function parseOffers(value: unknown): Result<readonly Offer[], string> {
   return failure(parsed.error.issues.flatMap(faultsOf).map(describeFault).join("; "));
 }
 
-/** Returns a fault for each offer whose connection the relay does not have. */
+/**
+ * Returns a fault for each offer whose connection the relay does not have, or takes no key although the offer is for
+ * customers with a key of their own.
+ */
 export function unconnectedOffers(
   offers: readonly Offer[],
-  connections: ReadonlyMap<string, unknown>,
+  connections: ReadonlyMap<string, Connection>,
 ): ConfigIssue[] {
-  return offers.flatMap(({ connection }, i) => {
-    if (connections.has(connection)) return [];
-    const fault = { path: [i, "connection"], message: MESSAGES.connection };
-    return { path: "OFFERS", message: describeFault(fault) };
+  return offers.flatMap(({ connection: name, keyOwner }, i) => {
+    const connection = connections.get(name);
+    if (connection === undefined) return offerIssue(i, "connection", MESSAGES.connection);
+    const isKeyless = keyOwner === "customer" && connection.provider.polls === null;
+    return isKeyless ? offerIssue(i, "key", MESSAGES.keyless) : [];
   });
+}
+
+function offerIssue(index: number, member: string, message: string): ConfigIssue {
+  return { path: "OFFERS", message: describeFault({ path: [index, member], message }) };
 }
 
 /** Tells whether a text is the path of a URL. A text that a URL contains in another spelling is none. */
@@ -154,9 +168,10 @@ function isPath(text: string): boolean {
   return URL.parse(text, "https://upstream.example")?.pathname === text && !text.includes("//");
 }
 
-function offerOf({ connection, path, models, limits, price }: z.output<typeof Entry>): Offer {
+function offerOf({ connection, key, path, models, limits, price }: z.output<typeof Entry>): Offer {
   return {
     connection,
+    keyOwner: key ?? "connection",
     path: path ?? null,
     models,
     limits: Object.entries(limits ?? {}).map(([pointer, rule]) => limitOf(pointer, rule)),

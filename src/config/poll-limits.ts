@@ -1,7 +1,8 @@
 import type { PollLimits } from "../core/policy.ts";
 import { HOUR_MS, MINUTE_MS } from "../core/time.ts";
+import { withCustomerKey } from "../providers/customer-credential.ts";
 import { areHooksVerified } from "../providers/hook-verification.ts";
-import type { Connection, UpstreamProvider } from "../providers/provider.ts";
+import type { Connection, PollAdapter, UpstreamProvider } from "../providers/provider.ts";
 
 /**
  * Age of a job in milliseconds at which its hook counts as late, for connections for which the relay can verify that
@@ -23,9 +24,21 @@ const SHORT_LINK_LIFE_MS = HOUR_MS;
 export function pollLimits(connection: Connection): PollLimits | null {
   const { provider, key } = connection;
   if (provider.polls === null) return provider.simulation.limits;
-  if (key === null) return null;
-  const { gapMs, maxAgeMs, endpoint, namesTask: isTaskNamed = false } = provider.polls;
-  const { statesCreation: isCreationStated = false } = provider.polls;
+  return key === null ? null : limitsWith(connection, provider.polls);
+}
+
+/**
+ * Returns the limits of the polls of a connection with the key of a customer. They are those of its own key, except that
+ * none of the hooks can be verified. Null for a simulated provider, which takes no key.
+ */
+export function customerPollLimits(connection: Connection): PollLimits | null {
+  const { polls } = connection.provider;
+  return polls === null ? null : limitsWith(withCustomerKey(connection, null), polls);
+}
+
+function limitsWith(connection: Connection, adapter: PollAdapter): PollLimits {
+  const { gapMs, maxAgeMs, endpoint, namesTask: isTaskNamed = false } = adapter;
+  const { statesCreation: isCreationStated = false } = adapter;
   const isIdEnough = endpoint?.isRequired !== true;
   const hookWaitMs = hookWaitOf(connection);
   return { hookWaitMs, gapMs, maxAgeMs, isIdEnough, isTaskNamed, isCreationStated };

@@ -93,6 +93,13 @@ export interface Settings {
   /** Poll limits by name of the connection, for the connections that can be polled. */
   readonly polls: ReadonlyMap<string, PollLimits>;
   /**
+   * Poll limits by name of the connection, for tasks whose job is polled with a key of the customer. The connection
+   * itself may have no key.
+   */
+  readonly customerPolls: ReadonlyMap<string, PollLimits>;
+  /** Identifiers of the relay secrets that can open the sealed keys of customers. */
+  readonly sealingIds: Pick<ReadonlySet<string>, "has">;
+  /**
    * Largest delay with which a poll finds a result, as a fraction of the job's age. It decides the waits between polls
    * (polls/cadence.ts).
    */

@@ -1,6 +1,8 @@
 import { askKeptJob } from "./duties/ask-kept-job.ts";
 import { askLateJob } from "./duties/ask-late-job.ts";
 import { charge } from "./duties/charge.ts";
+import { noteCustomerKey } from "./duties/customer-key-check.ts";
+import { forgetCustomerKey } from "./duties/customer-key-drop.ts";
 import { passDeadline } from "./duties/deadline.ts";
 import { deliver, type SendStep } from "./duties/callback-attempt.ts";
 import type { Duty, EventStep } from "./duties/duty.ts";
@@ -19,6 +21,7 @@ import type { TaskRecord } from "./record/task.ts";
  */
 const DUTIES = [
   charge,
+  noteCustomerKey,
   poll,
   askKeptJob,
   endSubmissionWait,
@@ -28,6 +31,7 @@ const DUTIES = [
   writeIndexRow,
   sendNotice,
   askLateJob,
+  forgetCustomerKey,
   expire,
 ] as const;
 

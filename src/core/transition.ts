@@ -1,7 +1,8 @@
 import { changed, type Decision } from "./events/decision.ts";
 import { endAttempt, redeliver, startAttempt } from "./events/callback-attempt-end.ts";
+import { checkCustomerKey, withoutUnneededKey } from "./events/customer-key-events.ts";
 import { cancel, erase, endAtDeadline } from "./events/ending.ts";
-import type { PollEndedEvent, TaskEvent } from "./events/event.ts";
+import type { PollEndedEvent, SubmissionEvent, TaskEvent } from "./events/event.ts";
 import { applyHook, attach } from "./events/hooks.ts";
 import { register, report } from "./events/intake.ts";
 import { endKeptJobPoll } from "./events/kept-jobs.ts";
@@ -31,7 +32,7 @@ export function transition(
 ): Decision {
   const decision = decide(record, event, policy, now);
   if (decision.kind !== "changed") return decision;
-  const after = withoutOldAnswer(decision.record);
+  const after = withoutUnneededKey(withoutOldAnswer(decision.record), policy, now);
   return { ...decision, record: noteIndexRow(record, after, policy, now) };
 }
 
@@ -49,9 +50,9 @@ function decide(
     case "attach":
       return attach(record, event, policy, now);
     case "submit_ended":
-      return endSubmission(record, event, policy, now);
     case "submission_lost":
-      return endLostSubmission(record, policy, now);
+    case "customer_key_checked":
+      return decideOnSubmission(record, event, policy, now);
     case "hook":
       return counted("hooks", applyHook(record, event, policy, now));
     case "hook_refused":
@@ -82,6 +83,22 @@ function decide(
       return endNotice(record, event, now);
     default:
       return unknownEvent(event);
+  }
+}
+
+function decideOnSubmission(
+  record: TaskRecord | null,
+  event: SubmissionEvent,
+  policy: Policy,
+  now: number,
+): Decision {
+  switch (event.type) {
+    case "submit_ended":
+      return endSubmission(record, event, policy, now);
+    case "submission_lost":
+      return endLostSubmission(record, policy, now);
+    case "customer_key_checked":
+      return checkCustomerKey(record, policy, now);
   }
 }
 

@@ -94,6 +94,15 @@ export function connectionObject(env: ObjectNamespaces, name: string) {
 }
 
 /**
+ * Returns the Durable Object that keeps the polls with a customer's key below the provider's rate limit. No name of a
+ * connection has a colon.
+ * @param hash SHA-256 of the connection and the key in hex.
+ */
+export function customerPollsObject(env: ObjectNamespaces, connection: string, hash: string) {
+  return objectNamed(env.CONNECTION_OBJECTS, `customer:${connection}:${hash}`, env);
+}
+
+/**
  * Returns the Durable Object that counts the failed callback attempts at a receiver's host and decides when the
  * operator is alerted.
  */

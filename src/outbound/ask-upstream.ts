@@ -30,14 +30,14 @@ const UNANSWERED: PollAnswer = { kind: "unanswered" };
 /**
  * Asks the provider for the state of a job. It takes at most 10 seconds and never throws: a failure is an answer
  * too. The times of polls are planned in core/polls; core/events/polling.ts applies their answers.
+ * @param connection connection of the job, with the key of the customer where the job was submitted with it.
  */
 export async function askUpstream(
   poll: Poll,
-  { config, keyring }: Runtime,
+  connection: Connection,
+  { config, keyring }: Pick<Runtime, "config" | "keyring">,
   aborted: AbortSignal,
 ): Promise<PollAnswer> {
-  const connection = config.connections.get(poll.connection);
-  if (connection === undefined) return UNANSWERED;
   const errorText = errorTextOf(config, connection);
   const { provider, key } = connection;
   if (provider.polls === null) {

@@ -42,14 +42,15 @@ export async function namesTask(
 /** Tells whether a text is the hook URL of the task or, when the relay has submitted it, that of its submission. */
 async function isHookUrlOf(
   url: string,
-  { connection, taskId, submitted }: Poll,
+  { connection, taskId, submitted, customerKey }: Poll,
   { hookKeys }: Pick<Keyring, "hookKeys">,
 ): Promise<boolean> {
   const { pathname } = URL.parse(url) ?? { pathname: "" };
   const [name, id, token = ""] = pathname.split("/").slice(-3);
   if (id !== taskId || name !== connection) return false;
   const read = await readHookToken(token, connection, taskId, hookKeys);
-  return read !== null && read.submissionId === (submitted?.id ?? null);
+  if (read === null || read.hasCustomerKey !== (customerKey !== null)) return false;
+  return read.submissionId === (submitted?.id ?? null);
 }
 
 function isOfSubmission(

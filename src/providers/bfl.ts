@@ -42,6 +42,7 @@ export const bfl = {
     gapMs: 1_000,
     maxAgeMs: null,
     endpoint: null,
+    keyHeader: { name: "x-key", schemes: [] },
     headers: async (key) => ({ "x-key": key }),
     path: ({ id }) => `/v1/get_result?id=${encodeURIComponent(id)}`,
     read: ({ body }) => readingOf(observe(body)),

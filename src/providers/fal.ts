@@ -64,6 +64,7 @@ export const fal = {
       meaning: "what the job was submitted to, e.g. fal-ai/kling-video/v2/master/text-to-video",
       pattern: /^[^/]+\/[^/]+/,
     },
+    keyHeader: { name: "Authorization", schemes: ["Key"] },
     headers: async (key) => ({ Authorization: `Key ${key}` }),
     path: (job) => `${pathOf(job)}/status`,
     read: readStatus,

@@ -198,6 +198,11 @@ export interface PollAdapter extends AnswerReader {
    * besides the id of the job. Null when the id is enough.
    */
   readonly endpoint: Endpoint | null;
+  /**
+   * Header in which the provider takes its API key, and customers with a key of their own send it. Absent for a bearer
+   * token in `Authorization`.
+   */
+  readonly keyHeader?: KeyHeader;
   /** Returns the headers that authenticate a request at the time `now`, in Unix milliseconds. */
   readonly headers: (key: string, now: number) => Promise<Readonly<Record<string, string>>>;
   /** Returns path and query of a request about a job, relative to the base URL. */
@@ -222,6 +227,13 @@ export interface PollAdapter extends AnswerReader {
    * itself. Absent when answers repeat the name.
    */
   readonly modelAliases?: RegExp;
+}
+
+/** A header in which a provider takes API keys. */
+export interface KeyHeader {
+  readonly name: string;
+  /** Schemes of which one stands before the key, e.g. `Bearer`. Empty when the header contains the key alone. */
+  readonly schemes: readonly string[];
 }
 
 /**

@@ -64,6 +64,7 @@ export const replicate = {
     perMinute: 3_000,
     maxAgeMs: null,
     endpoint: null,
+    keyHeader: { name: "Authorization", schemes: ["Bearer", "Token"] },
     headers: bearer,
     path: ({ id }) => `/v1/predictions/${encodeURIComponent(id)}`,
     read: ({ body }) => readingOf(observe(body)),

@@ -60,6 +60,7 @@ export const vidu = {
     maxAgeMs: null,
     namesTask: true,
     endpoint: null,
+    keyHeader: { name: "Authorization", schemes: ["Token"] },
     headers: async (key) => ({ Authorization: `Token ${key}` }),
     path: ({ id }) => `/tasks/${encodeURIComponent(id)}/creations`,
     read: ({ body }) => readingOf(observe(body)),

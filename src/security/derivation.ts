@@ -3,7 +3,7 @@
  * HKDF-SHA-256 (RFC 5869) without salt, with one label for each use. No two uses share a key, and no derived key
  * reveals `RELAY_SECRET`.
  */
-import { type Bytes, bytesOf, fromBase64, toBase64 } from "./encoding.ts";
+import { type Bytes, bytesOf, fromBase64, toBase64, toBase64Url } from "./encoding.ts";
 import { hmacKey, type HmacSecret, hmacSecret } from "./hmac.ts";
 
 /** Returns one Standard Webhooks secret for each relay secret, derived for the use that the label names. */
@@ -24,6 +24,29 @@ export async function derivedHmacKeys(
   label: string,
 ): Promise<readonly CryptoKey[]> {
   return Promise.all(relaySecrets.map(async (secret) => hmacKey(await derive(secret, label))));
+}
+
+/** Bytes of the identifier of a relay secret. */
+const SECRET_ID_BYTES = 9;
+
+/**
+ * Returns one AES-256-GCM key for each relay secret, by an identifier of the secret, derived for the use that the label
+ * names. The identifier is derived too, and not a part of the key.
+ */
+export async function derivedSealingKeys(
+  relaySecrets: readonly string[],
+  label: string,
+): Promise<ReadonlyMap<string, CryptoKey>> {
+  const entries = relaySecrets.map(async (secret) => {
+    const id = (await derive(secret, `${label}/id`)).subarray(0, SECRET_ID_BYTES);
+    const bytes = await derive(secret, label);
+    const key = await crypto.subtle.importKey("raw", bytes, "AES-GCM", false, [
+      "encrypt",
+      "decrypt",
+    ]);
+    return [toBase64Url(id), key] as const;
+  });
+  return new Map(await Promise.all(entries));
 }
 
 // An Ed25519 private key is any 32 bytes (RFC 8032 §5.1.5); the prefix is its PKCS #8 wrapping (RFC 8410 §7).

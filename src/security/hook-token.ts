@@ -1,36 +1,47 @@
 /**
  * Tokens in hook URLs, which keep strangers from sending hooks. A token is an HMAC over the name of a connection
  * (configured credentials for a provider) and the id of a task, so it is valid only for this connection and this
- * task. The token of a submission also contains and covers the id of the submission; only the upstream has seen it. The
- * relay checks the token of a hook before anything else (api/hooks/hook-url.ts).
+ * task. The token of a submission also contains and covers the id of the submission; only the upstream has seen it. It
+ * begins with `c.` when the job was submitted with a customer's key, because the relay cannot verify the signatures of such
+ * hooks. The relay checks the token of a hook before anything else (api/hooks/hook-url.ts).
  */
 import { type Bytes, bytesOf, fromBase64, toBase64Url } from "./encoding.ts";
 import { signWithNewest, verifyAny } from "./hmac.ts";
 
 /**
  * Pattern of a token: an HMAC-SHA-256 in base64url without padding, in the token of a submission behind the submission's
- * id and a dot.
+ * id and a dot, and before these `c.` for the key of a customer.
  */
-const TOKEN = /^(?:([A-Za-z0-9_-]{22})\.)?([A-Za-z0-9_-]{43})$/;
+const TOKEN = /^(?:(c\.)?([A-Za-z0-9_-]{22})\.)?([A-Za-z0-9_-]{43})$/;
+const OF_CUSTOMER = "c.";
 
-/** A valid token. `submissionId` is the submission to which it belongs; null for that of a registered task. */
+/** What a token says about the task to which it belongs. */
 export interface HookToken {
+  /** Id of the submission; null for a task whose job the relay has not submitted. */
   readonly submissionId: string | null;
+  /** True when the job was submitted with a key of the customer, and not with that of the connection. */
+  readonly hasCustomerKey: boolean;
 }
+
+/** Content of the token of a task whose job the relay does not submit. */
+export const NO_SUBMISSION: HookToken = { submissionId: null, hasCustomerKey: false };
 
 /**
  * Returns the token in the URL to which a provider sends hooks about a task, made with the newest of `keys`.
  * @param connection name of the configured connection to the provider.
- * @param submissionId id of the task's submission; null for a task whose job the relay does not submit.
+ * @throws Error for a customer's key without a submission.
  */
 export async function hookToken(
   connection: string,
   taskId: string,
-  submissionId: string | null,
+  { submissionId, hasCustomerKey }: HookToken,
   keys: readonly CryptoKey[],
 ): Promise<string> {
-  const mac = toBase64Url(await signWithNewest(keys, contentOf(connection, taskId, submissionId)));
-  return submissionId === null ? mac : `${submissionId}.${mac}`;
+  const head = hasCustomerKey ? OF_CUSTOMER : "";
+  if (submissionId === null && hasCustomerKey) throw new Error("a key without a submission");
+  const content = contentOf(connection, taskId, submissionId, head);
+  const mac = toBase64Url(await signWithNewest(keys, content));
+  return submissionId === null ? mac : `${head}${submissionId}.${mac}`;
 }
 
 /**
@@ -43,13 +54,19 @@ export async function readHookToken(
   taskId: string,
   keys: readonly CryptoKey[],
 ): Promise<HookToken | null> {
-  const [, submissionId = null, mac] = TOKEN.exec(token) ?? [];
+  const [, head = "", submissionId = null, mac] = TOKEN.exec(token) ?? [];
   if (mac === undefined) return null;
-  const content = contentOf(connection, taskId, submissionId);
-  return (await verifyAny(keys, fromBase64(mac), content)) ? { submissionId } : null;
+  const content = contentOf(connection, taskId, submissionId, head);
+  const isValid = await verifyAny(keys, fromBase64(mac), content);
+  return isValid ? { submissionId, hasCustomerKey: head === OF_CUSTOMER } : null;
 }
 
-function contentOf(connection: string, taskId: string, submissionId: string | null): Bytes {
-  const submission = submissionId === null ? "" : `\n${submissionId}`;
+function contentOf(
+  connection: string,
+  taskId: string,
+  submissionId: string | null,
+  head: string,
+): Bytes {
+  const submission = submissionId === null ? "" : `\n${head}${submissionId}`;
   return bytesOf(`${connection}\n${taskId}${submission}`);
 }

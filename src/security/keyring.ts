@@ -4,9 +4,10 @@
  */
 import * as z from "zod/mini";
 import type { Account } from "../core/record/task.ts";
-import { derivedHmacKeys, derivedJwks, derivedSecrets } from "./derivation.ts";
+import { derivedHmacKeys, derivedJwks, derivedSealingKeys, derivedSecrets } from "./derivation.ts";
 import { fromBase64, toBase64 } from "./encoding.ts";
 import { type HmacSecret, hmacSecret } from "./hmac.ts";
+import type { SealingKeys } from "./sealed-key.ts";
 
 type Ed25519Jwk = z.infer<typeof Ed25519JwkSchema>;
 /** An Ed25519 private key as a JWK (RFC 8037). */
@@ -54,6 +55,8 @@ export interface Keyring {
   readonly statusKeys: readonly CryptoKey[];
   /** Keys that make and check the MACs in API keys that the relay generates for accounts. */
   readonly accountMacKeys: readonly CryptoKey[];
+  /** Keys that seal the keys of customers at upstreams, by the identifiers of the relay secrets. */
+  readonly sealingKeys: SealingKeys;
 }
 
 /** An Ed25519 key pair that signs callbacks. */
@@ -91,6 +94,7 @@ async function madeOf(secrets: Secrets, signingKeys: readonly SigningKey[]): Pro
     accountMacKeys: await derivedHmacKeys(relaySecrets, "account-keys"),
     sessionKeys: await derivedHmacKeys(relaySecrets, "sessions"),
     cursorKeys: await derivedHmacKeys(relaySecrets, "cursors"),
+    sealingKeys: await derivedSealingKeys(relaySecrets, "customer-keys"),
   };
 }
 

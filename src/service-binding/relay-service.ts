@@ -138,13 +138,15 @@ export interface Repeatable {
 
 /**
  * A call to an upstream, and what the relay is told about its job. `body`, `headers` and `query` (without the question
- * mark) are the upstream's own; the key of the connection is added. Without an `idempotencyKey` or a `taskId`, each call
- * submits a job of its own.
+ * mark) are the upstream's own; the key of the connection is added, or that in `headers` goes up as it is (`key`). Without
+ * an `idempotencyKey` or a `taskId`, each call submits a job of its own.
  */
 export interface SubmitInit extends Repeatable {
   readonly body?: string | Uint8Array | ArrayBuffer | ReadableStream<Uint8Array> | null;
   readonly headers?: Headers | Readonly<Record<string, string>>;
   readonly query?: string;
+  /** `customer`: the upstream gets the customer's own key, which `headers` contains as the upstream takes it. */
+  readonly key?: "customer";
   readonly callbackUrl?: string;
   /** Members that the callback repeats, at most 4 KB as JSON. */
   readonly metadata?: object;

@@ -16,6 +16,7 @@ interface GivenInit extends Readonly<Partial<Record<keyof typeof RELAY_HEADERS, 
   readonly body?: unknown;
   readonly headers?: unknown;
   readonly query?: unknown;
+  readonly key?: unknown;
 }
 
 /**
@@ -23,10 +24,14 @@ interface GivenInit extends Readonly<Partial<Record<keyof typeof RELAY_HEADERS, 
  * @throws Problem `invalid_request` when they describe none.
  */
 export function upstreamCallOf(path: unknown, init: GivenInit): UpstreamCall {
-  const { query: givenQuery = "", body } = init;
+  const { query: givenQuery = "", body, key = null } = init;
+  if (key !== null && key !== "customer") {
+    throw invalidRequest([{ path: "/key", message: 'must be "customer" or left out' }]);
+  }
   const given = `/${String(path).replace(/^\//, "")}`;
   const target = plainTarget(given, String(givenQuery));
-  return new UpstreamCall(target.path, target.query, headersOf(init), streamOf(body));
+  const owner = key ?? "connection";
+  return new UpstreamCall(target.path, target.query, headersOf(init), streamOf(body), owner);
 }
 
 /** Returns the headers of the call: those for the upstream, and those that tell the relay what it is to know. */
@@ -40,6 +45,10 @@ function headersOf(init: GivenInit): Headers {
   const headers = new Headers();
   const issues: Issue[] = [];
   const set = (path: string, name: string, value: unknown) => {
+    if (name.toLowerCase() === "relay-key") {
+      issues.push({ path, message: "must be left out: a service binding needs no key" });
+      return;
+    }
     try {
       headers.set(name, headerText(value));
     } catch {

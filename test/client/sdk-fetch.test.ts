@@ -70,6 +70,33 @@ it("the fetch for an SDK submits what the SDK posts to the upstream, with the re
   expect(http.bodies).toEqual([call.body]);
 });
 
+it("with the key of the customer, the fetch for an SDK leaves the SDK's key where it is, and sends the relay's in Relay-Key", async () => {
+  const { relay, http } = connect(accepted());
+  const sdkFetch = fetchFor(relay, "replicate", { baseUrl: BASE, key: "customer" });
+  await sdkFetch(URL_OF_SDK, aCall());
+  expect(Object.fromEntries(http.requests[0]?.headers ?? [])).toMatchObject({
+    authorization: "Token sdk",
+    "relay-key": "Bearer planted-token",
+  });
+});
+
+it("with the key of the customer, a failed call leaves its Idempotency-Key only to a call with the same key", async () => {
+  const { http } = connect("lost", accepted(), accepted());
+  const single = new TaskRelay({
+    url: "https://r.test",
+    key: "k",
+    retryForMs: 0,
+    fetch: http.fetch,
+  });
+  const sdkFetch = fetchFor(single, "replicate", { baseUrl: BASE, key: "customer" });
+  await expect(sdkFetch(URL_OF_SDK, aCall())).rejects.toThrow("fetch failed");
+  await sdkFetch(URL_OF_SDK, aCall({ Authorization: "Token other" }));
+  await sdkFetch(URL_OF_SDK, aCall());
+  const [first, other, again] = http.requests.map(({ headers }) => headers.get("Idempotency-Key"));
+  expect(other).not.toBe(first);
+  expect(again).toBe(first);
+});
+
 it("the fetch for an SDK takes a Request, and a base URL with a path", async () => {
   const { relay, http } = connect(accepted());
   const sdkFetch = fetchFor(relay, "ark", { baseUrl: "https://ark.example.com/api/v3" });

@@ -65,6 +65,16 @@ describe("submit", () => {
     expect(JSON.parse(sent?.get("Relay-Metadata") ?? "")).toEqual(metadata);
   });
 
+  it("submit of the client with the key of the customer leaves it where it is, and sends the relay's in Relay-Key", async () => {
+    const { relay, http } = connect(accepted());
+    const headers = { Authorization: "Key own" };
+    await relay.submit("fal", "fal-ai/fox", { body: BODY, headers, key: "customer" });
+    expect(Object.fromEntries(http.requests[0]?.headers ?? [])).toMatchObject({
+      authorization: "Key own",
+      "relay-key": "Bearer planted-token",
+    });
+  });
+
   it("submit of the client sends no header for an option that is undefined", async () => {
     const { relay, http } = connect(accepted());
     const init = { callbackUrl: "" };

@@ -41,6 +41,8 @@ export const ACCOUNT: Account = { id: "acme", generation: 3 };
 export const [FIRST_WAIT, SECOND_WAIT] = [180_000, 600_000];
 /** Name of the only connection that has a key. */
 export const CONNECTION = "ark";
+/** Identifier of the only relay secret, with which keys of customers are sealed. */
+export const SEALED_WITH = "secret-1";
 const WAITS = { hookWaitMs: MINUTE, gapMs: SECOND, maxAgeMs: 7 * DAY };
 export const LIMITS: PollLimits = {
   ...WAITS,
@@ -68,6 +70,8 @@ export function aPolicy(changes: Partial<Policy> = {}): Policy {
     indexRetentionMs: 7 * DAY,
     pausedAt: null,
     polls: new Map([[CONNECTION, LIMITS]]),
+    customerPolls: new Map([[CONNECTION, LIMITS]]),
+    sealingIds: new Set([SEALED_WITH]),
     pollLateness: 0.07,
     submitTimeoutMs: 90 * SECOND,
     submitUnknownMs: 60 * MINUTE,

@@ -127,6 +127,7 @@ describe("the deadline of a task to which no job was attached", () => {
         job: JOB,
         createdAt: NOW,
         isUrgent: true,
+        customerKey: null,
         submitted: null,
         purpose: "kept_job",
       },

@@ -99,6 +99,7 @@ describe("the polls of a task that has failed at its deadline", () => {
         job: JOB,
         createdAt: NOW,
         isUrgent: false,
+        customerKey: null,
         submitted: null,
         purpose: "late_result",
       },

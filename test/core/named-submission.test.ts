@@ -5,7 +5,7 @@ import type { Observation } from "../../src/providers/observation.ts";
 import { hmacKey } from "../../src/security/hmac.ts";
 import { hookToken, readHookToken } from "../../src/security/hook-token.ts";
 import { CONNECTION, ID, MODEL, NOW, ORIGIN, SECOND } from "./builders.ts";
-import { OTHER_SUBMISSION_ID, SUBMISSION_ID } from "./submission-builders.ts";
+import { OTHER_SUBMISSION_ID, SEALED_KEY, SUBMISSION_ID } from "./submission-builders.ts";
 import { JOB } from "./upstream-builders.ts";
 
 const key = await hmacKey(new Uint8Array(32).fill(1));
@@ -19,6 +19,7 @@ const registered: Poll = {
   job: JOB,
   createdAt: NOW,
   isUrgent: true,
+  customerKey: null,
   submitted: null,
   purpose: "kept_job",
 };
@@ -37,8 +38,14 @@ function named(
   return namesTask({ kind: "observed", observation }, poll, KEYRING, adapter);
 }
 
-async function urlFor(submissionId: string | null, taskId = ID, connection = CONNECTION) {
-  const token = await hookToken(connection, taskId, submissionId, [key]);
+async function urlFor(
+  submissionId: string | null,
+  taskId = ID,
+  connection = CONNECTION,
+  hasCustomerKey = false,
+) {
+  const about = { submissionId, hasCustomerKey };
+  const token = await hookToken(connection, taskId, about, [key]);
   return `${ORIGIN}/hooks/${connection}/${taskId}/${token}`;
 }
 
@@ -47,7 +54,7 @@ function read(token: string, taskId = ID, connection = CONNECTION, keys = [key])
 }
 
 function made(submissionId: string | null) {
-  return hookToken(CONNECTION, ID, submissionId, [key]);
+  return hookToken(CONNECTION, ID, { submissionId, hasCustomerKey: false }, [key]);
 }
 
 describe("an answer about a job that only a hook at the URL of a submission has named", () => {
@@ -95,6 +102,16 @@ describe("an answer about a job that only a hook at the URL of a submission has 
     expect(await proofs(registered)).toEqual([false, false, true]);
   });
 
+  it("a hook URL for a customer's key proves a poll with such a key, and no other", async () => {
+    const customers: Poll = { ...submitted, customerKey: SEALED_KEY };
+    const own = await urlFor(SUBMISSION_ID, ID, CONNECTION, true);
+    const plain = await urlFor(SUBMISSION_ID);
+    const proofs = async (poll: Poll) =>
+      Promise.all([own, plain].map((hookUrl) => named(poll, { hookUrl })));
+    expect(await proofs(customers)).toEqual([true, false]);
+    expect(await proofs(submitted)).toEqual([false, true]);
+  });
+
   it("a hook URL of another task or connection, and a text that is no URL, prove nothing", async () => {
     for (const hookUrl of [
       await urlFor(SUBMISSION_ID, crypto.randomUUID()),
@@ -111,8 +128,20 @@ describe("the token in the hook URL of a submission", () => {
   it("the token of a submission is its id, a dot and a MAC, and says which submission it is for", async () => {
     const token = await made(SUBMISSION_ID);
     expect(token).toMatch(new RegExp(`^${SUBMISSION_ID}\\.[A-Za-z0-9_-]{43}$`));
-    expect(await read(token)).toEqual({ submissionId: SUBMISSION_ID });
-    expect(await read(await made(null))).toEqual({ submissionId: null });
+    const own = { hasCustomerKey: false };
+    expect(await read(token)).toEqual({ ...own, submissionId: SUBMISSION_ID });
+    expect(await read(await made(null))).toEqual({ ...own, submissionId: null });
+  });
+
+  it("the token of a submission with a customer's key says so, and neither form is valid as the other", async () => {
+    const about = { submissionId: SUBMISSION_ID, hasCustomerKey: true };
+    const token = await hookToken(CONNECTION, ID, about, [key]);
+    expect(await read(token)).toEqual(about);
+    expect(await read(token.replace(/^c\./, ""))).toBeNull();
+    expect(await read(`c.${await made(SUBMISSION_ID)}`)).toBeNull();
+    expect(await read(`c.${await made(null)}`)).toBeNull();
+    const nothing = { submissionId: null, hasCustomerKey: true };
+    await expect(hookToken(CONNECTION, ID, nothing, [key])).rejects.toThrow("without");
   });
 
   it("a token is valid under each configured key, and made with the newest", async () => {

@@ -4,6 +4,7 @@ import { parseOffers } from "../../src/config/offers.ts";
 import { configuredWith, MARK } from "./configuration.ts";
 
 const OFFER = { connection: "ark", models: ["m"] };
+const OFFERED = { ...OFFER, keyOwner: "connection" };
 const SHAPE =
   'must be JSON like [{"connection": "ark", "models": ["doubao-seedance-*"], "limits": {"/duration": {"max": 10}}, "price": {"credits": 60}}]';
 const POINTER = "must have /name for a member of the body or ?name for a parameter of the query";
@@ -20,17 +21,22 @@ const READ: readonly [what: string, written: object, read: object][] = [
   [
     "with a connection and models alone, which is free and not limited",
     OFFER,
-    { ...OFFER, path: null, limits: [], credits: null },
+    { ...OFFERED, path: null, limits: [], credits: null },
+  ],
+  [
+    "for customers with a key of their own",
+    { ...OFFER, key: "customer" },
+    { ...OFFER, keyOwner: "customer", path: null, limits: [], credits: null },
   ],
   [
     "whose other members are null, as if they were absent",
-    { ...OFFER, path: null, limits: null, price: null },
-    { ...OFFER, path: null, limits: [], credits: null },
+    { ...OFFER, key: null, path: null, limits: null, price: null },
+    { ...OFFERED, path: null, limits: [], credits: null },
   ],
   [
     "with a path and a price",
     { ...OFFER, path: "/v1/models/a:predict", price: { credits: 1 } },
-    { ...OFFER, path: "/v1/models/a:predict", limits: [], credits: 1 },
+    { ...OFFERED, path: "/v1/models/a:predict", limits: [], credits: 1 },
   ],
   [
     "with limits of every kind, in their order",
@@ -44,7 +50,7 @@ const READ: readonly [what: string, written: object, read: object][] = [
       },
     },
     {
-      ...OFFER,
+      ...OFFERED,
       path: null,
       credits: null,
       limits: [
@@ -94,6 +100,11 @@ const FAULTS: readonly [what: string, value: unknown, message: string][] = [
     "a connection that is a number",
     [{ ...OFFER, connection: 1 }],
     "must name a connection of the relay at 0.connection",
+  ],
+  [
+    "another owner of the key than the customer",
+    [{ ...OFFER, key: MARK }],
+    'must have "customer" or be left out at 0.key',
   ],
   ["a path that is a number", at(1), `${PATH} at 0.path`],
   ["an empty path", at(""), `${PATH} at 0.path`],
@@ -276,12 +287,24 @@ it.each([
   },
 );
 
+it("an offer for customers with a key of their own may name a connection without a key, but not the sandbox, which takes none", () => {
+  const own = { ...OFFER, key: "customer" };
+  expect(configuredWith({ OFFERS: [own] }).ok).toBe(true);
+  const OFFERS = [own, { ...own, connection: "sandbox" }];
+  const message = "must be left out, because this connection takes no key, at 1.key";
+  const error = [{ path: "OFFERS", message }];
+  expect(configuredWith({ SANDBOX: "true", OFFERS })).toEqual({ ok: false, error });
+});
+
 /** Returns the limits of submissions in a configuration, the times as the core gets them. */
 function limitsWith(vars: object): readonly number[] {
   const result = configuredWith(vars);
   if (!result.ok) throw new Error("the configuration was refused");
   const { maxSubmitBytes, submitTimeoutMs, submitUnknownMs } = result.value;
-  expect(policyOf(result.value, 0, 0)).toMatchObject({ submitTimeoutMs, submitUnknownMs });
+  expect(policyOf(result.value, { sealingKeys: new Map() }, 0, 0)).toMatchObject({
+    submitTimeoutMs,
+    submitUnknownMs,
+  });
   return [maxSubmitBytes, submitTimeoutMs, submitUnknownMs];
 }
 

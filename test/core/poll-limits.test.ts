@@ -38,3 +38,31 @@ it.each([
     expect(result.ok && result.value.polls.get("a")?.hookWaitMs).toBe(hookWaitMs);
   },
 );
+
+it.each([
+  ["waits 1 min for a hook that the relay cannot verify", { provider: "replicate" }, 60_000],
+  [
+    "waits no longer when the operator's own hooks are verified, because the customer's are not",
+    { provider: "replicate", key: "test-only-key", webhook_secret: SECRET },
+    60_000,
+  ],
+  [
+    "waits no longer when the published keys of the provider and the operator's user id verify hooks",
+    { provider: "fal", key: "test-only-key", user_id: "operator" },
+    60_000,
+  ],
+  ["waits for no hook when links live only for minutes", { provider: "bfl" }, 0],
+  [
+    "expects no hook of a gateway whose hooks only the operator's secret would verify",
+    { ...GATEWAY, webhook_secret: "text" },
+    null,
+  ],
+])(
+  "a job that was submitted with a customer's key can be polled at every connection, also at one without a key, and %s",
+  (_, entry, hookWaitMs) => {
+    const result = configuredWith(connections({ a: entry }));
+    if (!result.ok) throw new Error("the configuration was refused");
+    expect(result.value.customerPolls.get("a")).toMatchObject({ hookWaitMs });
+    expect(result.value.polls.has("a")).toBe("key" in entry);
+  },
+);

@@ -60,6 +60,7 @@ describe("a poll", () => {
         job: JOB,
         createdAt: NOW,
         isUrgent: false,
+        customerKey: null,
         submitted: null,
         purpose: "result",
       },

@@ -7,6 +7,7 @@ const CALL = {
   requestDigest: "digest",
   endpoint: null,
   answer: null,
+  customerKey: null,
 } as const;
 
 /** Time at which the outcome of the submissions of these builders counts as unknown without an answer. */

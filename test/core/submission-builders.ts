@@ -4,6 +4,7 @@ import type {
   SubmitOutcome,
 } from "../../src/core/events/event.ts";
 import type { Policy } from "../../src/core/policy.ts";
+import type { CustomerKey, SealedKey } from "../../src/core/record/customer-key.ts";
 import type {
   Submission,
   SubmissionAnswer,
@@ -20,6 +21,7 @@ import {
   LIMITS,
   NOW,
   POLICY,
+  SEALED_WITH,
 } from "./builders.ts";
 import { aChargingTask, aPricedRegistration, credits } from "./credit-builders.ts";
 import {
@@ -55,7 +57,7 @@ export function stating(changes: Partial<Policy> = {}): Policy {
   return { ...STATING, ...changes };
 }
 
-export function aStart(changes: Partial<SubmissionStart> = {}): SubmissionStart {
+function aStart(changes: Partial<SubmissionStart> = {}): SubmissionStart {
   return { id: SUBMISSION_ID, requestDigest: "digest-1", endpoint: null, ...changes };
 }
 
@@ -79,7 +81,9 @@ export function aPricedSubmission(
 /** Builds a submission that the upstream has not answered yet. */
 export function aSubmission(changes: Partial<Submission> = {}): Submission {
   const state = { kind: "sending", endsAt: SENDING_ENDS_AT } as const;
-  return { ...aStart(), startedAt: NOW, state, answer: null, ...changes };
+  const { id, requestDigest, endpoint } = aStart();
+  const known = { startedAt: NOW, state, answer: null, customerKey: null };
+  return { id, requestDigest, endpoint, ...known, ...changes };
 }
 
 /** Builds the state of a submission whose outcome has been unknown since NOW, without an answer. */
@@ -168,4 +172,21 @@ export function anUnknownOutcome(statusCode: number | null = null): SubmitEndedE
 /** Builds a hook that came to the URL of the submission. */
 export function aSubmissionHook(...[news, changes]: Parameters<typeof aHook>) {
   return aHook(news, { submissionId: SUBMISSION_ID, ...changes });
+}
+
+/** A customer's key as it is sealed with the present relay secret. */
+export const SEALED_KEY: SealedKey = {
+  sealedWith: SEALED_WITH,
+  nonce: "bm9uY2Utbm9uY2U",
+  ciphertext: "Y2lwaGVydGV4dA",
+};
+
+/** Returns the customer's key of a submission. @param unreadableSince time from which its secret is gone. */
+export function aCustomerKey(unreadableSince: number | null = null): CustomerKey {
+  return { ...SEALED_KEY, kind: "sealed", unreadableSince };
+}
+
+/** Returns settings without the relay secret with which the keys of customers are sealed. */
+export function withoutSecret(policy: Policy = POLICY): Policy {
+  return { ...policy, sealingIds: new Set(["secret-2"]) };
 }

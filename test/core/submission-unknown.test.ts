@@ -34,7 +34,6 @@ import {
   aRefusal,
   aResultAtOnce,
   aSendingTask,
-  aStart,
   aSubmission,
   aSubmissionHook,
   FAILS_AT,
@@ -217,6 +216,7 @@ describe("an unsigned hook at the URL of a submission of an unknown outcome", ()
         job: JOB,
         createdAt: NOW,
         isUrgent: true,
+        customerKey: null,
         submitted: { id: SUBMISSION_ID, model: MODEL, startedAt: NOW },
         purpose: "kept_job",
       },
@@ -232,7 +232,7 @@ describe("an unsigned hook at the URL of a submission of an unknown outcome", ()
 
   it("the job is polled with the endpoint that the path of the submission states", () => {
     const endpoint = "fal-ai/flux";
-    const submission = aSubmission({ ...aStart({ endpoint }), state: unknown() });
+    const submission = aSubmission({ endpoint, state: unknown() });
     const task = apply({ ...silent, submission }, aSubmissionHook(QUEUED), LATER, STATING);
     expect(nextStep(task, STATING, LATER)).toMatchObject({
       poll: { job: { id: JOB.id, endpoint } },

@@ -33,6 +33,7 @@ function aRequest({ body = {}, query = "", ...changes }: Changes = {}): OfferReq
   const members = new Map(Object.entries(body).map(([at, value]) => [at, memberOf(value)]));
   return {
     connection: "ark",
+    keyOwner: "connection",
     path: PATH,
     model: "m",
     isMultipart: false,
@@ -69,6 +70,22 @@ it.each([
     expect(decideOffer(offersOf(own, { ...own, ...other }), aRequest(changes))).toEqual(FREE);
   },
 );
+
+it("an offer for customers with a key of their own is for no request with the key of the connection, and the other way round", () => {
+  const own = { ...OFFER, key: "customer", price: { credits: 1 } };
+  const withOwnKey = aRequest({ keyOwner: "customer" });
+  expect(decideOffer(offersOf(OFFER, own), withOwnKey)).toEqual({ kind: "offered", credits: 1 });
+  expect(decideOffer(offersOf(own, OFFER), aRequest())).toEqual(FREE);
+  expect(decideOffer(offersOf(OFFER), withOwnKey)).toEqual({
+    kind: "refused",
+    detail: "Nothing is offered at ark with a key of your own.",
+  });
+  expect(decideOffer(offersOf(own), aRequest())).toEqual({
+    kind: "refused",
+    detail:
+      "ark is offered only with a key of your own: send it in the header of the upstream, and the key of the relay in Relay-Key.",
+  });
+});
 
 it("nothing may be submitted when nothing is offered", () => {
   const detail = "Nothing is offered at ark.";

@@ -3,7 +3,7 @@ import { AccountObject } from "../../src/objects/account/account-object.ts";
 import { TaskObject } from "../../src/objects/task/task-object.ts";
 import { app } from "../../src/app.ts";
 import { ROUTES } from "../../src/api/routes.ts";
-import { hookToken } from "../../src/security/hook-token.ts";
+import { hookToken, NO_SUBMISSION } from "../../src/security/hook-token.ts";
 import { sign, signedHeaders } from "../../src/security/signature.ts";
 import { NOW, NOW_S } from "../core/builders.ts";
 import { defectsOf, type Relay } from "./broken-relays.ts";
@@ -61,7 +61,7 @@ const { keyring } = runtime.value;
 const tokens: readonly HookToken[] = await Promise.all(
   HOOKED.flatMap((provider) =>
     [...RECORDS.keys()].map(async (id) => {
-      const token = await hookToken(provider, id, null, keyring.hookKeys);
+      const token = await hookToken(provider, id, NO_SUBMISSION, keyring.hookKeys);
       return { provider, id, token };
     }),
   ),

@@ -7,6 +7,7 @@ import { firstViolation, isEqual } from "./change.ts";
 import { isShown } from "./end-rules.ts";
 import { isWaitingLate } from "./late-rules.ts";
 import type { SharedState } from "./object-host.ts";
+import { settingFor } from "./setting.ts";
 import type { SimulatedObject } from "./simulated-object.ts";
 
 /** Checks a poll of a job that is not attached to an open task. @param withinMs time limit of the poll. */
@@ -16,7 +17,7 @@ export function asidePollFault(
   { lastPoll }: SimulatedObject,
   shared: SharedState,
 ): string | null {
-  const { limits, isPaused } = shared.setting;
+  const { limits, isPaused } = settingFor(shared.disk.durable.record, shared.setting);
   if (limits === null || isPaused) return "a poll needs a key and no pause";
   const isDeferred = lastPoll?.at === -Infinity && shared.now < lastPoll.retryAt;
   if (isDeferred) return "a poll that its connection has deferred waits for its turn";
@@ -41,9 +42,10 @@ export function isLateSuccess({ purpose }: Poll, answer: PollAnswer): boolean {
 /** Checks a poll of a job that only a hook has named. */
 function keptPollFault(
   { job, submitted }: Poll,
-  { disk, setting, now }: SharedState,
+  { disk, setting: given, now }: SharedState,
 ): string | null {
   const { record } = disk.durable;
+  const setting = settingFor(record, given);
   if (record === null || !isOpen(record)) return "a kept job is asked for before its task ends";
   return firstViolation({
     "a kept job is asked for at the deadline of a task without a job, or after an unknown outcome":

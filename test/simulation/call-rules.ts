@@ -81,10 +81,13 @@ export function eraseFault(
   // expired before the first alarm after the change.
   const isUnwoken = alarmedBeforeAt <= version && now >= rowExpiresAt(record);
   const isRowGone = version >= record.expiresAt || isUnwoken;
+  const isKeyDropped = record.submission?.customerKey?.kind !== "sealed";
   const isRowTried = isRowGone || publication.version === version || triedVersion === version;
   return firstViolation({
     "a task stays for its retention": isOrdered || isExpired,
     "only a settled task is erased": isSettled(record),
+    "a customer's key is dropped before its task expires":
+      isOrdered || hadFault || shared.setting.isPaused || isKeyDropped,
     // After a fault an alarm may come later than a planned write, which then counts as tried.
     "the last row of a task is sent before the task expires":
       isOrdered || hadIndexOff || hadFault || isRowTried,

@@ -9,6 +9,7 @@ import {
 import { taskView } from "../../src/core/views/task-view.ts";
 import { callbackFault } from "./callback-rules.ts";
 import { type Change, isEqual, firstViolation } from "./change.ts";
+import { customerKeyFault } from "./customer-key-rules.ts";
 import { deadlineFault, finishFault, RETENTION_MS } from "./end-rules.ts";
 import { lateFault } from "./late-rules.ts";
 import { recordFault } from "./record-rules.ts";
@@ -28,6 +29,7 @@ export function commitFault(change: Change, row: IndexRow | null): string | null
     creditsFault(change) ??
     retryFault(change) ??
     submissionFault(change) ??
+    customerKeyFault(change) ??
     statusFault(change)
   );
 }

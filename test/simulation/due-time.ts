@@ -10,7 +10,8 @@ import { lateDueTime } from "./late-rules.ts";
 import { isPollable, isShown } from "./end-rules.ts";
 import type { LastPoll } from "./poll-rules.ts";
 import { endTime, plannedPollTime } from "./poll-times.ts";
-import type { Setting } from "./setting.ts";
+import { customerKeyDueTime } from "./customer-key-rules.ts";
+import { type Setting, settingFor } from "./setting.ts";
 
 /** Longest wait in milliseconds between two checks while the relay is paused. */
 const LOOK_MS = 30 * MINUTE;
@@ -33,18 +34,20 @@ const NOTHING_KNOWN: KnownWork = { lastPoll: null, rowTriedAt: 0, rowVersion: 0,
 /** Returns the latest time of the next work on a record, after the work that is known; Unix milliseconds. */
 export function dueTime(
   record: TaskRecord,
-  setting: Setting,
+  given: Setting,
   now: number,
   { lastPoll, rowTriedAt, rowVersion, deferredTo }: KnownWork = NOTHING_KNOWN,
 ): number {
   if (record.status === "charging") return record.credits.state.retryAt;
+  const setting = settingFor(record, given);
   const own = isOpen(record)
     ? openDueTime(record, setting, now, lastPoll)
     : endDueTime(record, setting, now);
   const late = isOpen(record) ? Infinity : lateDueTime(record, setting, now, own, deferredTo);
   const isWritten = rowVersion === record.version;
   const rowAt = isWritten ? Infinity : indexRowDueTime(record, setting, Math.max(now, rowTriedAt));
-  return Math.min(own, late, rowAt);
+  const keyAt = isOpen(record) ? Infinity : customerKeyDueTime(record, setting);
+  return Math.min(own, late, rowAt, keyAt);
 }
 
 function openDueTime(

@@ -105,7 +105,15 @@ export function mayHookEnd(
   if (job !== null && hook.jobId !== null && hook.jobId !== job.id) return false;
   const isFinal = endResultOf(hook.news) !== null;
   if (!isPollable(task, setting, now)) return isFinal;
-  return isFinal && hook.isSigned && hook.news.status !== "no_output";
+  return isFinal && isProven(task, hook) && hook.news.status !== "no_output";
+}
+
+/** Tells whether a signature proves a hook about a task. It proves nothing for a job of a customer's key. */
+export function isProven(
+  { submission }: Pick<TaskRecord, "submission">,
+  { isSigned }: Pick<HookEvent, "isSigned">,
+): boolean {
+  return isSigned && (submission === null || submission.customerKey === null);
 }
 
 /** Returns the ends in early hooks, which count where the upstream cannot be polled. */

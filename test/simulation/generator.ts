@@ -13,6 +13,7 @@ import {
   OTHER_JOB,
   QUEUED,
 } from "../core/upstream-builders.ts";
+import { SEALED_KEY } from "../core/submission-builders.ts";
 import type { Action, Move, OutsideEvent } from "./moves.ts";
 import { OVERSIZED } from "./oversized.ts";
 import type { Random } from "./random.ts";
@@ -48,6 +49,8 @@ export const SUBMISSION: SubmissionStart = {
 };
 /** Share of the registrations with which the relay submits the job itself. */
 const SUBMITTED_SHARE = 0.3;
+/** Share of the submissions with a key of the customer. */
+const CUSTOMER_SHARE = 0.3;
 /** Share of the hooks that report a result which is too large to be stored. */
 const OVERSIZED_SHARE = 0.02;
 /**
@@ -290,10 +293,13 @@ function submitting(random: Random): RegisterEvent {
     provider: CONNECTION,
     deadlineMs: random.pick([null, null, MINUTE, 2 * DAY]),
   });
-  return {
-    ...given,
-    submission: { ...SUBMISSION, endpoint: random.pick([null, null, "fal/fox"]) },
-  };
+  const submission = { ...SUBMISSION, endpoint: random.pick([null, null, "fal/fox"]) };
+  return { ...given, submission: keyed(submission, random) };
+}
+
+/** Returns a submission, perhaps with a key of the customer, which the world seals with the newest relay secret. */
+function keyed(submission: SubmissionStart, random: Random): SubmissionStart {
+  return random.isLucky(CUSTOMER_SHARE) ? { ...submission, customerKey: SEALED_KEY } : submission;
 }
 
 function report(random: Random, mayCreate: number): ReportEvent {

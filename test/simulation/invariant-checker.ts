@@ -9,10 +9,12 @@ import { type Change, type PollResult, type Rules, firstViolation } from "./chan
 import { commitFault } from "./commit-rules.ts";
 import { endResultOf, pollEndResult } from "./end-rules.ts";
 import { asidePollFault, isAnswerAbout, isLateSuccess } from "./aside-polls.ts";
+import { polledKeyFault } from "./customer-key-rules.ts";
 import { recordEvent } from "./event-facts.ts";
 import type { SharedState } from "./object-host.ts";
 import { callFault, isOfAnotherLife } from "./submission-rules.ts";
 import { answeredPoll, askFault, newPoll } from "./poll-rules.ts";
+import { settingFor } from "./setting.ts";
 import type { SimulatedObject, Subject } from "./simulated-object.ts";
 import { observedEvents, summary } from "./observed-events.ts";
 import type { OutsideEvent } from "./moves.ts";
@@ -79,13 +81,13 @@ export class InvariantChecker {
 
   onCommit(before: TaskRecord | null, after: TaskRecord, instance: SimulatedObject): void {
     this.records.push(after);
-    const { setting, ledger, submitters, hadFault, plannedAt } = this.#shared;
+    const { ledger, submitters, hadFault, plannedAt } = this.#shared;
     if (before === null) this.#begin(after);
     const { history } = this;
     if (history === null) return this.report("storage", "a record without a beginning");
     const pollResult = hadFault ? null : this.#pollResult;
     this.#pollResult = null;
-    const context = { setting, history, ledger, submitters, instance };
+    const context = { ...this.#settingOf(before), history, ledger, submitters, instance };
     const causes = { hadFault, pollResult, plannedAt };
     const change: Change = { before, after, now: instance.latest, ...context, ...causes };
     const { row } = this.#shared.outside;
@@ -122,8 +124,7 @@ export class InvariantChecker {
     this.#pollResult = null;
     this.#firstEnd = record === null && event.type === "report" ? endResultOf(event.news) : null;
     if (record === null || history === null) return;
-    const { setting } = this.#shared;
-    recordEvent(history, event, record, { setting, now: this.#now });
+    recordEvent(history, event, record, { ...this.#settingOf(record), now: this.#now });
   }
 
   /**
@@ -206,10 +207,19 @@ export class InvariantChecker {
       poll.purpose === "result"
         ? askFault(poll, caller, this.#shared)
         : asidePollFault(poll, withinMs, caller, this.#shared);
-    this.check("poll", fault);
+    this.check("poll", fault ?? polledKeyFault(poll, this.#shared.disk.durable.record));
+    if (poll.customerKey !== null) this.observed.add(`a customer's key is used: ${poll.purpose}`);
     caller.polls++;
     caller.lastPoll = newPoll(poll.job, this.#now);
     if (this.history !== null) this.history.polledAt = this.#now;
+  }
+
+  onHookReport(): void {
+    const { record } = this.#shared.disk.written;
+    this.require("connection", {
+      "a job of a customer's key tells its connection nothing about hooks":
+        (record?.submission?.customerKey ?? null) === null,
+    });
   }
 
   onPollAnswer(poll: Subject<"poll">, answer: PollAnswer, caller: SimulatedObject): void {
@@ -276,6 +286,11 @@ export class InvariantChecker {
     this.require("charge", { "each task of an id is charged under its own reference": isNew });
     this.history = new TaskHistory(record);
     if (this.#firstEnd !== null) this.history.possibleEnds.push(this.#firstEnd);
+  }
+
+  /** Returns the configuration as it is for a task; for none, that of a new one. */
+  #settingOf(record: TaskRecord | null) {
+    return { setting: settingFor(record, this.#shared.setting) };
   }
 
   get #now(): number {

@@ -2,7 +2,7 @@ import type { HookEvent } from "../../src/core/events/event.ts";
 import type { TerminalTask } from "../../src/core/record/task.ts";
 import { CONNECTION, DAY, HOUR, MINUTE, SECOND } from "../core/builders.ts";
 import { type Change, firstViolation, isEqual } from "./change.ts";
-import { storedResult, SUBMIT_UNKNOWN_CONTENT, TIMEOUT_CONTENT } from "./end-rules.ts";
+import { isProven, storedResult, SUBMIT_UNKNOWN_CONTENT, TIMEOUT_CONTENT } from "./end-rules.ts";
 import type { OutsideEvent } from "./moves.ts";
 import type { Setting } from "./setting.ts";
 
@@ -54,12 +54,15 @@ export function mayTell(
 
 function mayHookTell(task: TerminalTask, hook: HookEvent, setting: Setting, now: number) {
   if (task.submission?.id !== hook.submissionId) return false;
-  const { news, jobId, isSigned, connection } = hook;
+  const { news, jobId, connection } = hook;
   const job = task.upstream?.job ?? null;
   const isOwn = task.upstream?.connection === connection && connection === CONNECTION;
   const isNamed = job === null || jobId === null || jobId === job.id;
   return (
-    news.status === "completed" && isOwn && isNamed && (isSigned || !canAsk(task, setting, now))
+    news.status === "completed" &&
+    isOwn &&
+    isNamed &&
+    (isProven(task, hook) || !canAsk(task, setting, now))
   );
 }
 
@@ -91,6 +94,7 @@ function isSubmissionSame(before: TerminalTask, after: TerminalTask): boolean {
   return before.submission?.state.kind === after.submission?.state.kind;
 }
 
-function canAsk({ createdAt }: TerminalTask, { limits }: Setting, now: number): boolean {
+/** Returns whether the job of a failed task can be polled at this time. */
+export function canAsk({ createdAt }: TerminalTask, { limits }: Setting, now: number): boolean {
   return limits !== null && (limits.maxAgeMs === null || now < createdAt + limits.maxAgeMs);
 }

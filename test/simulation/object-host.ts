@@ -127,6 +127,10 @@ export class ObjectHost implements Host {
     this.#shared.flush();
   }
 
+  hookReported(): void {
+    this.#shared.checker.onHookReport();
+  }
+
   isDying(): boolean {
     const { deathIn } = this.#shared;
     if (deathIn === null) return false;

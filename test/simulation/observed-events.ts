@@ -33,6 +33,20 @@ export function observedEvents({ before, after }: Change, source: string): reado
 
 /** Returns names of the facts about the submission of a task that a commit shows. */
 function observedSubmission(before: TaskRecord | null, after: TaskRecord): readonly string[] {
+  return [...observedState(before, after), ...observedKey(before, after)];
+}
+
+/** Returns names of the facts about the customer's key of a task that a commit shows. */
+function observedKey(before: TaskRecord | null, after: TaskRecord): readonly string[] {
+  const [from, to] = [before?.submission?.customerKey, after.submission?.customerKey];
+  if (from?.kind !== "sealed" || to == null) return [];
+  if (to.kind === "dropped") return ["a customer's key is dropped"];
+  if (from.unreadableSince === to.unreadableSince) return [];
+  return [`a customer's key becomes ${to.unreadableSince === null ? "readable" : "unreadable"}`];
+}
+
+/** Returns names of the facts about the state of a submission that a commit shows. */
+function observedState(before: TaskRecord | null, after: TaskRecord): readonly string[] {
   const [from, to] = [before?.submission?.state, after.submission?.state];
   if (to === undefined || from === undefined) return [];
   const isWithdrawn = before?.status !== "charging" && after.status === "charging";

@@ -8,7 +8,7 @@ import type { Alarm } from "./disk.ts";
 import { isPollable } from "./end-rules.ts";
 import type { SharedState } from "./object-host.ts";
 import { endTime, isUrgentAt, plannedPollTime, urgentTime } from "./poll-times.ts";
-import type { Setting } from "./setting.ts";
+import { type Setting, settingFor } from "./setting.ts";
 import type { SimulatedObject, Subject } from "./simulated-object.ts";
 
 /** An instance's memory of its last poll. Times are in Unix milliseconds. */
@@ -71,9 +71,10 @@ function attachmentOf({ upstream, tracking }: OpenTask): string {
 export function askFault(
   { job, isUrgent }: Subject<"poll">,
   caller: SimulatedObject,
-  { disk, setting, outside, hadFault, now }: SharedState,
+  { disk, setting: given, outside, hadFault, now }: SharedState,
 ): string | null {
   const { record } = disk.durable;
+  const setting = settingFor(record, given);
   const { limits, isPaused } = setting;
   if (record === null || !isOpen(record)) return "only an open task is polled";
   const { poll: plan } = record.tracking;
@@ -113,10 +114,11 @@ function timeAfter(
  * configuration, or for something else that is due.
  */
 export function isForPoll(
-  { disk, setting, outside, hadFault, now }: SharedState,
+  { disk, setting: given, outside, hadFault, now }: SharedState,
   { at, armedAt, under, by, rowVersion }: Alarm,
 ): boolean {
   const { record } = disk.durable;
+  const setting = settingFor(record, given);
   const { limits } = setting;
   if (record === null || !isOpen(record) || record.tracking.poll === null) return false;
   // The handler of the alarm may have been running when another job was attached, and the clock put back since.
@@ -128,7 +130,7 @@ export function isForPoll(
   const isForNotice =
     setting.isOperatorNotified && record.notices.some(({ retryAt }) => retryAt === at);
   const isAhead = at > armedAt + 1 && at !== armedAt + 15_000;
-  const isIdle = outside.openCalls.length === 0 && under === setting;
+  const isIdle = outside.openCalls.length === 0 && under === given;
   const mayPoll = isPollable(record, setting, now) && !setting.isPaused;
   // Other work for which the alarm was set may have been done since, polls among it.
   const knownAt = Math.max(armedAt, by.lastPoll?.at ?? 0);

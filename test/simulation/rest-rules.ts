@@ -11,6 +11,7 @@ import type { SimulatedObject } from "./simulated-object.ts";
 import { dueTime } from "./due-time.ts";
 import type { LastPoll } from "./poll-rules.ts";
 import { urgentTime } from "./poll-times.ts";
+import { settingFor } from "./setting.ts";
 
 /**
  * Checks promises 2 and 6 whenever the object is idle: if its instance died now, an alarm would continue the
@@ -44,7 +45,8 @@ export function restFault(shared: SharedState, living: SimulatedObject | null): 
   const known = { lastPoll: pollOf(alarm), rowTriedAt, rowVersion, deferredTo: deferralOf(alarm) };
   const owed = dueTime(record, alarm.under, knownAt, known);
   // The next poll may have to wait for the gap after the last one, or for its turn.
-  const gapMs = isOpen(record) ? (alarm.under.limits?.gapMs ?? 0) : 0;
+  const { limits } = settingFor(record, alarm.under);
+  const gapMs = isOpen(record) ? (limits?.gapMs ?? 0) : 0;
   const isStillDue = isAtRest && isDeferred(record, alarm, shared);
   const limit = isAtRest ? knownAt + gapMs + 1 : watchdogLimit(record, alarm, shared);
   const latest = Math.max(limit, turnTime(record, alarm));
@@ -78,7 +80,8 @@ function turnTime(record: TaskRecord, { by }: Alarm): number {
 }
 
 /** Tells whether a poll is due that waits only because its connection has deferred it. */
-function isDeferred(record: TaskRecord, { by }: Alarm, { setting }: SharedState): boolean {
+function isDeferred(record: TaskRecord, { by }: Alarm, { setting: given }: SharedState): boolean {
+  const setting = settingFor(record, given);
   if (by.lastPoll?.at !== -Infinity || !isOpen(record)) return false;
   const { job, isOfAttachedJob, retryAt } = by.lastPoll;
   const isSame = sameJob(record.upstream?.job ?? null, job) && record.tracking.poll?.at === null;

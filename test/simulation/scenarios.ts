@@ -12,6 +12,7 @@ import {
   LIMITS,
   MINUTE,
   PROCESSING,
+  SEALED_WITH,
   SECOND,
   URL_B,
 } from "../core/builders.ts";
@@ -28,7 +29,9 @@ import {
   QUEUED,
   rateLimited,
   UNANSWERED,
+  UNAUTHORIZED,
 } from "../core/upstream-builders.ts";
+import { SEALED_KEY } from "../core/submission-builders.ts";
 import { SUBMISSION } from "./generator.ts";
 import type { Action, Move, OutsideEvent } from "./moves.ts";
 import { TOO_LONG, TOO_MANY_LINKS } from "./oversized.ts";
@@ -730,6 +733,62 @@ function* deadlineWhileSending(world: World, random: Random): Iterable<Move> {
   yield ring();
 }
 
+/** Submits a job with a key of the customer, which this secret seals, and has it accepted. */
+function* submitOwn(world: World, changes: Partial<Setting>, deadlineMs: number | null = null) {
+  yield deploy(world, { submitUnknownMs: HOUR, submitTimeoutMs: 90 * SECOND, ...changes });
+  const submitted = { ...SUBMISSION, customerKey: SEALED_KEY };
+  yield happen({ ...aProvidedRegistration({ deadlineMs }), submission: submitted });
+  yield proceed(world, SEND.started);
+  yield proceed(world, END.accepted);
+  yield proceed(world, 0);
+}
+
+/** A task with a customer's key fails at its deadline, its job is polled later, and the key is needed no more. */
+function* lateWithOwnKey(world: World, random: Random): Iterable<Move> {
+  const quiet = { isIndexed: false, isOperatorNotified: false };
+  const changes = { ...quiet, secretIds: [SEALED_WITH], customerLimits: LIMITS };
+  yield* submitOwn(world, changes, MINUTE);
+  yield* poll(world, UNANSWERED, MINUTE);
+  yield* until(world, "send");
+  yield end(world, "send", 0);
+  if (random.isLucky(0.4)) yield crash();
+  yield* poll(world, newsAnswer(QUEUED), random.pick([0, 0, HOUR]));
+  if (random.isLucky(0.3)) yield happen(submissionHook(world, aCompletion()));
+  if (random.isLucky(0.3)) yield happen(aRedelivery());
+  for (let i = 0; i < 3; i++) {
+    yield ring(random.pick([0, 0, MINUTE]));
+    if (world.outside.openCalls.length > 0) yield end(world, "poll", 2);
+  }
+}
+
+/** The secret that has sealed a customer's key goes, perhaps comes back, and the hook of the job comes. */
+function* ownKeyWithoutSecret(world: World, random: Random): Iterable<Move> {
+  const secretIds = [SEALED_WITH];
+  const isNoticed = random.isLucky(0.5);
+  const changes = { secretIds, isOperatorNotified: isNoticed, isIndexed: false };
+  yield* submitOwn(world, changes, random.pick([null, MINUTE]));
+  yield deploy(world, { ...changes, secretIds: ["secret-2"] });
+  if (random.isLucky(0.8)) yield ring();
+  if (random.isLucky(0.5)) {
+    yield deploy(world, { ...changes, secretIds: ["secret-2", SEALED_WITH] });
+    if (random.isLucky(0.8)) yield ring();
+  }
+  const news = random.pick([PROCESSING, aCompletion(), aCompletion(), anUpstreamFailure()]);
+  if (random.isLucky(0.7)) {
+    yield happen(submissionHook(world, news, { isSigned: random.isLucky(0.5) }));
+  }
+  yield ring();
+}
+
+/** A hook about the job of a customer's key, signed with whatever secret, comes before the relay has polled. */
+function* signedForCustomer(world: World, random: Random): Iterable<Move> {
+  yield* submitOwn(world, { secretIds: [SEALED_WITH], limits: random.pick([LIMITS, null]) });
+  if (random.isLucky(0.4)) yield* poll(world, random.pick([UNAUTHORIZED, newsAnswer(QUEUED)]));
+  const news = random.pick([PROCESSING, aCompletion(), anUpstreamFailure()]);
+  yield happen(submissionHook(world, news, { isSigned: true }));
+  yield* poll(world, random.pick([UNAUTHORIZED, newsAnswer(QUEUED), newsAnswer(aCompletion())]));
+}
+
 /** All scenarios with their weights: a mistake that few random details of a scenario show needs more of it. */
 const SCENARIOS: readonly (readonly [weight: number, scenario: Scenario])[] = [
   [3, noOutput],
@@ -779,6 +838,9 @@ const SCENARIOS: readonly (readonly [weight: number, scenario: Scenario])[] = [
   [5, orderWhileSending],
   [5, earlierSubmission],
   [3, deadlineWhileSending],
+  [8, lateWithOwnKey],
+  [12, ownKeyWithoutSecret],
+  [6, signedForCustomer],
 ];
 
 /** Returns the moves of one of the scenarios. */

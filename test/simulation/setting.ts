@@ -1,5 +1,15 @@
 import type { Policy, PollLimits } from "../../src/core/policy.ts";
-import { aPolicy, CONNECTION, DAY, HOUR, LIMITS, MINUTE, SECOND } from "../core/builders.ts";
+import type { TaskRecord } from "../../src/core/record/task.ts";
+import {
+  aPolicy,
+  CONNECTION,
+  DAY,
+  HOUR,
+  LIMITS,
+  MINUTE,
+  SEALED_WITH,
+  SECOND,
+} from "../core/builders.ts";
 import type { Random } from "./random.ts";
 
 /** Configuration of the relay, which another deployment may change. */
@@ -11,6 +21,10 @@ export interface Setting {
   readonly isOperatorNotified: boolean;
   /** Limits of the one connection; null when it has no key. */
   readonly limits: PollLimits | null;
+  /** Limits of the one connection for jobs that are polled with a customer's key. */
+  readonly customerLimits: PollLimits;
+  /** Identifiers of the relay secrets, newest first; the first seals the keys of customers. */
+  readonly secretIds: readonly string[];
   /** Wait between two polls as a fraction of the job's age. */
   readonly lateness: number;
   /** Time limit of the upstream's answer to a submission, in milliseconds. */
@@ -21,6 +35,9 @@ export interface Setting {
 
 /** The settings that lives which were kept before the relay could submit lack. */
 export const SUBMIT_SETTINGS = { submitTimeoutMs: 90 * SECOND, submitUnknownMs: HOUR };
+
+/** The settings that lives which were kept before customers could have keys of their own lack. */
+export const KEY_SETTINGS = { customerLimits: LIMITS, secretIds: [SEALED_WITH] };
 
 /** Initial state of a run. */
 export interface InitialState {
@@ -51,6 +68,13 @@ export const STATING: PollLimits = { ...LIMITS, isCreationStated: true };
 /** Limits of a provider whose jobs can be polled only with their endpoint. */
 const WITH_ENDPOINT: PollLimits = { ...STATING, isIdEnough: false };
 const SCHEDULE_MS = [0, 180_000, 600_000];
+const NEWER = "secret-2";
+const SECRET_IDS: readonly (readonly string[])[] = [
+  [SEALED_WITH],
+  [SEALED_WITH],
+  [NEWER, SEALED_WITH],
+  [NEWER],
+];
 
 export function settingFrom(random: Random): Setting {
   return {
@@ -84,7 +108,23 @@ export function settingFrom(random: Random): Setting {
     ]),
     submitTimeoutMs: random.pick([90 * SECOND, 90 * SECOND, 5 * SECOND, 10 * MINUTE]),
     submitUnknownMs: random.pick([HOUR, HOUR, MINUTE, 6 * HOUR]),
+    customerLimits: random.pick([LIMITS, LIMITS, NAMING, FORGETFUL, STATING]),
+    secretIds: random.pick(SECRET_IDS),
   };
+}
+
+/**
+ * Returns the configuration as it is for a task: the job of a customer's key is polled with this key alone, as long as a
+ * relay secret opens it.
+ */
+export function settingFor(
+  record: Pick<TaskRecord, "submission"> | null,
+  setting: Setting,
+): Setting {
+  const key = record?.submission?.customerKey ?? null;
+  if (key === null) return setting;
+  const isReadable = key.kind === "sealed" && setting.secretIds.includes(key.sealedWith);
+  return { ...setting, limits: isReadable ? setting.customerLimits : null };
 }
 
 const policies = new WeakMap<Setting, Policy>();
@@ -96,11 +136,13 @@ export function policyOf(setting: Setting, now: number): Policy {
 }
 
 function unpaused(setting: Setting): Policy {
-  const { lateness, limits, ...others } = setting;
+  const { lateness, limits, customerLimits, secretIds, ...others } = setting;
   const { scheduleMs, taskDeadlineMs, isIndexed, isOperatorNotified } = others;
   const { submitTimeoutMs, submitUnknownMs } = others;
   const polls = new Map(limits === null ? [] : [[CONNECTION, limits]]);
   const own = { scheduleMs, taskDeadlineMs, isIndexed, isOperatorNotified };
   const submit = { submitTimeoutMs, submitUnknownMs };
-  return aPolicy({ ...own, ...submit, polls, pollLateness: lateness });
+  const customerPolls = new Map([[CONNECTION, customerLimits]]);
+  const keys = { customerPolls, sealingIds: new Set(secretIds) };
+  return aPolicy({ ...own, ...submit, ...keys, polls, pollLateness: lateness });
 }

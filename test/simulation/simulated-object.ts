@@ -32,6 +32,8 @@ export interface Host {
   died(): void;
   /** Takes an error that background work did not catch. */
   uncaught(error: unknown): void;
+  /** Takes note of a report about the hooks of the connection. */
+  hookReported?(): void;
   log?(line: LogLine, level: LogLevel): void;
 }
 
@@ -136,7 +138,9 @@ export class SimulatedObject implements Platform {
     this.#point();
   }
 
-  reportHook(): void {}
+  reportHook(): void {
+    this.#living().hookReported?.();
+  }
 
   background(work: Promise<unknown>): void {
     void work.catch((error: unknown) => {

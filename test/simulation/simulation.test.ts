@@ -54,6 +54,11 @@ const EXPECTED_EVENTS = [
   "an outcome is brought again",
   "an outcome comes to a later task with the same id",
   "a Worker that submits dies",
+  "a customer's key is used: result",
+  "a customer's key is used: late_result",
+  "a customer's key is dropped",
+  "a customer's key becomes unreadable",
+  "a customer's key becomes readable",
   "a task expires",
   "an id is used again",
 ];

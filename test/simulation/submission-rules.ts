@@ -10,7 +10,7 @@ import {
 import { sameJob } from "../../src/core/record/upstream.ts";
 import { MINUTE, SECOND } from "../core/builders.ts";
 import { type Change, firstViolation, isEqual } from "./change.ts";
-import { endResultOf, mayHookEnd } from "./end-rules.ts";
+import { endResultOf, isProven, mayHookEnd } from "./end-rules.ts";
 import type { SimulatedLedger } from "./ledger.ts";
 import type { OutsideEvent } from "./moves.ts";
 import type { Setting } from "./setting.ts";
@@ -57,7 +57,7 @@ export function isProof(
 ): boolean {
   if (event.type !== "hook") return event.type === "report" || event.type === "attach";
   const isOwn = event.submissionId === task.submission?.id;
-  return (isOwn && event.isSigned) || mayHookEnd(task, event, setting, now);
+  return (isOwn && isProven(task, event)) || mayHookEnd(task, event, setting, now);
 }
 
 /** Returns the rule about submissions that a commit breaks; null when it breaks none. */

@@ -2,7 +2,7 @@ import { isOpen, type OpenTask } from "../../src/core/record/task.ts";
 import type { PollPlan } from "../../src/core/record/poll-plan.ts";
 import { MINUTE } from "../core/builders.ts";
 import { type Answer, type Change, isEqual, firstViolation } from "./change.ts";
-import { endResultOf, isOversized, isPollable, isResponsive } from "./end-rules.ts";
+import { endResultOf, isOversized, isPollable, isProven, isResponsive } from "./end-rules.ts";
 import type { OutsideEvent } from "./moves.ts";
 import { endTime } from "./poll-times.ts";
 
@@ -102,11 +102,13 @@ function lastTime({ submission, deadlineAt }: OpenTask): number {
 
 /** Checks that the last hook of each job and status is stored until the job is known. */
 function keptFault(
-  { jobId, news, isSigned }: Hook,
+  hook: Hook,
   before: OpenTask,
   after: OpenTask,
   { setting, now }: Pick<Answer, "setting" | "now">,
 ): string | null {
+  const { jobId, news } = hook;
+  const isSigned = isProven(before, hook);
   const isApplied = isSigned && news.status !== "no_output" && endResultOf(news) !== null;
   if (isApplied) return null;
   const endpoint = before.submission?.endpoint ?? null;
@@ -118,7 +120,7 @@ function keptFault(
   }
   if (now >= lastTime(before)) return null;
   const others = before.tracking.keptHooks.filter(
-    (hook) => hook.jobId !== jobId || hook.news.status !== news.status,
+    (one) => one.jobId !== jobId || one.news.status !== news.status,
   );
   const kept = [...others, { jobId, news }].slice(-HOOKS_KEPT);
   const isKept = isOversized(news)

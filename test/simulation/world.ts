@@ -12,7 +12,7 @@ import { Parties } from "./parties.ts";
 import { isForPoll } from "./poll-rules.ts";
 import { isSuperseded, readFault, restFault, readWriteFault } from "./rest-rules.ts";
 import { runMicrotasks, untilQuiet } from "./microtasks.ts";
-import type { InitialState, Setting } from "./setting.ts";
+import { type InitialState, type Setting, settingFor } from "./setting.ts";
 import { type Submitting, Submitters } from "./submitters.ts";
 import { InvariantChecker } from "./invariant-checker.ts";
 
@@ -235,7 +235,8 @@ export class World implements SharedState {
     this.checker.onEvent(event, before);
     this.checker.isErasing = event.type === "erase";
     instance.commits.length = 0;
-    const { setting, now } = this;
+    const { now } = this;
+    const setting = settingFor(before, this.setting);
     instance.isRowOrdered = event.type === "republish";
     const ended = loop.applyAndErase(event);
     instance.isRowOrdered = false;
@@ -330,14 +331,19 @@ export class World implements SharedState {
     this.flush();
   }
 
-  /** Gives each registration its own charge id, and its own submission. */
+  /** Gives each registration its own charge id, and its own submission, whose key is sealed with the newest secret. */
   #numbered(event: OutsideEvent): OutsideEvent {
     if (event.type !== "register") return event;
     const chargeId = event.chargeId === null ? null : `charge-${++this.#charges}`;
     const { submission } = event;
     if (submission === undefined) return { ...event, chargeId };
     const id = `submission-${++this.#submissions}`;
-    return { ...event, chargeId, submission: { ...submission, id } };
+    const own = { ...submission, id };
+    if (submission.customerKey === undefined) return { ...event, chargeId, submission: own };
+    // The Worker has the same configuration as the object.
+    const [sealedWith = ""] = this.setting.secretIds;
+    const customerKey = { ...submission.customerKey, sealedWith };
+    return { ...event, chargeId, submission: { ...own, customerKey } };
   }
 
   /**

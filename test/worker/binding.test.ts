@@ -167,7 +167,50 @@ it("without PUBLIC_URL, Relay.submit returns a submission to the sandbox without
   expect(answer).toMatchObject({ ok: true, status: 200, statusUrl: null });
 });
 
+it("Relay.submit with the key of the customer sends the one in the headers as it is, and asks for the job with it", async () => {
+  const outside = anArk();
+  const id = crypto.randomUUID();
+  await restart(id, BINDINGS);
+  const headers = { Authorization: "Bearer sk-own" };
+  const init = { body: BODY, headers, key: "customer", taskId: id } as const;
+  expect(await submissionTo(ARK_PATH, init)).toMatchObject({ ok: true, status: 200 });
+  expect(sentToArk(outside).headers["authorization"]).toBe("Bearer sk-own");
+  expect(await readSubmitted(id)).toMatchObject({ submission: { key: "customer" } });
+});
+
 it.each<[string, string, string, unknown, object]>([
+  [
+    "the key of nobody",
+    "ark",
+    ARK_PATH,
+    { body: BODY, key: "nobody" },
+    { issues: [{ path: "/key" }] },
+  ],
+  [
+    "the key of the customer, but none in the headers",
+    "ark",
+    ARK_PATH,
+    { body: BODY, key: "customer" },
+    { issues: [{ path: "/Authorization" }] },
+  ],
+  [
+    "the key of the customer, which is one of the relay's",
+    "ark",
+    ARK_PATH,
+    {
+      body: BODY,
+      key: "customer",
+      headers: { Authorization: "Bearer test-only-older-operator-key" },
+    },
+    { issues: [{ path: "/Authorization" }] },
+  ],
+  [
+    "the header Relay-Key",
+    "ark",
+    ARK_PATH,
+    { body: BODY, headers: { "Relay-Key": "any" } },
+    { issues: [{ path: "/headers/Relay-Key" }] },
+  ],
   ["a path with `..`", "ark", "../files", {}, { issues: [{ path: "/path" }] }],
   ["a path with a query", "ark", "jobs?a=1", {}, { issues: [{ path: "/path" }] }],
   ["a body that is a number", "ark", ARK_PATH, { body: 7 }, { issues: [{ path: "/body" }] }],

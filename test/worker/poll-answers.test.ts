@@ -98,10 +98,13 @@ async function asked(
     job: { id: jobId, endpoint: endpoint ?? null },
     createdAt: Date.now(),
     isUrgent: false,
+    customerKey: null,
     submitted: null,
     purpose: "result",
   } as const;
-  return askUpstream(poll, runtime.value, new AbortController().signal);
+  const connection = runtime.value.config.connections.get(provider);
+  if (connection === undefined) throw new Error(`there is no connection ${provider}`);
+  return askUpstream(poll, connection, runtime.value, new AbortController().signal);
 }
 
 function withStatus(status: number, headers: Readonly<Record<string, string>> = {}) {

@@ -32,7 +32,8 @@ async function hookUrlOf(id: string, submissionId: string | null): Promise<strin
   const derived = { signingSecrets: null, eventsSecrets: null, signingKeys: null };
   const keyring = await keyringOf({ relaySecrets: [env.RELAY_SECRET], ...derived });
   if (keyring === null) throw new Error("no keys");
-  const token = await hookToken("ark", id, submissionId, keyring.hookKeys);
+  const submission = { submissionId, hasCustomerKey: false };
+  const token = await hookToken("ark", id, submission, keyring.hookKeys);
   return `${ORIGIN}/hooks/ark/${id}/${token}`;
 }
 

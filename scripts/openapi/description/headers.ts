@@ -102,6 +102,11 @@ export const REQUEST_HEADERS = {
     description: "Labels of the task, a JSON object of at most 4 KB.",
     example: '{"order": 4711}',
   },
+  "Relay-Key": {
+    description:
+      "Key of the relay, when the call has your own key of the upstream in the upstream's header. That key goes up as it is, and the job is asked for with it. Accounts need an offer for it.",
+    example: "trk_acme_…",
+  },
   "Relay-Task-Id": {
     description: "Id of the task, a UUID. Only for operators.",
     example: "6f9619ff-8b86-4d01-b42d-00cf4fc964ff",

@@ -74,6 +74,11 @@ const EVENT_DATA: Readonly<Record<OperatorEventType, Webhook>> = {
     }),
     example: { ...ABOUT_TASK, output: COMPLETED_CALLBACK.output },
   },
+  "key.unreadable": {
+    summary: "No value of RELAY_SECRET opens the customer's key of an open task any more",
+    schema: AboutTask,
+    example: ABOUT_TASK,
+  },
   "host.failing": {
     summary: "Ten attempts to one host failed within 10 minutes",
     schema: z.strictObject({ host: z.string() }),

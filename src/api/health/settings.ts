@@ -61,8 +61,9 @@ function submitSettingsOf(config: Config) {
     MAX_SUBMIT_MB: config.maxSubmitBytes / 1024 / 1024,
     SUBMIT_TIMEOUT_S: config.submitTimeoutMs / SECOND_MS,
     SUBMIT_UNKNOWN_MINUTES: config.submitUnknownMs / MINUTE_MS,
-    OFFERS: config.offers.map(({ limits, credits, ...offer }) => ({
+    OFFERS: config.offers.map(({ limits, credits, keyOwner, ...offer }) => ({
       ...offer,
+      key: keyOwner === "customer" ? keyOwner : null,
       limits: Object.fromEntries(
         limits.map(({ pointer, isOptional, ...limit }) => [
           pointer,

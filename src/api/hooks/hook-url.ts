@@ -1,4 +1,9 @@
-import { hookToken, readHookToken } from "../../security/hook-token.ts";
+import {
+  type HookToken,
+  hookToken,
+  NO_SUBMISSION,
+  readHookToken,
+} from "../../security/hook-token.ts";
 import type { Connection, HookAdapter } from "../../providers/provider.ts";
 import type { Config } from "../../config/config.ts";
 import type { Runtime } from "../../config/runtime.ts";
@@ -8,12 +13,10 @@ import { TaskId } from "../http/fields.ts";
 import { Problem } from "../http/problem.ts";
 
 /** The connection (a configured access to a provider) and the task to which a hook URL belongs. */
-export interface HookTarget {
+export interface HookTarget extends HookToken {
   readonly connection: Connection;
   readonly adapter: HookAdapter;
   readonly taskId: string;
-  /** Submission to whose URL the hook came; null for the URL of a registered task. */
-  readonly submissionId: string | null;
 }
 
 /**
@@ -41,7 +44,7 @@ export async function hookFields(
   const { hooks } = connection.provider;
   if (hooks === null) return {};
   return {
-    hook_url: await hookUrl(connection, taskId, null, runtime, origin),
+    hook_url: await hookUrl(connection, taskId, NO_SUBMISSION, runtime, origin),
     hook_parameter: hooks.parameter,
     ...(hooks.idParameter !== null && { id_parameter: hooks.idParameter }),
   };
@@ -49,19 +52,19 @@ export async function hookFields(
 
 /**
  * Returns the URL to which the provider of a connection sends its hooks about a task.
- * @param submissionId id of the task's submission; null for a task whose job the relay does not submit.
+ * @param submission the task's submission, of which its hooks tell.
  * @param origin origin to which the request was sent.
  * @throws Problem `not_configured` when the relay does not know its own address.
  */
 export async function hookUrl(
   { name }: Connection,
   taskId: string,
-  submissionId: string | null,
+  submission: HookToken,
   { config, keyring }: Runtime,
   origin: string,
 ): Promise<string> {
   const base = hookOrigin(config, origin);
-  const token = await hookToken(name, taskId, submissionId, keyring.hookKeys);
+  const token = await hookToken(name, taskId, submission, keyring.hookKeys);
   return `${base}/hooks/${name}/${taskId}/${token}`;
 }
 

@@ -67,15 +67,17 @@ const hookRoute = publicRoute(
 export const receiveHook = repeatable(hookRoute);
 
 /**
- * Checks the provider's signature of a hook.
+ * Checks the provider's signature of a hook. A hook about a job that was submitted with a customer's key is `unsigned`,
+ * whatever signature it has: the customer's account at the provider signs with a secret that the relay does not know.
  * @returns `signed` when the hook may end its task; `unsigned` when a poll must confirm what the hook reports;
  * `refused` when the signature is missing or wrong.
  * @throws Problem `unavailable` when the provider's public keys cannot be fetched.
  */
 async function authenticityOf(
-  { adapter, connection }: HookTarget,
+  { adapter, connection, hasCustomerKey }: HookTarget,
   hook: Hook,
 ): Promise<Exclude<Authenticity, "unavailable">> {
+  if (hasCustomerKey) return "unsigned";
   const context = { now: Date.now(), publicKeys };
   const authenticity = await adapter.authenticate(hook, connection, context);
   if (authenticity !== "unavailable") return authenticity;

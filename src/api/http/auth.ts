@@ -1,3 +1,4 @@
+import { accountOfKey } from "../../security/account-key.ts";
 import { verify } from "../../security/signature.ts";
 import { sha256Hex } from "../../security/encoding.ts";
 import { findKey, keyName } from "../../security/operator-key-hashes.ts";
@@ -41,6 +42,18 @@ export async function holderOfKey(
   if (owner === null) return null;
   const { accountId: id, role, hash } = owner;
   return { kind: "account", id, role, key: keyName(hash) };
+}
+
+/**
+ * Tells whether a text is an operator key, or an API key that the relay has generated for an account, also a revoked one.
+ * Keys of accounts that were imported by their hash are not recognised.
+ */
+export async function isKeyOfRelay(
+  text: string,
+  { operatorKeys, keyring }: Runtime,
+): Promise<boolean> {
+  if ((await findKey(operatorKeys, text)) !== null) return true;
+  return (await accountOfKey(text, keyring.accountMacKeys)) !== null;
 }
 
 async function operatorOfKey(given: string, { operatorKeys }: Runtime): Promise<KeyHolder | null> {

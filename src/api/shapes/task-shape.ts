@@ -57,6 +57,8 @@ const Submission = z.strictObject({
   started_at: described(Time, "From when the call could be sent."),
   answered_at: maybe(Time, "When the upstream answered."),
   status_code: maybe(z.int(), "HTTP status of its answer."),
+  key: maybe(z.literal("customer"), "The key at the upstream is the customer's own."),
+  key_refused_since: maybe(Time, "Since when the upstream has refused this key."),
 });
 
 const SHARED = {

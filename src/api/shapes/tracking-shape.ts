@@ -41,6 +41,10 @@ export const Tracking = named(
       }),
       "The first of the answers that are not understood.",
     ),
+    key_unreadable_since: maybe(
+      Time,
+      "Since when no value of `RELAY_SECRET` opens the customer's key, so that the job is not polled.",
+    ),
   }),
   "What an open task waits for. Only operators see it.",
 );

@@ -1,10 +1,12 @@
 import type { Limit, Offer } from "../../config/offers.ts";
+import type { KeyOwner } from "../../providers/customer-credential.ts";
 import type { Found } from "./json-body.ts";
 import { isModelOf } from "./model-glob.ts";
 
 /** Request of an account to submit a job, as far as offers depend on it. */
 export interface OfferRequest {
   readonly connection: string;
+  readonly keyOwner: KeyOwner;
   /** Path below the base URL of the connection, as the request spells it. */
   readonly path: string;
   /** The model. Null when the request names none, or names it only in a multipart body. */
@@ -35,14 +37,17 @@ type LimitedValue =
 const ANY_MODEL = "*";
 
 /**
- * Decides whether an account may submit a request, and at which price. The first offer with the connection, the path
- * and the model of the request decides: a request outside its limits is refused even if a later offer would permit it.
+ * Decides whether an account may submit a request, and at which price. The first offer with the connection, the owner of
+ * the key, the path and the model of the request decides: a request outside its limits is refused even if a later offer
+ * would permit it.
  */
 export function decideOffer(offers: readonly Offer[], request: OfferRequest): OfferDecision {
-  const { connection, path } = request;
+  const { connection, keyOwner, path } = request;
   const ofConnection = offers.filter((offer) => offer.connection === connection);
   if (ofConnection.length === 0) return refused(`Nothing is offered at ${connection}.`);
-  const ofPath = ofConnection.filter((offer) => offer.path === null || offer.path === path);
+  const ofOwner = ofConnection.filter((offer) => offer.keyOwner === keyOwner);
+  if (ofOwner.length === 0) return refused(ownerRefusal(request));
+  const ofPath = ofOwner.filter((offer) => offer.path === null || offer.path === path);
   if (ofPath.length === 0) return refused(`Nothing is offered at this path of ${connection}.`);
   const first = ofPath.find((offer) => isForModel(offer, request));
   if (first === undefined) return refused(modelRefusal(request));
@@ -68,6 +73,12 @@ export function watchedPointers(offers: readonly Offer[], connection: string): r
 function isForModel({ models, limits }: Offer, { model, isMultipart }: OfferRequest): boolean {
   if (isMultipart) return models.every((glob) => glob === ANY_MODEL) && !limits.some(isOfBody);
   return models.some((glob) => (model === null ? glob === ANY_MODEL : isModelOf(glob, model)));
+}
+
+function ownerRefusal({ connection, keyOwner }: OfferRequest): string {
+  return keyOwner === "customer"
+    ? `Nothing is offered at ${connection} with a key of your own.`
+    : `${connection} is offered only with a key of your own: send it in the header of the upstream, and the key of the relay in Relay-Key.`;
 }
 
 function modelRefusal({ connection, model, isMultipart }: OfferRequest): string {

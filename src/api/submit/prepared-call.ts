@@ -3,6 +3,7 @@ import type { JsonObject } from "../../core/json.ts";
 import type { Caller } from "../../objects/task/caller.ts";
 import { accountOf } from "../../objects/task/caller.ts";
 import { areHooksVerified } from "../../providers/hook-verification.ts";
+import type { CustomerCredential } from "../../providers/customer-credential.ts";
 import type { Connection } from "../../providers/provider.ts";
 import type { HookParameters, SubmitAdapter, SubmitTarget } from "../../providers/submit.ts";
 import { sha256, toBase64Url } from "../../security/encoding.ts";
@@ -16,7 +17,10 @@ import type { UpstreamCall } from "./upstream-call.ts";
 
 /** Where a submission goes: the connection, how its provider takes submissions, and what this path starts. */
 export interface SubmitPlace {
+  /** The connection. Where the customer sends a key of its own, it has this key in place of its own. */
   readonly connection: Connection;
+  /** The customer's own key in the call; null when the upstream gets that of the connection. */
+  readonly credential: CustomerCredential | null;
   readonly adapter: SubmitAdapter;
   readonly target: SubmitTarget;
 }
@@ -134,8 +138,9 @@ async function prepareMultipart(
   };
 }
 
-function requestOf({ path }: UpstreamCall, place: SubmitPlace, query: URLSearchParams) {
-  return { connection: place.connection.name, path, query, hookField: hookField(place) };
+function requestOf({ path, keyOwner }: UpstreamCall, place: SubmitPlace, query: URLSearchParams) {
+  const { name: connection } = place.connection;
+  return { connection, keyOwner, path, query, hookField: hookField(place) };
 }
 
 /** Returns the fields of a call for hooks. Null when the upstream takes no hook URL at this path. */

@@ -22,7 +22,7 @@ const Credits = z.int().check(z.minimum(1));
 
 /** Headers that only operators may send, because they decide about the account, the price and the life of a task. */
 const FOR_OPERATORS = ["Relay-Task-Id", "Relay-Deadline-At", "Relay-Account", "Relay-Credits"];
-const FOR_ALL = ["Relay-Callback-Url", "Relay-Metadata"];
+const FOR_ALL = ["Relay-Callback-Url", "Relay-Metadata", "Relay-Key"];
 
 /**
  * Reads the headers of a submission with which its caller tells the relay what it wants to know.

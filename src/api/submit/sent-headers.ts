@@ -1,3 +1,4 @@
+import { CREDENTIAL_HEADERS } from "../../providers/customer-credential.ts";
 import type { SentCall } from "./prepared-call.ts";
 
 /**
@@ -5,9 +6,8 @@ import type { SentCall } from "./prepared-call.ts";
  * caller or say how the call came, those with which another request could be made of it, and those that are made anew.
  */
 const DROPPED: ReadonlySet<string> = new Set([
+  ...CREDENTIAL_HEADERS.map((name) => name.toLowerCase()),
   "accept-encoding",
-  "api-key",
-  "authorization",
   "connection",
   "content-length",
   "content-type",
@@ -17,7 +17,6 @@ const DROPPED: ReadonlySet<string> = new Set([
   "host",
   "idempotency-key",
   "keep-alive",
-  "mj-api-secret",
   "origin",
   "proxy-authenticate",
   "proxy-authorization",
@@ -30,9 +29,7 @@ const DROPPED: ReadonlySet<string> = new Set([
   "true-client-ip",
   "upgrade",
   "via",
-  "x-api-key",
   "x-client-ip",
-  "x-goog-api-key",
   "x-method-override",
   "x-real-ip",
 ]);
@@ -58,8 +55,8 @@ const PASSED_PREFIX = /^(?:x-)?ratelimit-/i;
 
 /**
  * Returns the headers with which a submission goes to the upstream: those of the caller that concern the upstream, and
- * in place of the caller's those that the relay sets.
- * @param own headers that the relay sets: the key of the connection, and what this call needs besides.
+ * the credentials for it in place of all in which the caller may have put a key.
+ * @param own headers that the relay sets: the credentials, and what this call needs besides.
  */
 export function sentHeaders(
   given: Headers,

@@ -1,11 +1,16 @@
+import { MIN_SECRET_CHARS } from "../../config/config.ts";
 import type { Runtime } from "../../config/runtime.ts";
+import type { SubmissionStart } from "../../core/record/submission.ts";
 import { SECOND_MS } from "../../core/time.ts";
 import { accountOf, type Caller, readerOf } from "../../objects/task/caller.ts";
 import type { OutsideEvent } from "../../objects/task/outside-event.ts";
-import { toBase64Url } from "../../security/encoding.ts";
+import type { CustomerCredential } from "../../providers/customer-credential.ts";
+import { sha256, toBase64Url } from "../../security/encoding.ts";
+import { sealKey } from "../../security/sealed-key.ts";
 import { isLoopback } from "../../security/url-rules.ts";
 import { refusalOf } from "../callback-url.ts";
 import { hookUrl } from "../hooks/hook-url.ts";
+import { isKeyOfRelay } from "../http/auth.ts";
 import { invalidRequest } from "../http/problem.ts";
 import type { Call } from "../operation.ts";
 import { idOfKey } from "../tasks/idempotency-key.ts";
@@ -54,7 +59,8 @@ export async function planSubmission(
   memory: BodyReservation,
 ): Promise<SubmissionPlan> {
   const { body: call, caller, env, idempotencyKey: key, origin, params, runtime } = given;
-  const place = requireSubmitPlace(params.connection, call.path, runtime.config);
+  const place = requireSubmitPlace(params.connection, call, runtime.config);
+  if (place.credential !== null) await requireForeignKey(place.credential, call, runtime);
   const asked = readRelayHeaders(call.headers, caller);
   const prepared = await prepareCall(call, place, caller, runtime, memory);
   const registration = registrationOf(asked, prepared, place, given);
@@ -62,7 +68,9 @@ export async function planSubmission(
   const submissionId = toBase64Url(crypto.getRandomValues(new Uint8Array(SUBMISSION_ID_BYTES)));
   const fields = await fieldsOf(place, prepared, id, submissionId, runtime, origin);
   const { accountId, credits } = registration;
-  const { requestDigest, model } = prepared;
+  const { model } = prepared;
+  const { endpoint } = place.target;
+  const identity = await identityOf(place, prepared, id, runtime);
   const event: Registering = {
     type: "register",
     id,
@@ -71,11 +79,11 @@ export async function planSubmission(
     registration,
     ...simulatedJobOf(model, place.connection),
     ...(await billingOf({ account: accountId, credits }, env, runtime)),
-    submission: { id: submissionId, requestDigest, endpoint: place.target.endpoint },
+    submission: { id: submissionId, endpoint, ...identity },
     ...(accountOf(caller) !== null && { isPriceOffered: true }),
   };
   const isHookExpected = fields.size > 0 && isReachable(runtime);
-  const secrets = accountId === null ? [] : answerSecrets(place, fields);
+  const secrets = accountId === null ? ownSecrets(place) : answerSecrets(place, fields);
   const isNamedByKey = asked.taskId === null && key !== null;
   const sent = prepared.withFields(fields);
   return { place, call, event, sent, isHookExpected, submissionId, isNamedByKey, secrets };
@@ -105,6 +113,51 @@ function registrationOf(
     accountId,
     credits,
   };
+}
+
+/**
+ * Checks that the key for the upstream is none of the relay's, which no upstream may get: a caller may have put it into the
+ * wrong header, or into both.
+ */
+async function requireForeignKey(
+  { key, headers }: CustomerCredential,
+  call: UpstreamCall,
+  runtime: Runtime,
+): Promise<void> {
+  const isOwn = call.headers.get("Relay-Key")?.split(/\s+/).includes(key) === true;
+  if (!isOwn && !(await isKeyOfRelay(key, runtime))) return;
+  const [name = ""] = Object.keys(headers);
+  const message = "must have your own key of the upstream, and not the relay's";
+  throw invalidRequest([{ path: `/${name}`, message }]);
+}
+
+/**
+ * Returns by what a repetition of the submission is recognised, and the customer's key as the task stores it. With another
+ * key the same call is another one, because another account at the upstream would pay for it.
+ */
+async function identityOf(
+  { connection, credential }: SubmitPlace,
+  { requestDigest }: PreparedCall,
+  taskId: string,
+  { keyring }: Runtime,
+): Promise<Pick<SubmissionStart, "requestDigest" | "customerKey">> {
+  if (credential === null) return { requestDigest };
+  const { key } = credential;
+  const place = { taskId, connection: connection.name };
+  // With the id, equal calls of different tasks do not show by equal digests that they have the same key.
+  const digest = await sha256(`${requestDigest}\n${taskId}\n${key}`);
+  return {
+    requestDigest: toBase64Url(digest),
+    customerKey: await sealKey(key, place, keyring.sealingKeys),
+  };
+}
+
+/**
+ * Returns the customer's own key, which the stored answer must not have in clear. Nothing for the connection's key, and for
+ * a key so short that other parts of the answer would be changed.
+ */
+function ownSecrets({ credential }: SubmitPlace): readonly string[] {
+  return credential === null || credential.key.length < MIN_SECRET_CHARS ? [] : [credential.key];
 }
 
 /** Returns the id of the task of a submission with an `Idempotency-Key`. Each account has keys of its own. */
@@ -153,10 +206,11 @@ async function fieldsOf(
   runtime: Runtime,
   origin: string,
 ): Promise<ReadonlyMap<string, string>> {
-  const { connection } = place;
+  const { connection, credential } = place;
   const hooks = hookParametersOf(place);
   if (hooks === null || !takesHookUrl) return new Map();
-  const url = await hookUrl(connection, taskId, submissionId, runtime, origin);
+  const submission = { submissionId, hasCustomerKey: credential !== null };
+  const url = await hookUrl(connection, taskId, submission, runtime, origin);
   const { idParameter, parameter, secretParameter } = hooks;
   const fields = new Map([[parameter, url]]);
   if (idParameter !== null) fields.set(idParameter, taskId);

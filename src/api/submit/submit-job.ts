@@ -66,6 +66,10 @@ async function submitOnce(plan: SubmissionPlan, given: SubmitCall): Promise<Subm
   const stored = submissionOf(applied);
   if (!isNew) return replayed(event, task, stored, given);
   if (stored?.id !== submissionId) throw unavailable(EARLIER_OBJECT, "earlier_release");
+  if (plan.place.credential !== null && stored.hasCustomerKey !== true) {
+    await bringOutcome(event.id, endOf(submissionId, { kind: "not_sent" }), given);
+    throw unavailable(EARLIER_OBJECT, "earlier_release");
+  }
   return sendAndEnd(plan, given);
 }
 
@@ -114,13 +118,15 @@ async function builtCall(
   { place, call, event, sent, secrets }: SubmissionPlan,
   { config }: Runtime,
 ) {
-  const { connection, target } = place;
+  const { connection, credential, target } = place;
   const { provider, key, baseUrl } = connection;
   if (provider.polls === null) {
     const { simulation } = provider;
     return async () => simulatedAnswer(simulation.submit(call.path, event.model));
   }
-  const credentials = key === null ? {} : await provider.polls.headers(key, Date.now());
+  const authentication = key === null ? {} : await provider.polls.headers(key, Date.now());
+  // The customer's own header goes up as it is: nothing is made of its key.
+  const credentials = { ...authentication, ...credential?.headers };
   const headers = sentHeaders(call.headers, { ...target.headers, ...credentials }, sent);
   const isLarge = target.answer !== "job";
   const request = { url: `${baseUrl}${sent.path}`, headers, body: sent.body, isLarge };

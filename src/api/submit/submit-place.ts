@@ -1,10 +1,12 @@
 import type { Config } from "../../config/config.ts";
 import { keySettingOf } from "../../config/needed-settings.ts";
-import type { Connection } from "../../providers/provider.ts";
+import type { Connection, UpstreamProvider } from "../../providers/provider.ts";
+import { readCustomerKey, withCustomerKey } from "../../providers/customer-credential.ts";
 import { idAt } from "../../providers/json-fields.ts";
 import { jobReadingOf, type SubmitAdapter, type SubmitTarget } from "../../providers/submit.ts";
-import { Problem } from "../http/problem.ts";
+import { invalidRequest, Problem } from "../http/problem.ts";
 import type { SubmitPlace } from "./prepared-call.ts";
+import type { UpstreamCall } from "./upstream-call.ts";
 
 /** Path, body and answer of a submission to a simulated provider. */
 const SIMULATED: SubmitTarget = {
@@ -19,17 +21,17 @@ const SIMULATED_ADAPTER: SubmitAdapter = {
 };
 
 /**
- * Returns where a submission goes.
+ * Returns where a submission goes, and with whose key.
  * @param name name of the connection.
- * @param path path of the call below the base URL of the connection.
  * @throws Problem `not_found` when there is no such connection, or the path starts no job there; `not_configured` when
- * the connection has no API key.
+ * the connection has no API key, and the customer sends none; `invalid_request` when the customer's key is at fault.
  */
 export function requireSubmitPlace(
   name: string,
-  path: string,
+  call: UpstreamCall,
   { connections }: Config,
 ): SubmitPlace {
+  const { path } = call;
   const connection = connections.get(name);
   if (connection === undefined) {
     throw new Problem("not_found", { detail: `There is no connection ${JSON.stringify(name)}.` });
@@ -38,7 +40,11 @@ export function requireSubmitPlace(
   if (provider.polls === null) {
     const isJob = provider.simulation.submit(path, null) !== null;
     if (!isJob) throw startsNoJob(connection);
-    return { connection, adapter: SIMULATED_ADAPTER, target: SIMULATED };
+    if (call.keyOwner === "customer") {
+      const message = `must be left out: ${name} takes no key`;
+      throw invalidRequest([{ path: "/Relay-Key", message }]);
+    }
+    return { connection, credential: null, adapter: SIMULATED_ADAPTER, target: SIMULATED };
   }
   const adapter = provider.submits;
   if (adapter === undefined) {
@@ -47,11 +53,29 @@ export function requireSubmitPlace(
   }
   const target = adapter.target(path);
   if (target === null) throw startsNoJob(connection);
+  if (call.keyOwner === "customer") {
+    return { ...customerPlace(connection, provider, call), adapter, target };
+  }
   if (connection.key === null) {
     const detail = `The connection has no API key: ${keySettingOf(connection)} is not set.`;
     throw new Problem("not_configured", { detail, headers: { "Retry-After": "60" } });
   }
-  return { connection, adapter, target };
+  return { connection, credential: null, adapter, target };
+}
+
+/** Returns the connection with the customer's key in place of its own, and this key as the call has it. */
+function customerPlace(
+  connection: Connection,
+  provider: UpstreamProvider,
+  { headers }: UpstreamCall,
+): Pick<SubmitPlace, "connection" | "credential"> {
+  const read = readCustomerKey(headers, provider);
+  if (read.ok) {
+    const credential = read.value;
+    return { connection: withCustomerKey(connection, credential.key), credential };
+  }
+  const { header, message } = read.error;
+  throw invalidRequest([{ path: `/${header}`, message }]);
 }
 
 function startsNoJob({ provider }: Connection): Problem {

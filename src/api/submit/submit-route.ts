@@ -2,6 +2,7 @@ import type { Env } from "../../env.ts";
 import type { Runtime } from "../../config/runtime.ts";
 import type { KeyHolder } from "../../objects/task/caller.ts";
 import { measureRefusal } from "../../objects/task/measure.ts";
+import { KEY_HEADERS, MAX_KEY_CHARS } from "../../providers/customer-credential.ts";
 import { holderOfKey, unauthenticated } from "../http/auth.ts";
 import { invalidRequest, Problem } from "../http/problem.ts";
 import { type ProtectedRoute, publicRoute, requireRuntime } from "../http/route.ts";
@@ -11,10 +12,9 @@ import type { Submitted } from "./submitted.ts";
 import { callTargetOf, UpstreamCall } from "./upstream-call.ts";
 
 const PATH = "/v1/submit/{connection}/{+path}";
-/** Headers in which the SDKs of upstreams put their key, and callers of the relay the relay's key. */
-const KEY_HEADERS = ["Authorization", "x-api-key", "x-goog-api-key"];
 const KEY_REQUIRED =
   "A key of the relay is required, in the header in which the upstream's SDK sends its key.";
+const UNKNOWN_KEY = "The key is unknown or revoked.";
 
 /**
  * Route of submissions: `POST /v1/submit/{connection}/` and the upstream's own path. Content type, body and query are the
@@ -31,11 +31,16 @@ export const submitJobRoute: ProtectedRoute<"submitJob"> = {
   handle: async ({ request, env, url, params }) => {
     const runtime = requireRuntime(env);
     const { headers, body } = request;
-    const caller = await callerOf(headers, runtime, env);
+    const relayKey = headers.get("Relay-Key");
+    const caller =
+      relayKey === null
+        ? await callerOf(headers, runtime, env)
+        : await callerWith(relayKey, headers, runtime, env);
+    const keyOwner = relayKey === null ? "connection" : "customer";
     const { connection = "" } = params;
     const call = () => {
       const { path, query } = callTargetOf(request.url, `/v1/submit/${connection}`);
-      return new UpstreamCall(path, query, headers, body);
+      return new UpstreamCall(path, query, headers, body, keyOwner);
     };
     const given = {
       params: { connection },
@@ -69,13 +74,34 @@ async function callerOf(headers: Headers, runtime: Runtime, env: Env): Promise<K
   const [key, ...others] = new Set(found.flatMap((name) => keyIn(headers.get(name)) ?? []));
   if (others.length > 0) {
     const [first, ...rest] = found;
-    const message = `must contain the same key as ${rest.join(", ")}`;
+    const message = `must contain the same key as ${rest.join(", ")}; with a key of your own at the upstream, the relay's key goes into Relay-Key`;
     throw invalidRequest([{ path: `/${first}`, message }]);
   }
   const caller = key === undefined ? null : await holderOfKey(key, headers, runtime, env);
   if (caller !== null) return caller;
   if (given.length > 0) measureRefusal(env.METRICS);
-  throw unauthenticated(key === undefined ? KEY_REQUIRED : "The key is unknown or revoked.");
+  throw unauthenticated(key === undefined ? KEY_REQUIRED : UNKNOWN_KEY);
+}
+
+/**
+ * Identifies the caller of a submission by the header `Relay-Key`. The other headers then have the key of the upstream.
+ * @throws Problem `unauthenticated`; `invalid_request` when the header does not contain one key.
+ */
+async function callerWith(
+  header: string,
+  headers: Headers,
+  runtime: Runtime,
+  env: Env,
+): Promise<KeyHolder> {
+  const key = header.length > MAX_KEY_CHARS ? null : keyIn(header);
+  if (key === null) {
+    const message = `must have one key of the relay, of at most ${MAX_KEY_CHARS} characters`;
+    throw invalidRequest([{ path: "/Relay-Key", message }]);
+  }
+  const caller = await holderOfKey(key, headers, runtime, env);
+  if (caller !== null) return caller;
+  measureRefusal(env.METRICS);
+  throw unauthenticated(UNKNOWN_KEY);
 }
 
 /** Returns the key in a header: the part behind the scheme, e.g. `Bearer` or `Key`, or the whole of it. */

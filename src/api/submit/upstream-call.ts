@@ -1,3 +1,4 @@
+import type { KeyOwner } from "../../providers/customer-credential.ts";
 import type { Issue } from "../http/problem.ts";
 import { invalidRequest } from "../http/problem.ts";
 
@@ -9,17 +10,20 @@ export class UpstreamCall {
   readonly query: string;
   readonly headers: Headers;
   readonly body: ReadableStream<Uint8Array> | null;
+  readonly keyOwner: KeyOwner;
 
   constructor(
     path: string,
     query: string,
     headers: Headers,
     body: ReadableStream<Uint8Array> | null,
+    keyOwner: KeyOwner,
   ) {
     this.path = path;
     this.query = query;
     this.headers = headers;
     this.body = body;
+    this.keyOwner = keyOwner;
   }
 }
 

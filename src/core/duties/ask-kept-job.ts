@@ -1,4 +1,5 @@
 import { type Policy, startAt } from "../policy.ts";
+import { sealedKeyOf } from "../record/customer-key.ts";
 import { isSending, unknownOutcomeOf } from "../record/submission.ts";
 import { isOpen, type TaskRecord } from "../record/task.ts";
 import { keptJobToAsk } from "../polls/kept-job.ts";
@@ -26,7 +27,9 @@ export function askKeptJob(record: TaskRecord, policy: Policy): Duty<PollStep> |
     model: record.model,
     startedAt: submission.startedAt,
   };
-  const question = { taskId, ...asked, createdAt, submitted, purpose: "kept_job" } as const;
+  const customerKey = sealedKeyOf(record);
+  const about = { taskId, ...asked, createdAt, customerKey, submitted };
+  const question = { ...about, purpose: "kept_job" } as const;
   const dueAt = Math.max(startAt(plannedAt, policy, createdAt), policy.pollDeferredTo);
   return { dueAt, step: () => ({ kind: "poll", poll: { ...question, isUrgent: true } }) };
 }

@@ -1,5 +1,6 @@
 import { MAX_CALLBACK_TIMEOUT_MS, type Policy, startAt } from "../policy.ts";
 import { latePollAt } from "../polls/late-poll.ts";
+import { sealedKeyOf } from "../record/customer-key.ts";
 import { isTerminal, type TaskRecord } from "../record/task.ts";
 import { SECOND_MS } from "../time.ts";
 import type { Duty } from "./duty.ts";
@@ -31,6 +32,7 @@ export function askLateJob(record: TaskRecord, policy: Policy): Duty<PollStep> |
     connection,
     job,
     createdAt,
+    customerKey: sealedKeyOf(record),
     isUrgent: false,
     submitted: null,
     purpose: "late_result",

@@ -3,6 +3,7 @@ import { isOpen, type TaskRecord } from "../record/task.ts";
 import { nextPoll } from "../polls/next-poll.ts";
 import { isUrgent } from "../polls/next-poll.ts";
 import type { PollPurpose } from "../events/event.ts";
+import { type SealedKey, sealedKeyOf } from "../record/customer-key.ts";
 import type { Submission } from "../record/submission.ts";
 import type { Job } from "../record/upstream.ts";
 import type { Duty } from "./duty.ts";
@@ -21,6 +22,8 @@ export interface Poll {
    */
   readonly isUrgent: boolean;
   readonly purpose: PollPurpose;
+  /** Key of the customer with which the upstream is asked, sealed. Null for the key of the connection. */
+  readonly customerKey: SealedKey | null;
   /**
    * Submission to which a job that only a hook has named must belong: the answer must state its model, and a creation
    * not before `startedAt`, in Unix milliseconds. Null for any other poll, and for a task whose job the relay has not
@@ -46,7 +49,8 @@ export function poll(record: TaskRecord, policy: Policy): Duty<PollStep> | null 
   if (next === null) return null;
   const { job, dueAt } = next;
   const { connection } = upstream;
-  const question = { taskId, connection, job, createdAt, submitted: null } as const;
+  const customerKey = sealedKeyOf(record);
+  const question = { taskId, connection, job, createdAt, customerKey, submitted: null } as const;
   const step = (now: number): PollStep => {
     const asked = {
       ...question,

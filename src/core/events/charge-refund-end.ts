@@ -11,7 +11,7 @@ import {
   startReturn,
 } from "../record/credits.ts";
 import { isNoticeWanted, noticeOf, withNotice } from "../record/operator-notice.ts";
-import { startSubmission } from "../record/submission.ts";
+import { restartSubmission } from "../record/submission.ts";
 import {
   type ChargingTask,
   isTerminal,
@@ -49,11 +49,11 @@ export function endCharge(
       }
       const account = { id: credits.accountId, generation: answer.generation };
       const charged = chargedOf(credits);
-      const tracking = trackingOf(record.upstream, policy, now);
+      const tracking = trackingOf(record.upstream, now);
       const task = { ...record, version, account, credits: charged, tracking, notices: [] };
       return changed({
         ...task,
-        submission: submission && startSubmission(submission, policy, now),
+        submission: submission && restartSubmission(submission, policy, now),
         status: "pending",
       });
     }

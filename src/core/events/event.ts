@@ -13,7 +13,7 @@ export type TaskEvent =
   | RegisterEvent
   | ReportEvent
   | AttachEvent
-  | SubmitEndedEvent
+  | SubmissionEvent
   | HookEvent
   | HookRefusedEvent
   | RedeliverEvent
@@ -21,7 +21,6 @@ export type TaskEvent =
   | { readonly type: "cancel" }
   | { readonly type: "erase" }
   | { readonly type: "deadline" }
-  | { readonly type: "submission_lost" }
   | { readonly type: "attempt_started" }
   | AttemptEndedEvent
   | ChargeEndedEvent
@@ -29,6 +28,15 @@ export type TaskEvent =
   | RefundEndedEvent
   | IndexRowEndedEvent
   | NoticeEndedEvent;
+
+/**
+ * An event about the submission of a task: its end, the time at which its task fails because its outcome stayed unknown,
+ * or a look at the customer's key with which it was made.
+ */
+export type SubmissionEvent =
+  | SubmitEndedEvent
+  | { readonly type: "submission_lost" }
+  | { readonly type: "customer_key_checked" };
 
 /**
  * Field of the three events that a request to the API causes with a key or a signature: to register a task, to

@@ -1,4 +1,5 @@
 import type { PollPlan } from "../record/poll-plan.ts";
+import { hasCustomerKey } from "../record/customer-key.ts";
 import { isOpen, isTerminal, type OpenTask, type TaskRecord } from "../record/task.ts";
 import type { TaskEvent } from "./event.ts";
 
@@ -14,7 +15,8 @@ export interface HookReport {
 /**
  * Returns the report of a task after an event. There is a report when a hook or a poll has ended the task, if a
  * hook was expected or has come. There is also a report when a hook comes after the end of the task. Null when
- * there is nothing to report.
+ * there is nothing to report, and for a job that was submitted with a customer's key: its hooks come, or do not come,
+ * from the customer's account at the upstream, and say nothing about the connection.
  * @param before the task before the event.
  * @param after the task after the event.
  */
@@ -24,6 +26,7 @@ export function hookReportOf(
   after: TaskRecord | null,
 ): HookReport | null {
   if (before === null || after === null || !isTerminal(after) || !saysEnd(event)) return null;
+  if (hasCustomerKey(after)) return null;
   const connection = before.upstream?.connection;
   if (connection === undefined) return null;
   const hasCome = isOpen(before) ? hasHookCome(before, event) : isOwnHook(event, connection);

@@ -13,6 +13,8 @@ import { finishFromNews } from "./finish.ts";
 import { applyLateHook } from "./late-results.ts";
 import type { Policy } from "../policy.ts";
 import { canPoll, hear, hint, planPolls } from "../polls/next-poll.ts";
+import { limitsOf } from "../polls/task-poll-limits.ts";
+import { hasCustomerKey } from "../record/customer-key.ts";
 import type { PollPlan } from "../record/poll-plan.ts";
 import {
   type CreatedTask,
@@ -61,7 +63,8 @@ export function attachJob(
   policy: Policy,
   now: number,
 ): OpenTask {
-  const poll = planPolls(isHookExpected, policy.polls.get(upstream.connection), now);
+  const limits = limitsOf({ ...record, upstream }, policy);
+  const poll = planPolls(isHookExpected, limits, now);
   const tracking = { ...record.tracking, poll, keptHooks: [] };
   const submission = withJobKnown(record.submission);
   return { ...record, version: nextVersion(record, now), upstream, tracking, submission };
@@ -94,7 +97,7 @@ function withProvenJob(
 ): OpenTask | TerminalTask {
   if (!isSigned || id === null || task.upstream?.job !== null) return task;
   const endpoint = task.submission?.endpoint ?? null;
-  const isNamed = endpoint !== null || policy.polls.get(connection)?.isIdEnough === true;
+  const isNamed = endpoint !== null || limitsOf(task, policy)?.isIdEnough === true;
   if (!isNamed || !canPoll(task, policy, now)) return task;
   const job: Job = { id, endpoint };
   const earlier = task.tracking.keptHooks.filter(({ jobId }) => isAbout(job, jobId));
@@ -128,11 +131,12 @@ function withHooks(
  */
 export function applyHook(
   record: TaskRecord | null,
-  event: HookEvent,
+  hook: HookEvent,
   policy: Policy,
   now: number,
 ): Decision {
-  if (record === null || !isHookOf(record, event)) return UNKNOWN_TASK;
+  if (record === null || !isHookOf(record, hook)) return UNKNOWN_TASK;
+  const event = trustedHook(record, hook);
   const { news } = event;
   if (isTerminal(record)) return applyLateHook(record, event, policy, now);
   const job = record.upstream?.job ?? null;
@@ -160,6 +164,14 @@ function isHookOf(record: TaskRecord, event: HookEvent): record is CreatedTask {
   if (record.status === "charging" || record.upstream === null) return false;
   const { upstream, submission } = record;
   return upstream.connection === event.connection && submission?.id === event.submissionId;
+}
+
+/**
+ * Returns a hook as far as it proves something. One about a job that was submitted with a customer's key counts as
+ * unsigned: the customer's account at the upstream signs with a secret that the relay does not know.
+ */
+function trustedHook(record: CreatedTask, hook: HookEvent): HookEvent {
+  return hasCustomerKey(record) ? { ...hook, isSigned: false } : hook;
 }
 
 /**

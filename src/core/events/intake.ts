@@ -56,7 +56,7 @@ export function register(
   const base = { ...head, ...times, ...state };
   const upstream = provider === null ? null : { connection: provider, job: event.job };
   const task = { ...base, upstream, callbackUrl, deadlineAt };
-  const tracking = trackingOf(upstream, policy, now);
+  const tracking = trackingOf(upstream, now);
   const open = { ...task, status: "pending", notices: [], tracking } as const;
   if (amount === null || accountId === null) return accept({ ...open, account, credits: null });
   const price = { accountId, amount };
@@ -161,7 +161,7 @@ function createFromEvent(
     status: "pending",
     callbackUrl: creation.callbackUrl,
     deadlineAt: now + policy.taskDeadlineMs,
-    tracking: trackingOf(null, policy, now),
+    tracking: trackingOf(null, now),
     notices: [],
   };
 }

@@ -4,6 +4,7 @@ import type { PollAnswer, PollEndedEvent } from "./event.ts";
 import { finishAtDeadline, finishFromNews } from "./finish.ts";
 import { DEADLINE_EXTENSION, type Policy } from "../policy.ts";
 import { isHintedSince, finalNoOutputPollAt, finalPollAt } from "../polls/next-poll.ts";
+import { hasCustomerKey } from "../record/customer-key.ts";
 import { ANSWER_KINDS, type PollPlan, type UpstreamAnswer } from "../record/poll-plan.ts";
 import { isOpen, nextVersion, type OpenTask, type TaskRecord } from "../record/task.ts";
 import { sameJob, type UpstreamEnd, type UpstreamNews } from "../record/upstream.ts";
@@ -74,8 +75,8 @@ function deservesExtension(poll: PollPlan, { answer, askedAt }: PollEndedEvent):
 /**
  * Returns the task with what is new in the answer to a poll: its kind, if the previous answer was of another kind;
  * the time from which no poll was answered; and the wait that the provider demands. Returns the same record when
- * nothing is new. The version of the record rises only for what readers see: a new status of the task, and for the
- * operator the beginning or end of answers that are not understood.
+ * nothing is new. The version of the record rises only for what readers see: a new status of the task, the beginning or
+ * end of refusals of the customer's key and, for the operator, of answers that are not understood.
  */
 function withAnswer(
   task: OpenTask,
@@ -89,7 +90,8 @@ function withAnswer(
   const plan = withSilence(planned, answer.kind === "unanswered", now);
   const isStarted = known?.kind === "processing" && task.status !== "processing";
   if (plan === poll && !isStarted) return task;
-  const isShown = isStarted || isUnclear(poll) !== isUnclear(plan);
+  const isKeyNews = hasCustomerKey(task) && isKeyRefused(poll) !== isKeyRefused(plan);
+  const isShown = isStarted || isKeyNews || isUnclear(poll) !== isUnclear(plan);
   return {
     ...task,
     ...(isShown && { version: nextVersion(task, now) }),
@@ -132,6 +134,10 @@ function withSilence(plan: PollPlan, isUnanswered: boolean, now: number): PollPl
 
 function isUnclear({ answer }: PollPlan): boolean {
   return answer?.kind === "unclear";
+}
+
+function isKeyRefused({ answer }: PollPlan): boolean {
+  return answer?.kind === "unauthorized";
 }
 
 /**

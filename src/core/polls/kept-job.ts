@@ -4,6 +4,7 @@ import type { OpenTask } from "../record/task.ts";
 import { keptJobIds } from "../record/tracking.ts";
 import type { AttachedJob } from "../record/upstream.ts";
 import { canPoll } from "./next-poll.ts";
+import { limitsOf } from "./task-poll-limits.ts";
 
 /**
  * Returns a job to poll for a task to which no job was attached, together with its connection. It is the job that the
@@ -15,14 +16,14 @@ export function keptJobToAsk(task: OpenTask, policy: Policy): AttachedJob | null
   if (task.upstream?.job !== null) return null;
   const { connection } = task.upstream;
   const askAt = unknownOutcomeOf(task.submission)?.askAt ?? task.deadlineAt;
-  if (!isProvable(task, policy.polls.get(connection)) || !canPoll(task, policy, askAt)) return null;
+  if (!isProvable(task, limitsOf(task, policy)) || !canPoll(task, policy, askAt)) return null;
   const id = keptJobIds(task.tracking).at(-1);
   const endpoint = task.submission?.endpoint ?? null;
   return id === undefined ? null : { connection, job: { id, endpoint } };
 }
 
 /** Tells whether an answer to a poll can show that a job belongs to the task. */
-function isProvable({ submission }: OpenTask, limits: PollLimits | undefined): boolean {
-  if (limits === undefined) return false;
+function isProvable({ submission }: OpenTask, limits: PollLimits | null): boolean {
+  if (limits === null) return false;
   return limits.isTaskNamed || (submission !== null && limits.isCreationStated);
 }

@@ -32,19 +32,37 @@ const MADE_AFTER_MS = DAY_MS;
  * claims success. Null when no further poll is planned.
  */
 export function latePollAt(task: TerminalTask, policy: Policy): number | null {
-  const { finishedAt, upstream, failure } = task;
-  const { hintAt, resultAt } = task.late ?? NOTHING_LATE;
-  if (upstream?.job == null || finishedAt === null || resultAt !== null) return null;
-  if (failure?.category !== "timeout" || !isTimedOut(task)) return null;
-  const times = [
-    ...POLL_WAITS_MS.map((waitMs) => finishedAt + waitMs),
-    ...(hintAt === null ? [] : HINT_WAITS_MS.map((waitMs) => hintAt + waitMs)),
-  ];
+  const times = plannedTimes(task);
   // An instance of the object that has just started does not know which polls earlier instances have made.
   const madeUntil = Math.max(policy.polledAt, policy.indexTriedAt - MADE_AFTER_MS);
   const plannedAt = Math.min(...times.filter((time) => time > madeUntil));
-  const isInTime = plannedAt < task.expiresAt && canPoll(task, policy, plannedAt);
-  return isInTime ? plannedAt : null;
+  return isInTime(task, policy, plannedAt) ? plannedAt : null;
+}
+
+/**
+ * Returns the time for which the last poll of the job of a task that has failed at its deadline is planned, whether it has
+ * been made or not. Null when no poll is planned.
+ */
+export function lastLatePollAt(task: TerminalTask, policy: Policy): number | null {
+  const times = plannedTimes(task).filter((time) => isInTime(task, policy, time));
+  return times.length === 0 ? null : Math.max(...times);
+}
+
+/** Returns the times for which polls of the job of a failed task are planned; none when its job brings nothing new. */
+function plannedTimes(task: TerminalTask): readonly number[] {
+  const { finishedAt, upstream, failure } = task;
+  const { hintAt, resultAt } = task.late ?? NOTHING_LATE;
+  if (upstream?.job == null || finishedAt === null || resultAt !== null) return [];
+  if (failure?.category !== "timeout" || !isTimedOut(task)) return [];
+  return [
+    ...POLL_WAITS_MS.map((waitMs) => finishedAt + waitMs),
+    ...(hintAt === null ? [] : HINT_WAITS_MS.map((waitMs) => hintAt + waitMs)),
+  ];
+}
+
+/** Tells whether a poll that is planned for this time can still be made then. */
+function isInTime(task: TerminalTask, policy: Policy, plannedAt: number): boolean {
+  return plannedAt < task.expiresAt && canPoll(task, policy, plannedAt);
 }
 
 /**

@@ -3,6 +3,7 @@ import { type Policy, type PollLimits, startAt } from "../policy.ts";
 import type { HeardStatus, Hint, PollPlan, UpstreamAnswer } from "../record/poll-plan.ts";
 import { type CreatedTask, isOpen, type OpenTask } from "../record/task.ts";
 import type { Tracking } from "../record/tracking.ts";
+import { limitsOf } from "./task-poll-limits.ts";
 import type { Job, Upstream } from "../record/upstream.ts";
 import { HOUR_MS, MINUTE_MS, SECOND_MS } from "../time.ts";
 import { type Cadence, nextPollTime } from "./cadence.ts";
@@ -111,11 +112,11 @@ function pollableJob(task: OpenTask, policy: Policy, now: number): Job | null {
 /**
  * Returns the plan of the polls of a job that is attached at `now`.
  * @param isHookExpected true when the upstream can reach the task's hook URL, and its hooks are expected to come.
- * @param limits poll limits of the connection; undefined while the API key of its provider is not configured.
+ * @param limits limits of the polls of the job; null when it cannot be polled.
  */
 export function planPolls(
   isHookExpected: boolean,
-  limits: PollLimits | undefined,
+  limits: PollLimits | null,
   now: number,
 ): PollPlan {
   const hookWaitMs = isHookExpected ? (limits?.hookWaitMs ?? null) : null;
@@ -128,9 +129,8 @@ export function planPolls(
  * job no poll is planned. Only simulated jobs of the sandbox are attached already at this time, so no hook is
  * expected.
  */
-export function trackingOf(upstream: Upstream | null, policy: Policy, now: number): Tracking {
-  const limits = upstream?.job == null ? undefined : policy.polls.get(upstream.connection);
-  const poll = upstream?.job == null ? null : planPolls(false, limits, now);
+export function trackingOf(upstream: Upstream | null, now: number): Tracking {
+  const poll = upstream?.job == null ? null : planPolls(false, null, now);
   return { poll, keptHooks: [], isExtended: false, told: [], refusedHooks: [] };
 }
 
@@ -265,8 +265,4 @@ function cadenceOf(task: OpenTask, plan: PollPlan, policy: Policy): Cadence {
  */
 function jitterOf(taskId: string): number {
   return hashOf(taskId) / 0xffffffff;
-}
-
-function limitsOf({ upstream }: CreatedTask, policy: Policy): PollLimits | null {
-  return upstream === null ? null : (policy.polls.get(upstream.connection) ?? null);
 }

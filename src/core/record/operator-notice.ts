@@ -27,6 +27,7 @@ export const NOTICE_KINDS = [
   "upstream.unclear",
   "upstream.no_output",
   "task.late_result",
+  "key.unreadable",
 ] as const;
 
 /**

@@ -1,6 +1,7 @@
 import { backoff } from "../backoff.ts";
 import type { Policy } from "../policy.ts";
 import { MINUTE_MS, SECOND_MS } from "../time.ts";
+import type { CustomerKey, SealedKey } from "./customer-key.ts";
 
 /**
  * Time in milliseconds between the end of the time that the upstream has for its answer and the moment from which the
@@ -16,13 +17,18 @@ export interface Submission {
   readonly id: string;
   /** Time from which the call may be sent: the creation of the task or, with a price, the end of its charge. */
   readonly startedAt: number;
-  /** SHA-256 of path, query and body of the call, by which a repetition under the same key is recognised. */
+  /**
+   * SHA-256 of path, query and body of the call, and of the customer's key if it has one, by which a repetition under the
+   * same `Idempotency-Key` or id is recognised.
+   */
   readonly requestDigest: string;
   /** Endpoint of the job (see `Job`) as the path of the call states it. Null where polls need no endpoint. */
   readonly endpoint: string | null;
   readonly state: SubmissionState;
   /** Answer of the upstream for repetitions of the call. Null until it is known, and once the task is settled. */
   readonly answer: SubmissionAnswer | null;
+  /** Key of the customer with which the job is submitted and polled. Null when the key of the connection is used. */
+  readonly customerKey: CustomerKey | null;
 }
 
 export type SubmissionState =
@@ -63,20 +69,36 @@ export interface SubmissionAnswer {
 }
 
 /** Identity of a submission that begins with the registration of its task. */
-export type SubmissionStart = Pick<Submission, "id" | "requestDigest" | "endpoint">;
+export interface SubmissionStart extends Pick<Submission, "id" | "requestDigest" | "endpoint"> {
+  /** Key of the customer, sealed. Absent when the key of the connection is used. */
+  readonly customerKey?: SealedKey;
+}
 
 /** Value of `error.code` for a task whose submission had an unknown outcome, and whose job never became known. */
 export const SUBMIT_UNKNOWN_CODE = "submit_unknown";
 
 /** Returns the submission of a task whose call may be sent from `now` on. */
 export function startSubmission(
-  { id, requestDigest, endpoint }: SubmissionStart,
-  { submitTimeoutMs }: Policy,
+  { id, requestDigest, endpoint, customerKey }: SubmissionStart,
+  policy: Policy,
   now: number,
 ): Submission {
+  const identity = { id, requestDigest, endpoint };
+  const key = customerKey
+    ? ({ ...customerKey, kind: "sealed", unreadableSince: null } as const)
+    : null;
+  const times = { startedAt: now, state: sendingFrom(now, policy) };
+  return { ...identity, ...times, answer: null, customerKey: key };
+}
+
+/** Returns the submission of a task whose price is charged now, so that its call may be sent from `now` on. */
+export function restartSubmission(submission: Submission, policy: Policy, now: number): Submission {
+  return { ...submission, startedAt: now, state: sendingFrom(now, policy) };
+}
+
+function sendingFrom(now: number, { submitTimeoutMs }: Policy): SubmissionState {
   const endsAt = now + submitTimeoutMs + ANSWER_MARGIN_MS;
-  const state = { kind: "sending", endsAt } as const;
-  return { id, requestDigest, endpoint, startedAt: now, state, answer: null };
+  return { kind: "sending", endsAt };
 }
 
 /**

@@ -1,6 +1,6 @@
 import { appendMembers } from "../json.ts";
 import type { Credits, HiddenCredits } from "../record/credits.ts";
-import type { Submission } from "../record/submission.ts";
+import { hasCustomerKey } from "../record/customer-key.ts";
 import { toSeconds } from "../time.ts";
 import {
   type ChargingTask,
@@ -38,7 +38,7 @@ export function taskView(
     ...optional("account", record.account?.id ?? null),
     ...(reader === "operator" && upstreamView(record)),
     ...optional("metadata", record.registration?.metadata ?? null),
-    ...optional("submission", submissionView(record.submission)),
+    ...optional("submission", submissionView(record)),
     ...optional("credits", creditsView(record.credits, reader === "operator" && policy !== null)),
     ...(isTerminal(record) ? endView(record, reader) : openView(record, reader, progress, policy)),
   });
@@ -105,8 +105,12 @@ function openView(
   };
 }
 
-/** Returns the submission as readers see it. Its answer is not shown, because the caller has got it. */
-function submissionView(submission: Submission | null) {
+/**
+ * Returns the submission as readers see it. Its answer is not shown, because the caller has got it, and no key. That the
+ * upstream refuses a customer's own key is shown to the customer too, who alone can replace it.
+ */
+function submissionView(record: TaskRecord) {
+  const { submission } = record;
   if (submission === null) return null;
   const { state, startedAt } = submission;
   const { answeredAt = null, statusCode = null } = "answeredAt" in state ? state : {};
@@ -115,6 +119,16 @@ function submissionView(submission: Submission | null) {
     started_at: toSeconds(startedAt),
     ...optional("answered_at", answeredAt && toSeconds(answeredAt)),
     ...optional("status_code", statusCode),
+    ...(hasCustomerKey(record) && customerKeyView(record)),
+  };
+}
+
+function customerKeyView(record: TaskRecord) {
+  const answer = isOpen(record) ? record.tracking.poll?.answer : null;
+  const refusedSince = answer?.kind === "unauthorized" ? answer.since : null;
+  return {
+    key: "customer",
+    ...optional("key_refused_since", refusedSince && toSeconds(refusedSince)),
   };
 }
 

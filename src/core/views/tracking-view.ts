@@ -2,6 +2,7 @@ import type { Policy } from "../policy.ts";
 import { nextPoll } from "../polls/next-poll.ts";
 import { canPoll } from "../polls/next-poll.ts";
 import type { UpstreamAnswer } from "../record/poll-plan.ts";
+import { keyUnreadableSince } from "../record/customer-key.ts";
 import type { OpenTask } from "../record/task.ts";
 import { keptJobIds, type Tracking } from "../record/tracking.ts";
 import { toSeconds } from "../time.ts";
@@ -10,7 +11,7 @@ import { optional } from "./optional.ts";
 /**
  * Returns what the operator sees of the search for a task's result. While no job is attached to the task, these are
  * the jobs that hooks have named. When the relay does not understand the provider's answers to polls, it is also
- * the first of these answers.
+ * the first of these answers; when it can no longer open the customer's key of the task, since when.
  * @param policy configuration of the relay, and what the object of the task has in memory. With it, the view also
  * has the latest answer, the next poll with its reason, and how many hooks were accepted, stored for later or
  * refused. Null leaves these out.
@@ -19,10 +20,12 @@ export function trackingView(task: OpenTask, policy: Policy | null) {
   const { tracking } = task;
   const jobIds = keptJobIds(tracking);
   const answer = tracking.poll?.answer ?? null;
+  const unreadableSince = keyUnreadableSince(task);
   return {
     ...(policy !== null && task.upstream !== null && waitView(task, policy)),
     ...optional("kept_jobs", jobIds.length === 0 ? null : jobIds),
     ...optional("unclear", answer?.kind === "unclear" ? unclearView(answer) : null),
+    ...optional("key_unreadable_since", unreadableSince && toSeconds(unreadableSince)),
   };
 }
 

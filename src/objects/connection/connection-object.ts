@@ -62,6 +62,9 @@ export const UNCLEAR_PAUSE_MS = HOUR_MS;
  * - with each expected hook that did not come, and with hooks that came after a missing one;
  * - for the first of many refused keys or answers not understood, by each isolate (`objects/task/alerts.ts`).
  *
+ * An object with the name `customer:…` belongs to one key of a customer at the provider. It only counts the polls with this
+ * key, and stores nothing: what the tasks of customers learn says nothing about the connection.
+ *
  * `GET /healthz`, `GET /v1/problems` and the console read its state. No task depends on its answers: without them
  * tasks are polled as if hooks came and polls had no limit.
  */

@@ -53,9 +53,11 @@ export class Alerts {
 
   /**
    * Reports an answer to a poll that the operator should know of. When the provider has refused the API key, the
-   * operator is alerted. An answer that was not understood is stored, so that `/healthz` shows it.
+   * operator is alerted. An answer that was not understood is stored, so that `/healthz` shows it. Answers to polls with
+   * the key of a customer say nothing about the connection: only their task shows them.
    */
   async reportAnswer(poll: Poll, answer: PollAnswer, runtime: Runtime): Promise<void> {
+    if (poll.customerKey !== null) return;
     if (answer.kind === "unauthorized") await this.#reportRefusedKey(poll, runtime);
     // An answer to a poll of a job that only a hook has named may well not name the task. That is no fault of the
     // provider.

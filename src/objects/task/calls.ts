@@ -3,6 +3,7 @@ import type { Delivery } from "../../core/duties/callback-attempt.ts";
 import type { ChargeAnswer, PollAnswer, TaskEvent } from "../../core/events/event.ts";
 import type { AttemptResult } from "../../core/record/callback.ts";
 import { causeOf } from "../../core/record/outcome.ts";
+import { keyUnreadableSince } from "../../core/record/customer-key.ts";
 import type { TaskRecord } from "../../core/record/task.ts";
 import type { CallStep } from "../../core/step.ts";
 import { hostOf } from "../../core/url.ts";
@@ -58,7 +59,8 @@ export async function makeCall(
       const { taskId, connection, job, purpose } = step.poll;
       const answer = await platform.poll(step.poll, aborted);
       const result = { outcome: pollOutcome(answer, aborted), ...unclearFields(answer) };
-      const line = { task_id: taskId, connection, purpose, ...result };
+      const key = step.poll.customerKey === null ? {} : { key: "customer" };
+      const line = { task_id: taskId, connection, ...key, purpose, ...result };
       const event = { type: "poll_ended", job, purpose, askedAt: now, answer } as const;
       return {
         event,
@@ -160,19 +162,36 @@ export function levelOfAttempt(result: AttemptResult, isRecorded: boolean): LogL
   return isRecorded ? "detail" : "info";
 }
 
+/** Returns the log lines of a change of a task. */
+export function linesOfChange(
+  before: TaskRecord | null,
+  record: TaskRecord,
+  now: number,
+): readonly Logged[] {
+  const lines = [settledLine(before, record, now), unreadableKeyLine(before, record)];
+  return lines.filter((line) => line !== null);
+}
+
 /**
  * Returns the log line of a task that is settled now and was not before the change. A task is settled when it has
  * ended, and no attempt of its callback and no refund is left to make. Null for any other change.
  */
-export function settledLine(
-  before: TaskRecord | null,
-  record: TaskRecord,
-  now: number,
-): Logged | null {
+function settledLine(before: TaskRecord | null, record: TaskRecord, now: number): Logged | null {
   if (!isAtRest(record) || isAtRest(before)) return null;
   const isFailed = record.callback?.state.kind === "failed";
   const line = { event: "task.settled", ...settledSummary(record, now) };
   return { line, level: isFailed ? "warn" : "info" };
+}
+
+/**
+ * Returns the log line of a task whose customer's key cannot be opened any more since this change, because no value of
+ * `RELAY_SECRET` is the one with which it is sealed. Null for any other change.
+ */
+function unreadableKeyLine(before: TaskRecord | null, record: TaskRecord): Logged | null {
+  const isKnown = before !== null && keyUnreadableSince(before) !== null;
+  if (isKnown || keyUnreadableSince(record) === null) return null;
+  const connection = record.upstream?.connection ?? null;
+  return { line: { event: "key.unreadable", task_id: record.id, connection }, level: "error" };
 }
 
 function levelOfCharge({ kind }: ChargeAnswer): LogLevel {

@@ -2,12 +2,15 @@ import type { Config } from "../../config/config.ts";
 import type { Poll } from "../../core/duties/poll.ts";
 import type { AttachEvent } from "../../core/events/event.ts";
 import type { HookReport } from "../../core/events/hook-report.ts";
-import { isOpen, type TaskRecord } from "../../core/record/task.ts";
-import { sameJob } from "../../core/record/upstream.ts";
+import { hasCustomerKey } from "../../core/record/customer-key.ts";
+import { isOpen, type OpenTask, type TaskRecord } from "../../core/record/task.ts";
+import { type Job, sameJob } from "../../core/record/upstream.ts";
 import { MINUTE_MS, SECOND_MS } from "../../core/time.ts";
 import { isolateCache } from "../../isolate-cache.ts";
+import type { Connection } from "../../providers/provider.ts";
+import { sha256Hex } from "../../security/encoding.ts";
 import { HOOKLESS_TASKS } from "../connection/connection-object.ts";
-import { connectionObject, type ObjectNamespaces } from "../object-names.ts";
+import { connectionObject, customerPollsObject, type ObjectNamespaces } from "../object-names.ts";
 import { withTimeout } from "../../timeout.ts";
 
 /** The fields that this file reads of an event that attaches a provider's job to a task. */
@@ -41,7 +44,8 @@ export class ConnectionCalls {
   /**
    * Returns the given event, which attaches a job to the task. When the hooks of the connection are missing, the
    * returned event expects no hook. The Durable Object of the connection is asked only if the event expects a hook,
-   * and by each isolate at most once in ten minutes.
+   * and by each isolate at most once in ten minutes. It is not asked for a job that was submitted with a customer's key,
+   * whose hooks do not come from the operator's account at the provider.
    */
   async withHookHealth<Event extends Attachment>(
     event: Event,
@@ -50,7 +54,7 @@ export class ConnectionCalls {
   ): Promise<Event> {
     const { connection, job, isHookExpected = false } = event;
     if (!isHookExpected || (polls.get(connection)?.hookWaitMs ?? null) === null) return event;
-    if (task === null || !isOpen(task) || sameJob(task.upstream?.job ?? null, job)) return event;
+    if (task === null || !isOpen(task) || !isNewJob(task, job)) return event;
     const hookless = hooklessTasks.get(connection) ?? (await this.#askHookless(connection));
     return { ...event, isHookExpected: hookless < HOOKLESS_TASKS };
   }
@@ -67,17 +71,21 @@ export class ConnectionCalls {
   }
 
   /**
-   * Asks the Durable Object of the connection for permission to poll now, if the provider limits the polls per
-   * minute. That object counts the polls of all tasks of the connection.
+   * Asks a Durable Object for permission to poll now, if the provider limits the polls per minute. That of the
+   * connection counts the polls of all tasks with its key. The polls with the key of a customer are counted by an object
+   * of this key, because the provider counts them for itself too.
+   * @param connection connection of the job, with the key that is polled with.
    * @returns the wait in milliseconds before the task may ask again; 0 when the poll may be sent.
    */
   async pollWaitMs(
-    { connection, taskId, isUrgent }: Poll,
-    { connections }: Config,
+    { taskId, isUrgent, customerKey }: Poll,
+    { name, key, pollsPerMinute: perMinute }: Connection,
   ): Promise<number> {
-    const perMinute = connections.get(connection)?.pollsPerMinute ?? null;
     if (perMinute === null) return 0;
-    const object = connectionObject(this.#bindings, connection);
+    const object =
+      customerKey === null
+        ? connectionObject(this.#bindings, name)
+        : customerPollsObject(this.#bindings, name, await sha256Hex(`${name}\n${key}`));
     const ask = async (): Promise<number> => object.takePollSlot(taskId, isUrgent, perMinute);
     return withTimeout("poll slot", ask, 0, ANSWER_MS);
   }
@@ -92,6 +100,11 @@ export class ConnectionCalls {
     remember(connection, hookless);
     return hookless;
   }
+}
+
+/** Tells whether an open task gets a job with the key of its connection that is not attached to it yet. */
+function isNewJob(task: OpenTask, job: Job): boolean {
+  return !hasCustomerKey(task) && !sameJob(task.upstream?.job ?? null, job);
 }
 
 function remember(connection: string, hookless: number | null): void {

@@ -22,6 +22,7 @@ import { type IndexBindings, sendRow } from "../../index-db/index-row-send.ts";
 import { shardsOf } from "../../index-db/shards.ts";
 import { errorText, log, logAs, type LogLevel, type LogLine } from "../../log.ts";
 import { askUpstream } from "../../outbound/ask-upstream.ts";
+import { connectionOf } from "../../outbound/upstream-connection.ts";
 import { deliver, sendOperatorEvent, settle } from "../../outbound/webhooks.ts";
 import type { UrlRules } from "../../security/url-rules.ts";
 import { POLL_TIMEOUT_MS, withinTime } from "../../timeout.ts";
@@ -114,7 +115,8 @@ export class ObjectPlatform implements Platform {
   }
 
   policy(now: number): Settings {
-    return policyOf(this.#prepared().config, now, this.#jitter);
+    const { config, keyring } = this.#prepared();
+    return policyOf(config, keyring, now, this.#jitter);
   }
 
   /** Returns the rules for the `callback_url` of a task. */
@@ -214,9 +216,11 @@ export class ObjectPlatform implements Platform {
 
   async poll(poll: Poll, aborted: AbortSignal): Promise<PollAnswer> {
     const runtime = this.#prepared();
-    const waitMs = await this.#connections.pollWaitMs(poll, runtime.config);
+    const connection = await connectionOf(poll, runtime);
+    if (connection === null) return { kind: "unanswered" };
+    const waitMs = await this.#connections.pollWaitMs(poll, connection);
     if (waitMs > 0) return { kind: "deferred", waitMs };
-    const answer = await askUpstream(poll, runtime, aborted);
+    const answer = await askUpstream(poll, connection, runtime, aborted);
     this.progress.notePoll(poll.job.id, answer);
     this.tellWatchers();
     this.background(this.#noteAnswer(poll, answer, runtime));

@@ -236,6 +236,17 @@ const Registration = z.looseObject({
   credits: IntOrNull,
 });
 
+const CustomerKey = z.discriminatedUnion("kind", [
+  z.looseObject({
+    kind: z.literal("sealed"),
+    sealedWith: z.string(),
+    nonce: z.string(),
+    ciphertext: z.string(),
+    unreadableSince: TimeOrNull,
+  }),
+  z.looseObject({ kind: z.literal("dropped") }),
+]);
+
 const Submission = z.looseObject({
   id: z.string(),
   startedAt: Time,
@@ -255,6 +266,7 @@ const Submission = z.looseObject({
     z.looseObject({ kind: z.literal("accepted"), answeredAt: TimeOrNull, statusCode: IntOrNull }),
   ]),
   answer: z.nullable(z.looseObject({ status: Int, contentType: TextOrNull, body: z.string() })),
+  customerKey: z._default(z.nullable(CustomerKey), null),
 });
 
 // Fields with a default are missing in records of the first release.

@@ -4,6 +4,7 @@ import type {
   Decision,
   Rejection,
 } from "../../core/events/decision.ts";
+import { hasCustomerKey } from "../../core/record/customer-key.ts";
 import { isSettled, isTerminal, type TaskRecord } from "../../core/record/task.ts";
 import type { Policy } from "../../core/policy.ts";
 import type { Submission } from "../../core/record/submission.ts";
@@ -69,6 +70,11 @@ export type Applied =
 /** Part of the stored submission that decides how the Worker answers its caller. */
 export interface SubmissionReply extends Pick<Submission, "id" | "answer"> {
   readonly state: Submission["state"]["kind"];
+  /**
+   * True when the job is submitted and polled with a key of the customer. Absent when the task's object still runs a
+   * release that would poll it with the key of the connection.
+   */
+  readonly hasCustomerKey?: boolean;
 }
 
 /**
@@ -113,7 +119,8 @@ export function taken(
   const task = replyOf(record, reader, policy);
   if (submission === null) return { kind, task };
   const { id, answer, state } = submission;
-  return { kind, task, submission: { id, answer, state: state.kind } };
+  const reply = { id, answer, state: state.kind, hasCustomerKey: hasCustomerKey(record) };
+  return { kind, task, submission: reply };
 }
 
 export function refused(refusal: Refusal): Applied {

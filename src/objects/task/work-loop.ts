@@ -8,7 +8,7 @@ import { isOpen, type TaskRecord } from "../../core/record/task.ts";
 import { type CallStep, nextStep, type Step, wakeAt } from "../../core/step.ts";
 import { DAY_MS, MINUTE_MS } from "../../core/time.ts";
 import { transition } from "../../core/transition.ts";
-import { attemptLine, levelOfAttempt, makeCall, settledLine } from "./calls.ts";
+import { attemptLine, levelOfAttempt, linesOfChange, makeCall } from "./calls.ts";
 import type { Platform } from "./platform.ts";
 import { canWatch, isEarlyEnough, type KnownAlarm, attemptInFlight } from "./pending-alarm.ts";
 import { TriedUntil } from "./tried-until.ts";
@@ -235,8 +235,9 @@ export class WorkLoop {
     const opened = attemptInFlight(record);
     this.#platform.commit(record, isKept ? null : this.#armable(alarmAt, now));
     if (!isKept) this.#armedFor = alarmAt;
-    const settled = settledLine(before, record, now);
-    if (settled !== null) this.#platform.log(() => settled.line, settled.level);
+    for (const { line, level } of linesOfChange(before, record, now)) {
+      this.#platform.log(() => line, level);
+    }
     // A call in flight must not delay the first attempt of the callback.
     if (!isOpen(record)) this.#callInFlight?.abort();
     if (opened !== null && opened !== attemptInFlight(before)) this.#ownAttempt = opened;

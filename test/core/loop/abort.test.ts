@@ -54,7 +54,7 @@ describe("a poll", () => {
     const { rung } = await startPoll();
     const question = { taskId: ID, connection: CONNECTION, job: JOB, createdAt: NOW };
     expect(host.polls).toEqual([
-      { ...question, submitted: null, purpose: "result", isUrgent: false },
+      { ...question, customerKey: null, submitted: null, purpose: "result", isUrgent: false },
     ]);
     let hasEnded = false;
     void rung.then(() => (hasEnded = true));

@@ -7,6 +7,7 @@ import { completedEvent, isSettled, Task } from "../harness/client.ts";
 import type { Receiver } from "../harness/receiver.ts";
 import { whsec } from "./derived.ts";
 import {
+  CUSTOMER_KEY,
   OPERATOR_KEYS,
   QUERY_TOKEN,
   RECEIVER_TEXT,
@@ -15,7 +16,9 @@ import {
 } from "./values.ts";
 
 const WITHIN_MS = 60_000;
-const POLL = "/v1/predictions/job";
+const SUBMIT = "/v1/predictions";
+const POLL = `${SUBMIT}/job`;
+const JSON_TYPE = { "Content-Type": "application/json" };
 
 export interface Answer {
   /** The caller, the method and the path without the query: `operator GET /v1/tasks/…`. */
@@ -134,10 +137,13 @@ export async function exercise(url: string, receiver: Receiver): Promise<Exercis
   await failUpstream(callers, receiver, hook_url);
   await callers.settled(taskId);
 
+  const own = await submitWithOwnKey(callers, receiver, callbackUrl("/own"));
   const other = randomUUID();
   await callers.operator("POST", "/v1/events", completedEvent(other, callbackUrl("/second")));
   await callers.settled(other);
-  const tasks = [taskId, other, `${taskId}?wait=${UPSTREAM_KEY}`].map((id) => `/v1/tasks/${id}`);
+  const tasks = [taskId, other, own, `${taskId}?wait=${UPSTREAM_KEY}`].map(
+    (id) => `/v1/tasks/${id}`,
+  );
   const accounts = ["", "/keys", "/entries", "/signing-secrets"].map((part) => path + part);
   for (const each of [...tasks, ...accounts, ...PATHS]) {
     for (const who of ["operator", "account", "older", "anyone", "stranger"]) {
@@ -167,6 +173,55 @@ export async function exercise(url: string, receiver: Receiver): Promise<Exercis
     hookToken,
     statusToken,
   };
+}
+
+/**
+ * Submits jobs with a customer's own key, with faults and without; the upstream repeats the key in its answers to the
+ * submission and to polls. @returns the id of the task.
+ */
+async function submitWithOwnKey(
+  callers: Callers,
+  receiver: Receiver,
+  callbackUrl: string,
+): Promise<string> {
+  const said = `no access for ${CUSTOMER_KEY}`;
+  const job = { id: "own", status: "starting", input: {} };
+  receiver.at(SUBMIT, {
+    kind: "answer",
+    status: 201,
+    headers: JSON_TYPE,
+    body: JSON.stringify({ ...job, said }),
+  });
+  const failed = JSON.stringify({ ...job, status: "failed", error: said });
+  receiver.at(
+    `${SUBMIT}/own`,
+    { kind: "answer", status: 401, body: said },
+    { kind: "answer", status: 200, headers: JSON_TYPE, body: failed },
+  );
+  const id = randomUUID();
+  const submit = (more: Readonly<Record<string, string>>) =>
+    callers.send("customer POST /v1/submit", `/v1/submit/rep${SUBMIT}`, {
+      method: "POST",
+      headers: { "Relay-Key": OPERATOR_KEYS[0] ?? "", "Relay-Task-Id": id, ...more },
+      body: JSON.stringify({ version: "v", input: {} }),
+    });
+  const bearer = { Authorization: `Bearer ${CUSTOMER_KEY}` };
+  await submit({ Authorization: `Other ${CUSTOMER_KEY}` });
+  await submit({ ...bearer, "x-api-key": CUSTOMER_KEY });
+  await submit({ ...bearer, "Relay-Key": CUSTOMER_KEY });
+  const named = { ...bearer, "Relay-Callback-Url": callbackUrl };
+  await submit(named);
+  await submit(named);
+  await submit({ ...named, Authorization: `Bearer ${CUSTOMER_KEY}x` });
+  const Sent = z.object({ webhook: z.string() });
+  const { webhook } = Sent.parse(JSON.parse(receiver.postsAt(SUBMIT).at(-1)?.body ?? ""));
+  await callers.send("provider POST /hooks", new URL(webhook).pathname, {
+    method: "POST",
+    headers: JSON_TYPE,
+    body: failed,
+  });
+  await callers.settled(id);
+  return id;
 }
 
 /** Reads a settled task with its status token, and with altered ones. @returns its token. */
@@ -202,11 +257,10 @@ async function failUpstream(callers: Callers, receiver: Receiver, hookUrl: strin
   await hook(failed, { secret: whsec(randomBytes(24)) });
   await hook(`{"id": "${UPSTREAM_KEY}`);
   await hook(failed, { path: `${pathname}x` });
-  const headers = { "Content-Type": "application/json" };
   receiver.at(
     POLL,
     { kind: "answer", status: 401, body: said },
-    { kind: "answer", status: 200, headers, body: failed },
+    { kind: "answer", status: 200, headers: JSON_TYPE, body: failed },
   );
   await hook(empty);
   await vi.waitUntil(() => receiver.postsAt(POLL).length > 0, WITHIN_MS);

@@ -98,7 +98,7 @@ describe.each([
       }));
     const routes = new Set(sent.map(({ route }) => route));
     expect([...routes].toSorted()).toEqual(
-      ["first", "operator", "second", "settlement", "test"].map((path) => `sent /${path}`),
+      ["first", "operator", "own", "second", "settlement", "test"].map((path) => `sent /${path}`),
     );
     expect(leaksIn(secretsOf(exercised), sent)).toEqual([]);
   });

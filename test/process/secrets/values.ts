@@ -15,6 +15,8 @@ const randomWhsec = () => whsec(randomBytes(32));
 export const RELAY_SECRETS = [random(), random()];
 export const OPERATOR_KEYS = [random(), random()];
 export const UPSTREAM_KEY = random();
+/** Key of a customer at the upstream, with which it submits a job. */
+export const CUSTOMER_KEY = random();
 export const WEBHOOK_SECRET = randomWhsec();
 const SIGNING = [randomWhsec(), randomWhsec()];
 export const EVENTS = randomWhsec();
@@ -34,6 +36,7 @@ const LABELS = [
   "status",
   "cursors",
   "account-keys",
+  "customer-keys",
   "ed25519",
 ];
 const GIVEN_LABELS = ["callbacks", "events", "settlement", "operator"];
@@ -44,7 +47,8 @@ const ACCOUNT_KEYS = /^operator POST \/v1\/accounts\/[^/]+\/keys$/;
 const REGISTRATION = /^operator POST \/v1\/tasks$/;
 const EXCERPTS = /^(?:operator|older) \w+ \/v1\/tasks|^sent \/operator/;
 /** Routes and notices that show a `callback_url`. */
-const TASKS = /^(?:operator|older|account) \w+ \/v1\/(?:tasks|events|callbacks)|^sent \/operator/;
+const TASKS =
+  /^(?:operator|older|account|customer) \w+ \/v1\/(?:tasks|events|callbacks|submit)|^sent \/operator/;
 
 export const CONFIGURED = { SIGNING_SECRETS: SIGNING.join(" "), EVENTS_SECRETS: EVENTS };
 
@@ -66,6 +70,7 @@ export function secretsOf(exercise: Exercise): readonly Secret[] {
     textual("SIGNING_KEYS", JWK.d ?? ""),
     textual("the upstream's key", UPSTREAM_KEY),
     textual("the upstream's signing secret", WEBHOOK_SECRET),
+    textual("a customer's own key", CUSTOMER_KEY),
     textual("SETTLEMENT_URL", SETTLEMENT_TOKEN),
     textual("OPERATOR_CALLBACK_URL", OPERATOR_URL_TOKEN),
     textual("an account's key", accountKey.slice(-92), ACCOUNT_KEYS),

@@ -220,10 +220,11 @@ it("npm run doctor warns of each offer that has a price without limits, and of e
   ]);
 });
 
-it("npm run doctor counts the offers when it warns of none: of limited ones, of free ones without limits, and of those at the sandbox, which needs no key", () => {
+it("npm run doctor counts the offers when it warns of none: of limited ones, of free ones without limits, of those for customers' own keys, and of those at the sandbox, which needs no key", () => {
   const free = { ...OFFER, limits: {}, price: null };
-  expect(offerLines(OFFER, free, { ...OFFER, connection: "sandbox" })).toEqual([
-    "ok           offers: 3 in OFFERS",
+  const own = { ...OFFER, connection: "fal", key: "customer", limits: {} };
+  expect(offerLines(OFFER, free, own, { ...OFFER, connection: "sandbox" })).toEqual([
+    "ok           offers: 4 in OFFERS",
   ]);
 });
 

@@ -54,6 +54,7 @@ const Limit = z.strictObject({
 
 const Offer = z.strictObject({
   connection: Text,
+  key: z.nullable(z.literal("customer")),
   path: z.nullable(Text),
   models: z.array(Text),
   limits: z.record(Text, Limit),

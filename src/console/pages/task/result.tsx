@@ -62,6 +62,7 @@ export function ResultPanel({ task, links, isHostShown, now }: ResultProps) {
 function SubmissionFacts({ task: { submission } }: Pick<ResultProps, "task">) {
   if (submission === undefined) return null;
   const { state, started_at: startedAt, answered_at: answeredAt, status_code: code } = submission;
+  const { key_refused_since: refusedSince } = submission;
   return (
     <>
       <dt>Submission</dt>
@@ -73,6 +74,12 @@ function SubmissionFacts({ task: { submission } }: Pick<ResultProps, "task">) {
           </>
         )}
         {code === undefined ? null : ` with HTTP status ${code}`}
+        {submission.key === undefined ? null : ", with the customer's own key"}
+        {refusedSince === undefined ? null : (
+          <>
+            , which the upstream has refused since <Time at={refusedSince * SECOND_MS} />
+          </>
+        )}
       </dd>
     </>
   );

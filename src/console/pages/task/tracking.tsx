@@ -46,6 +46,7 @@ export function TrackingPanel({ tracking, now }: TrackingProps) {
             </dd>
           </>
         )}
+        <UnreadableKey tracking={tracking} now={now} />
         {tracking.is_extended === true ? (
           <>
             <dt>Deadline</dt>
@@ -54,5 +55,18 @@ export function TrackingPanel({ tracking, now }: TrackingProps) {
         ) : null}
       </dl>
     </Panel>
+  );
+}
+
+/** Time from which no relay secret opens the customer's key of the task; nothing while one does. */
+function UnreadableKey({ tracking: { key_unreadable_since: since }, now }: TrackingProps) {
+  if (since === undefined) return null;
+  return (
+    <>
+      <dt>Customer's key</dt>
+      <dd>
+        cannot be opened since <Ago at={since * SECOND_MS} now={now} />
+      </dd>
+    </>
   );
 }

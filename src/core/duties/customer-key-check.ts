@@ -1,0 +1,18 @@
+import type { Policy } from "../policy.ts";
+import { isReadable } from "../record/customer-key.ts";
+import { isOpen, type TaskRecord } from "../record/task.ts";
+import type { Duty, EventStep } from "./duty.ts";
+
+/**
+ * Returns the step that notes that the relay has the secret to open the customer's key of a task no more, or has it again
+ * (events/customer-key-events.ts). A deployment with other relay secrets changes this, so the step is due when the task next
+ * wakes. Null when the record states what is so.
+ */
+export function noteCustomerKey(record: TaskRecord, policy: Policy): Duty<EventStep> | null {
+  if (!isOpen(record)) return null;
+  const key = record.submission?.customerKey ?? null;
+  if (key?.kind !== "sealed") return null;
+  if (isReadable(key, policy) === (key.unreadableSince === null)) return null;
+  const event = { type: "customer_key_checked" } as const;
+  return { dueAt: record.createdAt, step: () => ({ kind: "event", event }) };
+}

@@ -1,0 +1,44 @@
+import { changed, type Decision, unchanged } from "./decision.ts";
+import type { Policy } from "../policy.ts";
+import { customerKeyNeededUntil } from "../polls/customer-key-need.ts";
+import { isReadable, sealedKeyOf } from "../record/customer-key.ts";
+import { isNoticeWanted, noticeOf, withNotice } from "../record/operator-notice.ts";
+import { isOpen, nextVersion, type OpenTask, type TaskRecord } from "../record/task.ts";
+
+/**
+ * Returns the effect of a look at the customer's key of a task. The key of a task that has ended is dropped when it is
+ * needed no more. That of an open task may have become unreadable, because the relay no longer has the secret with which it
+ * is sealed, or readable again.
+ */
+export function checkCustomerKey(record: TaskRecord | null, policy: Policy, now: number): Decision {
+  if (record === null) return unchanged(record);
+  if (isOpen(record)) return checkReadability(record, policy, now);
+  const without = withoutUnneededKey(record, policy, now);
+  return without === record ? unchanged(record) : changed(without);
+}
+
+/**
+ * Returns the effect of a look whether the relay has the secret to open the customer's key of an open task. The operator
+ * gets a notice when it has it no more: without the key the job cannot be polled, and the task waits for its hook.
+ */
+function checkReadability(record: OpenTask, policy: Policy, now: number): Decision {
+  const { submission } = record;
+  const key = submission?.customerKey ?? null;
+  if (submission === null || key?.kind !== "sealed") return unchanged(record);
+  const isLost = !isReadable(key, policy);
+  if (isLost === (key.unreadableSince !== null)) return unchanged(record);
+  const version = nextVersion(record, now);
+  const customerKey = { ...key, unreadableSince: isLost ? now : null };
+  const known = { ...record, version, submission: { ...submission, customerKey } };
+  if (!isLost || !isNoticeWanted(policy, "key.unreadable")) return changed(known);
+  const notice = noticeOf("key.unreadable", version, now);
+  return changed({ ...known, notices: withNotice(known.notices, notice) });
+}
+
+/** Returns the record without the key of its customer, if the task needs it no more; otherwise the same record. */
+export function withoutUnneededKey(record: TaskRecord, policy: Policy, now: number): TaskRecord {
+  const { submission } = record;
+  if (submission === null || sealedKeyOf(record) === null) return record;
+  if (customerKeyNeededUntil(record, policy) > now) return record;
+  return { ...record, submission: { ...submission, customerKey: { kind: "dropped" } } };
+}

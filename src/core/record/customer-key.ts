@@ -1,0 +1,59 @@
+import type { Policy } from "../policy.ts";
+
+/**
+ * A customer's own key at the upstream, encrypted and authenticated by the relay (security/sealed-key.ts), so that a
+ * stored record does not reveal it.
+ */
+export interface SealedKey {
+  /** Identifier of the relay secret with which the key is sealed. It does not reveal the secret. */
+  readonly sealedWith: string;
+  /** Random number of this encryption, in base64url. */
+  readonly nonce: string;
+  /** The encrypted key with its authentication tag, in base64url. */
+  readonly ciphertext: string;
+}
+
+/** The key of a customer with which the job of a task was submitted, in place of the key of the connection. */
+export type CustomerKey =
+  | ({
+      readonly kind: "sealed";
+      /**
+       * Time at which the relay found that it has no secret to open the key any more, in Unix milliseconds. Null while
+       * it has the secret.
+       */
+      readonly unreadableSince: number | null;
+    } & SealedKey)
+  /** State of a key that the task needs no more, and that is therefore not stored any more. */
+  | { readonly kind: "dropped" };
+
+/** The part of a record that states with whose key its job was submitted. */
+interface Keyed {
+  readonly submission: { readonly customerKey: CustomerKey | null } | null;
+}
+
+/** Tells whether the job of a task was submitted with a key of the customer, and not with that of the connection. */
+export function hasCustomerKey({ submission }: Keyed): boolean {
+  return submission !== null && submission.customerKey !== null;
+}
+
+/** Returns the customer's key of a task, sealed. Null when the task has none, or none any more. */
+export function sealedKeyOf({ submission }: Keyed): SealedKey | null {
+  const key = submission?.customerKey ?? null;
+  if (key?.kind !== "sealed") return null;
+  const { sealedWith, nonce, ciphertext } = key;
+  return { sealedWith, nonce, ciphertext };
+}
+
+/**
+ * Returns the time from which the relay has no secret to open the customer's key of a task. Null while it has the secret,
+ * and for a task that stores no such key.
+ */
+export function keyUnreadableSince({ submission }: Keyed): number | null {
+  const key = submission?.customerKey ?? null;
+  return key?.kind === "sealed" ? key.unreadableSince : null;
+}
+
+/** Tells whether the relay has the secret with which a customer's key is sealed. */
+export function isReadable({ sealedWith }: SealedKey, { sealingIds }: Policy): boolean {
+  return sealingIds.has(sealedWith);
+}

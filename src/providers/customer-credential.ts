@@ -1,0 +1,110 @@
+import { parseJson } from "../core/json.ts";
+import { failure, type Result, success } from "../core/result.ts";
+import { fromBase64 } from "../security/encoding.ts";
+import { at } from "./json-fields.ts";
+import type { Connection, KeyHeader, UpstreamProvider } from "./provider.ts";
+import { PROVIDERS } from "./registry.ts";
+
+/** Largest length of a key, in characters. The longest keys of known upstreams, JSON Web Tokens, have about 1,000. */
+export const MAX_KEY_CHARS = 4_096;
+/** Header of the providers that take their API key as bearer token (RFC 6750). */
+const BEARER: KeyHeader = { name: "Authorization", schemes: ["Bearer"] };
+/** Headers in which the SDKs of upstreams send their key, each once. */
+export const KEY_HEADERS: readonly string[] = [
+  ...new Set([...PROVIDERS.values()].map((provider) => keyHeaderOf(provider).name)),
+  "x-api-key",
+  "x-goog-api-key",
+];
+/** The same, and further headers in which some upstreams take a key. */
+export const CREDENTIAL_HEADERS: readonly string[] = [...KEY_HEADERS, "api-key", "mj-api-secret"];
+
+/**
+ * Whose key the upstream gets with a submission: that of the connection, or the customer's own, which the call then has in
+ * the header of the upstream.
+ */
+export type KeyOwner = "connection" | "customer";
+
+/** The key of a customer in a call, and the header with it as the customer has sent it. */
+export interface CustomerCredential {
+  readonly key: string;
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+/** Why the headers of a call contain no key of a customer that the relay takes. */
+export interface CredentialFault {
+  /** Name of the header at fault. */
+  readonly header: string;
+  readonly message: string;
+}
+
+/**
+ * Returns the key of a customer in the headers of its call to an upstream. Fails when the header that the upstream's
+ * adapter names contains no key, when another header of the kind is there too, and when the key expires: the relay asks
+ * for the job with it later.
+ */
+export function readCustomerKey(
+  headers: Headers,
+  adapter: UpstreamProvider,
+): Result<CustomerCredential, CredentialFault> {
+  const { name: provider } = adapter;
+  const { name, schemes } = keyHeaderOf(adapter);
+  const own = name.toLowerCase();
+  const other = CREDENTIAL_HEADERS.find((each) => each.toLowerCase() !== own && headers.has(each));
+  if (other !== undefined) {
+    const message = `must be left out: ${provider} takes its key in ${name}`;
+    return failure({ header: other, message });
+  }
+  const value = headers.get(name);
+  const form = schemes.length === 0 ? "the key" : `${schemes.join(" or ")} and the key`;
+  if (value === null) {
+    const message = `is required, with your own key of ${provider}: ${form}`;
+    return failure({ header: name, message });
+  }
+  if (value.length > MAX_KEY_CHARS) {
+    const message = `must have a key of at most ${MAX_KEY_CHARS} characters`;
+    return failure({ header: name, message });
+  }
+  const key = keyIn(value, schemes);
+  if (key === null) return failure({ header: name, message: `must be ${form}` });
+  if (isExpiring(key)) {
+    const message = `must have a key that does not expire: the relay asks ${provider} for the job with it later, and this JSON Web Token has an end (exp)`;
+    return failure({ header: name, message });
+  }
+  return success({ key, headers: { [name]: value } });
+}
+
+/**
+ * Returns a connection as a customer with an own key has it: with this key, and with nothing that verifies the hooks of
+ * the operator's account.
+ */
+export function withCustomerKey(connection: Connection, key: string | null): Connection {
+  return { ...connection, key, webhookSecret: null, userId: null, jwksUrl: null };
+}
+
+function keyHeaderOf({ polls: { keyHeader = BEARER } }: UpstreamProvider): KeyHeader {
+  return keyHeader;
+}
+
+/** Returns the key in a header, behind one of the schemes where there are some. Null for a header of another form. */
+function keyIn(value: string, schemes: readonly string[]): string | null {
+  const words = value.trim().split(/ +/);
+  const key = words.at(-1) ?? "";
+  const [scheme] = words;
+  const isKnown =
+    schemes.length === 0
+      ? words.length === 1
+      : words.length === 2 && schemes.some((each) => each.toLowerCase() === scheme?.toLowerCase());
+  return isKnown && /^[\x21-\x7e]+$/.test(key) ? key : null;
+}
+
+/** Tells whether a key is a JSON Web Token that states its end (`exp`, RFC 7519 §4.1.4), whether it has passed or not. */
+function isExpiring(key: string): boolean {
+  const [, claims] = /^[\w-]+\.([\w-]+)\.[\w-]*$/.exec(key) ?? [];
+  if (claims === undefined) return false;
+  try {
+    const text = new TextDecoder().decode(fromBase64(claims));
+    return at(parseJson(text), "exp") != null;
+  } catch {
+    return false;
+  }
+}

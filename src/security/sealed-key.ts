@@ -1,0 +1,59 @@
+/**
+ * Sealing of the keys that customers have at upstreams: AES-256-GCM with a key that is derived from `RELAY_SECRET` for
+ * this use alone. A sealed key can be opened only for the task and the connection for which it was sealed. Beside it
+ * stands an identifier of the relay secret that has sealed it, so that it is found after a rotation, in whatever order the
+ * secrets then stand.
+ */
+import type { SealedKey } from "../core/record/customer-key.ts";
+import { type Bytes, bytesOf, fromBase64Url, fromBase64, toBase64Url } from "./encoding.ts";
+
+/** The keys that seal, by the identifiers of their relay secrets; the newest, which seals, is the first. */
+export type SealingKeys = ReadonlyMap<string, CryptoKey>;
+
+/** The task and the connection for which a key is sealed. */
+export interface KeyPlace {
+  readonly taskId: string;
+  readonly connection: string;
+}
+
+/** Length of the nonce that NIST SP 800-38D recommends for random nonces of GCM. */
+const NONCE_BYTES = 12;
+const CIPHERTEXT = /^[\w-]+$/;
+
+/**
+ * Seals a customer's key with the newest of `keys`.
+ * @throws Error when there is no key to seal with.
+ */
+export async function sealKey(key: string, place: KeyPlace, keys: SealingKeys): Promise<SealedKey> {
+  const [newest] = keys;
+  if (newest === undefined) throw new Error("no key to seal with");
+  const [sealedWith, sealingKey] = newest;
+  const nonce = crypto.getRandomValues(new Uint8Array(NONCE_BYTES));
+  const sealed = await crypto.subtle.encrypt(algorithm(nonce, place), sealingKey, bytesOf(key));
+  return { sealedWith, nonce: toBase64Url(nonce), ciphertext: toBase64Url(sealed) };
+}
+
+/**
+ * Opens a customer's key. Null when the secret that has sealed it is not among `keys`, when it was sealed for another task
+ * or connection, and when it was changed.
+ */
+export async function openKey(
+  { sealedWith, nonce: nonceText, ciphertext }: SealedKey,
+  place: KeyPlace,
+  keys: SealingKeys,
+): Promise<string | null> {
+  const key = keys.get(sealedWith);
+  const nonce = fromBase64Url(nonceText, NONCE_BYTES);
+  if (key === undefined || nonce === null || !CIPHERTEXT.test(ciphertext)) return null;
+  try {
+    const parameters = algorithm(nonce, place);
+    const opened = await crypto.subtle.decrypt(parameters, key, fromBase64(ciphertext));
+    return new TextDecoder().decode(opened);
+  } catch {
+    return null;
+  }
+}
+
+function algorithm(nonce: Bytes, { taskId, connection }: KeyPlace) {
+  return { name: "AES-GCM", iv: nonce, additionalData: bytesOf(`${connection}\n${taskId}`) };
+}

@@ -1,0 +1,303 @@
+import { describe, expect, it } from "vitest";
+import { hookReportOf } from "../../src/core/events/hook-report.ts";
+import type { Policy } from "../../src/core/policy.ts";
+import { sealedKeyOf } from "../../src/core/record/customer-key.ts";
+import type { OpenTask, TaskRecord } from "../../src/core/record/task.ts";
+import { nextStep, wakeAt } from "../../src/core/step.ts";
+import { taskView } from "../../src/core/views/task-view.ts";
+import { rowOf } from "../../src/core/views/index-row.ts";
+import {
+  aCompletion,
+  anEndAs,
+  anOpenTask,
+  aPolicy,
+  CONNECTION,
+  DAY,
+  HOUR,
+  LIMITS,
+  MINUTE,
+  NOW,
+  POLICY,
+  PROCESSING,
+  SECOND,
+} from "./builders.ts";
+import { apply, expectUnchanged, finish } from "./decisions.ts";
+import {
+  accepted,
+  aCustomerKey,
+  anAcceptance,
+  anUnknownOutcome,
+  aPricedSubmission,
+  aRefusal,
+  aSubmission,
+  aSubmissionHook,
+  aSubmittedRegistration,
+  NOT_SENT,
+  SEALED_KEY,
+  SENDING_ENDS_AT,
+  withoutSecret,
+} from "./submission-builders.ts";
+import { anAttachedTask, aPollEnd, JOB, newsAnswer, UNAUTHORIZED } from "./upstream-builders.ts";
+
+const LATER = NOW + MINUTE;
+const DROPPED = { kind: "dropped" };
+/** A relay whose connection has no key of its own, and a longer wait for hooks of customers. */
+const KEYLESS = aPolicy({
+  polls: new Map(),
+  customerPolls: new Map([[CONNECTION, { ...LIMITS, hookWaitMs: 2 * MINUTE }]]),
+});
+
+/** Builds a task whose job was submitted with a customer's key and is attached. */
+function aCustomerTask(changes: Partial<OpenTask> = {}): OpenTask {
+  const submission = aSubmission({ state: accepted(), customerKey: aCustomerKey() });
+  return anAttachedTask({}, { submission, ...changes });
+}
+
+function keyIn({ submission }: TaskRecord) {
+  return submission?.customerKey;
+}
+
+/** Returns the record after all steps that are due at a time and only apply events. */
+function settledAt(record: TaskRecord, now: number, policy: Policy): TaskRecord {
+  const step = nextStep(record, policy, now);
+  return step?.kind === "event"
+    ? settledAt(apply(record, step.event, now, policy), now, policy)
+    : record;
+}
+
+describe("a task with a customer's key", () => {
+  it("stores the sealed key with its submission, and not in its registration", () => {
+    const task = apply(null, aSubmittedRegistration({}, { customerKey: SEALED_KEY }));
+    expect(keyIn(task)).toEqual({ ...SEALED_KEY, kind: "sealed", unreadableSince: null });
+    expect(JSON.stringify(task.registration)).not.toContain(SEALED_KEY.ciphertext);
+  });
+
+  it("keeps the key while its price is charged", () => {
+    const charging = apply(null, aPricedSubmission({ chargeId: "c" }, { customerKey: SEALED_KEY }));
+    const answer = { kind: "charged", generation: 1 } as const;
+    const task = apply(charging, { type: "charge_ended", chargeId: "c", answer });
+    expect(sealedKeyOf(task)).toEqual(SEALED_KEY);
+  });
+
+  it("is polled with this key although the connection has none, and with its own wait for hooks", () => {
+    const sending = apply(
+      null,
+      aSubmittedRegistration({}, { customerKey: SEALED_KEY }),
+      NOW,
+      KEYLESS,
+    );
+    const task = apply(sending, anAcceptance({ isHookExpected: true }), NOW, KEYLESS);
+    const wakesAt = wakeAt(task, KEYLESS);
+    expect(wakesAt - NOW).toBeGreaterThan(1.9 * MINUTE);
+    expect(nextStep(task, KEYLESS, wakesAt)).toMatchObject({
+      kind: "poll",
+      poll: { job: JOB, customerKey: SEALED_KEY },
+    });
+  });
+
+  it("is never polled with the key of the connection: a task without a customer's key names none", () => {
+    const step = nextStep(anAttachedTask(), POLICY, LATER);
+    expect(step).toMatchObject({ kind: "poll", poll: { customerKey: null } });
+    const dropped = aSubmission({ state: accepted(), customerKey: { kind: "dropped" } });
+    expect(nextStep(aCustomerTask({ submission: dropped }), POLICY, LATER)).toBeNull();
+  });
+
+  it("is asked for with this key when only a hook has named its job", () => {
+    const policy = aPolicy({
+      customerPolls: new Map([[CONNECTION, { ...LIMITS, isTaskNamed: true }]]),
+    });
+    const sending = apply(null, aSubmittedRegistration({}, { customerKey: SEALED_KEY }));
+    const named = apply(sending, aSubmissionHook(PROCESSING), LATER, policy);
+    const task = apply(named, anUnknownOutcome(), SENDING_ENDS_AT, policy);
+    expect(nextStep(task, policy, SENDING_ENDS_AT)).toMatchObject({
+      poll: { purpose: "kept_job", customerKey: SEALED_KEY },
+    });
+  });
+
+  it("is not ended by a signed hook, which causes a poll like an unsigned one", () => {
+    const hook = aSubmissionHook(aCompletion(), { isSigned: true });
+    const task = apply(aCustomerTask(), hook, LATER);
+    expect(task.status).toBe("pending");
+    expect(nextStep(task, POLICY, LATER)).toMatchObject({ kind: "poll", poll: { isUrgent: true } });
+  });
+
+  it("gets no job from a signed hook", () => {
+    const sending = apply(null, aSubmittedRegistration({}, { customerKey: SEALED_KEY }));
+    const task = apply(sending, aSubmissionHook(PROCESSING, { isSigned: true }), LATER);
+    expect(task.upstream?.job).toBeNull();
+  });
+
+  it("reports nothing about hooks to its connection, whether a poll or a hook has found its end", () => {
+    const before = anAttachedTask({ hookWaitMs: 0 }, { submission: aCustomerTask().submission });
+    const end = aPollEnd(newsAnswer(aCompletion()));
+    expect(hookReportOf(before, end, apply(before, end, LATER))).toBeNull();
+    const own = anAttachedTask({ hookWaitMs: 0 });
+    expect(hookReportOf(own, end, apply(own, end, LATER))).not.toBeNull();
+    const lost = withoutSecret();
+    const hook = aSubmissionHook(aCompletion());
+    expect(hookReportOf(before, hook, apply(before, hook, LATER, lost))).toBeNull();
+  });
+});
+
+describe("the key of a customer", () => {
+  it("is dropped by the change that settles the task", () => {
+    const ended = apply(aCustomerTask(), aPollEnd(newsAnswer(aCompletion())), LATER);
+    expect(sealedKeyOf(ended)).toEqual(SEALED_KEY);
+    expect(keyIn(apply(ended, anEndAs(1, "delivered"), LATER + SECOND))).toEqual(DROPPED);
+    const silent = aCustomerTask({ callbackUrl: null });
+    expect(keyIn(apply(silent, aPollEnd(newsAnswer(aCompletion())), LATER))).toEqual(DROPPED);
+    expect(keyIn(apply(silent, { type: "cancel" }, LATER))).toEqual(DROPPED);
+  });
+
+  it("stays with a task that has failed at its deadline until an hour after the last poll of its job, a day later, and is then dropped", () => {
+    const task = aCustomerTask({ callbackUrl: null });
+    const endedAt = task.deadlineAt;
+    const failed = finish(task, { type: "deadline" }, endedAt);
+    const times: number[] = [];
+    let policy = { ...POLICY, polledAt: endedAt };
+    for (;;) {
+      const at = wakeAt(failed, policy);
+      const step = nextStep(failed, policy, at);
+      if (step?.kind !== "poll") break;
+      expect(step.poll).toMatchObject({ purpose: "late_result", customerKey: SEALED_KEY });
+      times.push(at - endedAt);
+      policy = { ...policy, polledAt: at };
+    }
+    expect(times).toEqual([HOUR, DAY]);
+    const at = endedAt + DAY + HOUR;
+    expect(wakeAt(failed, policy)).toBe(at);
+    expect(settledAt(failed, at - 1, policy)).toBe(failed);
+    const dropped = settledAt(failed, at, policy);
+    expect([keyIn(dropped), dropped.version]).toEqual([DROPPED, failed.version]);
+    expect(wakeAt(dropped, policy)).toBe(failed.expiresAt);
+  });
+
+  it("is dropped when a late result is known", () => {
+    const task = aCustomerTask({ callbackUrl: null });
+    const failed = finish(task, { type: "deadline" }, task.deadlineAt);
+    const end = aPollEnd(newsAnswer(aCompletion()), { purpose: "late_result" });
+    expect(keyIn(apply(failed, end, task.deadlineAt + HOUR))).toEqual(DROPPED);
+  });
+
+  it.each([
+    ["is refused", aRefusal()],
+    ["is not sent", NOT_SENT],
+  ])("is dropped while the price of a submission that %s is returned", (_, outcome) => {
+    const charging = apply(null, aPricedSubmission({ chargeId: "c" }, { customerKey: SEALED_KEY }));
+    const answer = { kind: "charged", generation: 1 } as const;
+    const task = apply(charging, { type: "charge_ended", chargeId: "c", answer });
+    const returning = apply(task, outcome, LATER);
+    expect([returning.status, keyIn(returning)]).toEqual(["charging", DROPPED]);
+  });
+});
+
+describe("a customer's key whose relay secret is gone", () => {
+  const lost = withoutSecret(aPolicy({ isOperatorNotified: true }));
+  const told = settledAt(aCustomerTask(), LATER, lost);
+
+  it("is told to the operator once, with the time since when, and the job is polled no more", () => {
+    expect(keyIn(told)).toEqual(aCustomerKey(LATER));
+    expect("notices" in told && told.notices).toMatchObject([{ kind: "key.unreadable" }]);
+    const step = nextStep(told, lost, LATER);
+    expect(step).toMatchObject({ kind: "sendNotice" });
+    expect(settledAt(told, LATER + HOUR, lost)).toBe(told);
+  });
+
+  it("is noted without a notice where the operator wants none", () => {
+    const silent = settledAt(aCustomerTask(), LATER, withoutSecret());
+    expect([keyIn(silent), "notices" in silent && silent.notices]).toEqual([
+      aCustomerKey(LATER),
+      [],
+    ]);
+    expect(nextStep(silent, withoutSecret(), LATER)).toBeNull();
+  });
+
+  it("leaves the task to its hook, which ends it as where the connection has no key", () => {
+    const ended = finish(told, aSubmissionHook(aCompletion()), LATER + SECOND, lost);
+    expect(ended.status).toBe("completed");
+  });
+
+  it("ends the task at its deadline without a poll", () => {
+    const silent = withoutSecret();
+    const task = settledAt(aCustomerTask(), LATER, silent);
+    const step = nextStep(task, silent, aCustomerTask().deadlineAt);
+    expect(step).toEqual({ kind: "event", event: { type: "deadline" } });
+  });
+
+  it("is used again, and no longer told as unreadable, when the secret is back", () => {
+    const back = settledAt(told, LATER + HOUR, POLICY);
+    expect(keyIn(back)).toEqual(aCustomerKey());
+    expect(back.version).toBeGreaterThan(told.version);
+    expect(nextStep(back, POLICY, LATER + HOUR)).toMatchObject({ kind: "poll" });
+  });
+
+  it("is not asked for after the deadline, and is dropped when the task is settled", () => {
+    const task = aCustomerTask({ callbackUrl: null });
+    const failed = finish(
+      settledAt(task, LATER, lost),
+      { type: "deadline" },
+      task.deadlineAt,
+      lost,
+    );
+    expect(keyIn(failed)).toEqual(DROPPED);
+  });
+});
+
+describe("a refused key of a customer", () => {
+  const refused = apply(aCustomerTask(), aPollEnd(UNAUTHORIZED, { askedAt: LATER }), LATER);
+
+  it("leaves the task open, is polled with again, and raises the version only once", () => {
+    expect(refused).toMatchObject({
+      status: "pending",
+      tracking: { poll: { answer: { kind: "unauthorized" } } },
+    });
+    expect(refused.version).toBe(LATER);
+    expectUnchanged(refused, aPollEnd(UNAUTHORIZED, { askedAt: LATER + MINUTE }), LATER + MINUTE);
+    const policy = { ...POLICY, polledAt: LATER };
+    expect(nextStep(refused, policy, LATER + HOUR)).toMatchObject({ kind: "poll" });
+  });
+
+  it("is shown to the customer too, until an answer is understood", () => {
+    const seconds = Math.floor(LATER / 1000);
+    for (const reader of ["operator", "account"] as const) {
+      expect(JSON.parse(taskView(refused, reader))).toMatchObject({
+        submission: { key: "customer", key_refused_since: seconds },
+      });
+    }
+    const answer = newsAnswer(PROCESSING);
+    const going = apply(refused, aPollEnd(answer, { askedAt: LATER + MINUTE }), LATER + MINUTE);
+    expect(JSON.parse(taskView(going, "account")).submission).not.toHaveProperty(
+      "key_refused_since",
+    );
+  });
+
+  it("does not raise the version of a task with the key of its connection, which does not show it", () => {
+    const own = apply(anAttachedTask(), aPollEnd(UNAUTHORIZED, { askedAt: LATER }), LATER);
+    expect(own.version).toBe(NOW);
+  });
+});
+
+it.each(["operator", "account", "link"] as const)(
+  "the view of a task for the reader %s has no part of the sealed key, and neither has its index row",
+  (reader) => {
+    const task = settledAt(aCustomerTask(), LATER, withoutSecret());
+    if (task.status === "charging") throw new Error("hidden");
+    const shown = JSON.stringify([
+      taskView(task, reader, null, POLICY),
+      taskView(task, reader),
+      rowOf(task, POLICY),
+    ]);
+    for (const part of Object.values(SEALED_KEY)) expect(shown).not.toContain(part);
+  },
+);
+
+it("the operator sees since when the customer's key cannot be opened, and other readers do not", () => {
+  const task = settledAt(aCustomerTask(), LATER, withoutSecret());
+  const since = { tracking: { key_unreadable_since: Math.floor(LATER / 1000) } };
+  expect(JSON.parse(taskView(task, "operator"))).toMatchObject(since);
+  expect(taskView(task, "account")).not.toContain("unreadable");
+});
+
+it("a task without a submission has no customer's key", () => {
+  expect(taskView(anOpenTask(), "operator")).not.toContain("key");
+});

@@ -1,0 +1,119 @@
+import { expect, it } from "vitest";
+import { MAX_KEY_CHARS, readCustomerKey } from "../../src/providers/customer-credential.ts";
+import type { UpstreamProvider } from "../../src/providers/provider.ts";
+import { PROVIDERS } from "../../src/providers/registry.ts";
+
+const KEY = "test-only-customer-key";
+const NOW = 1_790_000_000_000;
+
+function adapterOf(name: string): UpstreamProvider {
+  const adapter = PROVIDERS.get(name);
+  if (adapter === undefined) throw new Error(`there is no provider ${name}`);
+  return adapter;
+}
+
+function read(name: string, headers: Readonly<Record<string, string>>) {
+  return readCustomerKey(new Headers(headers), adapterOf(name));
+}
+
+/** Returns the header and the message of a refusal. */
+function faultOf(name: string, headers: Readonly<Record<string, string>>) {
+  const result = read(name, headers);
+  if (result.ok) throw new Error("the key was accepted");
+  return [result.error.header, result.error.message];
+}
+
+/** Builds a JSON Web Token with these claims. */
+function aToken(claims: object | string): string {
+  const text = typeof claims === "string" ? claims : JSON.stringify(claims);
+  const parts = [JSON.stringify({ alg: "HS256", typ: "JWT" }), text, "signature"];
+  return parts.map((part) => Buffer.from(part).toString("base64url")).join(".");
+}
+
+it.each([...PROVIDERS.keys()])(
+  "the header in which %s takes a customer's key is the one in which the relay sends its own, and the same key is read from it",
+  async (name) => {
+    const headers = await adapterOf(name).polls.headers(KEY, NOW);
+    const result = read(name, headers);
+    if (!result.ok) throw new Error(result.error.message);
+    const { key, headers: sent } = result.value;
+    expect(key).toBe(KEY);
+    expect(headers).toMatchObject(sent);
+    expect(Object.keys(sent)).toHaveLength(1);
+  },
+);
+
+it.each([
+  ["ark", { Authorization: `Bearer ${KEY}` }],
+  ["ark", { authorization: `bearer ${KEY}` }],
+  ["replicate", { Authorization: `Token ${KEY}` }],
+  ["fal", { Authorization: `Key ${KEY}` }],
+  ["bfl", { "x-key": KEY }],
+])("%s: the header %o is read, and goes up as it was sent", (name, headers) => {
+  const result = read(name, headers);
+  expect(result).toMatchObject({ ok: true, value: { key: KEY } });
+  const sent = result.ok ? Object.values(result.value.headers) : [];
+  expect(sent).toEqual(Object.values(headers));
+});
+
+it.each([
+  ["ark", {}, "Authorization", "is required, with your own key of ark: Bearer and the key"],
+  ["bfl", {}, "x-key", "is required, with your own key of bfl: the key"],
+  ["ark", { Authorization: KEY }, "Authorization", "must be Bearer and the key"],
+  ["ark", { Authorization: `Key ${KEY}` }, "Authorization", "must be Bearer and the key"],
+  ["replicate", { Authorization: KEY }, "Authorization", "must be Bearer or Token and the key"],
+  ["ark", { Authorization: "Bearer" }, "Authorization", "must be Bearer and the key"],
+  ["ark", { Authorization: "Bearer one two" }, "Authorization", "must be Bearer and the key"],
+  ["ark", { Authorization: "Bearer a, Bearer b" }, "Authorization", "must be Bearer and the key"],
+  ["ark", { Authorization: "Bearer schlüssel" }, "Authorization", "must be Bearer and the key"],
+  ["bfl", { "x-key": "one, two" }, "x-key", "must be the key"],
+  ["ark", { "x-api-key": KEY }, "x-api-key", "must be left out: ark takes its key in Author"],
+  [
+    "ark",
+    { Authorization: `Bearer ${KEY}`, "MJ-Api-Secret": KEY },
+    "mj-api-secret",
+    "must be left out: ark takes its key in Authorization",
+  ],
+  [
+    "bfl",
+    { "x-key": KEY, Authorization: `Bearer ${KEY}` },
+    "Authorization",
+    "must be left out: bfl takes its key in x-key",
+  ],
+])("%s: the headers %o are refused at %s", (name, headers, header, message) => {
+  const [at, text] = faultOf(name, headers);
+  expect(at).toBe(header);
+  expect(text).toContain(message);
+  expect(text).not.toContain(KEY);
+});
+
+it("a key may have 4096 characters with its scheme, and a key of 10 KB is refused by the name of its header", () => {
+  const longest = "k".repeat(MAX_KEY_CHARS - "Bearer ".length);
+  expect(read("ark", { Authorization: `Bearer ${longest}` })).toMatchObject({ ok: true });
+  const message = "must have a key of at most 4096 characters";
+  const refused = faultOf("ark", { Authorization: `Bearer ${"k".repeat(10_240)}` });
+  expect(refused).toEqual(["Authorization", message]);
+});
+
+it.each([
+  ["that Kling makes of a key pair", "kling", { iss: "access", exp: 1_790_001_800, nbf: 1 }],
+  ["that has expired", "ark", { exp: 1 }],
+  ["whose end is no number", "ark", { exp: "soon" }],
+])(
+  "a JSON Web Token %s is refused, because the relay polls with the key later",
+  (_, name, claims) => {
+    const [header, message] = faultOf(name, { Authorization: `Bearer ${aToken(claims)}` });
+    expect(header).toBe("Authorization");
+    expect(message).toContain("does not expire");
+    expect(message).toContain(name);
+  },
+);
+
+it.each([
+  ["a JSON Web Token without an end, as MiniMax gives out,", aToken({ iss: "minimax", iat: 1 })],
+  ["a token whose claims are no JSON", aToken("exp")],
+  ["a token whose claims are no base64", "a.b.c"],
+  ["a key with two dots", "ak.4711.sk"],
+])("%s is taken for a key that does not expire", (_, key) => {
+  expect(read("minimax", { Authorization: `Bearer ${key}` })).toMatchObject({ ok: true });
+});
