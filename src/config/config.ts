@@ -2,6 +2,7 @@ import type { PollLimits, Settings } from "../core/policy.ts";
 import { failure, type Result, success } from "../core/result.ts";
 import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from "../core/time.ts";
 import type { LogSettings } from "../log.ts";
+import { canCancel } from "../providers/cancel.ts";
 import type { ErrorText } from "../providers/failure.ts";
 import type { Connection } from "../providers/provider.ts";
 import type { Secrets } from "../security/keyring.ts";
@@ -265,6 +266,10 @@ export function policyOf(config: Config, now: number, jitter: number): Settings 
     indexRetentionMs: config.indexRetentionMs,
     pausedAt: config.paused ? now : null,
     polls: config.polls,
+    isCancelable: ({ connection, job }) => {
+      const known = config.connections.get(connection);
+      return known !== undefined && canCancel(known, job);
+    },
     pollLateness: config.pollLateness,
     submitTimeoutMs: config.submitTimeoutMs,
     submitUnknownMs: config.submitUnknownMs,

@@ -1,4 +1,5 @@
 import { lookWaitMs } from "./backoff.ts";
+import type { AttachedJob } from "./record/upstream.ts";
 import { DAY_MS, SECOND_MS } from "./time.ts";
 
 /** Largest value of `CALLBACK_TIMEOUT_S`, converted to milliseconds. */
@@ -92,6 +93,11 @@ export interface Settings {
   readonly pausedAt: number | null;
   /** Poll limits by name of the connection, for the connections that can be polled. */
   readonly polls: ReadonlyMap<string, PollLimits>;
+  /**
+   * Tells whether the relay can cancel a job: its provider documents how, and its connection has the key that the call
+   * needs.
+   */
+  readonly isCancelable: (job: AttachedJob) => boolean;
   /**
    * Largest delay with which a poll finds a result, as a fraction of the job's age. It decides the waits between polls
    * (polls/cadence.ts).

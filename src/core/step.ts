@@ -1,5 +1,6 @@
 import { askKeptJob } from "./duties/ask-kept-job.ts";
 import { askLateJob } from "./duties/ask-late-job.ts";
+import { cancelJob } from "./duties/cancel-job.ts";
 import { charge } from "./duties/charge.ts";
 import { passDeadline } from "./duties/deadline.ts";
 import { deliver, type SendStep } from "./duties/callback-attempt.ts";
@@ -19,6 +20,7 @@ import type { TaskRecord } from "./record/task.ts";
  */
 const DUTIES = [
   charge,
+  cancelJob,
   poll,
   askKeptJob,
   endSubmissionWait,

@@ -1,6 +1,7 @@
 import { changed, type Decision } from "./events/decision.ts";
 import { endAttempt, redeliver, startAttempt } from "./events/callback-attempt-end.ts";
-import { cancel, erase, endAtDeadline } from "./events/ending.ts";
+import { endCancel } from "./events/cancel-end.ts";
+import { cancel, cancelSubmitted, erase, endAtDeadline } from "./events/ending.ts";
 import type { PollEndedEvent, TaskEvent } from "./events/event.ts";
 import { applyHook, attach } from "./events/hooks.ts";
 import { register, report } from "./events/intake.ts";
@@ -61,7 +62,9 @@ function decide(
     case "republish":
       return rewriteIndexRow(record, event, policy, now);
     case "cancel":
-      return cancel(record, policy, now);
+      return cancel(record, event, policy, now);
+    case "cancel_submitted":
+      return cancelSubmitted(record, policy, now);
     case "erase":
       return erase(record);
     case "deadline":
@@ -74,6 +77,8 @@ function decide(
       return endCharge(record, event, policy, now);
     case "poll_ended":
       return counted("polls", endPollOf(record, event, policy, now));
+    case "cancel_ended":
+      return endCancel(record, event, policy, now);
     case "refund_ended":
       return endRefund(record, event, policy, now);
     case "index_row_ended":

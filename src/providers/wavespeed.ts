@@ -48,6 +48,16 @@ export const wavespeed = {
     read: ({ body }) => readingOf(observe(at(body, "data"))),
     echoesInput: true,
   },
+  // https://wavespeed.ai/docs/delete-task: the call cancels or deletes a prediction, which may still generate for a while.
+  cancels: {
+    request: ({ id }) => ({
+      method: "DELETE",
+      path: `/api/v3/predictions/${encodeURIComponent(id)}`,
+    }),
+    read: ({ body }) => (textAt(body, "data", "status") === "deleted" ? "canceled" : "unknown"),
+    onlyWhile: ["queued", "processing"],
+    forgetsCanceled: true,
+  },
 } as const satisfies UpstreamProvider;
 
 async function authenticate(

@@ -68,6 +68,7 @@ export function aPolicy(changes: Partial<Policy> = {}): Policy {
     indexRetentionMs: 7 * DAY,
     pausedAt: null,
     polls: new Map([[CONNECTION, LIMITS]]),
+    isCancelable: () => false,
     pollLateness: 0.07,
     submitTimeoutMs: 90 * SECOND,
     submitUnknownMs: 60 * MINUTE,
@@ -166,6 +167,7 @@ const BASE = {
   keyNames: NO_KEY_NAMES,
   origin: ORIGIN,
   submission: null,
+  cancellation: null,
 } as const;
 
 export function anOpenTask(changes: Partial<OpenTask> = {}): OpenTask {

@@ -79,7 +79,7 @@ export function aPricedSubmission(
 /** Builds a submission that the upstream has not answered yet. */
 export function aSubmission(changes: Partial<Submission> = {}): Submission {
   const state = { kind: "sending", endsAt: SENDING_ENDS_AT } as const;
-  return { ...aStart(), startedAt: NOW, state, answer: null, ...changes };
+  return { ...aStart(), isByOwner: false, startedAt: NOW, state, answer: null, ...changes };
 }
 
 /** Builds the state of a submission whose outcome has been unknown since NOW, without an answer. */

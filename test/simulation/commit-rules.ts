@@ -8,6 +8,7 @@ import {
 } from "../../src/core/record/task.ts";
 import { taskView } from "../../src/core/views/task-view.ts";
 import { callbackFault } from "./callback-rules.ts";
+import { cancellationFault } from "./cancel-rules.ts";
 import { type Change, isEqual, firstViolation } from "./change.ts";
 import { deadlineFault, finishFault, RETENTION_MS } from "./end-rules.ts";
 import { lateFault } from "./late-rules.ts";
@@ -28,6 +29,7 @@ export function commitFault(change: Change, row: IndexRow | null): string | null
     creditsFault(change) ??
     retryFault(change) ??
     submissionFault(change) ??
+    cancellationFault(change) ??
     statusFault(change)
   );
 }

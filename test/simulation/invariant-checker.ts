@@ -1,9 +1,10 @@
-import type { ChargeAnswer, PollAnswer } from "../../src/core/events/event.ts";
+import type { CancelAnswer, ChargeAnswer, PollAnswer } from "../../src/core/events/event.ts";
 import { rowOf } from "../../src/core/views/index-row.ts";
 import { MINUTE, POLICY } from "../core/builders.ts";
 import type { Outcome } from "../../src/core/record/outcome.ts";
 import { isOpen, isTerminal, type TaskRecord } from "../../src/core/record/task.ts";
 import type { Decision } from "../../src/core/events/decision.ts";
+import { cancelCallFault, isAskedAnew } from "./cancel-rules.ts";
 import { eraseFault, noticeFault, indexRowFault, refundFault, sendFault } from "./call-rules.ts";
 import { type Change, type PollResult, type Rules, firstViolation } from "./change.ts";
 import { commitFault } from "./commit-rules.ts";
@@ -79,16 +80,17 @@ export class InvariantChecker {
 
   onCommit(before: TaskRecord | null, after: TaskRecord, instance: SimulatedObject): void {
     this.records.push(after);
-    const { setting, ledger, submitters, hadFault, plannedAt } = this.#shared;
+    const { setting, ledger, submitters, outside, hadFault, plannedAt } = this.#shared;
     if (before === null) this.#begin(after);
     const { history } = this;
     if (history === null) return this.report("storage", "a record without a beginning");
     const pollResult = hadFault ? null : this.#pollResult;
     this.#pollResult = null;
-    const context = { setting, history, ledger, submitters, instance };
+    const { jobs } = outside;
+    const context = { setting, history, ledger, submitters, jobs, instance };
     const causes = { hadFault, pollResult, plannedAt };
     const change: Change = { before, after, now: this.#now, ...context, ...causes };
-    const { row } = this.#shared.outside;
+    const { row } = outside;
     // When the clock has stepped back, a later task with the same id may seem older than the row of the
     // earlier one.
     const isLater = after.status !== "charging" && this.pastHistories.length > 0;
@@ -96,6 +98,7 @@ export class InvariantChecker {
     this.check("commit", commitFault(change, isOutdated ? rowOf(after, POLICY) : row));
     for (const what of observedEvents(change, this.#lastSource)) this.observed.add(what);
     if (before === null && this.pastHistories.length > 0) this.observed.add("an id is used again");
+    if (isAskedAnew(before, after)) history.cancelReply = null;
     history.written = writtenBy(history.written, change);
     this.note(() => `  commit ${summary(after)}`);
   }
@@ -150,6 +153,7 @@ export class InvariantChecker {
     const { history, written, past } = this.#durable;
     this.history = history;
     this.#pollResult = null;
+    if (history !== null) history.cancelReply = null;
     if (history !== null && written !== null) history.written = written;
     this.pastHistories.length = past;
   }
@@ -228,6 +232,24 @@ export class InvariantChecker {
     if (!isAnswerAbout(record, poll, answer)) return;
     this.#pollResult = { answer, askedAt: history.polledAt };
     if (fact !== null) history.possibleEnds.push(fact);
+  }
+
+  onCancel(cancel: Subject<"cancelJob">, caller: SimulatedObject): void {
+    this.check("cancellation", cancelCallFault(cancel, caller, this.#shared));
+    this.#pollResult = null;
+    if (cancel.isRepeat) this.observed.add("a call that cancels a job is repeated");
+  }
+
+  onCancelAnswer(
+    { job }: Subject<"cancelJob">,
+    answer: CancelAnswer,
+    caller: SimulatedObject,
+  ): void {
+    const { record } = this.#shared.disk.written;
+    const { history } = this;
+    this.#lastSource = "cancellation";
+    if (record === null || history === null) return;
+    history.cancelReply = { job, answer, asked: record.cancellation, caller };
   }
 
   onIndexRow(row: Subject<"writeIndexRow">, withinMs: number, caller: SimulatedObject): void {

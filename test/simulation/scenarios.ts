@@ -1,4 +1,4 @@
-import type { PollAnswer } from "../../src/core/events/event.ts";
+import type { CancelAnswer, PollAnswer } from "../../src/core/events/event.ts";
 import type { PollLimits } from "../../src/core/policy.ts";
 import { isOpen, isTerminal } from "../../src/core/record/task.ts";
 import {
@@ -32,7 +32,7 @@ import {
 import { SUBMISSION } from "./generator.ts";
 import type { Action, Move, OutsideEvent } from "./moves.ts";
 import { OVERSIZED, TOO_MANY_LINKS } from "./oversized.ts";
-import { POLL_ANSWERS } from "./parties.ts";
+import { CANCEL_ENDINGS, POLL_ANSWERS } from "./parties.ts";
 import type { Random } from "./random.ts";
 import { FORGETFUL, NAMING, type Setting, STATING } from "./setting.ts";
 import { END, END_WITHOUT_JOB, jobIdOf, SEND } from "./submitters.ts";
@@ -694,6 +694,127 @@ function* deadlineWhileSending(world: World, random: Random): Iterable<Move> {
   yield ring();
 }
 
+/** Lets the next call leave that cancels a job, and ends it with such an answer. @param isDone whether it stops the job. */
+function* cancelCall(
+  world: World,
+  kind: CancelAnswer["kind"],
+  isDone: boolean,
+  lateMs = 0,
+): Iterable<Move> {
+  yield* until(world, "cancelJob", lateMs);
+  const ending = CANCEL_ENDINGS.findIndex((one) => {
+    return one.answer.kind === kind && one.isDone === isDone;
+  });
+  yield end(world, "cancelJob", Math.max(0, ending));
+}
+
+/** Registers a task, perhaps with a price, and with a job that can be canceled. */
+function* registerCancelable(world: World, random: Random, deadlineMs: number | null) {
+  yield deploy(world, { isCancelable: true, isIndexed: random.isLucky(0.3) });
+  yield { kind: "adjust", amount: 10 * PRICE } as const;
+  const registered = random.pick([
+    aProvidedRegistration,
+    aPricedRegistration,
+    aSettledRegistration,
+  ]);
+  const event = registered({ provider: CONNECTION, job: JOB, deadlineMs });
+  yield happen(event);
+  if (event.chargeId !== null) yield end(world, "charge", 0);
+}
+
+const ORDER = { type: "cancel", isForced: false } as const;
+const CANCEL_KINDS: readonly CancelAnswer["kind"][] = [
+  "canceled",
+  "accepted",
+  "ended",
+  "refused",
+  "unclear",
+];
+
+/** A job is canceled: the upstream confirms it, refuses it, or says that the job has ended. */
+function* canceledJob(world: World, random: Random): Iterable<Move> {
+  yield* registerCancelable(world, random, random.pick([null, 2 * DAY]));
+  if (random.isLucky(0.3)) yield* poll(world, newsAnswer(QUEUED));
+  yield happen(ORDER);
+  if (random.isLucky(0.2)) yield happen(random.pick([ORDER, anAttachment(OTHER_JOB)]));
+  if (random.isLucky(0.2)) yield crash(random.below(4));
+  const kind = random.pick(CANCEL_KINDS);
+  yield* cancelCall(world, kind, random.isLucky(0.5));
+  if (random.isLucky(0.3)) yield happen({ ...ORDER, isForced: random.isLucky(0.5) });
+  else yield* poll(world, random.pick([newsAnswer(aCompletion()), newsAnswer(QUEUED), UNANSWERED]));
+  yield* poll(world, random.pick([newsAnswer(aCompletion()), newsAnswer(QUEUED)]));
+}
+
+/** Calls that cancel a job get no answer, although the first of them may have arrived. */
+function* unansweredCancel(world: World, random: Random): Iterable<Move> {
+  yield* registerCancelable(world, random, null);
+  yield happen(ORDER);
+  for (let i = 0; i < 3; i++) {
+    yield* cancelCall(world, "unanswered", random.isLucky(0.3), random.pick([0, 0, MINUTE]));
+    if (random.isLucky(0.2)) yield crash();
+    if (random.isLucky(0.2)) yield happen(random.pick([ORDER, anAttachment(OTHER_JOB)]));
+  }
+  const times = 1 + random.below(3);
+  for (let i = 0; i < times; i++) yield* poll(world, newsAnswer(QUEUED));
+}
+
+/** The upstream takes the order to cancel a job, which is found to be canceled, to go on, or to have ended. */
+function* acceptedCancel(world: World, random: Random): Iterable<Move> {
+  yield* registerCancelable(world, random, null);
+  yield happen(ORDER);
+  yield* cancelCall(world, random.pick(["accepted", "ended"]), random.isLucky(0.3));
+  const times = 1 + random.below(7);
+  for (let i = 0; i < times; i++) {
+    if (random.isLucky(0.2)) yield* poll(world, DEFERRED);
+    yield* poll(world, random.pick([newsAnswer(QUEUED), newsAnswer(QUEUED), UNANSWERED]));
+  }
+  yield* poll(world, newsAnswer(aCompletion()));
+}
+
+/** A job is canceled at the deadline of its task, after the one extension, perhaps during an order. */
+function* cancelAtDeadline(world: World, random: Random): Iterable<Move> {
+  yield* registerCancelable(world, random, MINUTE);
+  if (random.isLucky(0.6)) yield* poll(world, newsAnswer(PROCESSING), MINUTE);
+  if (random.isLucky(0.2)) {
+    yield happen(ORDER);
+    yield* cancelCall(world, random.pick(["accepted", "refused", "unanswered"]), false);
+  }
+  yield* poll(world, random.pick([newsAnswer(PROCESSING), UNANSWERED, UNANSWERED]), MINUTE);
+  if (random.isLucky(0.15)) yield crash(random.below(3));
+  if (random.isLucky(0.1)) yield happen(random.pick([ORDER, anAttachment(OTHER_JOB)]));
+  const kinds = random.pick([
+    ["unanswered", "unanswered", "unanswered"],
+    [random.pick(CANCEL_KINDS)],
+    ["unanswered", random.pick(CANCEL_KINDS)],
+  ] as const);
+  const lateMs = random.pick([0, 0, 20 * SECOND, HOUR]);
+  for (const kind of kinds) yield* cancelCall(world, kind, random.isLucky(0.3), lateMs);
+  const answers = [
+    newsAnswer(PROCESSING),
+    newsAnswer(QUEUED),
+    UNANSWERED,
+    newsAnswer(aCompletion()),
+  ];
+  for (let i = 0; i < 3; i++) yield* poll(world, random.pick(answers));
+}
+
+/** An account or the operator cancels a job that the relay has submitted. */
+function* canceledSubmission(world: World, random: Random): Iterable<Move> {
+  yield deploy(world, { isCancelable: random.isLucky(0.8) });
+  yield { kind: "adjust", amount: 10 * PRICE };
+  const given = random.pick([aProvidedRegistration, aPricedRegistration])({ provider: CONNECTION });
+  const event = { ...given, submission: { ...SUBMISSION, isByOwner: random.isLucky(0.7) } };
+  yield happen(event);
+  if (event.chargeId !== null) yield end(world, "charge", 0);
+  if (random.isLucky(0.2)) yield happen({ type: "cancel_submitted" });
+  yield proceed(world, SEND.started);
+  yield proceed(world, random.pick([END.accepted, END.accepted, END.unanswered]));
+  yield proceed(world, 0);
+  yield happen({ type: "cancel_submitted" });
+  yield* cancelCall(world, random.pick(CANCEL_KINDS), random.isLucky(0.5));
+  yield* poll(world, newsAnswer(QUEUED));
+}
+
 /** All scenarios with their weights: a mistake that few random details of a scenario show needs more of it. */
 const SCENARIOS: readonly (readonly [weight: number, scenario: Scenario])[] = [
   [2, noOutput],
@@ -741,6 +862,11 @@ const SCENARIOS: readonly (readonly [weight: number, scenario: Scenario])[] = [
   [5, orderWhileSending],
   [2, earlierSubmission],
   [1, deadlineWhileSending],
+  [4, canceledJob],
+  [3, unansweredCancel],
+  [3, acceptedCancel],
+  [5, cancelAtDeadline],
+  [2, canceledSubmission],
 ];
 
 /** Returns the moves of one of the scenarios. */

@@ -1,4 +1,5 @@
 import type { Policy, PollLimits } from "../../src/core/policy.ts";
+import type { AttachedJob } from "../../src/core/record/upstream.ts";
 import { aPolicy, CONNECTION, DAY, HOUR, LIMITS, MINUTE, SECOND } from "../core/builders.ts";
 import type { Random } from "./random.ts";
 
@@ -11,6 +12,8 @@ export interface Setting {
   readonly isOperatorNotified: boolean;
   /** Limits of the one connection; null when it has no key. */
   readonly limits: PollLimits | null;
+  /** States that the relay can cancel jobs of the one connection, while it has a key. */
+  readonly isCancelable: boolean;
   /** Wait between two polls as a fraction of the job's age. */
   readonly lateness: number;
   /** Time limit of the upstream's answer to a submission, in milliseconds. */
@@ -19,8 +22,12 @@ export interface Setting {
   readonly submitUnknownMs: number;
 }
 
-/** The settings that lives which were kept before the relay could submit lack. */
-export const SUBMIT_SETTINGS = { submitTimeoutMs: 90 * SECOND, submitUnknownMs: HOUR };
+/** The settings that lives which were kept before the relay could submit, or cancel jobs, lack. */
+export const LATER_SETTINGS = {
+  submitTimeoutMs: 90 * SECOND,
+  submitUnknownMs: HOUR,
+  isCancelable: false,
+};
 
 /** Initial state of a run. */
 export interface InitialState {
@@ -77,6 +84,7 @@ export function settingFrom(random: Random): Setting {
       [0.5, WITH_ENDPOINT],
       [2, null],
     ]),
+    isCancelable: random.isLucky(0.5),
     lateness: random.weighted([
       [4, 0.07],
       [1, 0.03],
@@ -96,11 +104,13 @@ export function policyOf(setting: Setting, now: number): Policy {
 }
 
 function unpaused(setting: Setting): Policy {
-  const { lateness, limits, ...others } = setting;
+  const { lateness, limits, isCancelable, ...others } = setting;
   const { scheduleMs, taskDeadlineMs, isIndexed, isOperatorNotified } = others;
   const { submitTimeoutMs, submitUnknownMs } = others;
   const polls = new Map(limits === null ? [] : [[CONNECTION, limits]]);
   const own = { scheduleMs, taskDeadlineMs, isIndexed, isOperatorNotified };
   const submit = { submitTimeoutMs, submitUnknownMs };
-  return aPolicy({ ...own, ...submit, polls, pollLateness: lateness });
+  const canCancel = isCancelable && limits !== null;
+  const cancel = { isCancelable: (job: AttachedJob) => canCancel && job.connection === CONNECTION };
+  return aPolicy({ ...own, ...submit, ...cancel, polls, pollLateness: lateness });
 }

@@ -61,6 +61,8 @@ export async function planSubmission(
   const submissionId = toBase64Url(crypto.getRandomValues(new Uint8Array(SUBMISSION_ID_BYTES)));
   const fields = await fieldsOf(place, prepared, id, submissionId, runtime, origin);
   const { accountId, credits } = registration;
+  const isByOwner = accountOf(caller) !== null;
+  const { endpoint } = place.target;
   const { requestDigest, model } = prepared;
   const event: Registering = {
     type: "register",
@@ -70,8 +72,8 @@ export async function planSubmission(
     registration,
     ...simulatedJobOf(model, place.connection),
     ...(await billingOf({ account: accountId, credits }, env, runtime)),
-    submission: { id: submissionId, requestDigest, endpoint: place.target.endpoint },
-    ...(accountOf(caller) !== null && { isPriceOffered: true }),
+    submission: { id: submissionId, requestDigest, endpoint, isByOwner },
+    ...(isByOwner && { isPriceOffered: true }),
   };
   const isHookExpected = fields.size > 0 && isReachable(runtime);
   const secrets = accountId === null ? [] : answerSecrets(place.connection, fields);

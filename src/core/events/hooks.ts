@@ -13,6 +13,7 @@ import { finishFromNews } from "./finish.ts";
 import { applyLateHook } from "./late-results.ts";
 import type { Policy } from "../policy.ts";
 import { canPoll, hear, hint, planPolls } from "../polls/next-poll.ts";
+import { cancellationOfNewJob } from "../record/cancellation.ts";
 import type { PollPlan } from "../record/poll-plan.ts";
 import {
   type CreatedTask,
@@ -64,7 +65,9 @@ export function attachJob(
   const poll = planPolls(isHookExpected, policy.polls.get(upstream.connection), now);
   const tracking = { ...record.tracking, poll, keptHooks: [] };
   const submission = withJobKnown(record.submission);
-  return { ...record, version: nextVersion(record, now), upstream, tracking, submission };
+  const cancellation = cancellationOfNewJob(record.cancellation, now);
+  const version = nextVersion(record, now);
+  return { ...record, version, upstream, tracking, submission, cancellation };
 }
 
 /** Attaches a job, and applies the hooks about this job that arrived before. */

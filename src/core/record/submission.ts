@@ -20,6 +20,8 @@ export interface Submission {
   readonly requestDigest: string;
   /** Endpoint of the job (see `Job`) as the path of the call states it. Null where polls need no endpoint. */
   readonly endpoint: string | null;
+  /** True when the account of the task has submitted the job itself, with a key of its own. */
+  readonly isByOwner: boolean;
   readonly state: SubmissionState;
   /** Answer of the upstream for repetitions of the call. Null until it is known, and once the task is settled. */
   readonly answer: SubmissionAnswer | null;
@@ -63,20 +65,23 @@ export interface SubmissionAnswer {
 }
 
 /** Identity of a submission that begins with the registration of its task. */
-export type SubmissionStart = Pick<Submission, "id" | "requestDigest" | "endpoint">;
+export type SubmissionStart = Pick<Submission, "id" | "requestDigest" | "endpoint"> & {
+  /** See `Submission`. Absent for a submission of the operator. */
+  readonly isByOwner?: boolean;
+};
 
 /** Value of `error.code` for a task whose submission had an unknown outcome, and whose job never became known. */
 export const SUBMIT_UNKNOWN_CODE = "submit_unknown";
 
 /** Returns the submission of a task whose call may be sent from `now` on. */
 export function startSubmission(
-  { id, requestDigest, endpoint }: SubmissionStart,
+  { id, requestDigest, endpoint, isByOwner = false }: SubmissionStart,
   { submitTimeoutMs }: Policy,
   now: number,
 ): Submission {
   const endsAt = now + submitTimeoutMs + ANSWER_MARGIN_MS;
   const state = { kind: "sending", endsAt } as const;
-  return { id, requestDigest, endpoint, startedAt: now, state, answer: null };
+  return { id, requestDigest, endpoint, isByOwner, startedAt: now, state, answer: null };
 }
 
 /**
