@@ -1,6 +1,6 @@
 import createClient, { type Client } from "openapi-fetch";
 import { dataOf } from "./answer.ts";
-import type { CallOptions, KeyedCallOptions, RelayOptions } from "./options.ts";
+import type { CallOptions, CancelOptions, KeyedCallOptions, RelayOptions } from "./options.ts";
 import { RelayProblem } from "./problem.ts";
 import { retrying, type Send } from "./retry.ts";
 import type { paths } from "./schema.d.ts";
@@ -170,10 +170,15 @@ export class TaskRelay {
     return dataOf(this.api.POST("/v1/tasks/{id}/redeliver", options));
   }
 
-  /** Ends an open task as failed, with the code `canceled`, and refunds it. */
-  async cancel(id: string, { signal }: CallOptions = {}): Promise<Task> {
+  /**
+   * Ends an open task as failed, with the code `canceled`, and refunds it. Where the relay can cancel its job, the
+   * upstream must confirm first: the returned task is still open when it has not within a few seconds, and its member
+   * `cancel` says why. Rejects with `task_settled` when the job had ended: its result counts.
+   */
+  async cancel(id: string, { force, signal }: CancelOptions = {}): Promise<Task> {
     const path = "/v1/tasks/{id}/cancel";
-    const options = { ...named(id), ...this.#options(signal) };
+    const query = force === undefined ? {} : ({ force: force ? "true" : "false" } as const);
+    const options = { params: { ...named(id).params, query }, ...this.#options(signal) };
     const { data, error, response } = await this.api.POST(path, options);
     if (data !== undefined) return data;
     const problem = new RelayProblem(response, error);

@@ -212,7 +212,7 @@ function deadlineFault(step: Step, from: Cancellation | null, to: Cancellation):
 
 /** Checks the change of a cancellation after an answer of the upstream, or after none. */
 function answerFault(step: Step, from: Cancellation | null, to: Cancellation): string | null {
-  const { history, now, hadFault } = step;
+  const { before, after, history, instance, now, hadFault } = step;
   const asked = askingState(from);
   if (from === null || asked === null) return "an answer follows a call that cancels a job";
   const { answer = null } = history.cancelReply ?? {};
@@ -225,7 +225,8 @@ function answerFault(step: Step, from: Cancellation | null, to: Cancellation): s
         asking.retryAt === now + FIRST_WAIT_MS * 2 ** asked.tries,
       "at most three calls ask for one cancellation": asking.tries < MOST_CALLS,
       "only a call without an answer is repeated": hadFault || answer?.kind === "unanswered",
-      "a repeated call leaves the order": isSame && from.endsAt === to.endsAt,
+      "a repeated call leaves the order, and is not shown":
+        isSame && from.endsAt === to.endsAt && before.version === after.version,
     });
   }
   const state = answeredState(to);
@@ -235,8 +236,9 @@ function answerFault(step: Step, from: Cancellation | null, to: Cancellation): s
     "the state of a cancellation is what the upstream has answered":
       hadFault || state?.kind === stateAfter(answer, asked),
     "the status of the answer is stored": hadFault || state?.statusCode === answer?.statusCode,
-    "the job is polled from the answer on":
-      state?.answeredAt === now || state?.answeredAt === now + 1,
+    "the job is polled from the answer on, and after any earlier poll of the instance":
+      (state?.answeredAt === now || state?.answeredAt === now + 1) &&
+      state.answeredAt > (instance.lastPoll?.at ?? -Infinity),
     "only a refusal or an unknown outcome ends the time at the deadline": to.endsAt === endsAt,
     "an answer leaves the order": isSame,
   });

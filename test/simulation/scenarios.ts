@@ -694,6 +694,16 @@ function* deadlineWhileSending(world: World, random: Random): Iterable<Move> {
   yield ring();
 }
 
+/** Lets the next call leave that cancels a job; polls before it bring no news. */
+function* untilCanceling(world: World, lateMs = 0): Iterable<Move> {
+  for (let i = 0; i < PATIENCE; i++) {
+    const { openCalls } = world.outside;
+    if (openCalls.some(({ what }) => what === "cancelJob")) return;
+    if (openCalls.some(({ what }) => what === "poll")) yield answer(world, newsAnswer(QUEUED));
+    else yield openCalls.length > 0 ? { kind: "end", pick: 0, ending: 0 } : ring(lateMs);
+  }
+}
+
 /** Lets the next call leave that cancels a job, and ends it with such an answer. @param isDone whether it stops the job. */
 function* cancelCall(
   world: World,
@@ -701,7 +711,7 @@ function* cancelCall(
   isDone: boolean,
   lateMs = 0,
 ): Iterable<Move> {
-  yield* until(world, "cancelJob", lateMs);
+  yield* untilCanceling(world, lateMs);
   const ending = CANCEL_ENDINGS.findIndex((one) => {
     return one.answer.kind === kind && one.isDone === isDone;
   });
@@ -728,6 +738,7 @@ const CANCEL_KINDS: readonly CancelAnswer["kind"][] = [
   "accepted",
   "ended",
   "refused",
+  "refused",
   "unclear",
 ];
 
@@ -740,8 +751,12 @@ function* canceledJob(world: World, random: Random): Iterable<Move> {
   if (random.isLucky(0.2)) yield crash(random.below(4));
   const kind = random.pick(CANCEL_KINDS);
   yield* cancelCall(world, kind, random.isLucky(0.5));
-  if (random.isLucky(0.3)) yield happen({ ...ORDER, isForced: random.isLucky(0.5) });
-  else yield* poll(world, random.pick([newsAnswer(aCompletion()), newsAnswer(QUEUED), UNANSWERED]));
+  if (random.isLucky(0.2)) yield happen(anAttachment(OTHER_JOB));
+  if (random.isLucky(0.2)) yield happen({ ...ORDER, isForced: random.isLucky(0.5) });
+  else {
+    const ends = [aCompletion(), anUpstreamFailure(), QUEUED, QUEUED];
+    yield* poll(world, random.pick([...ends.map(newsAnswer), UNANSWERED]));
+  }
   yield* poll(world, random.pick([newsAnswer(aCompletion()), newsAnswer(QUEUED)]));
 }
 
@@ -749,7 +764,8 @@ function* canceledJob(world: World, random: Random): Iterable<Move> {
 function* unansweredCancel(world: World, random: Random): Iterable<Move> {
   yield* registerCancelable(world, random, null);
   yield happen(ORDER);
-  for (let i = 0; i < 3; i++) {
+  const calls = random.pick([3, 4, 4]);
+  for (let i = 0; i < calls; i++) {
     yield* cancelCall(world, "unanswered", random.isLucky(0.3), random.pick([0, 0, MINUTE]));
     if (random.isLucky(0.2)) yield crash();
     if (random.isLucky(0.2)) yield happen(random.pick([ORDER, anAttachment(OTHER_JOB)]));
@@ -788,6 +804,12 @@ function* cancelAtDeadline(world: World, random: Random): Iterable<Move> {
     ["unanswered", random.pick(CANCEL_KINDS)],
   ] as const);
   const lateMs = random.pick([0, 0, 20 * SECOND, HOUR]);
+  const isSilent = random.isLucky(0.25);
+  for (let i = 0; isSilent && i < 2; i++) {
+    yield* untilCanceling(world);
+    yield pass(10 * SECOND);
+  }
+  if (isSilent) yield ring(random.pick([0, MINUTE]));
   for (const kind of kinds) yield* cancelCall(world, kind, random.isLucky(0.3), lateMs);
   const answers = [
     newsAnswer(PROCESSING),
@@ -862,11 +884,11 @@ const SCENARIOS: readonly (readonly [weight: number, scenario: Scenario])[] = [
   [5, orderWhileSending],
   [2, earlierSubmission],
   [1, deadlineWhileSending],
-  [4, canceledJob],
-  [3, unansweredCancel],
-  [3, acceptedCancel],
-  [5, cancelAtDeadline],
-  [2, canceledSubmission],
+  [8, canceledJob],
+  [5, unansweredCancel],
+  [4, acceptedCancel],
+  [9, cancelAtDeadline],
+  [4, canceledSubmission],
 ];
 
 /** Returns the moves of one of the scenarios. */

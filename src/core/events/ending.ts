@@ -3,7 +3,12 @@ import type { CancelEvent } from "./event.ts";
 import { finishAtDeadline, finishCanceled } from "./finish.ts";
 import type { Policy } from "../policy.ts";
 import { finalPollAt } from "../polls/next-poll.ts";
-import { askingOf, startCancellation, unsentCancellation } from "../record/cancellation.ts";
+import {
+  askingOf,
+  canCancelJob,
+  startCancellation,
+  unsentCancellation,
+} from "../record/cancellation.ts";
 import { isSending } from "../record/submission.ts";
 import {
   isOpen,
@@ -56,13 +61,6 @@ function whileOpen(record: TaskRecord | null, order: (task: OpenTask) => Decisio
   if (isTerminal(record)) return conflict("task_settled", record);
   // The upstream may start the job at this moment, and its answer would come to a task that has been refunded.
   return isSending(record.submission) ? conflict("submission_running", record) : order(record);
-}
-
-/** Tells whether the relay can ask the upstream to cancel the job of a task. */
-export function canCancelJob({ upstream }: OpenTask, { isCancelable }: Policy): boolean {
-  if (upstream === null || upstream.job === null) return false;
-  const { connection, job } = upstream;
-  return isCancelable({ connection, job });
 }
 
 /** Returns the effect of an order for which the upstream is asked. It joins an order in progress, and the deadline. */

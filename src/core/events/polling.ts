@@ -1,11 +1,10 @@
 import { withUpstreamNotice } from "./upstream-notices.ts";
 import { changed, type Decision, unchanged } from "./decision.ts";
 import type { PollAnswer, PollEndedEvent } from "./event.ts";
-import { canCancelJob } from "./ending.ts";
 import { finishAtDeadline, finishFromNews } from "./finish.ts";
 import { DEADLINE_EXTENSION, type Policy } from "../policy.ts";
 import { isHintedSince, finalNoOutputPollAt, finalPollAt } from "../polls/next-poll.ts";
-import { deadlineCancellation } from "../record/cancellation.ts";
+import { canCancelJob, deadlineCancellation } from "../record/cancellation.ts";
 import { ANSWER_KINDS, type PollPlan, type UpstreamAnswer } from "../record/poll-plan.ts";
 import {
   isOpen,

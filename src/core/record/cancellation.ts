@@ -1,5 +1,7 @@
 import { backoff } from "../backoff.ts";
+import type { Policy } from "../policy.ts";
 import { SECOND_MS } from "../time.ts";
+import type { Upstream } from "./upstream.ts";
 
 /** Largest number of calls with which one cancellation asks the upstream. */
 const MAX_TRIES = 3;
@@ -63,6 +65,16 @@ export const ANSWERED_KINDS = ["accepted", "ended", "refused", "unknown"] as con
 const POLL_WAITS_MS = [0, 1, 3, 10, 30, 60, 120].map((seconds) => seconds * SECOND_MS);
 /** Waits of this kind after a refusal. One poll is enough to find a result, because the job itself goes on. */
 const POLL_WAITS_AFTER_REFUSAL_MS = [0];
+
+/** Tells whether the relay can ask the upstream to cancel the job of a task. */
+export function canCancelJob(
+  { upstream }: { readonly upstream: Upstream | null },
+  { isCancelable }: Pick<Policy, "isCancelable">,
+): boolean {
+  if (upstream === null || upstream.job === null) return false;
+  const { connection, job } = upstream;
+  return isCancelable({ connection, job });
+}
 
 /** Returns a new order to cancel a task whose upstream is asked at `now`. */
 export function startCancellation(now: number): Cancellation {
