@@ -136,7 +136,8 @@ function outcomeOfCancel({ kind }: CancelAnswer, { aborted }: AbortSignal): stri
 }
 
 function levelOfCancel({ kind }: CancelAnswer, { aborted }: AbortSignal): LogLevel {
-  return !aborted && (kind === "unclear" || kind === "unanswered") ? "warn" : "info";
+  if (aborted) return "detail";
+  return kind === "unclear" || kind === "unanswered" ? "warn" : "info";
 }
 
 /**
