@@ -176,16 +176,16 @@ export class TaskRelay {
    * `cancel` says why. Rejects with `task_settled` when the job had ended: its result counts.
    */
   async cancel(id: string, { force, signal }: CancelOptions = {}): Promise<Task> {
-    const path = "/v1/tasks/{id}/cancel";
-    const query = force === undefined ? {} : ({ force: force ? "true" : "false" } as const);
-    const options = { params: { ...named(id).params, query }, ...this.#options(signal) };
-    const { data, error, response } = await this.api.POST(path, options);
-    if (data !== undefined) return data;
-    const problem = new RelayProblem(response, error);
-    // The task was canceled by an earlier request, whose answer may have been lost.
-    const task = problem.body?.task;
-    if (task?.status === "failed" && task.error.code === "canceled") return task;
-    throw problem;
+    const query = force === true ? { force } : {};
+    const options = { params: { path: { id }, query }, ...this.#options(signal) };
+    try {
+      return await dataOf(this.api.POST("/v1/tasks/{id}/cancel", options));
+    } catch (problem) {
+      // The task was canceled by an earlier request, whose answer may have been lost.
+      const task = problem instanceof RelayProblem ? problem.body?.task : null;
+      if (task?.status === "failed" && task.error.code === "canceled") return task;
+      throw problem;
+    }
   }
 
   /** Erases a settled task. @returns false when there is no such task (any more). */

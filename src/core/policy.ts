@@ -1,5 +1,4 @@
 import { lookWaitMs } from "./backoff.ts";
-import type { AttachedJob } from "./record/upstream.ts";
 import { DAY_MS, SECOND_MS } from "./time.ts";
 
 /** Largest value of `CALLBACK_TIMEOUT_S`, converted to milliseconds. */
@@ -74,6 +73,12 @@ export interface Policy extends Settings {
   readonly pollDeferredAt: number;
 }
 
+/** A job with the name of the connection through which it is reached. */
+interface ConnectionJob {
+  readonly connection: string;
+  readonly job: { readonly id: string; readonly endpoint: string | null };
+}
+
 /** The configured times, limits and switches. Durations are in milliseconds. */
 export interface Settings {
   /**
@@ -97,7 +102,7 @@ export interface Settings {
    * Tells whether the relay can cancel a job: its provider documents how, and its connection has the key that the call
    * needs.
    */
-  readonly isCancelable: (job: AttachedJob) => boolean;
+  readonly isCancelable: (job: ConnectionJob) => boolean;
   /**
    * Largest delay with which a poll finds a result, as a fraction of the job's age. It decides the waits between polls
    * (polls/cadence.ts).

@@ -1,9 +1,10 @@
 import type { Cancel } from "../../src/core/duties/cancel-job.ts";
 import type { CancelAnswer } from "../../src/core/events/event.ts";
-import type { Cancellation, CancelState } from "../../src/core/record/cancellation.ts";
+import type { Cancellation } from "../../src/core/record/cancellation.ts";
 import { isOpen, isTerminal, type OpenTask, type TaskRecord } from "../../src/core/record/task.ts";
 import { type Job, sameJob } from "../../src/core/record/upstream.ts";
 import { CONNECTION, SECOND } from "../core/builders.ts";
+import { type Answered, answeredState, type Asking, askingState } from "./cancel-times.ts";
 import { type Change, firstViolation, isEqual } from "./change.ts";
 import type { OutsideEvent } from "./moves.ts";
 import type { SharedState } from "./object-host.ts";
@@ -15,12 +16,6 @@ import type { TaskHistory } from "./task-history.ts";
 const MOST_CALLS = 3;
 const FIRST_WAIT_MS = 5 * SECOND;
 const AT_DEADLINE_MS = 30 * SECOND;
-/** Seconds after the answer to a cancellation at which the job is polled, and after a refusal. */
-const POLL_SECONDS = [0, 1, 3, 10, 30, 60, 120];
-const POLL_SECONDS_AFTER_REFUSAL = [0];
-
-type Asking = Extract<CancelState, { readonly kind: "asking" }>;
-type Answered = Extract<CancelState, { readonly answeredAt: number }>;
 
 /** The upstream's answer to a call that cancels a job, with the cancellation for which the call was made. */
 export interface CancelReply {
@@ -38,7 +33,7 @@ interface Step extends Change {
 }
 
 /** Tells whether the relay can ask the upstream to cancel the job of a task. */
-export function canCancel({ upstream }: TaskRecord, setting: Setting): boolean {
+function canCancel({ upstream }: TaskRecord, setting: Setting): boolean {
   const { isCancelable, limits } = setting;
   return (
     isCancelable && limits !== null && upstream?.connection === CONNECTION && upstream.job !== null
@@ -58,34 +53,6 @@ export function orderOf(
   }
   if (event.type !== "cancel") return null;
   return isAskable && event.isForced !== true ? "ask" : "fail";
-}
-
-/** Returns the times at which the answer to a cancellation causes polls, in Unix milliseconds. */
-export function cancelPollTimes({ cancellation }: OpenTask): readonly number[] {
-  const state = answeredState(cancellation);
-  if (state === null) return [];
-  const seconds = state.kind === "refused" ? POLL_SECONDS_AFTER_REFUSAL : POLL_SECONDS;
-  return seconds.map((each) => state.answeredAt + each * SECOND);
-}
-
-/** Returns the time at which the upstream was last heard about a cancellation; -Infinity for never. */
-export function cancelAnsweredAt({ cancellation }: OpenTask): number {
-  return answeredState(cancellation)?.answeredAt ?? -Infinity;
-}
-
-/** Returns the time of the next call that cancels the job of a task, in Unix milliseconds; Infinity for none. */
-export function cancelDueTime({ cancellation, upstream }: OpenTask): number {
-  const asking = askingState(cancellation);
-  if (asking === null || upstream?.job == null) return Infinity;
-  return asking.retryAt < (cancellation?.endsAt ?? Infinity) ? asking.retryAt : Infinity;
-}
-
-function askingState(cancellation: Cancellation | null): Asking | null {
-  return cancellation?.state.kind === "asking" ? cancellation.state : null;
-}
-
-function answeredState(cancellation: Cancellation | null): Answered | null {
-  return cancellation !== null && "answeredAt" in cancellation.state ? cancellation.state : null;
 }
 
 /** Checks a call that cancels a job and is about to be sent. */
@@ -113,10 +80,14 @@ export function cancelCallFault(
   });
 }
 
-/** Tells whether a commit begins to ask for a cancellation, so that earlier answers are not about it. */
-export function isAskedAnew(before: TaskRecord | null, { cancellation }: TaskRecord): boolean {
+/** Returns the known answer after a commit; null when it begins to ask anew, so that the answer is not about it. */
+export function replyAfter(
+  known: CancelReply | null,
+  before: TaskRecord | null,
+  { cancellation }: TaskRecord,
+): CancelReply | null {
   const isNew = !isEqual(before?.cancellation ?? null, cancellation);
-  return isNew && askingState(cancellation)?.tries === 0;
+  return isNew && askingState(cancellation)?.tries === 0 ? null : known;
 }
 
 /** Checks that the instance which has got an answer has stored it. */

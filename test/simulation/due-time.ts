@@ -6,7 +6,7 @@ import {
   type TerminalTask,
 } from "../../src/core/record/task.ts";
 import { DAY, MINUTE, SECOND } from "../core/builders.ts";
-import { cancelDueTime } from "./cancel-rules.ts";
+import { cancelDueTime } from "./cancel-times.ts";
 import { lateDueTime } from "./late-rules.ts";
 import { isPollable, isShown } from "./end-rules.ts";
 import type { LastPoll } from "./poll-rules.ts";

@@ -4,7 +4,7 @@ import { MINUTE, POLICY } from "../core/builders.ts";
 import type { Outcome } from "../../src/core/record/outcome.ts";
 import { isOpen, isTerminal, type TaskRecord } from "../../src/core/record/task.ts";
 import type { Decision } from "../../src/core/events/decision.ts";
-import { cancelCallFault, isAskedAnew } from "./cancel-rules.ts";
+import { cancelCallFault, replyAfter } from "./cancel-rules.ts";
 import { eraseFault, noticeFault, indexRowFault, refundFault, sendFault } from "./call-rules.ts";
 import { type Change, type PollResult, type Rules, firstViolation } from "./change.ts";
 import { commitFault } from "./commit-rules.ts";
@@ -98,7 +98,7 @@ export class InvariantChecker {
     this.check("commit", commitFault(change, isOutdated ? rowOf(after, POLICY) : row));
     for (const what of observedEvents(change, this.#lastSource)) this.observed.add(what);
     if (before === null && this.pastHistories.length > 0) this.observed.add("an id is used again");
-    if (isAskedAnew(before, after)) history.cancelReply = null;
+    history.cancelReply = replyAfter(history.cancelReply, before, after);
     history.written = writtenBy(history.written, change);
     this.note(() => `  commit ${summary(after)}`);
   }

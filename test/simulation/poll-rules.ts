@@ -4,7 +4,7 @@ import type { PollPlan } from "../../src/core/record/poll-plan.ts";
 import { type Job, sameJob } from "../../src/core/record/upstream.ts";
 import { firstViolation } from "./change.ts";
 import { MINUTE } from "../core/builders.ts";
-import { cancelDueTime } from "./cancel-rules.ts";
+import { cancelDueTime } from "./cancel-times.ts";
 import type { Alarm } from "./disk.ts";
 import { isPollable } from "./end-rules.ts";
 import type { SharedState } from "./object-host.ts";

@@ -2,7 +2,7 @@ import { hashOf } from "../../src/core/hash.ts";
 import type { PollPlan } from "../../src/core/record/poll-plan.ts";
 import type { OpenTask } from "../../src/core/record/task.ts";
 import { MINUTE, SECOND } from "../core/builders.ts";
-import { cancelAnsweredAt, cancelPollTimes } from "./cancel-rules.ts";
+import { cancelAnsweredAt, cancelPollTimes } from "./cancel-times.ts";
 import type { Setting } from "./setting.ts";
 
 /** The part of the configuration that decides at which ages a job is polled. */

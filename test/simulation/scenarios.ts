@@ -805,11 +805,13 @@ function* cancelAtDeadline(world: World, random: Random): Iterable<Move> {
   ] as const);
   const lateMs = random.pick([0, 0, 20 * SECOND, HOUR]);
   const isSilent = random.isLucky(0.25);
-  for (let i = 0; isSilent && i < 2; i++) {
-    yield* untilCanceling(world);
-    yield pass(10 * SECOND);
+  if (isSilent) {
+    for (let i = 0; i < 2; i++) {
+      yield* untilCanceling(world);
+      yield pass(10 * SECOND);
+    }
+    yield ring(random.pick([0, MINUTE]));
   }
-  if (isSilent) yield ring(random.pick([0, MINUTE]));
   for (const kind of kinds) yield* cancelCall(world, kind, random.isLucky(0.3), lateMs);
   const answers = [
     newsAnswer(PROCESSING),

@@ -4,7 +4,7 @@ import { aCompletion } from "../core/builders.ts";
 import { anUpstreamFailure, newsAnswer } from "../core/upstream-builders.ts";
 
 /** News of a job that was canceled. */
-export const CANCELED_NEWS: UpstreamNews = anUpstreamFailure({
+const CANCELED_NEWS: UpstreamNews = anUpstreamFailure({
   failure: { category: "canceled", retryable: false },
 });
 

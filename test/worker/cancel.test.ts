@@ -379,15 +379,15 @@ describe("POST /v1/tasks/{id}/cancel with the key of an account", () => {
   });
 });
 
-describe("the deadline of a task whose job the relay can cancel", () => {
-  /** Runs the alarms of a task that has a short deadline, each at its time, until the task has ended. */
-  async function untilEnded(task: Running): Promise<void> {
-    for (let i = 0; i < 60 && (await read(task)).error === undefined; i++) {
-      const { alarm } = await stored(task.id);
-      await wake(task.id, Math.max(0, (alarm ?? NaN) - Date.now()));
-    }
+/** Runs the alarms of a task that has a short deadline, each at its time, until the task has ended. */
+async function untilEnded(task: Running): Promise<void> {
+  for (let i = 0; i < 60 && (await read(task)).error === undefined; i++) {
+    const { alarm } = await stored(task.id);
+    await wake(task.id, Math.max(0, (alarm ?? NaN) - Date.now()));
   }
+}
 
+describe("the deadline of a task whose job the relay can cancel", () => {
   it("cancels the job after the last poll and the one extension, and then fails the task with upstream_timeout", async () => {
     const outside = anUpstream(REPLICATE, ({ method }) =>
       Response.json({ id: "p1", status: method === "GET" ? "processing" : "canceled" }),

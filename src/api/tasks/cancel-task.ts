@@ -58,12 +58,14 @@ function eventOf({ kind }: Caller, isForced: boolean) {
 
 /** Reads the task until the outcome of its cancellation is known, for a short time. */
 async function awaited(call: Call<"id", unknown, unknown>): Promise<TaskReply> {
-  const isKnown = ({ isTerminal, cancellation }: TaskReply) =>
-    isTerminal || !OPEN_STATES.includes(cancellation);
   const reading = { ...readingBy(call), stateIn: (task: TaskReply) => task };
-  const task = await readWhen(reading, isKnown, OUTCOME_WAIT_MS);
+  const task = await readWhen(reading, isOutcomeKnown, OUTCOME_WAIT_MS);
   if (task === null) throw unknownTask();
   return task;
+}
+
+function isOutcomeKnown({ isTerminal, cancellation }: TaskReply): boolean {
+  return isTerminal || !OPEN_STATES.includes(cancellation);
 }
 
 /** @throws Problem `task_settled` when the task has ended, but not because its job was canceled. */

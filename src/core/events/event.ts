@@ -25,6 +25,10 @@ export type TaskEvent =
   | { readonly type: "submission_lost" }
   | { readonly type: "attempt_started" }
   | AttemptEndedEvent
+  | CallEndedEvent;
+
+/** The end of a call that the work loop has made because the task required it. */
+export type CallEndedEvent =
   | ChargeEndedEvent
   | PollEndedEvent
   | CancelEndedEvent

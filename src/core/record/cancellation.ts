@@ -109,7 +109,7 @@ export function cancellationOfNewJob(known: Cancellation | null, now: number): C
 }
 
 /** Tells whether the upstream may still confirm the cancellation: it is being asked, or has taken the order. */
-export function isPending({ state }: Cancellation): boolean {
+function isPending({ state }: Cancellation): boolean {
   return state.kind === "asking" || state.kind === "accepted";
 }
 

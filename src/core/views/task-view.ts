@@ -135,7 +135,7 @@ function cancelView(cancellation: Cancellation | null) {
 }
 
 /** Returns the state of a cancellation as readers see it: an upstream whose job has ended has refused to cancel it. */
-export function cancelStateOf({ kind }: CancelState) {
+function cancelStateOf({ kind }: CancelState) {
   switch (kind) {
     case "asking":
     case "accepted":

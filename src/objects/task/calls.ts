@@ -1,3 +1,4 @@
+import type { CancelStep } from "../../core/duties/cancel-job.ts";
 import type { IndexRowStep } from "../../core/duties/index-row-write.ts";
 import type { Delivery } from "../../core/duties/callback-attempt.ts";
 import type { CancelAnswer, ChargeAnswer, PollAnswer, TaskEvent } from "../../core/events/event.ts";
@@ -66,14 +67,8 @@ export async function makeCall(
         level: levelOfPoll(answer, aborted),
       };
     }
-    case "cancelJob": {
-      const { taskId, connection, job } = step.cancel;
-      const answer = await platform.cancelJob(step.cancel, aborted);
-      const result = { outcome: outcomeOfCancel(answer, aborted), status_code: answer.statusCode };
-      const line = { event: "upstream.cancel", task_id: taskId, connection, ...result };
-      const event = { type: "cancel_ended", job, answer } as const;
-      return { event, line, level: levelOfCancel(answer, aborted) };
-    }
+    case "cancelJob":
+      return cancelJob(step, platform, aborted);
     case "writeIndexRow":
       return writeIndexRow(step, platform, aborted);
     case "sendNotice": {
@@ -85,6 +80,19 @@ export async function makeCall(
       return { event, line: { event: "operator.notice", ...line }, level: noticeLevel };
     }
   }
+}
+
+async function cancelJob(
+  { cancel }: CancelStep,
+  platform: Platform,
+  aborted: AbortSignal,
+): Promise<CallOutcome> {
+  const { taskId, connection, job } = cancel;
+  const answer = await platform.cancelJob(cancel, aborted);
+  const result = { outcome: outcomeOfCancel(answer, aborted), status_code: answer.statusCode };
+  const line = { event: "upstream.cancel", task_id: taskId, connection, ...result };
+  const event = { type: "cancel_ended", job, answer } as const;
+  return { event, line, level: levelOfCancel(answer, aborted) };
 }
 
 async function writeIndexRow(
