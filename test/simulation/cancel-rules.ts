@@ -80,13 +80,17 @@ export function cancelCallFault(
   });
 }
 
-/** Returns the known answer after a commit; null when it begins to ask anew, so that the answer is not about it. */
+/**
+ * Returns the known answer after a commit; null when the commit begins to ask anew or attaches another job, so that the
+ * answer is not about it.
+ */
 export function replyAfter(
   known: CancelReply | null,
   before: TaskRecord | null,
-  { cancellation }: TaskRecord,
+  { cancellation, upstream }: TaskRecord,
 ): CancelReply | null {
-  const isNew = !isEqual(before?.cancellation ?? null, cancellation);
+  const isOtherJob = !isEqual(before?.upstream?.job, upstream?.job);
+  const isNew = isOtherJob || !isEqual(before?.cancellation ?? null, cancellation);
   return isNew && askingState(cancellation)?.tries === 0 ? null : known;
 }
 
