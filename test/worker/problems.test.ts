@@ -61,8 +61,8 @@ async function cancelSending(): Promise<Response> {
 
 /** Cancels, as an account, a task that the operator has registered for it. */
 async function cancelAsAccount(): Promise<Response> {
-  const account = await anAccount(1);
-  const id = await register(priced(account, 1));
+  const account = await anAccount();
+  const id = await register({ account });
   const { key } = await aKey(account);
   return post(`/v1/tasks/${id}/cancel`, "", { key });
 }
