@@ -104,7 +104,12 @@ function waitForCancel({ cancel }: Task): NextStep | null {
     reason === "order"
       ? "Waits for the upstream to cancel the job."
       : "The deadline has passed: waits at most 30 s for the upstream to cancel the job, then fails.";
-  return { tone: "warn", text: `${what} A result that comes first counts.`, at: null, refreshS: 1 };
+  return {
+    tone: "warn",
+    text: `${what} A result that comes first counts.`,
+    at: null,
+    refreshS: OPEN_S,
+  };
 }
 
 function waitForUpstream(

@@ -1,6 +1,10 @@
 import type { CancelAnswer, CancelEndedEvent } from "../../src/core/events/event.ts";
 import type { Policy } from "../../src/core/policy.ts";
-import type { AnsweredCancel, Cancellation } from "../../src/core/record/cancellation.ts";
+import type {
+  AnsweredCancel,
+  Cancellation,
+  CancelState,
+} from "../../src/core/record/cancellation.ts";
 import type { OpenTask } from "../../src/core/record/task.ts";
 import { aPolicy, NOW } from "./builders.ts";
 import { anAttachedTask, JOB } from "./upstream-builders.ts";
@@ -25,6 +29,22 @@ export function answeredAs(
   statusCode: number | null = 200,
 ): AnsweredCancel {
   return { kind, answeredAt: NOW, statusCode };
+}
+
+/** Builds a state of a cancellation that was ordered at NOW. An answer of the upstream has the status 202. */
+export function cancelStateNamed(kind: CancelState["kind"]): CancelState {
+  switch (kind) {
+    case "asking":
+      return { kind, retryAt: NOW, tries: 0 };
+    case "confirmed":
+    case "not_sent":
+      return { kind };
+    case "accepted":
+    case "ended":
+    case "refused":
+    case "unknown":
+      return answeredAs(kind, 202);
+  }
 }
 
 /** Builds a task whose job was attached at NOW, and is to be canceled. */

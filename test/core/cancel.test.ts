@@ -1,7 +1,9 @@
 import { describe, expect, it } from "vitest";
 import type { CancelEvent } from "../../src/core/events/event.ts";
+import type { OpenTask } from "../../src/core/record/task.ts";
 import { nextStep, wakeAt } from "../../src/core/step.ts";
 import { transition } from "../../src/core/transition.ts";
+import { taskFacts } from "../../src/core/views/task-facts.ts";
 import {
   aFinishedTask,
   aReport,
@@ -44,6 +46,12 @@ const byForce: CancelEvent = { type: "cancel", isForced: true };
 const CANCELED_BODY = failedBody("canceled", "The task was canceled.");
 const NOT_SENT = aCancellation({ state: { kind: "not_sent" } });
 const CANCELED_JOB = anUpstreamFailure({ failure: { category: "canceled", retryable: false } });
+
+/** Builds a task whose job the account has submitted. */
+function anOwnTask(): OpenTask {
+  const submission = aSubmission({ isByOwner: true, state: accepted() });
+  return anAttachedTask({}, { submission });
+}
 
 const CALL = {
   kind: "cancelJob",
@@ -131,8 +139,7 @@ describe("cancel of a task whose job the relay can cancel", () => {
 });
 
 describe("cancel by the account that owns the task", () => {
-  const ownSubmission = aSubmission({ isByOwner: true, state: accepted() });
-  const own = anAttachedTask({}, { submission: ownSubmission });
+  const own = anOwnTask();
 
   it("an account cancels what it has submitted", () => {
     const task = apply(own, byOwner, NOW, CANCELABLE);
@@ -154,11 +161,7 @@ describe("cancel by the account that owns the task", () => {
       anAttachedTask({}, { submission: aSubmission({ state: accepted() }) }),
       CANCELABLE,
     ],
-    [
-      "whose job is not known",
-      aProvidedTask({ submission: { ...ownSubmission, state: accepted() } }),
-      CANCELABLE,
-    ],
+    ["whose job is not known", aProvidedTask({ submission: own.submission }), CANCELABLE],
     ["whose job cannot be canceled", own, POLICY],
   ])("an account cannot cancel a task %s", (_what, task, policy) => {
     const decision = transition(task, byOwner, policy, NOW);
@@ -322,6 +325,25 @@ describe("the polls after the answer to a cancellation", () => {
     expect(wakeAt(aCancelingTask({ state: asking }), CANCELABLE)).toBe(FIRST_POLL);
   });
 });
+
+it.each([
+  ["with its job", anAttachedTask(), "ask", null],
+  ["that the account has submitted", anOwnTask(), "ask", "ask"],
+  ["without a job", aProvidedTask(), "fail", null],
+  ["whose submission is under way", aSendingTask(), null, null],
+  ["that has ended", aFinishedTask(), null, null],
+] as const)(
+  "the facts of a task %s say what an order to cancel it would do",
+  (_what, task, byOperator, byAccount) => {
+    const effectFor = (reader: "operator" | "account", policy = CANCELABLE) =>
+      taskFacts(task, reader, policy).cancelEffect;
+    expect([effectFor("operator"), effectFor("account")]).toEqual([byOperator, byAccount]);
+    expect([effectFor("operator", POLICY), effectFor("account", POLICY)]).toEqual([
+      byOperator && "fail",
+      null,
+    ]);
+  },
+);
 
 const canceled = apply(anOpenTask(), cancel);
 

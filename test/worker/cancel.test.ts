@@ -2,6 +2,7 @@ import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import * as z from "zod";
 import { aKey, anAccount, balanceOf, booksOf } from "./accounts.ts";
+import { logIn, outcome, submit as sendForm, visit } from "./browser.ts";
 import { callWith, type Message, ProblemBody, refusal } from "./client.ts";
 import { pass, START_S, useClock } from "./clock.ts";
 import { useHeldWaits } from "./held-waits.ts";
@@ -81,6 +82,23 @@ async function read({ id, bindings }: Running) {
 /** Returns method and URL of the requests to an upstream. */
 function sentTo(outside: Outside, prefix: string): readonly string[] {
   return outside.sentTo(prefix).map(({ method, url }) => `${method} ${url}`);
+}
+
+const OFFERS = JSON.stringify([
+  { connection: "ark", models: ["doubao-*"], price: { credits: 60 } },
+  { connection: "replicate", models: ["*"] },
+]);
+const OFFERED = { ...BINDINGS, OFFERS };
+
+/** Submits a job as an account whose balance is 100. */
+async function submitted(path?: string, body: string = BODY) {
+  const account = await anAccount(100);
+  const { key } = await aKey(account);
+  const headers = { "Idempotency-Key": crypto.randomUUID() };
+  const response = await submit({ bindings: OFFERED, key, headers, body, ...(path && { path }) });
+  const id = response.headers.get("Relay-Task-Id") ?? "";
+  await restart(id, OFFERED);
+  return { account, key, id, bindings: OFFERED };
 }
 
 describe("POST /v1/tasks/{id}/cancel of a task whose job the relay can cancel", () => {
@@ -308,23 +326,6 @@ it.each([
 );
 
 describe("POST /v1/tasks/{id}/cancel with the key of an account", () => {
-  const OFFERS = JSON.stringify([
-    { connection: "ark", models: ["doubao-*"], price: { credits: 60 } },
-    { connection: "replicate", models: ["*"] },
-  ]);
-  const OFFERED = { ...BINDINGS, OFFERS };
-
-  /** Submits a job as an account whose balance is 100. */
-  async function submitted(path?: string, body: string = BODY) {
-    const account = await anAccount(100);
-    const { key } = await aKey(account);
-    const headers = { "Idempotency-Key": crypto.randomUUID() };
-    const response = await submit({ bindings: OFFERED, key, headers, body, ...(path && { path }) });
-    const id = response.headers.get("Relay-Task-Id") ?? "";
-    await restart(id, OFFERED);
-    return { account, key, id, bindings: OFFERED };
-  }
-
   it("cancels what the account has submitted, and refunds it", async () => {
     aSubmittingArk(({ method, url }) => {
       if (method === "POST" && url.endsWith(ARK_PATH)) return Response.json({ id: "cgt-1" });
@@ -437,5 +438,63 @@ describe("the deadline of a task whose job the relay can cancel", () => {
     await restart(lucky.id, KEYS);
     await wake(lucky.id, 31_000);
     expect(await read(lucky)).toMatchObject({ status: "completed" });
+  });
+});
+
+/** Returns the page of a task as the operator or an account sees it. */
+async function pageOf({ id, bindings }: Running, cookie: string): Promise<string> {
+  return (await visit(`/tasks/${id}`, cookie, {}, bindings)).text();
+}
+
+describe("the console's page of a task", () => {
+  it("says before an order that the upstream is asked, then shows how far the order is, and offers to fail the task all the same", async () => {
+    anUpstream(REPLICATE, ({ method }) =>
+      method === "POST"
+        ? Response.json({ detail: "not permitted" }, { status: 403 })
+        : Response.json({ id: "p1", status: "processing" }),
+    );
+    untilNews();
+    const cookie = await logIn();
+    const task = await running("replicate", "p1");
+    const before = await pageOf(task, cookie);
+    expect(before).toContain("The upstream is asked to cancel the job.");
+    expect(before).not.toContain("Fail it all the same");
+    const path = `/tasks/${task.id}/cancel`;
+    const page = [303, expect.stringMatching(`^/tasks/${task.id}`)];
+    expect(outcome(await sendForm(path, {}, cookie, {}, KEYS))).toEqual(page);
+    const after = await pageOf(task, cookie);
+    expect(after).toContain("the upstream did not cancel the job");
+    expect(after).toContain("with HTTP status 403");
+    expect(after).toContain("Fail it all the same");
+    expect(outcome(await sendForm(path, { force: "true" }, cookie, {}, KEYS))).toEqual(page);
+    expect(await read(task)).toMatchObject({ status: "failed", error: { code: "canceled" } });
+  });
+
+  it("says that the job goes on where nobody can be asked to cancel it", async () => {
+    anOutside();
+    const page = await pageOf(await running("luma", "l1"), await logIn());
+    expect(page).toContain("The relay cannot cancel a job of this task at an upstream");
+    expect(page).not.toContain("The upstream is asked to cancel the job.");
+  });
+
+  it("shows the result of a job that has ended before the order, instead of a fault", async () => {
+    anUpstream(REPLICATE, answering({ id: "p1", status: "succeeded", output: VIDEO }));
+    untilNews();
+    const cookie = await logIn();
+    const task = await running("replicate", "p1");
+    const response = await sendForm(`/tasks/${task.id}/cancel`, {}, cookie, {}, KEYS);
+    expect(response.status).toBe(303);
+    expect(await pageOf(task, cookie)).toContain(VIDEO);
+  });
+
+  it("offers an account to cancel what it has submitted, and no task of the operator", async () => {
+    aSubmittingArk();
+    const { account, key, ...own } = await submitted();
+    const given = { id: crypto.randomUUID(), bindings: OFFERED };
+    const headers = { "Relay-Task-Id": given.id, "Relay-Account": account };
+    await submit({ bindings: OFFERED, headers });
+    const cookie = await logIn(key, OFFERED);
+    expect(await pageOf(own, cookie)).toContain("/cancel");
+    expect(await pageOf(given, cookie)).not.toContain("/cancel");
   });
 });
