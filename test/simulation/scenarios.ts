@@ -735,6 +735,7 @@ function* registerCancelable(world: World, random: Random, deadlineMs: number | 
 const ORDER = { type: "cancel", isForced: false } as const;
 const CANCEL_KINDS: readonly CancelAnswer["kind"][] = [
   "canceled",
+  "canceled",
   "accepted",
   "ended",
   "refused",
@@ -747,12 +748,13 @@ function* canceledJob(world: World, random: Random): Iterable<Move> {
   yield* registerCancelable(world, random, random.pick([null, 2 * DAY]));
   if (random.isLucky(0.3)) yield* poll(world, newsAnswer(QUEUED));
   yield happen(ORDER);
-  if (random.isLucky(0.2)) yield happen(random.pick([ORDER, anAttachment(OTHER_JOB)]));
+  const other = anAttachment(OTHER_JOB);
+  if (random.isLucky(0.3)) yield happen(random.pick([ORDER, other, other]));
   if (random.isLucky(0.2)) yield crash(random.below(4));
   const kind = random.pick(CANCEL_KINDS);
   yield* cancelCall(world, kind, random.isLucky(0.5));
-  if (random.isLucky(0.2)) yield happen(anAttachment(OTHER_JOB));
-  if (random.isLucky(0.2)) yield happen({ ...ORDER, isForced: random.isLucky(0.5) });
+  if (random.isLucky(0.2)) yield happen(other);
+  if (random.isLucky(0.4)) yield happen({ ...ORDER, isForced: random.isLucky(0.7) });
   else {
     const ends = [aCompletion(), anUpstreamFailure(), QUEUED, QUEUED];
     yield* poll(world, random.pick([...ends.map(newsAnswer), UNANSWERED]));
@@ -813,6 +815,7 @@ function* cancelAtDeadline(world: World, random: Random): Iterable<Move> {
     yield ring(random.pick([0, MINUTE]));
   }
   for (const kind of kinds) yield* cancelCall(world, kind, random.isLucky(0.3), lateMs);
+  if (random.isLucky(0.3)) yield happen(ORDER);
   const answers = [
     newsAnswer(PROCESSING),
     newsAnswer(QUEUED),
@@ -824,7 +827,7 @@ function* cancelAtDeadline(world: World, random: Random): Iterable<Move> {
 
 /** An account or the operator cancels a job that the relay has submitted. */
 function* canceledSubmission(world: World, random: Random): Iterable<Move> {
-  yield deploy(world, { isCancelable: random.isLucky(0.8) });
+  yield deploy(world, { isCancelable: random.isLucky(0.7) });
   yield { kind: "adjust", amount: 10 * PRICE };
   const given = random.pick([aProvidedRegistration, aPricedRegistration])({ provider: CONNECTION });
   const event = { ...given, submission: { ...SUBMISSION, isByOwner: random.isLucky(0.7) } };
@@ -886,11 +889,11 @@ const SCENARIOS: readonly (readonly [weight: number, scenario: Scenario])[] = [
   [5, orderWhileSending],
   [2, earlierSubmission],
   [1, deadlineWhileSending],
-  [8, canceledJob],
-  [5, unansweredCancel],
+  [10, canceledJob],
+  [6, unansweredCancel],
   [4, acceptedCancel],
   [9, cancelAtDeadline],
-  [4, canceledSubmission],
+  [6, canceledSubmission],
 ];
 
 /** Returns the moves of one of the scenarios. */
