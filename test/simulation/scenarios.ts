@@ -694,12 +694,16 @@ function* deadlineWhileSending(world: World, random: Random): Iterable<Move> {
   yield ring();
 }
 
-/** Lets the next call leave that cancels a job; polls before it bring no news. */
-function* untilCanceling(world: World, lateMs = 0): Iterable<Move> {
+/** Lets the next call leave that cancels a job; polls before it are answered so, by default that the job is queued. */
+function* untilCanceling(
+  world: World,
+  lateMs = 0,
+  given: PollAnswer = newsAnswer(QUEUED),
+): Iterable<Move> {
   for (let i = 0; i < PATIENCE; i++) {
     const { openCalls } = world.outside;
     if (openCalls.some(({ what }) => what === "cancelJob")) return;
-    if (openCalls.some(({ what }) => what === "poll")) yield answer(world, newsAnswer(QUEUED));
+    if (openCalls.some(({ what }) => what === "poll")) yield answer(world, given);
     else yield openCalls.length > 0 ? { kind: "end", pick: 0, ending: 0 } : ring(lateMs);
   }
 }
@@ -710,8 +714,9 @@ function* cancelCall(
   kind: CancelAnswer["kind"],
   isDone: boolean,
   lateMs = 0,
+  given?: PollAnswer,
 ): Iterable<Move> {
-  yield* untilCanceling(world, lateMs);
+  yield* untilCanceling(world, lateMs, given);
   const ending = CANCEL_ENDINGS.findIndex((one) => {
     return one.answer.kind === kind && one.isDone === isDone;
   });
@@ -742,6 +747,8 @@ const CANCEL_KINDS: readonly CancelAnswer["kind"][] = [
   "refused",
   "unclear",
 ];
+
+const UNCONFIRMED_KINDS = ["accepted", "ended", "refused", "refused", "unclear"] as const;
 
 /** A job is canceled: the upstream confirms it, refuses it, or says that the job has ended. */
 function* canceledJob(world: World, random: Random): Iterable<Move> {
@@ -776,17 +783,18 @@ function* unansweredCancel(world: World, random: Random): Iterable<Move> {
   for (let i = 0; i < times; i++) yield* poll(world, newsAnswer(QUEUED));
 }
 
-/** The upstream takes the order to cancel a job, which is found to be canceled, to go on, or to have ended. */
-function* acceptedCancel(world: World, random: Random): Iterable<Move> {
+/** The upstream does not confirm the order to cancel a job, which is found to be canceled, to go on, or to have ended. */
+function* unconfirmedCancel(world: World, random: Random): Iterable<Move> {
   yield* registerCancelable(world, random, null);
+  if (random.isLucky(0.4)) yield* poll(world, newsAnswer(QUEUED), HOUR);
   yield happen(ORDER);
-  yield* cancelCall(world, random.pick(["accepted", "ended"]), random.isLucky(0.3));
+  yield* cancelCall(world, random.pick(UNCONFIRMED_KINDS), random.isLucky(0.3));
   const times = 1 + random.below(7);
   for (let i = 0; i < times; i++) {
     if (random.isLucky(0.2)) yield* poll(world, DEFERRED);
     yield* poll(world, random.pick([newsAnswer(QUEUED), newsAnswer(QUEUED), UNANSWERED]));
   }
-  yield* poll(world, newsAnswer(aCompletion()));
+  yield* poll(world, newsAnswer(random.pick([aCompletion(), anUpstreamFailure()])));
 }
 
 /** A job is canceled at the deadline of its task, after the one extension, perhaps during an order. */
@@ -800,13 +808,16 @@ function* cancelAtDeadline(world: World, random: Random): Iterable<Move> {
   yield* poll(world, random.pick([newsAnswer(PROCESSING), UNANSWERED, UNANSWERED]), MINUTE);
   if (random.isLucky(0.15)) yield crash(random.below(3));
   if (random.isLucky(0.1)) yield happen(random.pick([ORDER, anAttachment(OTHER_JOB)]));
-  const kinds = random.pick([
-    ["unanswered", "unanswered", "unanswered"],
-    [random.pick(CANCEL_KINDS)],
-    ["unanswered", random.pick(CANCEL_KINDS)],
-  ] as const);
+  const unanswered = ["unanswered", "unanswered", "unanswered"] as const;
+  const isSilent = random.isLucky(0.3);
+  const kinds = isSilent
+    ? unanswered
+    : random.pick([
+        unanswered,
+        [random.pick(CANCEL_KINDS)],
+        ["unanswered", random.pick(CANCEL_KINDS)],
+      ] as const);
   const lateMs = random.pick([0, 0, 20 * SECOND, HOUR]);
-  const isSilent = random.isLucky(0.25);
   if (isSilent) {
     for (let i = 0; i < 2; i++) {
       yield* untilCanceling(world);
@@ -814,11 +825,12 @@ function* cancelAtDeadline(world: World, random: Random): Iterable<Move> {
     }
     yield ring(random.pick([0, MINUTE]));
   }
-  for (const kind of kinds) yield* cancelCall(world, kind, random.isLucky(0.3), lateMs);
+  const given = isSilent ? DEFERRED : newsAnswer(QUEUED);
+  for (const kind of kinds) yield* cancelCall(world, kind, random.isLucky(0.3), lateMs, given);
   if (random.isLucky(0.3)) yield happen(ORDER);
   const answers = [
     newsAnswer(PROCESSING),
-    newsAnswer(QUEUED),
+    newsAnswer(anUpstreamFailure()),
     UNANSWERED,
     newsAnswer(aCompletion()),
   ];
@@ -891,7 +903,7 @@ const SCENARIOS: readonly (readonly [weight: number, scenario: Scenario])[] = [
   [1, deadlineWhileSending],
   [10, canceledJob],
   [6, unansweredCancel],
-  [4, acceptedCancel],
+  [8, unconfirmedCancel],
   [9, cancelAtDeadline],
   [6, canceledSubmission],
 ];
