@@ -801,22 +801,19 @@ function* unconfirmedCancel(world: World, random: Random): Iterable<Move> {
 function* cancelAtDeadline(world: World, random: Random): Iterable<Move> {
   yield* registerCancelable(world, random, MINUTE);
   if (random.isLucky(0.6)) yield* poll(world, newsAnswer(PROCESSING), MINUTE);
-  if (random.isLucky(0.2)) {
+  if (random.isLucky(0.3)) {
     yield happen(ORDER);
-    yield* cancelCall(world, random.pick(["accepted", "refused", "unanswered"]), false);
+    yield* cancelCall(world, random.pick(["accepted", "accepted", "refused", "unanswered"]), false);
   }
   yield* poll(world, random.pick([newsAnswer(PROCESSING), UNANSWERED, UNANSWERED]), MINUTE);
   if (random.isLucky(0.15)) yield crash(random.below(3));
   if (random.isLucky(0.1)) yield happen(random.pick([ORDER, anAttachment(OTHER_JOB)]));
+  const kind = random.pick(["canceled", ...UNCONFIRMED_KINDS] as const);
   const unanswered = ["unanswered", "unanswered", "unanswered"] as const;
   const isSilent = random.isLucky(0.3);
   const kinds = isSilent
     ? unanswered
-    : random.pick([
-        unanswered,
-        [random.pick(CANCEL_KINDS)],
-        ["unanswered", random.pick(CANCEL_KINDS)],
-      ] as const);
+    : random.pick([unanswered, [kind], [kind], ["unanswered", kind]] as const);
   const lateMs = random.pick([0, 0, 20 * SECOND, HOUR]);
   if (isSilent) {
     for (let i = 0; i < 2; i++) {
@@ -826,8 +823,8 @@ function* cancelAtDeadline(world: World, random: Random): Iterable<Move> {
     yield ring(random.pick([0, MINUTE]));
   }
   const given = isSilent ? DEFERRED : newsAnswer(QUEUED);
-  for (const kind of kinds) yield* cancelCall(world, kind, random.isLucky(0.3), lateMs, given);
-  if (random.isLucky(0.3)) yield happen(ORDER);
+  for (const each of kinds) yield* cancelCall(world, each, random.isLucky(0.3), lateMs, given);
+  if (random.isLucky(0.5)) yield happen(ORDER);
   const answers = [
     newsAnswer(PROCESSING),
     newsAnswer(anUpstreamFailure()),
@@ -870,7 +867,7 @@ const SCENARIOS: readonly (readonly [weight: number, scenario: Scenario])[] = [
   [2, deferredLatePoll],
   [5, youngJob],
   [1, oldJob],
-  [2, lateSuccess],
+  [3, lateSuccess],
   [6, claimsOfTheEnd],
   [1, overdueLatePoll],
   [2, deadlineTwice],
@@ -904,7 +901,7 @@ const SCENARIOS: readonly (readonly [weight: number, scenario: Scenario])[] = [
   [10, canceledJob],
   [6, unansweredCancel],
   [8, unconfirmedCancel],
-  [9, cancelAtDeadline],
+  [13, cancelAtDeadline],
   [6, canceledSubmission],
 ];
 
