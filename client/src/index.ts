@@ -1,5 +1,5 @@
 export { TaskRelay } from "./relay.ts";
-export type { CallOptions, KeyedCallOptions, RelayOptions } from "./options.ts";
+export type { CallOptions, CancelOptions, KeyedCallOptions, RelayOptions } from "./options.ts";
 export { RelayProblem } from "./problem.ts";
 export type { Issue, ProblemCode } from "./problem.ts";
 export type { Send } from "./retry.ts";

@@ -19,3 +19,8 @@ export interface KeyedCallOptions extends CallOptions {
   /** Key of 1 to 255 printable ASCII characters. A request under the same key has its effect only once. */
   readonly idempotencyKey?: string;
 }
+
+export interface CancelOptions extends CallOptions {
+  /** True to fail the task at once, whatever becomes of its job; for operator keys only. */
+  readonly force?: boolean;
+}

@@ -1,6 +1,6 @@
 import createClient, { type Client } from "openapi-fetch";
 import { dataOf } from "./answer.ts";
-import type { CallOptions, KeyedCallOptions, RelayOptions } from "./options.ts";
+import type { CallOptions, CancelOptions, KeyedCallOptions, RelayOptions } from "./options.ts";
 import { RelayProblem } from "./problem.ts";
 import { retrying, type Send } from "./retry.ts";
 import type { paths } from "./schema.d.ts";
@@ -169,17 +169,22 @@ export class TaskRelay {
     return dataOf(this.api.POST("/v1/tasks/{id}/redeliver", options));
   }
 
-  /** Ends an open task as failed, with the code `canceled`, and refunds it. */
-  async cancel(id: string, { signal }: CallOptions = {}): Promise<Task> {
-    const path = "/v1/tasks/{id}/cancel";
-    const options = { ...named(id), ...this.#options(signal) };
-    const { data, error, response } = await this.api.POST(path, options);
-    if (data !== undefined) return data;
-    const problem = new RelayProblem(response, error);
-    // The task was canceled by an earlier request, whose answer may have been lost.
-    const task = problem.body?.task;
-    if (task?.status === "failed" && task.error.code === "canceled") return task;
-    throw problem;
+  /**
+   * Ends an open task as failed, with the code `canceled`, and refunds it. Where the relay can cancel its job, the
+   * upstream must confirm first: the returned task is still open when it has not within a few seconds, and its member
+   * `cancel` says why. Rejects with `task_settled` when the job had ended: its result counts.
+   */
+  async cancel(id: string, { force, signal }: CancelOptions = {}): Promise<Task> {
+    const query = force === true ? { force } : {};
+    const options = { params: { path: { id }, query }, ...this.#options(signal) };
+    try {
+      return await dataOf(this.api.POST("/v1/tasks/{id}/cancel", options));
+    } catch (problem) {
+      // The task was canceled by an earlier request, whose answer may have been lost.
+      const task = problem instanceof RelayProblem ? problem.body?.task : null;
+      if (task?.status === "failed" && task.error.code === "canceled") return task;
+      throw problem;
+    }
   }
 
   /** Erases a settled task. @returns false when there is no such task (any more). */

@@ -187,7 +187,7 @@ export interface paths {
         put?: never;
         /**
          * Cancel an open task: it fails with code canceled and is refunded
-         * @description Permitted to operator keys with the role `operate` or `all`.
+         * @description Where the provider of the task's job documents how, the job is canceled at the upstream first, in up to three calls; the answer waits at most 5 seconds for the outcome. After a confirmation the task fails. When the job had ended, its result counts, and the answer is `task_settled`. Otherwise the task goes on, and `cancel` says why: `asked` while the upstream is asked or has only taken the order, `refused`, or `unknown`; a later order asks again. Where nobody can be asked, the task of an operator's order fails at once, with `cancel.state` `not_sent`: a job that runs goes on. A key of an account cancels only what the account has submitted, and only where the upstream can be asked. Permitted to operator keys with the role `operate` or `all`, and to account keys with the role `full`.
          */
         post: operations["cancelTask"];
         delete?: never;
@@ -1095,6 +1095,24 @@ export interface components {
                 /** @description Since when the upstream has refused this key. */
                 key_refused_since?: number;
             };
+            /** @description The latest order to cancel the task. */
+            cancel?: {
+                /**
+                 * @description What has become of the job at the upstream: it is being canceled (`asked`), the upstream does not cancel it or it had ended (`refused`), no answer or none that is understood has come (`unknown`), it is canceled (`confirmed`); or the upstream was not asked, so that a running job goes on (`not_sent`).
+                 * @enum {string}
+                 */
+                state: "asked" | "refused" | "unknown" | "confirmed" | "not_sent";
+                /**
+                 * @description Whether somebody has ordered it, or the task has reached its deadline.
+                 * @enum {string}
+                 */
+                reason: "order" | "deadline";
+                requested_at: number;
+                /** @description When the upstream answered without a confirmation, or its last call ended without an answer. */
+                answered_at?: number;
+                /** @description HTTP status of that answer. */
+                status_code?: number;
+            };
             credits?: {
                 amount: number;
                 /** @enum {string} */
@@ -1181,7 +1199,7 @@ export interface components {
              * @description Why the next poll is made then.
              * @enum {string}
              */
-            next_poll_reason?: "schedule" | "hook_late" | "hook_running" | "hook_ended" | "no_output" | "retry_after" | "rate_limit" | "deadline" | "paused";
+            next_poll_reason?: "schedule" | "hook_late" | "hook_running" | "hook_ended" | "cancel_answered" | "no_output" | "retry_after" | "rate_limit" | "deadline" | "paused";
             /** @description Whether the deadline was extended. */
             is_extended?: boolean;
             /** @description Hooks that changed the task. */
@@ -1269,6 +1287,24 @@ export interface components {
                 key?: "customer";
                 /** @description Since when the upstream has refused this key. */
                 key_refused_since?: number;
+            };
+            /** @description The latest order to cancel the task. */
+            cancel?: {
+                /**
+                 * @description What has become of the job at the upstream: it is being canceled (`asked`), the upstream does not cancel it or it had ended (`refused`), no answer or none that is understood has come (`unknown`), it is canceled (`confirmed`); or the upstream was not asked, so that a running job goes on (`not_sent`).
+                 * @enum {string}
+                 */
+                state: "asked" | "refused" | "unknown" | "confirmed" | "not_sent";
+                /**
+                 * @description Whether somebody has ordered it, or the task has reached its deadline.
+                 * @enum {string}
+                 */
+                reason: "order" | "deadline";
+                requested_at: number;
+                /** @description When the upstream answered without a confirmation, or its last call ended without an answer. */
+                answered_at?: number;
+                /** @description HTTP status of that answer. */
+                status_code?: number;
             };
             credits?: {
                 amount: number;
@@ -1373,6 +1409,24 @@ export interface components {
                 /** @description Since when the upstream has refused this key. */
                 key_refused_since?: number;
             };
+            /** @description The latest order to cancel the task. */
+            cancel?: {
+                /**
+                 * @description What has become of the job at the upstream: it is being canceled (`asked`), the upstream does not cancel it or it had ended (`refused`), no answer or none that is understood has come (`unknown`), it is canceled (`confirmed`); or the upstream was not asked, so that a running job goes on (`not_sent`).
+                 * @enum {string}
+                 */
+                state: "asked" | "refused" | "unknown" | "confirmed" | "not_sent";
+                /**
+                 * @description Whether somebody has ordered it, or the task has reached its deadline.
+                 * @enum {string}
+                 */
+                reason: "order" | "deadline";
+                requested_at: number;
+                /** @description When the upstream answered without a confirmation, or its last call ended without an answer. */
+                answered_at?: number;
+                /** @description HTTP status of that answer. */
+                status_code?: number;
+            };
             credits?: {
                 amount: number;
                 /** @enum {string} */
@@ -1447,6 +1501,24 @@ export interface components {
                 key?: "customer";
                 /** @description Since when the upstream has refused this key. */
                 key_refused_since?: number;
+            };
+            /** @description The latest order to cancel the task. */
+            cancel?: {
+                /**
+                 * @description What has become of the job at the upstream: it is being canceled (`asked`), the upstream does not cancel it or it had ended (`refused`), no answer or none that is understood has come (`unknown`), it is canceled (`confirmed`); or the upstream was not asked, so that a running job goes on (`not_sent`).
+                 * @enum {string}
+                 */
+                state: "asked" | "refused" | "unknown" | "confirmed" | "not_sent";
+                /**
+                 * @description Whether somebody has ordered it, or the task has reached its deadline.
+                 * @enum {string}
+                 */
+                reason: "order" | "deadline";
+                requested_at: number;
+                /** @description When the upstream answered without a confirmation, or its last call ended without an answer. */
+                answered_at?: number;
+                /** @description HTTP status of that answer. */
+                status_code?: number;
             };
             credits?: {
                 amount: number;
@@ -1532,6 +1604,24 @@ export interface components {
                 /** @description Since when the upstream has refused this key. */
                 key_refused_since?: number;
             };
+            /** @description The latest order to cancel the task. */
+            cancel?: {
+                /**
+                 * @description What has become of the job at the upstream: it is being canceled (`asked`), the upstream does not cancel it or it had ended (`refused`), no answer or none that is understood has come (`unknown`), it is canceled (`confirmed`); or the upstream was not asked, so that a running job goes on (`not_sent`).
+                 * @enum {string}
+                 */
+                state: "asked" | "refused" | "unknown" | "confirmed" | "not_sent";
+                /**
+                 * @description Whether somebody has ordered it, or the task has reached its deadline.
+                 * @enum {string}
+                 */
+                reason: "order" | "deadline";
+                requested_at: number;
+                /** @description When the upstream answered without a confirmation, or its last call ended without an answer. */
+                answered_at?: number;
+                /** @description HTTP status of that answer. */
+                status_code?: number;
+            };
             credits?: {
                 amount: number;
                 /** @enum {string} */
@@ -1611,6 +1701,24 @@ export interface components {
                 key?: "customer";
                 /** @description Since when the upstream has refused this key. */
                 key_refused_since?: number;
+            };
+            /** @description The latest order to cancel the task. */
+            cancel?: {
+                /**
+                 * @description What has become of the job at the upstream: it is being canceled (`asked`), the upstream does not cancel it or it had ended (`refused`), no answer or none that is understood has come (`unknown`), it is canceled (`confirmed`); or the upstream was not asked, so that a running job goes on (`not_sent`).
+                 * @enum {string}
+                 */
+                state: "asked" | "refused" | "unknown" | "confirmed" | "not_sent";
+                /**
+                 * @description Whether somebody has ordered it, or the task has reached its deadline.
+                 * @enum {string}
+                 */
+                reason: "order" | "deadline";
+                requested_at: number;
+                /** @description When the upstream answered without a confirmation, or its last call ended without an answer. */
+                answered_at?: number;
+                /** @description HTTP status of that answer. */
+                status_code?: number;
             };
             credits?: {
                 amount: number;
@@ -2289,7 +2397,7 @@ export interface components {
              * @description The kind of problem, which does not change.
              * @enum {string}
              */
-            code: "invalid_json" | "invalid_request" | "unauthenticated" | "insufficient_credits" | "forbidden" | "not_found" | "unknown_task" | "method_not_allowed" | "body_timeout" | "task_exists" | "task_open" | "task_settled" | "reference_reused" | "conflicting_result" | "series_running" | "submission_running" | "no_callback" | "payload_too_large" | "submit_unknown" | "idempotency_key_reused" | "rate_limited" | "internal_error" | "index_disabled" | "not_configured" | "unavailable";
+            code: "invalid_json" | "invalid_request" | "unauthenticated" | "insufficient_credits" | "forbidden" | "not_found" | "unknown_task" | "method_not_allowed" | "body_timeout" | "task_exists" | "task_open" | "task_settled" | "reference_reused" | "conflicting_result" | "series_running" | "submission_running" | "not_cancelable" | "no_callback" | "payload_too_large" | "submit_unknown" | "idempotency_key_reused" | "rate_limited" | "internal_error" | "index_disabled" | "not_configured" | "unavailable";
             /** @description Faults of the input: `path` is a JSON Pointer, or `/Name` of a header or parameter. */
             issues?: {
                 path: string;
@@ -2730,8 +2838,8 @@ export interface components {
                 };
             };
         };
-        /** @description `task_settled`: The task is finished. `submission_running`: The job is being submitted. */
-        "problem.task_settled.submission_running": {
+        /** @description `task_settled`: The task is finished. `submission_running`: The job is being submitted. `not_cancelable`: The account cannot cancel the task. */
+        "problem.task_settled.submission_running.not_cancelable": {
             headers: {
                 /**
                  * @description Seconds after which to ask again.
@@ -2747,7 +2855,7 @@ export interface components {
                     /** @constant */
                     status?: 409;
                     /** @enum {string} */
-                    code?: "task_settled" | "submission_running";
+                    code?: "task_settled" | "submission_running" | "not_cancelable";
                 };
             };
         };
@@ -3894,7 +4002,13 @@ export interface operations {
     };
     cancelTask: {
         parameters: {
-            query?: never;
+            query?: {
+                /**
+                 * @description `true` fails and refunds the task at once, whatever becomes of its job. For operator keys only.
+                 * @example true
+                 */
+                force?: boolean;
+            };
             header?: never;
             path: {
                 /**
@@ -3948,6 +4062,51 @@ export interface operations {
                      *       "failure": {
                      *         "category": "canceled",
                      *         "retryable": false
+                     *       },
+                     *       "cancel": {
+                     *         "state": "confirmed",
+                     *         "reason": "order",
+                     *         "requested_at": 1767225660
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Task"];
+                };
+            };
+            /** @description the task, which goes on */
+            202: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": "6f9619ff-8b86-4d01-b42d-00cf4fc964ff",
+                     *       "model": "seedance-1-pro",
+                     *       "created_at": 1767225600,
+                     *       "status": "pending",
+                     *       "callback": {
+                     *         "url": "https://client.example.com/hook?order=4711",
+                     *         "status": "waiting",
+                     *         "attempts": []
+                     *       },
+                     *       "account": "acme",
+                     *       "metadata": {
+                     *         "order": "4711"
+                     *       },
+                     *       "credits": {
+                     *         "amount": 12,
+                     *         "state": "charged"
+                     *       },
+                     *       "deadline_at": 1767312000,
+                     *       "cancel": {
+                     *         "state": "refused",
+                     *         "reason": "order",
+                     *         "requested_at": 1767225660,
+                     *         "answered_at": 1767225660,
+                     *         "status_code": 409
                      *       }
                      *     }
                      */
@@ -3958,7 +4117,7 @@ export interface operations {
             401: components["responses"]["problem.unauthenticated"];
             403: components["responses"]["problem.forbidden"];
             404: components["responses"]["problem.unknown_task"];
-            409: components["responses"]["problem.task_settled.submission_running"];
+            409: components["responses"]["problem.task_settled.submission_running.not_cancelable"];
             413: components["responses"]["problem.payload_too_large"];
             429: components["responses"]["problem.rate_limited"];
             500: components["responses"]["problem.internal_error"];
@@ -6444,6 +6603,11 @@ export interface operations {
                  *           "failure": {
                  *             "category": "canceled",
                  *             "retryable": false
+                 *           },
+                 *           "cancel": {
+                 *             "state": "confirmed",
+                 *             "reason": "order",
+                 *             "requested_at": 1767225660
                  *           }
                  *         }
                  *       }
@@ -6515,6 +6679,11 @@ export interface operations {
                  *           "failure": {
                  *             "category": "canceled",
                  *             "retryable": false
+                 *           },
+                 *           "cancel": {
+                 *             "state": "confirmed",
+                 *             "reason": "order",
+                 *             "requested_at": 1767225660
                  *           }
                  *         },
                  *         "status_code": 200,
@@ -6590,6 +6759,11 @@ export interface operations {
                  *           "failure": {
                  *             "category": "canceled",
                  *             "retryable": false
+                 *           },
+                 *           "cancel": {
+                 *             "state": "confirmed",
+                 *             "reason": "order",
+                 *             "requested_at": 1767225660
                  *           }
                  *         }
                  *       }
@@ -6661,6 +6835,11 @@ export interface operations {
                  *           "failure": {
                  *             "category": "canceled",
                  *             "retryable": false
+                 *           },
+                 *           "cancel": {
+                 *             "state": "confirmed",
+                 *             "reason": "order",
+                 *             "requested_at": 1767225660
                  *           }
                  *         },
                  *         "output": {
@@ -6749,6 +6928,11 @@ export interface operations {
                  *           "failure": {
                  *             "category": "canceled",
                  *             "retryable": false
+                 *           },
+                 *           "cancel": {
+                 *             "state": "confirmed",
+                 *             "reason": "order",
+                 *             "requested_at": 1767225660
                  *           }
                  *         }
                  *       }

@@ -58,7 +58,7 @@ export const POLLED_ALONE = {
   600: meters(3, 87, 92, 46, 5, 23, 1, 88, 81, 3, 1),
 } as const;
 /** Consumption of a task of Ark whose job never ends and sends no hook, with `TASK_DEADLINE_HOURS=1`. */
-export const ENDLESS_HOUR = meters(3, 86, 93, 85, 9, 24, 1, 92, 81, 7, 1);
+export const ENDLESS_HOUR = meters(3, 87, 96, 85, 9, 24, 2, 94, 83, 7, 1);
 /** Consumption of a task whose first poll finds the result, on a relay with an index. */
 export const POLLED_ONCE = meters(3, 6, 8, 6, 5, 21, 1, 7, 1, 2, 1);
 /** Consumption that a poll without news adds to a task. */

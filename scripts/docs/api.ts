@@ -14,7 +14,7 @@ const AUDIENCES = [
   [
     "client",
     "Routes for clients",
-    "For those who have tasks made. See also [status links](status-links.md), [progress](#progress), [why a task waits](#why-a-task-waits), [usage](#usage), [idempotency](#idempotency), [account keys](#account-keys), [the request of an attempt](#the-request-of-an-attempt) and [why a server refuses a callback](#why-a-server-refuses-a-callback).",
+    "For those who have tasks made. See also [status links](status-links.md), [progress](#progress), [cancel](#cancel), [why a task waits](#why-a-task-waits), [usage](#usage), [idempotency](#idempotency), [account keys](#account-keys), [the request of an attempt](#the-request-of-an-attempt) and [why a server refuses a callback](#why-a-server-refuses-a-callback).",
   ],
   [
     "operator",

@@ -2,6 +2,7 @@ import type { PollLimits, Settings } from "../core/policy.ts";
 import { failure, type Result, success } from "../core/result.ts";
 import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from "../core/time.ts";
 import type { LogSettings } from "../log.ts";
+import { canCancel } from "../providers/cancel.ts";
 import type { ErrorText } from "../providers/failure.ts";
 import type { Connection } from "../providers/provider.ts";
 import type { Keyring, Secrets } from "../security/keyring.ts";
@@ -278,6 +279,10 @@ export function policyOf(
     polls: config.polls,
     customerPolls: config.customerPolls,
     sealingIds: sealingKeys,
+    isCancelable: ({ connection, job }, hasCustomerKey) => {
+      const known = config.connections.get(connection);
+      return known !== undefined && canCancel(known, job, hasCustomerKey);
+    },
     pollLateness: config.pollLateness,
     submitTimeoutMs: config.submitTimeoutMs,
     submitUnknownMs: config.submitUnknownMs,

@@ -29,6 +29,7 @@ export function taskIncident(task: Task, facts: TaskFacts, link: string): string
     `Task ${task.id} (${plain(task.model)}${owner}): ${state}`,
     `Registered ${utcText(createdAt, "ms")} UTC${ended}`,
     ...submissionLines(facts),
+    ...cancelLines(task),
     ...(task.error === undefined ? [] : [`Error ${plain(task.error.code)}`]),
     ...attemptLines(task, facts),
     link,
@@ -42,6 +43,14 @@ function submissionLines({ submission }: TaskFacts): readonly string[] {
     answeredAt === null ? "" : `, answered after ${durationText(answeredAt - startedAt)}`;
   const code = statusCode === null ? "" : ` with HTTP status ${statusCode}`;
   return [`Submitted ${utcText(startedAt, "ms")} UTC${answered}${code}: ${state}`];
+}
+
+function cancelLines({ cancel }: Task): readonly string[] {
+  if (cancel === undefined) return [];
+  const { state, reason, requested_at: at, status_code: statusCode } = cancel;
+  const code = statusCode === undefined ? "" : ` with HTTP status ${statusCode}`;
+  const by = reason === "order" ? "ordered" : "at the deadline";
+  return [`Cancellation ${by} ${secondsText(at)}: ${state}${code}`];
 }
 
 function attemptLines({ callback }: Task, facts: TaskFacts): readonly string[] {

@@ -31,7 +31,9 @@ const OVERDUE_MS = 1_000;
 export function nextStepOf(task: Task, facts: TaskFacts, now: number): NextStep {
   const { callback } = facts;
   if (!isEnded(task))
-    return waitForJob(facts.submission ?? null, now) ?? waitForUpstream(task, now);
+    return (
+      waitForJob(facts.submission ?? null, now) ?? waitForCancel(task) ?? waitForUpstream(task, now)
+    );
   const refund = refundStep(task, now);
   if (refund !== null) return refund;
   if (callback === null) return settled("idle", "This task has no callback URL.");
@@ -92,6 +94,22 @@ function waitForJob(submission: SubmissionFacts | null, now: number): NextStep |
     ? "Waits for the upstream's answer to the submission. Without one its outcome is unknown"
     : "It is not known whether the upstream has started the job. Waits for a hook or an order that names it. Fails without one";
   return { tone, text, at, refreshS: OPEN_S };
+}
+
+/** Returns what a task waits for while its job is being canceled; null when it is not. */
+function waitForCancel({ cancel }: Task): NextStep | null {
+  if (cancel?.state !== "asked") return null;
+  const { reason } = cancel;
+  const what =
+    reason === "order"
+      ? "Waits for the upstream to cancel the job."
+      : "The deadline has passed: waits at most 30 s for the upstream to cancel the job, then fails.";
+  return {
+    tone: "warn",
+    text: `${what} A result that comes first counts.`,
+    at: null,
+    refreshS: OPEN_S,
+  };
 }
 
 function waitForUpstream(

@@ -73,6 +73,12 @@ export interface Policy extends Settings {
   readonly pollDeferredAt: number;
 }
 
+/** A job with the name of the connection through which it is reached. */
+export interface ConnectionJob {
+  readonly connection: string;
+  readonly job: { readonly id: string; readonly endpoint: string | null };
+}
+
 /** The configured times, limits and switches. Durations are in milliseconds. */
 export interface Settings {
   /**
@@ -99,6 +105,11 @@ export interface Settings {
   readonly customerPolls: ReadonlyMap<string, PollLimits>;
   /** Identifiers of the relay secrets that can open the sealed keys of customers. */
   readonly sealingIds: Pick<ReadonlySet<string>, "has">;
+  /**
+   * Tells whether the relay can cancel a job: its provider documents how, and there is the key that the call needs.
+   * @param hasCustomerKey true when this is the customer's key, so that the connection itself needs none.
+   */
+  readonly isCancelable: (job: ConnectionJob, hasCustomerKey: boolean) => boolean;
   /**
    * Largest delay with which a poll finds a result, as a fraction of the job's age. It decides the waits between polls
    * (polls/cadence.ts).

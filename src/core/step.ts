@@ -1,5 +1,6 @@
 import { askKeptJob } from "./duties/ask-kept-job.ts";
 import { askLateJob } from "./duties/ask-late-job.ts";
+import { cancelJob } from "./duties/cancel-job.ts";
 import { charge } from "./duties/charge.ts";
 import { noteCustomerKey } from "./duties/customer-key-check.ts";
 import { forgetCustomerKey } from "./duties/customer-key-drop.ts";
@@ -22,6 +23,7 @@ import type { TaskRecord } from "./record/task.ts";
 const DUTIES = [
   charge,
   noteCustomerKey,
+  cancelJob,
   poll,
   askKeptJob,
   endSubmissionWait,

@@ -1,8 +1,9 @@
 import { changed, type Decision } from "./events/decision.ts";
 import { endAttempt, redeliver, startAttempt } from "./events/callback-attempt-end.ts";
+import { endCancel } from "./events/cancel-end.ts";
 import { checkCustomerKey, withoutUnneededKey } from "./events/customer-key-events.ts";
-import { cancel, erase, endAtDeadline } from "./events/ending.ts";
-import type { PollEndedEvent, SubmissionEvent, TaskEvent } from "./events/event.ts";
+import { cancel, cancelSubmitted, erase, endAtDeadline } from "./events/ending.ts";
+import type { CallEndedEvent, PollEndedEvent, SubmissionEvent, TaskEvent } from "./events/event.ts";
 import { applyHook, attach } from "./events/hooks.ts";
 import { register, report } from "./events/intake.ts";
 import { endKeptJobPoll } from "./events/kept-jobs.ts";
@@ -62,7 +63,9 @@ function decide(
     case "republish":
       return rewriteIndexRow(record, event, policy, now);
     case "cancel":
-      return cancel(record, policy, now);
+      return cancel(record, event, policy, now);
+    case "cancel_submitted":
+      return cancelSubmitted(record, policy, now);
     case "erase":
       return erase(record);
     case "deadline":
@@ -72,17 +75,37 @@ function decide(
     case "attempt_ended":
       return endAttempt(record, event, policy, now);
     case "charge_ended":
+    case "poll_ended":
+    case "cancel_ended":
+    case "refund_ended":
+    case "index_row_ended":
+    case "notice_ended":
+      return endCall(record, event, policy, now);
+    default:
+      return unknownEvent(event);
+  }
+}
+
+/** Returns the effect of the end of a call that the work loop has made. */
+function endCall(
+  record: TaskRecord | null,
+  event: CallEndedEvent,
+  policy: Policy,
+  now: number,
+): Decision {
+  switch (event.type) {
+    case "charge_ended":
       return endCharge(record, event, policy, now);
     case "poll_ended":
       return counted("polls", endPollOf(record, event, policy, now));
+    case "cancel_ended":
+      return endCancel(record, event, policy, now);
     case "refund_ended":
       return endRefund(record, event, policy, now);
     case "index_row_ended":
       return endIndexRow(record, event);
     case "notice_ended":
       return endNotice(record, event, now);
-    default:
-      return unknownEvent(event);
   }
 }
 

@@ -6,7 +6,7 @@ import {
   type AttemptResult,
   unansweredAttempt,
 } from "../core/record/callback.ts";
-import { parseJson } from "../core/json.ts";
+import { type JsonObject, parseJson } from "../core/json.ts";
 import { cloudflareErrorOf, outcomeOfAnswer } from "../core/record/outcome.ts";
 import { errorText, log } from "../log.ts";
 import type { Answer } from "../providers/provider.ts";
@@ -27,6 +27,15 @@ export interface GetRequest {
   readonly isLarge?: boolean;
   /** Settings of Cloudflare's cache. */
   readonly cf?: RequestInitCfProperties;
+}
+
+/** A request to a provider about a job that changes the job. */
+export interface ChangeRequest {
+  readonly method: "POST" | "PUT" | "DELETE";
+  readonly url: string;
+  readonly headers: Readonly<Record<string, string>>;
+  /** JSON body. Absent when the request has none. */
+  readonly body?: JsonObject;
 }
 
 /** Answer of a provider to a GET, with its header `Retry-After`. */
@@ -70,6 +79,24 @@ export async function get(request: GetRequest, signal: AbortSignal): Promise<Get
     const response = await fetch(url, cf === undefined ? init : { ...init, cf });
     const body = await readJson(response, request, signal);
     return { status: response.status, body, retryAfter: response.headers.get("Retry-After") };
+  } catch {
+    return null;
+  }
+}
+
+/**
+ * Sends one request that changes a job at a provider, without following redirects.
+ * @returns null when no answer came before `signal` aborted.
+ */
+export async function send(request: ChangeRequest, signal: AbortSignal): Promise<Answer | null> {
+  const { method, url, headers, body } = request;
+  const json = body === undefined ? null : JSON.stringify(body);
+  const sent = json === null ? headers : { "Content-Type": "application/json", ...headers };
+  const all = { Accept: "application/json", "User-Agent": "TaskRelay/1", ...sent };
+  try {
+    const init = { method, headers: all, body: json, redirect: "manual", signal } as const;
+    const response = await fetch(url, init);
+    return { status: response.status, body: await readJson(response, { url }, signal) };
   } catch {
     return null;
   }

@@ -1,9 +1,10 @@
 import { DAY_MS, SECOND_MS } from "../core/time.ts";
+import { type CancelReading, isSuccess } from "./cancel.ts";
 import { at, booleanAt, idAt, integerAt, listAt, numberAt, textAt, urlsOf } from "./json-fields.ts";
 import type { Observation } from "./observation.ts";
 import { amountsAt } from "./usage.ts";
 import { hasPromptParameters } from "./prompt-parameters.ts";
-import { bearer, noSignature, type UpstreamProvider, readingOf } from "./provider.ts";
+import { type Answer, bearer, noSignature, type UpstreamProvider, readingOf } from "./provider.ts";
 import { membersAt, submitReadingOf, type SubmitTarget } from "./submit.ts";
 
 const TASKS = "/contents/generations/tasks";
@@ -52,7 +53,19 @@ export const ark = {
     target: (path) => (path === TASKS ? TARGET : null),
     readAnswer: (body) => submitReadingOf(readArkTask(body)),
   },
+  // https://www.volcengine.com/docs/82379/1521720: the call cancels a task that is queued, deletes the record of one that
+  // has ended, and is refused for one that is running.
+  cancels: {
+    request: ({ id }) => ({ method: "DELETE", path: `${TASKS}/${encodeURIComponent(id)}` }),
+    read: readCancellation,
+    onlyWhile: ["queued"],
+  },
 } as const satisfies UpstreamProvider;
+
+function readCancellation(answer: Answer): CancelReading {
+  if (isSuccess(answer)) return "canceled";
+  return answer.status === 404 ? "unknown" : "refused";
+}
 
 /**
  * Returns a task object of Ark as a report on the job. Gateways pass such objects on too. Null for any other value.

@@ -1,5 +1,6 @@
 import type { FailureCategory } from "../core/record/upstream.ts";
 import { DAY_MS } from "../core/time.ts";
+import { type CancelReading, isSuccess } from "./cancel.ts";
 import type { UpstreamError } from "./failure.ts";
 import { at, idAt, integerAt, listAt, textAt, urlsOf } from "./json-fields.ts";
 import type { Observation } from "./observation.ts";
@@ -77,7 +78,21 @@ export const dashscope = {
     readAnswer: (body, path) =>
       path === SYNCHRONOUS_PATH ? readImages(body) : submitReadingOf(reportIn(body)),
   },
+  // https://help.aliyun.com/zh/model-studio/manage-asynchronous-tasks: only a task in the state PENDING is canceled.
+  cancels: {
+    request: ({ id }) => ({
+      method: "POST",
+      path: `/api/v1/tasks/${encodeURIComponent(id)}/cancel`,
+    }),
+    read: readCancellation,
+  },
 } as const satisfies UpstreamProvider;
+
+function readCancellation(answer: Answer): CancelReading {
+  const code = textAt(answer.body, "code");
+  if (code === "UnsupportedOperation") return "refused";
+  return isSuccess(answer) && code === null ? "canceled" : "unknown";
+}
 
 /** Categories of failures, each with a pattern of their codes or texts. The first match counts. */
 const CATEGORIES: readonly (readonly [FailureCategory, RegExp])[] = [

@@ -1,6 +1,7 @@
 import { DAY_MS, SECOND_MS } from "../core/time.ts";
 import { isRecent } from "../security/signature.ts";
 import type { Job } from "../core/record/upstream.ts";
+import type { CancelReading } from "./cancel.ts";
 import { errorOf, explained, statusError } from "./fal-errors.ts";
 import type { UpstreamError } from "./failure.ts";
 import { at, idAt, integerAt, leavesOf, listAt, numberAt, textAt, urlsOf } from "./json-fields.ts";
@@ -35,6 +36,12 @@ const PARAMETERS = membersAt("", [
 ]);
 const MAX_OUTPUT_DEPTH = 4;
 const MEDIA = ["video", "videos", "image", "images", "audio"] as const;
+/** Meanings of the word `status` in fal's answer to a cancellation. */
+const CANCEL_READINGS: ReadonlyMap<string, CancelReading> = new Map([
+  ["OK", "canceled"],
+  ["CANCELLATION_REQUESTED", "accepted"],
+  ["ALREADY_COMPLETED", "ended"],
+]);
 
 /**
  * Adapter for fal. Hooks contain the result. They are signed with keys that are the same for all customers
@@ -73,6 +80,12 @@ export const fal = {
   submits: {
     target: targetOf,
     readAnswer: (body, path) => jobReadingOf(idAt(body, "request_id"), endpointIn(path)),
+  },
+  // https://fal.ai/docs/inference-api/queue/cancel: fal removes a request that waits in the queue. To the runner of a
+  // request in progress it sends a signal, which the model may not obey.
+  cancels: {
+    request: (job) => ({ method: "PUT", path: `${pathOf(job)}/cancel` }),
+    read: ({ body }) => CANCEL_READINGS.get(textAt(body, "status") ?? "") ?? "unknown",
   },
 } as const satisfies UpstreamProvider;
 

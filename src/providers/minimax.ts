@@ -1,5 +1,6 @@
 import { DAY_MS, HOUR_MS } from "../core/time.ts";
 import { ratioOf, resolutionOf } from "../core/record/pixels.ts";
+import { type CancelReading, isSuccess } from "./cancel.ts";
 import type { UpstreamError } from "./failure.ts";
 import { at, idAt, integerAt, listAt, numberAt, textAt, urlsOf } from "./json-fields.ts";
 import type { Observation } from "./observation.ts";
@@ -78,7 +79,23 @@ export const minimax = {
         ? readImages(body)
         : jobReadingOf(idAt(body, "task_id"), TARGETS.get(path)?.endpoint ?? null),
   },
+  // https://platform.minimax.io/docs/api-reference/video-generation-v2-delete: the call cancels a task of API v2 that is
+  // queued, deletes the record of one that has ended, and is refused for one that is running. API v1 has no such call.
+  cancels: {
+    request: ({ id, endpoint }) =>
+      endpoint === "v2"
+        ? { method: "DELETE", path: `/v2/video_generation/${encodeURIComponent(id)}` }
+        : null,
+    read: readCancellation,
+    onlyWhile: ["queued"],
+  },
 } as const satisfies UpstreamProvider;
+
+/** Returns what an answer says. One with an error code has the HTTP status 200 in API v1, perhaps in v2 too. */
+function readCancellation(answer: Answer): CancelReading {
+  if (answer.status === 404) return "unknown";
+  return isSuccess(answer) && errorCodeOf(answer.body) === null ? "canceled" : "refused";
+}
 
 const MAX_CHALLENGE_CHARS = 512;
 /** Error codes with which MiniMax refuses the API key: 1004 (login failed) and 2049 (invalid key). */

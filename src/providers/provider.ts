@@ -1,4 +1,5 @@
 import type { Job } from "../core/record/upstream.ts";
+import type { CancelAdapter } from "./cancel.ts";
 import type { Observation } from "./observation.ts";
 import type { SimulatedProvider } from "./simulated-provider.ts";
 import type { HookParameters, SubmitAdapter } from "./submit.ts";
@@ -72,6 +73,8 @@ export interface UpstreamProvider {
   readonly polls: PollAdapter;
   /** Description of the calls that start jobs. Absent when the relay cannot submit jobs to the provider. */
   readonly submits?: SubmitAdapter;
+  /** Description of the call that cancels a job. Absent when the provider documents none. */
+  readonly cancels?: CancelAdapter;
 }
 
 /**

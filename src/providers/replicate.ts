@@ -1,9 +1,11 @@
 import { HOUR_MS } from "../core/time.ts";
 import { isHmacSecret } from "../security/hmac.ts";
+import { type CancelReading, isSuccess } from "./cancel.ts";
 import type { UpstreamError } from "./failure.ts";
 import { at, idAt, integerAt, isoMsAt, leavesOf, textAt, urlsOf } from "./json-fields.ts";
 import type { Observation } from "./observation.ts";
-import { bearer, type UpstreamProvider, readingOf } from "./provider.ts";
+import { phaseOf } from "./phase.ts";
+import { type Answer, bearer, type UpstreamProvider, readingOf } from "./provider.ts";
 import { submittedMetadata } from "./echoed-input.ts";
 import { standardWebhook } from "./standard-webhook.ts";
 import { membersAt, type ModelPlace, submitReadingOf, type SubmitTarget } from "./submit.ts";
@@ -76,6 +78,15 @@ export const replicate = {
     // is still processing: such a prediction is polled.
     readAnswer: (body) => submitReadingOf(observe(body)),
   },
+  // https://replicate.com/docs/reference/http#predictions.cancel: the answer is the prediction. A prediction that has
+  // ended is not changed.
+  cancels: {
+    request: ({ id }) => ({
+      method: "POST",
+      path: `/v1/predictions/${encodeURIComponent(id)}/cancel`,
+    }),
+    read: readCancellation,
+  },
 } as const satisfies UpstreamProvider;
 
 /**
@@ -94,6 +105,25 @@ function targetWith(model: ModelPlace): SubmitTarget {
   return { model, endpoint: null, parameters: PARAMETERS, answer: "job-or-result" };
 }
 
+/** States of predictions that were canceled, after they had started or before. */
+const CANCELED: readonly (string | null)[] = ["canceled", "aborted"];
+
+function readCancellation(answer: Answer): CancelReading {
+  const state = textAt(answer.body, "status");
+  if (!isSuccess(answer)) return answer.status === 404 ? "unknown" : "refused";
+  if (CANCELED.includes(state)) return "canceled";
+  switch (phaseOf(state)) {
+    case "completed":
+    case "failed":
+      return "ended";
+    case "queued":
+    case "processing":
+      return "accepted";
+    case null:
+      return "unknown";
+  }
+}
+
 function observe(body: unknown): Observation | null {
   const jobId = idAt(body, "id");
   if (jobId === null) return null;
@@ -110,7 +140,7 @@ function observe(body: unknown): Observation | null {
     urls,
     metadata: { ...metadata, seed: metadata.seed ?? integerAt(loggedSeed) },
     completedAt: isoMsAt(body, "completed_at"),
-    error: isLost ? REMOVED : errorOf(body),
+    error: isLost ? REMOVED : errorOf(body, state),
     progress: loggedProgress(logs),
     usage: amountsAt(body, "metrics"),
   };
@@ -126,9 +156,10 @@ function loggedProgress(logs: string): number | null {
   return integerAt(bars.at(-1));
 }
 
-function errorOf(body: unknown): UpstreamError | null {
+function errorOf(body: unknown, state: string | null): UpstreamError | null {
   const error = at(body, "error");
-  if (error == null) return null;
   const text = textAt(error) ?? textAt(error, "message") ?? textAt(error, "detail");
-  return { code: null, text };
+  // https://replicate.com/docs/topics/predictions/lifecycle: a prediction that was canceled before it started.
+  if (state === "aborted") return { code: null, text, category: "canceled" };
+  return error == null ? null : { code: null, text };
 }

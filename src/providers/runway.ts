@@ -1,5 +1,6 @@
 import { DAY_MS } from "../core/time.ts";
 import type { FailureCategory } from "../core/record/upstream.ts";
+import { isSuccess } from "./cancel.ts";
 import type { UpstreamError } from "./failure.ts";
 import { idAt, listAt, numberAt, textAt, urlsOf } from "./json-fields.ts";
 import type { Observation } from "./observation.ts";
@@ -78,6 +79,14 @@ export const runway = {
   submits: {
     target: (path) => TARGETS.get(path) ?? null,
     readAnswer: (body) => jobReadingOf(idAt(body, "id"), null),
+  },
+  // https://docs.dev.runwayml.com/api#tag/Task-management: the call cancels a task that is pending, throttled or running,
+  // and deletes any other with its output. A task that was aborted or deleted cannot be fetched again.
+  cancels: {
+    request: ({ id }) => ({ method: "DELETE", path: `/v1/tasks/${encodeURIComponent(id)}` }),
+    read: (answer) => (isSuccess(answer) ? "canceled" : "unknown"),
+    onlyWhile: ["queued", "processing"],
+    forgetsCanceled: true,
   },
 } as const satisfies UpstreamProvider;
 

@@ -1,8 +1,11 @@
 import { DAY_MS, HOUR_MS } from "../core/time.ts";
+import { type CancelReading, isSuccess } from "./cancel.ts";
 import type { UpstreamError } from "./failure.ts";
 import { at, idAt, listAt, numberAt, textAt, urlsOf } from "./json-fields.ts";
 import type { Observation } from "./observation.ts";
+import { phaseOf } from "./phase.ts";
 import {
+  type Answer,
   type Authenticity,
   type Connection,
   type Hook,
@@ -69,7 +72,25 @@ export const vidu = {
     target: (path) => TARGETS.get(path) ?? null,
     readAnswer: (body) => submitReadingOf(observe(body)),
   },
+  // https://platform.vidu.com/docs/cancel-generation: a task that has been scheduled is not canceled any more.
+  cancels: {
+    request: ({ id }) => ({
+      method: "POST",
+      path: `/tasks/${encodeURIComponent(id)}/cancel`,
+      body: { id },
+    }),
+    read: readCancellation,
+  },
 } as const satisfies UpstreamProvider;
+
+/** Returns what an answer says. A refusal states the state of the task, e.g. `task state is scheduled, can not cancel`. */
+function readCancellation(answer: Answer): CancelReading {
+  if (isSuccess(answer)) return "canceled";
+  const state = /\btask state is (\w{1,32})\b/.exec(textAt(answer.body, "message") ?? "")?.[1];
+  if (answer.status !== 400 || state === undefined) return "unknown";
+  const phase = phaseOf(state);
+  return phase === "completed" || phase === "failed" ? "ended" : "refused";
+}
 
 async function authenticate(
   hook: Hook,

@@ -78,6 +78,16 @@ export const wavespeed = {
     refuses: isRefusedByCode,
     readAnswer: (body) => submitReadingOf(observe(at(body, "data"))),
   },
+  // https://wavespeed.ai/docs/delete-task: the call cancels or deletes a prediction, which may still generate for a while.
+  cancels: {
+    request: ({ id }) => ({
+      method: "DELETE",
+      path: `/api/v3/predictions/${encodeURIComponent(id)}`,
+    }),
+    read: ({ body }) => (textAt(body, "data", "status") === "deleted" ? "canceled" : "unknown"),
+    onlyWhile: ["queued", "processing"],
+    forgetsCanceled: true,
+  },
 } as const satisfies UpstreamProvider;
 
 /** Returns what a call to a path starts: a prediction of the model that the path names, e.g. `google/veo3`. */

@@ -40,10 +40,12 @@ export const PERMISSIONS = {
   ledger: { operators: ["operate", "all"], accounts: ["read", "full"] },
   /** Permission to report events. A sender that signs its events has this permission too. */
   report: { operators: ["operate", "all"], accounts: [] },
-  /** Permission to register, cancel, wake and reindex tasks, and to attach providers' jobs to them. */
+  /** Permission to register, wake and reindex tasks, and to attach providers' jobs to them. */
   operate: { operators: ["operate", "all"], accounts: [] },
   /** Permission to submit jobs through the relay; accounts only what `OFFERS` lists. */
   submit: { operators: ["operate", "all"], accounts: ["full"] },
+  /** Permission to cancel tasks; accounts only what they have submitted, where its upstream cancels jobs. */
+  cancel: { operators: ["operate", "all"], accounts: ["full"] },
   /** Permission to make the relay send callbacks: redeliveries and test callbacks. */
   redeliver: { operators: ["operate", "all"], accounts: ["full"] },
   /**

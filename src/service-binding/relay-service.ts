@@ -208,8 +208,16 @@ export interface RelayService {
    * and while earlier attempts or a refund are under way (`series_running`).
    */
   redeliver(id: string, order?: Redelivery, options?: Repeatable): Promise<Changed<Task>>;
-  /** Cancels an open task. The task fails with the code `canceled`, and its credits are refunded. */
-  cancel(id: string): Promise<Answer<{ readonly task: Task }>>;
+  /**
+   * Cancels an open task. The task fails with the code `canceled`, and its credits are refunded. Where the relay can
+   * cancel its job, the upstream must confirm first: after a few seconds without that, the task of the answer is still
+   * open, and its member `cancel` says why. With `force` it fails all the same. After the result of a job that had ended
+   * the problem is `task_settled`.
+   */
+  cancel(
+    id: string,
+    options?: { readonly force?: boolean },
+  ): Promise<Answer<{ readonly task: Task }>>;
   /**
    * Erases a task. The call is refused while the task has no result (`task_open`), and while attempts of its
    * callback or a refund are under way (`series_running`).

@@ -123,9 +123,14 @@ export class Relay extends WorkerEntrypoint<Env> implements service.RelayService
     });
   }
 
-  async cancel(id: string): Promise<service.Answer<{ readonly task: service.Task }>> {
+  async cancel(
+    id: string,
+    options?: { readonly force?: boolean },
+  ): Promise<service.Answer<{ readonly task: service.Task }>> {
     return answered(cancelTaskRoute, this.env, async (context) => {
-      const task = await cancelTask.perform(taskOf(id), CALLER, context);
+      const { force } = { ...options };
+      const given = { ...taskOf(id), query: textsOf({ force }) };
+      const { task } = await cancelTask.perform(given, CALLER, context);
       return { task: taskIn(task) };
     });
   }

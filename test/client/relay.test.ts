@@ -177,6 +177,17 @@ it("the client's cancel returns a task that an earlier request has canceled, and
   await expect(relay.cancel(ID)).rejects.toMatchObject({ code: "task_settled" });
 });
 
+it("the client's cancel returns the task that goes on when the relay answers 202, and sends force only when it is told to", async () => {
+  const goingOn = { ...OPEN, cancel: { state: "refused", reason: "order", requested_at: 1 } };
+  const { relay, http } = connect(answer(202, goingOn), answer(200, ENDED));
+  await expect(relay.cancel(ID)).resolves.toEqual(goingOn);
+  await expect(relay.cancel(ID, { force: true })).resolves.toEqual(ENDED);
+  expect(http.requests.map(({ url }) => url.split(ID)[1])).toEqual([
+    "/cancel",
+    "/cancel?force=true",
+  ]);
+});
+
 const page = (id: string, next_cursor: string | null) =>
   answer(200, { data: [{ id }], next_cursor });
 

@@ -72,6 +72,7 @@ export function aPolicy(changes: Partial<Policy> = {}): Policy {
     polls: new Map([[CONNECTION, LIMITS]]),
     customerPolls: new Map([[CONNECTION, LIMITS]]),
     sealingIds: new Set([SEALED_WITH]),
+    isCancelable: () => false,
     pollLateness: 0.07,
     submitTimeoutMs: 90 * SECOND,
     submitUnknownMs: 60 * MINUTE,
@@ -170,6 +171,7 @@ const BASE = {
   keyNames: NO_KEY_NAMES,
   origin: ORIGIN,
   submission: null,
+  cancellation: null,
 } as const;
 
 export function anOpenTask(changes: Partial<OpenTask> = {}): OpenTask {

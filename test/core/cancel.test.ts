@@ -1,22 +1,348 @@
-import { expect, it } from "vitest";
-import type { TaskEvent } from "../../src/core/events/event.ts";
-import { aFinishedTask, anOpenTask, aReport, HOUR, NOW, URL_A } from "./builders.ts";
-import { failedBody } from "./credit-builders.ts";
-import { apply, expectRefused, finish } from "./decisions.ts";
+import { describe, expect, it } from "vitest";
+import type { CancelEvent } from "../../src/core/events/event.ts";
+import type { OpenTask } from "../../src/core/record/task.ts";
+import { nextStep, wakeAt } from "../../src/core/step.ts";
+import { transition } from "../../src/core/transition.ts";
+import { taskFacts } from "../../src/core/views/task-facts.ts";
+import {
+  aFinishedTask,
+  aReport,
+  anOpenTask,
+  HOUR,
+  NOW,
+  POLICY,
+  SECOND,
+  URL_A,
+} from "./builders.ts";
+import {
+  aCancelEnd,
+  aCancelingTask,
+  aCancellation,
+  answeredAs,
+  cancelable,
+  CANCELABLE,
+} from "./cancel-builders.ts";
+import { aChargedTask, credits, failedBody, refunding } from "./credit-builders.ts";
+import { apply, expectRefused, expectUnchanged, finish } from "./decisions.ts";
+import { aSendingTask, aSubmission, accepted } from "./submission-builders.ts";
+import {
+  anAttachedTask,
+  anAttachment,
+  anUpstreamFailure,
+  aHook,
+  aPollEnd,
+  aProvidedTask,
+  FIRST_POLL,
+  JOB,
+  newsAnswer,
+  OTHER_JOB,
+  UPSTREAM,
+} from "./upstream-builders.ts";
 
 const later = NOW + HOUR;
-const cancel: TaskEvent = { type: "cancel" };
+const cancel: CancelEvent = { type: "cancel" };
+const byOwner = { type: "cancel_submitted" } as const;
+const byForce: CancelEvent = { type: "cancel", isForced: true };
+const CANCELED_BODY = failedBody("canceled", "The task was canceled.");
+const NOT_SENT = aCancellation({ state: { kind: "not_sent" } });
+const CANCELED_JOB = anUpstreamFailure({ failure: { category: "canceled", retryable: false } });
 
-it.each(["pending", "processing"] as const)(
-  "a %s task that is cancelled ends as failed with the category canceled",
-  (status) => {
-    expect(finish(anOpenTask({ status }), cancel, later)).toMatchObject({
-      status: "failed",
-      body: failedBody("canceled", "The task was canceled."),
-      failure: { category: "canceled", retryable: false },
-      credits: null,
-      callback: { url: URL_A, state: { kind: "in_flight", number: 1 } },
+/** Builds a task whose job the account has submitted. */
+function anOwnTask(): OpenTask {
+  const submission = aSubmission({ isByOwner: true, state: accepted() });
+  return anAttachedTask({}, { submission });
+}
+
+const CALL = {
+  kind: "cancelJob",
+  cancel: {
+    taskId: anOpenTask().id,
+    ...UPSTREAM,
+    customerKey: null,
+    createdAt: NOW,
+    isRepeat: false,
+  },
+} as const;
+
+describe("cancel of a task whose job the relay cannot cancel", () => {
+  it.each(["pending", "processing"] as const)(
+    "a %s task fails at once with the category canceled, and says that the upstream was not asked",
+    (status) => {
+      expect(finish(anOpenTask({ status }), cancel, later)).toMatchObject({
+        status: "failed",
+        body: CANCELED_BODY,
+        failure: { category: "canceled", retryable: false },
+        cancellation: { ...NOT_SENT, requestedAt: later },
+        credits: null,
+        callback: { url: URL_A, state: { kind: "in_flight", number: 1 } },
+      });
+    },
+  );
+
+  it.each([
+    ["no provider", anOpenTask(), CANCELABLE],
+    ["no job yet", aProvidedTask(), CANCELABLE],
+    ["a job that cannot be canceled", anAttachedTask(), POLICY],
+  ])("a task with %s fails at once", (_what, task, policy) => {
+    expect(finish(task, cancel, NOW, policy)).toMatchObject({ cancellation: NOT_SENT });
+  });
+});
+
+describe("cancel of a task whose job the relay can cancel", () => {
+  const asked = apply(anAttachedTask(), cancel, NOW, CANCELABLE);
+
+  it("the task stays open, the order is stored, and the upstream is asked at once", () => {
+    expect(asked).toEqual({
+      ...anAttachedTask(),
+      version: NOW + 1,
+      cancellation: aCancellation(),
+      publication: expect.anything(),
     });
+    expect(wakeAt(asked, CANCELABLE)).toBe(NOW);
+    expect(nextStep(asked, CANCELABLE, NOW)).toEqual(CALL);
+  });
+
+  it("the upstream is asked before the job is polled, and also while the relay is paused", () => {
+    const overdue = { ...asked, tracking: aCancelingTask().tracking };
+    const policy = cancelable({ pausedAt: later });
+    expect(nextStep(overdue, CANCELABLE, later)).toEqual(CALL);
+    expect(nextStep(overdue, policy, later)).toEqual(CALL);
+  });
+
+  it("a further order changes nothing while the upstream is being asked", () => {
+    expectUnchanged(asked, cancel, later, CANCELABLE);
+  });
+
+  it.each(["accepted", "ended", "refused", "unknown"] as const)(
+    "a further order asks again after the state %s",
+    (kind) => {
+      const task = aCancelingTask({ state: answeredAs(kind) });
+      expect(apply(task, cancel, later, CANCELABLE)).toMatchObject({
+        cancellation: {
+          requestedAt: later,
+          state: { kind: "asking", retryAt: later, tries: 0 },
+        },
+      });
+    },
+  );
+
+  it("an order of the operator with force fails the task at once, whatever the upstream has answered", () => {
+    const refused = aCancelingTask({ state: answeredAs("refused", 409) });
+    expect(finish(refused, byForce, later, CANCELABLE)).toMatchObject({
+      body: CANCELED_BODY,
+      cancellation: { state: answeredAs("refused", 409) },
+    });
+    expect(finish(anAttachedTask(), byForce, NOW, CANCELABLE)).toMatchObject({
+      body: CANCELED_BODY,
+      cancellation: NOT_SENT,
+    });
+  });
+});
+
+describe("cancel by the account that owns the task", () => {
+  const own = anOwnTask();
+
+  it("an account cancels what it has submitted", () => {
+    const task = apply(own, byOwner, NOW, CANCELABLE);
+    expect(task).toMatchObject({ status: "pending", cancellation: aCancellation() });
+  });
+
+  it.each([
+    ["is unknown", null, "unknown_task"],
+    ["has ended", aFinishedTask(), "task_settled"],
+    ["is being submitted", aSendingTask(), "submission_running"],
+  ])("an account cannot cancel a task that %s", (_what, record, code) => {
+    expectRefused(record, byOwner, code, later);
+  });
+
+  it.each([
+    ["registered by the operator", anAttachedTask(), CANCELABLE],
+    [
+      "submitted by the operator",
+      anAttachedTask({}, { submission: aSubmission({ state: accepted() }) }),
+      CANCELABLE,
+    ],
+    ["whose job is not known", aProvidedTask({ submission: own.submission }), CANCELABLE],
+    ["whose job cannot be canceled", own, POLICY],
+  ])("an account cannot cancel a task %s", (_what, task, policy) => {
+    const decision = transition(task, byOwner, policy, NOW);
+    expect(decision).toEqual({ kind: "reject", rejection: { code: "not_cancelable", task } });
+  });
+});
+
+describe("the upstream's answer to a cancellation", () => {
+  const task = aCancelingTask();
+
+  it("a confirmation fails the task with canceled, and refunds it", () => {
+    const paid = { ...aChargedTask(), ...task, credits: credits() };
+    expect(finish(paid, aCancelEnd("canceled"), later, CANCELABLE)).toMatchObject({
+      body: CANCELED_BODY,
+      failure: { category: "canceled", retryable: false },
+      cancellation: { state: { kind: "confirmed" } },
+      credits: { state: refunding(later) },
+    });
+  });
+
+  it.each([
+    ["accepted", "accepted"],
+    ["ended", "ended"],
+    ["refused", "refused"],
+    ["unclear", "unknown"],
+  ] as const)(
+    "after the answer %s the task goes on with the state %s, and its job is polled at once",
+    (kind, state) => {
+      const after = apply(task, aCancelEnd(kind, 409), NOW, CANCELABLE);
+      expect(after).toMatchObject({
+        status: "pending",
+        version: NOW + 1,
+        cancellation: { state: answeredAs(state, 409) },
+      });
+      expect(nextStep(after, CANCELABLE, NOW)).toMatchObject({
+        kind: "poll",
+        poll: { job: JOB, purpose: "result", isUrgent: true },
+      });
+    },
+  );
+
+  it("a poll that was made in the same millisecond is made again", () => {
+    const policy = cancelable({ polledAt: NOW });
+    const after = apply(task, aCancelEnd("ended"), NOW, policy);
+    expect(after).toMatchObject({ cancellation: { state: { answeredAt: NOW + 1 } } });
+    expect(wakeAt(after, policy)).toBe(NOW + 1);
+  });
+
+  it("a call without an answer is repeated after 5 s and after 10 s, without a new version, and the third one leaves the outcome unknown", () => {
+    const unanswered = aCancelEnd("unanswered", null);
+    const once = apply(task, unanswered, NOW, CANCELABLE);
+    expect(once).toMatchObject({
+      version: NOW,
+      cancellation: { state: { kind: "asking", retryAt: NOW + 5 * SECOND, tries: 1 } },
+    });
+    expect(nextStep(once, CANCELABLE, NOW + 5 * SECOND)).toMatchObject({
+      cancel: { isRepeat: true },
+    });
+    const twice = apply(once, unanswered, NOW + 5 * SECOND, CANCELABLE);
+    expect(twice).toMatchObject({
+      cancellation: { state: { kind: "asking", retryAt: NOW + 15 * SECOND, tries: 2 } },
+    });
+    const thrice = apply(twice, unanswered, NOW + 15 * SECOND, CANCELABLE);
+    expect(thrice).toMatchObject({
+      cancellation: {
+        state: { kind: "unknown", answeredAt: NOW + 15 * SECOND, statusCode: null },
+      },
+    });
+  });
+
+  it.each([
+    ["the task has ended", aFinishedTask()],
+    ["nobody has ordered a cancellation", anAttachedTask()],
+    ["the upstream has answered already", aCancelingTask({ state: answeredAs("refused") })],
+    ["there is no task", null],
+  ])("an answer changes nothing when %s", (_when, record) => {
+    expectUnchanged(record, aCancelEnd("canceled"), NOW, CANCELABLE);
+  });
+
+  it("an answer about another job than the attached one changes nothing", () => {
+    expectUnchanged(task, aCancelEnd("canceled", 200, OTHER_JOB), NOW, CANCELABLE);
+  });
+
+  it("a job that is attached during a cancellation is canceled in turn, and a finished cancellation is forgotten", () => {
+    const tried = aCancelingTask({ state: { kind: "asking", retryAt: later, tries: 2 } });
+    expect(apply(tried, anAttachment(OTHER_JOB), NOW, CANCELABLE)).toMatchObject({
+      cancellation: aCancellation(),
+    });
+    const refused = aCancelingTask({ state: answeredAs("refused") });
+    expect(apply(refused, anAttachment(OTHER_JOB), NOW, CANCELABLE)).toMatchObject({
+      cancellation: null,
+    });
+  });
+});
+
+describe("the polls after the answer to a cancellation", () => {
+  it.each([
+    ["accepted", [0, 1, 3, 10, 30, 60, 120]],
+    ["ended", [0, 1, 3, 10, 30, 60, 120]],
+    ["unknown", [0, 1, 3, 10, 30, 60, 120]],
+    ["refused", [0]],
+  ] as const)(
+    "after the state %s the job is polled at these seconds, beside its regular polls: %j",
+    (kind, seconds) => {
+      const task = aCancelingTask({ state: answeredAs(kind) });
+      let polledAt = NOW - 1;
+      for (const at of [...seconds.map((second) => NOW + second * SECOND), Infinity]) {
+        const policy = cancelable({ polledAt, pollLateness: 0.5 });
+        const regular = wakeAt(anAttachedTask(), policy) ?? NaN;
+        expect(wakeAt(task, policy)).toBe(Math.min(at, regular));
+        polledAt = at;
+      }
+    },
+  );
+
+  it("such a poll keeps the gap of the provider, but does not wait behind the polls of other tasks", () => {
+    const task = aCancelingTask({ state: { ...answeredAs("ended"), answeredAt: NOW + 500 } });
+    expect(wakeAt(task, cancelable({ polledAt: NOW, askedAt: NOW }))).toBe(NOW + SECOND);
+    const deferred = cancelable({ pollDeferredAt: NOW, pollDeferredTo: later });
+    expect(wakeAt(task, deferred)).toBe(NOW + 500);
+  });
+
+  it.each(["asking", "accepted", "refused", "unknown"] as const)(
+    "a poll that finds the job canceled confirms a cancellation in the state %s",
+    (kind) => {
+      const state = kind === "asking" ? aCancellation().state : answeredAs(kind);
+      const poll = aPollEnd(newsAnswer(CANCELED_JOB));
+      expect(finish(aCancelingTask({ state }), poll, later, CANCELABLE)).toMatchObject({
+        body: CANCELED_BODY,
+        cancellation: { state: { kind: "confirmed" } },
+        found: { by: "poll" },
+      });
+    },
+  );
+
+  it("a signed hook that says canceled confirms a cancellation too", () => {
+    const hook = aHook(CANCELED_JOB, { isSigned: true });
+    expect(finish(aCancelingTask(), hook, later, CANCELABLE)).toMatchObject({
+      body: CANCELED_BODY,
+      found: { by: "hook" },
+    });
+  });
+
+  it("a job that is canceled without an order fails its task as the upstream says", () => {
+    const poll = aPollEnd(newsAnswer(CANCELED_JOB));
+    expect(finish(anAttachedTask(), poll, later, CANCELABLE)).toMatchObject({
+      failure: { category: "canceled" },
+      body: expect.stringContaining("upstream_error"),
+    });
+  });
+
+  it("a result that comes during a cancellation counts", () => {
+    expect(finish(aCancelingTask(), aReport(), later, CANCELABLE)).toMatchObject({
+      status: "completed",
+      cancellation: aCancellation(),
+    });
+  });
+
+  it("the time of the first regular poll does not change while the upstream is asked", () => {
+    const asking = { kind: "asking", retryAt: later, tries: 1 } as const;
+    expect(wakeAt(aCancelingTask({ state: asking }), CANCELABLE)).toBe(FIRST_POLL);
+  });
+});
+
+it.each([
+  ["with its job", anAttachedTask(), "ask", null],
+  ["that the account has submitted", anOwnTask(), "ask", "ask"],
+  ["without a job", aProvidedTask(), "fail", null],
+  ["whose submission is under way", aSendingTask(), null, null],
+  ["that has ended", aFinishedTask(), null, null],
+] as const)(
+  "the facts of a task %s say what an order to cancel it would do",
+  (_what, task, byOperator, byAccount) => {
+    const effectFor = (reader: "operator" | "account", policy = CANCELABLE) =>
+      taskFacts(task, reader, policy).cancelEffect;
+    expect([effectFor("operator"), effectFor("account")]).toEqual([byOperator, byAccount]);
+    expect([effectFor("operator", POLICY), effectFor("account", POLICY)]).toEqual([
+      byOperator && "fail",
+      null,
+    ]);
   },
 );
 

@@ -74,6 +74,7 @@ export function aChargingTask(changes: Partial<ChargingTask> = {}): ChargingTask
     deadlineAt,
     registration: aPricedRegistration().registration,
     submission: null,
+    cancellation: null,
     account: null,
     upstream: null,
     publication: { ...NO_INDEX_ROW, retryAt: NOW },

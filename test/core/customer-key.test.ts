@@ -102,6 +102,27 @@ describe("a task with a customer's key", () => {
     expect(nextStep(aCustomerTask({ submission: dropped }), POLICY, LATER)).toBeNull();
   });
 
+  it("is canceled with this key although the connection has none", () => {
+    const asked: boolean[] = [];
+    const isCancelable = (_job: object, hasCustomerKey: boolean) => {
+      asked.push(hasCustomerKey);
+      return hasCustomerKey;
+    };
+    const policy = aPolicy({ polls: new Map(), isCancelable });
+    const task = apply(aCustomerTask(), { type: "cancel" }, LATER, policy);
+    expect(asked).toEqual([true]);
+    expect(nextStep(task, policy, LATER)).toMatchObject({
+      kind: "cancelJob",
+      cancel: { job: JOB, customerKey: SEALED_KEY },
+    });
+  });
+
+  it("fails at once by an order to cancel when no secret opens its key, because nobody can be asked", () => {
+    const policy = { ...withoutSecret(), isCancelable: () => true };
+    const task = apply(aCustomerTask(), { type: "cancel" }, LATER, policy);
+    expect(task).toMatchObject({ status: "failed", cancellation: { state: { kind: "not_sent" } } });
+  });
+
   it("is asked for with this key when only a hook has named its job", () => {
     const policy = aPolicy({
       customerPolls: new Map([[CONNECTION, { ...LIMITS, isTaskNamed: true }]]),

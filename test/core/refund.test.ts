@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { TaskEvent } from "../../src/core/events/event.ts";
+import { unsentCancellation } from "../../src/core/record/cancellation.ts";
 import { nextStep, wakeAt } from "../../src/core/step.ts";
 import type { TaskRecord, TerminalTask } from "../../src/core/record/task.ts";
 import {
@@ -68,6 +69,7 @@ describe.each(failures)(
           version: later,
           body: failedBody(code, message),
           failure,
+          cancellation: event.type === "cancel" ? unsentCancellation(later) : null,
           credits: credits(refunding(later)),
           finishedAt: later,
           found: event.type === "report" ? { by: "report", lateMs: null } : null,

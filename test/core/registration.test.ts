@@ -53,6 +53,7 @@ describe("register", () => {
         origin: ORIGIN,
         registration,
         submission: null,
+        cancellation: null,
         credits: null,
         status: "pending",
         callbackUrl: URL_A,

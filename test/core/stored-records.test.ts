@@ -29,6 +29,7 @@ describe.each(ALL)("a stored record of an earlier build (%s: %s)", (_generation,
     const record = parseRecord(structuredClone(stored));
     const host = new MemoryHost();
     host.policyAt = () => aPolicy({ isIndexed: true, isOperatorNotified: true });
+    host.endings = { ...host.endings, cancelJob: 0 };
     bookCharge(record, host);
     host.commit(record, host.clock + 1);
     for (let alarms = 0; host.stored !== null; alarms++) {

@@ -6,6 +6,7 @@ const CALL = {
   startedAt: NOW,
   requestDigest: "digest",
   endpoint: null,
+  isByOwner: false,
   answer: null,
   customerKey: null,
 } as const;

@@ -82,7 +82,7 @@ export function aPricedSubmission(
 export function aSubmission(changes: Partial<Submission> = {}): Submission {
   const state = { kind: "sending", endsAt: SENDING_ENDS_AT } as const;
   const { id, requestDigest, endpoint } = aStart();
-  const known = { startedAt: NOW, state, answer: null, customerKey: null };
+  const known = { isByOwner: false, startedAt: NOW, state, answer: null, customerKey: null };
   return { id, requestDigest, endpoint, ...known, ...changes };
 }
 

@@ -18,6 +18,7 @@ import {
   runningSince,
 } from "./builders.ts";
 import { anAttachedTask, aProvidedTask, UPSTREAM } from "./upstream-builders.ts";
+import { aCancelingTask, cancelStateNamed } from "./cancel-builders.ts";
 import { aChargedTask, aRefundingTask, credits, PRICE } from "./credit-builders.ts";
 
 const open = anOpenTask({ deadlineAt: NOW + HOUR });
@@ -276,6 +277,26 @@ describe("the view of a task with a price", () => {
           `"account":"acme","credits":{"amount":${PRICE},"state":"refunding"},` +
           `"finished_at":${NOW_S},"failure":{"category":"canceled","retryable":false}}`,
       );
+    },
+  );
+
+  it.each([
+    ["asking", { state: "asked" }],
+    ["accepted", { state: "asked", answered_at: NOW_S, status_code: 202 }],
+    ["ended", { state: "refused", answered_at: NOW_S, status_code: 202 }],
+    ["refused", { state: "refused", answered_at: NOW_S, status_code: 202 }],
+    ["unknown", { state: "unknown", answered_at: NOW_S, status_code: 202 }],
+    ["confirmed", { state: "confirmed" }],
+    ["not_sent", { state: "not_sent" }],
+  ] as const)(
+    "every reader sees of a cancellation in the state %s: %j, beside its reason and its time",
+    (kind, { state, ...answer }) => {
+      const task = aCancelingTask({ state: cancelStateNamed(kind) });
+      const cancel = { state, reason: "order", requested_at: NOW_S, ...answer };
+      for (const role of roles) {
+        expect(JSON.parse(taskView(task, role))).toMatchObject({ cancel });
+        expect(taskView(task, role)).toContain(`"cancel":${JSON.stringify(cancel)}`);
+      }
     },
   );
 

@@ -8,6 +8,7 @@ import {
   type TaskRecord,
   type TerminalTask,
 } from "../../src/core/record/task.ts";
+import { orderOf } from "./cancel-rules.ts";
 import { type Answer, isEqual, firstViolation } from "./change.ts";
 import { endResultOf, mayHookEnd, isSameResult, storedResult } from "./end-rules.ts";
 import type { OutsideEvent } from "./moves.ts";
@@ -69,13 +70,8 @@ function endFault(answer: Answer): string | null {
   if (event.type === "register")
     return firstViolation({ "a task is registered once": after === before }) ?? againFault(answer);
   if (isTerminal(before)) return settledFault(answer, before);
-  if (event.type === "cancel") {
-    const isSending = before.submission?.state.kind === "sending";
-    return firstViolation({
-      "a canceled task fails": isSending || isFailed(after),
-      "a task is not canceled while its call is under way": !isSending || after === before,
-    });
-  }
+  if (event.type === "cancel" || event.type === "cancel_submitted")
+    return orderFault(answer, before);
   if (event.type === "hook" && event.submissionId !== before.submission?.id)
     return firstViolation({
       "a hook to the URL of another life changes nothing": after === before,
@@ -93,6 +89,22 @@ function endFault(answer: Answer): string | null {
       !isProgress || before.status !== "processing" || decision.kind === "unchanged",
   });
   return fault ?? trackedFault(answer, before);
+}
+
+/** Checks the effect of an order to cancel a task: it fails, or its upstream is asked, or nothing changes. */
+function orderFault({ event, after, decision, setting }: Answer, before: OpenTask): string | null {
+  const order = orderOf(event, before, setting);
+  const code = decision.kind === "reject" ? decision.rejection.code : null;
+  const isSending = before.submission?.state.kind === "sending";
+  const refusal = isSending ? "submission_running" : "not_cancelable";
+  const isAsked = isStillOpen(after) && after.cancellation?.state.kind === "asking";
+  const isJoined = before.cancellation?.endsAt != null && decision.kind === "unchanged";
+  return firstViolation({
+    "an order that needs no upstream fails the task": order !== "fail" || isFailed(after),
+    "an order that needs the upstream leaves the task open, and asks":
+      order !== "ask" || isAsked || isJoined,
+    "an order that is refused says why": order !== null || code === refusal,
+  });
 }
 
 /**

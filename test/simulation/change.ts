@@ -6,6 +6,7 @@ import type { OutsideEvent } from "./moves.ts";
 import type { SimulatedLedger } from "./ledger.ts";
 import type { SimulatedObject } from "./simulated-object.ts";
 import type { Submitters } from "./submitters.ts";
+import type { UpstreamJobs } from "./upstream-jobs.ts";
 import type { Setting } from "./setting.ts";
 import type { TaskHistory } from "./task-history.ts";
 
@@ -33,6 +34,7 @@ export interface Change<B extends TaskRecord | null = TaskRecord | null, A = Tas
   readonly history: TaskHistory;
   readonly ledger: SimulatedLedger;
   readonly submitters: Submitters;
+  readonly jobs: UpstreamJobs;
   /** Instance of the object that commits. */
   readonly instance: SimulatedObject;
   /** States that the storage has failed, so that an answer may not have been stored. */

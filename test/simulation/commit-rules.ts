@@ -8,6 +8,7 @@ import {
 } from "../../src/core/record/task.ts";
 import { taskView } from "../../src/core/views/task-view.ts";
 import { callbackFault } from "./callback-rules.ts";
+import { cancellationFault } from "./cancel-rules.ts";
 import { type Change, isEqual, firstViolation } from "./change.ts";
 import { customerKeyFault } from "./customer-key-rules.ts";
 import { deadlineFault, finishFault, RETENTION_MS } from "./end-rules.ts";
@@ -30,6 +31,7 @@ export function commitFault(change: Change, row: IndexRow | null): string | null
     retryFault(change) ??
     submissionFault(change) ??
     customerKeyFault(change) ??
+    cancellationFault(change) ??
     statusFault(change)
   );
 }

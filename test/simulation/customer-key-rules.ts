@@ -1,3 +1,4 @@
+import type { Cancel } from "../../src/core/duties/cancel-job.ts";
 import type { Poll } from "../../src/core/duties/poll.ts";
 import type { CustomerKey } from "../../src/core/record/customer-key.ts";
 import {
@@ -27,12 +28,15 @@ function identityOf({ sealedWith, nonce, ciphertext }: Sealed) {
   return { sealedWith, nonce, ciphertext };
 }
 
-/** Checks that a poll is made with the key that submitted the job. @param record task of the poll. */
-export function polledKeyFault({ customerKey }: Poll, record: TaskRecord | null): string | null {
+/** Checks that a poll or a cancellation is made with the key that submitted the job. @param record task of the job. */
+export function calledKeyFault(
+  { customerKey }: Poll | Cancel,
+  record: TaskRecord | null,
+): string | null {
   const key = keyOf(record);
   const own = key?.kind === "sealed" ? identityOf(key) : null;
   return firstViolation({
-    "a job is polled with the key that has submitted it":
+    "a job is polled and canceled with the key that has submitted it":
       isEqual(customerKey, own) && (key === null || own !== null),
   });
 }

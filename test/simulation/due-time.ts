@@ -6,6 +6,7 @@ import {
   type TerminalTask,
 } from "../../src/core/record/task.ts";
 import { DAY, MINUTE, SECOND } from "../core/builders.ts";
+import { cancelDueTime } from "./cancel-times.ts";
 import { lateDueTime } from "./late-rules.ts";
 import { isPollable, isShown } from "./end-rules.ts";
 import type { LastPoll } from "./poll-rules.ts";
@@ -57,8 +58,9 @@ function openDueTime(
   lastPoll: Pick<LastPoll, "endedAt"> | null,
 ): number {
   const { poll } = task.tracking;
+  const cancelAt = cancelDueTime(task);
   const endAt = awaitedTime(task, setting, now) ?? endTime(task);
-  if (poll === null || setting.limits === null) return endAt;
+  if (poll === null || setting.limits === null) return Math.min(cancelAt, endAt);
   // The end of a wait that the provider has named is a time of its own only for an instance that does not know
   // whether a planned poll fell into the wait.
   const plan = lastPoll === null ? poll : { ...poll, notBefore: 0 };
@@ -66,7 +68,8 @@ function openDueTime(
   const wantedAt = setting.isPaused ? endAt : Math.min(pollAt, endAt);
   // The limit of the provider counts past the deadline too.
   const askAt = Math.max(wantedAt, poll.notBefore);
-  return isPollable(task, setting, Math.max(askAt, now)) ? askAt : endAt;
+  const ownAt = isPollable(task, setting, Math.max(askAt, now)) ? askAt : endAt;
+  return Math.min(cancelAt, ownAt);
 }
 
 /**

@@ -12,6 +12,7 @@ import {
 } from "../../src/core/record/task.ts";
 import type { UpstreamNews, UpstreamResult } from "../../src/core/record/upstream.ts";
 import { CONNECTION, DAY, MINUTE } from "../core/builders.ts";
+import { isCancelMissing, isConfirmedEnd, isFoundCanceled } from "./cancel-rules.ts";
 import { type Change, firstViolation, isEqual, recentResult } from "./change.ts";
 import type { OutsideEvent } from "./moves.ts";
 import { OVERSIZED } from "./oversized.ts";
@@ -23,6 +24,9 @@ export const RETENTION_MS = 28 * DAY;
 
 /** Content of the end of a task that timed out: the error code in its callback body. */
 export const TIMEOUT_CONTENT = JSON.stringify("upstream_timeout");
+
+/** Content of the end of a task that was canceled. */
+const CANCELED_CONTENT = JSON.stringify("canceled");
 
 /** Content of the end of a task whose submission had an unknown outcome for too long. */
 export const SUBMIT_UNKNOWN_CONTENT = JSON.stringify("submit_unknown");
@@ -197,10 +201,21 @@ export function finishFault(change: Change<TaskRecord | null, TerminalTask>): st
   const isTimeout = end.content === TIMEOUT_CONTENT;
   const isLost = end.content === SUBMIT_UNKNOWN_CONTENT;
   const sources = history.possibleEnds.filter((fact) => isSameResult(fact, end));
-  const isCanceled = history.isCanceled && end.content === JSON.stringify("canceled");
+  const isCanceled = end.content === CANCELED_CONTENT;
+  const isConfirmed = isConfirmedEnd(change);
+  const reason = after.cancellation?.reason;
+  const isConfirmedAtDeadline = isConfirmed && reason === "deadline";
   const owed = history.amount !== null && after.status === "failed";
   return firstViolation({
     "an end has an entitled source": sources.length > 0 || isCanceled || isTimeout || isLost,
+    "a task is canceled by an order without the upstream, or when its job is canceled there":
+      !isCanceled || (isConfirmed ? reason === "order" : history.isCanceled),
+    "a cancellation that is said to be confirmed is true":
+      after.cancellation?.state.kind !== "confirmed" || isConfirmed,
+    "a task whose job is found to be canceled by an order says so":
+      !isFoundCanceled(change) || (isConfirmed && (isCanceled || isTimeout)),
+    "a job that can be canceled is canceled before its task times out":
+      !isTimeout || isConfirmed || !isCancelMissing(change),
     "a submission fails its task when its outcome was unknown for the configured time":
       !isLost || isLostFor(before, now),
     "a deadline does not end a task whose submission may have started a job":
@@ -209,7 +224,7 @@ export function finishFault(change: Change<TaskRecord | null, TerminalTask>): st
       sources.length === 0
         ? end.usage === null
         : sources.some(({ usage }) => isEqual(usage, end.usage)),
-    "a timeout is after the deadline": !isTimeout || isOverdue(change),
+    "a timeout is after the deadline": !isTimeout || isConfirmedAtDeadline || isOverdue(change),
     "a kept job that the upstream could confirm is asked for before a timeout":
       !isTimeout ||
       before === null ||
@@ -222,7 +237,8 @@ export function finishFault(change: Change<TaskRecord | null, TerminalTask>): st
       pollResult === null ||
       pollResult.askedAt < endAt ||
       !isResponsive(pollResult.answer) ||
-      tracking?.isExtended === true,
+      tracking?.isExtended === true ||
+      before?.cancellation?.endsAt != null,
     "success without output ends a task after ten minutes of it":
       pollResult === null ||
       !isWithoutOutput(pollResult.answer) ||

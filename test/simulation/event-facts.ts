@@ -1,4 +1,5 @@
 import { isOpen, isTerminal, type TaskRecord } from "../../src/core/record/task.ts";
+import { orderOf } from "./cancel-rules.ts";
 import type { Answer } from "./change.ts";
 import { possibleEnds } from "./end-rules.ts";
 import { mayTell } from "./late-rules.ts";
@@ -19,8 +20,9 @@ export function recordEvent(
   }
   if (isTerminal(record)) history.isLateProven ||= mayTell(record, event, setting, now);
   if (!isOpen(record)) return;
-  const isUnderWay = record.submission?.state.kind === "sending";
-  history.isCanceled ||= event.type === "cancel" && !isUnderWay;
+  const order = orderOf(event, record, setting);
+  history.isCanceled ||= order === "fail";
+  history.isAskOrdered ||= order === "ask";
   if (event.type === "attach") history.orderedJobs.add(event.job.id);
   history.isJobShown ||= isProof(event, record, setting, now);
   history.possibleEnds.push(...possibleEnds(event, record, setting, now));

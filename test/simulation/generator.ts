@@ -183,7 +183,8 @@ function kindFor(record: CreatedTask, random: Random): ChosenEvent {
         [hasKept(record) ? 1 : 5, "report"],
         [isJobUnknown(record) ? 6 : 3, "hook"],
         [hasKept(record) ? 8 : 2, "attach"],
-        [0.5, "cancel"],
+        [0.6, "cancel"],
+        [record.submission === null ? 0.05 : 0.6, "cancel_submitted"],
         [0.5, "register"],
         [0.3, "redeliver"],
         [0.3, "erase"],
@@ -195,6 +196,7 @@ function kindFor(record: CreatedTask, random: Random): ChosenEvent {
         [4, "redeliver"],
         [0.7, "erase"],
         [0.3, "cancel"],
+        [0.05, "cancel_submitted"],
         [0.3, "attach"],
         [0.3, "register"],
         [0.3, "republish"],
@@ -241,6 +243,8 @@ function eventOf(type: ChosenEvent, random: Random): OutsideEvent {
     case "republish":
       return { type, isAlwaysDue: random.isLucky(0.5) };
     case "cancel":
+      return { type, isForced: random.isLucky(0.3) };
+    case "cancel_submitted":
     case "erase":
       return { type };
   }
@@ -293,7 +297,11 @@ function submitting(random: Random): RegisterEvent {
     provider: CONNECTION,
     deadlineMs: random.pick([null, null, MINUTE, 2 * DAY]),
   });
-  const submission = { ...SUBMISSION, endpoint: random.pick([null, null, "fal/fox"]) };
+  const submission = {
+    ...SUBMISSION,
+    endpoint: random.pick([null, null, "fal/fox"]),
+    isByOwner: random.isLucky(0.5),
+  };
   return { ...given, submission: keyed(submission, random) };
 }
 

@@ -1,15 +1,16 @@
-import type { ChargeAnswer, PollAnswer } from "../../src/core/events/event.ts";
+import type { CancelAnswer, ChargeAnswer, PollAnswer } from "../../src/core/events/event.ts";
 import { rowOf } from "../../src/core/views/index-row.ts";
 import { MINUTE, POLICY } from "../core/builders.ts";
 import type { Outcome } from "../../src/core/record/outcome.ts";
 import { isOpen, isTerminal, type TaskRecord } from "../../src/core/record/task.ts";
 import type { Decision } from "../../src/core/events/decision.ts";
+import { cancelCallFault, replyAfter } from "./cancel-rules.ts";
 import { eraseFault, noticeFault, indexRowFault, refundFault, sendFault } from "./call-rules.ts";
 import { type Change, type PollResult, type Rules, firstViolation } from "./change.ts";
 import { commitFault } from "./commit-rules.ts";
 import { endResultOf, pollEndResult } from "./end-rules.ts";
 import { asidePollFault, isAnswerAbout, isLateSuccess } from "./aside-polls.ts";
-import { polledKeyFault } from "./customer-key-rules.ts";
+import { calledKeyFault } from "./customer-key-rules.ts";
 import { recordEvent } from "./event-facts.ts";
 import type { SharedState } from "./object-host.ts";
 import { callFault, isOfAnotherLife } from "./submission-rules.ts";
@@ -81,16 +82,17 @@ export class InvariantChecker {
 
   onCommit(before: TaskRecord | null, after: TaskRecord, instance: SimulatedObject): void {
     this.records.push(after);
-    const { ledger, submitters, hadFault, plannedAt } = this.#shared;
+    const { ledger, submitters, outside, hadFault, plannedAt } = this.#shared;
     if (before === null) this.#begin(after);
     const { history } = this;
     if (history === null) return this.report("storage", "a record without a beginning");
     const pollResult = hadFault ? null : this.#pollResult;
     this.#pollResult = null;
-    const context = { ...this.#settingOf(before), history, ledger, submitters, instance };
+    const { jobs, row } = outside;
+    const known = { history, ledger, submitters, jobs, instance };
+    const context = { ...this.#settingOf(before), ...known };
     const causes = { hadFault, pollResult, plannedAt };
     const change: Change = { before, after, now: instance.latest, ...context, ...causes };
-    const { row } = this.#shared.outside;
     // When the clock has stepped back, a later task with the same id may seem older than the row of the
     // earlier one.
     const isLater = after.status !== "charging" && this.pastHistories.length > 0;
@@ -98,6 +100,7 @@ export class InvariantChecker {
     this.check("commit", commitFault(change, isOutdated ? rowOf(after, POLICY) : row));
     for (const what of observedEvents(change, this.#lastSource)) this.observed.add(what);
     if (before === null && this.pastHistories.length > 0) this.observed.add("an id is used again");
+    history.cancelReply = replyAfter(history.cancelReply, before, after);
     history.written = writtenBy(history.written, change);
     this.note(() => `  commit ${summary(after)}`);
   }
@@ -151,6 +154,7 @@ export class InvariantChecker {
     const { history, written, past } = this.#durable;
     this.history = history;
     this.#pollResult = null;
+    if (history !== null) history.cancelReply = null;
     if (history !== null && written !== null) history.written = written;
     this.pastHistories.length = past;
   }
@@ -207,7 +211,7 @@ export class InvariantChecker {
       poll.purpose === "result"
         ? askFault(poll, caller, this.#shared)
         : asidePollFault(poll, withinMs, caller, this.#shared);
-    this.check("poll", fault ?? polledKeyFault(poll, this.#shared.disk.durable.record));
+    this.check("poll", fault ?? calledKeyFault(poll, this.#shared.disk.durable.record));
     if (poll.customerKey !== null) this.observed.add(`a customer's key is used: ${poll.purpose}`);
     caller.polls++;
     caller.lastPoll = newPoll(poll.job, this.#now);
@@ -238,6 +242,26 @@ export class InvariantChecker {
     if (!isAnswerAbout(record, poll, answer)) return;
     this.#pollResult = { answer, askedAt: history.polledAt };
     if (fact !== null) history.possibleEnds.push(fact);
+  }
+
+  onCancel(cancel: Subject<"cancelJob">, caller: SimulatedObject): void {
+    const fault = cancelCallFault(cancel, caller, this.#shared);
+    this.check("cancellation", fault ?? calledKeyFault(cancel, this.#shared.disk.durable.record));
+    if (cancel.customerKey !== null) this.observed.add("a job of a customer's key is canceled");
+    this.#pollResult = null;
+    if (cancel.isRepeat) this.observed.add("a call that cancels a job is repeated");
+  }
+
+  onCancelAnswer(
+    { job }: Subject<"cancelJob">,
+    answer: CancelAnswer,
+    caller: SimulatedObject,
+  ): void {
+    const { record } = this.#shared.disk.written;
+    const { history } = this;
+    this.#lastSource = "cancellation";
+    if (record === null || history === null) return;
+    history.cancelReply = { job, answer, asked: record.cancellation, caller };
   }
 
   onIndexRow(row: Subject<"writeIndexRow">, withinMs: number, caller: SimulatedObject): void {

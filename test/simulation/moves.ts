@@ -58,6 +58,7 @@ export type OutsideEvent = Extract<
       | "hook"
       | "redeliver"
       | "cancel"
+      | "cancel_submitted"
       | "erase"
       | "republish";
   }

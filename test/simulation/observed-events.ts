@@ -12,7 +12,10 @@ const OWN_ENDS: ReadonlyMap<string, string> = new Map([
 /** Returns names of the events that a commit shows. @param source source of the last event. */
 export function observedEvents({ before, after }: Change, source: string): readonly string[] {
   const submitted = observedSubmission(before, after);
-  if (!isTerminal(after)) return isOpen(after) ? [...waiting(after), ...submitted] : submitted;
+  const canceled = observedCancellation(before, after);
+  if (!isTerminal(after)) {
+    return isOpen(after) ? [...waiting(after), ...submitted, ...canceled] : submitted;
+  }
   const { callback } = after;
   const attempts = callback?.attempts ?? [];
   const isEnd = before === null || !isTerminal(before);
@@ -26,6 +29,7 @@ export function observedEvents({ before, after }: Change, source: string): reado
   ];
   return [
     ...submitted,
+    ...canceled,
     ...observedWaits(callback),
     ...seen.flatMap(([what, isSeen]) => (isSeen ? [what] : [])),
   ];
@@ -55,6 +59,20 @@ function observedState(before: TaskRecord | null, after: TaskRecord): readonly s
   if (to.kind !== "accepted") return [`a submission becomes ${to.kind}`];
   const how = to.answeredAt === null ? "without its answer" : "by its answer";
   return [`a submission that was ${from.kind} is accepted ${how}`];
+}
+
+/** Returns names of the facts about the cancellation of a task that a commit shows. */
+function observedCancellation(before: TaskRecord | null, after: TaskRecord): readonly string[] {
+  const [from, to] = [before?.cancellation ?? null, after.cancellation];
+  if (to === null) return [];
+  const isBegun = from?.endsAt == null && to.endsAt !== null;
+  const isMoved = from?.state.kind !== to.state.kind;
+  const isCompleted = after.status === "completed" && before?.status !== "completed";
+  return [
+    ...(isBegun ? ["a job is canceled at the deadline"] : []),
+    ...(isMoved ? [`a cancellation becomes ${to.state.kind}`] : []),
+    ...(isCompleted ? ["a result counts in spite of an order to cancel"] : []),
+  ];
 }
 
 function waiting({ tracking }: OpenTask): readonly string[] {

@@ -1,4 +1,4 @@
-import type { ChargeAnswer, PollAnswer } from "../../src/core/events/event.ts";
+import type { CancelAnswer, ChargeAnswer, PollAnswer } from "../../src/core/events/event.ts";
 import type { Outcome } from "../../src/core/record/outcome.ts";
 import type { CallName, SimulatedObject, Subject } from "./simulated-object.ts";
 
@@ -31,6 +31,12 @@ export interface CallObserver {
   onRefund?(refund: Subject<"refund">): void;
   onPoll(poll: Subject<"poll">, caller: SimulatedObject, withinMs: number): void;
   onPollAnswer?(poll: Subject<"poll">, answer: PollAnswer, caller: SimulatedObject): void;
+  onCancel?(cancel: Subject<"cancelJob">, caller: SimulatedObject): void;
+  onCancelAnswer?(
+    cancel: Subject<"cancelJob">,
+    answer: CancelAnswer,
+    caller: SimulatedObject,
+  ): void;
   onIndexRow?(row: Subject<"writeIndexRow">, withinMs: number, caller: SimulatedObject): void;
   onNotice?(notice: Subject<"sendNotice">, withinMs: number): void;
   onNoticeTaken?(notice: Subject<"sendNotice">): void;

@@ -1,5 +1,5 @@
 import type { Poll } from "../../src/core/duties/poll.ts";
-import type { ChargeAnswer, PollAnswer } from "../../src/core/events/event.ts";
+import type { CancelAnswer, ChargeAnswer, PollAnswer } from "../../src/core/events/event.ts";
 import type { IndexRow } from "../../src/core/views/index-row.ts";
 import type { Outcome } from "../../src/core/record/outcome.ts";
 import { type AttemptResult, unansweredAttempt } from "../../src/core/record/callback.ts";
@@ -15,6 +15,7 @@ import {
 } from "../core/upstream-builders.ts";
 import type { SimulatedLedger } from "./ledger.ts";
 import type { CallObserver, OpenCall } from "./open-call.ts";
+import { UpstreamJobs } from "./upstream-jobs.ts";
 import { TOO_MANY_LINKS } from "./oversized.ts";
 import type { CallName, Outside, SimulatedObject } from "./simulated-object.ts";
 
@@ -52,6 +53,21 @@ export const POLL_ANSWERS: readonly PollAnswer[] = [
 ];
 /** Result of a poll whose answer does not show that the job belongs to the task. */
 const UNCONFIRMED: PollAnswer = { kind: "unclear", statusCode: 200, word: null };
+/** Possible ends of a call that cancels a job; the first is the best. A call that is done has stopped the job. */
+export const CANCEL_ENDINGS: readonly Ending<CancelAnswer>[] = [
+  { isDone: true, answer: { kind: "canceled", statusCode: 200 } },
+  { isDone: true, answer: { kind: "canceled", statusCode: 200 } },
+  { isDone: true, answer: { kind: "accepted", statusCode: 202 } },
+  { isDone: false, answer: { kind: "accepted", statusCode: 202 } },
+  { isDone: false, answer: { kind: "ended", statusCode: 400 } },
+  { isDone: false, answer: { kind: "refused", statusCode: 409 } },
+  { isDone: true, answer: { kind: "refused", statusCode: 409 } },
+  { isDone: true, answer: { kind: "unanswered", statusCode: null } },
+  { isDone: false, answer: { kind: "unanswered", statusCode: 503 } },
+  { isDone: true, answer: { kind: "unclear", statusCode: 404 } },
+  { isDone: false, answer: { kind: "unclear", statusCode: 404 } },
+];
+const CANCEL_UNANSWERED: CancelAnswer = { kind: "unanswered", statusCode: null };
 const DONE_OR_NOT: readonly Ending<boolean>[] = [
   { isDone: true, answer: true },
   { isDone: true, answer: false },
@@ -64,6 +80,8 @@ export class Parties implements Outside {
   /** Calls that may still arrive although their caller is dead or has stopped waiting. */
   readonly #lateCalls: (() => void)[] = [];
   #aborts = 0;
+  /** Jobs of the upstream. */
+  readonly jobs = new UpstreamJobs();
   /** Newest row of the task in the index. */
   row: IndexRow | null = null;
   readonly ledger: SimulatedLedger;
@@ -123,7 +141,7 @@ export class Parties implements Outside {
     this.#observer.onPoll(poll, caller, ATTEMPT_MS);
     const isConfirmed = this.#isConfirmed(poll);
     const shown = (answer: PollAnswer) =>
-      isConfirmed || answer.kind !== "news" ? answer : UNCONFIRMED;
+      isConfirmed || answer.kind !== "news" ? this.jobs.truthful(poll.job, answer) : UNCONFIRMED;
     const answers = POLL_ANSWERS.map((answer): Ending<PollAnswer> => {
       return { isDone: true, answer: shown(answer) };
     });
@@ -136,6 +154,27 @@ export class Parties implements Outside {
       onAnswer(answer);
       return answer;
     });
+  };
+
+  readonly cancelJob: Outside["cancelJob"] = async (cancel, aborted, caller) => {
+    this.#observer.onCancel?.(cancel, caller);
+    const stop = () => this.jobs.stop(cancel.job);
+    const call = this.#call(
+      "cancelJob",
+      caller,
+      ATTEMPT_MS,
+      CANCEL_ENDINGS,
+      CANCEL_UNANSWERED,
+      stop,
+    );
+    // The request has left when the wait for its answer is given up.
+    const given = await this.#unlessAborted("cancelJob", call, aborted, () => {
+      this.#lateCalls.push(stop);
+      return CANCEL_UNANSWERED;
+    });
+    const answer = this.jobs.answerTo(cancel.job, given);
+    this.#observer.onCancelAnswer?.(cancel, answer, caller);
+    return answer;
   };
 
   readonly writeIndexRow: Outside["writeIndexRow"] = (row, caller) => {

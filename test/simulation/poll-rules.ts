@@ -4,6 +4,7 @@ import type { PollPlan } from "../../src/core/record/poll-plan.ts";
 import { type Job, sameJob } from "../../src/core/record/upstream.ts";
 import { firstViolation } from "./change.ts";
 import { MINUTE } from "../core/builders.ts";
+import { cancelDueTime } from "./cancel-times.ts";
 import type { Alarm } from "./disk.ts";
 import { isPollable } from "./end-rules.ts";
 import type { SharedState } from "./object-host.ts";
@@ -125,6 +126,8 @@ export function isForPoll(
   if (record.tracking.poll.attachedAt > armedAt) return false;
   // A new instance does not know of earlier planned polls when a hook has moved the next one.
   if (by.isDead && (record.tracking.poll.at ?? 0) > now) return false;
+  // The answer to a call that cancels the job may end the task before the poll.
+  if (cancelDueTime(record) <= now) return false;
   const { version, publication } = record;
   const isWritten = !setting.isIndexed || publication.version === version || rowVersion === version;
   const isForNotice =

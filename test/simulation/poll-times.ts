@@ -2,6 +2,7 @@ import { hashOf } from "../../src/core/hash.ts";
 import type { PollPlan } from "../../src/core/record/poll-plan.ts";
 import type { OpenTask } from "../../src/core/record/task.ts";
 import { MINUTE, SECOND } from "../core/builders.ts";
+import { cancelAnsweredAt, cancelPollTimes } from "./cancel-times.ts";
 import type { Setting } from "./setting.ts";
 
 /** The part of the configuration that decides at which ages a job is polled. */
@@ -18,11 +19,10 @@ const HINT_WAITS_MS = [0, 15, 30, 45, 60, 75, 90, 105].map((seconds) => seconds 
  * Returns the latest time at which a task without a result ends if its deadline is not extended, in Unix
  * milliseconds.
  */
-export function endTime({ deadlineAt, tracking: { poll } }: OpenTask): number {
+export function endTime({ deadlineAt, tracking: { poll }, cancellation }: OpenTask): number {
   const { answer } = poll ?? { answer: null };
-  return answer?.kind === "no_output"
-    ? Math.max(deadlineAt, answer.since + 10 * MINUTE)
-    : deadlineAt;
+  const endsAt = Math.max(deadlineAt, cancellation?.endsAt ?? deadlineAt);
+  return answer?.kind === "no_output" ? Math.max(endsAt, answer.since + 10 * MINUTE) : endsAt;
 }
 
 /**
@@ -30,7 +30,7 @@ export function endTime({ deadlineAt, tracking: { poll } }: OpenTask): number {
  * @param endedAt end of the last poll: only hooks cause polls at times before it.
  */
 export function plannedPollTime(
-  { id }: OpenTask,
+  task: OpenTask,
   plan: PollPlan,
   setting: PollSetting,
   time: number,
@@ -41,24 +41,27 @@ export function plannedPollTime(
   const since = answer?.kind === "no_output" ? answer.since : -Infinity;
   const sequence = NO_OUTPUT_WAITS_MS.map((waitMs) => since + waitMs);
   const after = Math.max(time, endedAt);
-  const moved = at !== null && at > after ? at : gridTime(id, plan, setting, after);
+  const moved = at !== null && at > after ? at : gridTime(task.id, plan, setting, after);
   const planned = sequence.find((each) => each > after) ?? moved;
-  const others = [notBefore, ...hinted].filter((each) => each > time);
+  const canceled = cancelPollTimes(task);
+  const others = [notBefore, ...hinted, ...canceled].filter((each) => each > time);
   return Math.min(planned, ...others);
 }
 
 /**
- * Tells whether a poll must not wait behind others: a hook has claimed the end of the job in the last two minutes,
- * or the task ends with this poll.
+ * Tells whether a poll must not wait behind others: a hook has claimed the end of the job, or the upstream has answered
+ * to a cancellation, in the last two minutes, or the task ends with this poll.
  */
 export function isUrgentAt(task: OpenTask, { hint }: PollPlan, now: number): boolean {
-  return now >= endTime(task) || (hint !== null && hint.at >= now - 2 * MINUTE);
+  const isHinted = hint !== null && hint.at >= now - 2 * MINUTE;
+  return now >= endTime(task) || isHinted || cancelAnsweredAt(task) >= now - 2 * MINUTE;
 }
 
 /** Returns the first time after `time` at which a poll becomes urgent; Infinity for none. Unix milliseconds. */
 export function urgentTime(task: OpenTask, { hint }: PollPlan, time: number): number {
   const hinted = HINT_WAITS_MS.map((waitMs) => (hint?.at ?? -Infinity) + waitMs);
-  return Math.min(Infinity, ...[...hinted, endTime(task)].filter((each) => each > time));
+  const urgent = [...hinted, ...cancelPollTimes(task), endTime(task)];
+  return Math.min(Infinity, ...urgent.filter((each) => each > time));
 }
 
 /** Returns the first time after `time` at which the age of the job alone causes a poll; Unix milliseconds. */

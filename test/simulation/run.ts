@@ -99,6 +99,7 @@ async function runToEnd(world: World, beginning: InitialState): Promise<void> {
   const atEnd = {
     send: isReceiverDown ? 1 : 0,
     poll: 0,
+    cancelJob: 0,
     charge: 0,
     refund: 0,
     writeIndexRow: 0,

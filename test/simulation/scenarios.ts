@@ -1,4 +1,4 @@
-import type { PollAnswer } from "../../src/core/events/event.ts";
+import type { CancelAnswer, PollAnswer } from "../../src/core/events/event.ts";
 import type { PollLimits } from "../../src/core/policy.ts";
 import { isOpen, isTerminal } from "../../src/core/record/task.ts";
 import {
@@ -35,7 +35,7 @@ import { SEALED_KEY } from "../core/submission-builders.ts";
 import { SUBMISSION } from "./generator.ts";
 import type { Action, Move, OutsideEvent } from "./moves.ts";
 import { TOO_LONG, TOO_MANY_LINKS } from "./oversized.ts";
-import { POLL_ANSWERS } from "./parties.ts";
+import { CANCEL_ENDINGS, POLL_ANSWERS } from "./parties.ts";
 import type { Random } from "./random.ts";
 import { FORGETFUL, NAMING, type Setting, STATING } from "./setting.ts";
 import { END, END_WITHOUT_JOB, jobIdOf, SEND } from "./submitters.ts";
@@ -745,7 +745,7 @@ function* submitOwn(world: World, changes: Partial<Setting>, deadlineMs: number 
 
 /** A task with a customer's key fails at its deadline, its job is polled later, and the key is needed no more. */
 function* lateWithOwnKey(world: World, random: Random): Iterable<Move> {
-  const quiet = { isIndexed: false, isOperatorNotified: false };
+  const quiet = { isIndexed: false, isOperatorNotified: false, isCancelable: false };
   const changes = { ...quiet, secretIds: [SEALED_WITH], customerLimits: LIMITS };
   yield* submitOwn(world, changes, MINUTE);
   yield* poll(world, UNANSWERED, MINUTE);
@@ -787,6 +787,175 @@ function* signedForCustomer(world: World, random: Random): Iterable<Move> {
   const news = random.pick([PROCESSING, aCompletion(), anUpstreamFailure()]);
   yield happen(submissionHook(world, news, { isSigned: true }));
   yield* poll(world, random.pick([UNAUTHORIZED, newsAnswer(QUEUED), newsAnswer(aCompletion())]));
+}
+
+/** Lets the next call leave that cancels a job; polls before it are answered so, by default that the job is queued. */
+function* untilCanceling(
+  world: World,
+  lateMs = 0,
+  given: PollAnswer = newsAnswer(QUEUED),
+): Iterable<Move> {
+  for (let i = 0; i < PATIENCE; i++) {
+    const { openCalls } = world.outside;
+    if (openCalls.some(({ what }) => what === "cancelJob")) return;
+    if (openCalls.some(({ what }) => what === "poll")) yield answer(world, given);
+    else yield openCalls.length > 0 ? { kind: "end", pick: 0, ending: 0 } : ring(lateMs);
+  }
+}
+
+/** Lets the next call leave that cancels a job, and ends it with such an answer. @param isDone whether it stops the job. */
+function* cancelCall(
+  world: World,
+  kind: CancelAnswer["kind"],
+  isDone: boolean,
+  lateMs = 0,
+  given?: PollAnswer,
+): Iterable<Move> {
+  yield* untilCanceling(world, lateMs, given);
+  const ending = CANCEL_ENDINGS.findIndex((one) => {
+    return one.answer.kind === kind && one.isDone === isDone;
+  });
+  yield end(world, "cancelJob", Math.max(0, ending));
+}
+
+/** Registers a task, perhaps with a price, and with a job that can be canceled. */
+function* registerCancelable(world: World, random: Random, deadlineMs: number | null) {
+  yield deploy(world, { isCancelable: true, isIndexed: random.isLucky(0.3) });
+  yield { kind: "adjust", amount: 10 * PRICE } as const;
+  const registered = random.pick([
+    aProvidedRegistration,
+    aPricedRegistration,
+    aSettledRegistration,
+  ]);
+  const event = registered({ provider: CONNECTION, job: JOB, deadlineMs });
+  yield happen(event);
+  if (event.chargeId !== null) yield end(world, "charge", 0);
+}
+
+const ORDER = { type: "cancel", isForced: false } as const;
+const CANCEL_KINDS: readonly CancelAnswer["kind"][] = [
+  "canceled",
+  "canceled",
+  "accepted",
+  "ended",
+  "refused",
+  "refused",
+  "unclear",
+];
+
+const UNCONFIRMED_KINDS = ["accepted", "ended", "refused", "refused", "unclear"] as const;
+
+/** A job is canceled: the upstream confirms it, refuses it, or says that the job has ended. */
+function* canceledJob(world: World, random: Random): Iterable<Move> {
+  yield* registerCancelable(world, random, random.pick([null, 2 * DAY]));
+  if (random.isLucky(0.3)) yield* poll(world, newsAnswer(QUEUED));
+  yield happen(ORDER);
+  const other = anAttachment(OTHER_JOB);
+  if (random.isLucky(0.3)) yield happen(random.pick([ORDER, other, other]));
+  if (random.isLucky(0.2)) yield crash(random.below(4));
+  const kind = random.pick(CANCEL_KINDS);
+  yield* cancelCall(world, kind, random.isLucky(0.5));
+  if (random.isLucky(0.2)) yield happen(other);
+  if (random.isLucky(0.4)) yield happen({ ...ORDER, isForced: random.isLucky(0.7) });
+  else {
+    const ends = [aCompletion(), anUpstreamFailure(), QUEUED, QUEUED];
+    yield* poll(world, random.pick([...ends.map(newsAnswer), UNANSWERED]));
+  }
+  yield* poll(world, random.pick([newsAnswer(aCompletion()), newsAnswer(QUEUED)]));
+}
+
+/** Calls that cancel a job get no answer, although the first of them may have arrived. */
+function* unansweredCancel(world: World, random: Random): Iterable<Move> {
+  yield* registerCancelable(world, random, null);
+  yield happen(ORDER);
+  const calls = random.pick([3, 4, 4]);
+  for (let i = 0; i < calls; i++) {
+    yield* cancelCall(world, "unanswered", random.isLucky(0.3), random.pick([0, 0, MINUTE]));
+    if (random.isLucky(0.2)) yield crash();
+    if (random.isLucky(0.2)) yield happen(random.pick([ORDER, anAttachment(OTHER_JOB)]));
+  }
+  const times = 1 + random.below(3);
+  for (let i = 0; i < times; i++) yield* poll(world, newsAnswer(QUEUED));
+}
+
+/** The upstream does not confirm the order to cancel a job, which is found to be canceled, to go on, or to have ended. */
+function* unconfirmedCancel(world: World, random: Random): Iterable<Move> {
+  yield* registerCancelable(world, random, null);
+  if (random.isLucky(0.4)) yield* poll(world, newsAnswer(QUEUED), HOUR);
+  yield happen(ORDER);
+  yield* cancelCall(world, random.pick(UNCONFIRMED_KINDS), random.isLucky(0.3));
+  const times = 1 + random.below(7);
+  for (let i = 0; i < times; i++) {
+    if (random.isLucky(0.2)) yield* poll(world, DEFERRED);
+    yield* poll(world, random.pick([newsAnswer(QUEUED), newsAnswer(QUEUED), UNANSWERED]));
+  }
+  yield* poll(world, newsAnswer(random.pick([aCompletion(), anUpstreamFailure()])));
+}
+
+/** A job is canceled at the deadline of its task, after the one extension, perhaps during an order. */
+function* cancelAtDeadline(world: World, random: Random): Iterable<Move> {
+  yield* registerCancelable(world, random, MINUTE);
+  if (random.isLucky(0.6)) yield* poll(world, newsAnswer(PROCESSING), MINUTE);
+  if (random.isLucky(0.3)) {
+    yield happen(ORDER);
+    yield* cancelCall(world, random.pick(["accepted", "accepted", "refused", "unanswered"]), false);
+  }
+  yield* poll(world, random.pick([newsAnswer(PROCESSING), UNANSWERED, UNANSWERED]), MINUTE);
+  if (random.isLucky(0.15)) yield crash(random.below(3));
+  if (random.isLucky(0.1)) yield happen(random.pick([ORDER, anAttachment(OTHER_JOB)]));
+  const kind = random.pick(["canceled", ...UNCONFIRMED_KINDS] as const);
+  const unanswered = ["unanswered", "unanswered", "unanswered"] as const;
+  const isSilent = random.isLucky(0.3);
+  const kinds = isSilent
+    ? unanswered
+    : random.pick([unanswered, [kind], [kind], ["unanswered", kind]] as const);
+  const lateMs = random.pick([0, 0, 20 * SECOND, HOUR]);
+  if (isSilent) {
+    for (let i = 0; i < 2; i++) {
+      yield* untilCanceling(world);
+      yield pass(10 * SECOND);
+    }
+    yield ring(random.pick([0, MINUTE]));
+  }
+  const given = isSilent ? DEFERRED : newsAnswer(QUEUED);
+  for (const each of kinds) yield* cancelCall(world, each, random.isLucky(0.3), lateMs, given);
+  if (random.isLucky(0.5)) yield happen(ORDER);
+  const answers = [
+    newsAnswer(PROCESSING),
+    newsAnswer(anUpstreamFailure()),
+    UNANSWERED,
+    newsAnswer(aCompletion()),
+  ];
+  for (let i = 0; i < 3; i++) yield* poll(world, random.pick(answers));
+}
+
+/** An account or the operator cancels a job that the relay has submitted. */
+function* canceledSubmission(world: World, random: Random): Iterable<Move> {
+  yield deploy(world, { isCancelable: random.isLucky(0.7) });
+  yield { kind: "adjust", amount: 10 * PRICE };
+  const given = random.pick([aProvidedRegistration, aPricedRegistration])({ provider: CONNECTION });
+  const event = { ...given, submission: { ...SUBMISSION, isByOwner: random.isLucky(0.7) } };
+  yield happen(event);
+  if (event.chargeId !== null) yield end(world, "charge", 0);
+  if (random.isLucky(0.2)) yield happen({ type: "cancel_submitted" });
+  yield proceed(world, SEND.started);
+  yield proceed(world, random.pick([END.accepted, END.accepted, END.unanswered]));
+  yield proceed(world, 0);
+  yield happen({ type: "cancel_submitted" });
+  yield* cancelCall(world, random.pick(CANCEL_KINDS), random.isLucky(0.5));
+  yield* poll(world, newsAnswer(QUEUED));
+}
+
+/** A job of a customer's key is canceled, perhaps when the secret that has sealed the key is gone. */
+function* canceledWithOwnKey(world: World, random: Random): Iterable<Move> {
+  const limits = random.pick([LIMITS, null]);
+  const changes = { secretIds: [SEALED_WITH], isCancelable: true, limits };
+  yield* submitOwn(world, changes, random.pick([null, MINUTE]));
+  if (random.isLucky(0.5)) yield deploy(world, { ...changes, secretIds: ["secret-2"] });
+  if (random.isLucky(0.7)) yield happen({ type: "cancel" });
+  else yield* poll(world, UNANSWERED, MINUTE);
+  yield* cancelCall(world, random.pick(CANCEL_KINDS), random.isLucky(0.5));
+  yield* poll(world, newsAnswer(QUEUED));
 }
 
 /** All scenarios with their weights: a mistake that few random details of a scenario show needs more of it. */
@@ -841,6 +1010,12 @@ const SCENARIOS: readonly (readonly [weight: number, scenario: Scenario])[] = [
   [8, lateWithOwnKey],
   [12, ownKeyWithoutSecret],
   [6, signedForCustomer],
+  [10, canceledJob],
+  [6, unansweredCancel],
+  [8, unconfirmedCancel],
+  [13, cancelAtDeadline],
+  [6, canceledSubmission],
+  [6, canceledWithOwnKey],
 ];
 
 /** Returns the moves of one of the scenarios. */

@@ -1,4 +1,4 @@
-import type { Policy, PollLimits } from "../../src/core/policy.ts";
+import type { ConnectionJob, Policy, PollLimits } from "../../src/core/policy.ts";
 import type { TaskRecord } from "../../src/core/record/task.ts";
 import {
   aPolicy,
@@ -25,6 +25,8 @@ export interface Setting {
   readonly customerLimits: PollLimits;
   /** Identifiers of the relay secrets, newest first; the first seals the keys of customers. */
   readonly secretIds: readonly string[];
+  /** States that the relay can cancel jobs of the one connection, while it has a key. */
+  readonly isCancelable: boolean;
   /** Wait between two polls as a fraction of the job's age. */
   readonly lateness: number;
   /** Time limit of the upstream's answer to a submission, in milliseconds. */
@@ -33,11 +35,17 @@ export interface Setting {
   readonly submitUnknownMs: number;
 }
 
-/** The settings that lives which were kept before the relay could submit lack. */
-export const SUBMIT_SETTINGS = { submitTimeoutMs: 90 * SECOND, submitUnknownMs: HOUR };
-
-/** The settings that lives which were kept before customers could have keys of their own lack. */
-export const KEY_SETTINGS = { customerLimits: LIMITS, secretIds: [SEALED_WITH] };
+/**
+ * The settings that lives which were kept before the relay could submit, or cancel jobs, or before customers could have
+ * keys of their own, lack.
+ */
+export const LATER_SETTINGS = {
+  submitTimeoutMs: 90 * SECOND,
+  submitUnknownMs: HOUR,
+  isCancelable: false,
+  customerLimits: LIMITS,
+  secretIds: [SEALED_WITH],
+};
 
 /** Initial state of a run. */
 export interface InitialState {
@@ -101,6 +109,7 @@ export function settingFrom(random: Random): Setting {
       [0.5, WITH_ENDPOINT],
       [2, null],
     ]),
+    isCancelable: random.isLucky(0.5),
     lateness: random.weighted([
       [4, 0.07],
       [1, 0.03],
@@ -136,7 +145,7 @@ export function policyOf(setting: Setting, now: number): Policy {
 }
 
 function unpaused(setting: Setting): Policy {
-  const { lateness, limits, customerLimits, secretIds, ...others } = setting;
+  const { lateness, limits, customerLimits, secretIds, isCancelable, ...others } = setting;
   const { scheduleMs, taskDeadlineMs, isIndexed, isOperatorNotified } = others;
   const { submitTimeoutMs, submitUnknownMs } = others;
   const polls = new Map(limits === null ? [] : [[CONNECTION, limits]]);
@@ -144,5 +153,9 @@ function unpaused(setting: Setting): Policy {
   const submit = { submitTimeoutMs, submitUnknownMs };
   const customerPolls = new Map([[CONNECTION, customerLimits]]);
   const keys = { customerPolls, sealingIds: new Set(secretIds) };
-  return aPolicy({ ...own, ...submit, ...keys, polls, pollLateness: lateness });
+  const cancel = {
+    isCancelable: ({ connection }: ConnectionJob, hasCustomerKey: boolean) =>
+      isCancelable && connection === CONNECTION && (hasCustomerKey || limits !== null),
+  };
+  return aPolicy({ ...own, ...submit, ...keys, ...cancel, polls, pollLateness: lateness });
 }

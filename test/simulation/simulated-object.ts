@@ -4,7 +4,14 @@ import type { LogLevel, LogLine } from "../../src/log.ts";
 import type { Platform } from "../../src/objects/task/platform.ts";
 import type { LastPoll } from "./poll-rules.ts";
 
-export type CallName = "send" | "charge" | "refund" | "poll" | "writeIndexRow" | "sendNotice";
+export type CallName =
+  | "send"
+  | "charge"
+  | "refund"
+  | "poll"
+  | "cancelJob"
+  | "writeIndexRow"
+  | "sendNotice";
 
 /** Type of the subject of a call, e.g. the attempt of a callback that is to be sent. */
 export type Subject<Name extends CallName> = Parameters<Platform[Name]>[0];
@@ -84,6 +91,8 @@ export class SimulatedObject implements Platform {
   readonly refund: Platform["refund"] = (refund) => this.#call((to) => to.refund(refund, this));
   readonly poll: Platform["poll"] = (poll, aborted) =>
     this.#call((to) => to.poll(poll, aborted, this));
+  readonly cancelJob: Platform["cancelJob"] = (cancel, aborted) =>
+    this.#call((to) => to.cancelJob(cancel, aborted, this));
   readonly writeIndexRow: Platform["writeIndexRow"] = async (row) => {
     this.rowTriedAt = this.latest;
     const discards = this.#discards;

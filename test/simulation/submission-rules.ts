@@ -79,7 +79,14 @@ export function submissionFault(change: Change): string | null {
 }
 
 function identityOf(submission: Submission | null) {
-  return submission && [submission.id, submission.requestDigest, submission.endpoint];
+  return (
+    submission && [
+      submission.id,
+      submission.requestDigest,
+      submission.endpoint,
+      submission.isByOwner,
+    ]
+  );
 }
 
 /** Checks the beginning of a submission: with the registration, and again when its price is charged. */

@@ -2,6 +2,7 @@ import type { PollAnswer, SubmitOutcome } from "../../src/core/events/event.ts";
 import type { Outcome } from "../../src/core/record/outcome.ts";
 import { isTerminal, type TaskRecord, type TerminalTask } from "../../src/core/record/task.ts";
 import type { Usage } from "../../src/core/record/upstream.ts";
+import type { CancelReply } from "./cancel-rules.ts";
 import type { Change } from "./change.ts";
 import type { SimulatedObject } from "./simulated-object.ts";
 
@@ -98,7 +99,12 @@ export class TaskHistory {
   keptAnswer: PollAnswer | null = null;
   written: Written = NOTHING;
   readonly possibleEnds: EndResult[] = [];
+  /** States that an order has failed the task at once. */
   isCanceled = false;
+  /** States that an order has come for which the upstream is asked. */
+  isAskOrdered = false;
+  /** Latest answer to a call that cancels a job; null for none, and when the instance that got it has died. */
+  cancelReply: CancelReply | null = null;
   /** States that a success was proven after the task had failed at its deadline. */
   isLateProven = false;
   /** Time at which the upstream was last polled, in Unix milliseconds. */

@@ -20,6 +20,7 @@ export function pollFault(change: Change<OpenTask, OpenTask>): string | null {
   const { answer, askedAt } = pollResult;
   const isHinted = plan.hint !== null && plan.hint.at >= askedAt;
   const isPutOff = before.deadlineAt !== after.deadlineAt;
+  const isCanceling = before.cancellation?.endsAt !== after.cancellation?.endsAt;
   const isProgress = answer.kind === "news" && answer.news.status === "processing";
   const isLimited = answer.kind === "limited" && answer.retryAfterMs !== null;
   const isDecided = askedAt < endTime(before) || isPutOff || endTime(after) > now;
@@ -39,7 +40,8 @@ export function pollFault(change: Change<OpenTask, OpenTask>): string | null {
       (next.answer?.kind === kind && next.answer.since === now && plan.answer?.kind !== kind),
     "an answer without news is not stored":
       !isEqual([next, before.status, before.notices], [plan, after.status, after.notices]) ||
-      isPutOff,
+      isPutOff ||
+      isCanceling,
   });
 }
 

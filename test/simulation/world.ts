@@ -3,6 +3,7 @@ import type { Poll } from "../../src/core/duties/poll.ts";
 import type { Decision } from "../../src/core/events/decision.ts";
 import { MINUTE, NOW } from "../core/builders.ts";
 import { answerFault, chargingOf } from "./answer-rules.ts";
+import { cancelRestFault } from "./cancel-rules.ts";
 import { SimulatedLedger } from "./ledger.ts";
 import { type Alarm, Disk } from "./disk.ts";
 import { type SharedState, ObjectHost, StorageFault } from "./object-host.ts";
@@ -87,6 +88,8 @@ export class World implements SharedState {
     if (move.turns !== undefined) return runMicrotasks(move.turns);
     await this.#settle();
     this.checker.check("an alarm covers all work", restFault(this, this.instance));
+    const { history } = this.checker;
+    this.checker.check("cancellation", cancelRestFault(this, this.instance, history));
   }
 
   flush(): void {

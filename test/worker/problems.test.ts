@@ -59,6 +59,14 @@ async function cancelSending(): Promise<Response> {
   return refused;
 }
 
+/** Cancels, as an account, a task that the operator has registered for it. */
+async function cancelAsAccount(): Promise<Response> {
+  const account = await anAccount();
+  const id = await register({ account });
+  const { key } = await aKey(account);
+  return post(`/v1/tasks/${id}/cancel`, "", { key });
+}
+
 async function forbidden(): Promise<Response> {
   const { key } = await aKey(await anAccount());
   return post("/v1/tasks", { model: "m" }, { key });
@@ -108,6 +116,7 @@ const PROVOKED = {
   conflicting_result: async () => report(aFailure(await completed())),
   series_running: async () => redeliver(await completed()),
   submission_running: cancelSending,
+  not_cancelable: cancelAsAccount,
   body_timeout: bodyThatNeverEnds,
   submit_unknown: () => submit({ headers: named().headers }),
   no_callback: async () => redeliver(await completed({ callback_url: null })),
@@ -136,6 +145,7 @@ function requestsFor(id: string): readonly (() => Promise<Response>)[] {
 const WITH_RETRY: readonly string[] = ["rate_limited", "submission_running"];
 const CONFLICTS: readonly string[] = [
   "submission_running",
+  "not_cancelable",
   "submit_unknown",
   "task_exists",
   "task_open",

@@ -21,7 +21,7 @@ const PERMITTED: Readonly<Record<string, RegExp>> = {
   all: /^(?!GET .*listen)/,
   "account read": /^GET \/v1\/(?:tasks|accounts\/)(?!.*signing-secrets)|verify$/,
   "account full":
-    /^GET \/v1\/(?:tasks|accounts\/|listen)|^POST \/v1\/(?:tasks\/\{id\}\/(?:redeliver|verify)|submit|redeliveries|callbacks)/,
+    /^GET \/v1\/(?:tasks|accounts\/|listen)|^POST \/v1\/(?:tasks\/\{id\}\/(?:redeliver|verify|cancel)|submit|redeliveries|callbacks)/,
 };
 const REQUESTS = ROUTES.filter(({ access }) => access !== "anyone").map(
   ({ method, path }) => `${method} ${path}`,

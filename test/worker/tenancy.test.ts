@@ -115,6 +115,8 @@ it("an account key may use exactly the routes that this test lists, and none of 
     "POST /v1/tasks/{id}/verify": 200,
     // The automatic series still runs.
     "POST /v1/tasks/{id}/redeliver": 409,
+    // The task has ended.
+    "POST /v1/tasks/{id}/cancel": 409,
   });
 });
 

@@ -91,6 +91,22 @@ export const CANCELED_TASK = {
   credits: { amount: 12, state: "refunding" as const },
   finished_at: STARTED_AT + 61,
   failure: { category: "canceled" as const, retryable: false },
+  cancel: {
+    state: "confirmed" as const,
+    reason: "order" as const,
+    requested_at: STARTED_AT + 60,
+  },
+};
+
+export const CANCELING_TASK = {
+  ...OPEN_TASK,
+  cancel: {
+    state: "refused" as const,
+    reason: "order" as const,
+    requested_at: STARTED_AT + 60,
+    answered_at: STARTED_AT + 60,
+    status_code: 409,
+  },
 };
 
 export const LISTED_TASK = {

@@ -66,7 +66,8 @@ export const PROBLEM_HELP: Readonly<Record<ProblemCode, ProblemHelp>> = {
     cure: "Wait until the task is completed or failed, or cancel it. An account can be deleted all the same with ?force=true.",
   },
   task_settled: {
-    cause: "The task is completed or failed, and the request needs an open one.",
+    cause:
+      "The task is completed or failed, and the request needs an open one. A cancellation gets this answer too when the job has ended before the upstream could cancel it.",
     cure: "Read the result from the member task. A finished task does not change.",
   },
   reference_reused: {
@@ -85,6 +86,11 @@ export const PROBLEM_HELP: Readonly<Record<ProblemCode, ProblemHelp>> = {
   submission_running: {
     cause: "The upstream has not answered the submission of the task yet.",
     cure: "Wait for the time in Retry-After, then repeat the request. The job is not submitted a second time.",
+  },
+  not_cancelable: {
+    cause:
+      "A key of an account has asked for the cancellation of a task that the account has not submitted itself, whose job is not known, or whose upstream documents no call that cancels the job.",
+    cure: "Wait for the result, or have the operator cancel the task. The member task is the task as it is now.",
   },
   no_callback: {
     cause: "The task was created without a callback_url, so there is nothing to redeliver.",

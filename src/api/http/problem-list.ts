@@ -69,6 +69,10 @@ export const PROBLEMS = {
     status: 409,
     title: "The job is being submitted",
   },
+  not_cancelable: {
+    status: 409,
+    title: "The account cannot cancel the task",
+  },
   no_callback: {
     status: 409,
     title: "The task has no callback_url",

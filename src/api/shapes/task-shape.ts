@@ -61,6 +61,23 @@ const Submission = z.strictObject({
   key_refused_since: maybe(Time, "Since when the upstream has refused this key."),
 });
 
+const Cancellation = z.strictObject({
+  state: described(
+    z.enum(["asked", "refused", "unknown", "confirmed", "not_sent"]),
+    "What has become of the job at the upstream: it is being canceled (`asked`), the upstream does not cancel it or it had ended (`refused`), no answer or none that is understood has come (`unknown`), it is canceled (`confirmed`); or the upstream was not asked, so that a running job goes on (`not_sent`).",
+  ),
+  reason: described(
+    z.enum(["order", "deadline"]),
+    "Whether somebody has ordered it, or the task has reached its deadline.",
+  ),
+  requested_at: Time,
+  answered_at: maybe(
+    Time,
+    "When the upstream answered without a confirmation, or its last call ended without an answer.",
+  ),
+  status_code: maybe(z.int(), "HTTP status of that answer."),
+});
+
 const SHARED = {
   account: maybe(z.string(), "The account that owns the task."),
   provider: maybe(z.string(), "The connection. Only operators see it."),
@@ -76,6 +93,7 @@ const SHARED = {
   ),
   metadata: maybe(AnyObject, "The labels of the registration."),
   submission: maybe(Submission, "The call with which the relay started the job."),
+  cancel: maybe(Cancellation, "The latest order to cancel the task."),
   credits: z.optional(Credits),
 };
 

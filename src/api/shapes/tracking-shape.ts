@@ -9,6 +9,7 @@ const POLL_REASONS = [
   "hook_late",
   "hook_running",
   "hook_ended",
+  "cancel_answered",
   "no_output",
   "retry_after",
   "rate_limit",

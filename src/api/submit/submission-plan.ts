@@ -70,6 +70,7 @@ export async function planSubmission(
   const { accountId, credits } = registration;
   const { model } = prepared;
   const { endpoint } = place.target;
+  const isByOwner = accountOf(caller) !== null;
   const identity = await identityOf(place, prepared, id, runtime);
   const event: Registering = {
     type: "register",
@@ -79,8 +80,8 @@ export async function planSubmission(
     registration,
     ...simulatedJobOf(model, place.connection),
     ...(await billingOf({ account: accountId, credits }, env, runtime)),
-    submission: { id: submissionId, endpoint, ...identity },
-    ...(accountOf(caller) !== null && { isPriceOffered: true }),
+    submission: { id: submissionId, endpoint, isByOwner, ...identity },
+    ...(isByOwner && { isPriceOffered: true }),
   };
   const isHookExpected = fields.size > 0 && isReachable(runtime);
   const secrets = accountId === null ? ownSecrets(place) : answerSecrets(place, fields);

@@ -68,6 +68,11 @@ function problemOf(refusal: Refusal): Problem {
       const headers = { "Retry-After": "2" };
       return new Problem(refusal.code, { detail, taskJson: refusal.task.json, headers });
     }
+    case "not_cancelable": {
+      const detail =
+        "An account can cancel only a task that it has submitted, whose job is known, and whose upstream has a call to cancel jobs.";
+      return new Problem(refusal.code, { detail, taskJson: refusal.task.json });
+    }
     case "insufficient_credits": {
       const { code, balance, price } = refusal;
       const detail = `The task costs ${price} credits and the account has ${balance}.`;

@@ -50,6 +50,7 @@ export type ConflictCode =
   | "series_running"
   | "submission_running"
   | "idempotency_key_reused"
+  | "not_cancelable"
   | "no_callback";
 
 export const UNKNOWN_TASK: Decision = { kind: "reject", rejection: { code: "unknown_task" } };

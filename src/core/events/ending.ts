@@ -1,9 +1,23 @@
 import { changed, conflict, type Decision, erasure, unchanged, UNKNOWN_TASK } from "./decision.ts";
+import type { CancelEvent } from "./event.ts";
 import { finishAtDeadline, finishCanceled } from "./finish.ts";
 import type { Policy } from "../policy.ts";
 import { finalPollAt } from "../polls/next-poll.ts";
+import {
+  askingOf,
+  canCancelJob,
+  startCancellation,
+  unsentCancellation,
+} from "../record/cancellation.ts";
 import { isSending } from "../record/submission.ts";
-import { isOpen, isSettled, isTerminal, type TaskRecord } from "../record/task.ts";
+import {
+  isOpen,
+  isSettled,
+  isTerminal,
+  nextVersion,
+  type OpenTask,
+  type TaskRecord,
+} from "../record/task.ts";
 
 /** Returns the effect of the deadline: a task without a result fails once its deadline has passed. */
 export function endAtDeadline(record: TaskRecord | null, policy: Policy, now: number): Decision {
@@ -11,13 +25,58 @@ export function endAtDeadline(record: TaskRecord | null, policy: Policy, now: nu
   return changed(finishAtDeadline(record, policy, now));
 }
 
-/** Returns the effect of a cancellation by the operator: an open task fails. */
-export function cancel(record: TaskRecord | null, policy: Policy, now: number): Decision {
+/**
+ * Returns the effect of an order of the operator to cancel an open task. Where the relay can cancel its job, the upstream
+ * is asked first (duties/cancel-job.ts), and the task goes on until it has confirmed. Otherwise the task fails at once,
+ * as it does when the operator forces it.
+ */
+export function cancel(
+  record: TaskRecord | null,
+  { isForced = false }: CancelEvent,
+  policy: Policy,
+  now: number,
+): Decision {
+  return whileOpen(record, (task) =>
+    isForced || !canCancelJob(task, policy)
+      ? changed(failAtOnce(task, policy, now))
+      : ask(task, now),
+  );
+}
+
+/**
+ * Returns the effect of an order of an account to cancel its task. An account may cancel only what it has submitted, and
+ * only where the relay can cancel the job, because its price is returned although the operator may have to pay for the
+ * job.
+ */
+export function cancelSubmitted(record: TaskRecord | null, policy: Policy, now: number): Decision {
+  return whileOpen(record, (task) => {
+    const isOwn = task.submission?.isByOwner === true;
+    return isOwn && canCancelJob(task, policy) ? ask(task, now) : conflict("not_cancelable", task);
+  });
+}
+
+/** Returns the effect of an order to cancel a task, which needs an open task whose submission is not under way. */
+function whileOpen(record: TaskRecord | null, order: (task: OpenTask) => Decision): Decision {
   if (record === null || record.status === "charging") return UNKNOWN_TASK;
   if (isTerminal(record)) return conflict("task_settled", record);
   // The upstream may start the job at this moment, and its answer would come to a task that has been refunded.
-  if (isSending(record.submission)) return conflict("submission_running", record);
-  return changed(finishCanceled(record, policy, now));
+  return isSending(record.submission) ? conflict("submission_running", record) : order(record);
+}
+
+/** Returns the effect of an order for which the upstream is asked. It joins an order in progress, and the deadline. */
+function ask(record: OpenTask, now: number): Decision {
+  const { cancellation: known } = record;
+  if (known !== null && (askingOf(known) !== null || known.endsAt !== null)) {
+    return unchanged(record);
+  }
+  const version = nextVersion(record, now);
+  return changed({ ...record, version, cancellation: startCancellation(now) });
+}
+
+/** Returns the failed task of an order after which the upstream is not asked, or not any more. */
+function failAtOnce(record: OpenTask, policy: Policy, now: number) {
+  const cancellation = record.cancellation ?? unsentCancellation(now);
+  return finishCanceled({ ...record, cancellation }, policy, now);
 }
 
 /**

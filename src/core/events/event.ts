@@ -18,13 +18,19 @@ export type TaskEvent =
   | HookRefusedEvent
   | RedeliverEvent
   | RewriteIndexRowEvent
-  | { readonly type: "cancel" }
+  | CancelEvent
+  | CancelSubmittedEvent
   | { readonly type: "erase" }
   | { readonly type: "deadline" }
   | { readonly type: "attempt_started" }
   | AttemptEndedEvent
+  | CallEndedEvent;
+
+/** The end of a call that the work loop has made because the task required it. */
+export type CallEndedEvent =
   | ChargeEndedEvent
   | PollEndedEvent
+  | CancelEndedEvent
   | RefundEndedEvent
   | IndexRowEndedEvent
   | NoticeEndedEvent;
@@ -176,6 +182,21 @@ export interface RedeliverEvent extends RedeliveryOrder {
   readonly type: "redeliver";
 }
 
+/** Event of `POST /v1/tasks/{id}/cancel` by the operator. */
+export interface CancelEvent {
+  readonly type: "cancel";
+  /** True to fail the task at once, whatever becomes of its job. Absent in an event from a Worker of an earlier release. */
+  readonly isForced?: boolean;
+}
+
+/**
+ * Event of `POST /v1/tasks/{id}/cancel` by the account that owns the task. Its type is another one, because an object of
+ * an earlier release would cancel every task for it.
+ */
+export interface CancelSubmittedEvent {
+  readonly type: "cancel_submitted";
+}
+
 export interface AttemptEndedEvent extends AttemptResult {
   readonly type: "attempt_ended";
   readonly number: number;
@@ -243,6 +264,34 @@ export type PollAnswer =
    * answered with an error of its own.
    */
   | { readonly kind: "unanswered" };
+
+/** Event of the end of a call that asks the upstream to cancel the job of a task. */
+export interface CancelEndedEvent {
+  readonly type: "cancel_ended";
+  readonly job: Job;
+  readonly answer: CancelAnswer;
+}
+
+/**
+ * Answer of the upstream to a cancellation:
+ * - `canceled`: the job is canceled.
+ * - `accepted`: the upstream has taken the order, and will cancel the job if it can.
+ * - `ended`: the job has ended already.
+ * - `refused`: the upstream does not cancel the job, or refuses the call. `statusCode` is null when the call was not
+ *   sent, because the upstream does not cancel a job in this state.
+ * - `unclear`: the answer was not understood.
+ * - `unanswered`: the upstream could not be reached, did not answer in time, or answered with an error of its own or
+ *   with a rate limit. The call is repeated.
+ */
+export type CancelAnswer =
+  | { readonly kind: "canceled"; readonly statusCode: number | null }
+  | UnconfirmedCancel;
+
+/** Answer to a cancellation that is no confirmation. */
+export interface UnconfirmedCancel {
+  readonly kind: "accepted" | "ended" | "refused" | "unclear" | "unanswered";
+  readonly statusCode: number | null;
+}
 
 export interface RefundEndedEvent {
   readonly type: "refund_ended";

@@ -1,6 +1,7 @@
 import type { Policy } from "../policy.ts";
 import { automaticSeries, release } from "../record/callback-attempt-plan.ts";
 import { callbackBody } from "../record/callback-body.ts";
+import { CANCELED_CODE, confirmed } from "../record/cancellation.ts";
 import { isRefunding, startRefund } from "../record/credits.ts";
 import { findingOf, type FoundBy } from "../record/finding.ts";
 import { TIMEOUT_CODE } from "../record/late-job.ts";
@@ -76,6 +77,7 @@ export function finishFromNews(
     usage: news.usage ?? null,
     submission: withJobKnown(task.submission),
   };
+  if (confirmsCancellation(task, news)) return { ...finishConfirmed(task, policy, now), ...facts };
   if (news.status === "completed" && !areUrlsInBounds(news.urls)) {
     return { ...finishTooLarge(task, policy, now), ...facts };
   }
@@ -118,8 +120,25 @@ function finishTooLarge(task: OpenTask, policy: Policy, now: number): TerminalTa
   return finish(task, { status: "failed", error }, failure, policy, now);
 }
 
+/** Tells whether news that a job has ended shows that the upstream has canceled it because the relay asked for that. */
+function confirmsCancellation({ cancellation }: OpenTask, news: UpstreamEnd): boolean {
+  return cancellation !== null && news.status === "failed" && news.failure.category === "canceled";
+}
+
+/**
+ * Returns the record of a task that fails because its job is canceled at the upstream: by an order, or because the task
+ * has reached its deadline.
+ */
+export function finishConfirmed(task: OpenTask, policy: Policy, now: number): TerminalTask {
+  const { cancellation } = task;
+  const known = { ...task, cancellation: cancellation && confirmed(cancellation) };
+  return cancellation?.reason === "deadline"
+    ? finishAtDeadline(known, policy, now)
+    : finishCanceled(known, policy, now);
+}
+
 export function finishCanceled(task: OpenTask, policy: Policy, now: number): TerminalTask {
-  const error = { code: "canceled", message: "The task was canceled." };
+  const error = { code: CANCELED_CODE, message: "The task was canceled." };
   const failure: Failure = { category: "canceled", retryable: false };
   return finish(task, { status: "failed", error }, failure, policy, now);
 }

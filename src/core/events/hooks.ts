@@ -14,6 +14,7 @@ import { applyLateHook } from "./late-results.ts";
 import type { Policy } from "../policy.ts";
 import { canPoll, hear, hint, planPolls } from "../polls/next-poll.ts";
 import { limitsOf } from "../polls/task-poll-limits.ts";
+import { cancellationOfNewJob } from "../record/cancellation.ts";
 import { hasCustomerKey } from "../record/customer-key.ts";
 import type { PollPlan } from "../record/poll-plan.ts";
 import {
@@ -67,7 +68,9 @@ export function attachJob(
   const poll = planPolls(isHookExpected, limits, now);
   const tracking = { ...record.tracking, poll, keptHooks: [] };
   const submission = withJobKnown(record.submission);
-  return { ...record, version: nextVersion(record, now), upstream, tracking, submission };
+  const cancellation = cancellationOfNewJob(record.cancellation, now);
+  const version = nextVersion(record, now);
+  return { ...record, version, upstream, tracking, submission, cancellation };
 }
 
 /** Attaches a job, and applies the hooks about this job that arrived before. */

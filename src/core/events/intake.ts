@@ -52,7 +52,8 @@ export function register(
   const keyNames = { ...NO_KEY_NAMES, registeredBy: event.keyName };
   const times = { createdAt: now, recordedAt: now };
   const submission = event.submission ? startSubmission(event.submission, policy, now) : null;
-  const state = { publication: NO_INDEX_ROW, counts: NO_COUNTS, keyNames, submission };
+  const orders = { submission, cancellation: null };
+  const state = { publication: NO_INDEX_ROW, counts: NO_COUNTS, keyNames, ...orders };
   const base = { ...head, ...times, ...state };
   const upstream = provider === null ? null : { connection: provider, job: event.job };
   const task = { ...base, upstream, callbackUrl, deadlineAt };
@@ -158,6 +159,7 @@ function createFromEvent(
     origin: creation.origin,
     registration: null,
     submission: null,
+    cancellation: null,
     status: "pending",
     callbackUrl: creation.callbackUrl,
     deadlineAt: now + policy.taskDeadlineMs,

@@ -4,9 +4,16 @@ import type { PollAnswer, PollEndedEvent } from "./event.ts";
 import { finishAtDeadline, finishFromNews } from "./finish.ts";
 import { DEADLINE_EXTENSION, type Policy } from "../policy.ts";
 import { isHintedSince, finalNoOutputPollAt, finalPollAt } from "../polls/next-poll.ts";
+import { canCancelJob, deadlineCancellation } from "../record/cancellation.ts";
 import { hasCustomerKey } from "../record/customer-key.ts";
 import { ANSWER_KINDS, type PollPlan, type UpstreamAnswer } from "../record/poll-plan.ts";
-import { isOpen, nextVersion, type OpenTask, type TaskRecord } from "../record/task.ts";
+import {
+  isOpen,
+  nextVersion,
+  type OpenTask,
+  type TaskRecord,
+  type TerminalTask,
+} from "../record/task.ts";
 import { sameJob, type UpstreamEnd, type UpstreamNews } from "../record/upstream.ts";
 
 /** Largest random addition to the wait that a provider names, as a fraction of the wait. */
@@ -16,8 +23,9 @@ const UNWORDED = { statusCode: null, word: null };
 
 /**
  * Returns the effect of the answer to a poll. News that the job has ended end the task. At the deadline, the
- * deadline is extended once when the upstream is still at work; otherwise the task fails. An answer of the same
- * kind as the previous one changes nothing, so that a poll without news costs no write of the record.
+ * deadline is extended once when the upstream is still at work; otherwise the job is canceled where it can be, and the
+ * task fails. An answer of the same kind as the previous one changes nothing, so that a poll without news costs no
+ * write of the record.
  */
 export function endPoll(
   record: TaskRecord | null,
@@ -38,10 +46,29 @@ export function endPoll(
   const isAtDeadline = finalPollAt(record) <= Math.min(now, askedAt);
   if (!isAtDeadline || finalPollAt(task) > now)
     return task === record ? unchanged(record) : changed(task);
-  if (record.tracking.isExtended || !deservesExtension(poll, event)) {
-    return changed(finishAtDeadline(record, policy, now));
-  }
-  return changed(extendDeadline(task, now));
+  return changed(atDeadline(record, task, poll, event, policy, now));
+}
+
+/**
+ * Returns the effect of the final poll of a task that has brought no result: the deadline is extended once, then the
+ * upstream is asked to cancel the job, then the task fails.
+ * @param before the task before the answer.
+ * @param task the task with the answer stored.
+ */
+function atDeadline(
+  before: OpenTask,
+  task: OpenTask,
+  poll: PollPlan,
+  event: PollEndedEvent,
+  policy: Policy,
+  now: number,
+): OpenTask | TerminalTask {
+  const isCanceling = task.cancellation !== null && task.cancellation.endsAt !== null;
+  if (isCanceling) return finishAtDeadline(before, policy, now);
+  if (!task.tracking.isExtended && deservesExtension(poll, event)) return extendDeadline(task, now);
+  if (!canCancelJob(task, policy)) return finishAtDeadline(before, policy, now);
+  const cancellation = deadlineCancellation(task.cancellation, now);
+  return { ...task, version: nextVersion(task, now), cancellation };
 }
 
 /**

@@ -1,5 +1,6 @@
 import { hashOf } from "../hash.ts";
 import { type Policy, type PollLimits, startAt } from "../policy.ts";
+import { cancelPollAfter, isCancelAnsweredSince } from "../record/cancellation.ts";
 import type { HeardStatus, Hint, PollPlan, UpstreamAnswer } from "../record/poll-plan.ts";
 import { type CreatedTask, isOpen, type OpenTask } from "../record/task.ts";
 import type { Tracking } from "../record/tracking.ts";
@@ -14,6 +15,8 @@ const MOVE_MS = 2 * MINUTE_MS;
 const HINT_WAIT_MS = 15 * SECOND_MS;
 /** Time in milliseconds for which an unverified hook that claims the end of the job causes polls. */
 const HINT_AGE_MS = 2 * MINUTE_MS;
+/** Time in milliseconds for which polls after the answer to a cancellation are made before those of other tasks. */
+const CANCEL_AGE_MS = 2 * MINUTE_MS;
 /**
  * Waits in milliseconds from the first answer that reports success without output to each of the polls that follow
  * it.
@@ -39,6 +42,7 @@ export interface NextPoll {
  * - `hook_late`: the expected hook has not come in time.
  * - `hook_running`: a hook that said running has postponed the poll to this time.
  * - `hook_ended`: an unverified hook has claimed the end of the job.
+ * - `cancel_answered`: the upstream has answered to a cancellation, and the poll shows what has become of the job.
  * - `no_output`: the upstream has reported success without output.
  * - `retry_after`: the provider has named a wait.
  * - `rate_limit`: the connection is polled as often as its limit permits.
@@ -50,6 +54,7 @@ export type PollReason =
   | "hook_late"
   | "hook_running"
   | "hook_ended"
+  | "cancel_answered"
   | "no_output"
   | "retry_after"
   | "rate_limit"
@@ -85,6 +90,7 @@ function reasonOf(task: OpenTask, plan: PollPlan, policy: Policy, dueAt: number)
   if (dueAt === plan.notBefore) return "retry_after";
   if (dueAt === pollDeferredTo) return "rate_limit";
   if (dueAt === hintAfter(plan.hint, polledAt)) return "hook_ended";
+  if (dueAt === cancelPollAfter(task.cancellation, polledAt)) return "cancel_answered";
   if (dueAt >= finalPollAt(task)) return "deadline";
   if (plan.answer?.kind === "no_output") return "no_output";
   if (dueAt === plan.at) return "hook_running";
@@ -144,7 +150,8 @@ function plannedPollAt(task: OpenTask, plan: PollPlan, policy: Policy): number {
   const cadence = cadenceOf(task, plan, policy);
   const plannedAt = plannedAfter(plan, cadence, Math.max(polledAt, pollEndedAt));
   const retryAt = askedAt === 0 && plan.notBefore > polledAt ? plan.notBefore : Infinity;
-  return Math.min(plannedAt, hintAfter(plan.hint, polledAt), retryAt);
+  const cancelAt = cancelPollAfter(task.cancellation, polledAt);
+  return Math.min(plannedAt, hintAfter(plan.hint, polledAt), cancelAt, retryAt);
 }
 
 /** Returns the earliest time at which the provider allows the next poll of the job. */
@@ -160,29 +167,33 @@ function deferredTo(task: OpenTask, { hint: known }: PollPlan, policy: Policy): 
   const { pollDeferredAt, pollDeferredTo } = policy;
   const finalAt = finalPollAt(task);
   const urgentAt = finalAt > pollDeferredAt ? finalAt : Infinity;
-  return Math.min(pollDeferredTo, hintAfter(known, pollDeferredAt), urgentAt);
+  const cancelAt = cancelPollAfter(task.cancellation, pollDeferredAt);
+  return Math.min(pollDeferredTo, hintAfter(known, pollDeferredAt), cancelAt, urgentAt);
 }
 
 /**
  * Tells whether a poll at the time `at` is made before other polls of its connection that wait because of the
- * limit. It is so in the two minutes after a hook has claimed the end of the job, and for the last poll before the
- * task ends.
+ * limit. It is so in the two minutes after a hook has claimed the end of the job or the upstream has answered to a
+ * cancellation, and for the last poll before the task ends.
  */
 export function isUrgent(task: OpenTask, plan: PollPlan, at: number): boolean {
-  return at >= finalPollAt(task) || isHintedSince(plan, at - HINT_AGE_MS);
+  const isAsked = isCancelAnsweredSince(task.cancellation, at - CANCEL_AGE_MS);
+  return at >= finalPollAt(task) || isHintedSince(plan, at - HINT_AGE_MS) || isAsked;
 }
 
 /**
- * Returns the time of the final poll of a task. A task that has no result then ends. The time is the deadline. For
- * an upstream that has reported success without output it may be later, at the end of the ten minutes in which the
- * output is awaited.
+ * Returns the time of the final poll of a task. A task that has no result then ends. The time is the deadline. It is
+ * later while the upstream is asked to cancel the job of a task that has reached its deadline. For an upstream that has
+ * reported success without output it may be later too, at the end of the ten minutes in which the output is awaited.
  */
-export function finalPollAt({ deadlineAt, tracking: { poll: plan } }: OpenTask): number {
-  if (plan?.answer?.kind !== "no_output") return deadlineAt;
+export function finalPollAt({ deadlineAt, tracking, cancellation }: OpenTask): number {
+  const { poll: plan } = tracking;
+  const endsAt = Math.max(deadlineAt, cancellation?.endsAt ?? 0);
+  if (plan?.answer?.kind !== "no_output") return endsAt;
   // This limit ends the task when an upstream reports success without output again and again between other states. The
   // job of a submission may become known only after the deadline.
   const limitAt = Math.max(deadlineAt, plan.attachedAt) + MAX_OVERTIME_MS;
-  return Math.max(deadlineAt, Math.min(finalNoOutputPollAt(plan.answer), limitAt));
+  return Math.max(endsAt, Math.min(finalNoOutputPollAt(plan.answer), limitAt));
 }
 
 /**

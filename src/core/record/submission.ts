@@ -24,6 +24,8 @@ export interface Submission {
   readonly requestDigest: string;
   /** Endpoint of the job (see `Job`) as the path of the call states it. Null where polls need no endpoint. */
   readonly endpoint: string | null;
+  /** True when the account of the task has submitted the job itself, with a key of its own. */
+  readonly isByOwner: boolean;
   readonly state: SubmissionState;
   /** Answer of the upstream for repetitions of the call. Null until it is known, and once the task is settled. */
   readonly answer: SubmissionAnswer | null;
@@ -70,6 +72,8 @@ export interface SubmissionAnswer {
 
 /** Identity of a submission that begins with the registration of its task. */
 export interface SubmissionStart extends Pick<Submission, "id" | "requestDigest" | "endpoint"> {
+  /** See `Submission`. Absent for a submission of the operator. */
+  readonly isByOwner?: boolean;
   /** Key of the customer, sealed. Absent when the key of the connection is used. */
   readonly customerKey?: SealedKey;
 }
@@ -79,11 +83,11 @@ export const SUBMIT_UNKNOWN_CODE = "submit_unknown";
 
 /** Returns the submission of a task whose call may be sent from `now` on. */
 export function startSubmission(
-  { id, requestDigest, endpoint, customerKey }: SubmissionStart,
+  { id, requestDigest, endpoint, isByOwner = false, customerKey }: SubmissionStart,
   policy: Policy,
   now: number,
 ): Submission {
-  const identity = { id, requestDigest, endpoint };
+  const identity = { id, requestDigest, endpoint, isByOwner };
   const key = customerKey
     ? ({ ...customerKey, kind: "sealed", unreadableSince: null } as const)
     : null;

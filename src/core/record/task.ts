@@ -1,4 +1,5 @@
 import { type Callback, isCallbackSettled } from "./callback.ts";
+import type { Cancellation } from "./cancellation.ts";
 import { type Credits, type HiddenCredits, isRefunding } from "./credits.ts";
 import type { Counts } from "./counts.ts";
 import type { Finding } from "./finding.ts";
@@ -124,6 +125,8 @@ export interface TaskBase {
   readonly registration: Registration | null;
   /** The call with which the relay started the job. Null when the relay has not submitted the job. */
   readonly submission: Submission | null;
+  /** The latest order to cancel the task. Null when there was none. */
+  readonly cancellation: Cancellation | null;
 }
 
 /**

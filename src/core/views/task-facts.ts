@@ -1,9 +1,10 @@
 import { totalAttempts } from "../record/callback-attempt-plan.ts";
+import { canCancelJob } from "../record/cancellation.ts";
 import type { Attempt, Callback } from "../record/callback.ts";
 import type { Outcome } from "../record/outcome.ts";
 import type { Policy } from "../policy.ts";
-import { sendingEndsAt, unknownOutcomeOf } from "../record/submission.ts";
-import { isTerminal, type TaskRecord, type TerminalTask } from "../record/task.ts";
+import { isSending, sendingEndsAt, unknownOutcomeOf } from "../record/submission.ts";
+import { isOpen, isTerminal, type TaskRecord, type TerminalTask } from "../record/task.ts";
 import type { UpstreamTimes } from "../record/upstream.ts";
 import type { Reader } from "./reader.ts";
 
@@ -35,6 +36,12 @@ export interface TaskFacts {
    * earlier release.
    */
   readonly submission?: SubmissionFacts | null;
+  /**
+   * Effect of an order of this reader to cancel the task: `ask` when the upstream is asked to cancel the job, `fail` when
+   * the task fails at once. Null when the reader cannot cancel it. Absent when the task's object still runs an earlier
+   * release.
+   */
+  readonly cancelEffect?: "ask" | "fail" | null;
   /** Callback of the task. Null while the task is open, and when it has no `callback_url`. */
   readonly callback: CallbackFacts | null;
 }
@@ -87,7 +94,9 @@ export function taskFacts(record: TaskRecord, reader: Reader, policy: Policy): T
   const refundedAt = credits?.state.kind === "refunded" ? credits.state.at : null;
   const statedDeadlineAt = record.registration?.deadlineAt ?? null;
   const submission = submissionFacts(record);
-  const known = { createdAt, recordedAt, statedDeadlineAt, refundedAt, submission };
+  const cancelEffect = cancelEffectOf(record, reader, policy);
+  const times = { createdAt, recordedAt, statedDeadlineAt, refundedAt };
+  const known = { ...times, submission, cancelEffect };
   if (!isTerminal(record)) {
     return { ...known, finishedAt: null, upstreamTimes: null, callback: null };
   }
@@ -98,6 +107,13 @@ export function taskFacts(record: TaskRecord, reader: Reader, policy: Policy): T
     upstreamTimes: reader === "operator" ? record.upstreamTimes : null,
     callback: callback && callbackFacts(record, callback, policy),
   };
+}
+
+function cancelEffectOf(record: TaskRecord, reader: Reader, policy: Policy): "ask" | "fail" | null {
+  if (!isOpen(record) || isSending(record.submission)) return null;
+  const isAskable = canCancelJob(record, policy);
+  if (reader === "operator") return isAskable ? "ask" : "fail";
+  return isAskable && record.submission?.isByOwner === true ? "ask" : null;
 }
 
 function submissionFacts(record: TaskRecord): SubmissionFacts | null {

@@ -1,4 +1,5 @@
 import { appendMembers } from "../json.ts";
+import type { Cancellation, CancelState } from "../record/cancellation.ts";
 import type { Credits, HiddenCredits } from "../record/credits.ts";
 import { hasCustomerKey } from "../record/customer-key.ts";
 import { toSeconds } from "../time.ts";
@@ -39,6 +40,7 @@ export function taskView(
     ...(reader === "operator" && upstreamView(record)),
     ...optional("metadata", record.registration?.metadata ?? null),
     ...optional("submission", submissionView(record)),
+    ...optional("cancel", cancelView(record.cancellation)),
     ...optional("credits", creditsView(record.credits, reader === "operator" && policy !== null)),
     ...(isTerminal(record) ? endView(record, reader) : openView(record, reader, progress, policy)),
   });
@@ -130,6 +132,36 @@ function customerKeyView(record: TaskRecord) {
     key: "customer",
     ...optional("key_refused_since", refusedSince && toSeconds(refusedSince)),
   };
+}
+
+/** Returns the latest order to cancel the task, and what has become of it at the upstream. */
+function cancelView(cancellation: Cancellation | null) {
+  if (cancellation === null) return null;
+  const { reason, requestedAt, state } = cancellation;
+  const { answeredAt = null, statusCode = null } = "answeredAt" in state ? state : {};
+  return {
+    state: cancelStateOf(state),
+    reason,
+    requested_at: toSeconds(requestedAt),
+    ...optional("answered_at", answeredAt && toSeconds(answeredAt)),
+    ...optional("status_code", statusCode),
+  };
+}
+
+/** Returns the state of a cancellation as readers see it: an upstream whose job has ended has refused to cancel it. */
+function cancelStateOf({ kind }: CancelState) {
+  switch (kind) {
+    case "asking":
+    case "accepted":
+      return "asked";
+    case "ended":
+    case "refused":
+      return "refused";
+    case "unknown":
+    case "confirmed":
+    case "not_sent":
+      return kind;
+  }
 }
 
 function creditsView(credits: Credits | HiddenCredits | null, hasRetry: boolean) {

@@ -1,6 +1,7 @@
+import type { CancelStep } from "../../core/duties/cancel-job.ts";
 import type { IndexRowStep } from "../../core/duties/index-row-write.ts";
 import type { Delivery } from "../../core/duties/callback-attempt.ts";
-import type { ChargeAnswer, PollAnswer, TaskEvent } from "../../core/events/event.ts";
+import type { CancelAnswer, ChargeAnswer, PollAnswer, TaskEvent } from "../../core/events/event.ts";
 import type { AttemptResult } from "../../core/record/callback.ts";
 import { causeOf } from "../../core/record/outcome.ts";
 import { keyUnreadableSince } from "../../core/record/customer-key.ts";
@@ -27,8 +28,8 @@ export interface CallOutcome extends Logged {
 }
 
 /**
- * Makes the call of one step of the work loop: a charge, a refund, a poll, a write to the index, or a notice to the
- * operator. It never throws: a call that fails or gets no answer in time returns an outcome too.
+ * Makes the call of one step of the work loop: a charge, a refund, a poll, a cancellation, a write to the index, or a
+ * notice to the operator. It never throws: a call that fails or gets no answer in time returns an outcome too.
  * @param aborted ends the wait early, when the answer is no longer needed.
  * @param now time of the work loop, in Unix milliseconds.
  */
@@ -68,6 +69,8 @@ export async function makeCall(
         level: levelOfPoll(answer, aborted),
       };
     }
+    case "cancelJob":
+      return cancelJob(step, platform, aborted);
     case "writeIndexRow":
       return writeIndexRow(step, platform, aborted);
     case "sendNotice": {
@@ -79,6 +82,19 @@ export async function makeCall(
       return { event, line: { event: "operator.notice", ...line }, level: noticeLevel };
     }
   }
+}
+
+async function cancelJob(
+  { cancel }: CancelStep,
+  platform: Platform,
+  aborted: AbortSignal,
+): Promise<CallOutcome> {
+  const { taskId, connection, job } = cancel;
+  const answer = await platform.cancelJob(cancel, aborted);
+  const result = { outcome: outcomeOfCancel(answer, aborted), status_code: answer.statusCode };
+  const line = { event: "upstream.cancel", task_id: taskId, connection, ...result };
+  const event = { type: "cancel_ended", job, answer } as const;
+  return { event, line, level: levelOfCancel(answer, aborted) };
 }
 
 async function writeIndexRow(
@@ -123,6 +139,15 @@ function unclearFields(answer: PollAnswer) {
 function pollOutcome(answer: PollAnswer, { aborted }: AbortSignal): string {
   if (aborted) return "aborted";
   return answer.kind === "news" ? answer.news.status : answer.kind;
+}
+
+function outcomeOfCancel({ kind }: CancelAnswer, { aborted }: AbortSignal): string {
+  return aborted ? "aborted" : kind;
+}
+
+function levelOfCancel({ kind }: CancelAnswer, { aborted }: AbortSignal): LogLevel {
+  if (aborted) return "detail";
+  return kind === "unclear" || kind === "unanswered" ? "warn" : "info";
 }
 
 /**

@@ -1,9 +1,10 @@
+import type { Cancel } from "../../core/duties/cancel-job.ts";
 import type { Charge } from "../../core/duties/charge.ts";
 import type { Delivery } from "../../core/duties/callback-attempt.ts";
 import type { OperatorNotice } from "../../core/duties/operator-notice-send.ts";
 import type { Poll } from "../../core/duties/poll.ts";
 import type { Refund } from "../../core/duties/refund.ts";
-import type { ChargeAnswer, PollAnswer } from "../../core/events/event.ts";
+import type { CancelAnswer, ChargeAnswer, PollAnswer } from "../../core/events/event.ts";
 import type { Settings } from "../../core/policy.ts";
 import type { AttemptResult } from "../../core/record/callback.ts";
 import type { HookReport } from "../../core/events/hook-report.ts";
@@ -22,6 +23,7 @@ import { type IndexBindings, sendRow } from "../../index-db/index-row-send.ts";
 import { shardsOf } from "../../index-db/shards.ts";
 import { errorText, log, logAs, type LogLevel, type LogLine } from "../../log.ts";
 import { askUpstream } from "../../outbound/ask-upstream.ts";
+import { cancelUpstream } from "../../outbound/cancel-upstream.ts";
 import { connectionOf } from "../../outbound/upstream-connection.ts";
 import { deliver, sendOperatorEvent, settle } from "../../outbound/webhooks.ts";
 import type { UrlRules } from "../../security/url-rules.ts";
@@ -225,6 +227,10 @@ export class ObjectPlatform implements Platform {
     this.tellWatchers();
     this.background(this.#noteAnswer(poll, answer, runtime));
     return answer;
+  }
+
+  cancelJob(cancel: Cancel, aborted: AbortSignal): Promise<CancelAnswer> {
+    return cancelUpstream(cancel, this.#prepared(), aborted);
   }
 
   async #noteAnswer(poll: Poll, answer: PollAnswer, runtime: Runtime): Promise<void> {

@@ -15,7 +15,16 @@ type WithoutCaller<Event> = Event extends unknown ? Omit<Event, "keyName" | "ord
 /** An event that a request to the API has caused, including the caller. */
 export type AttributedEvent = Extract<
   TaskEvent,
-  { readonly type: "register" | "report" | "attach" | "redeliver" | "cancel" | "erase" }
+  {
+    readonly type:
+      | "register"
+      | "report"
+      | "attach"
+      | "redeliver"
+      | "cancel"
+      | "cancel_submitted"
+      | "erase";
+  }
 >;
 
 /**

@@ -1,9 +1,10 @@
+import type { Cancel } from "../../core/duties/cancel-job.ts";
 import type { Charge } from "../../core/duties/charge.ts";
 import type { Delivery } from "../../core/duties/callback-attempt.ts";
 import type { OperatorNotice } from "../../core/duties/operator-notice-send.ts";
 import type { Poll } from "../../core/duties/poll.ts";
 import type { Refund } from "../../core/duties/refund.ts";
-import type { ChargeAnswer, PollAnswer } from "../../core/events/event.ts";
+import type { CancelAnswer, ChargeAnswer, PollAnswer } from "../../core/events/event.ts";
 import type { Settings } from "../../core/policy.ts";
 import type { AttemptResult } from "../../core/record/callback.ts";
 import type { HookReport } from "../../core/events/hook-report.ts";
@@ -51,6 +52,10 @@ export interface Platform {
    * throw: every failure is an answer. When aborted, it returns at once.
    */
   poll(poll: Poll, aborted: AbortSignal): Promise<PollAnswer>;
+  /**
+   * Asks the provider to cancel a job. It does not throw: every failure is an answer. When aborted, it returns at once.
+   */
+  cancelJob(cancel: Cancel, aborted: AbortSignal): Promise<CancelAnswer>;
   /**
    * Writes the row of a task to the index, directly or through the queue.
    * @returns true when the index or the queue confirms the write in time.

@@ -1,6 +1,7 @@
 import * as z from "zod/mini";
 import { type JsonObject, parseJson } from "../../core/json.ts";
 import { OF_A_LATER_RELEASE } from "../../core/later-release.ts";
+import { ANSWERED_KINDS, CANCEL_REASONS } from "../../core/record/cancellation.ts";
 import { NO_COUNTS } from "../../core/record/counts.ts";
 import { FOUND_BY } from "../../core/record/finding.ts";
 import { NO_KEY_NAMES } from "../../core/record/key-names.ts";
@@ -252,6 +253,7 @@ const Submission = z.looseObject({
   startedAt: Time,
   requestDigest: z.string(),
   endpoint: TextOrNull,
+  isByOwner: z._default(z.boolean(), false),
   state: z.discriminatedUnion("kind", [
     z.looseObject({ kind: z.literal("sending"), endsAt: Time }),
     z.looseObject({ kind: z.literal("unsent") }),
@@ -267,6 +269,17 @@ const Submission = z.looseObject({
   ]),
   answer: z.nullable(z.looseObject({ status: Int, contentType: TextOrNull, body: z.string() })),
   customerKey: z._default(z.nullable(CustomerKey), null),
+});
+
+const Cancellation = z.looseObject({
+  reason: z.enum(CANCEL_REASONS),
+  requestedAt: Time,
+  endsAt: TimeOrNull,
+  state: z.discriminatedUnion("kind", [
+    z.looseObject({ kind: z.literal("asking"), ...retry }),
+    z.looseObject({ kind: z.enum(ANSWERED_KINDS), answeredAt: Time, statusCode: IntOrNull }),
+    z.looseObject({ kind: z.enum(["confirmed", "not_sent"]) }),
+  ]),
 });
 
 // Fields with a default are missing in records of the first release.
@@ -285,6 +298,7 @@ const base = {
   origin: z.string(),
   registration: z.nullable(Registration),
   submission: z._default(z.nullable(Submission), null),
+  cancellation: z._default(z.nullable(Cancellation), null),
 };
 
 const ChargingTask = z.looseObject({

@@ -7,6 +7,7 @@ import type {
 import { hasCustomerKey } from "../../core/record/customer-key.ts";
 import { isSettled, isTerminal, type TaskRecord } from "../../core/record/task.ts";
 import type { Policy } from "../../core/policy.ts";
+import type { CancelState } from "../../core/record/cancellation.ts";
 import type { Submission } from "../../core/record/submission.ts";
 import type { TaskReader } from "../../core/views/reader.ts";
 import type { TaskFacts } from "../../core/views/task-facts.ts";
@@ -37,6 +38,11 @@ export interface TaskReply {
    * known.
    */
   readonly progress?: number;
+  /**
+   * State of the latest order to cancel the task. Absent without an order, and when the task's object still runs an
+   * earlier release.
+   */
+  readonly cancellation?: CancelState["kind"];
   /** JSON text of the task, with the parts that this reader may see. */
   readonly json: string;
 }
@@ -140,6 +146,7 @@ export function replyOf(
     createdAt: record.createdAt,
     recordedAt: record.recordedAt,
     ...(progress !== null && { progress }),
+    ...(record.cancellation !== null && { cancellation: record.cancellation.state.kind }),
     json: taskView(record, reader, progress, policy),
   };
 }

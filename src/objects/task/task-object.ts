@@ -33,7 +33,7 @@ import { WorkLoop } from "./work-loop.ts";
  * Types of events that a person orders, e.g. a cancellation. They are logged at the level `info`. Other events of
  * requests are logged at the level `detail`, unless they are refused.
  */
-const RARE: ReadonlySet<string> = new Set(["redeliver", "cancel", "erase"]);
+const RARE: ReadonlySet<string> = new Set(["redeliver", "cancel", "cancel_submitted", "erase"]);
 
 /**
  * Outcomes of a provider's hook that are normal in the life of a task. They are logged at the level `detail`:

@@ -4,6 +4,7 @@ import type { Task as TaskJson } from "../../../src/api/shapes/task-shape.ts";
 import { taskFacts } from "../../../src/core/views/task-facts.ts";
 import { taskView } from "../../../src/core/views/task-view.ts";
 import { aCallback, aFinishedTask, anAttempt, ID, MINUTE, NOW, POLICY } from "../builders.ts";
+import { aCancellation, cancelStateNamed } from "../cancel-builders.ts";
 import { aSending, anUnknown } from "../stored-submissions.ts";
 
 const LINK = "https://relay.example.com/tasks/1";
@@ -55,6 +56,26 @@ it.each([
     const json: TaskJson = JSON.parse(taskView(task, "operator", NOW));
     const lines = taskIncident(json, taskFacts(task, "operator", POLICY), LINK).split("\n");
     expect(lines[2]).toBe(line);
+  },
+);
+
+it.each([
+  ["order", "confirmed", "Cancellation ordered 20 Oct 12:00:00 UTC: confirmed"],
+  ["order", "refused", "Cancellation ordered 20 Oct 12:00:00 UTC: refused with HTTP status 202"],
+  [
+    "deadline",
+    "unknown",
+    "Cancellation at the deadline 20 Oct 12:00:00 UTC: unknown with HTTP status 202",
+  ],
+] as const)(
+  "the incident report about a task names the cancellation of its job: one by %s, %s",
+  (reason, kind, line) => {
+    const cancellation = aCancellation({ reason, state: cancelStateNamed(kind) });
+    const task = aFinishedTask({ cancellation });
+    const json: TaskJson = JSON.parse(taskView(task, "operator", NOW));
+    expect(taskIncident(json, taskFacts(task, "operator", POLICY), LINK).split("\n")).toContain(
+      line,
+    );
   },
 );
 

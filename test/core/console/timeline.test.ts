@@ -23,6 +23,7 @@ import {
   SECOND,
   URL_A,
 } from "../builders.ts";
+import { aCancelingTask, cancelStateNamed } from "../cancel-builders.ts";
 import { aRefundingTask, credits } from "../credit-builders.ts";
 import { aSending, anAccepted, anUnknown, FAILS_AT, SENDING_ENDS } from "../stored-submissions.ts";
 
@@ -309,6 +310,34 @@ describe("the next step of a task", () => {
         const step = nextStepOf(view, taskFacts(task, "account", policy), now);
         expect(step).toMatchObject({ tone, text, at });
       }
+    },
+  );
+
+  it.each([
+    [
+      "order",
+      "asking",
+      "Waits for the upstream to cancel the job. A result that comes first counts.",
+    ],
+    [
+      "order",
+      "accepted",
+      "Waits for the upstream to cancel the job. A result that comes first counts.",
+    ],
+    ["order", "refused", "Waits for the result. Asks the upstream next"],
+    ["order", "unknown", "Waits for the result. Asks the upstream next"],
+    [
+      "deadline",
+      "asking",
+      "The deadline has passed: waits at most 30 s for the upstream to cancel the job, then fails. A result that comes first counts.",
+    ],
+  ] as const)(
+    "the console says what an open task waits for whose job is to be canceled because of the %s, in the state %s",
+    (reason, kind, text) => {
+      const task = aCancelingTask({ reason, state: cancelStateNamed(kind) });
+      const polledAt = NOW + MINUTE;
+      const view: TaskJson = JSON.parse(taskView(task, "operator", null, aPolicy({ polledAt })));
+      expect(nextStepOf(view, taskFacts(task, "operator", POLICY), NOW).text).toBe(text);
     },
   );
 

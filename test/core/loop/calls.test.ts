@@ -17,6 +17,7 @@ import {
   NOW,
   URL_A,
 } from "../builders.ts";
+import { aCancelEnd, aCancelingTask } from "../cancel-builders.ts";
 import { aChargingTask, aRefundingTask, PRICE } from "../credit-builders.ts";
 import {
   anAttachedTask,
@@ -29,7 +30,7 @@ import {
 } from "../upstream-builders.ts";
 import { MemoryHost } from "./memory-host.ts";
 
-type Call = "charge" | "refund" | "poll" | "writeIndexRow" | "sendNotice";
+type Call = "charge" | "refund" | "poll" | "cancelJob" | "writeIndexRow" | "sendNotice";
 
 const everything = aPolicy({ isIndexed: true, isOperatorNotified: true });
 const notice = noticeOf("callback.failed", NOW, NOW);
@@ -38,13 +39,18 @@ const RECORDS: Readonly<Record<Call, TaskRecord>> = {
   charge: aChargingTask(),
   refund: aRefundingTask(),
   poll: anAttachedTask(),
+  cancelJob: aCancelingTask(),
   writeIndexRow: anOpenTask(),
   sendNotice: aFinishedTask({ publication: rowState, notices: [notice] }),
 };
+const [canceled, refused, unclear, unanswered] = (
+  ["canceled", "refused", "unclear", "unanswered"] as const
+).map((kind) => aCancelEnd(kind).answer);
 const LINES: Readonly<Record<Call, object>> = {
   charge: { event: "credits.charge", account: "acme", amount: PRICE },
   refund: { event: "credits.refund", account: "acme", amount: PRICE },
   poll: { event: "upstream.poll", connection: CONNECTION },
+  cancelJob: { event: "upstream.cancel", connection: CONNECTION },
   writeIndexRow: { event: "index.publish", version: NOW },
   sendNotice: { event: "operator.notice", notice: "callback.failed" },
 };
@@ -88,6 +94,10 @@ describe("the log line of a call", () => {
     ],
     ["a poll without an answer", "poll", UNANSWERED, "unanswered", "warn"],
     ["a poll whose key the provider refuses", "poll", UNAUTHORIZED, "unauthorized", "warn"],
+    ["a cancellation that the upstream confirms", "cancelJob", canceled, "canceled", "info"],
+    ["a cancellation that the upstream refuses", "cancelJob", refused, "refused", "info"],
+    ["a cancellation with an unclear answer", "cancelJob", unclear, "unclear", "warn"],
+    ["a cancellation without an answer", "cancelJob", unanswered, "unanswered", "warn"],
     ["a successful write to the index", "writeIndexRow", true, "published", "detail"],
     ["a failed write to the index", "writeIndexRow", false, "unknown", "warn"],
     ["a notice that the operator accepted", "sendNotice", true, "delivered", "info"],
@@ -102,6 +112,7 @@ describe("the log line of a call", () => {
 
   it.each<[what: string, Call, unknown, outcome: string]>([
     ["an unanswered poll", "poll", UNANSWERED, "aborted"],
+    ["an unanswered cancellation", "cancelJob", unanswered, "aborted"],
     ["an unfinished write to the index", "writeIndexRow", false, "unknown"],
     ["an unanswered operator notice", "sendNotice", false, "unknown"],
   ])(

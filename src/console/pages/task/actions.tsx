@@ -30,7 +30,7 @@ export function TaskActions({ shown, visit: { viewer }, fault }: ActionsProps) {
       ) : (
         <FormIssue fault={fault} />
       )}
-      {!isEnded && may(viewer, "operate") ? <Cancel shown={shown} /> : null}
+      {!isEnded && may(viewer, "cancel") ? <Cancel shown={shown} viewer={viewer} /> : null}
       {isSettled && may(viewer, "administer") ? <Erase shown={shown} /> : null}
     </>
   );
@@ -91,10 +91,12 @@ function Redeliver({ shown: { task }, fault }: Pick<ActionsProps, "shown" | "fau
   );
 }
 
-function Cancel({ shown: { task } }: Pick<ActionsProps, "shown">) {
-  const refund =
-    task.credits === undefined ? "" : ` ${task.credits.amount} credits are refunded first.`;
-  const told = task.callback === null ? "" : " Then its client is told with task.failed.";
+function Cancel({ shown, viewer }: Pick<ActionsProps, "shown"> & Pick<TaskVisit, "viewer">) {
+  const { task, facts } = shown;
+  // An object of an earlier release fails the task of an operator at once, and knows no order of an account.
+  const effect = facts.cancelEffect ?? (viewer.kind === "operator" ? "fail" : null);
+  if (effect === null) return null;
+  const isForceable = effect === "ask" && viewer.kind === "operator" && task.cancel !== undefined;
   return (
     <>
       <DialogButton opens="cancel" class="button button-bad">
@@ -102,12 +104,20 @@ function Cancel({ shown: { task } }: Pick<ActionsProps, "shown">) {
       </DialogButton>
       <Dialog id="cancel" title="Cancel the task">
         <form class="stack-s" method="post" action={`/tasks/${task.id}/cancel`}>
-          <p>
-            The task fails with the code <code>canceled</code>.{refund}
-            {told} The job at the upstream goes on, and its result is ignored.
-          </p>
+          <p>{effect === "ask" ? <AskText task={task} /> : <FailText task={task} />}</p>
+          {isForceable ? (
+            <p>
+              Failing it all the same does not wait for the upstream: a job that runs goes on, and
+              its result is ignored.
+            </p>
+          ) : null}
           <div class="buttons">
             <CloseButton of="cancel">Keep it</CloseButton>
+            {isForceable ? (
+              <button class="button button-bad" type="submit" name="force" value="true">
+                Fail it all the same
+              </button>
+            ) : null}
             <button class="button button-bad" type="submit">
               Cancel the task
             </button>
@@ -116,6 +126,33 @@ function Cancel({ shown: { task } }: Pick<ActionsProps, "shown">) {
       </Dialog>
     </>
   );
+}
+
+/** Says what happens to a task whose job is canceled at the upstream first. */
+function AskText({ task }: Pick<ShownTask, "task">) {
+  return (
+    <>
+      The upstream is asked to cancel the job. When it confirms, the task fails with the code{" "}
+      <code>canceled</code>.{consequencesOf(task)} If the job has ended, its result counts. If the
+      upstream refuses or does not answer, the task goes on.
+    </>
+  );
+}
+
+/** Says what happens to a task that fails without a word to the upstream. */
+function FailText({ task }: Pick<ShownTask, "task">) {
+  return (
+    <>
+      The task fails with the code <code>canceled</code>.{consequencesOf(task)} The relay cannot
+      cancel a job of this task at an upstream: one that runs goes on, and its result is ignored.
+    </>
+  );
+}
+
+function consequencesOf({ credits, callback }: ShownTask["task"]): string {
+  const refund = credits === undefined ? "" : ` ${credits.amount} credits are refunded first.`;
+  const told = callback === null ? "" : " Then its client is told with task.failed.";
+  return refund + told;
 }
 
 function Erase({ shown: { task } }: Pick<ActionsProps, "shown">) {

@@ -45,6 +45,7 @@ export function ResultPanel({ task, links, isHostShown, now }: ResultProps) {
           </>
         )}
         <SubmissionFacts task={task} />
+        <CancelFacts task={task} />
         <CreditsFacts task={task} />
         <dt>Registered</dt>
         <dd>
@@ -80,6 +81,35 @@ function SubmissionFacts({ task: { submission } }: Pick<ResultProps, "task">) {
             , which the upstream has refused since <Time at={refusedSince * SECOND_MS} />
           </>
         )}
+      </dd>
+    </>
+  );
+}
+
+/** Texts of the states of a cancellation. */
+const CANCEL_TEXTS: Readonly<Record<NonNullable<Task["cancel"]>["state"], string>> = {
+  asked: "the upstream was asked to cancel the job",
+  refused: "the upstream did not cancel the job",
+  unknown: "it is not known whether the upstream has canceled the job",
+  confirmed: "the upstream has canceled the job",
+  not_sent: "the upstream was not asked, so a running job goes on",
+};
+
+function CancelFacts({ task: { cancel } }: Pick<ResultProps, "task">) {
+  if (cancel === undefined) return null;
+  const { state, reason, requested_at: at, answered_at: answeredAt, status_code: code } = cancel;
+  return (
+    <>
+      <dt>Cancellation</dt>
+      <dd>
+        {reason === "order" ? "Ordered" : "Begun at the deadline,"} <Time at={at * SECOND_MS} />:{" "}
+        {CANCEL_TEXTS[state]}
+        {answeredAt === undefined ? null : (
+          <>
+            , answered <Time at={answeredAt * SECOND_MS} />
+          </>
+        )}
+        {code === undefined ? null : ` with HTTP status ${code}`}
       </dd>
     </>
   );

@@ -1,3 +1,4 @@
+import { Problem } from "../../../api/http/problem.ts";
 import { seeOther } from "../../html-answer.ts";
 import { cancelTask } from "../../../api/tasks/cancel-task.ts";
 import { eraseTask } from "../../../api/tasks/erase-task.ts";
@@ -29,10 +30,15 @@ export const redeliver = formAction("/tasks/{id}/redeliver", "redeliver", async 
   );
 });
 
-/** Cancels a task and redirects to its page. */
-export const cancel = formAction("/tasks/{id}/cancel", "operate", async (visit) => {
-  const { viewer, params } = visit;
-  await cancelTask.perform({ params }, viewer, visit);
+/** Cancels a task and redirects to its page, which also shows the result of a job that has ended meanwhile. */
+export const cancel = formAction("/tasks/{id}/cancel", "cancel", async (visit) => {
+  const { form, viewer, params } = visit;
+  const query = form.has("force") ? { force: form.get("force") } : {};
+  try {
+    await cancelTask.perform({ params, query }, viewer, visit);
+  } catch (error) {
+    if (!(error instanceof Problem) || error.code !== "task_settled") throw error;
+  }
   return seeOther(`/tasks/${taskIdOf(params.id)}`);
 });
 

@@ -1,0 +1,62 @@
+import { changed, type Decision, unchanged } from "./decision.ts";
+import type { CancelEndedEvent, UnconfirmedCancel } from "./event.ts";
+import { finishConfirmed } from "./finish.ts";
+import type { Policy } from "../policy.ts";
+import {
+  askingOf,
+  type AnsweredKind,
+  type Cancellation,
+  withAnswer,
+  withoutAnswer,
+} from "../record/cancellation.ts";
+import { isOpen, nextVersion, type OpenTask, type TaskRecord } from "../record/task.ts";
+import { sameJob } from "../record/upstream.ts";
+
+/** States of a cancellation after the answers that are neither a confirmation nor missing. */
+const STATES: Readonly<Record<Exclude<UnconfirmedCancel["kind"], "unanswered">, AnsweredKind>> = {
+  accepted: "accepted",
+  ended: "ended",
+  refused: "refused",
+  unclear: "unknown",
+};
+
+/**
+ * Returns the effect of the upstream's answer to a cancellation. A confirmation fails the task. After any other answer
+ * the task goes on, and its job is polled at once, because the answer may hide that the job has ended or is canceled.
+ * Without an answer the call is repeated, at most twice. An answer about another job than the attached one changes
+ * nothing.
+ */
+export function endCancel(
+  record: TaskRecord | null,
+  { job, answer }: CancelEndedEvent,
+  policy: Policy,
+  now: number,
+): Decision {
+  if (record === null || !isOpen(record) || record.cancellation === null) return unchanged(record);
+  const { cancellation, upstream } = record;
+  if (askingOf(cancellation) === null || !sameJob(upstream?.job ?? null, job)) {
+    return unchanged(record);
+  }
+  if (answer.kind === "canceled") return changed(finishConfirmed(record, policy, now));
+  return changed(withCancellation(record, afterAnswer(cancellation, answer, policy, now), now));
+}
+
+/** Returns the cancellation after an answer that is no confirmation, or after none. */
+function afterAnswer(
+  known: Cancellation,
+  { kind, statusCode }: UnconfirmedCancel,
+  { polledAt }: Policy,
+  now: number,
+): Cancellation {
+  // A poll that was made in the same millisecond does not show the effect of the call.
+  const pollFrom = Math.max(now, polledAt + 1);
+  return kind === "unanswered"
+    ? withoutAnswer(known, statusCode, pollFrom, now)
+    : withAnswer(known, STATES[kind], statusCode, pollFrom, now);
+}
+
+/** Returns the task with another state of its cancellation. Readers do not see that a call is repeated. */
+function withCancellation(record: OpenTask, cancellation: Cancellation, now: number): OpenTask {
+  const isShown = askingOf(cancellation) === null;
+  return { ...record, cancellation, ...(isShown && { version: nextVersion(record, now) }) };
+}

@@ -1,0 +1,191 @@
+import { backoff } from "../backoff.ts";
+import type { Policy } from "../policy.ts";
+import { SECOND_MS } from "../time.ts";
+import { hasCustomerKey, isReadable, sealedKeyOf } from "./customer-key.ts";
+import type { TaskRecord } from "./task.ts";
+
+/** Largest number of calls with which one cancellation asks the upstream. */
+const MAX_TRIES = 3;
+const FIRST_WAIT_MS = 5 * SECOND_MS;
+const MAX_WAIT_MS = 10 * SECOND_MS;
+/**
+ * Time in milliseconds for which the upstream is asked to cancel the job of a task that has reached its deadline. The
+ * task then fails.
+ */
+const DEADLINE_TIME_MS = 30 * SECOND_MS;
+/** Value of `error.code` for a task that was canceled. */
+export const CANCELED_CODE = "canceled";
+
+/** The latest order to cancel a task, and what has become of its job at the upstream. Times are Unix milliseconds. */
+export interface Cancellation {
+  /** `order` for an order of a person, `deadline` when the task has reached its deadline without a result. */
+  readonly reason: CancelReason;
+  readonly requestedAt: number;
+  /**
+   * Time at which the task fails without a result, because it has reached its deadline. Null for an order before the
+   * deadline, after which the task goes on until its own end.
+   */
+  readonly endsAt: number | null;
+  readonly state: CancelState;
+}
+
+export type CancelReason = (typeof CANCEL_REASONS)[number];
+export const CANCEL_REASONS = ["order", "deadline"] as const;
+
+export type CancelState =
+  /** State while the upstream is asked; the call is made at `retryAt`. `tries` counts the calls without an answer. */
+  | { readonly kind: "asking"; readonly retryAt: number; readonly tries: number }
+  | AnsweredCancel
+  /** State after the upstream has confirmed that the job is canceled. */
+  | { readonly kind: "confirmed" }
+  /**
+   * State of an order for which the upstream was not asked: no job was known, the job cannot be canceled, or the order
+   * was to fail the task at once. A job that runs goes on.
+   */
+  | { readonly kind: "not_sent" };
+
+/** State after the upstream has answered without a confirmation, or has not answered the last call. */
+export interface AnsweredCancel {
+  /**
+   * - `accepted`: the upstream has taken the order. The job may stop, or end first.
+   * - `ended`: the job has ended already, so its result counts.
+   * - `refused`: the upstream does not cancel the job.
+   * - `unknown`: the answer was not understood, or none has come.
+   */
+  readonly kind: AnsweredKind;
+  /** Time from which the job is polled because of the answer. */
+  readonly answeredAt: number;
+  /** HTTP status of the answer. Null when there was none, and when the order was not sent in this state of the job. */
+  readonly statusCode: number | null;
+}
+
+export type AnsweredKind = (typeof ANSWERED_KINDS)[number];
+export const ANSWERED_KINDS = ["accepted", "ended", "refused", "unknown"] as const;
+
+/** Waits in milliseconds from the answer to a cancellation to the polls that show what has become of the job. */
+const POLL_WAITS_MS = [0, 1, 3, 10, 30, 60, 120].map((seconds) => seconds * SECOND_MS);
+/** Waits of this kind after a refusal. One poll is enough to find a result, because the job itself goes on. */
+const POLL_WAITS_AFTER_REFUSAL_MS = [0];
+
+/** Tells whether the relay can ask the upstream to cancel the job of a task. */
+export function canCancelJob(
+  task: Pick<TaskRecord, "upstream" | "submission">,
+  policy: Policy,
+): boolean {
+  const { upstream } = task;
+  if (upstream === null || upstream.job === null || !isKeyReadable(task, policy)) return false;
+  const { connection, job } = upstream;
+  return policy.isCancelable({ connection, job }, hasCustomerKey(task));
+}
+
+/** Tells whether the key of a customer with which a job was submitted can be opened. True when there is no such key. */
+function isKeyReadable(task: Pick<TaskRecord, "submission">, policy: Policy): boolean {
+  if (!hasCustomerKey(task)) return true;
+  const key = sealedKeyOf(task);
+  return key !== null && isReadable(key, policy);
+}
+
+/** Returns a new order to cancel a task whose upstream is asked at `now`. */
+export function startCancellation(now: number): Cancellation {
+  return { reason: "order", requestedAt: now, endsAt: null, state: askingSince(now) };
+}
+
+/** Returns an order for which the upstream is not asked. */
+export function unsentCancellation(now: number): Cancellation {
+  return { reason: "order", requestedAt: now, endsAt: null, state: { kind: "not_sent" } };
+}
+
+/**
+ * Returns the cancellation of a task that has reached its deadline. An order whose outcome is open goes on as it is,
+ * and gets the time of the deadline.
+ */
+export function deadlineCancellation(known: Cancellation | null, now: number): Cancellation {
+  const endsAt = now + DEADLINE_TIME_MS;
+  if (known !== null && isPending(known)) return { ...known, endsAt };
+  return { reason: "deadline", requestedAt: now, endsAt, state: askingSince(now) };
+}
+
+function askingSince(now: number): CancelState {
+  return { kind: "asking", retryAt: now, tries: 0 };
+}
+
+/**
+ * Returns the cancellation after another job was attached to its task: a cancellation in progress asks for the new job,
+ * and any other is forgotten.
+ */
+export function cancellationOfNewJob(known: Cancellation | null, now: number): Cancellation | null {
+  return known === null || askingOf(known) === null ? null : { ...known, state: askingSince(now) };
+}
+
+/** Tells whether the upstream may still confirm the cancellation: it is being asked, or has taken the order. */
+function isPending({ state }: Cancellation): boolean {
+  return state.kind === "asking" || state.kind === "accepted";
+}
+
+/** Returns the plan of the next call to the upstream. Null when no further call is made. */
+export function askingOf({
+  state,
+}: Cancellation): Extract<CancelState, { readonly kind: "asking" }> | null {
+  return state.kind === "asking" ? state : null;
+}
+
+/**
+ * Returns the cancellation after a call without an answer. The call is repeated after 5 s and after 10 s; after the
+ * third one the outcome is unknown.
+ */
+export function withoutAnswer(
+  known: Cancellation,
+  statusCode: number | null,
+  pollFrom: number,
+  now: number,
+): Cancellation {
+  const asking = askingOf(known);
+  if (asking === null) return known;
+  const tries = asking.tries + 1;
+  if (tries >= MAX_TRIES) return withAnswer(known, "unknown", statusCode, pollFrom, now);
+  const retryAt = now + backoff(FIRST_WAIT_MS, asking.tries, MAX_WAIT_MS);
+  return { ...known, state: { kind: "asking", retryAt, tries } };
+}
+
+/**
+ * Returns the cancellation after an answer that is no confirmation. At the deadline there is nothing left to wait for
+ * after a refusal and after an unknown outcome, so the task fails after one more poll.
+ * @param pollFrom time from which the job is polled because of the answer, in Unix milliseconds.
+ */
+export function withAnswer(
+  known: Cancellation,
+  kind: AnsweredKind,
+  statusCode: number | null,
+  pollFrom: number,
+  now: number,
+): Cancellation {
+  const state = { kind, answeredAt: pollFrom, statusCode };
+  const isOver = kind === "refused" || kind === "unknown";
+  const endsAt = known.endsAt !== null && isOver ? Math.min(known.endsAt, now) : known.endsAt;
+  return { ...known, endsAt, state };
+}
+
+/** Returns the cancellation after the upstream has confirmed it. */
+export function confirmed(known: Cancellation): Cancellation {
+  return { ...known, state: { kind: "confirmed" } };
+}
+
+/**
+ * Returns the time of the first poll after `time` that is made because the upstream has answered to a cancellation, in
+ * Unix milliseconds. Infinity when there is none.
+ */
+export function cancelPollAfter(known: Cancellation | null, time: number): number {
+  if (known === null || !isAnswered(known.state)) return Infinity;
+  const { answeredAt, kind } = known.state;
+  const waits = kind === "refused" ? POLL_WAITS_AFTER_REFUSAL_MS : POLL_WAITS_MS;
+  return waits.map((waitMs) => answeredAt + waitMs).find((each) => each > time) ?? Infinity;
+}
+
+/** Tells whether the upstream answered to a cancellation at `time` or later. */
+export function isCancelAnsweredSince(known: Cancellation | null, time: number): boolean {
+  return known !== null && isAnswered(known.state) && known.state.answeredAt >= time;
+}
+
+function isAnswered(state: CancelState): state is AnsweredCancel {
+  return ANSWERED_KINDS.some((kind) => kind === state.kind);
+}

@@ -1,0 +1,111 @@
+import type { Cancel } from "../core/duties/cancel-job.ts";
+import type { CancelAnswer } from "../core/events/event.ts";
+import type { Runtime } from "../config/runtime.ts";
+import type { CancelableState, CancelAdapter, CancelRequest } from "../providers/cancel.ts";
+import type { Observation } from "../providers/observation.ts";
+import { phaseOf } from "../providers/phase.ts";
+import type { Answer, Connection, PollAdapter } from "../providers/provider.ts";
+import { POLL_TIMEOUT_MS, withDeadline } from "../timeout.ts";
+import { askProvider } from "./ask-upstream.ts";
+import { send } from "./http.ts";
+import { connectionOf } from "./upstream-connection.ts";
+
+const UNANSWERED: CancelAnswer = { kind: "unanswered", statusCode: null };
+const NOT_FOUND = 404;
+
+/** A cancellation with what its call needs: the connection, its key, and the adapter's descriptions. */
+interface Plan {
+  readonly cancel: Cancel;
+  readonly connection: Connection;
+  readonly key: string;
+  readonly request: CancelRequest;
+  readonly cancels: CancelAdapter;
+  readonly polls: PollAdapter;
+}
+
+/**
+ * Asks the provider to cancel a job. Where the call does harm in some states of a job, its state is asked right before.
+ * It takes at most 10 seconds and never throws: a failure is an answer too. core/events/cancel-end.ts applies the
+ * answer.
+ */
+export async function cancelUpstream(
+  cancel: Cancel,
+  runtime: Runtime,
+  aborted: AbortSignal,
+): Promise<CancelAnswer> {
+  const connection = await connectionOf(cancel, runtime);
+  if (connection === null) return UNANSWERED;
+  const { provider, key } = connection;
+  if (provider.polls === null) {
+    const ageMs = Date.now() - cancel.createdAt;
+    return whileSimulated(provider.simulation.observe(cancel.job, ageMs));
+  }
+  const { cancels, polls } = provider;
+  const request = cancels?.request(cancel.job) ?? null;
+  if (key === null || cancels === undefined || request === null) return UNANSWERED;
+  const plan = { cancel, connection, key, request, cancels, polls };
+  return withDeadline(
+    POLL_TIMEOUT_MS,
+    async (signal) => (await stateFault(plan, signal)) ?? (await call(plan, signal)),
+    aborted,
+  );
+}
+
+/** Returns the answer about a simulated job, which is canceled at once unless it has ended. */
+function whileSimulated({ state }: Observation): CancelAnswer {
+  const isEnded = endedOrNull(state) !== null;
+  return { kind: isEnded ? "ended" : "canceled", statusCode: null };
+}
+
+/** Returns the answer in place of a call that must not be made in the present state of the job. Null when it is made. */
+async function stateFault(plan: Plan, signal: AbortSignal): Promise<CancelAnswer | null> {
+  const { cancel, cancels, connection, key, polls } = plan;
+  if (cancels.onlyWhile === undefined) return null;
+  const answered = await askProvider(cancel.job, connection, key, polls, signal);
+  if (answered === null) return UNANSWERED;
+  const { reading, head } = answered;
+  const { status: statusCode } = head;
+  if (reading.kind !== "observed") {
+    if (reading.kind === "unauthorized") return { kind: "refused", statusCode };
+    return reading.kind === "limited"
+      ? { kind: "unanswered", statusCode }
+      : unread(plan, statusCode);
+  }
+  const { state } = reading.observation;
+  return endedOrNull(state) ?? (isIn(state, cancels.onlyWhile) ? null : REFUSED_BY_STATE);
+}
+
+const REFUSED_BY_STATE: CancelAnswer = { kind: "refused", statusCode: null };
+
+function endedOrNull(state: string | null): CancelAnswer | null {
+  const phase = phaseOf(state);
+  const isEnded = phase === "completed" || phase === "failed";
+  return isEnded ? { kind: "ended", statusCode: null } : null;
+}
+
+function isIn(state: string | null, states: readonly CancelableState[]): boolean {
+  const phase = phaseOf(state);
+  return states.some((each) => each === phase);
+}
+
+/** Makes the call, and returns what its answer says. */
+async function call(plan: Plan, signal: AbortSignal): Promise<CancelAnswer> {
+  const { connection, key, request, cancels, polls } = plan;
+  const { method, path, body } = request;
+  const headers = await polls.headers(key, Date.now());
+  const url = `${connection.baseUrl}${path}`;
+  const answer = await send({ method, url, headers, ...(body && { body }) }, signal);
+  if (answer === null) return UNANSWERED;
+  const { status: statusCode } = answer;
+  if (statusCode === 401 || statusCode === 403) return { kind: "refused", statusCode };
+  if (statusCode === 429) return { kind: "unanswered", statusCode };
+  const kind = statusCode >= 500 ? "unknown" : cancels.read(answer);
+  return kind === "unknown" ? unread(plan, statusCode) : { kind, statusCode };
+}
+
+/** Returns what an answer says that the adapter does not understand. */
+function unread({ cancel, cancels }: Plan, statusCode: Answer["status"]): CancelAnswer {
+  const isForgotten = statusCode === NOT_FOUND && cancel.isRepeat && cancels.forgetsCanceled;
+  if (isForgotten === true) return { kind: "canceled", statusCode };
+  return { kind: statusCode >= 500 ? "unanswered" : "unclear", statusCode };
+}

@@ -1,0 +1,65 @@
+import type { JsonObject } from "../core/json.ts";
+import type { Job } from "../core/record/upstream.ts";
+import type { Answer, Connection } from "./provider.ts";
+
+/**
+ * Description of the call that cancels a job at a provider, and reader of the answers to it. The headers that
+ * authenticate the call are those of polls.
+ */
+export interface CancelAdapter {
+  /** Returns the call for a job. Null when the provider documents none for jobs of this kind. */
+  readonly request: (job: Job) => CancelRequest | null;
+  /**
+   * Returns what an answer says. It gets answers with every HTTP status but 401, 403, 429 and those from 500 on, which
+   * mean the same for every provider.
+   */
+  readonly read: (answer: Answer) => CancelReading;
+  /**
+   * States of a job in which the call is made, if it does harm in others, e.g. deletes the result of a job that has
+   * ended. The state is asked right before the call. Absent when the call does no harm in any state.
+   */
+  readonly onlyWhile?: readonly CancelableState[];
+  /**
+   * True when the provider answers 404 about a job that it has canceled. After a call without an answer this shows that
+   * the call has arrived.
+   */
+  readonly forgetsCanceled?: true;
+}
+
+export type CancelableState = "queued" | "processing";
+
+export interface CancelRequest {
+  readonly method: "POST" | "PUT" | "DELETE";
+  /** Path and query of the call, relative to the base URL. */
+  readonly path: string;
+  /** JSON body. Absent when the call has none. */
+  readonly body?: JsonObject;
+}
+
+/**
+ * The meaning of an answer to the call that cancels a job:
+ * - `canceled`: the job is canceled.
+ * - `accepted`: the provider has taken the order, but the job may still end otherwise.
+ * - `ended`: the job had ended before.
+ * - `refused`: the provider does not cancel the job.
+ * - `unknown`: the adapter does not understand the answer.
+ */
+export type CancelReading = "canceled" | "accepted" | "ended" | "refused" | "unknown";
+
+/**
+ * Tells whether the relay can ask a provider to cancel a job.
+ * @param hasCustomerKey true when the call is made with a key of the customer, so that the connection needs none.
+ */
+export function canCancel(
+  { provider, key }: Connection,
+  job: Job,
+  hasCustomerKey: boolean,
+): boolean {
+  if (provider.polls === null) return true;
+  return (hasCustomerKey || key !== null) && (provider.cancels?.request(job) ?? null) !== null;
+}
+
+/** Tells whether an HTTP status is one from 200 to 299. */
+export function isSuccess({ status }: Answer): boolean {
+  return status >= 200 && status < 300;
+}

@@ -1,0 +1,240 @@
+import { describe, expect, it } from "vitest";
+import type { PollAnswer } from "../../src/core/events/event.ts";
+import { nextStep, wakeAt } from "../../src/core/step.ts";
+import type { OpenTask, TaskRecord } from "../../src/core/record/task.ts";
+import {
+  aCompletion,
+  anOpenTask,
+  DAY,
+  HOUR,
+  MINUTE,
+  NOW,
+  POLICY,
+  PROCESSING,
+  SECOND,
+} from "./builders.ts";
+import {
+  aCancelEnd,
+  aCancelingTask,
+  aCancellation,
+  answeredAs,
+  cancelable,
+  CANCELABLE,
+} from "./cancel-builders.ts";
+import { failedBody } from "./credit-builders.ts";
+import { apply, expectUnchanged, finish } from "./decisions.ts";
+import {
+  anAnswer,
+  anAttachedTask,
+  anAttachment,
+  anUpstreamFailure,
+  aPlan,
+  aPollEnd,
+  aTracking,
+  DEADLINE_STEP,
+  JOB,
+  newsAnswer,
+  NO_OUTPUT,
+  OTHER_JOB,
+  QUEUED,
+  UNANSWERED,
+  UNAUTHORIZED,
+} from "./upstream-builders.ts";
+
+const deadlineAt = NOW + 4 * HOUR;
+const LATE = deadlineAt + 3 * SECOND;
+const ENDS_AT = LATE + 30 * SECOND;
+const TIMEOUT_BODY = failedBody(
+  "upstream_timeout",
+  "The upstream did not report a result before the deadline.",
+);
+const CANCELED_JOB = anUpstreamFailure({ failure: { category: "canceled", retryable: false } });
+
+/** Builds a task whose next poll is planned after its deadline, which has been extended already. */
+function anExtendedTask(changes: Partial<OpenTask> = {}): OpenTask {
+  const poll = aPlan({ at: deadlineAt + 2 * MINUTE });
+  const tracking = aTracking({ poll, isExtended: true });
+  return anAttachedTask({}, { deadlineAt, tracking, ...changes });
+}
+
+/** Returns the task after the final poll at its deadline, in settings in which jobs can be canceled. */
+function afterLastPoll(answer: PollAnswer, task = anExtendedTask()): TaskRecord {
+  return apply(task, aPollEnd(answer), LATE, CANCELABLE);
+}
+
+/** The cancellation that begins at the deadline. */
+const AT_DEADLINE = aCancellation({
+  reason: "deadline",
+  requestedAt: LATE,
+  endsAt: ENDS_AT,
+  state: { kind: "asking", retryAt: LATE, tries: 0 },
+});
+const canceling = anExtendedTask({ cancellation: AT_DEADLINE });
+
+describe("the deadline of a task whose job the relay can cancel", () => {
+  it("a deadline is extended once before the job is canceled", () => {
+    const task = anExtendedTask({ tracking: aTracking() });
+    const extended = afterLastPoll(newsAnswer(PROCESSING), task);
+    expect(extended).toMatchObject({ tracking: { isExtended: true }, cancellation: null });
+  });
+
+  it.each([
+    ["states that the job is still running", newsAnswer(PROCESSING), anExtendedTask()],
+    ["is missing", UNANSWERED, anExtendedTask()],
+    [
+      "is missing, so that the deadline is not extended",
+      UNANSWERED,
+      anExtendedTask({ tracking: aTracking() }),
+    ],
+    ["refuses the key", UNAUTHORIZED, anExtendedTask()],
+  ])(
+    "when the answer to the last poll %s, the job is canceled for 30 s before the task fails",
+    (_what, answer, task) => {
+      const after = afterLastPoll(answer, task);
+      expect(after).toMatchObject({ cancellation: AT_DEADLINE });
+      expect(nextStep(after, CANCELABLE, LATE)).toMatchObject({ kind: "cancelJob" });
+    },
+  );
+
+  it("a task whose job cannot be canceled fails at its deadline at once", () => {
+    const end = finish(anExtendedTask(), aPollEnd(UNANSWERED), LATE, POLICY);
+    expect(end).toMatchObject({ body: TIMEOUT_BODY, cancellation: null });
+  });
+
+  it("a task that is not polled at its deadline, because the relay is paused, fails without a cancellation", () => {
+    const policy = cancelable({ pausedAt: deadlineAt });
+    expect(nextStep(anExtendedTask(), policy, deadlineAt)).toEqual(DEADLINE_STEP);
+  });
+
+  it("a confirmation fails the task with upstream_timeout", () => {
+    expect(finish(canceling, aCancelEnd("canceled"), LATE, CANCELABLE)).toMatchObject({
+      body: TIMEOUT_BODY,
+      failure: { category: "timeout", retryable: true },
+      cancellation: { state: { kind: "confirmed" } },
+    });
+  });
+
+  it.each([
+    ["refused", "refused"],
+    ["unclear", "unknown"],
+  ] as const)("after the answer %s the job is polled for the last time at once", (kind, state) => {
+    const after = apply(canceling, aCancelEnd(kind, 409), LATE, CANCELABLE);
+    expect(after).toMatchObject({ cancellation: { endsAt: LATE, state: { kind: state } } });
+    expect(nextStep(after, CANCELABLE, LATE)).toMatchObject({ kind: "poll" });
+    const end = finish(after, aPollEnd(newsAnswer(PROCESSING)), LATE, CANCELABLE);
+    expect(end).toMatchObject({ body: TIMEOUT_BODY });
+  });
+
+  it.each(["accepted", "ended"] as const)(
+    "after the answer %s the task waits until the 30 s are over, and its job is polled meanwhile",
+    (kind) => {
+      const after = apply(canceling, aCancelEnd(kind), LATE, CANCELABLE);
+      expect(after).toMatchObject({ cancellation: { endsAt: ENDS_AT, state: { kind } } });
+      const running = aPollEnd(newsAnswer(PROCESSING), { askedAt: LATE });
+      const polled = apply(after, running, LATE, CANCELABLE);
+      expect(polled.status).toBe("processing");
+      expect(wakeAt(polled, cancelable({ polledAt: LATE + 20 * SECOND }))).toBe(ENDS_AT);
+      const last = aPollEnd(newsAnswer(PROCESSING), { askedAt: ENDS_AT });
+      expect(finish(polled, last, ENDS_AT, CANCELABLE)).toMatchObject({ body: TIMEOUT_BODY });
+    },
+  );
+
+  it.each([
+    ["a result that a poll finds then counts", aCompletion(), { status: "completed" }],
+    [
+      "a failure that a poll finds then counts",
+      anUpstreamFailure(),
+      { failure: { category: "moderation" } },
+    ],
+    [
+      "a poll that finds the job canceled fails the task with upstream_timeout",
+      CANCELED_JOB,
+      { body: TIMEOUT_BODY },
+    ],
+  ])("%s", (_what, news, expected) => {
+    const after = apply(canceling, aCancelEnd("ended"), LATE, CANCELABLE);
+    expect(finish(after, aPollEnd(newsAnswer(news)), LATE, CANCELABLE)).toMatchObject(expected);
+  });
+
+  it("calls without an answer are repeated for 30 s at most, then the job is polled once more, and the task fails", () => {
+    const unanswered = aCancelEnd("unanswered", null);
+    const retried = apply(canceling, unanswered, ENDS_AT - 4 * SECOND, CANCELABLE);
+    expect(wakeAt(retried, CANCELABLE)).toBe(ENDS_AT);
+    expect(nextStep(retried, CANCELABLE, ENDS_AT + DAY)).toMatchObject({ kind: "poll" });
+    const end = finish(retried, aPollEnd(UNANSWERED), ENDS_AT, CANCELABLE);
+    expect(end).toMatchObject({ body: TIMEOUT_BODY });
+  });
+
+  it("a deadline is not extended after the cancellation, even if it was not extended before", () => {
+    const task = { ...canceling, tracking: aTracking() };
+    const end = finish(task, aPollEnd(newsAnswer(QUEUED)), ENDS_AT, CANCELABLE);
+    expect(end).toMatchObject({ body: TIMEOUT_BODY });
+  });
+
+  it("a task whose key is removed meanwhile fails when the 30 s are over", () => {
+    const noKey = cancelable({ polls: new Map() });
+    const asked = { ...canceling, cancellation: { ...AT_DEADLINE, state: answeredAs("accepted") } };
+    expect(nextStep(asked, noKey, ENDS_AT)).toEqual(DEADLINE_STEP);
+    expectUnchanged(asked, DEADLINE_STEP.event, ENDS_AT - 1, noKey);
+    expect(finish(asked, DEADLINE_STEP.event, ENDS_AT, noKey)).toMatchObject({
+      body: TIMEOUT_BODY,
+    });
+  });
+
+  it("the output of a job that has succeeded is awaited past the 30 s", () => {
+    const since = ENDS_AT - MINUTE;
+    const poll = aPlan({ answer: anAnswer("no_output", since) });
+    const task = { ...canceling, tracking: aTracking({ poll }) };
+    const last = aPollEnd(newsAnswer(NO_OUTPUT), { askedAt: ENDS_AT });
+    expectUnchanged(task, last, ENDS_AT, CANCELABLE);
+  });
+
+  it("an order at this time joins the cancellation", () => {
+    expectUnchanged(canceling, { type: "cancel" }, LATE, CANCELABLE);
+  });
+
+  it("another job that is attached at this time is canceled instead", () => {
+    expect(apply(canceling, anAttachment(OTHER_JOB), LATE, CANCELABLE)).toMatchObject({
+      upstream: { job: OTHER_JOB },
+      cancellation: AT_DEADLINE,
+    });
+  });
+});
+
+describe("an order whose outcome is open at the deadline", () => {
+  it.each([
+    ["asking", { kind: "asking", retryAt: LATE + SECOND, tries: 1 }],
+    ["accepted", answeredAs("accepted")],
+  ] as const)(
+    "an order in the state %s stays an order, and gets 30 s from the deadline",
+    (_kind, state) => {
+      const cancellation = aCancellation({ state });
+      const after = afterLastPoll(UNANSWERED, anExtendedTask({ cancellation }));
+      expect(after).toMatchObject({ cancellation: { ...cancellation, endsAt: ENDS_AT } });
+      const end = finish(after, aPollEnd(newsAnswer(CANCELED_JOB)), LATE, CANCELABLE);
+      expect(end).toMatchObject({ body: failedBody("canceled", "The task was canceled.") });
+    },
+  );
+
+  it.each(["ended", "refused", "unknown"] as const)(
+    "the upstream is asked again at the deadline after an order in the state %s",
+    (kind) => {
+      const cancellation = aCancellation({ state: answeredAs(kind) });
+      const after = afterLastPoll(UNANSWERED, anExtendedTask({ cancellation }));
+      expect(after).toMatchObject({ cancellation: AT_DEADLINE });
+    },
+  );
+
+  it("an order before the deadline leaves the deadline as it is", () => {
+    const state = answeredAs("refused");
+    const task = aCancelingTask({ state }, { deadlineAt });
+    const policy = cancelable({ polledAt: deadlineAt - 1, pollLateness: 1 });
+    expect(wakeAt(task, policy)).toBe(deadlineAt);
+    expect(nextStep(task, policy, deadlineAt)).toMatchObject({ kind: "poll", poll: { job: JOB } });
+  });
+});
+
+it("a task without a job fails at its deadline at once", () => {
+  const end = finish(anOpenTask({ deadlineAt }), DEADLINE_STEP.event, deadlineAt, CANCELABLE);
+  expect(end).toMatchObject({ body: TIMEOUT_BODY, cancellation: null });
+});
