@@ -1,6 +1,7 @@
 import type { Cancel } from "../../src/core/duties/cancel-job.ts";
 import type { Poll } from "../../src/core/duties/poll.ts";
 import type { CustomerKey } from "../../src/core/record/customer-key.ts";
+import type { Notice } from "../../src/core/record/operator-notice.ts";
 import {
   isOpen,
   isSettled,
@@ -78,7 +79,10 @@ function readabilityRules(
   const isLost = from.unreadableSince === null && to.unreadableSince === now && !isReadable;
   const isBack = to.unreadableSince === null && isReadable;
   const notices = "notices" in after ? after.notices : [];
-  const isTold = notices.some(({ kind }) => kind === "key.unreadable");
+  // The notice of an earlier loss may still wait for the operator.
+  const isNew = ({ kind, version }: Notice) =>
+    kind === "key.unreadable" && version === after.version;
+  const isTold = notices.some(isNew);
   const isTimeout = isTerminal(after) && storedResult(after).content === TIMEOUT_CONTENT;
   const isEnd = before !== null && isOpen(before) && isTimeout;
   return {

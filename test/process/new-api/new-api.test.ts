@@ -16,12 +16,14 @@ import { FakeGateway, IMAGE } from "./fake-gateway.ts";
 const run = promisify(execFile);
 const PAGE = "docs/new-api.md";
 const USER_KEY = "sk-process-test-user-key";
+/** Key of another user of the gateway, which the relay does not know. */
+const OWN_KEY = "sk-process-test-own-key";
 const CREDITS = 100;
 const VIDEO_PRICE = 60;
 const IMAGE_PRICE = 5;
 const LOG_WITHIN_MS = 5_000;
 
-const gateway = await forThisFile(FakeGateway.start({ [USER_KEY]: "acme" }));
+const gateway = await forThisFile(FakeGateway.start({ [USER_KEY]: "acme", [OWN_KEY]: "zoe" }));
 const receiver = await forThisFile(Receiver.start());
 const callbackUrl = receiver.at("/hook", { kind: "answer", status: 204 });
 const relay = await forThisFile(
@@ -40,23 +42,23 @@ await client.ask("POST", "/v1/accounts/acme/grants", { reference: "start", amoun
 const Key = z.object({ key: z.string() });
 const accountKey = Key.parse((await client.ask("POST", "/v1/accounts/acme/keys", {})).json).key;
 
-/** Returns the value of `OFFERS` that the page shows. */
+/** Returns a value of `OFFERS` with all offers that the page shows. */
 function offersOfPage(): string {
   const page = readFileSync(join(ROOT, PAGE), "utf8");
-  const [, offers] = /^```json\n([^]*?)^```$/m.exec(page) ?? [];
-  if (offers === undefined) throw new Error(`${PAGE} shows no offers`);
-  return offers;
+  const blocks = [...page.matchAll(/^```json\n([^]*?)^```$/gm)].map(([, code = ""]) => code);
+  if (blocks.length !== 2) throw new Error(`${PAGE} does not show two lists of offers`);
+  return JSON.stringify(blocks.flatMap((code) => z.array(z.unknown()).parse(JSON.parse(code))));
 }
 
-/** Runs the command of the page whose text contains `part`. @returns the headers and the body of the answer. */
-async function runOfPage(part: string) {
-  const block = shellBlocks(PAGE).find(({ code }) => code.includes(part));
-  if (block === undefined) throw new Error(`${PAGE} has no command with ${part}`);
+/** Runs the command of the page whose text contains all `parts`. @returns the headers and the body of the answer. */
+async function runOfPage(...parts: readonly string[]) {
+  const block = shellBlocks(PAGE).find(({ code }) => parts.every((part) => code.includes(part)));
+  if (block === undefined) throw new Error(`${PAGE} has no command with ${parts.join(" and ")}`);
   const code = block.code
     .replaceAll("https://relay.example.com", relay.url)
     .replaceAll("https://client.example.com/hook", callbackUrl);
   const { stdout } = await run("bash", ["-c", code], {
-    env: { ...process.env, ACCOUNT_KEY: accountKey },
+    env: { ...process.env, ACCOUNT_KEY: accountKey, USER_KEY: OWN_KEY },
   });
   const taskId = /^relay-task-id: (.+)$/im.exec(stdout)?.[1]?.trim() ?? "";
   const body: unknown = JSON.parse(stdout.slice(stdout.indexOf("\r\n\r\n")));
@@ -115,7 +117,30 @@ it.concurrent("the commands of docs/new-api.md submit a video and an image of an
   ]);
   const { json } = await client.ask("GET", account);
   expect(Balance.parse(json).balance).toBe(CREDITS - VIDEO_PRICE - IMAGE_PRICE);
-  expect(gateway.submissionsOf("seedance-2-0").map(({ key }) => key)).toEqual([USER_KEY]);
+  const submitted = gateway
+    .submissionsOf("seedance-2-0")
+    .filter(({ body }) => body.includes("fox"));
+  expect(submitted.map(({ key }) => key)).toEqual([USER_KEY]);
+});
+
+it.concurrent("the commands of docs/new-api.md for users with keys of their own submit and poll a video and an image with that key, and each leads to one callback, free of charge", async () => {
+  const video = await runOfPage("/v1/video/generations", "Relay-Key");
+  const { task_id: jobId } = JobIds.parse(video.body);
+  const image = await runOfPage("/v1/images/generations", "Relay-Key");
+
+  const account = "/v1/accounts/acme";
+  expect(await callbacksOf(image.taskId, account)).toMatchObject([{ output: { urls: [IMAGE] } }]);
+  expect(await callbacksOf(video.taskId, account)).toMatchObject([
+    { status: "completed", output: { urls: [videoOf(jobId)] } },
+  ]);
+  const submitted = gateway.submissionsOf("a hare");
+  const polled = gateway.received.filter(({ path }) => path.includes(jobId));
+  expect(submitted).toHaveLength(2);
+  expect(polled).not.toHaveLength(0);
+  for (const { key } of [...submitted, ...polled]) expect(key).toBe(OWN_KEY);
+  const task = await client.ask("GET", `/v1/tasks/${video.taskId}`);
+  expect(task.json).toMatchObject({ submission: { key: "customer" } });
+  expect(task.json).not.toHaveProperty("credits");
 });
 
 it.concurrent("the hook of Ark, whose URL travels through the gateway in metadata, makes the relay poll the gateway at once", async () => {
