@@ -1,13 +1,14 @@
 import { execFile } from "node:child_process";
+import { once } from "node:events";
 import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { type IncomingMessage, request as send, type ServerResponse } from "node:http";
-import { type AddressInfo, connect } from "node:net";
-import { once } from "node:events";
+import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { pipeline } from "node:stream";
 import { createServer, type Server } from "node:tls";
 import { promisify } from "node:util";
-import { LoopbackServer } from "../harness/loopback.ts";
+import { LoopbackServer, portOf } from "../harness/loopback.ts";
 
 /** Beginning of an `Idempotency-Key` whose calls get no answer. */
 export const BROKEN = "broken";
@@ -55,10 +56,10 @@ export class TlsFront implements AsyncDisposable {
   readonly #directory: string;
   readonly #server: Server;
 
-  private constructor(server: Server, port: number, directory: string, certificate: string) {
+  private constructor(server: Server, directory: string, certificate: string) {
     this.#server = server;
     this.#directory = directory;
-    this.origin = `https://localhost:${port}`;
+    this.origin = `https://localhost:${portOf(server)}`;
     this.certificate = certificate;
   }
 
@@ -72,19 +73,12 @@ export class TlsFront implements AsyncDisposable {
     const pair = { key: await readFile(key), cert: await readFile(certificate) };
     const server = createServer(pair, (socket) => {
       const inner = connect(Number(new URL(origin).port), "127.0.0.1");
-      for (const [one, other] of [
-        [socket, inner],
-        [inner, socket],
-      ] as const) {
-        one.on("error", () => other.destroy());
-        one.on("close", () => other.destroy());
-      }
-      socket.pipe(inner).pipe(socket);
+      // A client may hang up, or the server behind may break the connection.
+      pipeline(socket, inner, socket, () => {});
     });
     server.listen(0, "127.0.0.1");
     await once(server, "listening");
-    const { port } = server.address() as AddressInfo;
-    return new TlsFront(server, port, directory, certificate);
+    return new TlsFront(server, directory, certificate);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -64,7 +64,7 @@ export function sdkBlocks(): readonly SdkBlock[] {
     const fenced = PAGE.matchAll(new RegExp(`^\`\`\`${language.mark}\\n([^]*?)^\`\`\`$`, "gm"));
     const [relays, customers, ...blocks] = Array.from(fenced, ([, code = ""]) => code);
     if (relays === undefined || customers === undefined) throw new Error("the page has no lines");
-    return blocks.map((code): SdkBlock => {
+    return blocks.flatMap(variantsOf).map((code): SdkBlock => {
       const [, packageName = ""] = language.importing.exec(code) ?? [];
       const [, connection = ""] = /\/v1\/submit\/([\w-]+)/.exec(code) ?? [];
       const sdk = `\`${packageName}\` (${language.registry})`;
@@ -94,8 +94,15 @@ export function runBlock(
   });
 }
 
+/** Returns a block, and the one for the other kind of gateways where it is for new-api. */
+function variantsOf(code: string): readonly string[] {
+  const other = code.replaceAll("/submit/newapi/", "/submit/openai-videos/");
+  return other === code ? [code] : [code, other];
+}
+
 /** Returns the number of repetitions in the page's table. */
 function repetitionsOf(sdk: string): number {
   const row = PAGE.split("\n").find((line) => line.startsWith(`| ${sdk} |`));
-  return z.coerce.number().int().parse(row?.split("|")[2]?.trim());
+  const [, , repetitions = ""] = row?.split("|") ?? [];
+  return z.coerce.number().parse(/^ (\d+) $/.exec(repetitions)?.[1]);
 }

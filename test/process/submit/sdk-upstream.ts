@@ -31,6 +31,12 @@ const images: SubmitPath = {
   body: z.strictObject({ model: z.string(), prompt }),
   answer: { created: 1_790_000_000, data: [{ url: OUTPUT }] },
 };
+/** The call for a video, whose body is a form. */
+const videos: SubmitPath = {
+  path: /^\/v1\/videos$/,
+  body: /name="prompt"\r\n(?:.+\r\n)*\r\na /,
+  answer: { id: JOB, task_id: JOB, object: "video", status: "queued" },
+};
 const prediction = {
   id: JOB,
   model: "acme/fox",
@@ -79,16 +85,14 @@ const APIS = {
       [/^\/fal-ai\/fox\/requests\//, { video: { url: OUTPUT } }],
     ],
   },
+  "openai-videos": {
+    scheme: "Bearer",
+    submits: [images, videos],
+    polls: [[/^\/v1\/videos\//, { id: JOB, object: "video", status: "completed", url: OUTPUT }]],
+  },
   newapi: {
     scheme: "Bearer",
-    submits: [
-      images,
-      {
-        path: /^\/v1\/videos$/,
-        body: /name="prompt"\r\n(?:.+\r\n)*\r\na /,
-        answer: { id: JOB, task_id: JOB, object: "video", status: "queued" },
-      },
-    ],
+    submits: [images, videos],
     polls: [
       [
         /^\/v1\/video\/generations\//,
@@ -136,9 +140,7 @@ const APIS = {
         answer: { id: JOB },
       },
     ],
-    polls: [
-      [/^\/contents\//, { id: JOB, status: "succeeded", content: { video_url: OUTPUT } }],
-    ],
+    polls: [[/^\/contents\//, { id: JOB, status: "succeeded", content: { video_url: OUTPUT } }]],
   },
 } satisfies Readonly<Record<string, Api>>;
 const apis: ReadonlyMap<string, Api> = new Map(Object.entries(APIS));
@@ -172,7 +174,7 @@ export class SdkUpstream extends LoopbackServer {
   /** Variables of a relay whose connections lead here, each with this key. */
   varsWith(key: string): Readonly<Record<string, string>> {
     const entries = [...apis.keys()].flatMap((name) => {
-      const prefix = name.toUpperCase();
+      const prefix = name.toUpperCase().replaceAll("-", "_");
       const keyName = name === "replicate" ? "REPLICATE_API_TOKEN" : `${prefix}_API_KEY`;
       return [
         [`${prefix}_BASE_URL`, `${this.origin}/${name}`],
@@ -193,7 +195,7 @@ export class SdkUpstream extends LoopbackServer {
   async #handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const { method = "", url = "", headers } = request;
     const body = (await bodyOf(request)) ?? "";
-    const [, connection = "", path = ""] = /^\/(\w+)(\/.*)$/.exec(url) ?? [];
+    const [, connection = "", path = ""] = /^\/([\w-]+)(\/.*)$/.exec(url) ?? [];
     this.requests.push({ method, connection, headers, body });
     if (body.includes(LOST)) return void response.destroy();
     const [status, answer] = this.#answer(apis.get(connection), `${method} ${path}`, headers, body);

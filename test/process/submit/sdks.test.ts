@@ -4,7 +4,7 @@ import { forThisFile } from "../harness/for-this-file.ts";
 import { Receiver } from "../harness/receiver.ts";
 import { Workerd } from "../harness/workerd.ts";
 import { BROKEN, RelayFront, TlsFront } from "./relay-front.ts";
-import { HAS_PYTHON, type KeyOwner, runBlock, type SdkBlock, sdkBlocks } from "./sdk-blocks.ts";
+import { HAS_PYTHON, type KeyOwner, runBlock, sdkBlocks } from "./sdk-blocks.ts";
 import { LOST, SDK_JOB, SdkUpstream } from "./sdk-upstream.ts";
 
 /** Time in milliseconds within which polls find the end of a job: the first is made after 4 s. */
