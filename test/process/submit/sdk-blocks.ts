@@ -6,6 +6,12 @@ import { ROOT } from "../harness/child.ts";
 
 const PAGE = readFileSync(join(ROOT, "docs/sdks.md"), "utf8");
 
+/** Rows of the page's table of SDKs. */
+const ROWS = Array.from(
+  PAGE.matchAll(/^\| (`.+` \(\w+\)) \| (\d+) \|.*\| ([\d.]+) \|$/gm),
+  ([, sdk = "", repetitions = "", version = ""]) => ({ sdk, repetitions, version }),
+);
+
 /** A language of the page, and the command that runs a program given as its last argument. */
 interface Language {
   readonly mark: string;
@@ -102,7 +108,12 @@ function variantsOf(code: string): readonly string[] {
 
 /** Returns the number of repetitions in the page's table. */
 function repetitionsOf(sdk: string): number {
-  const row = PAGE.split("\n").find((line) => line.startsWith(`| ${sdk} |`));
-  const [, , repetitions = ""] = row?.split("|") ?? [];
-  return z.coerce.number().parse(/^ (\d+) $/.exec(repetitions)?.[1]);
+  const repetitions = ROWS.find((row) => row.sdk === sdk)?.repetitions;
+  return z.coerce.number().parse(repetitions);
+}
+
+/** Returns the versions of the npm packages with which the page says that it was run, by name. */
+export function npmVersions(): Readonly<Record<string, string>> {
+  const rows = ROWS.filter(({ sdk }) => sdk.endsWith(" (npm)"));
+  return Object.fromEntries(rows.map(({ sdk, version }) => [sdk.split("`")[1], version]));
 }

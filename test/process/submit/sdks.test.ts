@@ -1,10 +1,11 @@
 import { expect, it, vi } from "vitest";
+import { devDependencies } from "../../../package.json" with { type: "json" };
 import { LOCAL_VARS, OPERATOR_KEY } from "../harness/client.ts";
 import { forThisFile } from "../harness/for-this-file.ts";
 import { Receiver } from "../harness/receiver.ts";
 import { Workerd } from "../harness/workerd.ts";
 import { BROKEN, RelayFront, TlsFront } from "./relay-front.ts";
-import { HAS_PYTHON, type KeyOwner, runBlock, sdkBlocks } from "./sdk-blocks.ts";
+import { HAS_PYTHON, type KeyOwner, npmVersions, runBlock, sdkBlocks } from "./sdk-blocks.ts";
 import { LOST, SDK_JOB, SdkUpstream } from "./sdk-upstream.ts";
 
 /** Time in milliseconds within which polls find the end of a job: the first is made after 4 s. */
@@ -84,3 +85,9 @@ it.concurrent.each(BLOCKS)(
     expect(front.countOf(idempotencyKey)).toBe(1);
   },
 );
+
+it("docs/sdks.md states the versions of the npm packages that its blocks run with here", () => {
+  const stated = npmVersions();
+  expect(Object.keys(stated).length).toBeGreaterThan(0);
+  expect(devDependencies).toMatchObject(stated);
+});
