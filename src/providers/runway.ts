@@ -24,13 +24,16 @@ const ROUTED_TARGET: SubmitTarget = {
   },
   answer: "job",
 };
-/** Calls that start tasks, without those below `/v1/recipes/` (the npm package `@runwayml/sdk`). */
+/**
+ * Calls that start tasks, without those below `/v1/recipes/` (`@runwayml/sdk` of npm, and `runwayml` of PyPI, which has more).
+ */
 const MODEL_PATHS: readonly string[] = [
   "text_to_video",
   "image_to_video",
   "video_to_video",
   "video_upscale",
   "video_to_hdr",
+  "video_to_audio",
   "character_performance",
   "avatar_videos",
   "text_to_image",

@@ -1,5 +1,6 @@
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type RequestListener, type Server } from "node:http";
+import type { Server as TcpServer } from "node:net";
 
 /**
  * Time in milliseconds after which an idle connection is closed, which no test reaches: closing it could lose
@@ -54,7 +55,8 @@ export async function bodyOf(request: IncomingMessage): Promise<string | null> {
   return Buffer.concat(chunks).toString("utf8");
 }
 
-function portOf(server: Server): number {
+/** Returns the port on which a server listens. */
+export function portOf(server: TcpServer): number {
   const address = server.address();
   if (address === null || typeof address === "string") throw new Error("the server has no port");
   return address.port;

@@ -1,150 +1,93 @@
-import { createFalClient } from "@fal-ai/client";
-import OpenAI from "openai";
-import Replicate from "replicate";
 import { expect, it, vi } from "vitest";
+import { devDependencies } from "../../../package.json" with { type: "json" };
 import { LOCAL_VARS, OPERATOR_KEY } from "../harness/client.ts";
 import { forThisFile } from "../harness/for-this-file.ts";
 import { Receiver } from "../harness/receiver.ts";
 import { Workerd } from "../harness/workerd.ts";
-import { field } from "../upstreams/apis.ts";
+import { BROKEN, RelayFront, TlsFront } from "./relay-front.ts";
+import { HAS_PYTHON, type KeyOwner, npmVersions, runBlock, sdkBlocks } from "./sdk-blocks.ts";
 import { LOST, SDK_JOB, SdkUpstream } from "./sdk-upstream.ts";
 
-/** Time in milliseconds within which polls find the end of a job: the first is made after 10 s. */
+/** Time in milliseconds within which polls find the end of a job: the first is made after 4 s. */
 const CALLED_BACK_WITHIN_MS = 60_000;
-const IMAGES_PATH = /images\/generations$/;
+const RELAY_S_KEY = "process-test-sdk-key-of-the-relay";
+const CUSTOMER_S_KEY = "process-test-sdk-key-of-a-customer";
+const KEYS: Readonly<Record<KeyOwner, string>> = {
+  connection: RELAY_S_KEY,
+  customer: CUSTOMER_S_KEY,
+};
 
-const upstream = await forThisFile(SdkUpstream.start());
-const direct = await forThisFile(SdkUpstream.start());
+const upstream = await forThisFile(SdkUpstream.start(RELAY_S_KEY, CUSTOMER_S_KEY));
 const receiver = await forThisFile(Receiver.start());
-const relay = await forThisFile(Workerd.start({ vars: { ...LOCAL_VARS, ...upstream.vars } }));
+const vars = { ...LOCAL_VARS, ...upstream.varsWith(RELAY_S_KEY) };
+const relay = await forThisFile(Workerd.start({ vars }));
+const front = await forThisFile(RelayFront.start(relay.url));
+const tls = HAS_PYTHON ? await forThisFile(TlsFront.start(front.origin)) : null;
+const verify = await relay.client.verifier();
 
-type Headers = Readonly<Record<string, string>>;
+const BLOCKS = sdkBlocks().map((block, nth) => ({ ...block, nth }));
 
-/** An SDK with its default retries. */
-interface Sdk {
-  readonly name: string;
-  /** Path at which its upstream gets the submission. */
-  readonly path: RegExp;
-  /** Number of times that it repeats a call whose connection was lost. */
-  readonly repetitions: number;
-  /** Submits a job with headers for the relay, and returns what the upstream has answered. */
-  readonly submit: (prompt: string, callbackUrl: string, headers: Headers) => Promise<unknown>;
-}
-
-/** Returns the SDKs with the relay's key. @param baseOf base URL by the name of the connection. */
-function sdksAt(baseOf: (connection: string) => string): readonly Sdk[] {
-  // Calls of this SDK take no headers, but its `fetch` can add some.
-  const replicateWith = (headers: Headers) =>
-    new Replicate({
-      auth: OPERATOR_KEY,
-      baseUrl: `${baseOf("replicate")}/v1`,
-      fetch: (url, init) => {
-        const request = new Request(url, init);
-        for (const [name, value] of Object.entries(headers)) request.headers.set(name, value);
-        return fetch(request);
-      },
-    });
-  const fal = createFalClient({
-    credentials: OPERATOR_KEY,
-    // This SDK has no base URL: its middleware gives each request another one.
-    requestMiddleware: async ({ url, ...request }) => ({
-      ...request,
-      url: url.replace("https://queue.fal.run", baseOf("fal")),
-    }),
+/** Runs a block of the page. @param name part of its prompt, its callback's path and its `Idempotency-Key`. */
+async function run(block: (typeof BLOCKS)[number], owner: KeyOwner, name: string) {
+  const path = `/${name}-${block.nth}-${owner}`;
+  const idempotencyKey = path.slice(1);
+  const prompt = `a fox that is ${name} (${idempotencyKey})`;
+  const ended = await runBlock(block, owner, {
+    relay: block.language.mark === "python" && tls !== null ? tls.origin : front.origin,
+    callbackUrl: receiver.at(path, { kind: "answer", status: 200 }),
+    idempotencyKey,
+    prompt,
+    env: {
+      RELAY_KEY: OPERATOR_KEY,
+      UPSTREAM_KEY: CUSTOMER_S_KEY,
+      ...(tls !== null && { SSL_CERT_FILE: tls.certificate }),
+    },
   });
-  const openai = new OpenAI({ apiKey: OPERATOR_KEY, baseURL: `${baseOf("openai-videos")}/v1` });
-  return [
-    {
-      name: "replicate",
-      path: /predictions$/,
-      repetitions: 5,
-      submit: (prompt, webhook, headers) =>
-        replicateWith(headers).predictions.create({
-          model: "acme/fox",
-          input: { prompt },
-          webhook,
-        }),
-    },
-    {
-      name: "@fal-ai/client",
-      path: /^\/fal-ai\/fox\/video\?fal_webhook=/,
-      repetitions: 3,
-      submit: (prompt, webhookUrl, headers) =>
-        fal.queue.submit("fal-ai/fox/video", { input: { prompt }, webhookUrl, headers }),
-    },
-    {
-      name: "openai (videos, which it sends as a form)",
-      path: /videos$/,
-      repetitions: 2,
-      submit: (prompt, url, headers) =>
-        openai.videos.create({ prompt }, { headers: { "Relay-Callback-Url": url, ...headers } }),
-    },
-    {
-      name: "openai (images)",
-      path: IMAGES_PATH,
-      repetitions: 2,
-      submit: (prompt, url, headers) =>
-        openai.images.generate(
-          { prompt, model: "fox-image" },
-          { headers: { "Relay-Callback-Url": url, ...headers } },
-        ),
-    },
-  ];
+  const submitted = upstream.submitted(block.connection, prompt);
+  return { ...ended, path, idempotencyKey, submitted };
 }
+const OWNERS = ["connection", "customer"] as const;
+const RUNS = BLOCKS.flatMap((block) => OWNERS.map((owner) => ({ ...block, owner })));
 
-const SDKS = sdksAt((connection) => `${relay.url}/v1/submit/${connection}`);
-const DIRECT_SDKS = sdksAt(() => direct.origin);
-
-/** Submits a job whose answer gets lost. @returns what the SDK throws. */
-function lost({ submit }: Sdk): Promise<unknown> {
-  return submit(LOST, receiver.at("/lost"), {}).then(
-    () => null,
-    (error: unknown) => error,
-  );
-}
-
-it.concurrent.each(SDKS)(
-  "$name, with its default retries, submits a job once when the upstream accepts it and hangs up, and throws the 424 of the relay",
-  async (sdk) => {
-    const error = await lost(sdk);
-    expect(field(error, "status") ?? field(error, "response", "status")).toBe(424);
-    expect(upstream.countOf(sdk.path, LOST)).toBe(1);
-  },
-);
-
-it.concurrent.each(DIRECT_SDKS)(
-  "$name without the relay repeats the call for such a job $repetitions times, which the same count shows",
-  async (sdk) => {
-    await lost(sdk);
-    expect(direct.countOf(sdk.path, LOST)).toBe(1 + sdk.repetitions);
-  },
-);
-
-it.concurrent.each(SDKS)(
-  "$name submits a job through the relay by another base URL and key, gets the upstream's own answer, and the callback brings the result",
-  async ({ name, path, submit }) => {
-    const callbackPath = `/${encodeURIComponent(name)}`;
-    const url = receiver.at(callbackPath, { kind: "answer", status: 200 });
-    const answer = JSON.stringify(await submit("a red fox", url, {}));
-    expect(answer).toMatch(path === IMAGES_PATH ? SDK_JOB.output : SDK_JOB.id);
-    await vi.waitUntil(() => receiver.postsAt(callbackPath).length > 0, CALLED_BACK_WITHIN_MS);
-    const [callback] = receiver.postsAt(callbackPath);
-    expect(JSON.parse(callback?.body ?? "")).toMatchObject({
+it.concurrent.each(RUNS)(
+  "$sdk, as docs/sdks.md uses it for $connection, submits a job with the key of the $owner, prints the upstream's answer, and a signed callback brings the result",
+  async ({ owner, ...block }) => {
+    const { output, path, submitted } = await run(block, owner, "submitted");
+    expect(output).toMatch(new RegExp(`${SDK_JOB.id}|${SDK_JOB.output}`));
+    expect(submitted.map(({ headers }) => headers.authorization?.split(" ")[1])).toEqual([
+      KEYS[owner],
+    ]);
+    await vi.waitUntil(() => receiver.postsAt(path).length > 0, CALLED_BACK_WITHIN_MS);
+    const [callback] = receiver.postsAt(path);
+    expect(callback && verify(callback)).toMatchObject({
       status: "completed",
       output: { urls: [SDK_JOB.output] },
     });
-    expect(upstream.countOf(path, "a red fox")).toBe(1);
+    expect(JSON.stringify(upstream.requests)).not.toContain(OPERATOR_KEY);
   },
 );
 
-it.concurrent.each(SDKS)(
-  "$name can send an Idempotency-Key, under which an equal second call submits nothing",
-  async ({ name, path, submit }) => {
-    const url = receiver.at("/repeated", { kind: "answer", status: 200 });
-    const call = () => submit("a grey fox", url, { "Idempotency-Key": `order of ${name}` });
-    await call();
-    // The answer to the first call is kept only until its task is settled; then the second one is refused.
-    await call().catch((error: unknown) => expect(field(error, "status")).toBe(409));
-    expect(upstream.countOf(path, "a grey fox")).toBe(1);
+it.concurrent.each(BLOCKS)(
+  "$sdk repeats a call for $connection $repetitions times under its Idempotency-Key when the connection to the relay breaks, and the job is submitted once",
+  async (block) => {
+    const { isDone, idempotencyKey, submitted } = await run(block, "connection", BROKEN);
+    expect(isDone).toBe(false);
+    expect(front.countOf(idempotencyKey)).toBe(1 + block.repetitions);
+    expect(submitted.length).toBe(1);
   },
 );
+
+it.concurrent.each(BLOCKS)(
+  "$sdk does not repeat a call for $connection whose outcome is unknown, and throws the 424 of the relay",
+  async (block) => {
+    const { isDone, output, idempotencyKey } = await run(block, "connection", LOST);
+    expect([isDone, output]).toEqual([false, expect.stringMatching(/\b424\b/)]);
+    expect(front.countOf(idempotencyKey)).toBe(1);
+  },
+);
+
+it("docs/sdks.md states the versions of the npm packages that its blocks run with here", () => {
+  const stated = npmVersions();
+  expect(Object.keys(stated).length).toBeGreaterThan(0);
+  expect(devDependencies).toMatchObject(stated);
+});

@@ -1,0 +1,88 @@
+import { execFile } from "node:child_process";
+import { once } from "node:events";
+import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { type IncomingMessage, request as send, type ServerResponse } from "node:http";
+import { connect } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { pipeline } from "node:stream";
+import { createServer, type Server } from "node:tls";
+import { promisify } from "node:util";
+import { LoopbackServer, portOf } from "../harness/loopback.ts";
+
+/** Beginning of an `Idempotency-Key` whose calls get no answer. */
+export const BROKEN = "broken";
+
+/** A proxy in front of a relay. It breaks the connection of calls with certain keys when the relay has answered them. */
+export class RelayFront extends LoopbackServer {
+  readonly #keys: string[] = [];
+
+  private constructor(relay: string) {
+    super((request, response) => this.#forward(relay, request, response));
+  }
+
+  static async start(relay: string): Promise<RelayFront> {
+    return new RelayFront(relay).listen();
+  }
+
+  /** Returns the number of calls with an `Idempotency-Key`. */
+  countOf(key: string): number {
+    return this.#keys.filter((each) => each === key).length;
+  }
+
+  #forward(relay: string, request: IncomingMessage, response: ServerResponse): void {
+    const { method = "", url = "", headers } = request;
+    const key = String(headers["idempotency-key"]);
+    this.#keys.push(key);
+    const forwarded = send(relay + url, { method, headers }, (answer) => {
+      if (key.startsWith(BROKEN)) {
+        answer.resume();
+        answer.once("end", () => response.destroy());
+        return;
+      }
+      response.writeHead(answer.statusCode ?? 502, answer.headers);
+      answer.pipe(response);
+    });
+    forwarded.on("error", () => response.destroy());
+    request.pipe(forwarded);
+  }
+}
+
+/** Speaks TLS in front of a server, with a certificate of its own. Needs the command `openssl`. */
+export class TlsFront implements AsyncDisposable {
+  readonly origin: string;
+  /** File of the certificate that clients must trust. */
+  readonly certificate: string;
+  readonly #directory: string;
+  readonly #server: Server;
+
+  private constructor(server: Server, directory: string, certificate: string) {
+    this.#server = server;
+    this.#directory = directory;
+    this.origin = `https://localhost:${portOf(server)}`;
+    this.certificate = certificate;
+  }
+
+  /** Starts in front of the server at an `http:` origin. */
+  static async start(origin: string): Promise<TlsFront> {
+    const directory = await mkdtemp(join(tmpdir(), "task-relay-tls-"));
+    const [key, certificate] = [join(directory, "key.pem"), join(directory, "cert.pem")];
+    const subject = ["-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost"];
+    const files = ["-newkey", "rsa:2048", "-keyout", key, "-out", certificate];
+    await promisify(execFile)("openssl", ["req", "-x509", "-nodes", ...files, ...subject]);
+    const pair = { key: await readFile(key), cert: await readFile(certificate) };
+    const server = createServer(pair, (socket) => {
+      const inner = connect(Number(new URL(origin).port), "127.0.0.1");
+      // A client may hang up, or the server behind may break the connection.
+      pipeline(socket, inner, socket, () => {});
+    });
+    server.listen(0, "127.0.0.1");
+    await once(server, "listening");
+    return new TlsFront(server, directory, certificate);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#server.close();
+    await rm(this.#directory, { recursive: true, force: true });
+  }
+}
