@@ -171,6 +171,16 @@ describe("the polls of a task that has failed at its deadline", () => {
     expect(wakeAt(dueAt(endedAt + HOUR + 26 * SECOND), asked)).toBe(endedAt + HOUR);
   });
 
+  it("a poll of a task that has failed at its deadline, for which the relay wakes after a pause, waits for a callback attempt that is due soon after", () => {
+    const pausedAt = endedAt + 2 * HOUR;
+    const paused = aPolicy({ polledAt: endedAt, pausedAt });
+    const checkedAt = wakeAt(timedOut, paused);
+    expect(checkedAt).toBeGreaterThan(pausedAt);
+    const nextAttemptAt = checkedAt + 5 * SECOND;
+    const waiting = { ...timedOut, callback: aCallback({ state: { kind: "due", nextAttemptAt } }) };
+    expect(wakeAt(waiting, paused)).toBe(nextAttemptAt);
+  });
+
   it("an overdue poll of a task that has failed at its deadline waits for the callback attempt that follows an interrupted one", () => {
     const [foundAt, nextAttemptAt] = [endedAt + 2 * HOUR, endedAt + 2 * HOUR + 5 * SECOND];
     const callback = aCallback({ state: { kind: "due", nextAttemptAt } });

@@ -145,7 +145,10 @@ export function isForPoll(
   const endAt = isDeferred && lastPoll.deferredAt >= endTime(record) ? Infinity : endTime(record);
   // A hook that has postponed the next poll since the alarm was set leaves the alarm as it is.
   const isPostponed = (plan.at ?? 0) >= armedAt + 2 * MINUTE;
-  const pollAt = Math.min(isDeferred && !isPostponed ? lastPoll.retryAt : plannedAt, endAt);
+  const turnAt = isDeferred ? lastPoll.retryAt : -Infinity;
+  // The first poll of a job that was attached since the deferral keeps its planned time.
+  const isTurn = isDeferred && lastPoll.isOfAttachedJob && !isPostponed;
+  const pollAt = Math.min(isTurn ? turnAt : Math.max(plannedAt, turnAt), endAt);
   // Neither does an answer that has named a longer wait since then, nor the gap after a poll made since then, which
   // counts only once a job is attached.
   const polledAt = lastPoll?.at ?? -Infinity;

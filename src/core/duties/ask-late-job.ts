@@ -23,8 +23,9 @@ export function askLateJob(record: TaskRecord, policy: Policy): Duty<PollStep> |
   if (!isTerminal(record) || record.upstream?.job == null) return null;
   const plannedAt = latePollAt(record, policy);
   if (plannedAt === null) return null;
-  const allowedAt = Math.max(plannedAt, policy.pollDeferredTo);
-  if (mayDelayClient(record, policy, allowedAt, CLEARANCE_MS)) return null;
+  // After a pause the poll may start at the check that finds the pause over.
+  const dueAt = startAt(Math.max(plannedAt, policy.pollDeferredTo), policy);
+  if (mayDelayClient(record, policy, dueAt, CLEARANCE_MS)) return null;
   const { id: taskId, createdAt } = record;
   const { connection, job } = record.upstream;
   const poll = {
@@ -37,5 +38,5 @@ export function askLateJob(record: TaskRecord, policy: Policy): Duty<PollStep> |
     submitted: null,
     purpose: "late_result",
   } as const;
-  return { dueAt: startAt(allowedAt, policy), step: () => ({ kind: "poll", poll }) };
+  return { dueAt, step: () => ({ kind: "poll", poll }) };
 }
