@@ -33,7 +33,8 @@ it("a Worker that is bound to the entrypoint Relay registers, attaches, cancels,
   });
   const job = { provider: "ark", id: "cgt-1" };
   expect(await call("attach", canceled, job)).toMatchObject({ ok: true, task: { id: canceled } });
-  expect(await call("cancel", canceled)).toMatchObject({ ok: true, task: { status: "failed" } });
+  const failed = { ok: true, task: { status: "failed", cancel: { state: "not_sent" } } };
+  expect(await call("cancel", canceled, { force: true })).toMatchObject(failed);
 
   await call("register", { ...task, id });
   const event = { id, status: "completed", output: { urls: ["https://cdn.example.com/1.mp4"] } };
