@@ -70,8 +70,8 @@ function unreadableVariables({ variables }: UpstreamProvider, vars: object): Con
 }
 
 /**
- * Returns the default connection of a provider. A provider without a host of its own has none until both the base
- * URL and the key are set. It is no fault when only one of the two is set, because people set one after the other.
+ * Returns the default connection of a provider. A provider without a host of its own has none until the base URL is set.
+ * Without a key it is a connection for customers with keys of their own, as one of `CONNECTIONS` is.
  */
 function defaultDrafts(provider: UpstreamProvider, vars: object): readonly Draft[] {
   const { key, baseUrl, webhookSecret, userId } = provider.variables;
@@ -84,7 +84,7 @@ function defaultDrafts(provider: UpstreamProvider, vars: object): readonly Draft
     webhook_secret: read(webhookSecret),
     user_id: read(userId),
   };
-  const isReady = provider.baseUrls !== null || (entry.key !== null && entry.base_url !== null);
+  const isReady = provider.baseUrls !== null || entry.base_url !== null;
   return isReady ? [{ variable: baseUrl, isDefault: true, name: provider.name, entry }] : [];
 }
 
