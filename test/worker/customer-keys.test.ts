@@ -352,6 +352,8 @@ it.each([
 it.each([
   ["empty", ""],
   ["two words behind each other", `Bearer ${OPERATOR_KEY} ${OPERATOR_KEY}`],
+  ["two keys, as of two such headers", `${OPERATOR_KEY}, ${OPERATOR_KEY}`],
+  ["behind a scheme of an upstream", `Key ${OPERATOR_KEY}`],
   ["10 KB long", "k".repeat(10_240)],
 ])("a Relay-Key that is %s is refused by its name", async (_, key) => {
   await expectRefused({ ...WITH_OWN, "Relay-Key": key }, "/Relay-Key");
@@ -390,13 +392,27 @@ it("the sandbox, which takes no key, refuses Relay-Key by its name", async () =>
   await expectRefused(WITH_OWN, "/Relay-Key", { path: "/v1/submit/sandbox/jobs", body });
 });
 
-it("without Relay-Key, a connection without a key refuses a submission as before", async () => {
+it("without Relay-Key, a connection without a key refuses a submission as before, and says how one with a key of one's own is sent", async () => {
   anArk();
   const { headers } = named();
-  expect(await refusal(await submit({ headers, bindings: KEYLESS }))).toEqual({
-    status: 503,
-    code: "not_configured",
+  const response = await submit({ headers, bindings: KEYLESS });
+  expect(await response.clone().json()).toMatchObject({
+    detail: expect.stringMatching(/ARK_API_KEY is not set.+Relay-Key/),
   });
+  expect(await refusal(response)).toEqual({ status: 503, code: "not_configured" });
+});
+
+it("a gateway of which only NEWAPI_BASE_URL is set takes an offer for keys of customers, and their submissions", async () => {
+  const offers = [{ connection: "newapi", models: ["*"], key: "customer" }];
+  const bindings = { ...BINDINGS, NEWAPI_API_KEY: "", OFFERS: JSON.stringify(offers) };
+  const outside = anArk();
+  outside.on(bindings.NEWAPI_BASE_URL, answering({ id: JOB, task_id: JOB, status: "queued" }));
+  const path = "/v1/submit/newapi/v1/video/generations";
+  const { headers } = named(WITH_OWN);
+  const body = JSON.stringify({ model: MODEL, prompt: "a fox" });
+  expect((await submit({ path, bindings, headers, body, key: null })).status).toBe(200);
+  const [sent] = outside.sentTo(bindings.NEWAPI_BASE_URL);
+  expect(sent?.headers["authorization"]).toBe(`Bearer ${OWN}`);
 });
 
 const PRICE = 2;

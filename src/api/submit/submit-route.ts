@@ -14,6 +14,10 @@ import { callTargetOf, UpstreamCall } from "./upstream-call.ts";
 const PATH = "/v1/submit/{connection}/{+path}";
 const KEY_REQUIRED =
   "A key of the relay is required, in the header in which the upstream's SDK sends its key.";
+/** Form of a header in which an SDK sends its key: alone, or behind any scheme, e.g. `Bearer` or `Key`. */
+const SDK_KEY = /^(?:[\w-]+\s+)?(\S+)$/;
+/** Form of `Relay-Key`. Two such headers are joined by a comma and a space, and are none. */
+const RELAY_KEY = /^(?:Bearer\s+)?(\S+)$/i;
 const UNKNOWN_KEY = "The key is unknown or revoked.";
 
 /**
@@ -70,8 +74,8 @@ export const readSubmittedRoute = publicRoute(
  */
 async function callerOf(headers: Headers, runtime: Runtime, env: Env): Promise<KeyHolder> {
   const given = KEY_HEADERS.filter((name) => headers.has(name));
-  const found = given.filter((name) => keyIn(headers.get(name)) !== null);
-  const [key, ...others] = new Set(found.flatMap((name) => keyIn(headers.get(name)) ?? []));
+  const found = given.filter((name) => keyIn(headers.get(name), SDK_KEY) !== null);
+  const [key, ...others] = new Set(found.flatMap((name) => keyIn(headers.get(name), SDK_KEY) ?? []));
   if (others.length > 0) {
     const [first, ...rest] = found;
     const message = `must contain the same key as ${rest.join(", ")}; with a key of your own at the upstream, the relay's key goes into Relay-Key`;
@@ -93,9 +97,9 @@ async function callerWith(
   runtime: Runtime,
   env: Env,
 ): Promise<KeyHolder> {
-  const key = header.length > MAX_KEY_CHARS ? null : keyIn(header);
+  const key = header.length > MAX_KEY_CHARS ? null : keyIn(header, RELAY_KEY);
   if (key === null) {
-    const message = `must have one key of the relay, of at most ${MAX_KEY_CHARS} characters`;
+    const message = `must have one key of the relay, alone or behind Bearer, of at most ${MAX_KEY_CHARS} characters`;
     throw invalidRequest([{ path: "/Relay-Key", message }]);
   }
   const caller = await holderOfKey(key, headers, runtime, env);
@@ -104,11 +108,9 @@ async function callerWith(
   throw unauthenticated(UNKNOWN_KEY);
 }
 
-/** Returns the key in a header: the part behind the scheme, e.g. `Bearer` or `Key`, or the whole of it. */
-function keyIn(header: string | null): string | null {
-  const [first = "", second, ...more] = (header ?? "").trim().split(/\s+/);
-  const key = second === undefined ? first : second;
-  return key === "" || more.length > 0 ? null : key;
+/** Returns the one key in a header: the part behind the scheme, or the whole of it. Null for a header of another form. */
+function keyIn(header: string | null, form: RegExp): string | null {
+  return form.exec((header ?? "").trim())?.[1] ?? null;
 }
 
 function answerOf({ taskId, status, headers, body, statusUrl, isReplayed }: Submitted): Response {
