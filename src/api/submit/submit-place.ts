@@ -57,7 +57,7 @@ export function requireSubmitPlace(
     return { ...customerPlace(connection, provider, call), adapter, target };
   }
   if (connection.key === null) {
-    const detail = `The connection has no API key: ${keySettingOf(connection)} is not set.`;
+    const detail = `The connection has no API key: ${keySettingOf(connection)} is not set. With a key of your own at the upstream, send that in the header of the upstream, and the key of the relay in Relay-Key.`;
     throw new Problem("not_configured", { detail, headers: { "Retry-After": "60" } });
   }
   return { connection, credential: null, adapter, target };
