@@ -1,7 +1,8 @@
 import { env } from "cloudflare:workers";
 import { expect, it } from "vitest";
 import { until } from "../worker/clock.ts";
-import { attach, hooked, type Hooked } from "../worker/hooked.ts";
+import { OPERATOR_KEY } from "../worker/client.ts";
+import { hooked } from "../worker/hooked.ts";
 import { answering } from "../worker/outside.ts";
 import { aRateLimit } from "../worker/rate-limits.ts";
 import { CALLBACK_URL, register } from "../worker/tasks.ts";
@@ -68,17 +69,32 @@ it("METRICS gets a data point for each request whose credentials are refused, or
   ]);
 });
 
-it("a data point with the connection and the answer is written to Analytics Engine for every poll when METRICS is bound", async () => {
-  const outside = receivers(200);
-  outside.on("https://ark.", answering({ error: "no" }, 401));
-  const { points, METRICS } = aDataset();
-  const bindings = { ...env, METRICS, ARK_API_KEY: "test-only-ark-key" };
-  const task: Hooked = { id: crypto.randomUUID(), provider: "ark", bindings, hookUrl: "" };
-  await restartWith(task.id, bindings);
-  const body = { id: task.id, model: "m", provider: "ark" };
-  expect((await callWith(bindings, "/v1/tasks", { body })).status).toBe(201);
-  await attach(task, "cgt-1");
-  while (outside.sentTo("https://ark.").length === 0) await wake(task.id);
-  await until(() => points.length > 0);
-  expect(points).toEqual([{ indexes: [""], blobs: ["unauthorized", "", "ark", "poll"] }]);
-});
+it.each([
+  ["the key of the connection", {}, ""],
+  [
+    "a customer's own key",
+    { "Relay-Key": OPERATOR_KEY, Authorization: "Bearer sk-test-only-own" },
+    "customer",
+  ],
+])(
+  "a data point with the connection, the answer and whose key it is about is written to Analytics Engine for every poll with %s when METRICS is bound",
+  async (_, keys, owner) => {
+    const outside = receivers(200);
+    outside.on("https://ark.", ({ method }) =>
+      method === "POST"
+        ? Response.json({ id: "cgt-1" })
+        : Response.json({ error: "no" }, { status: 401 }),
+    );
+    const { points, METRICS } = aDataset();
+    const bindings = { ...env, METRICS, ARK_API_KEY: "test-only-ark-key" };
+    const id = crypto.randomUUID();
+    await restartWith(id, bindings);
+    const headers = { Authorization: `Bearer ${OPERATOR_KEY}`, "Relay-Task-Id": id, ...keys };
+    const message = { body: { model: "m", content: [] }, headers, key: null };
+    const path = "/v1/submit/ark/contents/generations/tasks";
+    expect((await callWith(bindings, path, message)).status).toBe(200);
+    while (outside.sentTo("https://ark.").length === 1) await wake(id);
+    await until(() => points.length > 0);
+    expect(points).toEqual([{ indexes: [""], blobs: ["unauthorized", owner, "ark", "poll"] }]);
+  },
+);

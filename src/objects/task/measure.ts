@@ -27,9 +27,10 @@ export function measureAttempt(
 }
 
 /** Writes a data point about one poll: the connection, and the kind of the answer. */
-export function measurePoll(series: TimeSeries, { connection }: Poll, answer: PollAnswer): void {
+export function measurePoll(series: TimeSeries, poll: Poll, answer: PollAnswer): void {
   const kind = answer.kind === "news" ? answer.news.status : answer.kind;
-  series?.writeDataPoint({ indexes: [""], blobs: [kind, "", connection, "poll"] });
+  const keyOwner = poll.customerKey === null ? "" : "customer";
+  series?.writeDataPoint({ indexes: [""], blobs: [kind, keyOwner, poll.connection, "poll"] });
 }
 
 /**
