@@ -7,6 +7,7 @@ import { callWith, type Message, ProblemBody, refusal } from "./client.ts";
 import { pass, START_S, useClock } from "./clock.ts";
 import { useHeldWaits } from "./held-waits.ts";
 import { attach } from "./hooked.ts";
+import { loggedBy } from "./logged.ts";
 import { evict, restart, stored, untilIdle, wake } from "./objects.ts";
 import { anOutside, answering, type Outside, type Site } from "./outside.ts";
 import { anArk as aSubmittingArk, ARK_PATH, BINDINGS, BODY, submit } from "./submitted.ts";
@@ -333,9 +334,14 @@ describe("POST /v1/tasks/{id}/cancel with the key of an account", () => {
     });
     const { account, key, ...task } = await submitted();
     expect(await balanceOf(account)).toBe(40);
-    const response = await cancel(task, "", { key });
-    expect(response.status).toBe(200);
-    expect(await response.json()).toMatchObject({ cancel: { state: "confirmed" } });
+    const lines = await loggedBy(async () => {
+      const response = await cancel(task, "", { key });
+      expect(response.status).toBe(200);
+      expect(await response.json()).toMatchObject({ cancel: { state: "confirmed" } });
+    });
+    // The line of an order of the operator: its name is that of the log's documentation.
+    const line = { event: "task.cancel", task_id: task.id, outcome: "recorded" };
+    expect(lines).toContainEqual(expect.objectContaining(line));
     await untilIdle(task.id);
     expect(await balanceOf(account)).toBe(100);
   });

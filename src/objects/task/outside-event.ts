@@ -36,8 +36,12 @@ export function attributed(event: OutsideEvent, caller: Caller): AttributedEvent
   return { ...event, ...sender };
 }
 
-/** Returns the name of an event for the log: its type or, for a report, the reported status, e.g. `completed`. */
+/**
+ * Returns the name of an event for the log: its type or, for a report, the reported status, e.g. `completed`. The order of
+ * an account to cancel its task has the name of that of an operator: `by` in its line says whose it is.
+ */
 export function nameOf(event: OutsideEvent): string {
+  if (event.type === "cancel_submitted") return "cancel";
   return event.type === "report" ? event.news.status : event.type;
 }
 
