@@ -3,6 +3,7 @@ import { env } from "cloudflare:workers";
 import { beforeAll, expect, it, vi } from "vitest";
 import * as z from "zod";
 import worker from "../../src/index.ts";
+import { ready } from "../../src/index-db/database.ts";
 import { call } from "../worker/client.ts";
 import { pass, START } from "../worker/clock.ts";
 import { stubOf } from "../worker/objects.ts";
@@ -31,6 +32,8 @@ beforeAll(async () => {
 
 async function logEverything(): Promise<void> {
   anOutside();
+  // Without the tables of another test file, the first look at the index would fail.
+  await ready(db);
   await allowIndexAlert();
   const callback_url = `https://client.invalid/${MARK}?token=${MARK}`;
   const id = await register({ model: MARK, metadata: { MARK }, callback_url });
