@@ -75,7 +75,9 @@ export const readSubmittedRoute = publicRoute(
 async function callerOf(headers: Headers, runtime: Runtime, env: Env): Promise<KeyHolder> {
   const given = KEY_HEADERS.filter((name) => headers.has(name));
   const found = given.filter((name) => keyIn(headers.get(name), SDK_KEY) !== null);
-  const [key, ...others] = new Set(found.flatMap((name) => keyIn(headers.get(name), SDK_KEY) ?? []));
+  const [key, ...others] = new Set(
+    found.flatMap((name) => keyIn(headers.get(name), SDK_KEY) ?? []),
+  );
   if (others.length > 0) {
     const [first, ...rest] = found;
     const message = `must contain the same key as ${rest.join(", ")}; with a key of your own at the upstream, the relay's key goes into Relay-Key`;
