@@ -12,6 +12,7 @@ import { type Connections, parseConnections } from "./connections.ts";
 import { type IndexConfig, parseIndexConfig } from "./index-config.ts";
 import type { ConfigIssue } from "./issue.ts";
 import { type Offer, unconnectedOffers } from "./offers.ts";
+import { type OutputConfig, parseOutputConfig } from "./output-config.ts";
 import type { Placement } from "./placement.ts";
 import { type ParsedVariables, Variables } from "./variables.ts";
 
@@ -22,7 +23,7 @@ export const MIN_SECRET_CHARS = 8;
  * Configuration of the relay, parsed from variables and secrets. Durations are in milliseconds, sizes in
  * bytes; lists of keys and secrets are newest first.
  */
-export interface Config extends Secrets, Placement, IndexConfig, LogSettings {
+export interface Config extends Secrets, Placement, IndexConfig, OutputConfig, LogSettings {
   readonly scheduleMs: readonly number[];
   readonly callbackTimeoutMs: number;
   readonly retentionMs: number;
@@ -135,15 +136,13 @@ export function parseConfig(
   if (!connected.ok) return connected;
   const index = parseIndexConfig(vars, data);
   if (!index.ok) return index;
+  const outputs = parseOutputConfig(data);
+  if (!outputs.ok) return outputs;
   const conflicting = conflicts(data, connected.value);
   const issues = [...missingFlags(flags, data.ALLOW_LOCAL_CALLBACKS), ...conflicting];
   if (issues.length > 0) return failure(issues);
   return success({
-    scheduleMs: data.CALLBACK_SCHEDULE_S.map((seconds) => seconds * SECOND_MS),
-    callbackTimeoutMs: data.CALLBACK_TIMEOUT_S * SECOND_MS,
-    retentionMs: data.RETENTION_DAYS * DAY_MS,
-    taskDeadlineMs: data.TASK_DEADLINE_HOURS * HOUR_MS,
-    maxBodyBytes: data.MAX_BODY_KB * 1024,
+    ...taskSettingsOf(data),
     ...submitSettingsOf(data),
     allowLocalCallbacks: data.ALLOW_LOCAL_CALLBACKS,
     allowIpCallbacks: data.ALLOW_IP_CALLBACKS,
@@ -162,6 +161,7 @@ export function parseConfig(
     settlementUrl: data.SETTLEMENT_URL,
     ...connected.value,
     ...index.value,
+    ...outputs.value,
     isSandboxOn: data.SANDBOX,
     isListenOn: data.LISTEN,
     isErrorTextGeneric: data.ERROR_TEXT === "generic",
@@ -169,6 +169,17 @@ export function parseConfig(
     ...alertsOf(data),
     access: accessOf(data),
   });
+}
+
+/** Returns when tasks are called back, end and are erased, and what limits the bodies of requests. */
+function taskSettingsOf(data: ParsedVariables) {
+  return {
+    scheduleMs: data.CALLBACK_SCHEDULE_S.map((seconds) => seconds * SECOND_MS),
+    callbackTimeoutMs: data.CALLBACK_TIMEOUT_S * SECOND_MS,
+    retentionMs: data.RETENTION_DAYS * DAY_MS,
+    taskDeadlineMs: data.TASK_DEADLINE_HOURS * HOUR_MS,
+    maxBodyBytes: data.MAX_BODY_KB * 1024,
+  };
 }
 
 /** Returns what limits submissions, and what accounts may submit. */
