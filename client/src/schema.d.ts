@@ -1286,6 +1286,8 @@ export interface components {
             usage?: {
                 [key: string]: number;
             };
+            /** @description The upstream's own links, in the order of `output.urls`, where these are links of the relay. Only operators see them. */
+            source_urls?: string[];
         };
         /** @description The callback of a finished task. */
         Callback: {
@@ -1548,6 +1550,8 @@ export interface components {
             usage?: {
                 [key: string]: number;
             };
+            /** @description The upstream's own links, in the order of `output.urls`, where these are links of the relay. Only operators see them. */
+            source_urls?: string[];
             /** @description URL to pass to the provider for its hook. */
             hook_url?: string;
             /** @description Name of the parameter of the provider's submit call that takes `hook_url`. */

@@ -13,6 +13,7 @@ import { type IndexConfig, parseIndexConfig } from "./index-config.ts";
 import type { ConfigIssue } from "./issue.ts";
 import { type Offer, unconnectedOffers } from "./offers.ts";
 import { type OutputConfig, parseOutputConfig } from "./output-config.ts";
+import { outputLinksOf } from "./linked-outputs.ts";
 import type { Placement } from "./placement.ts";
 import { type ParsedVariables, Variables } from "./variables.ts";
 
@@ -271,12 +272,13 @@ function uncallableUrls(data: ParsedVariables): ConfigIssue[] {
 /**
  * Selects from the configuration the settings that decide what happens to tasks; the core (src/core) applies
  * them.
- * @param keyring keys of the relay, of which the core knows only with which secrets it can open keys of customers.
+ * @param keyring keys of the relay. The core knows only with which secrets it can open keys of customers, and has links
+ * to outputs made.
  * @param jitter random number from 0 to 1.
  */
 export function policyOf(
   config: Config,
-  { sealingKeys }: Pick<Keyring, "sealingKeys">,
+  { sealingKeys, outputKeys }: Pick<Keyring, "sealingKeys" | "outputKeys">,
   now: number,
   jitter: number,
 ): Settings {
@@ -292,6 +294,7 @@ export function policyOf(
     pollLateness: config.pollLateness,
     submitTimeoutMs: config.submitTimeoutMs,
     submitUnknownMs: config.submitUnknownMs,
+    outputs: outputLinksOf(config, outputKeys),
     jitter,
     isIndexed: config.isIndexed,
     isOperatorNotified: config.operatorCallbackUrl !== null,

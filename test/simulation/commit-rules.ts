@@ -122,6 +122,7 @@ function endedFault(before: TerminalTask, after: TerminalTask, now: number): str
     !isEqual(before.callback, after.callback) || !isEqual(before.credits, after.credits);
   return firstViolation({
     "terminal states never change": before.status === after.status && before.body === after.body,
+    "the links to outputs stay": isEqual(before.outputs, after.outputs),
     "the reason of a failure stays": isEqual(before.failure, after.failure),
     "the time of the end stays": before.finishedAt === after.finishedAt,
     "retention counts from the last change":

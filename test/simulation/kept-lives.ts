@@ -2,7 +2,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Move } from "./moves.ts";
 import { OVERSIZED } from "./oversized.ts";
-import { type InitialState, KEY_SETTINGS, SUBMIT_SETTINGS } from "./setting.ts";
+import { type InitialState, KEY_SETTINGS, OUTPUT_SETTINGS, SUBMIT_SETTINGS } from "./setting.ts";
 import type { Violation } from "./task-history.ts";
 
 /**
@@ -28,7 +28,9 @@ export function parseKeptLives(text: string): readonly KeptLife[] {
 
 /** Returns a configuration or limits with the fields that were added after they were kept; else the same object. */
 function completed(value: object): object {
-  if ("scheduleMs" in value) return { ...SUBMIT_SETTINGS, ...KEY_SETTINGS, ...value };
+  if ("scheduleMs" in value) {
+    return { ...SUBMIT_SETTINGS, ...KEY_SETTINGS, ...OUTPUT_SETTINGS, ...value };
+  }
   if ("hookWaitMs" in value && "gapMs" in value) return { isCreationStated: false, ...value };
   return value;
 }

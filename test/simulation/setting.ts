@@ -7,6 +7,7 @@ import {
   HOUR,
   LIMITS,
   MINUTE,
+  OUTPUT_LINKS,
   SEALED_WITH,
   SECOND,
 } from "../core/builders.ts";
@@ -31,6 +32,8 @@ export interface Setting {
   readonly submitTimeoutMs: number;
   /** Time after which a submission with an unknown outcome fails its task, in milliseconds. */
   readonly submitUnknownMs: number;
+  /** States that the relay keeps outputs and makes links of its own to them. */
+  readonly areOutputsKept: boolean;
 }
 
 /** The settings that lives which were kept before the relay could submit lack. */
@@ -38,6 +41,9 @@ export const SUBMIT_SETTINGS = { submitTimeoutMs: 90 * SECOND, submitUnknownMs: 
 
 /** The settings that lives which were kept before customers could have keys of their own lack. */
 export const KEY_SETTINGS = { customerLimits: LIMITS, secretIds: [SEALED_WITH] };
+
+/** The settings that lives which were kept before the relay could keep outputs lack. */
+export const OUTPUT_SETTINGS = { areOutputsKept: false };
 
 /** Initial state of a run. */
 export interface InitialState {
@@ -110,6 +116,7 @@ export function settingFrom(random: Random): Setting {
     submitUnknownMs: random.pick([HOUR, HOUR, MINUTE, 6 * HOUR]),
     customerLimits: random.pick([LIMITS, LIMITS, NAMING, FORGETFUL, STATING]),
     secretIds: random.pick(SECRET_IDS),
+    areOutputsKept: random.isLucky(0.5),
   };
 }
 
@@ -143,6 +150,7 @@ function unpaused(setting: Setting): Policy {
   const own = { scheduleMs, taskDeadlineMs, isIndexed, isOperatorNotified };
   const submit = { submitTimeoutMs, submitUnknownMs };
   const customerPolls = new Map([[CONNECTION, customerLimits]]);
+  const outputs = others.areOutputsKept ? OUTPUT_LINKS : null;
   const keys = { customerPolls, sealingIds: new Set(secretIds) };
-  return aPolicy({ ...own, ...submit, ...keys, polls, pollLateness: lateness });
+  return aPolicy({ ...own, ...submit, ...keys, outputs, polls, pollLateness: lateness });
 }

@@ -102,7 +102,14 @@ const ENDED_FIELDS = {
   ),
 };
 
-const COMPLETED_FIELDS = { ...COMPLETED, ...ENDED_FIELDS };
+const COMPLETED_FIELDS = {
+  ...COMPLETED,
+  ...ENDED_FIELDS,
+  source_urls: maybe(
+    z.array(z.string()),
+    "The upstream's own links, in the order of `output.urls`, where these are links of the relay. Only operators see them.",
+  ),
+};
 const FAILED_FIELDS = {
   ...FAILED,
   ...ENDED_FIELDS,

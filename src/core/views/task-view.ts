@@ -1,4 +1,5 @@
 import { appendMembers } from "../json.ts";
+import { sourcesOf } from "../record/callback-body.ts";
 import type { Credits, HiddenCredits } from "../record/credits.ts";
 import { hasCustomerKey } from "../record/customer-key.ts";
 import { toSeconds } from "../time.ts";
@@ -80,11 +81,15 @@ function timesView({ attachedAt, hookAt, askedAt }: UpstreamTimes) {
 }
 
 /**
- * Returns when the relay accepted the result, and the kind of a failure. What the job has consumed or cost is shown
- * to the operator only, because an account could derive from it what the operator pays.
+ * Returns when the relay accepted the result, and the kind of a failure. What the job has consumed or cost, and the
+ * upstream's own links, which calls that go on with a result need, are shown to the operator only: an account could derive
+ * from them what the operator pays, and to whom.
  */
-function endView({ finishedAt, failure, usage }: TerminalTask, reader: TaskReader) {
+function endView(record: TerminalTask, reader: TaskReader) {
+  const { finishedAt, failure, usage, outputs } = record;
+  const hasSources = outputs !== null && reader === "operator";
   return {
+    ...optional("source_urls", hasSources ? sourcesOf(record) : null),
     ...optional("finished_at", finishedAt === null ? null : toSeconds(finishedAt)),
     ...optional("failure", failure),
     ...optional("usage", reader === "operator" ? usage : null),

@@ -194,6 +194,11 @@ const Notice = z.looseObject({
   tries: Int,
 });
 
+const Outputs = z.looseObject({
+  expiresAt: Time,
+  list: z.array(z.looseObject({ number: Int, source: z.string() })),
+});
+
 const Late = z.looseObject({ hintAt: TimeOrNull, resultAt: TimeOrNull });
 
 const UpstreamTimes = z.looseObject({
@@ -320,6 +325,7 @@ const TerminalTask = z.looseObject({
   credits: z.nullable(Credits),
   status: z.enum(["completed", "failed"]),
   body: z.string().check(z.refine(isBody)),
+  outputs: z._default(z.nullable(Outputs), null),
   failure: z.nullable(Failure),
   callback: z.nullable(Callback),
   finishedAt: LaterTime,
