@@ -196,6 +196,46 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/outputs/{id}/{output}/{file}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Open an output by its link
+         * @description The link is one of `output.urls` and opens this output until `outputs[].expires_at`. The relay's copy is sent with its length and `ETag`; while there is no copy, the answer leads to the upstream's own link, or passes on what the upstream sends where that link needs a key. The type follows the first bytes: browsers show videos, audio, PNG, JPEG, WebP, GIF and AVIF, and save everything else. Pages of all sites may show and read the answer. At most 120 requests a minute for the outputs of one task are answered to one address (`LIMIT_LINKS`). Needs no key.
+         */
+        get: operations["readOutput"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/tasks/{id}/outputs/{output}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Delete an output
+         * @description Its link opens nothing any more, and the relay's copy is deleted; the upstream's own link is not. The task stays as it is. An output that keeps the upstream's own link cannot be deleted. Permitted to operator keys with the role `all`.
+         */
+        delete: operations["deleteOutput"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/events": {
         parameters: {
             query?: never;
@@ -1319,10 +1359,10 @@ export interface components {
                 /** @description When the relay's link ends and its copy is deleted. Absent for an output that keeps the upstream's own link. */
                 expires_at?: number;
                 /**
-                 * @description Why there is no copy: the output keeps the upstream's own link (`own_link`), or copying was given up. Absent while it is being copied.
+                 * @description Why there is no copy: the output keeps the upstream's own link (`own_link`), the relay has no bucket and passes on what the upstream sends (`not_copied`), the operator has deleted it (`deleted`), or copying was given up. Absent while it is being copied.
                  * @enum {string}
                  */
-                reason?: "own_link" | "too_large" | "empty" | "refused" | "unreachable" | "blocked" | "not_stored";
+                reason?: "own_link" | "not_copied" | "deleted" | "too_large" | "empty" | "refused" | "unreachable" | "blocked" | "not_stored";
             }[];
         };
         /** @description The callback of a finished task. */
@@ -1599,10 +1639,10 @@ export interface components {
                 /** @description When the relay's link ends and its copy is deleted. Absent for an output that keeps the upstream's own link. */
                 expires_at?: number;
                 /**
-                 * @description Why there is no copy: the output keeps the upstream's own link (`own_link`), or copying was given up. Absent while it is being copied.
+                 * @description Why there is no copy: the output keeps the upstream's own link (`own_link`), the relay has no bucket and passes on what the upstream sends (`not_copied`), the operator has deleted it (`deleted`), or copying was given up. Absent while it is being copied.
                  * @enum {string}
                  */
-                reason?: "own_link" | "too_large" | "empty" | "refused" | "unreachable" | "blocked" | "not_stored";
+                reason?: "own_link" | "not_copied" | "deleted" | "too_large" | "empty" | "refused" | "unreachable" | "blocked" | "not_stored";
             }[];
             /** @description URL to pass to the provider for its hook. */
             hook_url?: string;
@@ -2345,7 +2385,7 @@ export interface components {
              * @description The kind of problem, which does not change.
              * @enum {string}
              */
-            code: "invalid_json" | "invalid_request" | "unauthenticated" | "insufficient_credits" | "forbidden" | "not_found" | "unknown_task" | "method_not_allowed" | "body_timeout" | "task_exists" | "task_open" | "task_settled" | "reference_reused" | "conflicting_result" | "series_running" | "submission_running" | "no_callback" | "payload_too_large" | "submit_unknown" | "idempotency_key_reused" | "rate_limited" | "internal_error" | "index_disabled" | "not_configured" | "unavailable";
+            code: "invalid_json" | "invalid_request" | "unauthenticated" | "insufficient_credits" | "forbidden" | "not_found" | "unknown_task" | "method_not_allowed" | "body_timeout" | "task_exists" | "task_open" | "task_settled" | "reference_reused" | "conflicting_result" | "series_running" | "submission_running" | "no_callback" | "output_gone" | "payload_too_large" | "submit_unknown" | "idempotency_key_reused" | "rate_limited" | "internal_error" | "index_disabled" | "not_configured" | "unavailable";
             /** @description Faults of the input: `path` is a JSON Pointer, or `/Name` of a header or parameter. */
             issues?: {
                 path: string;
@@ -2357,6 +2397,11 @@ export interface components {
             balance?: number;
             /** @description Price of the task, of `insufficient_credits`. */
             price?: number;
+            /**
+             * @description Why the output is gone, of `output_gone`.
+             * @enum {string}
+             */
+            reason?: "expired" | "deleted" | "missing" | "too_large" | "empty" | "refused" | "unreachable" | "blocked" | "not_stored";
             task?: components["schemas"]["Task"];
         };
         /** @description A task as whoever has its status link sees it. */
@@ -2684,7 +2729,7 @@ export interface components {
         "problem.submit_unknown": {
             headers: {
                 /**
-                 * @description Path of the new task.
+                 * @description Path of the new task; of an output without a copy, the upstream's own link.
                  * @example /v1/tasks/6f9619ff-8b86-4d01-b42d-00cf4fc964ff
                  */
                 Location?: string;
@@ -2823,6 +2868,38 @@ export interface components {
                 };
             };
         };
+        /** @description `output_gone`: The output is gone. */
+        "problem.output_gone": {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                "Cache-Control": components["headers"]["Cache-Control"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"] & {
+                    /** @constant */
+                    status?: 410;
+                    /** @enum {string} */
+                    code?: "output_gone";
+                };
+            };
+        };
+        /** @description `task_open`: The task is not finished. */
+        "problem.task_open": {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                "Cache-Control": components["headers"]["Cache-Control"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"] & {
+                    /** @constant */
+                    status?: 409;
+                    /** @enum {string} */
+                    code?: "task_open";
+                };
+            };
+        };
         /** @description `conflicting_result`: Another result is on record. */
         "problem.conflicting_result": {
             headers: {
@@ -2852,22 +2929,6 @@ export interface components {
                     status?: 409;
                     /** @enum {string} */
                     code?: "reference_reused";
-                };
-            };
-        };
-        /** @description `task_open`: The task is not finished. */
-        "problem.task_open": {
-            headers: {
-                "X-Request-Id": components["headers"]["X-Request-Id"];
-                "Cache-Control": components["headers"]["Cache-Control"];
-                [name: string]: unknown;
-            };
-            content: {
-                "application/problem+json": components["schemas"]["Problem"] & {
-                    /** @constant */
-                    status?: 409;
-                    /** @enum {string} */
-                    code?: "task_open";
                 };
             };
         };
@@ -3135,7 +3196,7 @@ export interface operations {
             201: {
                 headers: {
                     /**
-                     * @description Path of the new task.
+                     * @description Path of the new task; of an output without a copy, the upstream's own link.
                      * @example /v1/tasks/6f9619ff-8b86-4d01-b42d-00cf4fc964ff
                      */
                     Location: string;
@@ -3387,7 +3448,7 @@ export interface operations {
                      */
                     "Idempotent-Replayed"?: string;
                     /**
-                     * @description Path of the new task.
+                     * @description Path of the new task; of an output without a copy, the upstream's own link.
                      * @example /v1/tasks/6f9619ff-8b86-4d01-b42d-00cf4fc964ff
                      */
                     Location?: string;
@@ -3434,7 +3495,7 @@ export interface operations {
             };
             header?: {
                 /**
-                 * @description `ETag` of the version that the caller has: the answer is 304 while it is the current one.
+                 * @description `ETag` that the caller has: the answer is 304 while it is the current one.
                  * @example "1767225600002-account"
                  */
                 "If-None-Match"?: string;
@@ -3459,12 +3520,12 @@ export interface operations {
             200: {
                 headers: {
                     /**
-                     * @description `*` in answers to a status token, so that pages of any site may read them.
+                     * @description `*` in answers to a status token and to the link of an output, so that pages of any site may read them.
                      * @example *
                      */
                     "Access-Control-Allow-Origin"?: string;
                     /**
-                     * @description Version of the task as this caller sees it, for `If-None-Match`. It changes with the state of the task and, while the task is open, with its progress; for the operator with every member.
+                     * @description Of an output: its copy, for `If-None-Match` and `If-Range`. Of a task: version of the task as this caller sees it, for `If-None-Match`. It changes with the state of the task and, while the task is open, with its progress; for the operator with every member.
                      * @example "1767225600002-account"
                      */
                     ETag: string;
@@ -3536,12 +3597,12 @@ export interface operations {
             304: {
                 headers: {
                     /**
-                     * @description `*` in answers to a status token, so that pages of any site may read them.
+                     * @description `*` in answers to a status token and to the link of an output, so that pages of any site may read them.
                      * @example *
                      */
                     "Access-Control-Allow-Origin"?: string;
                     /**
-                     * @description Version of the task as this caller sees it, for `If-None-Match`. It changes with the state of the task and, while the task is open, with its progress; for the operator with every member.
+                     * @description Of an output: its copy, for `If-None-Match` and `If-Range`. Of a task: version of the task as this caller sees it, for `If-None-Match`. It changes with the state of the task and, while the task is open, with its progress; for the operator with every member.
                      * @example "1767225600002-account"
                      */
                     ETag: string;
@@ -3635,7 +3696,7 @@ export interface operations {
             200: {
                 headers: {
                     /**
-                     * @description `*` in answers to a status token, so that pages of any site may read them.
+                     * @description `*` in answers to a status token and to the link of an output, so that pages of any site may read them.
                      * @example *
                      */
                     "Access-Control-Allow-Origin"?: string;
@@ -3658,7 +3719,7 @@ export interface operations {
             204: {
                 headers: {
                     /**
-                     * @description `*` in answers to a status token, so that pages of any site may read them.
+                     * @description `*` in answers to a status token and to the link of an output, so that pages of any site may read them.
                      * @example *
                      */
                     "Access-Control-Allow-Origin"?: string;
@@ -4016,6 +4077,239 @@ export interface operations {
             404: components["responses"]["problem.unknown_task"];
             409: components["responses"]["problem.task_settled.submission_running"];
             413: components["responses"]["problem.payload_too_large"];
+            429: components["responses"]["problem.rate_limited"];
+            500: components["responses"]["problem.internal_error"];
+            503: components["responses"]["problem.not_configured.unavailable"];
+        };
+    };
+    readOutput: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description One range of bytes; several ranges are ignored.
+                 * @example bytes=0-1023
+                 */
+                Range?: string;
+                /**
+                 * @description `ETag` of the output of which the caller has a part.
+                 * @example "b1946ac92492d2347c6235b4d2611184"
+                 */
+                "If-Range"?: string;
+                /**
+                 * @description `ETag` that the caller has: the answer is 304 while it is the current one.
+                 * @example "1767225600002-account"
+                 */
+                "If-None-Match"?: string;
+            };
+            path: {
+                /**
+                 * @description Id of the task, a UUID of any version; upper and lower case mean the same.
+                 * @example 6f9619ff-8b86-4d01-b42d-00cf4fc964ff
+                 */
+                id: string;
+                /**
+                 * @description Number of the output: its place in `output.urls`, counted from 1.
+                 * @example 1
+                 */
+                output: string;
+                /**
+                 * @description Token of the link, which only the relay can make, and the extension of the file.
+                 * @example 1767830400_1767225600012_3q2-7w.mp4
+                 */
+                file: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description the output */
+            200: {
+                headers: {
+                    /**
+                     * @description `bytes` when parts can be asked for.
+                     * @example bytes
+                     */
+                    "Accept-Ranges"?: string;
+                    /**
+                     * @description `*` in answers to a status token and to the link of an output, so that pages of any site may read them.
+                     * @example *
+                     */
+                    "Access-Control-Allow-Origin": string;
+                    /**
+                     * @description Name under which a browser saves the export or the output, and whether it shows the output.
+                     * @example attachment; filename="acme-entries.csv"
+                     */
+                    "Content-Disposition": string;
+                    /**
+                     * @description Of an output: its copy, for `If-None-Match` and `If-Range`. Of a task: version of the task as this caller sees it, for `If-None-Match`. It changes with the state of the task and, while the task is open, with its progress; for the operator with every member.
+                     * @example "1767225600002-account"
+                     */
+                    ETag?: string;
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /** @example  */
+                    "*/*": string;
+                };
+            };
+            /** @description the part of the output that Range asks for */
+            206: {
+                headers: {
+                    /**
+                     * @description `bytes` when parts can be asked for.
+                     * @example bytes
+                     */
+                    "Accept-Ranges"?: string;
+                    /**
+                     * @description `*` in answers to a status token and to the link of an output, so that pages of any site may read them.
+                     * @example *
+                     */
+                    "Access-Control-Allow-Origin": string;
+                    /**
+                     * @description Name under which a browser saves the export or the output, and whether it shows the output.
+                     * @example attachment; filename="acme-entries.csv"
+                     */
+                    "Content-Disposition": string;
+                    /**
+                     * @description The part of the output in the answer, and the size of the output.
+                     * @example bytes 0-1023/1500000
+                     */
+                    "Content-Range": string;
+                    /**
+                     * @description Of an output: its copy, for `If-None-Match` and `If-Range`. Of a task: version of the task as this caller sees it, for `If-None-Match`. It changes with the state of the task and, while the task is open, with its progress; for the operator with every member.
+                     * @example "1767225600002-account"
+                     */
+                    ETag?: string;
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /** @example  */
+                    "*/*": string;
+                };
+            };
+            /** @description there is no copy yet: the upstream's own link */
+            302: {
+                headers: {
+                    /**
+                     * @description `*` in answers to a status token and to the link of an output, so that pages of any site may read them.
+                     * @example *
+                     */
+                    "Access-Control-Allow-Origin": string;
+                    /**
+                     * @description Path of the new task; of an output without a copy, the upstream's own link.
+                     * @example /v1/tasks/6f9619ff-8b86-4d01-b42d-00cf4fc964ff
+                     */
+                    Location: string;
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description unchanged: If-None-Match names the copy */
+            304: {
+                headers: {
+                    /**
+                     * @description `*` in answers to a status token and to the link of an output, so that pages of any site may read them.
+                     * @example *
+                     */
+                    "Access-Control-Allow-Origin": string;
+                    /**
+                     * @description Of an output: its copy, for `If-None-Match` and `If-Range`. Of a task: version of the task as this caller sees it, for `If-None-Match`. It changes with the state of the task and, while the task is open, with its progress; for the operator with every member.
+                     * @example "1767225600002-account"
+                     */
+                    ETag: string;
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["problem.invalid_request"];
+            404: components["responses"]["problem.not_found"];
+            410: components["responses"]["problem.output_gone"];
+            /** @description If-Match names another copy */
+            412: {
+                headers: {
+                    /**
+                     * @description `*` in answers to a status token and to the link of an output, so that pages of any site may read them.
+                     * @example *
+                     */
+                    "Access-Control-Allow-Origin": string;
+                    /**
+                     * @description Of an output: its copy, for `If-None-Match` and `If-Range`. Of a task: version of the task as this caller sees it, for `If-None-Match`. It changes with the state of the task and, while the task is open, with its progress; for the operator with every member.
+                     * @example "1767225600002-account"
+                     */
+                    ETag: string;
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Range begins behind the end of the output */
+            416: {
+                headers: {
+                    /**
+                     * @description `*` in answers to a status token and to the link of an output, so that pages of any site may read them.
+                     * @example *
+                     */
+                    "Access-Control-Allow-Origin": string;
+                    /**
+                     * @description The part of the output in the answer, and the size of the output.
+                     * @example bytes 0-1023/1500000
+                     */
+                    "Content-Range"?: string;
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            429: components["responses"]["problem.rate_limited"];
+            500: components["responses"]["problem.internal_error"];
+            503: components["responses"]["problem.not_configured.unavailable"];
+        };
+    };
+    deleteOutput: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description Id of the task, a UUID of any version; upper and lower case mean the same.
+                 * @example 6f9619ff-8b86-4d01-b42d-00cf4fc964ff
+                 */
+                id: string;
+                /**
+                 * @description Number of the output: its place in `output.urls`, counted from 1.
+                 * @example 1
+                 */
+                output: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description deleted */
+            204: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["problem.invalid_request"];
+            401: components["responses"]["problem.unauthenticated"];
+            403: components["responses"]["problem.forbidden"];
+            404: components["responses"]["problem.not_found.unknown_task"];
+            409: components["responses"]["problem.task_open"];
             429: components["responses"]["problem.rate_limited"];
             500: components["responses"]["problem.internal_error"];
             503: components["responses"]["problem.not_configured.unavailable"];
@@ -4949,7 +5243,7 @@ export interface operations {
             200: {
                 headers: {
                     /**
-                     * @description Name under which a browser saves the export.
+                     * @description Name under which a browser saves the export or the output, and whether it shows the output.
                      * @example attachment; filename="acme-entries.csv"
                      */
                     "Content-Disposition"?: string;

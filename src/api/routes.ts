@@ -17,6 +17,8 @@ import { wakeTasksRoute } from "./search/wake-tasks.ts";
 import { adjustCreditsRoute, grantCreditsRoute } from "./accounts/credit-changes.ts";
 import { deleteAccountRoute } from "./accounts/delete-account.ts";
 import { listEntriesRoute, listGrantsRoute } from "./accounts/entries.ts";
+import { deleteOutputRoute } from "./outputs/delete-output.ts";
+import { readOutputRoute } from "./outputs/read-output.ts";
 import { eraseTaskRoute } from "./tasks/erase-task.ts";
 import { readOpenApi } from "./docs/openapi.ts";
 import { readHealth } from "./health.ts";
@@ -47,6 +49,8 @@ export const ROUTES = [
   redeliverTaskRoute,
   cancelTaskRoute,
   eraseTaskRoute,
+  readOutputRoute,
+  deleteOutputRoute,
   reportEventRoute,
   receiveHook,
   testCallbackRoute,

@@ -1,4 +1,5 @@
 import type { LinkableOutput, OutputLinks } from "../core/policy.ts";
+import { needsKeyOf } from "../providers/keyed-link.ts";
 import type { ImmediateHmacKey } from "../security/hmac.ts";
 import { extensionOf, outputLink } from "../security/output-link.ts";
 import { checkCallbackUrl } from "../security/url-rules.ts";
@@ -6,21 +7,27 @@ import { sourceUrlRulesOf } from "./callback-url-rules.ts";
 import type { Config } from "./config.ts";
 
 /**
- * Returns how the relay makes its own links to outputs. Null when it makes none, because it keeps no outputs, or because
- * neither `OUTPUTS_URL` nor `PUBLIC_URL` is set.
+ * Returns how the relay makes its own links to outputs. Without a bucket for copies it makes them only for outputs that open
+ * with a key alone. Null when it makes none, because neither `OUTPUTS_URL` nor `PUBLIC_URL` is set.
  */
 export function outputLinksOf(
   config: Config,
   keys: readonly ImmediateHmacKey[],
 ): OutputLinks | null {
   const { areOutputsKept, outputsOrigin, outputLifeMs: lifeMs } = config;
-  if (!areOutputsKept || outputsOrigin === null) return null;
+  if (outputsOrigin === null) return null;
   const linkTo = (output: LinkableOutput) => {
     if (!isFetched(output, config)) return null;
+    if (!areOutputsKept && !isKeyed(output, config)) return null;
     const extension = extensionOf(output.source);
     return outputLink({ ...output, extension }, outputsOrigin, keys);
   };
-  return { lifeMs, linkTo };
+  return { lifeMs, areCopied: areOutputsKept, linkTo };
+}
+
+function isKeyed({ source, connection }: LinkableOutput, { connections }: Config): boolean {
+  const link = URL.parse(source);
+  return link !== null && needsKeyOf(link, connections.get(connection ?? ""));
 }
 
 /** Tells whether the relay fetches an output: the URL rules permit it, and a real provider has generated it. */

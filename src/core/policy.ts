@@ -136,6 +136,8 @@ export interface Settings {
 export interface OutputLinks {
   /** Time for which the links work, in milliseconds. */
   readonly lifeMs: number;
+  /** True when the relay copies the outputs. False when it only passes on what the upstream sends. */
+  readonly areCopied: boolean;
   /**
    * Returns the relay's link to an output. Null when the relay must not fetch it, e.g. because the URL rules refuse its
    * source; the output then keeps the upstream's own link.

@@ -38,7 +38,7 @@ export const PROBLEM_HELP: Readonly<Record<ProblemCode, ProblemHelp>> = {
   },
   not_found: {
     cause:
-      "No route has this path, the account or API key it names does not exist or belongs to somebody else, or the relay takes no listeners.",
+      "No route has this path, the account or API key it names does not exist or belongs to somebody else, the link to an output opens nothing, or the relay takes no listeners.",
     cure: "Check the path and the ids in it. An account must be created before it is used. Listeners need LISTEN=true.",
   },
   unknown_task: {
@@ -89,6 +89,11 @@ export const PROBLEM_HELP: Readonly<Record<ProblemCode, ProblemHelp>> = {
   no_callback: {
     cause: "The task was created without a callback_url, so there is nothing to redeliver.",
     cure: "Give a callback_url with the redelivery, or read the result with GET /v1/tasks/{id}.",
+  },
+  output_gone: {
+    cause:
+      "The link to the output has expired, the output was deleted, or the relay has no copy of it and the upstream's own link is dead. The member reason tells which.",
+    cure: "Fetch outputs before their links expire (outputs[].expires_at). The operator finds the reason of a failed copy in the task, and sets how long links work with OUTPUT_DAYS and how large copies may be with MAX_OUTPUT_MB.",
   },
   payload_too_large: {
     cause:

@@ -19,7 +19,8 @@ const KEPT_MS = HOUR_MS;
 /**
  * Returns the time from which a task needs the key of its customer no more, in Unix milliseconds. An open task needs it to
  * poll its job, and a task whose price is being charged for its call. A task that is settled needs it only while its job is
- * still polled because it has failed at its deadline, or while its outputs may still have to be copied. Infinity while no such time is known, -Infinity when it is over.
+ * still polled because it has failed at its deadline, or while its outputs have no copy. Infinity while no such time is
+ * known, -Infinity when it is over.
  */
 export function customerKeyNeededUntil(record: TaskRecord, policy: Policy): number {
   if (isOpen(record)) return Infinity;
@@ -34,9 +35,13 @@ export function customerKeyNeededUntil(record: TaskRecord, policy: Policy): numb
 }
 
 /**
- * Returns the time until which the key may be needed for an order to copy the outputs of a task. The object that has taken
- * the order has a copy of the sealed key.
+ * Returns the time until which the key may be needed for the outputs of a task: to copy them, and to pass on to readers what
+ * the upstream sends.
  */
 function copiesNeedUntil({ outputs }: TerminalTask): number {
-  return outputs === null || outputs.order === null ? -Infinity : outputs.expiresAt;
+  const isNeeded = outputs?.list.some(({ state }) => NEEDING.includes(state.kind)) === true;
+  return outputs !== null && isNeeded ? outputs.expiresAt : -Infinity;
 }
+
+/** States of outputs that the relay fetches from their upstream, also for readers. */
+const NEEDING: readonly string[] = ["copying", "not_copied"];

@@ -13,7 +13,7 @@ export interface Outputs {
   readonly list: readonly Output[];
   /**
    * Plan of the next order to copy the outputs. Null when the object that copies them has taken one (objects/output); it
-   * then reports each copy by itself.
+   * then reports each copy by itself. Null also when the outputs are not copied.
    */
   readonly order: Retry | null;
 }
@@ -26,8 +26,13 @@ export interface Output {
   readonly state: OutputState;
 }
 
-/** State of the relay's copy of an output: it is being made, it is there, or it was given up. */
-export type OutputState = { readonly kind: "copying" } | EndedCopy;
+/**
+ * State of the relay's copy of an output: it is being made, it is there, or it was given up; `not_copied` when the relay has
+ * no bucket and passes on what the upstream sends; `deleted` when the operator has deleted the output.
+ */
+export type OutputState =
+  | { readonly kind: "copying" | "not_copied" | "deleted" }
+  | EndedCopy;
 
 /** The end of the copy of an output. */
 export type EndedCopy =
@@ -85,7 +90,7 @@ interface LinkedTask {
 export function linkOutputs(
   task: LinkedTask,
   sources: readonly string[],
-  { lifeMs, linkTo }: OutputLinks,
+  { lifeMs, areCopied, linkTo }: OutputLinks,
   now: number,
 ): { readonly urls: readonly string[]; readonly outputs: Outputs | null } {
   const expiresAtS = toSeconds(now + lifeMs);
@@ -97,11 +102,12 @@ export function linkOutputs(
     const isLinked = list.length < MAX_LINKED_OUTPUTS;
     const place = { source, origin, connection: upstream?.connection ?? null };
     const link = isLinked ? linkTo({ ...about, ...place }) : null;
-    if (link !== null) list.push({ number, source, state: { kind: "copying" } });
+    const state = { kind: areCopied ? "copying" : "not_copied" } as const;
+    if (link !== null) list.push({ number, source, state });
     return link ?? source;
   });
   if (list.length === 0) return { urls, outputs: null };
-  const order = { retryAt: now + REPEAT_ORDER_MS, tries: 0 };
+  const order = areCopied ? { retryAt: now + REPEAT_ORDER_MS, tries: 0 } : null;
   return { urls, outputs: { expiresAt: expiresAtS * SECOND_MS, list, order } };
 }
 

@@ -4,6 +4,7 @@ import type { CopyOrder } from "../../core/duties/copy-order.ts";
 import { DAY_MS } from "../../core/time.ts";
 import type { Source } from "../../outbound/open-source.ts";
 import { connectionOf } from "../../outbound/upstream-connection.ts";
+import { needsKeyOf } from "../../providers/keyed-link.ts";
 import type { Connection } from "../../providers/provider.ts";
 
 /** Time for which the links of a provider that documents no time are tried, in milliseconds. */
@@ -22,19 +23,12 @@ export async function sourceOf(
   runtime: Runtime,
 ): Promise<Source> {
   const rules = sourceUrlRulesOf(runtime.config, origin);
-  const owner = name === null ? null : { taskId, connection: name, customerKey };
-  const connection = owner !== null && isKeyNeeded(url, owner.connection, runtime) ? owner : null;
-  const keyed = connection === null ? null : await connectionOf(connection, runtime);
+  const known = runtime.config.connections.get(name ?? "");
+  const link = URL.parse(url);
+  const isKeyed = known !== undefined && link !== null && needsKeyOf(link, known);
+  const owner = isKeyed ? { taskId, connection: known.name, customerKey } : null;
+  const keyed = owner === null ? null : await connectionOf(owner, runtime);
   return { url, rules, keyHeaders: keyed === null ? {} : await keyHeadersOf(keyed) };
-}
-
-/** Tells whether a link is on the own origin of a connection, and opens only with its key. */
-function isKeyNeeded(link: string, name: string, { config }: Runtime): boolean {
-  const connection = config.connections.get(name);
-  const url = URL.parse(link);
-  if (connection === undefined || connection.provider.polls === null || url === null) return false;
-  const isOwn = url.origin === URL.parse(connection.baseUrl)?.origin;
-  return isOwn && connection.provider.needsKey?.(url) === true;
 }
 
 async function keyHeadersOf({ provider, key }: Connection) {

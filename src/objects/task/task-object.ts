@@ -1,5 +1,6 @@
 import { retryable } from "cloudflare:durable-objects";
 import { DurableObject } from "cloudflare:workers";
+import { orderOf } from "../../core/duties/copy-order.ts";
 import { expire } from "../../core/duties/expire.ts";
 import type { Decision } from "../../core/events/decision.ts";
 import type {
@@ -11,6 +12,7 @@ import type {
 } from "../../core/events/event.ts";
 import { isLateSuccess } from "../../core/events/late-results.ts";
 import { lifeOf } from "../../core/record/outputs.ts";
+import { type OutputFacts, outputFacts } from "../../core/views/output-facts.ts";
 import { isCharging } from "../../core/record/credits.ts";
 import { type CreatedTask, isTerminal, type TaskRecord } from "../../core/record/task.ts";
 import { toSeconds } from "../../core/time.ts";
@@ -55,12 +57,14 @@ export class TaskObject extends DurableObject<ObjectBindings> {
     // is not in the list, because a redelivery without an `Idempotency-Key` would be ordered twice.
     for (const name of [
       "endCopies",
+      "deleteOutput",
       "endSubmission",
       "hook",
       "inspect",
       "isOpen",
       "read",
       "readByLink",
+      "readOutput",
       "republish",
       "wake",
     ] as const) {
@@ -155,6 +159,28 @@ export class TaskObject extends DurableObject<ObjectBindings> {
     return record !== null && isTerminal(record) && lifeOf(record) === event.recordedAt;
   }
 
+  /**
+   * Deletes an output: its link opens nothing any more, and its copy is deleted.
+   * @throws when the copy could not be deleted; the call must then be repeated.
+   */
+  async deleteOutput(number: number, caller: Caller): Promise<Applied> {
+    this.#platform.prepare(this.env);
+    const isForeign = this.#isForeign(caller);
+    const decision = isForeign ? null : this.#loop.apply({ type: "delete_output", number });
+    const applied =
+      decision === null
+        ? refused({ code: "unknown_task" })
+        : appliedOf(decision, readerOf(caller), this.#loop.policy());
+    const record = this.#platform.load();
+    if (applied.kind !== "refused" && record !== null && isTerminal(record) && record.outputs) {
+      await this.#platform.deleteOutput(orderOf(record, record.outputs), number);
+    }
+    const outcome = applied.kind === "refused" ? applied.refusal.code : applied.kind;
+    const line = { task_id: this.#taskId, number, by: keyNameOf(caller), outcome };
+    this.#platform.log(() => ({ event: "task.delete_output", ...line }), "info");
+    return applied;
+  }
+
   /** Stores that a hook was refused which came to a valid hook URL of the task. */
   refuseHook(event: HookRefusedEvent): void {
     this.#platform.prepare(this.env);
@@ -227,6 +253,16 @@ export class TaskObject extends DurableObject<ObjectBindings> {
     if (record === null || toSeconds(record.createdAt) !== createdAtS) return null;
     if (record.recordedAt !== recordedAt) return null;
     return replyOf(record, "link", this.#loop.policy());
+  }
+
+  /**
+   * Returns what is known of an output, for a request with its link. Null when the task has no such output, or when the
+   * link was made for an earlier task with the same id.
+   * @param recordedAt number that tells the task from others under the same id.
+   */
+  readOutput(recordedAt: number, number: number): OutputFacts | null {
+    this.#platform.prepare(this.env);
+    return outputFacts(this.#loop.read(), recordedAt, number);
   }
 
   /**
