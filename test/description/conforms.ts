@@ -94,7 +94,9 @@ function conforms(id: RouteId, { status, headers }: AnswerHead, text: string | n
   const type = headers.get("Content-Type") ?? "";
   const isForToken = headers.has("Access-Control-Allow-Origin");
   const content =
-    (isForToken ? answer.forStatusToken : undefined) ?? answer.content[type] ?? answer.content["*/*"];
+    (isForToken ? answer.forStatusToken : undefined) ??
+    answer.content[type] ??
+    answer.content["*/*"];
   if (content === undefined) {
     if (type === "" && text === "" && Object.keys(answer.content).length === 0) return;
     throw new Error(`${name}: the media type ${JSON.stringify(type)} is not described`);

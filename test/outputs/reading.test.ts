@@ -121,8 +121,18 @@ it("the ETag of a copy decides If-Range, If-None-Match and If-Match", async () =
 });
 
 it.each([
-  ["an HTML page", "<!doctype html><script>alert(1)</script>", "https://cdn.example.net/v.mp4", "mp4"],
-  ["an SVG", '<svg xmlns="http://www.w3.org/2000/svg" onload="alert(1)"/>', "https://cdn.example.net/a.svg", "svg"],
+  [
+    "an HTML page",
+    "<!doctype html><script>alert(1)</script>",
+    "https://cdn.example.net/v.mp4",
+    "mp4",
+  ],
+  [
+    "an SVG",
+    '<svg xmlns="http://www.w3.org/2000/svg" onload="alert(1)"/>',
+    "https://cdn.example.net/a.svg",
+    "svg",
+  ],
 ])("browsers save %s and do not show it, whatever its name", async (_, text, source, extension) => {
   const { id, link } = await aCopy(bytesOf(text), source);
   const { headers } = await open(link);
@@ -200,8 +210,7 @@ it("a bucket that fails is answered with 503, and the log names the failure", as
 it("LIMIT_LINKS counts the requests for the outputs of a task from one address, and wrong links count as wrong credentials", async () => {
   const { link } = await aCopy();
   const limited = { ...env, LIMIT_LINKS: aRateLimit(2), LIMIT_REFUSALS: aRateLimit(1) };
-  const from = (address: string, path = link) =>
-    sendFrom(address, limited, { path, key: null });
+  const from = (address: string, path = link) => sendFrom(address, limited, { path, key: null });
   expect((await from("203.0.113.1")).status).toBe(200);
   expect((await from("203.0.113.1")).status).toBe(200);
   const third = await from("203.0.113.1");

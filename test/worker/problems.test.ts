@@ -7,6 +7,7 @@ import { DESCRIPTIONS } from "../../scripts/openapi/description/descriptions.ts"
 import { aKey, anAccount, priced } from "./accounts.ts";
 import { call, callWith, ORIGIN, post, ProblemBody, refusal } from "./client.ts";
 import { evict, expectUnchanged, failing, stubOf } from "./objects.ts";
+import { anExpiredOutputLink } from "./links.ts";
 import { aRateLimit } from "./rate-limits.ts";
 import { aReceiver, status } from "./receiver.ts";
 import {
@@ -111,6 +112,7 @@ const PROVOKED = {
   body_timeout: bodyThatNeverEnds,
   submit_unknown: () => submit({ headers: named().headers }),
   no_callback: async () => redeliver(await completed({ callback_url: null })),
+  output_gone: async () => call(await anExpiredOutputLink(), { key: null }),
   payload_too_large: () => post("/v1/tasks", " ".repeat(256 * 1024 + 1)),
   idempotency_key_reused: keyReused,
   rate_limited: () => callWith({ ...env, LIMIT_REFUSALS: aRateLimit(0) }, "/hooks/ark/x/y", HOOK),

@@ -10,12 +10,14 @@ interface Header {
 export const ANSWER_HEADERS = {
   "Accept-Ranges": { description: "`bytes` when parts can be asked for.", example: "bytes" },
   "Access-Control-Allow-Origin": {
-    description: "`*` in answers to a status token and to the link of an output, so that pages of any site may read them.",
+    description:
+      "`*` in answers to a status token and to the link of an output, so that pages of any site may read them.",
     example: "*",
   },
   Allow: { description: "Methods of the path.", example: "GET, HEAD" },
   "Content-Disposition": {
-    description: "Name under which a browser saves the export or the output, and whether it shows the output.",
+    description:
+      "Name under which a browser saves the export or the output, and whether it shows the output.",
     example: 'attachment; filename="acme-entries.csv"',
   },
   "Content-Range": {
@@ -98,8 +100,7 @@ export const REQUEST_HEADERS = {
     example: '"b1946ac92492d2347c6235b4d2611184"',
   },
   "If-None-Match": {
-    description:
-      "`ETag` that the caller has: the answer is 304 while it is the current one.",
+    description: "`ETag` that the caller has: the answer is 304 while it is the current one.",
     example: '"1767225600002-account"',
   },
   Prefer: {

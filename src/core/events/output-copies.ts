@@ -1,4 +1,11 @@
-import { changed, conflict, type Decision, unchanged, UNKNOWN_OUTPUT, UNKNOWN_TASK } from "./decision.ts";
+import {
+  changed,
+  conflict,
+  type Decision,
+  unchanged,
+  UNKNOWN_OUTPUT,
+  UNKNOWN_TASK,
+} from "./decision.ts";
 import type {
   CopiesEndedEvent,
   CopiesOrderedEvent,
