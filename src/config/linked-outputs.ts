@@ -1,4 +1,5 @@
 import type { LinkableOutput, OutputLinks } from "../core/policy.ts";
+import type { Observation } from "../providers/observation.ts";
 import { needsKeyOf } from "../providers/keyed-link.ts";
 import type { ImmediateHmacKey } from "../security/hmac.ts";
 import { extensionOf, outputLink } from "../security/output-link.ts";
@@ -23,6 +24,19 @@ export function outputLinksOf(
     return outputLink({ ...output, extension }, outputsOrigin, keys);
   };
   return { lifeMs, areCopied: areOutputsKept, linkTo };
+}
+
+/**
+ * Returns a report on a job with the links that open only with a key in place of missing open ones, if the relay can pass
+ * on what they lead to. A report with neither kind of links is one of a success without output.
+ */
+export function withKeyedLinks(observation: Observation, config: Config): Observation {
+  const { urls, keyedUrls = [] } = observation;
+  const { outputsOrigin } = config;
+  if (urls.length > 0 || keyedUrls.length === 0 || outputsOrigin === null) return observation;
+  const rules = sourceUrlRulesOf(config, outputsOrigin);
+  const areFetched = keyedUrls.every((url) => checkCallbackUrl(url, rules).ok);
+  return areFetched ? { ...observation, urls: keyedUrls } : observation;
 }
 
 function isKeyed({ source, connection }: LinkableOutput, { connections }: Config): boolean {

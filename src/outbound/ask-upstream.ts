@@ -12,6 +12,7 @@ import {
   UNCLEAR,
 } from "../providers/provider.ts";
 import { errorTextOf } from "../config/config.ts";
+import { withKeyedLinks } from "../config/linked-outputs.ts";
 import type { Runtime } from "../config/runtime.ts";
 import { POLL_TIMEOUT_MS, withDeadline } from "../timeout.ts";
 import { get, type GetAnswer } from "./http.ts";
@@ -55,7 +56,7 @@ export async function askUpstream(
       const { reading, head } = answer;
       const isOurs =
         poll.purpose !== "kept_job" || (await namesTask(reading, poll, keyring, polls));
-      return pollAnswer(isOurs ? reading : UNCLEAR, head, errorText);
+      return pollAnswer(isOurs ? withLinks(reading, config) : UNCLEAR, head, errorText);
     },
     aborted,
   );
@@ -94,6 +95,12 @@ export async function askProvider(
     reader = reading;
   }
   return null;
+}
+
+/** Returns what the adapter has read, with links that open only with a key where the relay can pass on these outputs. */
+function withLinks(reading: FinalReading, config: Runtime["config"]): FinalReading {
+  if (reading.kind !== "observed") return reading;
+  return { ...reading, observation: withKeyedLinks(reading.observation, config) };
 }
 
 /**

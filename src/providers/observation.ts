@@ -18,6 +18,11 @@ export interface Observation {
   /** State of the job as the provider spells it. Null when the report does not state it. */
   readonly state: string | null;
   readonly urls: readonly string[];
+  /**
+   * Links to the output that open only with the API key of the connection, in place of `urls` where the report has no other
+   * ones. Absent when there are none.
+   */
+  readonly keyedUrls?: readonly string[];
   readonly metadata: Metadata;
   /** Time at which the job completed, in Unix milliseconds. Null when the report does not state it. */
   readonly completedAt: number | null;

@@ -1,6 +1,6 @@
 import { SECOND_MS } from "../core/time.ts";
 import type { UpstreamError } from "./failure.ts";
-import { needsKey, openLinks } from "./gateway-links.ts";
+import { keyedLinks, needsKey, openLinks } from "./gateway-links.ts";
 import { readingOfGateway } from "./gateway-state.ts";
 import {
   hasNoChannel,
@@ -102,6 +102,7 @@ function observe(video: unknown, state: string | null, baseUrl: string | null): 
     jobId,
     state,
     urls: linksIn(video, baseUrl),
+    keyedUrls: linksIn(video, baseUrl, keyedLinks),
     metadata: {
       ratio: textAt(video, "size"),
       duration: integerAt(video, "seconds") ?? integerAt(video, "video", "duration"),
@@ -114,10 +115,14 @@ function observe(video: unknown, state: string | null, baseUrl: string | null): 
 }
 
 /**
- * Returns the links of a video. Each gateway may write them in another field. The first field with a usable link
- * counts.
+ * Returns the links of a video. Each gateway may write them in another field. The first field with a link of the wanted
+ * kind counts.
  */
-function linksIn(video: unknown, baseUrl: string | null): readonly string[] {
+function linksIn(
+  video: unknown,
+  baseUrl: string | null,
+  linksOf: typeof openLinks = openLinks,
+): readonly string[] {
   const fields = [
     [at(video, "url")],
     [at(video, "metadata", "url")],
@@ -127,7 +132,7 @@ function linksIn(video: unknown, baseUrl: string | null): readonly string[] {
     listAt(video, "urls"),
     listAt(video, "content").map((part) => at(part, "url")),
   ];
-  return fields.map((values) => openLinks(values, baseUrl)).find(({ length }) => length > 0) ?? [];
+  return fields.map((values) => linksOf(values, baseUrl)).find(({ length }) => length > 0) ?? [];
 }
 
 function errorIn(video: unknown): UpstreamError | null {

@@ -30,9 +30,7 @@ export interface Output {
  * State of the relay's copy of an output: it is being made, it is there, or it was given up; `not_copied` when the relay has
  * no bucket and passes on what the upstream sends; `deleted` when the operator has deleted the output.
  */
-export type OutputState =
-  | { readonly kind: "copying" | "not_copied" | "deleted" }
-  | EndedCopy;
+export type OutputState = { readonly kind: "copying" | "not_copied" | "deleted" } | EndedCopy;
 
 /** The end of the copy of an output. */
 export type EndedCopy =
