@@ -3,15 +3,16 @@ import { requireUrl } from "./api/http/host.ts";
 import { linkOrigin } from "./api/http/link-origin.ts";
 import { problemFrom } from "./api/http/internal-error.ts";
 import { honoPath } from "./api/http/path.ts";
-import { preflight } from "./api/http/preflight.ts";
 import { Problem, problemResponse, refusalLine } from "./api/http/problem.ts";
 import { DEFAULT_HEADERS, SECURITY_HEADERS } from "./api/http/security-headers.ts";
 import { ROUTES } from "./api/routes.ts";
+import { preflight } from "./api/tasks/answer-token.ts";
 import { answerBrowser, answerProblem } from "./console/index.tsx";
 import type { Env } from "./env.ts";
 import { logAs, type LogLevel } from "./log.ts";
 import { isForBrowser, isStatusPage } from "./browser-request.ts";
-import { logSettingsOf } from "./config/runtime.ts";
+import { isOutputPath, isOutputsHost } from "./api/outputs/outputs-host.ts";
+import { configOf, logSettingsOf } from "./config/runtime.ts";
 
 interface Variables {
   readonly requestId: string;
@@ -37,6 +38,7 @@ app.use(async (c, next) => {
   c.set("url", requireUrl(req.raw));
   // Hono's router would ignore a final slash, so that each route had two paths.
   if (req.path.length > 1 && req.path.endsWith("/")) throw noRoute();
+  if (isOutputsHost(c.get("url"), configOf(env)) && !isOutputPath(req.path)) throw noRoute();
   if (!isStatusPage(req.raw)) return next();
   return answerBrowser(req.raw, env);
 });
@@ -53,11 +55,11 @@ for (const route of ROUTES) {
 }
 
 for (const [path, routes] of Map.groupBy(ROUTES, (route) => route.path)) {
-  const [allowed] = routes.flatMap(({ crossOriginHeaders }) => crossOriginHeaders ?? []);
+  const isOpen = routes.some(({ takesStatusToken }) => takesStatusToken);
   const methods = routes.flatMap(({ method }) => (method === "GET" ? ["GET", "HEAD"] : [method]));
-  if (allowed !== undefined) methods.push("OPTIONS");
+  if (isOpen) methods.push("OPTIONS");
   app.all(honoPath(path), async ({ req }) => {
-    if (allowed !== undefined && req.method === "OPTIONS") return preflight(allowed);
+    if (isOpen && req.method === "OPTIONS") return preflight();
     const detail = `This path supports ${methods.join(", ")}.`;
     throw new Problem("method_not_allowed", { detail, headers: { Allow: methods.join(", ") } });
   });

@@ -196,46 +196,6 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/outputs/{id}/{output}/{file}": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * Open an output by its link
-         * @description The link is one of `output.urls` and opens this output until `outputs[].expires_at`. The relay's copy is sent with its length and `ETag`; while there is no copy, the answer leads to the upstream's own link, or passes on what the upstream sends where that link needs a key. The type follows the first bytes: browsers show videos, audio, PNG, JPEG, WebP, GIF and AVIF, and save everything else. Pages of all sites may show and read the answer. At most 120 requests a minute for the outputs of one task are answered to one address (`LIMIT_LINKS`). Needs no key.
-         */
-        get: operations["readOutput"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/v1/tasks/{id}/outputs/{output}": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        post?: never;
-        /**
-         * Delete an output
-         * @description Its link opens nothing any more, and the relay's copy is deleted; the upstream's own link is not. The task stays as it is. An output that keeps the upstream's own link cannot be deleted. Permitted to operator keys with the role `all`.
-         */
-        delete: operations["deleteOutput"];
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
     "/v1/events": {
         parameters: {
             query?: never;
@@ -748,6 +708,26 @@ export interface paths {
          * @description Also says which version is deployed (null where the platform names none), and whether the relay is paused. The operator also sees what each connection to a provider needs, and the state of the index. Needs no key.
          */
         get: operations["readHealth"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/outputs/{id}/{output}/{file}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read an output by its link
+         * @description Links in `output.urls` lead here where the relay keeps outputs; nobody else makes them, and they need no key. The relay serves its copy, whose type follows its first bytes; everything but videos, sound and plain images is sent to be saved. Before the copy is there, and after copying has failed, the answer is a redirect to the upstream's own link or, where this opens only with a key, what the upstream sends, until that link is dead too. Needs no key.
+         */
+        get: operations["readOutput"];
         put?: never;
         post?: never;
         delete?: never;
@@ -1359,10 +1339,10 @@ export interface components {
                 /** @description When the relay's link ends and its copy is deleted. Absent for an output that keeps the upstream's own link. */
                 expires_at?: number;
                 /**
-                 * @description Why there is no copy: the output keeps the upstream's own link (`own_link`), the relay has no bucket and passes on what the upstream sends (`not_copied`), the operator has deleted it (`deleted`), or copying was given up. Absent while it is being copied.
+                 * @description Why there is no copy: the output keeps the upstream's own link (`own_link`), the relay keeps no copies and passes on what the upstream sends (`streamed`), or copying was given up. Absent while it is being copied.
                  * @enum {string}
                  */
-                reason?: "own_link" | "not_copied" | "deleted" | "too_large" | "empty" | "refused" | "unreachable" | "blocked" | "not_stored";
+                reason?: "own_link" | "streamed" | "too_large" | "empty" | "refused" | "unreachable" | "blocked" | "not_stored";
             }[];
         };
         /** @description The callback of a finished task. */
@@ -1639,10 +1619,10 @@ export interface components {
                 /** @description When the relay's link ends and its copy is deleted. Absent for an output that keeps the upstream's own link. */
                 expires_at?: number;
                 /**
-                 * @description Why there is no copy: the output keeps the upstream's own link (`own_link`), the relay has no bucket and passes on what the upstream sends (`not_copied`), the operator has deleted it (`deleted`), or copying was given up. Absent while it is being copied.
+                 * @description Why there is no copy: the output keeps the upstream's own link (`own_link`), the relay keeps no copies and passes on what the upstream sends (`streamed`), or copying was given up. Absent while it is being copied.
                  * @enum {string}
                  */
-                reason?: "own_link" | "not_copied" | "deleted" | "too_large" | "empty" | "refused" | "unreachable" | "blocked" | "not_stored";
+                reason?: "own_link" | "streamed" | "too_large" | "empty" | "refused" | "unreachable" | "blocked" | "not_stored";
             }[];
             /** @description URL to pass to the provider for its hook. */
             hook_url?: string;
@@ -2397,11 +2377,6 @@ export interface components {
             balance?: number;
             /** @description Price of the task, of `insufficient_credits`. */
             price?: number;
-            /**
-             * @description Why the output is gone, of `output_gone`.
-             * @enum {string}
-             */
-            reason?: "expired" | "deleted" | "missing" | "too_large" | "empty" | "refused" | "unreachable" | "blocked" | "not_stored";
             task?: components["schemas"]["Task"];
         };
         /** @description A task as whoever has its status link sees it. */
@@ -2729,7 +2704,7 @@ export interface components {
         "problem.submit_unknown": {
             headers: {
                 /**
-                 * @description Path of the new task; of an output without a copy, the upstream's own link.
+                 * @description Path of the new task, or the upstream's own link to an output.
                  * @example /v1/tasks/6f9619ff-8b86-4d01-b42d-00cf4fc964ff
                  */
                 Location?: string;
@@ -2868,38 +2843,6 @@ export interface components {
                 };
             };
         };
-        /** @description `output_gone`: The output is gone. */
-        "problem.output_gone": {
-            headers: {
-                "X-Request-Id": components["headers"]["X-Request-Id"];
-                "Cache-Control": components["headers"]["Cache-Control"];
-                [name: string]: unknown;
-            };
-            content: {
-                "application/problem+json": components["schemas"]["Problem"] & {
-                    /** @constant */
-                    status?: 410;
-                    /** @enum {string} */
-                    code?: "output_gone";
-                };
-            };
-        };
-        /** @description `task_open`: The task is not finished. */
-        "problem.task_open": {
-            headers: {
-                "X-Request-Id": components["headers"]["X-Request-Id"];
-                "Cache-Control": components["headers"]["Cache-Control"];
-                [name: string]: unknown;
-            };
-            content: {
-                "application/problem+json": components["schemas"]["Problem"] & {
-                    /** @constant */
-                    status?: 409;
-                    /** @enum {string} */
-                    code?: "task_open";
-                };
-            };
-        };
         /** @description `conflicting_result`: Another result is on record. */
         "problem.conflicting_result": {
             headers: {
@@ -2932,6 +2875,22 @@ export interface components {
                 };
             };
         };
+        /** @description `task_open`: The task is not finished. */
+        "problem.task_open": {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                "Cache-Control": components["headers"]["Cache-Control"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"] & {
+                    /** @constant */
+                    status?: 409;
+                    /** @enum {string} */
+                    code?: "task_open";
+                };
+            };
+        };
         /** @description `not_configured`: The relay is not configured. */
         "problem.not_configured": {
             headers: {
@@ -2950,6 +2909,22 @@ export interface components {
                     status?: 503;
                     /** @enum {string} */
                     code?: "not_configured";
+                };
+            };
+        };
+        /** @description `output_gone`: The output is gone. */
+        "problem.output_gone": {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                "Cache-Control": components["headers"]["Cache-Control"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"] & {
+                    /** @constant */
+                    status?: 410;
+                    /** @enum {string} */
+                    code?: "output_gone";
                 };
             };
         };
@@ -3196,7 +3171,7 @@ export interface operations {
             201: {
                 headers: {
                     /**
-                     * @description Path of the new task; of an output without a copy, the upstream's own link.
+                     * @description Path of the new task, or the upstream's own link to an output.
                      * @example /v1/tasks/6f9619ff-8b86-4d01-b42d-00cf4fc964ff
                      */
                     Location: string;
@@ -3448,7 +3423,7 @@ export interface operations {
                      */
                     "Idempotent-Replayed"?: string;
                     /**
-                     * @description Path of the new task; of an output without a copy, the upstream's own link.
+                     * @description Path of the new task, or the upstream's own link to an output.
                      * @example /v1/tasks/6f9619ff-8b86-4d01-b42d-00cf4fc964ff
                      */
                     Location?: string;
@@ -3495,7 +3470,7 @@ export interface operations {
             };
             header?: {
                 /**
-                 * @description `ETag` that the caller has: the answer is 304 while it is the current one.
+                 * @description `ETag` of the version that the caller has: the answer is 304 while it is the current one.
                  * @example "1767225600002-account"
                  */
                 "If-None-Match"?: string;
@@ -3525,7 +3500,7 @@ export interface operations {
                      */
                     "Access-Control-Allow-Origin"?: string;
                     /**
-                     * @description Of an output: its copy, for `If-None-Match` and `If-Range`. Of a task: version of the task as this caller sees it, for `If-None-Match`. It changes with the state of the task and, while the task is open, with its progress; for the operator with every member.
+                     * @description Version of the task as this caller sees it, for `If-None-Match`. It changes with the state of the task and, while the task is open, with its progress; for the operator with every member. Of an output: the tag of its bytes, which never change, also for `If-Range`.
                      * @example "1767225600002-account"
                      */
                     ETag: string;
@@ -3602,7 +3577,7 @@ export interface operations {
                      */
                     "Access-Control-Allow-Origin"?: string;
                     /**
-                     * @description Of an output: its copy, for `If-None-Match` and `If-Range`. Of a task: version of the task as this caller sees it, for `If-None-Match`. It changes with the state of the task and, while the task is open, with its progress; for the operator with every member.
+                     * @description Version of the task as this caller sees it, for `If-None-Match`. It changes with the state of the task and, while the task is open, with its progress; for the operator with every member. Of an output: the tag of its bytes, which never change, also for `If-Range`.
                      * @example "1767225600002-account"
                      */
                     ETag: string;
@@ -4077,239 +4052,6 @@ export interface operations {
             404: components["responses"]["problem.unknown_task"];
             409: components["responses"]["problem.task_settled.submission_running"];
             413: components["responses"]["problem.payload_too_large"];
-            429: components["responses"]["problem.rate_limited"];
-            500: components["responses"]["problem.internal_error"];
-            503: components["responses"]["problem.not_configured.unavailable"];
-        };
-    };
-    readOutput: {
-        parameters: {
-            query?: never;
-            header?: {
-                /**
-                 * @description One range of bytes; several ranges are ignored.
-                 * @example bytes=0-1023
-                 */
-                Range?: string;
-                /**
-                 * @description `ETag` of the output of which the caller has a part.
-                 * @example "b1946ac92492d2347c6235b4d2611184"
-                 */
-                "If-Range"?: string;
-                /**
-                 * @description `ETag` that the caller has: the answer is 304 while it is the current one.
-                 * @example "1767225600002-account"
-                 */
-                "If-None-Match"?: string;
-            };
-            path: {
-                /**
-                 * @description Id of the task, a UUID of any version; upper and lower case mean the same.
-                 * @example 6f9619ff-8b86-4d01-b42d-00cf4fc964ff
-                 */
-                id: string;
-                /**
-                 * @description Number of the output: its place in `output.urls`, counted from 1.
-                 * @example 1
-                 */
-                output: string;
-                /**
-                 * @description Token of the link, which only the relay can make, and the extension of the file.
-                 * @example 1767830400_1767225600012_3q2-7w.mp4
-                 */
-                file: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description the output */
-            200: {
-                headers: {
-                    /**
-                     * @description `bytes` when parts can be asked for.
-                     * @example bytes
-                     */
-                    "Accept-Ranges"?: string;
-                    /**
-                     * @description `*` in answers to a status token and to the link of an output, so that pages of any site may read them.
-                     * @example *
-                     */
-                    "Access-Control-Allow-Origin": string;
-                    /**
-                     * @description Name under which a browser saves the export or the output, and whether it shows the output.
-                     * @example attachment; filename="acme-entries.csv"
-                     */
-                    "Content-Disposition": string;
-                    /**
-                     * @description Of an output: its copy, for `If-None-Match` and `If-Range`. Of a task: version of the task as this caller sees it, for `If-None-Match`. It changes with the state of the task and, while the task is open, with its progress; for the operator with every member.
-                     * @example "1767225600002-account"
-                     */
-                    ETag?: string;
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "Cache-Control": components["headers"]["Cache-Control"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    /** @example  */
-                    "*/*": string;
-                };
-            };
-            /** @description the part of the output that Range asks for */
-            206: {
-                headers: {
-                    /**
-                     * @description `bytes` when parts can be asked for.
-                     * @example bytes
-                     */
-                    "Accept-Ranges"?: string;
-                    /**
-                     * @description `*` in answers to a status token and to the link of an output, so that pages of any site may read them.
-                     * @example *
-                     */
-                    "Access-Control-Allow-Origin": string;
-                    /**
-                     * @description Name under which a browser saves the export or the output, and whether it shows the output.
-                     * @example attachment; filename="acme-entries.csv"
-                     */
-                    "Content-Disposition": string;
-                    /**
-                     * @description The part of the output in the answer, and the size of the output.
-                     * @example bytes 0-1023/1500000
-                     */
-                    "Content-Range": string;
-                    /**
-                     * @description Of an output: its copy, for `If-None-Match` and `If-Range`. Of a task: version of the task as this caller sees it, for `If-None-Match`. It changes with the state of the task and, while the task is open, with its progress; for the operator with every member.
-                     * @example "1767225600002-account"
-                     */
-                    ETag?: string;
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "Cache-Control": components["headers"]["Cache-Control"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    /** @example  */
-                    "*/*": string;
-                };
-            };
-            /** @description there is no copy yet: the upstream's own link */
-            302: {
-                headers: {
-                    /**
-                     * @description `*` in answers to a status token and to the link of an output, so that pages of any site may read them.
-                     * @example *
-                     */
-                    "Access-Control-Allow-Origin": string;
-                    /**
-                     * @description Path of the new task; of an output without a copy, the upstream's own link.
-                     * @example /v1/tasks/6f9619ff-8b86-4d01-b42d-00cf4fc964ff
-                     */
-                    Location: string;
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "Cache-Control": components["headers"]["Cache-Control"];
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-            /** @description unchanged: If-None-Match names the copy */
-            304: {
-                headers: {
-                    /**
-                     * @description `*` in answers to a status token and to the link of an output, so that pages of any site may read them.
-                     * @example *
-                     */
-                    "Access-Control-Allow-Origin": string;
-                    /**
-                     * @description Of an output: its copy, for `If-None-Match` and `If-Range`. Of a task: version of the task as this caller sees it, for `If-None-Match`. It changes with the state of the task and, while the task is open, with its progress; for the operator with every member.
-                     * @example "1767225600002-account"
-                     */
-                    ETag: string;
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "Cache-Control": components["headers"]["Cache-Control"];
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-            400: components["responses"]["problem.invalid_request"];
-            404: components["responses"]["problem.not_found"];
-            410: components["responses"]["problem.output_gone"];
-            /** @description If-Match names another copy */
-            412: {
-                headers: {
-                    /**
-                     * @description `*` in answers to a status token and to the link of an output, so that pages of any site may read them.
-                     * @example *
-                     */
-                    "Access-Control-Allow-Origin": string;
-                    /**
-                     * @description Of an output: its copy, for `If-None-Match` and `If-Range`. Of a task: version of the task as this caller sees it, for `If-None-Match`. It changes with the state of the task and, while the task is open, with its progress; for the operator with every member.
-                     * @example "1767225600002-account"
-                     */
-                    ETag: string;
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "Cache-Control": components["headers"]["Cache-Control"];
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-            /** @description Range begins behind the end of the output */
-            416: {
-                headers: {
-                    /**
-                     * @description `*` in answers to a status token and to the link of an output, so that pages of any site may read them.
-                     * @example *
-                     */
-                    "Access-Control-Allow-Origin": string;
-                    /**
-                     * @description The part of the output in the answer, and the size of the output.
-                     * @example bytes 0-1023/1500000
-                     */
-                    "Content-Range"?: string;
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "Cache-Control": components["headers"]["Cache-Control"];
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-            429: components["responses"]["problem.rate_limited"];
-            500: components["responses"]["problem.internal_error"];
-            503: components["responses"]["problem.not_configured.unavailable"];
-        };
-    };
-    deleteOutput: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /**
-                 * @description Id of the task, a UUID of any version; upper and lower case mean the same.
-                 * @example 6f9619ff-8b86-4d01-b42d-00cf4fc964ff
-                 */
-                id: string;
-                /**
-                 * @description Number of the output: its place in `output.urls`, counted from 1.
-                 * @example 1
-                 */
-                output: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description deleted */
-            204: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "Cache-Control": components["headers"]["Cache-Control"];
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-            400: components["responses"]["problem.invalid_request"];
-            401: components["responses"]["problem.unauthenticated"];
-            403: components["responses"]["problem.forbidden"];
-            404: components["responses"]["problem.not_found.unknown_task"];
-            409: components["responses"]["problem.task_open"];
             429: components["responses"]["problem.rate_limited"];
             500: components["responses"]["problem.internal_error"];
             503: components["responses"]["problem.not_configured.unavailable"];
@@ -5243,7 +4985,7 @@ export interface operations {
             200: {
                 headers: {
                     /**
-                     * @description Name under which a browser saves the export or the output, and whether it shows the output.
+                     * @description Name under which a browser saves the file.
                      * @example attachment; filename="acme-entries.csv"
                      */
                     "Content-Disposition"?: string;
@@ -6560,6 +6302,220 @@ export interface operations {
                     };
                 };
             };
+        };
+    };
+    readOutput: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description `bytes=…`, one range (RFC 9110).
+                 * @example bytes=0-1023
+                 */
+                Range?: string;
+                /**
+                 * @description `ETag` of the output: with another one the answer has all bytes.
+                 * @example "5d41402abc4b2a76b9719d911017c592"
+                 */
+                "If-Range"?: string;
+                /**
+                 * @description `ETag` of the version that the caller has: the answer is 304 while it is the current one.
+                 * @example "1767225600002-account"
+                 */
+                "If-None-Match"?: string;
+            };
+            path: {
+                /**
+                 * @description Id of the task, a UUID of any version; upper and lower case mean the same.
+                 * @example 6f9619ff-8b86-4d01-b42d-00cf4fc964ff
+                 */
+                id: string;
+                /**
+                 * @description Number of the output: its place in `output.urls`, from 1.
+                 * @example 1
+                 */
+                output: string;
+                /**
+                 * @description Token and extension, which only the relay can make. They prove the reader.
+                 * @example 1767830400_1767225600012_3q2-7w.mp4
+                 */
+                file: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description the whole output */
+            200: {
+                headers: {
+                    /**
+                     * @description `*` in answers to a status token and to the link of an output, so that pages of any site may read them.
+                     * @example *
+                     */
+                    "Access-Control-Allow-Origin": string;
+                    /**
+                     * @description `bytes`: `Range` gets a part.
+                     * @example bytes
+                     */
+                    "Accept-Ranges"?: string;
+                    /**
+                     * @description Name under which a browser saves the file.
+                     * @example attachment; filename="acme-entries.csv"
+                     */
+                    "Content-Disposition": string;
+                    /**
+                     * @description Version of the task as this caller sees it, for `If-None-Match`. It changes with the state of the task and, while the task is open, with its progress; for the operator with every member. Of an output: the tag of its bytes, which never change, also for `If-Range`.
+                     * @example "1767225600002-account"
+                     */
+                    ETag?: string;
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /** @example … */
+                    "*/*": string;
+                };
+            };
+            /** @description the part that Range names */
+            206: {
+                headers: {
+                    /**
+                     * @description `*` in answers to a status token and to the link of an output, so that pages of any site may read them.
+                     * @example *
+                     */
+                    "Access-Control-Allow-Origin": string;
+                    /**
+                     * @description `bytes`: `Range` gets a part.
+                     * @example bytes
+                     */
+                    "Accept-Ranges"?: string;
+                    /**
+                     * @description Name under which a browser saves the file.
+                     * @example attachment; filename="acme-entries.csv"
+                     */
+                    "Content-Disposition": string;
+                    /**
+                     * @description Which bytes of the output the answer has (RFC 9110).
+                     * @example bytes 0-1023/146515
+                     */
+                    "Content-Range": string;
+                    /**
+                     * @description Version of the task as this caller sees it, for `If-None-Match`. It changes with the state of the task and, while the task is open, with its progress; for the operator with every member. Of an output: the tag of its bytes, which never change, also for `If-Range`.
+                     * @example "1767225600002-account"
+                     */
+                    ETag?: string;
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /** @example … */
+                    "*/*": string;
+                };
+            };
+            /** @description the upstream's own link */
+            302: {
+                headers: {
+                    /**
+                     * @description `*` in answers to a status token and to the link of an output, so that pages of any site may read them.
+                     * @example *
+                     */
+                    "Access-Control-Allow-Origin": string;
+                    /**
+                     * @description Path of the new task, or the upstream's own link to an output.
+                     * @example /v1/tasks/6f9619ff-8b86-4d01-b42d-00cf4fc964ff
+                     */
+                    Location: string;
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description If-None-Match names the output */
+            304: {
+                headers: {
+                    /**
+                     * @description `*` in answers to a status token and to the link of an output, so that pages of any site may read them.
+                     * @example *
+                     */
+                    "Access-Control-Allow-Origin": string;
+                    /**
+                     * @description `bytes`: `Range` gets a part.
+                     * @example bytes
+                     */
+                    "Accept-Ranges"?: string;
+                    /**
+                     * @description Version of the task as this caller sees it, for `If-None-Match`. It changes with the state of the task and, while the task is open, with its progress; for the operator with every member. Of an output: the tag of its bytes, which never change, also for `If-Range`.
+                     * @example "1767225600002-account"
+                     */
+                    ETag?: string;
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["problem.invalid_request"];
+            404: components["responses"]["problem.not_found"];
+            410: components["responses"]["problem.output_gone"];
+            /** @description If-Match does not name the output */
+            412: {
+                headers: {
+                    /**
+                     * @description `*` in answers to a status token and to the link of an output, so that pages of any site may read them.
+                     * @example *
+                     */
+                    "Access-Control-Allow-Origin": string;
+                    /**
+                     * @description `bytes`: `Range` gets a part.
+                     * @example bytes
+                     */
+                    "Accept-Ranges"?: string;
+                    /**
+                     * @description Version of the task as this caller sees it, for `If-None-Match`. It changes with the state of the task and, while the task is open, with its progress; for the operator with every member. Of an output: the tag of its bytes, which never change, also for `If-Range`.
+                     * @example "1767225600002-account"
+                     */
+                    ETag?: string;
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Range begins behind the end */
+            416: {
+                headers: {
+                    /**
+                     * @description `*` in answers to a status token and to the link of an output, so that pages of any site may read them.
+                     * @example *
+                     */
+                    "Access-Control-Allow-Origin": string;
+                    /**
+                     * @description `bytes`: `Range` gets a part.
+                     * @example bytes
+                     */
+                    "Accept-Ranges"?: string;
+                    /**
+                     * @description Which bytes of the output the answer has (RFC 9110).
+                     * @example bytes 0-1023/146515
+                     */
+                    "Content-Range"?: string;
+                    /**
+                     * @description Version of the task as this caller sees it, for `If-None-Match`. It changes with the state of the task and, while the task is open, with its progress; for the operator with every member. Of an output: the tag of its bytes, which never change, also for `If-Range`.
+                     * @example "1767225600002-account"
+                     */
+                    ETag?: string;
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            429: components["responses"]["problem.rate_limited"];
+            500: components["responses"]["problem.internal_error"];
+            503: components["responses"]["problem.not_configured.unavailable"];
         };
     };
     readOpenApi: {

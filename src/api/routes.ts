@@ -17,8 +17,6 @@ import { wakeTasksRoute } from "./search/wake-tasks.ts";
 import { adjustCreditsRoute, grantCreditsRoute } from "./accounts/credit-changes.ts";
 import { deleteAccountRoute } from "./accounts/delete-account.ts";
 import { listEntriesRoute, listGrantsRoute } from "./accounts/entries.ts";
-import { deleteOutputRoute } from "./outputs/delete-output.ts";
-import { readOutputRoute } from "./outputs/read-output.ts";
 import { eraseTaskRoute } from "./tasks/erase-task.ts";
 import { readOpenApi } from "./docs/openapi.ts";
 import { readHealth } from "./health.ts";
@@ -30,6 +28,7 @@ import { registerTaskRoute } from "./tasks/register-task.ts";
 import { reportEventRoute } from "./tasks/report-event.ts";
 import { verifyCallbackRoute } from "./tasks/verify-callback.ts";
 import { streamTask } from "./tasks/stream-task.ts";
+import { readOutput } from "./outputs/read-output.ts";
 import type { Route } from "./http/route.ts";
 import { listen } from "./listen.ts";
 import { readSubmittedRoute, submitJobRoute } from "./submit/submit-route.ts";
@@ -49,8 +48,6 @@ export const ROUTES = [
   redeliverTaskRoute,
   cancelTaskRoute,
   eraseTaskRoute,
-  readOutputRoute,
-  deleteOutputRoute,
   reportEventRoute,
   receiveHook,
   testCallbackRoute,
@@ -81,6 +78,7 @@ export const ROUTES = [
   reindexRoute,
   wakeTasksRoute,
   readHealth,
+  readOutput,
   readOpenApi,
 ] as const satisfies readonly Route[];
 

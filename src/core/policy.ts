@@ -134,10 +134,10 @@ export interface Settings {
 
 /** The relay's own links to outputs, i.e. to the files that tasks have generated. */
 export interface OutputLinks {
+  /** True when the relay copies outputs. Otherwise it has links of its own only to outputs that open with a key. */
+  readonly areKept: boolean;
   /** Time for which the links work, in milliseconds. */
   readonly lifeMs: number;
-  /** True when the relay copies the outputs. False when it only passes on what the upstream sends. */
-  readonly areCopied: boolean;
   /**
    * Returns the relay's link to an output. Null when the relay must not fetch it, e.g. because the URL rules refuse its
    * source; the output then keeps the upstream's own link.

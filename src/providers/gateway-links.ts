@@ -22,14 +22,14 @@ export function openLinks(values: readonly unknown[], baseUrl: string | null): r
 }
 
 /**
- * Returns those values of an answer that are links to files which the gateway serves only with its API key.
- * @param baseUrl base URL of the gateway, to whose origin alone the key is sent; null for none.
+ * Returns those values of an answer that are links on the gateway itself to files which it serves only with its API key.
+ * @param baseUrl base URL of the gateway; null when it is not known, which gives none.
  */
 export function keyedLinks(values: readonly unknown[], baseUrl: string | null): readonly string[] {
   const own = URL.parse(baseUrl ?? "")?.origin;
   return values.flatMap((value) => {
     const link = typeof value === "string" ? absolute(value, baseUrl) : null;
-    const url = link === null ? null : URL.parse(link);
+    const url = URL.parse(link ?? "");
     return link !== null && url !== null && url.origin === own && needsKey(url) ? link : [];
   });
 }

@@ -147,11 +147,10 @@ function observe(
 ): Omit<Observation, "jobId" | "state"> {
   // This is the answer of the gateway's own upstream. Its status may be outdated and is not read.
   const raw = readArkTask(at(task, "data"));
-  const links = linksIn(body, task);
-  const [link] = openLinks([...links, ...(raw?.urls ?? [])], baseUrl);
+  const links = [...linksIn(body, task), ...(raw?.urls ?? [])];
   const finishedAt = numberAt(task, "finish_time") ?? 0;
   return {
-    urls: link === undefined ? [] : [link],
+    urls: openLinks(links, baseUrl).slice(0, 1),
     keyedUrls: keyedLinks(links, baseUrl).slice(0, 1),
     metadata: raw?.metadata ?? {},
     completedAt: finishedAt > 0 ? finishedAt * SECOND_MS : null,

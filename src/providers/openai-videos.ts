@@ -91,7 +91,10 @@ function readHook(body: unknown): Observation | null {
  */
 function stateIn(body: unknown): string | null {
   const isNew = at(body, "object") === "video" && at(body, "error") == null;
-  return textAt(body, "status") ?? (isNew && linksIn(body, null).length === 0 ? "queued" : null);
+  return (
+    textAt(body, "status") ??
+    (isNew && linksIn(body, (values) => openLinks(values, null)).length === 0 ? "queued" : null)
+  );
 }
 
 function observe(video: unknown, state: string | null, baseUrl: string | null): Observation | null {
@@ -101,8 +104,8 @@ function observe(video: unknown, state: string | null, baseUrl: string | null): 
   return {
     jobId,
     state,
-    urls: linksIn(video, baseUrl),
-    keyedUrls: linksIn(video, baseUrl, keyedLinks),
+    urls: linksIn(video, (values) => openLinks(values, baseUrl)),
+    keyedUrls: linksIn(video, (values) => keyedLinks(values, baseUrl)),
     metadata: {
       ratio: textAt(video, "size"),
       duration: integerAt(video, "seconds") ?? integerAt(video, "video", "duration"),
@@ -115,13 +118,13 @@ function observe(video: unknown, state: string | null, baseUrl: string | null): 
 }
 
 /**
- * Returns the links of a video. Each gateway may write them in another field. The first field with a link of the wanted
- * kind counts.
+ * Returns the links of a video. Each gateway may write them in another field. The first field with a usable link
+ * counts.
+ * @param usable returns the usable links among the values of a field.
  */
 function linksIn(
   video: unknown,
-  baseUrl: string | null,
-  linksOf: typeof openLinks = openLinks,
+  usable: (values: readonly unknown[]) => readonly string[],
 ): readonly string[] {
   const fields = [
     [at(video, "url")],
@@ -132,7 +135,7 @@ function linksIn(
     listAt(video, "urls"),
     listAt(video, "content").map((part) => at(part, "url")),
   ];
-  return fields.map((values) => linksOf(values, baseUrl)).find(({ length }) => length > 0) ?? [];
+  return fields.map(usable).find(({ length }) => length > 0) ?? [];
 }
 
 function errorIn(video: unknown): UpstreamError | null {

@@ -1,7 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { LinkableOutput } from "../../src/core/policy.ts";
-import { outputLinksOf, withKeyedLinks } from "../../src/config/linked-outputs.ts";
-import type { Observation } from "../../src/providers/observation.ts";
+import { outputLinksOf } from "../../src/config/linked-outputs.ts";
 import { keyringOf } from "../../src/security/keyring.ts";
 import { readOutputLink } from "../../src/security/output-link.ts";
 import { configuredWith, connections } from "./configuration.ts";
@@ -10,9 +9,6 @@ import { DAY, ID, NOW, NOW_S, ORIGIN, VIDEO } from "./builders.ts";
 const BUCKET = { OUTPUTS: { put: () => null } };
 const PUBLIC_URL = "https://tasks.example.com";
 const OUTPUTS_URL = "https://outputs.example.net";
-const GATEWAY = "https://videos.example.org";
-const GATEWAY_KEY = { OPENAI_VIDEOS_API_KEY: "key", OPENAI_VIDEOS_BASE_URL: GATEWAY };
-const KEYED = `${GATEWAY}/v1/videos/1/content`;
 const OUTPUT: LinkableOutput = {
   taskId: ID,
   number: 3,
@@ -60,61 +56,22 @@ describe("the relay's link to an output", () => {
 
   it("is not made where neither OUTPUTS_URL nor PUBLIC_URL is set", async () => {
     expect((await linksOf(BUCKET)).links).toBeNull();
-    expect((await linksOf(GATEWAY_KEY)).links).toBeNull();
   });
 
-  it("is made for a copy where the bucket OUTPUTS is bound", async () => {
-    expect((await linksOf({ ...BUCKET, PUBLIC_URL })).links?.areCopied).toBe(true);
-  });
-});
-
-describe("without the bucket OUTPUTS", () => {
-  it.each([
-    ["opens only with the key of its connection", KEYED, "openai-videos", true],
-    [
-      "is on another host than its connection",
-      "https://cdn.example.com/v1/videos/1/content",
-      "openai-videos",
-      false,
-    ],
-    ["names an access of its own", `${KEYED}?access=abc`, "openai-videos", false],
-    ["is open to everybody", VIDEO, "openai-videos", false],
-    ["belongs to no connection", KEYED, null, false],
-  ])(
-    "the relay makes a link to an output exactly when it opens only with a key: one that %s",
-    async (_, source, connection, isLinked) => {
-      const { links } = await linksOf({ PUBLIC_URL, ...GATEWAY_KEY });
-      expect(links?.areCopied).toBe(false);
-      expect(links?.linkTo({ ...OUTPUT, source, connection }) !== null).toBe(isLinked);
-    },
-  );
-});
-
-describe("links that open only with a key", () => {
-  const reported: Observation = {
-    jobId: "1",
-    state: "completed",
-    urls: [],
-    keyedUrls: [KEYED],
-    metadata: {},
-    completedAt: null,
-    error: null,
-  };
-
-  it.each([
-    ["become those of a result where the relay has an address", reported, { PUBLIC_URL }, [KEYED]],
-    ["are left out where it has none", reported, {}, []],
-    ["are left out beside open ones", { ...reported, urls: [VIDEO] }, { PUBLIC_URL }, [VIDEO]],
-    [
-      "are left out where the URL rules refuse them",
-      { ...reported, keyedUrls: ["http://new-api:3000/v1/videos/1/content"] },
-      { PUBLIC_URL },
-      [],
-    ],
-  ])("%s", (_, observation, vars, urls) => {
-    const result = configuredWith(vars);
-    if (!result.ok) throw new Error(JSON.stringify(result.error));
-    expect(withKeyedLinks(observation, result.value).urls).toEqual(urls);
+  it("is made where the bucket OUTPUTS is not bound only for outputs on a connection's own origin that open only with its key", async () => {
+    const gateway = { provider: "newapi", key: "key", base_url: "https://gateway.example.net/api" };
+    const vars = { ...connections({ gateway }), PUBLIC_URL };
+    const { links } = await linksOf(vars);
+    const to = (source: string, connection: string | null = "gateway") =>
+      links?.linkTo({ ...OUTPUT, source, connection });
+    const keyed = "https://gateway.example.net/v1/videos/7/content";
+    expect(links?.areKept).toBe(false);
+    expect(to(keyed)).toContain(`/outputs/${ID}/3/`);
+    expect(to(`${keyed}?signature=1`)).toBeNull();
+    expect(to("https://other.example.net/v1/videos/7/content")).toBeNull();
+    expect(to("https://gateway.example.net/files/7.mp4")).toBeNull();
+    expect(to(keyed, null)).toBeNull();
+    expect(to(keyed, "gateway-2")).toBeNull();
   });
 });
 

@@ -1,17 +1,11 @@
 import { describe, expect, it } from "vitest";
-import {
-  firstOrderOf,
-  orderCopies,
-  orderOf,
-  outputsToDelete,
-} from "../../src/core/duties/copy-order.ts";
+import { firstOrderOf, orderCopies, outputsToDelete } from "../../src/core/duties/copy-order.ts";
 import type { CopiesEndedEvent, NumberedCopy } from "../../src/core/events/event.ts";
 import { sealedKeyOf } from "../../src/core/record/customer-key.ts";
-import { customerKeyNeededUntil } from "../../src/core/polls/customer-key-need.ts";
-import { lifeOf, linkOutputs } from "../../src/core/record/outputs.ts";
-import { isTerminal, type TerminalTask } from "../../src/core/record/task.ts";
+import { linkOutputs } from "../../src/core/record/outputs.ts";
+import type { TerminalTask } from "../../src/core/record/task.ts";
 import { nextStep } from "../../src/core/step.ts";
-import { transition } from "../../src/core/transition.ts";
+import { parseRecord } from "../../src/objects/task/record-schema.ts";
 import { taskView } from "../../src/core/views/task-view.ts";
 import {
   aCallback,
@@ -125,7 +119,7 @@ describe("the order to copy the outputs of a task", () => {
     expect(orderCopies({ ...task, outputs: { ...planned, order } }, POLICY)).toBeNull();
   });
 
-  it("has the sealed key of the customer, which the task keeps until its outputs are copied", () => {
+  it("has the sealed key of the customer, which the task keeps until its copies have ended", () => {
     const customerKey = { kind: "sealed", ...SEALED_KEY, unreadableSince: null } as const;
     const submission = { ...aSubmission(), customerKey };
     const upstream = { connection: CONNECTION, job: null };
@@ -140,58 +134,7 @@ describe("the order to copy the outputs of a task", () => {
     expect(sealedKeyOf(late)).toEqual(SEALED_KEY);
     const taken = apply(settled, { type: "copies_ordered", isTaken: true }, NOW + MINUTE);
     expect(sealedKeyOf(taken)).toEqual(SEALED_KEY);
-    const recordedAt = lifeOf(settled);
-    const copied = apply(taken, { ...ends({ number: 1, state: KEPT }), recordedAt }, NOW + MINUTE);
-    expect(sealedKeyOf(copied)).toBeNull();
-  });
-});
-
-describe("outputs that are not copied", () => {
-  const passedOn = aPolicy({ outputs: { ...OUTPUT_LINKS, areCopied: false } });
-  const ended = finish(anOpenTask(), aReport(aCompletion({ urls: [VIDEO] })), NOW, passedOn);
-
-  it("are shown as such, are ordered by nobody, and leave nothing to delete", () => {
-    const end = { expires_at: EXPIRES_AT / SECOND };
-    expect(outputsIn(ended)).toEqual([{ kept: false, reason: "not_copied", ...end }]);
-    expect(orderCopies(ended, passedOn)).toBeNull();
-    expect(firstOrderOf(anOpenTask(), ended)).toBeNull();
-    expect(outputsToDelete(ended)).toBeNull();
-  });
-
-  it("keep the sealed key of the customer as long as their links work", () => {
-    const customerKey = { kind: "sealed", ...SEALED_KEY, unreadableSince: null } as const;
-    const submission = { ...aSubmission(), customerKey };
-    const settled = { ...ended, submission, callback: null };
-    expect(customerKeyNeededUntil(settled, passedOn)).toBe(EXPIRES_AT);
-  });
-});
-
-describe("the deletion of an output", () => {
-  const task = aTaskWithOutputs();
-  const deletion = { type: "delete_output", number: 1 } as const;
-
-  it("is shown under a new version, and its copy is not ordered or reported any more", () => {
-    const deleted = apply(task, deletion, NOW + SECOND);
-    if (!isTerminal(deleted) || deleted.outputs === null) throw new Error("no outputs");
-    expect(deleted.version).toBeGreaterThan(task.version);
-    expect(outputsIn(deleted)).toMatchObject([{ reason: "deleted" }, {}, {}]);
-    expect(orderOf(deleted, deleted.outputs).outputs).toMatchObject([{ number: 3 }]);
-    const reported = after(deleted, ends({ number: 1, state: KEPT }, { number: 3, state: KEPT }));
-    expect(outputsIn(reported)).toMatchObject([{ reason: "deleted" }, {}, { kept: true }]);
-    expect(transition(deleted, deletion, POLICY, NOW + MINUTE)).toEqual({
-      kind: "unchanged",
-      record: deleted,
-    });
-  });
-
-  it.each([
-    ["an output with the upstream's own link", task, 2, "unknown_output"],
-    ["an output that the task does not have", task, 9, "unknown_output"],
-    ["an output of a task that is open", anOpenTask(), 1, "task_open"],
-    ["an output of no task", null, 1, "unknown_task"],
-  ])("of %s is refused", (_, record, number, code) => {
-    const decision = transition(record, { type: "delete_output", number }, POLICY, NOW);
-    expect(decision).toMatchObject({ kind: "reject", rejection: { code } });
+    expect(sealedKeyOf(apply(taken, ends({ number: 1, state: KEPT }), NOW + MINUTE))).toBeNull();
   });
 });
 
@@ -264,5 +207,33 @@ it("the links of the body have the numbers of their outputs", () => {
   const { output }: { output: unknown } = JSON.parse(aTaskWithOutputs().body);
   expect(output).toMatchObject({
     urls: [relayLink(1), "http://cdn.example.com/a.mp4", relayLink(3)],
+  });
+});
+
+describe("where the relay keeps no outputs but passes on those that open only with a key", () => {
+  const passing = aPolicy({ outputs: { ...OUTPUT_LINKS, areKept: false } });
+  const task = finish(anOpenTask(), aReport(aCompletion({ urls: [VIDEO] })), NOW, passing);
+
+  it("such an output has a link of the relay, is never ordered to be copied, and nothing is deleted with its task", () => {
+    expect(task.body).toContain(relayLink(1));
+    expect(task.outputs).toMatchObject({ list: [{ state: { kind: "streamed" } }], order: null });
+    expect(firstOrderOf(anOpenTask(), task)).toBeNull();
+    expect(orderCopies(task, passing)).toBeNull();
+    expect(outputsToDelete(task)).toBeNull();
+    expect(parseRecord(structuredClone(task))).toEqual(task);
+    const end = { expires_at: EXPIRES_AT / SECOND };
+    expect(outputsIn(task)).toEqual([{ kept: false, reason: "streamed", ...end }]);
+  });
+
+  it("the task keeps the sealed key of the customer until its links end", () => {
+    const customerKey = { kind: "sealed", ...SEALED_KEY, unreadableSince: null } as const;
+    const submission = { ...aSubmission(), customerKey };
+    const upstream = { connection: CONNECTION, job: null };
+    const keyed = anOpenTask({ submission, upstream, callbackUrl: null });
+    const ended = finish(keyed, aReport(aCompletion({ urls: [VIDEO] })), NOW, passing);
+    expect(sealedKeyOf(ended)).toEqual(SEALED_KEY);
+    const later = nextStep(ended, passing, EXPIRES_AT);
+    expect(later).toEqual({ kind: "event", event: { type: "customer_key_checked" } });
+    expect(sealedKeyOf(apply(ended, { type: "customer_key_checked" }, EXPIRES_AT))).toBeNull();
   });
 });

@@ -1,10 +1,7 @@
-import { env } from "cloudflare:workers";
 import { expect } from "vitest";
 import * as z from "zod";
-import { outputLink } from "../../src/security/output-link.ts";
-import { call, ORIGIN, post } from "./client.ts";
+import { call, post } from "./client.ts";
 import { DAY_MS, pass } from "./clock.ts";
-import { isolateOf } from "./started.ts";
 import { aFailure, CALLBACK_URL, report } from "./tasks.ts";
 
 const Linked = z.looseObject({ id: z.string(), status_url: z.string() });
@@ -27,15 +24,6 @@ export async function linkedOf(response: Response): Promise<LinkedTask> {
   const { id, status_url } = Linked.parse(await response.json());
   const { pathname, search, searchParams } = new URL(status_url);
   return { id, link: pathname + search, token: searchParams.get("token") ?? "" };
-}
-
-/** Returns the path of a link to an output that has expired. */
-export async function anExpiredOutputLink(): Promise<string> {
-  const { startup } = await isolateOf(env);
-  if (!startup.runtime.ok) throw new Error("the configuration is not valid");
-  const expired = { number: 1, expiresAtS: 1, recordedAt: 1, extension: "mp4" };
-  const output = { ...expired, taskId: crypto.randomUUID() };
-  return new URL(outputLink(output, ORIGIN, startup.runtime.value.keyring.outputKeys)).pathname;
 }
 
 /** Sends a request without a key. */

@@ -22,8 +22,6 @@ const SURFACE = [
   "POST /v1/callbacks/test | redeliver | 200 | ",
   "GET /v1/listen | listen | 101 | not_found",
   "POST /v1/accounts | administer | 200 201 | reference_reused",
-  "GET /outputs/{id}/{output}/{file} | anyone | 200 206 302 304 412 416 | not_configured not_found output_gone rate_limited unavailable",
-  "DELETE /v1/tasks/{id}/outputs/{output} | administer | 204 | not_found task_open unknown_task",
   "GET /v1/accounts | inspect | 200 | index_disabled",
   "GET /v1/accounts/{account} | read | 200 | not_found",
   "GET /v1/accounts/{account}/stats | read | 200 | index_disabled",
@@ -49,6 +47,7 @@ const SURFACE = [
   "POST /v1/reindex | operate | 200 | index_disabled",
   "POST /v1/wake | operate | 200 | index_disabled",
   "GET /healthz | anyone | 200 503 | unavailable",
+  "GET /outputs/{id}/{output}/{file} | anyone | 200 206 302 304 412 416 | not_configured not_found output_gone rate_limited unavailable",
   "GET /openapi.json | anyone | 200 | ",
 ];
 

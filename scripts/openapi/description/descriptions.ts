@@ -6,7 +6,6 @@ import type { RouteDescription } from "./description.ts";
 import { LEDGER_ROUTES } from "./ledger.ts";
 import { MONITORING_ROUTES } from "./monitoring.ts";
 import { OPERATOR_ROUTES } from "./operators.ts";
-import { OUTPUT_ROUTES } from "./outputs.ts";
 import { SEARCH_ROUTES } from "./search.ts";
 import { TASK_ROUTES } from "./tasks.ts";
 import { UPSTREAM_ROUTES } from "./upstream.ts";
@@ -14,7 +13,6 @@ import { UPSTREAM_ROUTES } from "./upstream.ts";
 /** The description of every route, by its id. A route without one does not compile. */
 export const DESCRIPTIONS: Readonly<Record<RouteId, RouteDescription>> = {
   ...TASK_ROUTES,
-  ...OUTPUT_ROUTES,
   ...DELIVERY_ROUTES,
   ...UPSTREAM_ROUTES,
   ...ACCOUNT_ROUTES,

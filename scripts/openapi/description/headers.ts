@@ -8,25 +8,24 @@ interface Header {
  * Headers that only some answers have, each with a description and an example for the description of the API.
  */
 export const ANSWER_HEADERS = {
-  "Accept-Ranges": { description: "`bytes` when parts can be asked for.", example: "bytes" },
   "Access-Control-Allow-Origin": {
     description:
       "`*` in answers to a status token and to the link of an output, so that pages of any site may read them.",
     example: "*",
   },
+  "Accept-Ranges": { description: "`bytes`: `Range` gets a part.", example: "bytes" },
   Allow: { description: "Methods of the path.", example: "GET, HEAD" },
   "Content-Disposition": {
-    description:
-      "Name under which a browser saves the export or the output, and whether it shows the output.",
+    description: "Name under which a browser saves the file.",
     example: 'attachment; filename="acme-entries.csv"',
   },
   "Content-Range": {
-    description: "The part of the output in the answer, and the size of the output.",
-    example: "bytes 0-1023/1500000",
+    description: "Which bytes of the output the answer has (RFC 9110).",
+    example: "bytes 0-1023/146515",
   },
   ETag: {
     description:
-      "Of an output: its copy, for `If-None-Match` and `If-Range`. Of a task: version of the task as this caller sees it, for `If-None-Match`. It changes with the state of the task and, while the task is open, with its progress; for the operator with every member.",
+      "Version of the task as this caller sees it, for `If-None-Match`. It changes with the state of the task and, while the task is open, with its progress; for the operator with every member. Of an output: the tag of its bytes, which never change, also for `If-Range`.",
     example: '"1767225600002-account"',
   },
   "Idempotent-Replayed": {
@@ -38,7 +37,7 @@ export const ANSWER_HEADERS = {
     example: '<https://relay.example.com/v1/tasks?cursor=…>; rel="next"',
   },
   Location: {
-    description: "Path of the new task; of an output without a copy, the upstream's own link.",
+    description: "Path of the new task, or the upstream's own link to an output.",
     example: "/v1/tasks/6f9619ff-8b86-4d01-b42d-00cf4fc964ff",
   },
   "Next-Cursor": {
@@ -91,21 +90,19 @@ export const REQUEST_HEADERS = {
     description: "`id` of the last event that the reader has; browsers send it by themselves.",
     example: "1767225600002",
   },
-  Range: {
-    description: "One range of bytes; several ranges are ignored.",
-    example: "bytes=0-1023",
-  },
-  "If-Range": {
-    description: "`ETag` of the output of which the caller has a part.",
-    example: '"b1946ac92492d2347c6235b4d2611184"',
-  },
   "If-None-Match": {
-    description: "`ETag` that the caller has: the answer is 304 while it is the current one.",
+    description:
+      "`ETag` of the version that the caller has: the answer is 304 while it is the current one.",
     example: '"1767225600002-account"',
   },
   Prefer: {
     description: "`wait=N` waits like the parameter `wait` (RFC 7240).",
     example: "wait=30",
+  },
+  Range: { description: "`bytes=…`, one range (RFC 9110).", example: "bytes=0-1023" },
+  "If-Range": {
+    description: "`ETag` of the output: with another one the answer has all bytes.",
+    example: '"5d41402abc4b2a76b9719d911017c592"',
   },
   "Relay-Callback-Url": {
     description:

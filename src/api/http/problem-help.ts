@@ -38,7 +38,7 @@ export const PROBLEM_HELP: Readonly<Record<ProblemCode, ProblemHelp>> = {
   },
   not_found: {
     cause:
-      "No route has this path, the account or API key it names does not exist or belongs to somebody else, the link to an output opens nothing, or the relay takes no listeners.",
+      "No route has this path, the account or API key it names does not exist or belongs to somebody else, or the relay takes no listeners.",
     cure: "Check the path and the ids in it. An account must be created before it is used. Listeners need LISTEN=true.",
   },
   unknown_task: {
@@ -92,8 +92,8 @@ export const PROBLEM_HELP: Readonly<Record<ProblemCode, ProblemHelp>> = {
   },
   output_gone: {
     cause:
-      "The link to the output has expired, the output was deleted, or the relay has no copy of it and the upstream's own link is dead. The member reason tells which.",
-    cure: "Fetch outputs before their links expire (outputs[].expires_at). The operator finds the reason of a failed copy in the task, and sets how long links work with OUTPUT_DAYS and how large copies may be with MAX_OUTPUT_MB.",
+      "The link to an output is genuine, but nobody can get the file any more: the link has expired, or the relay could not copy the file and the upstream's own link is dead. The member detail tells which.",
+    cure: "Fetch outputs before outputs[].expires_at of the task. Where copying has failed, the operator finds the upstream's own link in source_urls, and may still get the file there.",
   },
   payload_too_large: {
     cause:

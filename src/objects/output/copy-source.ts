@@ -1,10 +1,10 @@
 import { sourceUrlRulesOf } from "../../config/callback-url-rules.ts";
+import { isKeyNeeded } from "../../config/linked-outputs.ts";
 import type { Runtime } from "../../config/runtime.ts";
 import type { CopyOrder } from "../../core/duties/copy-order.ts";
 import { DAY_MS } from "../../core/time.ts";
 import type { Source } from "../../outbound/open-source.ts";
 import { connectionOf } from "../../outbound/upstream-connection.ts";
-import { needsKeyOf } from "../../providers/keyed-link.ts";
 import type { Connection } from "../../providers/provider.ts";
 
 /** Time for which the links of a provider that documents no time are tried, in milliseconds. */
@@ -23,12 +23,10 @@ export async function sourceOf(
   runtime: Runtime,
 ): Promise<Source> {
   const rules = sourceUrlRulesOf(runtime.config, origin);
-  const known = runtime.config.connections.get(name ?? "");
-  const link = URL.parse(url);
-  const isKeyed = known !== undefined && link !== null && needsKeyOf(link, known);
-  const owner = isKeyed ? { taskId, connection: known.name, customerKey } : null;
-  const keyed = owner === null ? null : await connectionOf(owner, runtime);
-  return { url, rules, keyHeaders: keyed === null ? {} : await keyHeadersOf(keyed) };
+  const isKeyed = isKeyNeeded(url, runtime.config.connections.get(name ?? ""));
+  if (name === null || !isKeyed) return { url, rules, keyHeaders: {} };
+  const connection = await connectionOf({ taskId, connection: name, customerKey }, runtime);
+  return { url, rules, keyHeaders: connection === null ? {} : await keyHeadersOf(connection) };
 }
 
 async function keyHeadersOf({ provider, key }: Connection) {

@@ -1,6 +1,5 @@
 import { retryable } from "cloudflare:durable-objects";
 import { DurableObject } from "cloudflare:workers";
-import { orderOf } from "../../core/duties/copy-order.ts";
 import { expire } from "../../core/duties/expire.ts";
 import type { Decision } from "../../core/events/decision.ts";
 import type {
@@ -12,11 +11,11 @@ import type {
 } from "../../core/events/event.ts";
 import { isLateSuccess } from "../../core/events/late-results.ts";
 import { lifeOf } from "../../core/record/outputs.ts";
-import { type OutputFacts, outputFacts } from "../../core/views/output-facts.ts";
 import { isCharging } from "../../core/record/credits.ts";
 import { type CreatedTask, isTerminal, type TaskRecord } from "../../core/record/task.ts";
 import { toSeconds } from "../../core/time.ts";
 import type { Reader } from "../../core/views/reader.ts";
+import { type OutputPlace, outputPlaceOf } from "../../core/views/output-place.ts";
 import { taskFacts } from "../../core/views/task-facts.ts";
 import { errorText, log } from "../../log.ts";
 import { accountOf, type Caller, keyNameOf, readerOf } from "./caller.ts";
@@ -57,14 +56,13 @@ export class TaskObject extends DurableObject<ObjectBindings> {
     // is not in the list, because a redelivery without an `Idempotency-Key` would be ordered twice.
     for (const name of [
       "endCopies",
-      "deleteOutput",
       "endSubmission",
       "hook",
       "inspect",
       "isOpen",
+      "placeOfOutput",
       "read",
       "readByLink",
-      "readOutput",
       "republish",
       "wake",
     ] as const) {
@@ -160,25 +158,13 @@ export class TaskObject extends DurableObject<ObjectBindings> {
   }
 
   /**
-   * Deletes an output: its link opens nothing any more, and its copy is deleted.
-   * @throws when the copy could not be deleted; the call must then be repeated.
+   * Returns where an output of the task is while the relay has no copy of it. Null when the task has no such output with a
+   * link of the relay.
+   * @param recordedAt number that tells the task from others under the same id, as the link has it.
    */
-  async deleteOutput(number: number, caller: Caller): Promise<Applied> {
+  placeOfOutput(recordedAt: number, number: number): OutputPlace | null {
     this.#platform.prepare(this.env);
-    const isForeign = this.#isForeign(caller);
-    const decision = isForeign ? null : this.#loop.apply({ type: "delete_output", number });
-    const applied =
-      decision === null
-        ? refused({ code: "unknown_task" })
-        : appliedOf(decision, readerOf(caller), this.#loop.policy());
-    const record = this.#platform.load();
-    if (applied.kind !== "refused" && record !== null && isTerminal(record) && record.outputs) {
-      await this.#platform.deleteOutput(orderOf(record, record.outputs), number);
-    }
-    const outcome = applied.kind === "refused" ? applied.refusal.code : applied.kind;
-    const line = { task_id: this.#taskId, number, by: keyNameOf(caller), outcome };
-    this.#platform.log(() => ({ event: "task.delete_output", ...line }), "info");
-    return applied;
+    return outputPlaceOf(this.#readable(), recordedAt, number);
   }
 
   /** Stores that a hook was refused which came to a valid hook URL of the task. */
@@ -253,16 +239,6 @@ export class TaskObject extends DurableObject<ObjectBindings> {
     if (record === null || toSeconds(record.createdAt) !== createdAtS) return null;
     if (record.recordedAt !== recordedAt) return null;
     return replyOf(record, "link", this.#loop.policy());
-  }
-
-  /**
-   * Returns what is known of an output, for a request with its link. Null when the task has no such output, or when the
-   * link was made for an earlier task with the same id.
-   * @param recordedAt number that tells the task from others under the same id.
-   */
-  readOutput(recordedAt: number, number: number): OutputFacts | null {
-    this.#platform.prepare(this.env);
-    return outputFacts(this.#loop.read(), recordedAt, number);
   }
 
   /**
