@@ -15,6 +15,7 @@ const OBJECTS: Readonly<Record<ObjectBinding, string>> = {
     "what the tasks of a connection to an upstream share: the limit of polls, missing hooks, faults",
   HOSTS: "failures of a receiver's host, for the operator event `host.failing`",
   DIGESTS: "failed callbacks to a receiver's host, for `OPERATOR_DIGEST_MINUTES`",
+  OUTPUT_OBJECTS: "copies of the outputs of tasks, one object for each task that has any",
   DEPLOYMENT: "logouts of the console, and the times of alerts about the index",
 };
 
@@ -33,10 +34,15 @@ export const BINDINGS: Readonly<Record<string, Binding>> = {
   HOSTS: objectBinding("HOSTS"),
   DIGESTS: objectBinding("DIGESTS"),
   DEPLOYMENT: objectBinding("DEPLOYMENT"),
+  OUTPUT_OBJECTS: objectBinding("OUTPUT_OBJECTS"),
   INDEX_DB: {
     type: "D1 database",
     purpose:
       "lists, statistics, bulk redelivery; wrangler creates it at the first deploy, near the machine that deploys. To choose its place (`LOCATION_HINT` and `JURISDICTION` place only objects), create it before: `npx wrangler d1 create task-relay-index --location weur` (or `--jurisdiction eu`), and add its `database_id`. `INDEX_DB_1`, `INDEX_DB_2` … are [shards of the index](index.md#size) by time",
+  },
+  OUTPUTS: {
+    type: "R2 bucket",
+    purpose: "copies of what tasks have generated: see [outputs.md](outputs.md)",
   },
   INDEX_QUEUE: {
     type: "queue",
@@ -53,7 +59,10 @@ export const BINDINGS: Readonly<Record<string, Binding>> = {
   LIMIT_BULK: { type: LIMIT, purpose: "bulk redeliveries of an account" },
   LIMIT_LISTS: { type: LIMIT, purpose: "lists and other expensive requests of an account" },
   LIMIT_SUBMITS: { type: LIMIT, purpose: "jobs that an account [submits](accounts.md#offers)" },
-  LIMIT_LINKS: { type: LIMIT, purpose: "requests of an address with one status link" },
+  LIMIT_LINKS: {
+    type: LIMIT,
+    purpose: "requests of an address with the status link and the links to outputs of one task",
+  },
   LIMIT_REFUSALS: { type: LIMIT, purpose: "failed credentials of an address" },
   VERSION: {
     type: "version metadata",

@@ -4,10 +4,10 @@ import { Variables } from "../../src/config/variables.ts";
 type Shape = typeof Variables.shape;
 
 /**
- * Name of a variable or secret that has a description. `INDEX_DB` has none, because it is a binding and no
- * variable; `CONNECTIONS` is added, because it is not read by the schema.
+ * Name of a variable or secret that has a description. `INDEX_DB` and `OUTPUTS` have none, because they are bindings and
+ * no variables; `CONNECTIONS` is added, because it is not read by the schema.
  */
-type VariableName = Exclude<keyof Shape, "INDEX_DB"> | "CONNECTIONS";
+type VariableName = Exclude<keyof Shape, "INDEX_DB" | "OUTPUTS"> | "CONNECTIONS";
 
 /** Describes a variable for the documentation. The code that reads the variable states its default and its values. */
 interface Entry {
@@ -113,6 +113,23 @@ const SUBMITS = {
     values: "JSON",
     meaning:
       'what accounts may submit, and for how many credits: `[{"connection": "ark", "models": ["doubao-seedance-*"], "limits": {"/duration": {"max": 10}}, "price": {"credits": 60}}]`; operators may submit everything. Cloudflare limits a variable to 5 KB. [accounts.md](accounts.md#offers) has the fields',
+  },
+} satisfies Entries;
+
+/** Descriptions of the variables about outputs, i.e. the files that tasks have generated. */
+const OUTPUTS = {
+  OUTPUTS_URL: {
+    without: "`PUBLIC_URL`",
+    values: "URL without a path",
+    meaning:
+      "origin of the relay's links to outputs. Strangers have made these files, so give them a host of their own; the relay serves nothing else there",
+  },
+  OUTPUT_DAYS: {
+    meaning:
+      "how long the relay's links to outputs work and their copies are kept; at most `RETENTION_DAYS`, which is the default where it is less than 7 days",
+  },
+  MAX_OUTPUT_MB: {
+    meaning: "largest output of which the relay keeps a copy",
   },
 } satisfies Entries;
 
@@ -246,6 +263,7 @@ const SECRETS = {
 export const VARIABLE_GROUPS = {
   tasks: described(TASKS),
   submits: described(SUBMITS),
+  outputs: described(OUTPUTS),
   addresses: described(ADDRESSES),
   operators: described(OPERATORS),
   secrets: described(SECRETS),
@@ -255,6 +273,7 @@ export const VARIABLE_GROUPS = {
 export const VARIABLE_DESCRIPTIONS = described({
   ...TASKS,
   ...SUBMITS,
+  ...OUTPUTS,
   ...ADDRESSES,
   ...OPERATORS,
   ...SECRETS,

@@ -1,3 +1,4 @@
+import { MAX_OUTPUT_URL_CHARS } from "../core/record/upstream.ts";
 import type { UrlRules } from "../security/url-rules.ts";
 import type { Config } from "./config.ts";
 
@@ -10,7 +11,17 @@ import type { Config } from "./config.ts";
  * listeners of the account (programs that receive callbacks over a WebSocket).
  */
 export function callbackUrlRulesOf(config: Config, origin: string, hasAccount: boolean): UrlRules {
-  const { allowLocalCallbacks: allowLocal, allowIpCallbacks: allowIp, publicUrl } = config;
+  const { allowLocalCallbacks: allowLocal, allowIpCallbacks: allowIp } = config;
+  const { publicUrl, outputsOrigin } = config;
   const allowListen = config.isListenOn && hasAccount;
-  return { allowLocal, allowIp, ownOrigin: publicUrl ?? origin, allowListen };
+  return { allowLocal, allowIp, ownOrigin: publicUrl ?? origin, outputsOrigin, allowListen };
+}
+
+/**
+ * Returns the rules that decide whether the relay fetches an output from the upstream's own link, and follows a
+ * redirect there. They are those of a `callback_url`, but links of upstreams may be longer.
+ * @param origin origin of the relay as the creator of the task addressed it. It is used only when `PUBLIC_URL` is not set.
+ */
+export function sourceUrlRulesOf(config: Config, origin: string): UrlRules {
+  return { ...callbackUrlRulesOf(config, origin, false), maxChars: MAX_OUTPUT_URL_CHARS };
 }

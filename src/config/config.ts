@@ -13,6 +13,8 @@ import { type Connections, parseConnections } from "./connections.ts";
 import { type IndexConfig, parseIndexConfig } from "./index-config.ts";
 import type { ConfigIssue } from "./issue.ts";
 import { type Offer, unconnectedOffers } from "./offers.ts";
+import { type OutputConfig, parseOutputConfig } from "./output-config.ts";
+import { outputLinksOf } from "./linked-outputs.ts";
 import type { Placement } from "./placement.ts";
 import { type ParsedVariables, Variables } from "./variables.ts";
 
@@ -23,7 +25,7 @@ export const MIN_SECRET_CHARS = 8;
  * Configuration of the relay, parsed from variables and secrets. Durations are in milliseconds, sizes in
  * bytes; lists of keys and secrets are newest first.
  */
-export interface Config extends Secrets, Placement, IndexConfig, LogSettings {
+export interface Config extends Secrets, Placement, IndexConfig, OutputConfig, LogSettings {
   readonly scheduleMs: readonly number[];
   readonly callbackTimeoutMs: number;
   readonly retentionMs: number;
@@ -136,15 +138,13 @@ export function parseConfig(
   if (!connected.ok) return connected;
   const index = parseIndexConfig(vars, data);
   if (!index.ok) return index;
+  const outputs = parseOutputConfig(data);
+  if (!outputs.ok) return outputs;
   const conflicting = conflicts(data, connected.value);
   const issues = [...missingFlags(flags, data.ALLOW_LOCAL_CALLBACKS), ...conflicting];
   if (issues.length > 0) return failure(issues);
   return success({
-    scheduleMs: data.CALLBACK_SCHEDULE_S.map((seconds) => seconds * SECOND_MS),
-    callbackTimeoutMs: data.CALLBACK_TIMEOUT_S * SECOND_MS,
-    retentionMs: data.RETENTION_DAYS * DAY_MS,
-    taskDeadlineMs: data.TASK_DEADLINE_HOURS * HOUR_MS,
-    maxBodyBytes: data.MAX_BODY_KB * 1024,
+    ...taskSettingsOf(data),
     ...submitSettingsOf(data),
     allowLocalCallbacks: data.ALLOW_LOCAL_CALLBACKS,
     allowIpCallbacks: data.ALLOW_IP_CALLBACKS,
@@ -163,6 +163,7 @@ export function parseConfig(
     settlementUrl: data.SETTLEMENT_URL,
     ...connected.value,
     ...index.value,
+    ...outputs.value,
     isSandboxOn: data.SANDBOX,
     isListenOn: data.LISTEN,
     isErrorTextGeneric: data.ERROR_TEXT === "generic",
@@ -170,6 +171,17 @@ export function parseConfig(
     ...alertsOf(data),
     access: accessOf(data),
   });
+}
+
+/** Returns when tasks are called back, end and are erased, and what limits the bodies of requests. */
+function taskSettingsOf(data: ParsedVariables) {
+  return {
+    scheduleMs: data.CALLBACK_SCHEDULE_S.map((seconds) => seconds * SECOND_MS),
+    callbackTimeoutMs: data.CALLBACK_TIMEOUT_S * SECOND_MS,
+    retentionMs: data.RETENTION_DAYS * DAY_MS,
+    taskDeadlineMs: data.TASK_DEADLINE_HOURS * HOUR_MS,
+    maxBodyBytes: data.MAX_BODY_KB * 1024,
+  };
 }
 
 /** Returns what limits submissions, and what accounts may submit. */
@@ -261,12 +273,13 @@ function uncallableUrls(data: ParsedVariables): ConfigIssue[] {
 /**
  * Selects from the configuration the settings that decide what happens to tasks; the core (src/core) applies
  * them.
- * @param keyring keys of the relay, of which the core knows only with which secrets it can open keys of customers.
+ * @param keyring keys of the relay. The core knows only with which secrets it can open keys of customers, and has links
+ * to outputs made.
  * @param jitter random number from 0 to 1.
  */
 export function policyOf(
   config: Config,
-  { sealingKeys }: Pick<Keyring, "sealingKeys">,
+  { sealingKeys, outputKeys }: Pick<Keyring, "sealingKeys" | "outputKeys">,
   now: number,
   jitter: number,
 ): Settings {
@@ -286,6 +299,7 @@ export function policyOf(
     pollLateness: config.pollLateness,
     submitTimeoutMs: config.submitTimeoutMs,
     submitUnknownMs: config.submitUnknownMs,
+    outputs: outputLinksOf(config, outputKeys),
     jitter,
     isIndexed: config.isIndexed,
     isOperatorNotified: config.operatorCallbackUrl !== null,

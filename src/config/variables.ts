@@ -26,6 +26,12 @@ const HOSTS_MESSAGE =
 export const DEFAULT_INDEX_RETENTION_DAYS = 7;
 
 /**
+ * Number of days for which the links to outputs work when `OUTPUT_DAYS` is not set. When `RETENTION_DAYS` is smaller,
+ * that number counts instead.
+ */
+export const DEFAULT_OUTPUT_DAYS = 7;
+
+/**
  * Every variable of the relay with its default. A number is read in the unit that the variable's name states. Not
  * here are the variables of the providers (`src/providers`), `CONNECTIONS` (`connections.ts`) and the bindings
  * (`src/env.ts`). `scripts/docs/variables.ts` says what each variable changes. Times and limits that no variable
@@ -45,6 +51,13 @@ export const Variables = z.object({
   MAX_SUBMIT_MB: wholeNumber("16", { min: 1, max: 100, unit: "MB" }),
   SUBMIT_TIMEOUT_S: wholeNumber("90", { min: 5, max: 600, unit: "s" }),
   SUBMIT_UNKNOWN_MINUTES: wholeNumber("60", { min: 1, max: 1440, unit: "minutes" }),
+  OUTPUTS: z.optional(z.unknown()),
+  OUTPUTS_URL: originUrl(),
+  OUTPUT_DAYS: optionalNumber(
+    { min: 1, max: MAX_RETENTION_MS / DAY_MS, unit: "days" },
+    `${DEFAULT_OUTPUT_DAYS}`,
+  ),
+  MAX_OUTPUT_MB: wholeNumber("1024", { min: 1, max: 4096, unit: "MB" }),
   OFFERS: parse(z.optional(z.unknown()), parseOffers),
   ALLOW_LOCAL_CALLBACKS: flag(),
   ALLOW_IP_CALLBACKS: flag(),
@@ -58,12 +71,7 @@ export const Variables = z.object({
   PLAN: oneOf("paid", ["paid", "free"]),
   JURISDICTION: optionalOneOf(JURISDICTIONS),
   LOCATION_HINT: optionalOneOf(LOCATION_HINTS),
-  PUBLIC_URL: convert(
-    httpUrl().check(
-      z.refine((url) => url === null || url.href === `${url.origin}/`, "must not have a path"),
-    ),
-    (url) => url?.origin ?? null,
-  ),
+  PUBLIC_URL: originUrl(),
   SETTLEMENT_URL: convert(httpUrl(), (url) => url?.href ?? null),
   OPERATOR_CALLBACK_URL: convert(httpUrl(), (url) => url?.href ?? null),
   OPERATOR_EVENTS: parse(text(""), parseOperatorEvents),
@@ -94,6 +102,14 @@ export const Variables = z.object({
 });
 
 export type ParsedVariables = z.output<typeof Variables>;
+
+/** Returns a reader for the origin of the relay or of its links. It reads null when the variable is not set. */
+function originUrl() {
+  const url = httpUrl().check(
+    z.refine((each) => each === null || each.href === `${each.origin}/`, "must not have a path"),
+  );
+  return convert(url, (each) => each?.origin ?? null);
+}
 
 function isHost(item: string): boolean {
   return /^[\w.-]+(?::\d+)?$/.test(item) && URL.canParse(`https://${item}`);

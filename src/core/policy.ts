@@ -125,6 +125,8 @@ export interface Settings {
    * news the task then fails.
    */
   readonly submitUnknownMs: number;
+  /** Links of the relay to outputs. Null when all results keep the upstream's own links. */
+  readonly outputs: OutputLinks | null;
   /**
    * Random number from 0 to 1, chosen by each instance of a Durable Object for itself. It keeps many tasks from
    * doing the same, e.g. polling, at the same moment.
@@ -139,6 +141,36 @@ export interface Settings {
    * listed in `OPERATOR_EVENTS`.
    */
   readonly unwantedNotices: ReadonlySet<string>;
+}
+
+/** The relay's own links to outputs, i.e. to the files that tasks have generated. */
+export interface OutputLinks {
+  /** True when the relay copies outputs. Otherwise it has links of its own only to outputs that open with a key. */
+  readonly areKept: boolean;
+  /** Time for which the links work, in milliseconds. */
+  readonly lifeMs: number;
+  /**
+   * Returns the relay's link to an output. Null when the relay must not fetch it, e.g. because the URL rules refuse its
+   * source; the output then keeps the upstream's own link.
+   */
+  readonly linkTo: (output: LinkableOutput) => string | null;
+}
+
+/** An output for which the relay may make a link. */
+export interface LinkableOutput {
+  readonly taskId: string;
+  /** Number of the output: its place in `output.urls`, counted from 1. */
+  readonly number: number;
+  /** The upstream's own link. */
+  readonly source: string;
+  /** Time from which the relay refuses its link, in Unix seconds. */
+  readonly expiresAtS: number;
+  /** Time at which the relay first stored the task, in Unix milliseconds. */
+  readonly recordedAt: number;
+  /** Origin of the relay as the creator of the task addressed it. */
+  readonly origin: string;
+  /** Name of the connection to the provider; null when the task names none. */
+  readonly connection: string | null;
 }
 
 /** Limits on how often a provider may be polled. */

@@ -3,13 +3,22 @@ import { endAttempt, redeliver, startAttempt } from "./events/callback-attempt-e
 import { endCancel } from "./events/cancel-end.ts";
 import { checkCustomerKey, withoutUnneededKey } from "./events/customer-key-events.ts";
 import { cancel, cancelSubmitted, erase, endAtDeadline } from "./events/ending.ts";
-import type { CallEndedEvent, PollEndedEvent, SubmissionEvent, TaskEvent } from "./events/event.ts";
+import type {
+  CallEndedEvent,
+  CancelEvent,
+  CancelSubmittedEvent,
+  OutputEvent,
+  PollEndedEvent,
+  SubmissionEvent,
+  TaskEvent,
+} from "./events/event.ts";
 import { applyHook, attach } from "./events/hooks.ts";
 import { register, report } from "./events/intake.ts";
 import { endKeptJobPoll } from "./events/kept-jobs.ts";
 import { endLatePoll } from "./events/late-results.ts";
 import { endIndexRow, rewriteIndexRow } from "./events/index-row-events.ts";
 import { endNotice } from "./events/operator-notice-end.ts";
+import { endCopies, endCopyOrder } from "./events/output-copies.ts";
 import { endPoll } from "./events/polling.ts";
 import { refuseHook } from "./events/refused-hooks.ts";
 import { endLostSubmission, endSubmission } from "./events/submission-end.ts";
@@ -63,9 +72,8 @@ function decide(
     case "republish":
       return rewriteIndexRow(record, event, policy, now);
     case "cancel":
-      return cancel(record, event, policy, now);
     case "cancel_submitted":
-      return cancelSubmitted(record, policy, now);
+      return decideOnCancel(record, event, policy, now);
     case "erase":
       return erase(record);
     case "deadline":
@@ -81,9 +89,23 @@ function decide(
     case "index_row_ended":
     case "notice_ended":
       return endCall(record, event, policy, now);
+    case "copies_ordered":
+    case "copies_ended":
+      return decideOnOutputs(record, event, policy, now);
     default:
       return unknownEvent(event);
   }
+}
+
+function decideOnCancel(
+  record: TaskRecord | null,
+  event: CancelEvent | CancelSubmittedEvent,
+  policy: Policy,
+  now: number,
+): Decision {
+  return event.type === "cancel"
+    ? cancel(record, event, policy, now)
+    : cancelSubmitted(record, policy, now);
 }
 
 /** Returns the effect of the end of a call that the work loop has made. */
@@ -106,6 +128,20 @@ function endCall(
       return endIndexRow(record, event);
     case "notice_ended":
       return endNotice(record, event, now);
+  }
+}
+
+function decideOnOutputs(
+  record: TaskRecord | null,
+  event: OutputEvent,
+  policy: Policy,
+  now: number,
+): Decision {
+  switch (event.type) {
+    case "copies_ordered":
+      return endCopyOrder(record, event, now);
+    case "copies_ended":
+      return endCopies(record, event, policy, now);
   }
 }
 

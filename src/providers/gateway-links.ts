@@ -16,7 +16,21 @@ const ACCESS = /access|token|signature|^sig$/i;
 export function openLinks(values: readonly unknown[], baseUrl: string | null): readonly string[] {
   return values.flatMap((value) => {
     const link = typeof value === "string" ? absolute(value, baseUrl) : null;
-    return link === null || needsKey(link) ? [] : link;
+    const url = link === null ? null : URL.parse(link);
+    return link === null || (url !== null && needsKey(url)) ? [] : link;
+  });
+}
+
+/**
+ * Returns those values of an answer that are links on the gateway itself to files which it serves only with its API key.
+ * @param baseUrl base URL of the gateway; null when it is not known, which gives none.
+ */
+export function keyedLinks(values: readonly unknown[], baseUrl: string | null): readonly string[] {
+  const own = URL.parse(baseUrl ?? "")?.origin;
+  return values.flatMap((value) => {
+    const link = typeof value === "string" ? absolute(value, baseUrl) : null;
+    const url = URL.parse(link ?? "");
+    return link !== null && url !== null && url.origin === own && needsKey(url) ? link : [];
   });
 }
 
@@ -27,8 +41,8 @@ function absolute(text: string, baseUrl: string | null): string | null {
   return origin === undefined ? null : (URL.parse(`${origin}${text}`)?.href ?? null);
 }
 
-function needsKey(link: string): boolean {
-  const url = URL.parse(link);
-  if (url === null || !CONTENT_PATH.every((part) => part.test(url.pathname))) return false;
-  return ![...url.searchParams.keys()].some((name) => ACCESS.test(name));
+/** Tells whether a link is to a file that a gateway serves only with the gateway's API key. */
+export function needsKey({ pathname, searchParams }: URL): boolean {
+  if (!CONTENT_PATH.every((part) => part.test(pathname))) return false;
+  return ![...searchParams.keys()].some((name) => ACCESS.test(name));
 }

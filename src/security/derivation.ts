@@ -4,7 +4,7 @@
  * reveals `RELAY_SECRET`.
  */
 import { type Bytes, bytesOf, fromBase64, toBase64, toBase64Url } from "./encoding.ts";
-import { hmacKey, type HmacSecret, hmacSecret } from "./hmac.ts";
+import { hmacKey, type HmacSecret, hmacSecret, type ImmediateHmacKey } from "./hmac.ts";
 
 /** Returns one Standard Webhooks secret for each relay secret, derived for the use that the label names. */
 export async function derivedSecrets(
@@ -24,6 +24,22 @@ export async function derivedHmacKeys(
   label: string,
 ): Promise<readonly CryptoKey[]> {
   return Promise.all(relaySecrets.map(async (secret) => hmacKey(await derive(secret, label))));
+}
+
+/**
+ * Returns one HMAC-SHA-256 key for each relay secret, derived for the use that the label names, with which code that may
+ * not wait can sign.
+ */
+export async function derivedImmediateKeys(
+  relaySecrets: readonly string[],
+  label: string,
+): Promise<readonly ImmediateHmacKey[]> {
+  return Promise.all(
+    relaySecrets.map(async (secret) => {
+      const bytes = await derive(secret, label);
+      return { bytes, key: await hmacKey(bytes) };
+    }),
+  );
 }
 
 /** Bytes of the identifier of a relay secret. */

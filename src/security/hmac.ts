@@ -2,12 +2,24 @@
  * HMAC-SHA-256 secrets, and the only functions that compare signatures. Web Crypto compares in constant time. A
  * signature may be valid under any of several keys, so that a key can be replaced while the old one is still used.
  */
+import { hmac } from "@noble/hashes/hmac.js";
+import { sha256 } from "@noble/hashes/sha2.js";
 import { type Bytes, bytesOf, fromBase64 } from "./encoding.ts";
 
 /** A secret of Standard Webhooks, imported so that it can sign and verify. */
 export interface HmacSecret {
   /** Text of the secret, `whsec_…`, as receivers and upstreams configure it. */
   readonly text: string;
+  readonly key: CryptoKey;
+}
+
+/**
+ * A key for HMAC-SHA-256 that is at hand as bytes too, so that code that may not wait can sign with it. Web Crypto only
+ * signs asynchronously.
+ */
+export interface ImmediateHmacKey {
+  readonly bytes: Bytes;
+  /** The same key for Web Crypto, which verifies with it. */
   readonly key: CryptoKey;
 }
 
@@ -51,6 +63,16 @@ export async function signWithNewest(keys: readonly CryptoKey[], content: Bytes)
   const [newest] = keys;
   if (newest === undefined) throw new Error("no key to sign with");
   return new Uint8Array(await crypto.subtle.sign("HMAC", newest, content));
+}
+
+/**
+ * Does the same as `signWithNewest`, without waiting.
+ * @throws Error when there is no key.
+ */
+export function signImmediately(keys: readonly ImmediateHmacKey[], content: Bytes): Uint8Array {
+  const [newest] = keys;
+  if (newest === undefined) throw new Error("no key to sign with");
+  return hmac(sha256, newest.bytes, content);
 }
 
 /**

@@ -4,9 +4,15 @@
  */
 import * as z from "zod/mini";
 import type { Account } from "../core/record/task.ts";
-import { derivedHmacKeys, derivedJwks, derivedSealingKeys, derivedSecrets } from "./derivation.ts";
+import {
+  derivedHmacKeys,
+  derivedImmediateKeys,
+  derivedJwks,
+  derivedSealingKeys,
+  derivedSecrets,
+} from "./derivation.ts";
 import { fromBase64, toBase64 } from "./encoding.ts";
-import { type HmacSecret, hmacSecret } from "./hmac.ts";
+import { type HmacSecret, hmacSecret, type ImmediateHmacKey } from "./hmac.ts";
 import type { SealingKeys } from "./sealed-key.ts";
 
 type Ed25519Jwk = z.infer<typeof Ed25519JwkSchema>;
@@ -53,6 +59,8 @@ export interface Keyring {
   readonly hookKeys: readonly CryptoKey[];
   /** Keys that make and check the tokens of status links. */
   readonly statusKeys: readonly CryptoKey[];
+  /** Keys that make and check the tokens in links to outputs, which are made while a result is recorded. */
+  readonly outputKeys: readonly ImmediateHmacKey[];
   /** Keys that make and check the MACs in API keys that the relay generates for accounts. */
   readonly accountMacKeys: readonly CryptoKey[];
   /** Keys that seal the keys of customers at upstreams, by the identifiers of the relay secrets. */
@@ -91,6 +99,7 @@ async function madeOf(secrets: Secrets, signingKeys: readonly SigningKey[]): Pro
     operatorSecrets: await derivedSecrets(relaySecrets, "operator"),
     hookKeys: await derivedHmacKeys(relaySecrets, "hooks"),
     statusKeys: await derivedHmacKeys(relaySecrets, "status"),
+    outputKeys: await derivedImmediateKeys(relaySecrets, "outputs"),
     accountMacKeys: await derivedHmacKeys(relaySecrets, "account-keys"),
     sessionKeys: await derivedHmacKeys(relaySecrets, "sessions"),
     cursorKeys: await derivedHmacKeys(relaySecrets, "cursors"),

@@ -55,6 +55,13 @@ export interface UrlRules {
    */
   readonly ownOrigin: string;
   /**
+   * Origin of the relay's links to outputs, e.g. "https://outputs.example.com". A URL that leads to it is refused too.
+   * Absent or null means that these links have no other origin.
+   */
+  readonly outputsOrigin?: string | null;
+  /** Largest length of a URL in characters. Absent means 2048. */
+  readonly maxChars?: number;
+  /**
    * True when the special URL `listen:` is allowed too. With this URL, callbacks go to the listeners of an account
    * (programs that receive callbacks over a WebSocket). Absent means not allowed.
    */
@@ -75,13 +82,13 @@ export function checkCallbackUrl(text: string, rules: UrlRules): Result<URL, str
   const url = parseUrl(text);
   if (url === null) return failure("must be a valid absolute URL");
   if (text === LISTEN_URL) return rules.allowListen ? success(url) : failure(LISTEN_REFUSAL);
-  const reason = textObjection(text, url) ?? targetObjection(url, rules);
+  const reason = textObjection(text, url, rules) ?? targetObjection(url, rules);
   return reason === null ? success(url) : failure(reason);
 }
 
-function textObjection(text: string, url: URL): string | null {
-  if (Math.max(text.length, url.href.length) > MAX_CHARS) {
-    return `must be at most ${MAX_CHARS} characters long, also when normalised`;
+function textObjection(text: string, url: URL, { maxChars = MAX_CHARS }: UrlRules): string | null {
+  if (Math.max(text.length, url.href.length) > maxChars) {
+    return `must be at most ${maxChars} characters long, also when normalised`;
   }
   if (SILENTLY_DROPPED.test(text)) {
     return "must not contain control characters or surrounding whitespace";
@@ -101,7 +108,12 @@ function targetObjection(url: URL, rules: UrlRules): string | null {
   if (url.protocol !== "https:" && !(rules.allowLocal && url.protocol === "http:")) {
     return rules.allowLocal ? "must use https: or http:" : "must use https:";
   }
-  if (reachesRelay(url, rules.ownOrigin)) return "must not point at the relay itself";
+  const { ownOrigin, outputsOrigin } = rules;
+  if (
+    reachesRelay(url, parsedOrigin(ownOrigin)) ||
+    reachesRelay(url, URL.parse(outputsOrigin ?? ""))
+  )
+    return "must not point at the relay itself";
   const host = hostOf(url);
   if (rules.allowLocal && LOOPBACK.test(host)) return null;
   return isIpHost(host) ? ipObjection(host, rules) : nameObjection(host);
@@ -130,8 +142,7 @@ function hostOf(url: URL): string {
  * relay, so the port is ignored. On a developer's machine, receivers have the same host name as the relay, so the
  * port decides.
  */
-function reachesRelay(url: URL, origin: string): boolean {
-  const own = parsedOrigin(origin);
+function reachesRelay(url: URL, own: URL | null): boolean {
   if (own === null) return false;
   if (LOOPBACK.test(hostOf(own)) && LOOPBACK.test(hostOf(url))) return portOf(own) === portOf(url);
   return hostOf(own) === hostOf(url);

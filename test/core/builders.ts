@@ -14,7 +14,7 @@ import { NO_REDELIVERIES } from "../../src/core/record/redelivery-keys.ts";
 import { NO_COUNTS } from "../../src/core/record/counts.ts";
 import { type IndexRowState, NO_INDEX_ROW } from "../../src/core/record/index-row-state.ts";
 import type { UpstreamResult } from "../../src/core/record/upstream.ts";
-import type { Policy, PollLimits } from "../../src/core/policy.ts";
+import type { OutputLinks, Policy, PollLimits } from "../../src/core/policy.ts";
 import {
   type Account,
   isTerminal,
@@ -76,6 +76,7 @@ export function aPolicy(changes: Partial<Policy> = {}): Policy {
     pollLateness: 0.07,
     submitTimeoutMs: 90 * SECOND,
     submitUnknownMs: 60 * MINUTE,
+    outputs: null,
     jitter: 0,
     ...NOTHING_TRIED,
     ...OFF,
@@ -84,6 +85,19 @@ export function aPolicy(changes: Partial<Policy> = {}): Policy {
 }
 
 export const POLICY = aPolicy();
+
+/** Links of the relay to outputs, for sources that begin with `https:`. */
+export const OUTPUT_LINKS: OutputLinks = {
+  areKept: true,
+  lifeMs: 7 * DAY,
+  linkTo: ({ source, ...output }) =>
+    source.startsWith("https:") ? relayLink(output.number, output.expiresAtS) : null,
+};
+
+/** Returns the link of `OUTPUT_LINKS` to an output of the task. */
+export function relayLink(number: number, expiresAtS = NOW_S + 7 * (DAY / SECOND)): string {
+  return `${ORIGIN}/outputs/${ID}/${number}/${expiresAtS}`;
+}
 
 type RegistrationChanges = Partial<Registration & Omit<RegisterEvent, "type" | "registration">>;
 
@@ -199,6 +213,7 @@ export function aFinishedTask(changes: Partial<TerminalTask> = {}): TerminalTask
     registration: aRegistration().registration,
     status: "completed",
     body: BODY,
+    outputs: null,
     failure: null,
     credits: null,
     callback: aCallback(),

@@ -301,7 +301,7 @@ function limitsWith(vars: object): readonly number[] {
   const result = configuredWith(vars);
   if (!result.ok) throw new Error("the configuration was refused");
   const { maxSubmitBytes, submitTimeoutMs, submitUnknownMs } = result.value;
-  expect(policyOf(result.value, { sealingKeys: new Map() }, 0, 0)).toMatchObject({
+  expect(policyOf(result.value, { sealingKeys: new Map(), outputKeys: [] }, 0, 0)).toMatchObject({
     submitTimeoutMs,
     submitUnknownMs,
   });

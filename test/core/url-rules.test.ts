@@ -248,3 +248,23 @@ describe("checkCallbackUrl with local callbacks", () => {
     "a leading dot": "http://.localhost:9000/",
   });
 });
+
+describe("checkCallbackUrl with another host for links to outputs", () => {
+  const apart = { ...production, outputsOrigin: "https://outputs.example.net" };
+  refuses(apart, "must not point at the relay itself", {
+    "the relay's origin, beside another for outputs": "https://relay.example.com/v1/events",
+    "the origin of links to outputs": "https://outputs.example.net/outputs/1",
+    "another port of the host of links to outputs": "https://outputs.example.net:8443/",
+  });
+  accepts(apart, ", beside the host of links to outputs", {
+    "a host of the same domain": "https://client.example.net/callback",
+  });
+});
+
+describe("checkCallbackUrl with a greater length", () => {
+  const long = { ...production, maxChars: 4_000 };
+  accepts(long, "", { "4000 characters": pathOf("https://example.com/", 4_000) });
+  refuses(long, "must be at most 4000 characters long, also when normalised", {
+    "4001 characters": pathOf("https://example.com/", 4_001),
+  });
+});

@@ -13,6 +13,7 @@ import { type Change, isEqual, firstViolation } from "./change.ts";
 import { customerKeyFault } from "./customer-key-rules.ts";
 import { deadlineFault, finishFault, RETENTION_MS } from "./end-rules.ts";
 import { lateFault } from "./late-rules.ts";
+import { outputsFault } from "./output-rules.ts";
 import { recordFault } from "./record-rules.ts";
 import { retryFault } from "./retry-rules.ts";
 import { submissionFault } from "./submission-rules.ts";
@@ -114,6 +115,7 @@ function statusFault(change: Change): string | null {
   return (
     endedFault(before, after, change.now) ??
     lateFault(before, after, change) ??
+    outputsFault(before, after, change) ??
     callbackFault(change, before.callback, after)
   );
 }

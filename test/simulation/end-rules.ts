@@ -15,6 +15,7 @@ import { CONNECTION, DAY, MINUTE } from "../core/builders.ts";
 import { isCancelMissing, isConfirmedEnd, isFoundCanceled } from "./cancel-rules.ts";
 import { type Change, firstViolation, isEqual, recentResult } from "./change.ts";
 import type { OutsideEvent } from "./moves.ts";
+import { linksFault, reportedLinks } from "./output-rules.ts";
 import { OVERSIZED } from "./oversized.ts";
 import { endTime } from "./poll-times.ts";
 import type { Setting } from "./setting.ts";
@@ -67,15 +68,11 @@ export function isOversized(news: object): boolean {
   return OVERSIZED.some((one) => one === news);
 }
 
-/** Returns the end in the stored callback body, and the stored consumption of the job. */
-export function storedResult({ body, usage }: TerminalTask): EndResult {
-  const task: {
-    status: EndResult["status"];
-    output?: { urls: string[] };
-    error?: { code: string };
-  } = JSON.parse(body);
-  const content = JSON.stringify(task.output?.urls ?? task.error?.code);
-  return { status: task.status, content, usage };
+/** Returns the end in the stored callback body as it was reported, and the stored consumption of the job. */
+export function storedResult(record: TerminalTask): EndResult {
+  const task: { status: EndResult["status"]; error?: { code: string } } = JSON.parse(record.body);
+  const content = JSON.stringify(reportedLinks(record) ?? task.error?.code);
+  return { status: task.status, content, usage: record.usage };
 }
 
 /** Checks `completed_at`: in the simulation no party states another time, so it is the time of the report. */
@@ -206,6 +203,8 @@ export function finishFault(change: Change<TaskRecord | null, TerminalTask>): st
   const reason = after.cancellation?.reason;
   const isConfirmedAtDeadline = isConfirmed && reason === "deadline";
   const owed = history.amount !== null && after.status === "failed";
+  const fault = linksFault(change);
+  if (fault !== null) return fault;
   return firstViolation({
     "an end has an entitled source": sources.length > 0 || isCanceled || isTimeout || isLost,
     "a task is canceled by an order without the upstream, or when its job is canceled there":

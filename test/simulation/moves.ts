@@ -60,6 +60,7 @@ export type OutsideEvent = Extract<
       | "cancel"
       | "cancel_submitted"
       | "erase"
-      | "republish";
+      | "republish"
+      | "copies_ended";
   }
 >;

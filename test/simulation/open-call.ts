@@ -38,6 +38,7 @@ export interface CallObserver {
     caller: SimulatedObject,
   ): void;
   onIndexRow?(row: Subject<"writeIndexRow">, withinMs: number, caller: SimulatedObject): void;
+  onCopyOrder?(order: Subject<"orderCopies">, withinMs: number): void;
   onNotice?(notice: Subject<"sendNotice">, withinMs: number): void;
   onNoticeTaken?(notice: Subject<"sendNotice">): void;
   onNoticeAnswer?(isTaken: boolean): void;

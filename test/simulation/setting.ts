@@ -7,6 +7,7 @@ import {
   HOUR,
   LIMITS,
   MINUTE,
+  OUTPUT_LINKS,
   SEALED_WITH,
   SECOND,
 } from "../core/builders.ts";
@@ -33,11 +34,13 @@ export interface Setting {
   readonly submitTimeoutMs: number;
   /** Time after which a submission with an unknown outcome fails its task, in milliseconds. */
   readonly submitUnknownMs: number;
+  /** States that the relay keeps outputs and makes links of its own to them. */
+  readonly areOutputsKept: boolean;
 }
 
 /**
- * The settings that lives which were kept before the relay could submit, or cancel jobs, or before customers could have
- * keys of their own, lack.
+ * The settings that lives which were kept before the relay could submit, cancel jobs or keep outputs, or before customers
+ * could have keys of their own, lack.
  */
 export const LATER_SETTINGS = {
   submitTimeoutMs: 90 * SECOND,
@@ -45,6 +48,7 @@ export const LATER_SETTINGS = {
   isCancelable: false,
   customerLimits: LIMITS,
   secretIds: [SEALED_WITH],
+  areOutputsKept: false,
 };
 
 /** Initial state of a run. */
@@ -119,6 +123,7 @@ export function settingFrom(random: Random): Setting {
     submitUnknownMs: random.pick([HOUR, HOUR, MINUTE, 6 * HOUR]),
     customerLimits: random.pick([LIMITS, LIMITS, NAMING, FORGETFUL, STATING]),
     secretIds: random.pick(SECRET_IDS),
+    areOutputsKept: random.isLucky(0.5),
   };
 }
 
@@ -152,10 +157,11 @@ function unpaused(setting: Setting): Policy {
   const own = { scheduleMs, taskDeadlineMs, isIndexed, isOperatorNotified };
   const submit = { submitTimeoutMs, submitUnknownMs };
   const customerPolls = new Map([[CONNECTION, customerLimits]]);
+  const outputs = others.areOutputsKept ? OUTPUT_LINKS : null;
   const keys = { customerPolls, sealingIds: new Set(secretIds) };
   const cancel = {
     isCancelable: ({ connection }: ConnectionJob, hasCustomerKey: boolean) =>
       isCancelable && connection === CONNECTION && (hasCustomerKey || limits !== null),
   };
-  return aPolicy({ ...own, ...submit, ...keys, ...cancel, polls, pollLateness: lateness });
+  return aPolicy({ ...own, ...submit, ...keys, ...cancel, outputs, polls, pollLateness: lateness });
 }

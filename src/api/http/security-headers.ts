@@ -1,9 +1,9 @@
 /**
  * Headers of every answer that restrict what browsers do with the answer. They are those that the middleware
- * `secureHeaders` of Hono sets, except `Referrer-Policy`, which is in `DEFAULT_HEADERS`.
+ * `secureHeaders` of Hono sets, except `Referrer-Policy` and `Cross-Origin-Resource-Policy`, which are in
+ * `DEFAULT_HEADERS`.
  */
 export const SECURITY_HEADERS = Object.entries({
-  "Cross-Origin-Resource-Policy": "same-origin",
   "Cross-Origin-Opener-Policy": "same-origin",
   "Origin-Agent-Cluster": "?1",
   "Strict-Transport-Security": "max-age=15552000; includeSubDomains",
@@ -17,10 +17,11 @@ export const SECURITY_HEADERS = Object.entries({
 
 /**
  * Headers that every answer gets unless the answer sets them itself. Browsers and proxies must not store an answer,
- * because two users may share a browser cache. The referrer policy is not `no-referrer`: with it, a browser would not
+ * because two users may share a browser cache. Pages of other sites must not embed it; only outputs may be. The referrer policy is not `no-referrer`: with it, a browser would not
  * send the origin of the page with the forms of the console.
  */
 export const DEFAULT_HEADERS = Object.entries({
   "Cache-Control": "no-store",
+  "Cross-Origin-Resource-Policy": "same-origin",
   "Referrer-Policy": "same-origin",
 });

@@ -6,6 +6,7 @@ import { isRefunding, startRefund } from "../record/credits.ts";
 import { findingOf, type FoundBy } from "../record/finding.ts";
 import { TIMEOUT_CODE } from "../record/late-job.ts";
 import { metadataOf } from "../record/metadata.ts";
+import { linkOutputs } from "../record/outputs.ts";
 import { isStorable } from "../record/stored-size.ts";
 import { SUBMIT_UNKNOWN_CODE, withJobKnown } from "../record/submission.ts";
 import { nextVersion, type OpenTask, type TerminalTask } from "../record/task.ts";
@@ -32,11 +33,13 @@ export function finish(
   const { callbackUrl, deadlineAt: _, tracking: __, ...base } = task;
   const credits = result.status === "failed" ? startRefund(task.credits, now) : task.credits;
   const callback = callbackUrl === null ? null : automaticSeries(callbackUrl);
+  const { linked, outputs } = withLinks(task, result, policy, now);
   return {
     ...base,
     version: nextVersion(task, now),
     status: result.status,
-    body: callbackBody(task, result, now),
+    body: callbackBody(task, linked, now),
+    outputs,
     failure,
     credits,
     callback: callback && !isRefunding(credits) ? release(callback, policy, now) : callback,
@@ -48,6 +51,15 @@ export function finish(
     late: null,
     expiresAt: now + policy.retentionMs,
   };
+}
+
+/** Returns a result with the relay's links to its outputs, and what is stored of them. */
+function withLinks(task: OpenTask, result: UpstreamResult, policy: Policy, now: number) {
+  if (result.status !== "completed" || policy.outputs === null) {
+    return { linked: result, outputs: null };
+  }
+  const { urls, outputs } = linkOutputs(task, result.urls, policy.outputs, now);
+  return { linked: { ...result, urls }, outputs };
 }
 
 /**

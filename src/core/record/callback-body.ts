@@ -1,5 +1,6 @@
-import { appendMembers, type JsonObject, type JsonValue, jsonEqual } from "../json.ts";
+import { appendMembers, isObject, type JsonObject, jsonEqual } from "../json.ts";
 import { SECOND_MS, toSeconds } from "../time.ts";
+import { type Outputs, sourceUrls } from "./outputs.ts";
 import type { UpstreamResult } from "./upstream.ts";
 
 /** The fields of a task that stand in its callback body besides the result. */
@@ -39,17 +40,36 @@ export function callbackBody(task: Identity, result: UpstreamResult, now: number
   return appendMembers(JSON.stringify(dated), `{"output":${output}}`);
 }
 
+/** A task with its stored result. */
+interface Ended extends Identity {
+  readonly body: string;
+  readonly outputs: Outputs | null;
+}
+
 /**
- * Tells whether `result` equals the result in a stored callback body. The times `created_at` and `completed_at` are
- * not compared.
+ * Tells whether `result` equals the stored result of a task. Links to outputs are compared as the upstream has reported
+ * them. The times `created_at` and `completed_at` are not compared.
  */
-export function sameResult(
-  task: Identity & { readonly body: string },
-  result: UpstreamResult,
-): boolean {
-  const stored = withoutTime(task.body);
+export function sameResult(task: Ended, result: UpstreamResult): boolean {
   const reported = withoutTime(callbackBody(task, result, 0));
-  return jsonEqual(stored, reported);
+  return jsonEqual(withSources(task), reported);
+}
+
+/**
+ * Returns the upstream's own links to the outputs of a task, in the order of `output.urls`. Empty for a task that has
+ * failed.
+ */
+export function sourcesOf({ body, outputs }: Omit<Ended, keyof Identity>): readonly string[] {
+  const { output }: { output?: { urls: readonly string[] } } = JSON.parse(body);
+  return sourceUrls(output?.urls ?? [], outputs);
+}
+
+/** Returns the compared members of a callback body, with the upstream's own links in place of those of the relay. */
+function withSources(task: Ended): JsonObject {
+  const members = withoutTime(task.body);
+  const { output } = members;
+  if (task.outputs === null || !isObject(output)) return members;
+  return { ...members, output: { ...output, urls: sourcesOf(task) } };
 }
 
 /** Returns `error.code` from the callback body of a failed task. */
@@ -81,7 +101,7 @@ function metadataText(metadata: JsonObject): string {
   return `{${members.join(",")}}`;
 }
 
-function withoutTime(body: string): JsonValue {
+function withoutTime(body: string): JsonObject {
   const { completed_at: _, created_at: __, ...rest }: JsonObject = JSON.parse(body);
   return rest;
 }

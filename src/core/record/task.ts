@@ -7,6 +7,7 @@ import type { JsonObject } from "../json.ts";
 import type { KeyNames } from "./key-names.ts";
 import type { LateJob } from "./late-job.ts";
 import type { Notice } from "./operator-notice.ts";
+import type { Outputs } from "./outputs.ts";
 import type { IndexRowState } from "./index-row-state.ts";
 import type { Tracking } from "./tracking.ts";
 import type { Submission } from "./submission.ts";
@@ -55,6 +56,10 @@ export interface TerminalTask extends TaskBase {
    * begins with the members of this body.
    */
   readonly body: string;
+  /**
+   * Outputs for which the body has links of the relay. Null when it has none, also in records of earlier releases.
+   */
+  readonly outputs: Outputs | null;
   readonly failure: Failure | null;
   readonly credits: Credits | null;
   readonly callback: Callback | null;

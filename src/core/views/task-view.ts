@@ -1,7 +1,9 @@
 import { appendMembers } from "../json.ts";
+import { sourcesOf } from "../record/callback-body.ts";
 import type { Cancellation, CancelState } from "../record/cancellation.ts";
 import type { Credits, HiddenCredits } from "../record/credits.ts";
 import { hasCustomerKey } from "../record/customer-key.ts";
+import type { Outputs } from "../record/outputs.ts";
 import { toSeconds } from "../time.ts";
 import {
   type ChargingTask,
@@ -82,15 +84,43 @@ function timesView({ attachedAt, hookAt, askedAt }: UpstreamTimes) {
 }
 
 /**
- * Returns when the relay accepted the result, and the kind of a failure. What the job has consumed or cost is shown
- * to the operator only, because an account could derive from it what the operator pays.
+ * Returns when the relay accepted the result, and the kind of a failure. What the job has consumed or cost, and the
+ * upstream's own links, which calls that go on with a result need, are shown to the operator only: an account could derive
+ * from them what the operator pays, and to whom.
  */
-function endView({ finishedAt, failure, usage }: TerminalTask, reader: TaskReader) {
+function endView(record: TerminalTask, reader: TaskReader) {
+  const { finishedAt, failure, usage, outputs } = record;
+  const hasSources = outputs !== null && reader === "operator";
   return {
+    ...optional("source_urls", hasSources ? sourcesOf(record) : null),
+    ...optional("outputs", outputs && outputsView(record, outputs)),
     ...optional("finished_at", finishedAt === null ? null : toSeconds(finishedAt)),
     ...optional("failure", failure),
     ...optional("usage", reader === "operator" ? usage : null),
   };
+}
+
+/**
+ * Returns what the relay has kept of each output, in the order of `output.urls`. An output that keeps the upstream's own
+ * link has no end.
+ */
+function outputsView(record: TerminalTask, { list, expiresAt }: Outputs) {
+  const byNumber = new Map(list.map(({ number, state }) => [number, state]));
+  return sourcesOf(record).map((_, index) => {
+    const state = byNumber.get(index + 1);
+    if (state === undefined) return { kept: false, reason: "own_link" };
+    const end = { expires_at: toSeconds(expiresAt) };
+    switch (state.kind) {
+      case "copying":
+        return { kept: false, ...end };
+      case "streamed":
+        return { kept: false, reason: "streamed", ...end };
+      case "kept":
+        return { kept: true, bytes: state.bytes, content_type: state.mediaType, ...end };
+      case "lost":
+        return { kept: false, reason: state.reason, ...end };
+    }
+  });
 }
 
 function openView(

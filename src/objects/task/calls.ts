@@ -1,5 +1,7 @@
 import type { CancelStep } from "../../core/duties/cancel-job.ts";
 import type { IndexRowStep } from "../../core/duties/index-row-write.ts";
+import type { CopyStep } from "../../core/duties/copy-order.ts";
+import type { PollStep } from "../../core/duties/poll.ts";
 import type { Delivery } from "../../core/duties/callback-attempt.ts";
 import type { CancelAnswer, ChargeAnswer, PollAnswer, TaskEvent } from "../../core/events/event.ts";
 import type { AttemptResult } from "../../core/record/callback.ts";
@@ -28,8 +30,9 @@ export interface CallOutcome extends Logged {
 }
 
 /**
- * Makes the call of one step of the work loop: a charge, a refund, a poll, a cancellation, a write to the index, or a
- * notice to the operator. It never throws: a call that fails or gets no answer in time returns an outcome too.
+ * Makes the call of one step of the work loop: a charge, a refund, a poll, a cancellation, a write to the index, an order to
+ * copy outputs, or a notice to the operator. It never throws: a call that fails or gets no answer in time returns an outcome
+ * too.
  * @param aborted ends the wait early, when the answer is no longer needed.
  * @param now time of the work loop, in Unix milliseconds.
  */
@@ -56,23 +59,14 @@ export async function makeCall(
       const event = { type: "refund_ended", isRefunded, submissionId } as const;
       return { event, line: { event: "credits.refund", ...line }, level: level(isRefunded) };
     }
-    case "poll": {
-      const { taskId, connection, job, purpose } = step.poll;
-      const answer = await platform.poll(step.poll, aborted);
-      const result = { outcome: pollOutcome(answer, aborted), ...unclearFields(answer) };
-      const key = step.poll.customerKey === null ? {} : { key: "customer" };
-      const line = { task_id: taskId, connection, ...key, purpose, ...result };
-      const event = { type: "poll_ended", job, purpose, askedAt: now, answer } as const;
-      return {
-        event,
-        line: { event: "upstream.poll", ...line },
-        level: levelOfPoll(answer, aborted),
-      };
-    }
+    case "poll":
+      return poll(step, platform, aborted, now);
     case "cancelJob":
       return cancelJob(step, platform, aborted);
     case "writeIndexRow":
       return writeIndexRow(step, platform, aborted);
+    case "orderCopies":
+      return orderCopies(step, platform, aborted);
     case "sendNotice": {
       const { taskId, kind, version } = step.notice;
       const isTaken = await platform.sendNotice(step.notice, aborted);
@@ -82,6 +76,21 @@ export async function makeCall(
       return { event, line: { event: "operator.notice", ...line }, level: noticeLevel };
     }
   }
+}
+
+async function poll(
+  { poll: asked }: PollStep,
+  platform: Platform,
+  aborted: AbortSignal,
+  now: number,
+): Promise<CallOutcome> {
+  const { taskId, connection, job, purpose, customerKey } = asked;
+  const answer = await platform.poll(asked, aborted);
+  const result = { outcome: pollOutcome(answer, aborted), ...unclearFields(answer) };
+  const key = customerKey === null ? {} : { key: "customer" };
+  const line = { task_id: taskId, connection, ...key, purpose, ...result };
+  const event = { type: "poll_ended", job, purpose, askedAt: now, answer } as const;
+  return { event, line: { event: "upstream.poll", ...line }, level: levelOfPoll(answer, aborted) };
 }
 
 async function cancelJob(
@@ -95,6 +104,20 @@ async function cancelJob(
   const line = { event: "upstream.cancel", task_id: taskId, connection, ...result };
   const event = { type: "cancel_ended", job, answer } as const;
   return { event, line, level: levelOfCancel(answer, aborted) };
+}
+
+async function orderCopies(
+  { order }: CopyStep,
+  platform: Platform,
+  aborted: AbortSignal,
+): Promise<CallOutcome> {
+  const answered = unlessAborted(platform.orderCopies(order), aborted);
+  const { answer: isTaken, fault } = await ended(answered, false);
+  const about = { task_id: order.taskId, count: order.outputs.length };
+  const line = { ...about, outcome: outcome(isTaken, "taken"), ...fault };
+  const event = { type: "copies_ordered", isTaken } as const;
+  const isExpected = isTaken || aborted.aborted;
+  return { event, line: { event: "outputs.order", ...line }, level: level(isExpected) };
 }
 
 async function writeIndexRow(
@@ -248,15 +271,15 @@ function level(isExpected: boolean): LogLevel {
 }
 
 /**
- * Waits until a write to the index has ended or the wait is aborted. An abort ends only the wait; the write
+ * Waits until a call, e.g. a write to the index, has ended or the wait is aborted. An abort ends only the wait; the call
  * continues.
  */
-async function unlessAborted(write: Promise<boolean>, aborted: AbortSignal): Promise<boolean> {
+async function unlessAborted(call: Promise<boolean>, aborted: AbortSignal): Promise<boolean> {
   const { promise, resolve } = Promise.withResolvers<boolean>();
   const stop = () => resolve(false);
   aborted.addEventListener("abort", stop);
   try {
-    return await Promise.race([write, promise]);
+    return await Promise.race([call, promise]);
   } finally {
     aborted.removeEventListener("abort", stop);
   }

@@ -1,0 +1,37 @@
+import { failure, type Result, success } from "../core/result.ts";
+import { DAY_MS } from "../core/time.ts";
+import type { ConfigIssue } from "./issue.ts";
+import { DEFAULT_OUTPUT_DAYS, type ParsedVariables } from "./variables.ts";
+
+/** The part of the configuration that is about outputs, i.e. the files that tasks have generated. */
+export interface OutputConfig {
+  /** True when the relay keeps copies of outputs, because the bucket `OUTPUTS` is bound. */
+  readonly areOutputsKept: boolean;
+  /**
+   * Origin of the relay's links to outputs: `OUTPUTS_URL` or, without it, `PUBLIC_URL`. Null when neither is set; all
+   * links are then those of the upstream.
+   */
+  readonly outputsOrigin: string | null;
+  /** Time for which the relay's links to outputs work, in milliseconds. */
+  readonly outputLifeMs: number;
+  /** Size of the largest output of which the relay keeps a copy, in bytes. */
+  readonly maxOutputBytes: number;
+}
+
+/** Returns the configuration of outputs from its variables and bindings, or the faults if these do not fit together. */
+export function parseOutputConfig(
+  data: ParsedVariables,
+): Result<OutputConfig, readonly ConfigIssue[]> {
+  const { RETENTION_DAYS: retentionDays, OUTPUTS_URL, PUBLIC_URL } = data;
+  const days = data.OUTPUT_DAYS ?? Math.min(DEFAULT_OUTPUT_DAYS, retentionDays);
+  if (days > retentionDays) {
+    // A task is erased with its outputs, so no link can outlive it.
+    return failure([{ path: "OUTPUT_DAYS", message: "must be at most RETENTION_DAYS" }]);
+  }
+  return success({
+    areOutputsKept: data.OUTPUTS !== undefined,
+    outputsOrigin: OUTPUTS_URL ?? PUBLIC_URL,
+    outputLifeMs: days * DAY_MS,
+    maxOutputBytes: data.MAX_OUTPUT_MB * 1024 * 1024,
+  });
+}

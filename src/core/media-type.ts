@@ -1,0 +1,122 @@
+/**
+ * Media types of files by their first bytes. The relay serves files that strangers have made from an origin that may
+ * also be that of its console, so neither the upstream's `Content-Type` nor the name of a file decides its type. Only
+ * formats that run no code in a browser have a type here; HTML, SVG and everything else are `OTHER_TYPE`. The signatures
+ * are those of the WHATWG MIME Sniffing Standard (https://mimesniff.spec.whatwg.org/#matching-a-mime-type-pattern) and, for
+ * the brands of ISO media files, of https://mp4ra.org/registered-types/brands.
+ */
+
+/** Number of bytes at the beginning of a file that decide its media type. */
+export const TYPE_BYTES = 64;
+/** Media type of a file whose first bytes are not known. */
+export const OTHER_TYPE = "application/octet-stream";
+
+/** Image types that browsers show and that run no code. Videos and audio are shown too, of every type. */
+const SHOWN_IMAGES: ReadonlySet<string> = new Set([
+  "image/png",
+  "image/jpeg",
+  "image/webp",
+  "image/gif",
+  "image/avif",
+]);
+
+/** Tells whether browsers may show a file of this media type in place, instead of saving it. */
+export function isShownInline(mediaType: string): boolean {
+  return /^(?:video|audio)\//.test(mediaType) || SHOWN_IMAGES.has(mediaType);
+}
+
+/**
+ * Returns the media type of a file.
+ * @param start first bytes of the file, at least `TYPE_BYTES` or all.
+ */
+export function mediaTypeOf(start: Uint8Array): string {
+  const text = latin1(start.subarray(0, TYPE_BYTES));
+  const known = SIGNATURES.find((signature) => hasSignature(text, signature));
+  return known?.type ?? isoMediaType(text) ?? (isMpegFrame(start) ? "audio/mpeg" : OTHER_TYPE);
+}
+
+/** Signature of a format: the texts at its first bytes, each of which is one character. */
+interface Signature {
+  /** Places of texts, counted from the beginning of the file, with these texts. */
+  readonly texts: readonly (readonly [place: number, text: string])[];
+  /** Text that must stand at any place of the first bytes. */
+  readonly anywhere?: string;
+  readonly type: string;
+}
+
+const EBML = "\x1a\x45\xdf\xa3";
+
+/** Signatures of all formats that have one, but for ISO media files. */
+const SIGNATURES: readonly Signature[] = [
+  { texts: [[0, "\x89PNG\r\n\x1a\n"]], type: "image/png" },
+  { texts: [[0, "\xff\xd8\xff"]], type: "image/jpeg" },
+  { texts: [[0, "GIF87a"]], type: "image/gif" },
+  { texts: [[0, "GIF89a"]], type: "image/gif" },
+  { texts: at0and8("RIFF", "WEBPVP"), type: "image/webp" },
+  { texts: at0and8("RIFF", "WAVE"), type: "audio/wav" },
+  { texts: at0and8("RIFF", "AVI "), type: "video/x-msvideo" },
+  { texts: at0and8("FORM", "AIFF"), type: "audio/aiff" },
+  { texts: [[0, EBML]], anywhere: "webm", type: "video/webm" },
+  { texts: [[0, EBML]], anywhere: "matroska", type: "video/x-matroska" },
+  { texts: [[0, "OggS\0"]], anywhere: "theora", type: "video/ogg" },
+  { texts: [[0, "OggS\0"]], type: "audio/ogg" },
+  { texts: [[0, "fLaC"]], type: "audio/flac" },
+  { texts: [[0, "ID3"]], type: "audio/mpeg" },
+  { texts: [[0, "\xff\xf1"]], type: "audio/aac" },
+  { texts: [[0, "\xff\xf9"]], type: "audio/aac" },
+  { texts: [[0, "%PDF-"]], type: "application/pdf" },
+  { texts: [[0, "PK\x03\x04"]], type: "application/zip" },
+  { texts: [[0, "glTF"]], type: "model/gltf-binary" },
+];
+
+function at0and8(first: string, second: string): Signature["texts"] {
+  return [
+    [0, first],
+    [8, second],
+  ];
+}
+
+function hasSignature(start: string, { texts, anywhere = "" }: Signature): boolean {
+  return texts.every(([place, text]) => start.startsWith(text, place)) && start.includes(anywhere);
+}
+
+const QUICKTIME_BOXES = ["moov", "mdat", "wide"];
+const AVIF_BRANDS: readonly string[] = ["avif", "avis"];
+/** Brands of images in ISO media files, of which browsers show only those that are AVIF too. */
+const IMAGE_BRANDS = ["heic", "heix", "heim", "heis", "hevc", "hevx", "mif1", "mif2", "msf1"];
+
+/** Returns the type of an ISO media file (MP4, QuickTime, AVIF …) by its brands. Null for any other file. */
+function isoMediaType(start: string): string | null {
+  const box = start.slice(4, 8);
+  if (QUICKTIME_BOXES.includes(box)) return "video/quicktime";
+  const major = start.slice(8, 12);
+  if (box !== "ftyp" || major.length < 4) return null;
+  if ([major, ...compatibleBrands(start)].some((brand) => AVIF_BRANDS.includes(brand))) {
+    return "image/avif";
+  }
+  if (IMAGE_BRANDS.includes(major)) return "image/heif";
+  if (major === "qt  ") return "video/quicktime";
+  return major === "M4A " || major === "M4B " ? "audio/mp4" : "video/mp4";
+}
+
+/** Returns the compatible brands, as far as they stand in the box `ftyp` and in the first bytes. */
+function compatibleBrands(start: string): readonly string[] {
+  // A box that is longer than 255 bytes has more brands than the first bytes of the file.
+  const isLong = !start.startsWith("\0\0\0");
+  const end = isLong ? start.length : start.charCodeAt(3);
+  return start.slice(16, end).match(/[^]{4}/g) ?? [];
+}
+
+/**
+ * Tells whether a file begins with the header of a frame of MPEG audio, layer III (MP3), with a bit rate and a sample rate
+ * that are not reserved.
+ */
+function isMpegFrame([sync = 0, version = 0, rates = 0xff]: Uint8Array): boolean {
+  const isLayer3 = sync === 0xff && (version & 0xe6) === 0xe2 && (version & 0x18) !== 0x08;
+  return isLayer3 && (rates & 0xf0) !== 0xf0 && (rates & 0x0c) !== 0x0c;
+}
+
+/** Returns a text with one character for each byte. */
+function latin1(bytes: Uint8Array): string {
+  return String.fromCharCode(...bytes);
+}

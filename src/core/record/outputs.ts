@@ -1,0 +1,138 @@
+import type { OutputLinks } from "../policy.ts";
+import { MINUTE_MS, SECOND_MS, toSeconds } from "../time.ts";
+import type { Retry } from "./credits.ts";
+
+/**
+ * Outputs of a task (files that it has generated) for which `output.urls` has links of the relay. They are decided when
+ * the result is recorded, so that the callback body is final at once.
+ */
+export interface Outputs {
+  /** Time from which the relay refuses its links, in Unix milliseconds; a whole second. */
+  readonly expiresAt: number;
+  /** The outputs in the order of their numbers. Outputs that keep the upstream's own link are not among them. */
+  readonly list: readonly Output[];
+  /**
+   * Plan of the next order to copy the outputs. Null when the object that copies them has taken one (objects/output), which
+   * then reports each copy by itself; and when none are copied.
+   */
+  readonly order: Retry | null;
+}
+
+export interface Output {
+  /** Number of the output: its place in `output.urls`, counted from 1. */
+  readonly number: number;
+  /** The upstream's own link to the output. */
+  readonly source: string;
+  readonly state: OutputState;
+}
+
+/**
+ * State of the relay's copy of an output: it is being made, it is there, or it was given up. The relay makes no copy of an
+ * output that is `streamed`: it passes on what the upstream sends for its link, which opens only with a key.
+ */
+export type OutputState = { readonly kind: "copying" | "streamed" } | EndedCopy;
+
+/** The end of the copy of an output. */
+export type EndedCopy =
+  | {
+      readonly kind: "kept";
+      readonly bytes: number;
+      /** Media type by the first bytes of the output (core/media-type.ts). */
+      readonly mediaType: string;
+    }
+  | { readonly kind: "lost"; readonly reason: LossReason };
+
+export type LossReason = (typeof LOSS_REASONS)[number];
+
+/**
+ * Reasons why an output was not copied:
+ * - `too_large`: it has more than `MAX_OUTPUT_MB`.
+ * - `empty`: it has no bytes.
+ * - `refused`: the upstream answered with a status of refusal, e.g. because its link was dead.
+ * - `unreachable`: the upstream did not answer, or broke off, or sent nothing for too long, at every try.
+ * - `blocked`: its link led to a URL from which the relay must not fetch.
+ * - `not_stored`: the relay could not store it.
+ */
+export const LOSS_REASONS = [
+  "too_large",
+  "empty",
+  "refused",
+  "unreachable",
+  "blocked",
+  "not_stored",
+] as const;
+
+/** Largest number of outputs of a task for which the relay has links of its own. */
+export const MAX_LINKED_OUTPUTS = 32;
+
+/**
+ * Time in milliseconds after which the order to copy the outputs of a task is repeated. The first order leaves as soon as
+ * the result is stored, and most copies have ended by then.
+ */
+const REPEAT_ORDER_MS = MINUTE_MS;
+
+/** The part of a task on which the links to its outputs depend. */
+interface LinkedTask {
+  readonly id: string;
+  readonly createdAt: number;
+  readonly recordedAt: number | null;
+  readonly origin: string;
+  readonly upstream: { readonly connection: string } | null;
+}
+
+/**
+ * Returns the links to the outputs of a result: those of the relay for its first outputs, and the upstream's own for those
+ * that the relay may not fetch and those beyond the largest number.
+ * @param outputs what is stored of the outputs with a link of the relay; null when there are none.
+ */
+export function linkOutputs(
+  task: LinkedTask,
+  sources: readonly string[],
+  { areKept, lifeMs, linkTo }: OutputLinks,
+  now: number,
+): { readonly urls: readonly string[]; readonly outputs: Outputs | null } {
+  const expiresAtS = toSeconds(now + lifeMs);
+  const list: Output[] = [];
+  const state: OutputState = { kind: areKept ? "copying" : "streamed" };
+  const urls = sources.map((source, index) => {
+    const number = index + 1;
+    const about = { taskId: task.id, number, expiresAtS, recordedAt: lifeOf(task) };
+    const { origin, upstream } = task;
+    const isLinked = list.length < MAX_LINKED_OUTPUTS;
+    const place = { source, origin, connection: upstream?.connection ?? null };
+    const link = isLinked ? linkTo({ ...about, ...place }) : null;
+    if (link !== null) list.push({ number, source, state });
+    return link ?? source;
+  });
+  if (list.length === 0) return { urls, outputs: null };
+  const order = areKept ? { retryAt: now + REPEAT_ORDER_MS, tries: 0 } : null;
+  return { urls, outputs: { expiresAt: expiresAtS * SECOND_MS, list, order } };
+}
+
+/** Returns the upstream's own links of a result, in order. @param urls links in the callback body. */
+export function sourceUrls(urls: readonly string[], outputs: Outputs | null): readonly string[] {
+  const sources = new Map(outputs?.list.map(({ number, source }) => [number, source]));
+  return urls.map((url, index) => sources.get(index + 1) ?? url);
+}
+
+/** Tells whether the relay may still fetch outputs of a task from their upstream, to copy them or to pass them on. */
+export function areFetched({ list }: Outputs): boolean {
+  return list.some(({ state }) => state.kind === "copying" || state.kind === "streamed");
+}
+
+/** Returns the outputs whose copies have not ended. */
+export function copyingOutputs({ list }: Outputs): readonly Output[] {
+  return list.filter(({ state }) => state.kind === "copying");
+}
+
+/**
+ * Returns the number that tells a task from others under the same id in the links to its outputs: the time at which its
+ * record was created, in Unix milliseconds; for a record of an earlier release, which did not store this time, the
+ * creation of the task.
+ */
+export function lifeOf({
+  recordedAt,
+  createdAt,
+}: Pick<LinkedTask, "recordedAt" | "createdAt">): number {
+  return recordedAt ?? createdAt;
+}

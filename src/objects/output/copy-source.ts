@@ -1,0 +1,43 @@
+import { sourceUrlRulesOf } from "../../config/callback-url-rules.ts";
+import { isKeyNeeded } from "../../config/linked-outputs.ts";
+import type { Runtime } from "../../config/runtime.ts";
+import type { CopyOrder } from "../../core/duties/copy-order.ts";
+import { DAY_MS } from "../../core/time.ts";
+import type { Source } from "../../outbound/open-source.ts";
+import { connectionOf } from "../../outbound/upstream-connection.ts";
+import type { Connection } from "../../providers/provider.ts";
+
+/** Time for which the links of a provider that documents no time are tried, in milliseconds. */
+const USUAL_LINK_LIFE_MS = DAY_MS;
+
+/** The part of an order that says where an output is fetched, and with which key. */
+type Origin = Pick<CopyOrder, "taskId" | "origin" | "connection" | "customerKey">;
+
+/**
+ * Returns the source of an output. It has the key of the connection, or that of the customer, only if the link is on the
+ * connection's own origin and opens only with a key.
+ */
+export async function sourceOf(
+  { taskId, origin, connection: name, customerKey }: Origin,
+  url: string,
+  runtime: Runtime,
+): Promise<Source> {
+  const rules = sourceUrlRulesOf(runtime.config, origin);
+  const isKeyed = isKeyNeeded(url, runtime.config.connections.get(name ?? ""));
+  if (name === null || !isKeyed) return { url, rules, keyHeaders: {} };
+  const connection = await connectionOf({ taskId, connection: name, customerKey }, runtime);
+  return { url, rules, keyHeaders: connection === null ? {} : await keyHeadersOf(connection) };
+}
+
+async function keyHeadersOf({ provider, key }: Connection) {
+  if (provider.polls === null || key === null) return {};
+  return provider.polls.headers(key, Date.now());
+}
+
+/** Returns the time for which the upstream's own links of a connection work, in milliseconds from the end of the job. */
+export function linkLifeMs(name: string | null, { config }: Runtime): number {
+  const provider = config.connections.get(name ?? "")?.provider;
+  const life = provider === undefined || provider.polls === null ? null : provider.linkLife;
+  if (life === null || life === "stated") return USUAL_LINK_LIFE_MS;
+  return life.maxMs ?? life.minMs;
+}

@@ -1,0 +1,91 @@
+/**
+ * Links of the relay to outputs, i.e. to the files that a task has generated: `{origin}/outputs/{task}/{n}/{token}.{ext}`.
+ * A token has the form `<expires>_<recorded>_<MAC>`; the MAC is an HMAC over everything in the link behind `/outputs/`. A
+ * link therefore opens one output of one task until it expires, and no output of a later task under the same id. The
+ * extension decides nothing: the type of an output is that of its first bytes (core/media-type.ts).
+ */
+import { parseUrl } from "../core/url.ts";
+import { type Bytes, bytesOf, fromBase64Url, toBase64Url } from "./encoding.ts";
+import { type ImmediateHmacKey, signImmediately, verifyAny } from "./hmac.ts";
+
+/** Path of all links to outputs. */
+export const OUTPUTS_PATH = "/outputs";
+
+/** Extensions that a link takes over from the upstream's own link. */
+const EXTENSIONS: ReadonlySet<string> = new Set(
+  [
+    "mp4 webm mov mkv m4v mp3 wav ogg opus m4a aac flac",
+    "png jpg jpeg webp gif avif svg glb gltf obj fbx usdz ply zip srt vtt",
+  ].flatMap((line) => line.split(" ")),
+);
+/** Extension of a link whose source has none of `EXTENSIONS`. */
+const OTHER_EXTENSION = "bin";
+
+/** Pattern of the number of an output. */
+const NUMBER = /^[1-9]\d{0,3}$/;
+/** Pattern of the last segment of a link. It captures the two times, the MAC and the extension. */
+const FILE = /^(\d{1,11})_(\d{1,15})_([\w-]{43})\.([a-z\d]{1,5})$/;
+const MAC_BYTES = 32;
+
+/** An output of a task, as its link names it. */
+export interface LinkedOutput {
+  readonly taskId: string;
+  /** Number of the output: its place in `output.urls`, counted from 1. */
+  readonly number: number;
+  /** Time from which the link is refused, in Unix seconds. */
+  readonly expiresAtS: number;
+  /**
+   * Time at which the relay first stored the task, in Unix milliseconds. Two tasks with the same id differ in it.
+   */
+  readonly recordedAt: number;
+  /** Extension of the file, without the dot. */
+  readonly extension: string;
+}
+
+/** Returns the link to an output, made with the newest of `keys`. @param origin origin of the link. */
+export function outputLink(
+  output: LinkedOutput,
+  origin: string,
+  keys: readonly ImmediateHmacKey[],
+): string {
+  const { taskId, number, expiresAtS, recordedAt, extension } = output;
+  const mac = toBase64Url(signImmediately(keys, contentOf(output)));
+  const file = `${expiresAtS}_${recordedAt}_${mac}.${extension}`;
+  return `${origin}${OUTPUTS_PATH}/${taskId}/${number}/${file}`;
+}
+
+/** The three segments of a link's path behind `/outputs/`, as they were received. */
+export interface OutputSegments {
+  readonly taskId: string;
+  readonly number: string;
+  /** The token with the extension. */
+  readonly file: string;
+}
+
+/**
+ * Returns the output that a link names, if its MAC was made with one of `keys`. The MAC is compared in constant time. The
+ * link may have expired. Null for any other link.
+ */
+export async function readOutputLink(
+  { taskId, number, file }: OutputSegments,
+  keys: readonly ImmediateHmacKey[],
+): Promise<LinkedOutput | null> {
+  const [, expiresAtS, recordedAt, mac = null, extension = ""] = FILE.exec(file) ?? [];
+  const bytes = fromBase64Url(mac, MAC_BYTES);
+  if (bytes === null || !NUMBER.test(number)) return null;
+  const times = { expiresAtS: Number(expiresAtS), recordedAt: Number(recordedAt) };
+  const output = { taskId, number: Number(number), ...times, extension };
+  const cryptoKeys = keys.map(({ key }) => key);
+  return (await verifyAny(cryptoKeys, bytes, contentOf(output))) ? output : null;
+}
+
+/** Returns the extension of the link to an output, for the upstream's own link to it. */
+export function extensionOf(source: string): string {
+  const path = parseUrl(source)?.pathname ?? "";
+  const extension = /\.([a-z\d]{1,5})$/i.exec(path)?.[1]?.toLowerCase() ?? "";
+  return EXTENSIONS.has(extension) ? extension : OTHER_EXTENSION;
+}
+
+function contentOf({ taskId, number, expiresAtS, recordedAt, extension }: LinkedOutput): Bytes {
+  return bytesOf(`${taskId}\n${number}\n${expiresAtS}_${recordedAt}\n${extension}`);
+}

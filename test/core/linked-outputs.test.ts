@@ -1,0 +1,116 @@
+import { describe, expect, it } from "vitest";
+import type { LinkableOutput } from "../../src/core/policy.ts";
+import { outputLinksOf } from "../../src/config/linked-outputs.ts";
+import { keyringOf } from "../../src/security/keyring.ts";
+import { readOutputLink } from "../../src/security/output-link.ts";
+import { configuredWith, connections } from "./configuration.ts";
+import { DAY, ID, NOW, NOW_S, ORIGIN, VIDEO } from "./builders.ts";
+
+const BUCKET = { OUTPUTS: { put: () => null } };
+const PUBLIC_URL = "https://tasks.example.com";
+const OUTPUTS_URL = "https://outputs.example.net";
+const OUTPUT: LinkableOutput = {
+  taskId: ID,
+  number: 3,
+  source: VIDEO,
+  expiresAtS: NOW_S,
+  recordedAt: NOW,
+  origin: ORIGIN,
+  connection: null,
+};
+
+async function linksOf(vars: object) {
+  const result = configuredWith(vars);
+  if (!result.ok) throw new Error(JSON.stringify(result.error));
+  const keyring = await keyringOf(result.value);
+  if (keyring === null) throw new Error("no keyring");
+  const { outputKeys } = keyring;
+  return { links: outputLinksOf(result.value, outputKeys), outputKeys };
+}
+
+/** Returns the relay's link to an output where outputs are kept. */
+async function linkTo(changes: Partial<LinkableOutput>, vars: object = {}) {
+  const { links } = await linksOf({ ...BUCKET, PUBLIC_URL, ...vars });
+  return links?.linkTo({ ...OUTPUT, ...changes });
+}
+
+describe("the relay's link to an output", () => {
+  it("leads to OUTPUTS_URL, has the extension of its source, and opens with the keys of the relay", async () => {
+    const { links, outputKeys } = await linksOf({ ...BUCKET, PUBLIC_URL, OUTPUTS_URL });
+    expect(links?.lifeMs).toBe(7 * DAY);
+    const link = new URL(links?.linkTo(OUTPUT) ?? "");
+    expect(link.origin).toBe(OUTPUTS_URL);
+    const [, , taskId = "", number = "", file = ""] = link.pathname.split("/");
+    expect(await readOutputLink({ taskId, number, file }, outputKeys)).toEqual({
+      taskId: ID,
+      number: 3,
+      expiresAtS: NOW_S,
+      recordedAt: NOW,
+      extension: "mp4",
+    });
+  });
+
+  it("leads to PUBLIC_URL where OUTPUTS_URL is not set", async () => {
+    expect(await linkTo({})).toMatch(new RegExp(`^${PUBLIC_URL}/outputs/${ID}/3/`));
+  });
+
+  it("is not made where neither OUTPUTS_URL nor PUBLIC_URL is set", async () => {
+    expect((await linksOf(BUCKET)).links).toBeNull();
+  });
+
+  it("is made where the bucket OUTPUTS is not bound only for outputs on a connection's own origin that open only with its key", async () => {
+    const gateway = { provider: "newapi", key: "key", base_url: "https://gateway.example.net/api" };
+    const vars = { ...connections({ gateway }), PUBLIC_URL };
+    const { links } = await linksOf(vars);
+    const to = (source: string, connection: string | null = "gateway") =>
+      links?.linkTo({ ...OUTPUT, source, connection });
+    const keyed = "https://gateway.example.net/v1/videos/7/content";
+    expect(links?.areKept).toBe(false);
+    expect(to(keyed)).toContain(`/outputs/${ID}/3/`);
+    expect(to(`${keyed}?signature=1`)).toBeNull();
+    expect(to("https://other.example.net/v1/videos/7/content")).toBeNull();
+    expect(to("https://gateway.example.net/files/7.mp4")).toBeNull();
+    expect(to(keyed, null)).toBeNull();
+    expect(to(keyed, "gateway-2")).toBeNull();
+  });
+});
+
+describe("the source of an output keeps its own link", () => {
+  it.each([
+    ["a link without encryption", "http://cdn.example.com/video.mp4"],
+    ["a link to this machine", "https://127.0.0.1/video.mp4"],
+    ["a link to an IP address", "https://8.8.8.8/video.mp4"],
+    ["a link to a private name", "https://storage.internal/video.mp4"],
+    ["a link to the metadata of a cloud", "https://169.254.169.254/latest/meta-data"],
+    ["a link with a password", "https://user:password@cdn.example.com/video.mp4"],
+    ["a link to the relay", `${PUBLIC_URL}/v1/tasks/${ID}`],
+    ["a link to another port of the relay", "https://tasks.example.com:8443/video.mp4"],
+    ["a link to the relay's outputs", `${OUTPUTS_URL}/outputs/${ID}/1/1_1_a.mp4`],
+    ["a link that is longer than any that is stored", VIDEO.padEnd(8_193, "x")],
+    ["no link", "video.mp4"],
+  ])("when it is %s, because the relay must not fetch it", async (_, source) => {
+    expect(await linkTo({ source }, { OUTPUTS_URL })).toBeNull();
+  });
+
+  it("when the simulated provider has generated it, because nothing is there", async () => {
+    const vars = { SANDBOX: "true" };
+    expect(await linkTo({ connection: "sandbox" }, vars)).toBeNull();
+    expect(await linkTo({ connection: "ark" }, { ...vars, ARK_API_KEY: "key" })).not.toBeNull();
+  });
+});
+
+it.each([
+  ["as long as signed links are", { source: VIDEO.padEnd(8_192, "x") }, {}],
+  [
+    "on this machine, where local callbacks are allowed",
+    { source: "http://127.0.0.1:9000/a.mp4" },
+    { ALLOW_LOCAL_CALLBACKS: "true" },
+  ],
+  [
+    "of a connection that is no longer configured",
+    { connection: "ark-2" },
+    connections({ "ark-1": { provider: "ark", key: "key" } }),
+  ],
+])("the relay makes a link to an output whose source is %s", async (_, changes, vars) => {
+  expect(await linkTo(changes, vars)).toContain(`/outputs/${ID}/3/`);
+});

@@ -1,0 +1,75 @@
+import { expect, it } from "vitest";
+import { isShownInline, mediaTypeOf, OTHER_TYPE, TYPE_BYTES } from "../../src/core/media-type.ts";
+
+/** Returns bytes of which each character of the text is one. */
+function bytes(text: string): Uint8Array {
+  return Uint8Array.from(text, (char) => char.charCodeAt(0));
+}
+
+/** Returns the first bytes of an ISO media file with these brands. */
+function iso(major: string, ...compatible: readonly string[]): string {
+  const size = String.fromCharCode(16 + 4 * compatible.length);
+  return `\0\0\0${size}ftyp${major}\0\0\0\0${compatible.join("")}\0\0\0\bfree`;
+}
+
+const EBML =
+  "\x1a\x45\xdf\xa3\x9f\x42\x86\x81\x01\x42\xf7\x81\x01\x42\xf2\x81\x04\x42\xf3\x81\x08\x42\x82\x84";
+
+it.each([
+  ["a PNG", "\x89PNG\r\n\x1a\n\0\0\0\rIHDR", "image/png"],
+  ["a JPEG", "\xff\xd8\xff\xe0\0\x10JFIF", "image/jpeg"],
+  ["a GIF", "GIF89a\x01\0", "image/gif"],
+  ["a WebP", "RIFF\x24\0\0\0WEBPVP8 ", "image/webp"],
+  ["an AVIF by its major brand", iso("avif", "mif1", "miaf"), "image/avif"],
+  ["an AVIF by a compatible brand", iso("mif1", "avif"), "image/avif"],
+  ["an MP4", iso("isom", "iso2", "avc1", "mp41"), "video/mp4"],
+  ["an MP4 of a brand of its own", iso("XAVC"), "video/mp4"],
+  ["a QuickTime film", iso("qt  "), "video/quicktime"],
+  ["a QuickTime film without brands", "\0\0\x02\0moov", "video/quicktime"],
+  ["a WebM", `${EBML}webm`, "video/webm"],
+  ["a Matroska", `${EBML}matroska`, "video/x-matroska"],
+  [
+    "an Ogg with Theora",
+    "OggS\0\x02\0\0\0\0\0\0\0\0abcd\0\0\0\0sum.\x01\x2a\x80theora",
+    "video/ogg",
+  ],
+  ["an Ogg with Opus", "OggS\0\x02\0\0\0\0\0\0\0\0abcd\0\0\0\0sum.\x01\x13OpusHead", "audio/ogg"],
+  ["an MP3 with ID3", "ID3\x04\0\0", "audio/mpeg"],
+  ["an MP3 without ID3", "\xff\xfb\x90\x44", "audio/mpeg"],
+  ["an AAC", "\xff\xf1\x50\x80", "audio/aac"],
+  ["an M4A", iso("M4A ", "mp42"), "audio/mp4"],
+  ["a WAV", "RIFF\x24\0\0\0WAVEfmt ", "audio/wav"],
+  ["a FLAC", "fLaC\0\0\0\x22", "audio/flac"],
+])("the first bytes of %s make it media that browsers show", (_what, text, type) => {
+  expect(mediaTypeOf(bytes(text))).toBe(type);
+  expect(isShownInline(type)).toBe(true);
+});
+
+it.each([
+  ["a HEIC", iso("heic", "mif1"), "image/heif"],
+  ["a PDF", "%PDF-1.7\n", "application/pdf"],
+  ["a ZIP", "PK\x03\x04\x14\0", "application/zip"],
+  ["a GLB", "glTF\x02\0\0\0", "model/gltf-binary"],
+  ["an HTML page", "<!doctype html><script>alert(1)</script>", OTHER_TYPE],
+  ["an SVG", '<svg xmlns="http://www.w3.org/2000/svg" onload="alert(1)"/>', OTHER_TYPE],
+  ["an SVG behind an XML declaration", '<?xml version="1.0"?><svg/>', OTHER_TYPE],
+  ["a script", "alert(1)", OTHER_TYPE],
+  ["JSON", '{"error":"gone"}', OTHER_TYPE],
+  ["text in UTF-16", "\xff\xfe<\0h\0t\0m\0l\0", OTHER_TYPE],
+  ["HTML behind one byte of an MP3", "\xff<html>", OTHER_TYPE],
+  ["HTML behind the name of a box", "<!--ftypx", OTHER_TYPE],
+  ["a PNG behind a blank", " \x89PNG\r\n\x1a\n", OTHER_TYPE],
+  ["a RIFF of another kind", "RIFF\x24\0\0\0XXXX", OTHER_TYPE],
+  ["a cut signature", "RIFF\x24", OTHER_TYPE],
+  ["a cut box", "\0\0\0\x18ftypav", OTHER_TYPE],
+  ["an empty file", "", OTHER_TYPE],
+])("the first bytes of %s make it a file that browsers save", (_what, text, type) => {
+  expect(mediaTypeOf(bytes(text))).toBe(type);
+  expect(isShownInline(type)).toBe(false);
+});
+
+it("only the first bytes count, so that a type found in a part of a file is the type of the file", () => {
+  const start = bytes(`${EBML}${"\0".repeat(TYPE_BYTES)}webm`);
+  expect(mediaTypeOf(start)).toBe(OTHER_TYPE);
+  expect(mediaTypeOf(bytes(`\x89PNG\r\n\x1a\n${"x".repeat(100_000)}`))).toBe("image/png");
+});

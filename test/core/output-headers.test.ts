@@ -1,0 +1,26 @@
+import { expect, it } from "vitest";
+import { contentHeaders } from "../../src/api/outputs/output-headers.ts";
+import { ID } from "./builders.ts";
+
+const OUTPUT = { taskId: ID, number: 1, mediaType: "video/mp4", extension: "mp4" };
+
+it("a video is shown in place, under a name that the relay makes, and pages of other sites may use it", () => {
+  expect(contentHeaders(OUTPUT)).toEqual({
+    "Access-Control-Allow-Origin": "*",
+    "Access-Control-Expose-Headers": "Accept-Ranges, Content-Length, Content-Range, ETag",
+    "Content-Disposition": `inline; filename="${ID}-1.mp4"`,
+    "Content-Security-Policy":
+      "default-src 'none'; media-src 'self'; img-src 'self'; style-src 'unsafe-inline'; sandbox",
+    "Content-Type": "video/mp4",
+    "Cross-Origin-Resource-Policy": "cross-origin",
+    "Referrer-Policy": "no-referrer",
+  });
+});
+
+it.each(["application/octet-stream", "application/pdf", "image/svg+xml", "text/html"])(
+  "an output of the type %s is saved, also when its link ends like a video",
+  (mediaType) => {
+    const headers = contentHeaders({ ...OUTPUT, mediaType });
+    expect(headers["Content-Disposition"]).toBe(`attachment; filename="${ID}-1.mp4"`);
+  },
+);

@@ -1,0 +1,161 @@
+import { describe, expect, it } from "vitest";
+import { areUrlsInBounds, MAX_OUTPUT_URLS } from "../../src/core/record/upstream.ts";
+import { isTerminal, type TaskRecord } from "../../src/core/record/task.ts";
+import { taskView } from "../../src/core/views/task-view.ts";
+import { parseRecord } from "../../src/objects/task/record-schema.ts";
+import {
+  aCompletion,
+  aFailure,
+  aFinishedTask,
+  anOpenTask,
+  aPolicy,
+  aReport,
+  DAY,
+  MINUTE,
+  NOW,
+  NOW_S,
+  OUTPUT_LINKS,
+  relayLink,
+  VIDEO,
+} from "./builders.ts";
+import { expectRefused, expectUnchanged, finish } from "./decisions.ts";
+import { aHook, anAttachedTask, aPollEnd, newsAnswer } from "./upstream-builders.ts";
+
+const KEEPING = aPolicy({ outputs: OUTPUT_LINKS });
+const IMAGE = "https://cdn.example.com/image.png?sig=1";
+const COPYING = { kind: "copying" } as const;
+const PLAIN = "http://cdn.example.com/video.mp4";
+
+function urlsOf(record: TaskRecord): unknown {
+  if (!isTerminal(record)) throw new Error("expected a terminal record");
+  const { output }: { output?: { urls: unknown } } = JSON.parse(record.body);
+  return output?.urls;
+}
+
+/** Returns the task as an event with these links ends it, where outputs are kept. */
+function endedWith(...urls: readonly string[]) {
+  return finish(anOpenTask(), aReport(aCompletion({ urls })), NOW, KEEPING);
+}
+
+describe("the links in the callback body of a task whose outputs are kept", () => {
+  it("are those of the relay, and stay the same however long a copy takes, because the body is written once", () => {
+    const task = endedWith(VIDEO, IMAGE);
+    expect(urlsOf(task)).toEqual([relayLink(1), relayLink(2)]);
+    expect(task.outputs).toEqual({
+      expiresAt: (NOW_S + (7 * DAY) / 1000) * 1000,
+      list: [
+        { number: 1, source: VIDEO, state: COPYING },
+        { number: 2, source: IMAGE, state: COPYING },
+      ],
+      order: { retryAt: NOW + MINUTE, tries: 0 },
+    });
+  });
+
+  it.each([
+    [
+      "an unsigned hook of a provider that cannot be polled",
+      aPolicy({ polls: new Map() }),
+      aHook(aCompletion()),
+    ],
+    ["a poll", aPolicy(), aPollEnd(newsAnswer(aCompletion()))],
+  ])("are those of the relay too when %s has found the result", (_, policy, event) => {
+    const task = anAttachedTask();
+    const ended = finish(task, event, NOW, { ...policy, outputs: OUTPUT_LINKS });
+    expect(urlsOf(ended)).toEqual([relayLink(1)]);
+    expect(ended.outputs?.list).toEqual([{ number: 1, source: VIDEO, state: COPYING }]);
+  });
+
+  it("are the upstream's own where the relay must not fetch the source, and the others keep their numbers", () => {
+    const task = endedWith(PLAIN, IMAGE);
+    expect(urlsOf(task)).toEqual([PLAIN, relayLink(2)]);
+    expect(task.outputs?.list).toEqual([{ number: 2, source: IMAGE, state: COPYING }]);
+  });
+
+  it("are the upstream's own when the relay must fetch none, and nothing is stored of outputs", () => {
+    const task = endedWith(PLAIN);
+    expect([urlsOf(task), task.outputs]).toEqual([[PLAIN], null]);
+  });
+
+  it("are those of the relay for 32 outputs, and for all others the upstream's own", () => {
+    const sources = Array.from({ length: 35 }, (_, index) => `${VIDEO}?n=${index + 1}`);
+    const task = endedWith(PLAIN, ...sources);
+    const links = Array.from({ length: 32 }, (_, index) => relayLink(index + 2));
+    expect(urlsOf(task)).toEqual([PLAIN, ...links, ...sources.slice(32)]);
+    expect(task.outputs?.list).toHaveLength(32);
+  });
+
+  it("are the upstream's own where the relay keeps no outputs", () => {
+    const task = finish(anOpenTask(), aReport());
+    expect([urlsOf(task), task.outputs]).toEqual([[VIDEO], null]);
+  });
+});
+
+it("a task that fails has no outputs", () => {
+  const task = finish(anOpenTask(), aReport(aFailure()), NOW, KEEPING);
+  expect([urlsOf(task), task.outputs]).toEqual([undefined, null]);
+});
+
+it("a result with as many links of the greatest length as are stored without copies is stored with copies too", () => {
+  const urls = Array.from({ length: 200 }, (_, index) => `${VIDEO}?${index}`.padEnd(8_000, "x"));
+  expect(areUrlsInBounds(urls) && urls.length < MAX_OUTPUT_URLS).toBe(true);
+  expect(endedWith(...urls).status).toBe("completed");
+});
+
+describe("a result that is reported again to a task whose outputs are kept", () => {
+  const task = endedWith(VIDEO, PLAIN);
+
+  it("changes nothing when it has the upstream's own links, also after links are no longer made", () => {
+    const again = aReport(aCompletion({ urls: [VIDEO, PLAIN] }));
+    expectUnchanged(task, again, NOW + DAY, KEEPING);
+    expectUnchanged(task, again, NOW + DAY);
+  });
+
+  it.each([
+    ["another link", [IMAGE, PLAIN]],
+    ["the links in another order", [PLAIN, VIDEO]],
+    ["one link more", [VIDEO, PLAIN, IMAGE]],
+    ["the relay's own link", [relayLink(1), PLAIN]],
+  ])("is refused when it has %s", (_, urls) => {
+    const other = aReport(aCompletion({ urls }));
+    expectRefused(task, other, "conflicting_result");
+  });
+
+  it("is refused when it has other metadata", () => {
+    const other = aReport(aCompletion({ urls: [VIDEO, PLAIN], metadata: { seed: 1 } }));
+    expectRefused(task, other, "conflicting_result");
+  });
+});
+
+describe("the upstream's own links of a task whose outputs are kept", () => {
+  const task = endedWith(PLAIN, IMAGE);
+
+  it("are shown to the operator, in the order of output.urls", () => {
+    expect(JSON.parse(taskView(task, "operator"))).toMatchObject({
+      output: { urls: [PLAIN, relayLink(2)] },
+      source_urls: [PLAIN, IMAGE],
+    });
+  });
+
+  it.each(["account", "link"] as const)("are not shown to a reader by %s", (reader) => {
+    const shown = taskView(task, reader);
+    expect(shown).not.toContain("source_urls");
+    expect(shown).not.toContain(IMAGE);
+  });
+
+  it("are not shown a second time where output.urls has them", () => {
+    expect(taskView(aFinishedTask(), "operator")).not.toContain("source_urls");
+  });
+});
+
+it("a stored task of an earlier release has no outputs, and keeps the links in its body", () => {
+  const { outputs: _, ...earlier } = aFinishedTask();
+  const task = parseRecord(earlier);
+  expect(task).toMatchObject({ outputs: null });
+  expect(urlsOf(task)).toEqual([VIDEO]);
+  expectUnchanged(task, aReport(), NOW, KEEPING);
+});
+
+it("a stored task whose outputs are kept is read as it was written", () => {
+  const task = endedWith(VIDEO, IMAGE);
+  expect(parseRecord(structuredClone(task))).toEqual(task);
+});
