@@ -19,6 +19,9 @@ const BINDINGS = {
   PUBLIC_URL: "https://relay.example.com",
 };
 
+/** What the tests of outputs bind: the bucket in which the relay keeps them, and a limit that tests can reach. */
+const OUTPUTS = { r2Buckets: ["OUTPUTS"], bindings: { ...BINDINGS, MAX_OUTPUT_MB: "20" } };
+
 /** Further databases, which a test binds as shards of the index. */
 const SHARDS = ["SHARD_1", "SHARD_2"];
 
@@ -50,7 +53,7 @@ if (mkdirSync(wranglerDirectory, { recursive: true }) !== undefined) {
   process.on("exit", () => rmSync(wranglerDirectory, { recursive: true, force: true }));
 }
 
-// `npm test` runs core, fuzz, worker, index, smoke and simulation; `npm run test:browser` runs browser;
+// `npm test` runs core, fuzz, worker, index, outputs, smoke and simulation; `npm run test:browser` runs browser;
 // `npm run test:long` runs the others, and fuzz and simulation at full scale.
 export default defineConfig({
   test: {
@@ -65,6 +68,7 @@ export default defineConfig({
       workerd("worker", ["test/worker/*.test.ts"], false, { isolate: false }),
       workerd("worker-long", ["test/worker/long/*.test.ts"], false),
       workerd("index", ["test/index/*.test.ts"], true, { isolate: false }),
+      workerd("outputs", ["test/outputs/*.test.ts"], false, { isolate: false }, OUTPUTS),
       // All files of a worker share one browser.
       node("browser", ["test/browser/**/*.test.ts"], { isolate: false }),
       // All files of a worker share the bundles of the relay, which take seconds to make.
@@ -104,15 +108,21 @@ function node(name: string, include: string[], options: object = {}) {
   return { plugins: [textImports()], test: { name, include, ...common, ...options } };
 }
 
-/** Tests on workerd with the bindings of `wrangler.toml`; `hasIndex` false removes D1. */
-function workerd(name: string, include: string[], hasIndex: boolean, options: object = {}) {
+/** Tests on workerd with the bindings of `wrangler.toml` and further ones; `hasIndex` false removes D1. */
+function workerd(
+  name: string,
+  include: string[],
+  hasIndex: boolean,
+  options: object = {},
+  further: object = {},
+) {
   const wrangler = { configPath: copyWranglerConfig(wranglerDirectory, hasIndex) };
   const d1Databases = hasIndex ? SHARDS : [];
   const setupFiles = ["test/worker/storage-limit.ts"];
   return {
     plugins: [
       textImports(),
-      cloudflareTest({ wrangler, miniflare: { bindings: BINDINGS, d1Databases } }),
+      cloudflareTest({ wrangler, miniflare: { bindings: BINDINGS, d1Databases, ...further } }),
     ],
     test: { name, include, setupFiles, testTimeout: 60_000, maxWorkers: 2, ...options },
   };

@@ -32,6 +32,7 @@ const relay :Workerd.Worker = (
     (className = "HostObject", uniqueKey = "hosts", enableSql = true),
     (className = "DigestObject", uniqueKey = "digests", enableSql = true),
     (className = "DeploymentObject", uniqueKey = "deployment", enableSql = true),
+    (className = "OutputObject", uniqueKey = "output_objects", enableSql = true),
   ],
   durableObjectStorage = (localDisk = "disk"),
   bindings = [
@@ -42,6 +43,7 @@ const relay :Workerd.Worker = (
     (name = "HOSTS", durableObjectNamespace = (className = "HostObject", serviceName = "relay")),
     (name = "DIGESTS", durableObjectNamespace = (className = "DigestObject", serviceName = "relay")),
     (name = "DEPLOYMENT", durableObjectNamespace = (className = "DeploymentObject", serviceName = "relay")),
+    (name = "OUTPUT_OBJECTS", durableObjectNamespace = (className = "OutputObject", serviceName = "relay")),
     (name = "CALLBACK_SCHEDULE_S", fromEnvironment = "CALLBACK_SCHEDULE_S"),
     (name = "CALLBACK_TIMEOUT_S", fromEnvironment = "CALLBACK_TIMEOUT_S"),
     (name = "RETENTION_DAYS", fromEnvironment = "RETENTION_DAYS"),

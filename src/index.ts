@@ -4,6 +4,7 @@ import { Relay as Entrypoint } from "./service-binding/relay.ts";
 import { runScheduled } from "./cron.ts";
 import { consume } from "./index-db/index-row-queue.ts";
 import { DigestObject as Digest } from "./objects/digest-object.ts";
+import { OutputObject as Output } from "./objects/output/output-object.ts";
 import { rehearse } from "./rehearsal.ts";
 import { env } from "./startup.ts";
 import { TaskObject as Task } from "./objects/task/task-object.ts";
@@ -24,6 +25,12 @@ export class TaskObject extends Task {
 }
 
 export class AccountObject extends Account {
+  constructor(ctx: DurableObjectState) {
+    super(ctx, env);
+  }
+}
+
+export class OutputObject extends Output {
   constructor(ctx: DurableObjectState) {
     super(ctx, env);
   }

@@ -18,6 +18,7 @@ export class ConnectionObject extends DurableObject {}
 export class HostObject extends DurableObject {}
 export class DigestObject extends DurableObject {}
 export class DeploymentObject extends DurableObject {}
+export class OutputObject extends DurableObject {}
 
 /** Worker that stores the body of a request in a new object: the least that a registration must do. */
 export default {

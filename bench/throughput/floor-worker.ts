@@ -61,6 +61,7 @@ export class ConnectionObject extends DurableObject {}
 export class HostObject extends DurableObject {}
 export class DigestObject extends DurableObject {}
 export class DeploymentObject extends DurableObject {}
+export class OutputObject extends DurableObject {}
 
 /**
  * Worker that passes a POST on to the object of its task, and answers a GET of `/{id}` with the stored record.

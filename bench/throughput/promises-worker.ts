@@ -207,6 +207,7 @@ export class ConnectionObject extends DurableObject {}
 export class HostObject extends DurableObject {}
 export class DigestObject extends DurableObject {}
 export class DeploymentObject extends DurableObject {}
+export class OutputObject extends DurableObject {}
 
 /**
  * Worker that keeps, for a task which a `completed` event creates, the promises of the relay in the most direct way

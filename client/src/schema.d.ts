@@ -898,6 +898,26 @@ export interface webhooks {
         patch?: never;
         trace?: never;
     };
+    "output.lost": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Outputs of a task could not be copied, and their links end with those of the upstream
+         * @description Sent to OPERATOR_CALLBACK_URL, unless OPERATOR_EVENTS excludes it or OPERATOR_CALLBACK_FORMAT is `slack`.
+         */
+        post: operations["operatorOutputLost"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "host.failing": {
         parameters: {
             query?: never;
@@ -1288,6 +1308,22 @@ export interface components {
             };
             /** @description The upstream's own links, in the order of `output.urls`, where these are links of the relay. Only operators see them. */
             source_urls?: string[];
+            /** @description What the relay has kept of each output, in the order of `output.urls`, where these are links of the relay. */
+            outputs?: {
+                /** @description Whether the relay has a copy. */
+                kept: boolean;
+                /** @description Size of the copy. */
+                bytes?: number;
+                /** @description Media type by the first bytes of the copy. */
+                content_type?: string;
+                /** @description When the relay's link ends and its copy is deleted. Absent for an output that keeps the upstream's own link. */
+                expires_at?: number;
+                /**
+                 * @description Why there is no copy: the output keeps the upstream's own link (`own_link`), or copying was given up. Absent while it is being copied.
+                 * @enum {string}
+                 */
+                reason?: "own_link" | "too_large" | "empty" | "refused" | "unreachable" | "blocked" | "not_stored";
+            }[];
         };
         /** @description The callback of a finished task. */
         Callback: {
@@ -1552,6 +1588,22 @@ export interface components {
             };
             /** @description The upstream's own links, in the order of `output.urls`, where these are links of the relay. Only operators see them. */
             source_urls?: string[];
+            /** @description What the relay has kept of each output, in the order of `output.urls`, where these are links of the relay. */
+            outputs?: {
+                /** @description Whether the relay has a copy. */
+                kept: boolean;
+                /** @description Size of the copy. */
+                bytes?: number;
+                /** @description Media type by the first bytes of the copy. */
+                content_type?: string;
+                /** @description When the relay's link ends and its copy is deleted. Absent for an output that keeps the upstream's own link. */
+                expires_at?: number;
+                /**
+                 * @description Why there is no copy: the output keeps the upstream's own link (`own_link`), or copying was given up. Absent while it is being copied.
+                 * @enum {string}
+                 */
+                reason?: "own_link" | "too_large" | "empty" | "refused" | "unreachable" | "blocked" | "not_stored";
+            }[];
             /** @description URL to pass to the provider for its hook. */
             hook_url?: string;
             /** @description Name of the parameter of the provider's submit call that takes `hook_url`. */
@@ -6764,6 +6816,88 @@ export interface operations {
                     timestamp: number;
                     data: {
                         task: components["schemas"]["Task"];
+                    };
+                };
+            };
+        };
+        responses: {
+            /** @description The receiver has taken it. Any other answer is a failed attempt. */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    operatorOutputLost: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description Id of the message, the same on every attempt: de-duplicate on it. */
+                "webhook-id": string;
+                /** @description Time of this attempt in Unix seconds. */
+                "webhook-timestamp": string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "type": "output.lost",
+                 *       "timestamp": 1767225600,
+                 *       "data": {
+                 *         "task": {
+                 *           "id": "6f9619ff-8b86-4d01-b42d-00cf4fc964ff",
+                 *           "model": "seedance-1-pro",
+                 *           "created_at": 1767225600,
+                 *           "status": "failed",
+                 *           "error": {
+                 *             "code": "canceled",
+                 *             "message": "The task was canceled."
+                 *           },
+                 *           "callback": {
+                 *             "url": "https://client.example.com/hook?order=4711",
+                 *             "status": "sending",
+                 *             "attempts": [],
+                 *             "waits_for": "refund"
+                 *           },
+                 *           "account": "acme",
+                 *           "metadata": {
+                 *             "order": "4711"
+                 *           },
+                 *           "credits": {
+                 *             "amount": 12,
+                 *             "state": "refunding"
+                 *           },
+                 *           "finished_at": 1767225661,
+                 *           "failure": {
+                 *             "category": "canceled",
+                 *             "retryable": false
+                 *           }
+                 *         },
+                 *         "outputs": [
+                 *           {
+                 *             "number": 1,
+                 *             "reason": "refused"
+                 *           }
+                 *         ]
+                 *       }
+                 *     }
+                 */
+                "application/json": {
+                    /** @constant */
+                    type: "output.lost";
+                    timestamp: number;
+                    data: {
+                        task: components["schemas"]["Task"];
+                        outputs: {
+                            number: number;
+                            /** @enum {string} */
+                            reason: "too_large" | "empty" | "refused" | "unreachable" | "blocked" | "not_stored";
+                        }[];
                     };
                 };
             };

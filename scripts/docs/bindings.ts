@@ -15,6 +15,7 @@ const OBJECTS: Readonly<Record<ObjectBinding, string>> = {
     "what the tasks of a connection to an upstream share: the limit of polls, missing hooks, faults",
   HOSTS: "failures of a receiver's host, for the operator event `host.failing`",
   DIGESTS: "failed callbacks to a receiver's host, for `OPERATOR_DIGEST_MINUTES`",
+  OUTPUT_OBJECTS: "copies of the outputs of tasks, one object for each task that has any",
   DEPLOYMENT: "logouts of the console, and the times of alerts about the index",
 };
 
@@ -33,6 +34,7 @@ export const BINDINGS: Readonly<Record<string, Binding>> = {
   HOSTS: objectBinding("HOSTS"),
   DIGESTS: objectBinding("DIGESTS"),
   DEPLOYMENT: objectBinding("DEPLOYMENT"),
+  OUTPUT_OBJECTS: objectBinding("OUTPUT_OBJECTS"),
   INDEX_DB: {
     type: "D1 database",
     purpose:

@@ -12,6 +12,7 @@ export const OBJECT_CLASSES = {
   HOSTS: "HostObject",
   DIGESTS: "DigestObject",
   DEPLOYMENT: "DeploymentObject",
+  OUTPUT_OBJECTS: "OutputObject",
 } as const;
 
 export type ObjectBinding = keyof typeof OBJECT_CLASSES;

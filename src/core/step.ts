@@ -10,6 +10,7 @@ import { expire } from "./duties/expire.ts";
 import { sendNotice } from "./duties/operator-notice-send.ts";
 import { poll } from "./duties/poll.ts";
 import { writeIndexRow } from "./duties/index-row-write.ts";
+import { orderCopies } from "./duties/copy-order.ts";
 import { refund } from "./duties/refund.ts";
 import { endSubmissionWait } from "./duties/submission-wait.ts";
 import type { Policy } from "./policy.ts";
@@ -30,6 +31,7 @@ const DUTIES = [
   deliver,
   writeIndexRow,
   sendNotice,
+  orderCopies,
   askLateJob,
   forgetCustomerKey,
   expire,

@@ -2,13 +2,23 @@ import { changed, type Decision } from "./events/decision.ts";
 import { endAttempt, redeliver, startAttempt } from "./events/callback-attempt-end.ts";
 import { checkCustomerKey, withoutUnneededKey } from "./events/customer-key-events.ts";
 import { cancel, erase, endAtDeadline } from "./events/ending.ts";
-import type { PollEndedEvent, SubmissionEvent, TaskEvent } from "./events/event.ts";
+import type {
+  ChargeEndedEvent,
+  IndexRowEndedEvent,
+  OutputEvent,
+  PollEndedEvent,
+  RefundEndedEvent,
+  RewriteIndexRowEvent,
+  SubmissionEvent,
+  TaskEvent,
+} from "./events/event.ts";
 import { applyHook, attach } from "./events/hooks.ts";
 import { register, report } from "./events/intake.ts";
 import { endKeptJobPoll } from "./events/kept-jobs.ts";
 import { endLatePoll } from "./events/late-results.ts";
 import { endIndexRow, rewriteIndexRow } from "./events/index-row-events.ts";
 import { endNotice } from "./events/operator-notice-end.ts";
+import { endCopies, endCopyOrder } from "./events/output-copies.ts";
 import { endPoll } from "./events/polling.ts";
 import { refuseHook } from "./events/refused-hooks.ts";
 import { endLostSubmission, endSubmission } from "./events/submission-end.ts";
@@ -60,7 +70,8 @@ function decide(
     case "redeliver":
       return redeliver(record, event, policy, now);
     case "republish":
-      return rewriteIndexRow(record, event, policy, now);
+    case "index_row_ended":
+      return decideOnIndexRow(record, event, policy, now);
     case "cancel":
       return cancel(record, policy, now);
     case "erase":
@@ -72,17 +83,53 @@ function decide(
     case "attempt_ended":
       return endAttempt(record, event, policy, now);
     case "charge_ended":
-      return endCharge(record, event, policy, now);
+    case "refund_ended":
+      return decideOnCredits(record, event, policy, now);
     case "poll_ended":
       return counted("polls", endPollOf(record, event, policy, now));
-    case "refund_ended":
-      return endRefund(record, event, policy, now);
-    case "index_row_ended":
-      return endIndexRow(record, event);
     case "notice_ended":
       return endNotice(record, event, now);
+    case "copies_ordered":
+    case "copies_ended":
+      return decideOnOutputs(record, event, policy, now);
     default:
       return unknownEvent(event);
+  }
+}
+
+function decideOnIndexRow(
+  record: TaskRecord | null,
+  event: RewriteIndexRowEvent | IndexRowEndedEvent,
+  policy: Policy,
+  now: number,
+): Decision {
+  return event.type === "republish"
+    ? rewriteIndexRow(record, event, policy, now)
+    : endIndexRow(record, event);
+}
+
+function decideOnCredits(
+  record: TaskRecord | null,
+  event: ChargeEndedEvent | RefundEndedEvent,
+  policy: Policy,
+  now: number,
+): Decision {
+  return event.type === "charge_ended"
+    ? endCharge(record, event, policy, now)
+    : endRefund(record, event, policy, now);
+}
+
+function decideOnOutputs(
+  record: TaskRecord | null,
+  event: OutputEvent,
+  policy: Policy,
+  now: number,
+): Decision {
+  switch (event.type) {
+    case "copies_ordered":
+      return endCopyOrder(record, event, now);
+    case "copies_ended":
+      return endCopies(record, event, policy, now);
   }
 }
 

@@ -6,6 +6,7 @@ import type { DeploymentObject } from "./deployment-object.ts";
 import type { DigestObject } from "./digest-object.ts";
 import type { HostObject } from "./host-object.ts";
 import type { ListenersObject } from "./listeners/listeners-object.ts";
+import type { OutputObject } from "./output/output-object.ts";
 
 interface Classes {
   readonly ACCOUNTS: AccountObject;
@@ -14,6 +15,7 @@ interface Classes {
   readonly HOSTS: HostObject;
   readonly DIGESTS: DigestObject;
   readonly DEPLOYMENT: DeploymentObject;
+  readonly OUTPUT_OBJECTS: OutputObject;
 }
 
 /**
@@ -115,6 +117,14 @@ export function hostObject(env: ObjectNamespaces, host: string) {
  */
 export function digestObject(env: ObjectNamespaces, host: string) {
   return objectNamed(env.DIGESTS, host, env);
+}
+
+/**
+ * Returns the Durable Object that copies the outputs of a task.
+ * @param recordedAt number that tells the task from others under the same id (`lifeOf` in core/record/outputs.ts).
+ */
+export function outputObject(env: ObjectNamespaces, taskId: string, recordedAt: number) {
+  return objectNamed(env.OUTPUT_OBJECTS, `${taskId}:${recordedAt}`, env);
 }
 
 /**

@@ -76,6 +76,25 @@ export async function get(request: GetRequest, signal: AbortSignal): Promise<Get
 }
 
 /**
+ * Sends one GET for a file without following redirects, and does not read the answer.
+ * @param signal ends the request, and the reading of its answer.
+ * @returns null when no answer came before `signal` aborted, or the connection was lost.
+ */
+export async function getStream(
+  url: string,
+  headers: Readonly<Record<string, string>>,
+  signal: AbortSignal,
+): Promise<Response | null> {
+  // The length of a packed body would not be that of the file.
+  const accepting = { "User-Agent": "TaskRelay/1", "Accept-Encoding": "identity", ...headers };
+  try {
+    return await fetch(url, { headers: accepting, redirect: "manual", signal });
+  } catch {
+    return null;
+  }
+}
+
+/**
  * Reads an answer of a provider as JSON. Reading and parsing more than 1 MiB of it needs a permission that only few
  * requests have at the same time (read-slots.ts).
  * @returns undefined when the answer is larger than allowed, or not JSON.

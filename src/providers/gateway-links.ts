@@ -16,7 +16,8 @@ const ACCESS = /access|token|signature|^sig$/i;
 export function openLinks(values: readonly unknown[], baseUrl: string | null): readonly string[] {
   return values.flatMap((value) => {
     const link = typeof value === "string" ? absolute(value, baseUrl) : null;
-    return link === null || needsKey(link) ? [] : link;
+    const url = link === null ? null : URL.parse(link);
+    return link === null || (url !== null && needsKey(url)) ? [] : link;
   });
 }
 
@@ -27,8 +28,8 @@ function absolute(text: string, baseUrl: string | null): string | null {
   return origin === undefined ? null : (URL.parse(`${origin}${text}`)?.href ?? null);
 }
 
-function needsKey(link: string): boolean {
-  const url = URL.parse(link);
-  if (url === null || !CONTENT_PATH.every((part) => part.test(url.pathname))) return false;
-  return ![...url.searchParams.keys()].some((name) => ACCESS.test(name));
+/** Tells whether a link is to a file that a gateway serves only with the gateway's API key. */
+export function needsKey({ pathname, searchParams }: URL): boolean {
+  if (!CONTENT_PATH.every((part) => part.test(pathname))) return false;
+  return ![...searchParams.keys()].some((name) => ACCESS.test(name));
 }

@@ -1,7 +1,7 @@
 import { SECOND_MS } from "../core/time.ts";
 import { readArkTask } from "./ark.ts";
 import type { UpstreamError } from "./failure.ts";
-import { openLinks } from "./gateway-links.ts";
+import { needsKey, openLinks } from "./gateway-links.ts";
 import { readingOfGateway } from "./gateway-state.ts";
 import {
   hasNoChannel,
@@ -75,6 +75,7 @@ export const newapi = {
     read: readHook,
   },
   linkLife: null,
+  needsKey,
   polls: {
     gapMs: 1_000,
     maxAgeMs: null,

@@ -1,6 +1,6 @@
 import { SECOND_MS } from "../core/time.ts";
 import type { UpstreamError } from "./failure.ts";
-import { openLinks } from "./gateway-links.ts";
+import { needsKey, openLinks } from "./gateway-links.ts";
 import { readingOfGateway } from "./gateway-state.ts";
 import {
   hasNoChannel,
@@ -50,6 +50,7 @@ export const openaiVideos = {
     read: readHook,
   },
   linkLife: null,
+  needsKey,
   polls: {
     gapMs: 1_000,
     maxAgeMs: null,

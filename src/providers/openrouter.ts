@@ -1,4 +1,5 @@
 import { isRecent } from "../security/signature.ts";
+import { needsKey } from "./gateway-links.ts";
 import { at, idAt, isoMsAt, jsonAt, listAt, textAt, urlsOf } from "./json-fields.ts";
 import type { Observation } from "./observation.ts";
 import { phaseOf } from "./phase.ts";
@@ -56,6 +57,7 @@ export const openrouter = {
   },
   // Each job states in `expires_at` when its signed links expire.
   linkLife: "stated",
+  needsKey,
   polls: {
     gapMs: 1_000,
     maxAgeMs: null,

@@ -69,6 +69,11 @@ export interface UpstreamProvider {
    * provider documents none.
    */
   readonly linkLife: LinkLife | "stated" | null;
+  /**
+   * Tells whether a link on the host of the connection opens only with the API key. Absent when all links of the provider
+   * open without it.
+   */
+  readonly needsKey?: (link: URL) => boolean;
   readonly polls: PollAdapter;
   /** Description of the calls that start jobs. Absent when the relay cannot submit jobs to the provider. */
   readonly submits?: SubmitAdapter;

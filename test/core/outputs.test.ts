@@ -11,6 +11,7 @@ import {
   aPolicy,
   aReport,
   DAY,
+  MINUTE,
   NOW,
   NOW_S,
   OUTPUT_LINKS,
@@ -22,6 +23,7 @@ import { aHook, anAttachedTask, aPollEnd, newsAnswer } from "./upstream-builders
 
 const KEEPING = aPolicy({ outputs: OUTPUT_LINKS });
 const IMAGE = "https://cdn.example.com/image.png?sig=1";
+const COPYING = { kind: "copying" } as const;
 const PLAIN = "http://cdn.example.com/video.mp4";
 
 function urlsOf(record: TaskRecord): unknown {
@@ -42,9 +44,10 @@ describe("the links in the callback body of a task whose outputs are kept", () =
     expect(task.outputs).toEqual({
       expiresAt: (NOW_S + (7 * DAY) / 1000) * 1000,
       list: [
-        { number: 1, source: VIDEO },
-        { number: 2, source: IMAGE },
+        { number: 1, source: VIDEO, state: COPYING },
+        { number: 2, source: IMAGE, state: COPYING },
       ],
+      order: { retryAt: NOW + MINUTE, tries: 0 },
     });
   });
 
@@ -59,13 +62,13 @@ describe("the links in the callback body of a task whose outputs are kept", () =
     const task = anAttachedTask();
     const ended = finish(task, event, NOW, { ...policy, outputs: OUTPUT_LINKS });
     expect(urlsOf(ended)).toEqual([relayLink(1)]);
-    expect(ended.outputs?.list).toEqual([{ number: 1, source: VIDEO }]);
+    expect(ended.outputs?.list).toEqual([{ number: 1, source: VIDEO, state: COPYING }]);
   });
 
   it("are the upstream's own where the relay must not fetch the source, and the others keep their numbers", () => {
     const task = endedWith(PLAIN, IMAGE);
     expect(urlsOf(task)).toEqual([PLAIN, relayLink(2)]);
-    expect(task.outputs?.list).toEqual([{ number: 2, source: IMAGE }]);
+    expect(task.outputs?.list).toEqual([{ number: 2, source: IMAGE, state: COPYING }]);
   });
 
   it("are the upstream's own when the relay must fetch none, and nothing is stored of outputs", () => {

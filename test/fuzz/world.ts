@@ -1,6 +1,7 @@
 import { AccountObject } from "../../src/objects/account/account-object.ts";
 import { ConnectionObject } from "../../src/objects/connection/connection-object.ts";
 import { DeploymentObject } from "../../src/objects/deployment-object.ts";
+import { OutputObject } from "../../src/objects/output/output-object.ts";
 import { DigestObject } from "../../src/objects/digest-object.ts";
 import { HostObject } from "../../src/objects/host-object.ts";
 import { ListenersObject } from "../../src/objects/listeners/listeners-object.ts";
@@ -74,6 +75,7 @@ export const OTHER_CLASSES = {
   HOSTS: HostObject,
   DIGESTS: DigestObject,
   DEPLOYMENT: DeploymentObject,
+  OUTPUT_OBJECTS: OutputObject,
 } as const satisfies Partial<Record<ObjectBinding, unknown>>;
 
 type ObjectClass<T> = new (ctx: DurableObjectState, env: never) => T;

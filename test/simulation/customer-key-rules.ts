@@ -90,7 +90,7 @@ function droppedFault({ after, setting, now }: Change): string | null {
   if (isTerminal(after)) {
     return firstViolation({
       "a customer's key stays until its task is settled": isSettled(after),
-      "a customer's key stays until the last poll of its job": neededUntil(after, setting) <= now,
+      "a customer's key stays until the last use by its job": neededUntil(after, setting) <= now,
     });
   }
   return firstViolation({ "an open task keeps its customer's key": isUnneeded(after) });
@@ -111,9 +111,16 @@ function mustBeDropped({ after, setting, now }: Change): boolean {
 
 /**
  * Returns the time until which an ended task may use its customer's key in Unix milliseconds: its job is polled an hour
- * and a day after its deadline, and after hooks. -Infinity when it is not polled any more.
+ * and a day after its deadline, and after hooks; and its outputs are copied, if nobody has taken that order. -Infinity when
+ * it is not used any more.
  */
 function neededUntil(task: TerminalTask, setting: Setting): number {
+  const { outputs } = task;
+  const copiedUntil = outputs?.order == null ? -Infinity : outputs.expiresAt;
+  return Math.max(copiedUntil, polledUntil(task, setting));
+}
+
+function polledUntil(task: TerminalTask, setting: Setting): number {
   if (!isWaitingLate(task)) return -Infinity;
   const endedAt = task.finishedAt ?? -Infinity;
   const hintAt = task.late?.hintAt ?? -Infinity;

@@ -8,6 +8,7 @@ import {
 import { DAY, MINUTE, SECOND } from "../core/builders.ts";
 import { lateDueTime } from "./late-rules.ts";
 import { isPollable, isShown } from "./end-rules.ts";
+import { orderDueTime } from "./output-rules.ts";
 import type { LastPoll } from "./poll-rules.ts";
 import { endTime, plannedPollTime } from "./poll-times.ts";
 import { customerKeyDueTime } from "./customer-key-rules.ts";
@@ -47,7 +48,8 @@ export function dueTime(
   const isWritten = rowVersion === record.version;
   const rowAt = isWritten ? Infinity : indexRowDueTime(record, setting, Math.max(now, rowTriedAt));
   const keyAt = isOpen(record) ? Infinity : customerKeyDueTime(record, setting);
-  return Math.min(own, late, rowAt, keyAt);
+  const orderAt = isOpen(record) ? Infinity : orderDueTime(record, setting);
+  return Math.min(own, late, rowAt, keyAt, orderAt);
 }
 
 function openDueTime(

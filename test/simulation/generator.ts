@@ -1,4 +1,10 @@
-import type { HookEvent, RegisterEvent, ReportEvent } from "../../src/core/events/event.ts";
+import type {
+  CopiesEndedEvent,
+  HookEvent,
+  RegisterEvent,
+  ReportEvent,
+} from "../../src/core/events/event.ts";
+import type { EndedCopy } from "../../src/core/record/outputs.ts";
 import type { SubmissionStart } from "../../src/core/record/submission.ts";
 import { type CreatedTask, isOpen, type TaskRecord } from "../../src/core/record/task.ts";
 import type { UpstreamNews, UpstreamResult } from "../../src/core/record/upstream.ts";
@@ -38,6 +44,14 @@ const NEWS: readonly UpstreamNews[] = [
 ];
 /** Events that somebody else than the Worker of a submission causes. */
 type ChosenEvent = Exclude<OutsideEvent["type"], "submit_ended">;
+
+/** Ends of copies of outputs. */
+const COPY_ENDS: readonly EndedCopy[] = [
+  { kind: "kept", bytes: 1_000, mediaType: "video/mp4" },
+  { kind: "kept", bytes: 1, mediaType: "application/octet-stream" },
+  { kind: "lost", reason: "refused" },
+  { kind: "lost", reason: "too_large" },
+];
 
 /** Keys of redeliveries: more than a task remembers, each of which may return after others. */
 const ORDER_KEYS = [null, null, ..."k1 k1 k2 k3 k4 k5 k6 k7 k8 k9 k10".split(" ")];
@@ -165,6 +179,7 @@ function eventFor(record: TaskRecord | null, random: Random, submitters: Submitt
   if (isLateHook(random, submitters)) return submissionHook(random, random.pick(submitters.sent));
   if (record === null || record.status === "charging") return beginning(random);
   const kind = kindFor(record, random);
+  if (kind === "copies_ended") return endedCopies(record, random);
   return ownEvent(kind, record, random) ?? eventOf(kind, random);
 }
 
@@ -198,6 +213,7 @@ function kindFor(record: CreatedTask, random: Random): ChosenEvent {
         [0.3, "attach"],
         [0.3, "register"],
         [0.3, "republish"],
+        [record.outputs === null ? 0.1 : 3, "copies_ended"],
       ]);
 }
 
@@ -214,7 +230,16 @@ function submissionHook(random: Random, submissionId: string): HookEvent {
   return aHook(news, { jobId, isSigned: random.isLucky(0.3), submissionId });
 }
 
-function eventOf(type: ChosenEvent, random: Random): OutsideEvent {
+/** Returns a report of the object that copies the outputs of a task, perhaps about an earlier task with the same id. */
+function endedCopies(record: CreatedTask, random: Random): CopiesEndedEvent {
+  const recordedAt = (record.recordedAt ?? 0) - (random.isLucky(0.1) ? 1 : 0);
+  const ended = [1, 2].flatMap((number) =>
+    random.isLucky(0.6) ? { number, state: random.pick(COPY_ENDS) } : [],
+  );
+  return { type: "copies_ended", recordedAt, ended };
+}
+
+function eventOf(type: Exclude<ChosenEvent, "copies_ended">, random: Random): OutsideEvent {
   switch (type) {
     case "register":
       return registration(random);

@@ -1,3 +1,4 @@
+import type { KeptOutputs } from "../../src/core/duties/copy-order.ts";
 import type { ChargeAnswer, PollAnswer } from "../../src/core/events/event.ts";
 import { rowOf } from "../../src/core/views/index-row.ts";
 import { MINUTE, POLICY } from "../core/builders.ts";
@@ -13,6 +14,8 @@ import { polledKeyFault } from "./customer-key-rules.ts";
 import { recordEvent } from "./event-facts.ts";
 import type { SharedState } from "./object-host.ts";
 import { callFault, isOfAnotherLife } from "./submission-rules.ts";
+import { orderFault } from "./copy-order-rules.ts";
+import { deletedFault, recordCopies } from "./output-rules.ts";
 import { answeredPoll, askFault, newPoll } from "./poll-rules.ts";
 import { settingFor } from "./setting.ts";
 import type { SimulatedObject, Subject } from "./simulated-object.ts";
@@ -39,8 +42,10 @@ export class InvariantChecker {
   readonly records: TaskRecord[] = [];
   /** Number of notices that were sent and whose receipt was not confirmed. */
   unconfirmedNotices = 0;
-  /** States that an order to erase the task is being applied. */
-  isErasing = false;
+  /** Number of orders to erase the task that are being applied. */
+  erasures = 0;
+  /** Outputs of the task whose copies were deleted last; null when none were since the last erasure. */
+  deletedOutputs: KeptOutputs | null = null;
   /** Names of the events that have occurred in this run. */
   readonly observed = new Set<string>();
   /** Lines of the trace; null when there is none. */
@@ -107,9 +112,12 @@ export class InvariantChecker {
     this.note(() => "  erase");
     if (record === null || history === null)
       return this.report("erasure", "only an existing task is erased");
-    this.check("erasure", eraseFault(record, history, this.isErasing, this.#shared));
-    if (isTerminal(record) && !this.isErasing) this.observed.add("a task expires");
-    history.isErased = this.isErasing;
+    this.check("erasure", deletedFault(record, this.deletedOutputs));
+    this.deletedOutputs = null;
+    const isOrdered = this.erasures > 0;
+    this.check("erasure", eraseFault(record, history, isOrdered, this.#shared));
+    if (isTerminal(record) && !isOrdered) this.observed.add("a task expires");
+    history.isErased = isOrdered;
     if (isOpen(record)) history.written = { ...history.written, isWithdrawn: true };
     this.pastHistories.push(history);
     this.history = null;
@@ -124,6 +132,7 @@ export class InvariantChecker {
     this.#pollResult = null;
     this.#firstEnd = record === null && event.type === "report" ? endResultOf(event.news) : null;
     if (record === null || history === null) return;
+    if (event.type === "copies_ended") recordCopies(history, event, record);
     recordEvent(history, event, record, { ...this.#settingOf(record), now: this.#now });
   }
 
@@ -149,6 +158,7 @@ export class InvariantChecker {
   /** Drops everything that was written since the last flush. */
   onLoss(): void {
     const { history, written, past } = this.#durable;
+    this.erasures = 0;
     this.history = history;
     this.#pollResult = null;
     if (history !== null && written !== null) history.written = written;
@@ -259,6 +269,11 @@ export class InvariantChecker {
     const isRepeat = alarmAt > Math.max(version, publication.retryAt) + MINUTE;
     const isStored = publication.version === version;
     this.require("index", { "a repeated write that succeeds is stored": !isRepeat || isStored });
+  }
+
+  onCopyOrder(order: Subject<"orderCopies">, withinMs: number | null): void {
+    this.check("copies", orderFault(order, withinMs, this.#shared));
+    this.observed.add(withinMs === null ? "copies are ordered" : "copies are ordered again");
   }
 
   onNotice(notice: Subject<"sendNotice">, withinMs: number): void {

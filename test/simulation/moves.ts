@@ -59,6 +59,7 @@ export type OutsideEvent = Extract<
       | "redeliver"
       | "cancel"
       | "erase"
-      | "republish";
+      | "republish"
+      | "copies_ended";
   }
 >;

@@ -1,3 +1,4 @@
+import type { CopyOrder, KeptOutputs } from "../../src/core/duties/copy-order.ts";
 import type { Policy } from "../../src/core/policy.ts";
 import { isTerminal, type TaskRecord } from "../../src/core/record/task.ts";
 import { jsonEqual, type JsonValue } from "../../src/core/json.ts";
@@ -125,6 +126,14 @@ export class ObjectHost implements Host {
 
   flush(): void {
     this.#shared.flush();
+  }
+
+  copiesStarted(order: CopyOrder): void {
+    this.#shared.checker.onCopyOrder(order, null);
+  }
+
+  outputsDeleted(outputs: KeptOutputs): void {
+    this.#shared.checker.deletedOutputs = outputs;
   }
 
   hookReported(): void {

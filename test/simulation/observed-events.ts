@@ -1,4 +1,10 @@
-import { isOpen, isTerminal, type OpenTask, type TaskRecord } from "../../src/core/record/task.ts";
+import {
+  isOpen,
+  isTerminal,
+  type OpenTask,
+  type TaskRecord,
+  type TerminalTask,
+} from "../../src/core/record/task.ts";
 import type { Change } from "./change.ts";
 import { storedResult, SUBMIT_UNKNOWN_CONTENT, TIMEOUT_CONTENT } from "./end-rules.ts";
 import { observedWaits } from "./callback-rules.ts";
@@ -23,12 +29,18 @@ export function observedEvents({ before, after }: Change, source: string): reado
     ["a callback is redelivered", callback !== null && callback.series.number > 1],
     [`attempt ${attempts.length} is interrupted`, attempts.at(-1)?.outcome === "interrupted"],
     ["a series fails", callback?.state.kind === "failed"],
+    ["a copy is kept", hasCopy(after, "kept")],
+    ["a copy is lost", hasCopy(after, "lost")],
   ];
   return [
     ...submitted,
     ...observedWaits(callback),
     ...seen.flatMap(([what, isSeen]) => (isSeen ? [what] : [])),
   ];
+}
+
+function hasCopy({ outputs }: TerminalTask, kind: "kept" | "lost"): boolean {
+  return outputs?.list.some(({ state }) => state.kind === kind) === true;
 }
 
 /** Returns names of the facts about the submission of a task that a commit shows. */

@@ -32,6 +32,7 @@ export interface CallObserver {
   onPoll(poll: Subject<"poll">, caller: SimulatedObject, withinMs: number): void;
   onPollAnswer?(poll: Subject<"poll">, answer: PollAnswer, caller: SimulatedObject): void;
   onIndexRow?(row: Subject<"writeIndexRow">, withinMs: number, caller: SimulatedObject): void;
+  onCopyOrder?(order: Subject<"orderCopies">, withinMs: number): void;
   onNotice?(notice: Subject<"sendNotice">, withinMs: number): void;
   onNoticeTaken?(notice: Subject<"sendNotice">): void;
   onNoticeAnswer?(isTaken: boolean): void;

@@ -146,6 +146,11 @@ export class Parties implements Outside {
     return this.#call("writeIndexRow", caller, CALL_MS, DONE_OR_NOT, false, write);
   };
 
+  readonly orderCopies: Outside["orderCopies"] = (order, caller) => {
+    this.#observer.onCopyOrder?.(order, CALL_MS);
+    return this.#call("orderCopies", caller, CALL_MS, DONE_OR_NOT, false, null);
+  };
+
   readonly sendNotice: Outside["sendNotice"] = (notice, aborted, caller) => {
     this.#observer.onNotice?.(notice, NOTICE_MS);
     const take = () => this.#observer.onNoticeTaken?.(notice);

@@ -103,6 +103,7 @@ async function runToEnd(world: World, beginning: InitialState): Promise<void> {
     refund: 0,
     writeIndexRow: 0,
     sendNotice: isOperatorDown ? 2 : 0,
+    orderCopies: 0,
   };
   for (let i = 0; i < MAX_DRAIN && checker.violation === null; i++) {
     if (world.disk.durable.record === null) break;

@@ -1,10 +1,18 @@
+import type { CopyOrder, KeptOutputs } from "../../src/core/duties/copy-order.ts";
 import type { Policy } from "../../src/core/policy.ts";
 import { isOpen, type TaskRecord } from "../../src/core/record/task.ts";
 import type { LogLevel, LogLine } from "../../src/log.ts";
 import type { Platform } from "../../src/objects/task/platform.ts";
 import type { LastPoll } from "./poll-rules.ts";
 
-export type CallName = "send" | "charge" | "refund" | "poll" | "writeIndexRow" | "sendNotice";
+export type CallName =
+  | "send"
+  | "charge"
+  | "refund"
+  | "poll"
+  | "writeIndexRow"
+  | "sendNotice"
+  | "orderCopies";
 
 /** Type of the subject of a call, e.g. the attempt of a callback that is to be sent. */
 export type Subject<Name extends CallName> = Parameters<Platform[Name]>[0];
@@ -32,6 +40,9 @@ export interface Host {
   died(): void;
   /** Takes an error that background work did not catch. */
   uncaught(error: unknown): void;
+  /** Takes note of the first order to copy the outputs of a task, and of their deletion before its erasure. */
+  copiesStarted?(order: CopyOrder): void;
+  outputsDeleted?(outputs: KeptOutputs): void;
   /** Takes note of a report about the hooks of the connection. */
   hookReported?(): void;
   log?(line: LogLine, level: LogLevel): void;
@@ -93,6 +104,8 @@ export class SimulatedObject implements Platform {
     }
     return isWritten;
   };
+  readonly orderCopies: Platform["orderCopies"] = (order) =>
+    this.#call((to) => to.orderCopies(order, this));
   readonly sendNotice: Platform["sendNotice"] = (notice, aborted) =>
     this.#call((to) => to.sendNotice(notice, aborted, this));
 
@@ -135,6 +148,18 @@ export class SimulatedObject implements Platform {
   async erase(): Promise<void> {
     this.#point();
     await this.#living().erase(this);
+    this.#point();
+  }
+
+  startCopies(order: CopyOrder): void {
+    this.#living().copiesStarted?.(order);
+  }
+
+  async deleteOutputs(outputs: KeptOutputs): Promise<void> {
+    this.leave();
+    this.#living().outputsDeleted?.(outputs);
+    // The answer comes in a later turn, in which other events may have come.
+    await Promise.resolve();
     this.#point();
   }
 

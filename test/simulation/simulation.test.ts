@@ -59,6 +59,10 @@ const EXPECTED_EVENTS = [
   "a customer's key is dropped",
   "a customer's key becomes unreadable",
   "a customer's key becomes readable",
+  "copies are ordered",
+  "copies are ordered again",
+  "a copy is kept",
+  "a copy is lost",
   "a task expires",
   "an id is used again",
 ];

@@ -1,4 +1,4 @@
-import type { PollAnswer, SubmitOutcome } from "../../src/core/events/event.ts";
+import type { NumberedCopy, PollAnswer, SubmitOutcome } from "../../src/core/events/event.ts";
 import type { Outcome } from "../../src/core/record/outcome.ts";
 import { isTerminal, type TaskRecord, type TerminalTask } from "../../src/core/record/task.ts";
 import type { Usage } from "../../src/core/record/upstream.ts";
@@ -113,6 +113,8 @@ export class TaskHistory {
   isErased = false;
   /** States that an order to write the row again has come. */
   isRowOrdered = false;
+  /** Ends of copies of outputs that were reported. */
+  readonly copies: NumberedCopy[] = [];
   /** Versions in the notices that the operator has received. */
   readonly noticedVersions = new Set<number>();
 

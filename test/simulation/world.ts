@@ -1,4 +1,5 @@
 import { WorkLoop } from "../../src/objects/task/work-loop.ts";
+import { outputsToDelete } from "../../src/core/duties/copy-order.ts";
 import type { Poll } from "../../src/core/duties/poll.ts";
 import type { Decision } from "../../src/core/events/decision.ts";
 import { MINUTE, NOW } from "../core/builders.ts";
@@ -233,17 +234,21 @@ export class World implements SharedState {
     const alarmAt = this.disk.written.alarm?.at ?? Infinity;
     this.#lateAlarmAt = alarmAt < this.now ? alarmAt : null;
     this.checker.onEvent(event, before);
-    this.checker.isErasing = event.type === "erase";
+    const erasures = event.type === "erase" ? 1 : 0;
+    this.checker.erasures += erasures;
     instance.commits.length = 0;
     const { now } = this;
     const setting = settingFor(before, this.setting);
     instance.isRowOrdered = event.type === "republish";
     const ended = loop.applyAndErase(event);
     instance.isRowOrdered = false;
-    this.checker.isErasing = false;
-    const { record: after } = this.disk.written;
     const commits = [...instance.commits];
+    // The copies of outputs are deleted before the task is erased, so that other events may come between.
+    const isLater = erasures > 0 && before !== null && outputsToDelete(before) !== null;
+    const early = this.disk.written.record;
     const decision = await ended;
+    this.checker.erasures = Math.max(0, this.checker.erasures - erasures);
+    const after = isLater ? this.disk.written.record : early;
     const answer = { event, before, after, commits, decision, setting, now };
     if (!instance.isDead) this.checker.check("answer", answerFault(answer));
     // As in `TaskObject.republish`.

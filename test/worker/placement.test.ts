@@ -50,6 +50,7 @@ function deployed(vars: object, deployment: string = crypto.randomUUID()) {
     HOSTS: record(env.HOSTS),
     DIGESTS: record(env.DIGESTS),
     DEPLOYMENT: record(env.DEPLOYMENT),
+    OUTPUT_OBJECTS: record(env.OUTPUT_OBJECTS),
   } satisfies Record<ObjectBinding, Namespace>;
   return { uses, deployment, bindings: { ...env, ...vars, ...namespaces } };
 }

@@ -1,5 +1,6 @@
 import * as z from "zod/mini";
 import { OPERATOR_EVENT_TYPES } from "../../../src/config/operator-events.ts";
+import { LOSS_REASONS } from "../../../src/core/record/outputs.ts";
 import { LAGGING_CAUSES } from "../../../src/outbound/operator-body.ts";
 import type { Content } from "./description.ts";
 import { CANCELED_TASK, COMPLETED_CALLBACK, FAILED_CALLBACK, TASK_ID } from "./examples.ts";
@@ -78,6 +79,15 @@ const EVENT_DATA: Readonly<Record<OperatorEventType, Webhook>> = {
     summary: "No value of RELAY_SECRET opens the customer's key of an open task any more",
     schema: AboutTask,
     example: ABOUT_TASK,
+  },
+  "output.lost": {
+    summary:
+      "Outputs of a task could not be copied, and their links end with those of the upstream",
+    schema: z.strictObject({
+      task: Task,
+      outputs: z.array(z.strictObject({ number: z.int(), reason: z.enum(LOSS_REASONS) })),
+    }),
+    example: { ...ABOUT_TASK, outputs: [{ number: 1, reason: "refused" }] },
   },
   "host.failing": {
     summary: "Ten attempts to one host failed within 10 minutes",

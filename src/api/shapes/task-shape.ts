@@ -1,4 +1,5 @@
 import * as z from "zod/mini";
+import { LOSS_REASONS } from "../../core/record/outputs.ts";
 import { FAILURE_CATEGORIES } from "../../core/record/upstream.ts";
 import { Callback, WaitingCallback } from "./callback-shape.ts";
 import { AnyObject, Count, described, Id, maybe, named, Time } from "./described.ts";
@@ -102,12 +103,30 @@ const ENDED_FIELDS = {
   ),
 };
 
+const OutputCopy = z.strictObject({
+  kept: described(z.boolean(), "Whether the relay has a copy."),
+  bytes: maybe(Count, "Size of the copy."),
+  content_type: maybe(z.string(), "Media type by the first bytes of the copy."),
+  expires_at: maybe(
+    Time,
+    "When the relay's link ends and its copy is deleted. Absent for an output that keeps the upstream's own link.",
+  ),
+  reason: maybe(
+    z.enum(["own_link", ...LOSS_REASONS]),
+    "Why there is no copy: the output keeps the upstream's own link (`own_link`), or copying was given up. Absent while it is being copied.",
+  ),
+});
+
 const COMPLETED_FIELDS = {
   ...COMPLETED,
   ...ENDED_FIELDS,
   source_urls: maybe(
     z.array(z.string()),
     "The upstream's own links, in the order of `output.urls`, where these are links of the relay. Only operators see them.",
+  ),
+  outputs: maybe(
+    z.array(OutputCopy),
+    "What the relay has kept of each output, in the order of `output.urls`, where these are links of the relay.",
   ),
 };
 const FAILED_FIELDS = {

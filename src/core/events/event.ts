@@ -1,5 +1,6 @@
 import type { AttemptResult, RedeliveryOrder } from "../record/callback.ts";
 import type { NoticeKind } from "../record/operator-notice.ts";
+import type { EndedCopy } from "../record/outputs.ts";
 import type { SubmissionAnswer, SubmissionStart } from "../record/submission.ts";
 import type { Account, Registration } from "../record/task.ts";
 import type { HookRefusal } from "../record/tracking.ts";
@@ -27,7 +28,11 @@ export type TaskEvent =
   | PollEndedEvent
   | RefundEndedEvent
   | IndexRowEndedEvent
-  | NoticeEndedEvent;
+  | NoticeEndedEvent
+  | OutputEvent;
+
+/** An event about the copies of a task's outputs: the answer to the order to make them, or the end of some. */
+export type OutputEvent = CopiesOrderedEvent | CopiesEndedEvent;
 
 /**
  * An event about the submission of a task: its end, the time at which its task fails because its outcome stayed unknown,
@@ -284,4 +289,27 @@ export interface NoticeEndedEvent {
    * time.
    */
   readonly isTaken: boolean;
+}
+
+export interface CopiesOrderedEvent {
+  readonly type: "copies_ordered";
+  /**
+   * True when the object that copies the outputs of the task has taken the order. False when it has not, and when no
+   * answer came in time.
+   */
+  readonly isTaken: boolean;
+}
+
+/** Event of the object that copies the outputs of a task: the copies of some of them have ended. */
+export interface CopiesEndedEvent {
+  readonly type: "copies_ended";
+  /** Number that tells the task from others under the same id (`lifeOf` in record/outputs.ts). */
+  readonly recordedAt: number;
+  readonly ended: readonly NumberedCopy[];
+}
+
+/** The end of the copy of the output with this number. */
+export interface NumberedCopy {
+  readonly number: number;
+  readonly state: EndedCopy;
 }

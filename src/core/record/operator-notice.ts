@@ -28,6 +28,7 @@ export const NOTICE_KINDS = [
   "upstream.no_output",
   "task.late_result",
   "key.unreadable",
+  "output.lost",
 ] as const;
 
 /**

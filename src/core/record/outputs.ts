@@ -1,5 +1,6 @@
-import { toSeconds, SECOND_MS } from "../time.ts";
 import type { OutputLinks } from "../policy.ts";
+import { MINUTE_MS, SECOND_MS, toSeconds } from "../time.ts";
+import type { Retry } from "./credits.ts";
 
 /**
  * Outputs of a task (files that it has generated) for which `output.urls` has links of the relay. They are decided when
@@ -10,6 +11,11 @@ export interface Outputs {
   readonly expiresAt: number;
   /** The outputs in the order of their numbers. Outputs that keep the upstream's own link are not among them. */
   readonly list: readonly Output[];
+  /**
+   * Plan of the next order to copy the outputs. Null when the object that copies them has taken one (objects/output); it
+   * then reports each copy by itself.
+   */
+  readonly order: Retry | null;
 }
 
 export interface Output {
@@ -17,10 +23,50 @@ export interface Output {
   readonly number: number;
   /** The upstream's own link to the output. */
   readonly source: string;
+  readonly state: OutputState;
 }
+
+/** State of the relay's copy of an output: it is being made, it is there, or it was given up. */
+export type OutputState = { readonly kind: "copying" } | EndedCopy;
+
+/** The end of the copy of an output. */
+export type EndedCopy =
+  | {
+      readonly kind: "kept";
+      readonly bytes: number;
+      /** Media type by the first bytes of the output (core/media-type.ts). */
+      readonly mediaType: string;
+    }
+  | { readonly kind: "lost"; readonly reason: LossReason };
+
+export type LossReason = (typeof LOSS_REASONS)[number];
+
+/**
+ * Reasons why an output was not copied:
+ * - `too_large`: it has more than `MAX_OUTPUT_MB`.
+ * - `empty`: it has no bytes.
+ * - `refused`: the upstream answered with a status of refusal, e.g. because its link was dead.
+ * - `unreachable`: the upstream did not answer, or broke off, or sent nothing for too long, at every try.
+ * - `blocked`: its link led to a URL from which the relay must not fetch.
+ * - `not_stored`: the relay could not store it.
+ */
+export const LOSS_REASONS = [
+  "too_large",
+  "empty",
+  "refused",
+  "unreachable",
+  "blocked",
+  "not_stored",
+] as const;
 
 /** Largest number of outputs of a task for which the relay has links of its own. */
 export const MAX_LINKED_OUTPUTS = 32;
+
+/**
+ * Time in milliseconds after which the order to copy the outputs of a task is repeated. The first order leaves as soon as
+ * the result is stored, and most copies have ended by then.
+ */
+const REPEAT_ORDER_MS = MINUTE_MS;
 
 /** The part of a task on which the links to its outputs depend. */
 interface LinkedTask {
@@ -51,10 +97,12 @@ export function linkOutputs(
     const isLinked = list.length < MAX_LINKED_OUTPUTS;
     const place = { source, origin, connection: upstream?.connection ?? null };
     const link = isLinked ? linkTo({ ...about, ...place }) : null;
-    if (link !== null) list.push({ number, source });
+    if (link !== null) list.push({ number, source, state: { kind: "copying" } });
     return link ?? source;
   });
-  return { urls, outputs: list.length === 0 ? null : { expiresAt: expiresAtS * SECOND_MS, list } };
+  if (list.length === 0) return { urls, outputs: null };
+  const order = { retryAt: now + REPEAT_ORDER_MS, tries: 0 };
+  return { urls, outputs: { expiresAt: expiresAtS * SECOND_MS, list, order } };
 }
 
 /** Returns the upstream's own links of a result, in order. @param urls links in the callback body. */
@@ -63,11 +111,19 @@ export function sourceUrls(urls: readonly string[], outputs: Outputs | null): re
   return urls.map((url, index) => sources.get(index + 1) ?? url);
 }
 
+/** Returns the outputs whose copies have not ended. */
+export function copyingOutputs({ list }: Outputs): readonly Output[] {
+  return list.filter(({ state }) => state.kind === "copying");
+}
+
 /**
  * Returns the number that tells a task from others under the same id in the links to its outputs: the time at which its
  * record was created, in Unix milliseconds; for a record of an earlier release, which did not store this time, the
  * creation of the task.
  */
-export function lifeOf({ recordedAt, createdAt }: Omit<LinkedTask, "id" | "origin" | "upstream">) {
+export function lifeOf({
+  recordedAt,
+  createdAt,
+}: Pick<LinkedTask, "recordedAt" | "createdAt">): number {
   return recordedAt ?? createdAt;
 }

@@ -2,6 +2,7 @@ import { appendMembers } from "../json.ts";
 import { sourcesOf } from "../record/callback-body.ts";
 import type { Credits, HiddenCredits } from "../record/credits.ts";
 import { hasCustomerKey } from "../record/customer-key.ts";
+import type { Outputs } from "../record/outputs.ts";
 import { toSeconds } from "../time.ts";
 import {
   type ChargingTask,
@@ -90,10 +91,32 @@ function endView(record: TerminalTask, reader: TaskReader) {
   const hasSources = outputs !== null && reader === "operator";
   return {
     ...optional("source_urls", hasSources ? sourcesOf(record) : null),
+    ...optional("outputs", outputs && outputsView(record, outputs)),
     ...optional("finished_at", finishedAt === null ? null : toSeconds(finishedAt)),
     ...optional("failure", failure),
     ...optional("usage", reader === "operator" ? usage : null),
   };
+}
+
+/**
+ * Returns what the relay has kept of each output, in the order of `output.urls`. An output that keeps the upstream's own
+ * link has no end.
+ */
+function outputsView(record: TerminalTask, { list, expiresAt }: Outputs) {
+  const byNumber = new Map(list.map(({ number, state }) => [number, state]));
+  return sourcesOf(record).map((_, index) => {
+    const state = byNumber.get(index + 1);
+    if (state === undefined) return { kept: false, reason: "own_link" };
+    const end = { expires_at: toSeconds(expiresAt) };
+    switch (state.kind) {
+      case "copying":
+        return { kept: false, ...end };
+      case "kept":
+        return { kept: true, bytes: state.bytes, content_type: state.mediaType, ...end };
+      case "lost":
+        return { kept: false, reason: state.reason, ...end };
+    }
+  });
 }
 
 function openView(

@@ -1,4 +1,5 @@
 import type { IndexRowStep } from "../../core/duties/index-row-write.ts";
+import type { CopyStep } from "../../core/duties/copy-order.ts";
 import type { Delivery } from "../../core/duties/callback-attempt.ts";
 import type { ChargeAnswer, PollAnswer, TaskEvent } from "../../core/events/event.ts";
 import type { AttemptResult } from "../../core/record/callback.ts";
@@ -27,8 +28,8 @@ export interface CallOutcome extends Logged {
 }
 
 /**
- * Makes the call of one step of the work loop: a charge, a refund, a poll, a write to the index, or a notice to the
- * operator. It never throws: a call that fails or gets no answer in time returns an outcome too.
+ * Makes the call of one step of the work loop: a charge, a refund, a poll, a write to the index, an order to copy outputs,
+ * or a notice to the operator. It never throws: a call that fails or gets no answer in time returns an outcome too.
  * @param aborted ends the wait early, when the answer is no longer needed.
  * @param now time of the work loop, in Unix milliseconds.
  */
@@ -70,6 +71,8 @@ export async function makeCall(
     }
     case "writeIndexRow":
       return writeIndexRow(step, platform, aborted);
+    case "orderCopies":
+      return orderCopies(step, platform, aborted);
     case "sendNotice": {
       const { taskId, kind, version } = step.notice;
       const isTaken = await platform.sendNotice(step.notice, aborted);
@@ -79,6 +82,20 @@ export async function makeCall(
       return { event, line: { event: "operator.notice", ...line }, level: noticeLevel };
     }
   }
+}
+
+async function orderCopies(
+  { order }: CopyStep,
+  platform: Platform,
+  aborted: AbortSignal,
+): Promise<CallOutcome> {
+  const answered = unlessAborted(platform.orderCopies(order), aborted);
+  const { answer: isTaken, fault } = await ended(answered, false);
+  const about = { task_id: order.taskId, count: order.outputs.length };
+  const line = { ...about, outcome: outcome(isTaken, "taken"), ...fault };
+  const event = { type: "copies_ordered", isTaken } as const;
+  const isExpected = isTaken || aborted.aborted;
+  return { event, line: { event: "outputs.order", ...line }, level: level(isExpected) };
 }
 
 async function writeIndexRow(
@@ -223,15 +240,15 @@ function level(isExpected: boolean): LogLevel {
 }
 
 /**
- * Waits until a write to the index has ended or the wait is aborted. An abort ends only the wait; the write
+ * Waits until a call, e.g. a write to the index, has ended or the wait is aborted. An abort ends only the wait; the call
  * continues.
  */
-async function unlessAborted(write: Promise<boolean>, aborted: AbortSignal): Promise<boolean> {
+async function unlessAborted(call: Promise<boolean>, aborted: AbortSignal): Promise<boolean> {
   const { promise, resolve } = Promise.withResolvers<boolean>();
   const stop = () => resolve(false);
   aborted.addEventListener("abort", stop);
   try {
-    return await Promise.race([write, promise]);
+    return await Promise.race([call, promise]);
   } finally {
     aborted.removeEventListener("abort", stop);
   }

@@ -1,4 +1,5 @@
 import type { Charge } from "../../core/duties/charge.ts";
+import type { CopyOrder, KeptOutputs } from "../../core/duties/copy-order.ts";
 import type { Delivery } from "../../core/duties/callback-attempt.ts";
 import type { OperatorNotice } from "../../core/duties/operator-notice-send.ts";
 import type { Poll } from "../../core/duties/poll.ts";
@@ -11,7 +12,7 @@ import type { TaskRecord } from "../../core/record/task.ts";
 import { SECOND_MS } from "../../core/time.ts";
 import type { IndexRow } from "../../core/views/index-row.ts";
 import { toListeners } from "../listeners/send-to-listeners.ts";
-import { type ObjectNamespaces, ledgerObject } from "../object-names.ts";
+import { type ObjectNamespaces, ledgerObject, outputObject } from "../object-names.ts";
 import { noteStoredTask, placedRuntimeOf } from "../placed-runtime.ts";
 import { callbackUrlRulesOf } from "../../config/callback-url-rules.ts";
 import { policyOf } from "../../config/config.ts";
@@ -52,8 +53,8 @@ export interface Timeouts {
    */
   readonly watchdogMarginMs: number;
   /**
-   * Time limit in milliseconds for one call to the ledger of an account, and for one call that reports a fault
-   * (alerts.ts).
+   * Time limit in milliseconds for one call to the ledger of an account, for one order to copy outputs, and for one call
+   * that reports a fault (alerts.ts).
    */
   readonly ledgerMs: number;
   /** Time limit in milliseconds for one write to the index. */
@@ -258,6 +259,20 @@ export class ObjectPlatform implements Platform {
     }
     const id = `${type}_${taskId}_${version}`;
     return sendOperatorEvent({ type, ...about }, id, version, this.#prepared(), aborted);
+  }
+
+  startCopies(order: CopyOrder): void {
+    this.background(this.orderCopies(order));
+  }
+
+  orderCopies(order: CopyOrder): Promise<boolean> {
+    const outputs = outputObject(this.#bindings, order.taskId, order.recordedAt);
+    const call = async () => outputs.copy(order);
+    return withinTime<boolean>(call, false, this.#timeouts.ledgerMs);
+  }
+
+  async deleteOutputs(outputs: KeptOutputs): Promise<void> {
+    await outputObject(this.#bindings, outputs.taskId, outputs.recordedAt).delete(outputs);
   }
 
   background(work: Promise<unknown>): void {

@@ -1,4 +1,5 @@
 import type { Charge } from "../../core/duties/charge.ts";
+import type { CopyOrder, KeptOutputs } from "../../core/duties/copy-order.ts";
 import type { Delivery } from "../../core/duties/callback-attempt.ts";
 import type { OperatorNotice } from "../../core/duties/operator-notice-send.ts";
 import type { Poll } from "../../core/duties/poll.ts";
@@ -68,6 +69,22 @@ export interface Platform {
    * when it fails.
    */
   reportHook(report: HookReport): void;
+  /**
+   * Orders the copies of the outputs of a task that has just ended. Nothing waits for this call; `orderCopies` repeats it
+   * while copies are outstanding.
+   */
+  startCopies(order: CopyOrder): void;
+  /**
+   * Orders the copies of the outputs of a task. An order that was taken before changes nothing.
+   * @returns true when the object that copies them has taken the order in time.
+   * @throws when that object fails.
+   */
+  orderCopies(order: CopyOrder): Promise<boolean>;
+  /**
+   * Stops the copies of the outputs of a task, and deletes those that are there.
+   * @throws when they could not be deleted.
+   */
+  deleteOutputs(outputs: KeptOutputs): Promise<void>;
   /** Keeps the task object running until `work` has ended, even after the answer to the request has been sent. */
   background(work: Promise<unknown>): void;
   /**

@@ -5,6 +5,7 @@ import { NO_COUNTS } from "../../core/record/counts.ts";
 import { FOUND_BY } from "../../core/record/finding.ts";
 import { NO_KEY_NAMES } from "../../core/record/key-names.ts";
 import { NOTICE_KINDS } from "../../core/record/operator-notice.ts";
+import { LOSS_REASONS } from "../../core/record/outputs.ts";
 import { ANSWER_KINDS } from "../../core/record/poll-plan.ts";
 import { NO_INDEX_ROW } from "../../core/record/index-row-state.ts";
 import { HOOK_REFUSALS } from "../../core/record/tracking.ts";
@@ -194,9 +195,16 @@ const Notice = z.looseObject({
   tries: Int,
 });
 
+const OutputState = z.discriminatedUnion("kind", [
+  z.looseObject({ kind: z.literal("copying") }),
+  z.looseObject({ kind: z.literal("kept"), bytes: Int, mediaType: z.string() }),
+  z.looseObject({ kind: z.literal("lost"), reason: z.enum(LOSS_REASONS) }),
+]);
+
 const Outputs = z.looseObject({
   expiresAt: Time,
-  list: z.array(z.looseObject({ number: Int, source: z.string() })),
+  list: z.array(z.looseObject({ number: Int, source: z.string(), state: OutputState })),
+  order: z.nullable(z.looseObject({ retryAt: Time, tries: Int })),
 });
 
 const Late = z.looseObject({ hintAt: TimeOrNull, resultAt: TimeOrNull });

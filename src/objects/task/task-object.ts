@@ -3,12 +3,14 @@ import { DurableObject } from "cloudflare:workers";
 import { expire } from "../../core/duties/expire.ts";
 import type { Decision } from "../../core/events/decision.ts";
 import type {
+  CopiesEndedEvent,
   HookEvent,
   HookRefusedEvent,
   SubmitEndedEvent,
   SubmitOutcome,
 } from "../../core/events/event.ts";
 import { isLateSuccess } from "../../core/events/late-results.ts";
+import { lifeOf } from "../../core/record/outputs.ts";
 import { isCharging } from "../../core/record/credits.ts";
 import { type CreatedTask, isTerminal, type TaskRecord } from "../../core/record/task.ts";
 import { toSeconds } from "../../core/time.ts";
@@ -52,6 +54,7 @@ export class TaskObject extends DurableObject<ObjectBindings> {
     // The platform may repeat these methods after a lost connection, because a repetition changes nothing. `apply`
     // is not in the list, because a redelivery without an `Idempotency-Key` would be ordered twice.
     for (const name of [
+      "endCopies",
       "endSubmission",
       "hook",
       "inspect",
@@ -139,6 +142,17 @@ export class TaskObject extends DurableObject<ObjectBindings> {
     this.#platform.log(() => ({ event: "submission.ended", ...facts }), level);
     if (record === null || record.submission?.id !== event.submissionId) return null;
     return replyOf(record, readerOf(caller), this.#loop.policy());
+  }
+
+  /**
+   * Takes the end of copies of the task's outputs from the object that makes them.
+   * @returns false when the task does not exist any more, so that its copies must be deleted.
+   */
+  endCopies(event: CopiesEndedEvent): boolean {
+    this.#platform.prepare(this.env);
+    this.#loop.apply(event);
+    const record = this.#platform.load();
+    return record !== null && isTerminal(record) && lifeOf(record) === event.recordedAt;
   }
 
   /** Stores that a hook was refused which came to a valid hook URL of the task. */

@@ -1,4 +1,5 @@
 import type { Delivery } from "../../core/duties/callback-attempt.ts";
+import { firstOrderOf, outputsToDelete } from "../../core/duties/copy-order.ts";
 import type { Decision } from "../../core/events/decision.ts";
 import type { PollEndedEvent, TaskEvent } from "../../core/events/event.ts";
 import type { Policy } from "../../core/policy.ts";
@@ -69,6 +70,8 @@ export class WorkLoop {
     const after = decision.kind === "changed" ? decision.record : before;
     const report = hookReportOf(before, event, after);
     if (report !== null) this.#platform.reportHook(report);
+    const order = decision.kind === "changed" ? firstOrderOf(before, decision.record) : null;
+    if (order !== null) this.#platform.startCopies(order);
     return decision;
   }
 
@@ -77,9 +80,16 @@ export class WorkLoop {
     return { ...this.#platform.policy(now), ...this.#tried.at(now) };
   }
 
-  /** Applies an event to the stored record; deletes record and alarm when the event erases the task. */
+  /**
+   * Applies an event to the stored record; deletes record and alarm when the event erases the task, and the copies of its
+   * outputs before.
+   */
   async applyAndErase(event: TaskEvent): Promise<Decision> {
-    const decision = this.apply(event);
+    const first = this.apply(event);
+    const outputs = first.kind === "erase" ? outputsToDelete(first.record) : null;
+    if (outputs !== null) await this.#platform.deleteOutputs(outputs);
+    // The task may have changed while its outputs were deleted.
+    const decision = outputs === null ? first : this.apply(event);
     if (decision.kind === "erase") {
       this.#armedFor = null;
       this.#tried.forgetIndexRow();

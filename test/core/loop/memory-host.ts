@@ -39,6 +39,7 @@ export class MemoryHost implements Host, CallObserver {
     refund: 0,
     writeIndexRow: 0,
     sendNotice: 0,
+    orderCopies: 0,
   };
   readonly sent: Delivery[] = [];
   readonly charges: Charge[] = [];

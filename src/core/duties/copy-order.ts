@@ -1,0 +1,83 @@
+import type { Policy } from "../policy.ts";
+import { sealedKeyOf, type SealedKey } from "../record/customer-key.ts";
+import { copyingOutputs, lifeOf, type Output, type Outputs } from "../record/outputs.ts";
+import { isTerminal, type TaskRecord, type TerminalTask } from "../record/task.ts";
+import type { Duty } from "./duty.ts";
+import { mayDelayClient } from "./operator-notice-send.ts";
+
+/** The outputs of a task that the relay keeps, as their own object knows them (objects/output). */
+export interface KeptOutputs {
+  readonly taskId: string;
+  /** Number that tells the task from others under the same id (`lifeOf`). */
+  readonly recordedAt: number;
+  /** Time at which the copies are deleted, in Unix milliseconds. */
+  readonly expiresAt: number;
+  readonly outputs: readonly Pick<Output, "number" | "source">[];
+}
+
+/** An order to copy the outputs of a task that has completed. */
+export interface CopyOrder extends KeptOutputs {
+  /** Origin of the relay as the creator of the task addressed it. */
+  readonly origin: string;
+  /** Name of the connection to the provider; null when the task names none. */
+  readonly connection: string | null;
+  /** Key of the customer with which the job was submitted, sealed; null when there is none. */
+  readonly customerKey: SealedKey | null;
+}
+
+export interface CopyStep {
+  readonly kind: "orderCopies";
+  readonly order: CopyOrder;
+}
+
+/**
+ * Time in milliseconds that must lie between an order and a planned attempt of the callback. With less time the order is
+ * not sent, because waiting for its answer could delay the attempt.
+ */
+const CLEARANCE_MS = 2_500;
+
+/**
+ * Returns the order to copy the outputs of a task. It is repeated until the object that copies them has taken it; the
+ * first one is not this duty, but leaves beside the first attempt of the callback (`firstOrderOf`). Null when there is
+ * nothing to order, and when an attempt of the callback is planned so soon that the order could delay it.
+ */
+export function orderCopies(record: TaskRecord, policy: Policy): Duty<CopyStep> | null {
+  if (!isTerminal(record)) return null;
+  const { outputs } = record;
+  if (outputs === null || outputs.order === null) return null;
+  const { retryAt } = outputs.order;
+  if (retryAt >= outputs.expiresAt || mayDelayClient(record, policy, retryAt, CLEARANCE_MS)) {
+    return null;
+  }
+  return { dueAt: retryAt, step: () => ({ kind: "orderCopies", order: orderOf(record, outputs) }) };
+}
+
+/** Returns the order to copy the outputs of a task that has ended by this change. Null for any other change. */
+export function firstOrderOf(before: TaskRecord | null, after: TaskRecord): CopyOrder | null {
+  if (!isTerminal(after) || (before !== null && isTerminal(before))) return null;
+  return after.outputs === null ? null : orderOf(after, after.outputs);
+}
+
+/** Returns the outputs to delete before a task is erased. Null when the relay has kept none. */
+export function outputsToDelete(record: TaskRecord): KeptOutputs | null {
+  if (!isTerminal(record) || record.outputs === null) return null;
+  return keptOutputs(record, record.outputs, record.outputs.list);
+}
+
+function orderOf(record: TerminalTask, outputs: Outputs): CopyOrder {
+  return {
+    ...keptOutputs(record, outputs, copyingOutputs(outputs)),
+    origin: record.origin,
+    connection: record.upstream?.connection ?? null,
+    customerKey: sealedKeyOf(record),
+  };
+}
+
+function keptOutputs(
+  record: TerminalTask,
+  { expiresAt }: Outputs,
+  list: readonly Output[],
+): KeptOutputs {
+  const outputs = list.map(({ number, source }) => ({ number, source }));
+  return { taskId: record.id, recordedAt: lifeOf(record), expiresAt, outputs };
+}

@@ -1,0 +1,66 @@
+import { changed, type Decision, unchanged } from "./decision.ts";
+import type { CopiesEndedEvent, CopiesOrderedEvent, NumberedCopy } from "./event.ts";
+import type { Policy } from "../policy.ts";
+import { planRetry } from "../record/credits.ts";
+import { isNoticeWanted, noticeOf, withNotice } from "../record/operator-notice.ts";
+import { lifeOf, type Output } from "../record/outputs.ts";
+import { isTerminal, nextVersion, type TaskRecord, type TerminalTask } from "../record/task.ts";
+
+/**
+ * Returns the effect of the answer to an order to copy the outputs of a task. When the order was not taken, the next one
+ * is planned.
+ */
+export function endCopyOrder(
+  record: TaskRecord | null,
+  { isTaken }: CopiesOrderedEvent,
+  now: number,
+): Decision {
+  if (record === null || !isTerminal(record)) return unchanged(record);
+  const { outputs } = record;
+  if (outputs === null || outputs.order === null) return unchanged(record);
+  const order = isTaken ? null : planRetry(outputs.order, now);
+  return changed({ ...record, outputs: { ...outputs, order } });
+}
+
+/**
+ * Returns the effect of the end of copies of a task's outputs. The first end of each copy stays. The operator gets a notice
+ * of those that were lost.
+ */
+export function endCopies(
+  record: TaskRecord | null,
+  { recordedAt, ended }: CopiesEndedEvent,
+  policy: Policy,
+  now: number,
+): Decision {
+  if (record === null || !isTerminal(record) || lifeOf(record) !== recordedAt) {
+    return unchanged(record);
+  }
+  const { outputs } = record;
+  if (outputs === null) return unchanged(record);
+  const list = outputs.list.map((output) => afterCopy(output, ended));
+  const news = list.filter((output, index) => output !== outputs.list[index]);
+  if (news.length === 0) return unchanged(record);
+  const version = nextVersion(record, now);
+  const known = { ...record, version, outputs: { ...outputs, list, order: null } };
+  return changed(withLossNotice(known, news, policy, now));
+}
+
+function afterCopy(output: Output, ended: readonly NumberedCopy[]): Output {
+  if (output.state.kind !== "copying") return output;
+  const end = ended.find(({ number }) => number === output.number);
+  return end === undefined ? output : { ...output, state: end.state };
+}
+
+function withLossNotice(
+  record: TerminalTask,
+  ended: readonly Output[],
+  policy: Policy,
+  now: number,
+): TerminalTask {
+  const lost = ended.flatMap(({ number, state }) =>
+    state.kind === "lost" ? { number, reason: state.reason } : [],
+  );
+  if (lost.length === 0 || !isNoticeWanted(policy, "output.lost")) return record;
+  const notice = noticeOf("output.lost", record.version, now, { outputs: lost });
+  return { ...record, notices: withNotice(record.notices, notice) };
+}

@@ -1,0 +1,166 @@
+import { backoff } from "../../core/backoff.ts";
+import type { CopyOrder, KeptOutputs } from "../../core/duties/copy-order.ts";
+import type { NumberedCopy } from "../../core/events/event.ts";
+import { planRetry, type Retry } from "../../core/record/credits.ts";
+import type { EndedCopy, LossReason } from "../../core/record/outputs.ts";
+import { HOUR_MS, SECOND_MS } from "../../core/time.ts";
+
+/** What the object of a task's outputs stores: the copies that it makes, or that it must make none any more. */
+export type StoredCopies = Copies | DeletedCopies;
+
+/** The copies of the outputs of one task. */
+export interface Copies extends Omit<CopyOrder, "outputs"> {
+  readonly kind: "copies";
+  /** Time at which the copies were ordered, in Unix milliseconds. */
+  readonly orderedAt: number;
+  readonly list: readonly Copy[];
+  /** Plan of the next report to the task's object; null when it knows the end of every copy that has ended. */
+  readonly report: Retry | null;
+}
+
+/**
+ * State after the task was erased. It is kept for some time, because an order to copy may still arrive that was sent
+ * before.
+ */
+export interface DeletedCopies extends KeptOutputs {
+  readonly kind: "deleted";
+  /** Time at which this state is erased, in Unix milliseconds. */
+  readonly forgetAt: number;
+}
+
+/** The copy of one output. */
+export interface Copy {
+  readonly number: number;
+  /** The upstream's own link to the output. */
+  readonly source: string;
+  readonly state: CopyState;
+}
+
+export type CopyState = OpenCopy | (EndedCopy & { readonly isReported: boolean });
+
+/** State of a copy that is being made or waits for its next try. */
+export interface OpenCopy extends Retry {
+  readonly kind: "open";
+  /** Id of the multipart upload of the last try, which may have left parts; null for none. */
+  readonly uploadId: string | null;
+}
+
+/** End of one try to copy an output. */
+export type TryResult =
+  | Extract<EndedCopy, { readonly kind: "kept" }>
+  | {
+      readonly kind: "failed";
+      readonly reason: LossReason;
+      /** True when another try would fail too. */
+      readonly isFinal: boolean;
+    };
+
+const FIRST_RETRY_MS = 10 * SECOND_MS;
+const MAX_RETRY_MS = HOUR_MS;
+/** Largest random addition to the wait before a try, as a fraction of the wait. */
+const JITTER = 0.2;
+
+/** Returns the copies of an order, all of them due at once. */
+export function beginCopies({ outputs, ...order }: CopyOrder, now: number): Copies {
+  const state: OpenCopy = { kind: "open", retryAt: now, tries: 0, uploadId: null };
+  const list = outputs.map((output) => ({ ...output, state }));
+  return { ...order, kind: "copies", orderedAt: now, list, report: null };
+}
+
+/** A copy whose next try is due. */
+export type DueCopy = Copy & { readonly state: OpenCopy };
+
+/** Returns the copy whose try is due and was planned first. Null when none is due. */
+export function nextCopy({ list }: Copies, now: number): DueCopy | null {
+  const due = list.filter(isOpen).filter(({ state }) => state.retryAt <= now);
+  return due.toSorted((a, b) => a.state.retryAt - b.state.retryAt)[0] ?? null;
+}
+
+function isOpen(copy: Copy): copy is DueCopy {
+  return copy.state.kind === "open";
+}
+
+/**
+ * Returns the copies at the start of a try. The next try is planned already, so that a try which a crash cuts off counts
+ * and is followed by the next one.
+ * @param jitter random number from 0 to 1.
+ */
+export function startTry(copies: Copies, number: number, now: number, jitter: number): Copies {
+  return withOpen(copies, number, (state) => {
+    const waitMs = backoff(FIRST_RETRY_MS, state.tries, MAX_RETRY_MS) * (1 + JITTER * jitter);
+    const retryAt = now + Math.round(waitMs);
+    return { kind: "open", retryAt, tries: state.tries + 1, uploadId: null };
+  });
+}
+
+/** Returns the copies with the id of the multipart upload that the present try of one of them begins. */
+export function withUpload(copies: Copies, number: number, uploadId: string): Copies {
+  return withOpen(copies, number, (state) => ({ ...state, uploadId }));
+}
+
+/**
+ * Returns the copies after a try of one of them. A copy is given up when another try would fail too, or would come when
+ * the upstream's own link is dead.
+ * @param sourceEndsAt time until which the upstream's own links work, in Unix milliseconds.
+ */
+export function endTry(
+  copies: Copies,
+  number: number,
+  result: TryResult,
+  sourceEndsAt: number,
+  now: number,
+): Copies {
+  const endsAt = Math.min(sourceEndsAt, copies.expiresAt);
+  const after = withOpen(copies, number, (state) => {
+    if (result.kind === "kept") return { ...result, isReported: false };
+    // The wait counts from the end of the try.
+    const retryAt = Math.max(state.retryAt, now);
+    if (!result.isFinal && retryAt < endsAt) return { ...state, retryAt };
+    return { kind: "lost", reason: result.reason, isReported: false };
+  });
+  const isNews = unreported(after).length > 0;
+  return { ...after, report: isNews ? (after.report ?? { retryAt: now, tries: 0 }) : null };
+}
+
+/** Returns the ended copies of which the task's object does not know. */
+export function unreported({ list }: Copies): readonly NumberedCopy[] {
+  return list.flatMap(({ number, state }) => {
+    if (state.kind === "open" || state.isReported) return [];
+    const { isReported: _, ...end } = state;
+    return [{ number, state: end }];
+  });
+}
+
+/** Returns the copies after a report. @param isTaken true when the task's object has taken it. */
+export function endReport(
+  copies: Copies,
+  reported: readonly NumberedCopy[],
+  isTaken: boolean,
+  now: number,
+): Copies {
+  const { report } = copies;
+  if (!isTaken) {
+    return report === null ? copies : { ...copies, report: planRetry(report, now) };
+  }
+  const numbers = new Set(reported.map(({ number }) => number));
+  const list = copies.list.map((copy) =>
+    copy.state.kind === "open" || !numbers.has(copy.number)
+      ? copy
+      : { ...copy, state: { ...copy.state, isReported: true } },
+  );
+  const after = { ...copies, list, report: null };
+  return unreported(after).length > 0 ? { ...after, report: { retryAt: now, tries: 0 } } : after;
+}
+
+/** Returns the time of the next work, in Unix milliseconds: a try, a report, or the end of the copies. */
+export function wakeAt({ list, report, expiresAt }: Copies): number {
+  const tries = list.flatMap(({ state }) => (state.kind === "open" ? [state.retryAt] : []));
+  return Math.min(expiresAt, report?.retryAt ?? Infinity, ...tries);
+}
+
+function withOpen(copies: Copies, number: number, change: (state: OpenCopy) => CopyState): Copies {
+  const list = copies.list.map((copy) =>
+    copy.number === number && isOpen(copy) ? { ...copy, state: change(copy.state) } : copy,
+  );
+  return { ...copies, list };
+}

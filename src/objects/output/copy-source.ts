@@ -1,0 +1,51 @@
+import { sourceUrlRulesOf } from "../../config/callback-url-rules.ts";
+import type { Runtime } from "../../config/runtime.ts";
+import type { CopyOrder } from "../../core/duties/copy-order.ts";
+import { DAY_MS } from "../../core/time.ts";
+import type { Source } from "../../outbound/open-source.ts";
+import { connectionOf } from "../../outbound/upstream-connection.ts";
+import type { Connection } from "../../providers/provider.ts";
+
+/** Time for which the links of a provider that documents no time are tried, in milliseconds. */
+const USUAL_LINK_LIFE_MS = DAY_MS;
+
+/** The part of an order that says where an output is fetched, and with which key. */
+type Origin = Pick<CopyOrder, "taskId" | "origin" | "connection" | "customerKey">;
+
+/**
+ * Returns the source of an output. It has the key of the connection, or that of the customer, only if the link is on the
+ * connection's own origin and opens only with a key.
+ */
+export async function sourceOf(
+  { taskId, origin, connection: name, customerKey }: Origin,
+  url: string,
+  runtime: Runtime,
+): Promise<Source> {
+  const rules = sourceUrlRulesOf(runtime.config, origin);
+  const owner = name === null ? null : { taskId, connection: name, customerKey };
+  const connection = owner !== null && isKeyNeeded(url, owner.connection, runtime) ? owner : null;
+  const keyed = connection === null ? null : await connectionOf(connection, runtime);
+  return { url, rules, keyHeaders: keyed === null ? {} : await keyHeadersOf(keyed) };
+}
+
+/** Tells whether a link is on the own origin of a connection, and opens only with its key. */
+function isKeyNeeded(link: string, name: string, { config }: Runtime): boolean {
+  const connection = config.connections.get(name);
+  const url = URL.parse(link);
+  if (connection === undefined || connection.provider.polls === null || url === null) return false;
+  const isOwn = url.origin === URL.parse(connection.baseUrl)?.origin;
+  return isOwn && connection.provider.needsKey?.(url) === true;
+}
+
+async function keyHeadersOf({ provider, key }: Connection) {
+  if (provider.polls === null || key === null) return {};
+  return provider.polls.headers(key, Date.now());
+}
+
+/** Returns the time for which the upstream's own links of a connection work, in milliseconds from the end of the job. */
+export function linkLifeMs(name: string | null, { config }: Runtime): number {
+  const provider = config.connections.get(name ?? "")?.provider;
+  const life = provider === undefined || provider.polls === null ? null : provider.linkLife;
+  if (life === null || life === "stated") return USUAL_LINK_LIFE_MS;
+  return life.maxMs ?? life.minMs;
+}

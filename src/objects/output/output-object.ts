@@ -1,0 +1,338 @@
+import { retryable } from "cloudflare:durable-objects";
+import { DurableObject } from "cloudflare:workers";
+import type { Runtime, WithStartup } from "../../config/runtime.ts";
+import type { CopyOrder, KeptOutputs } from "../../core/duties/copy-order.ts";
+import type { CopiesEndedEvent } from "../../core/events/event.ts";
+import { DAY_MS, MINUTE_MS, SECOND_MS } from "../../core/time.ts";
+import { hostOf } from "../../core/url.ts";
+import { errorText, log, logAs } from "../../log.ts";
+import { openSource, statedBytes } from "../../outbound/open-source.ts";
+import { withinTime } from "../../timeout.ts";
+import { objectNamed } from "../object-names.ts";
+import {
+  beginCopies,
+  type Copies,
+  type DeletedCopies,
+  type DueCopy,
+  endReport,
+  endTry,
+  nextCopy,
+  startTry,
+  type StoredCopies,
+  type TryResult,
+  unreported,
+  wakeAt,
+  withUpload,
+} from "./copy-plan.ts";
+import { type CopySlot, takeCopySlot } from "./copy-slots.ts";
+import { linkLifeMs, sourceOf } from "./copy-source.ts";
+import { outputKey } from "./output-key.ts";
+import { storeCopy } from "./store-copy.ts";
+
+/**
+ * The method of a task's object that the object of its outputs calls. The class of tasks is not imported, because it
+ * imports this one.
+ */
+interface CopiedTask extends Rpc.DurableObjectBranded {
+  /** Takes the end of copies. Answers false when the task does not exist any more. */
+  endCopies: (event: CopiesEndedEvent) => boolean;
+}
+
+/** Bindings of the environment that the object of a task's outputs uses. */
+export interface OutputBindings extends WithStartup {
+  /** Bucket of the copies. Absent when the relay keeps none. */
+  readonly OUTPUTS?: R2Bucket;
+  readonly TASKS: DurableObjectNamespace<CopiedTask>;
+}
+
+/** Time limits of the copies, in milliseconds. */
+export interface CopyTimeouts {
+  /** Longest time in which a copy may make no progress. */
+  readonly stallMs: number;
+  /** Longest time of one try. The platform ends an alarm after 15 minutes. */
+  readonly tryMs: number;
+}
+
+const TIMEOUTS: CopyTimeouts = { stallMs: 30 * SECOND_MS, tryMs: 12 * MINUTE_MS };
+const KEY = "copies";
+/** Time in milliseconds after which one alarm starts no further copy: the platform ends an alarm after 15 minutes. */
+const ALARM_MS = 2 * MINUTE_MS;
+/** Shortest and longest wait for the permission to copy, in milliseconds. */
+const MIN_SLOT_WAIT_MS = SECOND_MS;
+const MAX_SLOT_WAIT_MS = 5 * SECOND_MS;
+const REPORT_MS = 2 * SECOND_MS;
+/**
+ * Time in milliseconds for which the object remembers that its task was erased, because an order to copy may still arrive
+ * that was sent before. Afterwards it deletes the copies once more.
+ */
+const REMEMBER_MS = DAY_MS;
+
+/**
+ * Durable Object that copies the outputs of one task into the bucket, and deletes the copies at their end; named after the
+ * task and the creation of its record (binding `OUTPUT_OBJECTS`). It is another object than the task's, so that a download
+ * never delays an attempt of the callback.
+ *
+ * Stores the links, the state of each copy, the id of the multipart upload that is under way, and the customer's sealed
+ * key, all under one key; and an alarm for the next try, report or the end of the copies. It erases itself when the copies
+ * have expired.
+ *
+ * Called by the task's object (`objects/task`): once when the task has completed, again after a minute if not all copies
+ * have ended by then, and before the task is erased. It calls the task's object when copies have ended.
+ */
+export class OutputObject extends DurableObject<OutputBindings> {
+  static {
+    // The platform may repeat these calls after a lost connection, because a repetition changes nothing.
+    for (const name of ["copy", "delete"] as const) retryable(this.prototype[name]);
+  }
+
+  readonly #timeouts: CopyTimeouts;
+  readonly #jitter = Math.random();
+  /** The try that is being made; aborting it ends it. */
+  #stop: AbortController | null = null;
+  /** Resolves when no try is being made. */
+  #trying: Promise<void> = Promise.resolve();
+
+  constructor(ctx: DurableObjectState, env: OutputBindings, timeouts: Partial<CopyTimeouts> = {}) {
+    super(ctx, env);
+    this.#timeouts = { ...TIMEOUTS, ...timeouts };
+  }
+
+  /**
+   * Copies the outputs of a task, beginning at once. An order that was taken before changes nothing.
+   * @returns always true; the caller can therefore tell that the order is stored.
+   */
+  async copy(order: CopyOrder): Promise<true> {
+    const now = Date.now();
+    if (this.#read() === null) {
+      this.#write(beginCopies(order, now));
+      await this.ctx.storage.setAlarm(now + 1);
+    } else if ((await this.ctx.storage.getAlarm()) === null && this.#stop === null) {
+      await this.ctx.storage.setAlarm(now + 1);
+    }
+    return true;
+  }
+
+  /**
+   * Stops the copies, and deletes those that are there.
+   * @throws when the bucket does not delete them; the call must then be repeated.
+   */
+  async delete(outputs: KeptOutputs): Promise<void> {
+    const now = Date.now();
+    const known = this.#read();
+    const forgetAt = now + REMEMBER_MS;
+    this.#write({ ...outputs, kind: "deleted", forgetAt });
+    await this.ctx.storage.setAlarm(forgetAt);
+    this.#stop?.abort();
+    await this.#trying;
+    if (known?.kind === "copies") await this.#abortUploads(known);
+    await this.#deleteCopies(outputs);
+    if (outputs.expiresAt <= now) await this.ctx.storage.deleteAll();
+  }
+
+  /**
+   * Makes the copies that are due, and reports their ends to the task's object. It returns when all are made, so that
+   * after a crash the platform repeats it. When it fails, another alarm follows after a minute.
+   */
+  override async alarm(): Promise<void> {
+    const { runtime } = this.env.startup;
+    try {
+      if (!runtime.ok) throw new Error("the configuration is not valid");
+      await this.#work(runtime.value);
+    } catch (error) {
+      const name = this.ctx.id.name ?? null;
+      log({ event: "outputs.failed", object: name, error: errorText(error) }, "error");
+      await this.ctx.storage.setAlarm(Date.now() + MINUTE_MS);
+    }
+  }
+
+  async #work(runtime: Runtime): Promise<void> {
+    const until = Date.now() + ALARM_MS;
+    let slotWaitMs = 0;
+    for (;;) {
+      const now = Date.now();
+      const copies = this.#read();
+      if (copies === null) return;
+      if (copies.kind === "deleted") return this.#forget(copies, now);
+      if (copies.expiresAt <= now) return this.#expire(copies);
+      const copy = now < until ? nextCopy(copies, now) : null;
+      if (copy === null) break;
+      const slot = takeCopySlot(now);
+      if (slot === null) {
+        slotWaitMs = MIN_SLOT_WAIT_MS + Math.random() * (MAX_SLOT_WAIT_MS - MIN_SLOT_WAIT_MS);
+        break;
+      }
+      await this.#try(copies, copy, slot, runtime);
+    }
+    await this.#report();
+    const copies = this.#read();
+    if (copies?.kind !== "copies") return;
+    await this.ctx.storage.setAlarm(Math.max(wakeAt(copies), Date.now() + 1 + slotWaitMs));
+  }
+
+  /** Makes one try to copy an output. */
+  async #try(copies: Copies, copy: DueCopy, slot: CopySlot, runtime: Runtime): Promise<void> {
+    const startedAt = Date.now();
+    const { number, state } = copy;
+    this.#write(startTry(copies, number, startedAt, this.#jitter));
+    const stop = new AbortController();
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#stop = stop;
+    this.#trying = promise;
+    try {
+      if (state.uploadId !== null) await this.#abortUpload(copies, number, state.uploadId);
+      const result = await this.#copied(copies, copy, slot, stop, runtime);
+      const now = Date.now();
+      const sourceEndsAt = copies.orderedAt + linkLifeMs(copies.connection, runtime);
+      this.#change((known) => endTry(known, number, result, sourceEndsAt, now));
+      logTry(copies, copy, result, now - startedAt, runtime);
+    } finally {
+      slot.giveBack();
+      this.#stop = null;
+      resolve();
+    }
+  }
+
+  /** Fetches an output and stores it. A try that makes no progress is ended. */
+  async #copied(
+    copies: Copies,
+    { number, source: url }: DueCopy,
+    slot: CopySlot,
+    stop: AbortController,
+    runtime: Runtime,
+  ): Promise<TryResult> {
+    const { OUTPUTS: bucket } = this.env;
+    if (bucket === undefined) return { kind: "failed", reason: "not_stored", isFinal: false };
+    const startedAt = Date.now();
+    let progressAt = startedAt;
+    const { stallMs, tryMs } = this.#timeouts;
+    const timer = setInterval(() => {
+      const now = Date.now();
+      if (now - progressAt >= stallMs || now - startedAt >= tryMs) stop.abort();
+      else slot.renew(now);
+    }, stallMs / 6);
+    try {
+      const source = await sourceOf(copies, url, runtime);
+      const opened = await openSource(source, {}, stop.signal);
+      if (opened.kind === "blocked") return { kind: "failed", reason: "blocked", isFinal: true };
+      if (opened.kind !== "opened") return { kind: "failed", reason: opened.kind, isFinal: false };
+      const { response } = opened;
+      if (response.body === null) return { kind: "failed", reason: "empty", isFinal: false };
+      return await storeCopy(response.body, statedBytes(response), {
+        bucket,
+        key: outputKey(copies, number),
+        maxBytes: runtime.config.maxOutputBytes,
+        onUpload: (uploadId) => this.#change((known) => withUpload(known, number, uploadId)),
+        onProgress: () => {
+          progressAt = Date.now();
+        },
+        signal: stop.signal,
+      });
+    } finally {
+      clearInterval(timer);
+    }
+  }
+
+  /** Reports the copies that have ended to the task's object. A report that it does not take is repeated later. */
+  async #report(): Promise<void> {
+    const copies = this.#read();
+    if (copies?.kind !== "copies" || copies.report === null) return;
+    if (copies.report.retryAt > Date.now()) return;
+    const { taskId, recordedAt } = copies;
+    const ended = unreported(copies);
+    const task = objectNamed(this.env.TASKS, taskId, this.env);
+    const call = async () => task.endCopies({ type: "copies_ended", recordedAt, ended });
+    const isKnown = await withinTime<boolean | null>(call, null, REPORT_MS).catch(
+      (error: unknown) => {
+        log({ event: "outputs.not_reported", task_id: taskId, error: errorText(error) }, "warn");
+        return null;
+      },
+    );
+    if (isKnown === false) return this.#abandon(copies);
+    this.#change((known) => endReport(known, ended, isKnown === true, Date.now()));
+  }
+
+  /** Deletes the copies of a task that does not exist any more. */
+  async #abandon({ taskId, recordedAt, expiresAt, list: outputs }: Copies): Promise<void> {
+    await this.delete({ taskId, recordedAt, expiresAt, outputs });
+  }
+
+  /** Deletes the copies at their end, and then everything that this object stores. */
+  async #expire(copies: Copies): Promise<void> {
+    await this.#abortUploads(copies);
+    await this.#deleteCopies({ ...copies, outputs: copies.list });
+    await this.ctx.storage.deleteAll();
+  }
+
+  /** Deletes the copies of an erased task once more, and forgets that it was erased. */
+  async #forget(deleted: DeletedCopies, now: number): Promise<void> {
+    if (now < deleted.forgetAt) return this.ctx.storage.setAlarm(deleted.forgetAt);
+    await this.#deleteCopies(deleted);
+    await this.ctx.storage.deleteAll();
+  }
+
+  async #deleteCopies(outputs: KeptOutputs): Promise<void> {
+    const { OUTPUTS: bucket } = this.env;
+    if (bucket === undefined) {
+      log({ event: "outputs.not_deleted", task_id: outputs.taskId, detail: NO_BUCKET }, "error");
+      return;
+    }
+    await bucket.delete(outputs.outputs.map(({ number }) => outputKey(outputs, number)));
+  }
+
+  async #abortUploads(copies: Copies): Promise<void> {
+    for (const { number, state } of copies.list) {
+      if (state.kind === "open" && state.uploadId !== null) {
+        await this.#abortUpload(copies, number, state.uploadId);
+      }
+    }
+  }
+
+  /** Aborts an upload that an earlier try has left. One that has ended already is no fault. */
+  async #abortUpload(copies: Copies, number: number, uploadId: string): Promise<void> {
+    const upload = this.env.OUTPUTS?.resumeMultipartUpload(outputKey(copies, number), uploadId);
+    await upload?.abort().catch((error: unknown) => {
+      const line = { task_id: copies.taskId, number, error: errorText(error) };
+      log({ event: "outputs.upload_left", ...line }, "warn");
+    });
+  }
+
+  #read(): StoredCopies | null {
+    return this.ctx.storage.kv.get<StoredCopies>(KEY) ?? null;
+  }
+
+  #write(copies: StoredCopies): void {
+    this.ctx.storage.kv.put(KEY, copies);
+  }
+
+  /** Changes the copies as they are stored now, unless the task was erased meanwhile. */
+  #change(change: (copies: Copies) => Copies): void {
+    const known = this.#read();
+    if (known?.kind === "copies") this.#write(change(known));
+  }
+}
+
+const NO_BUCKET = "the bucket OUTPUTS is not bound any more";
+
+function logTry(
+  { taskId }: Copies,
+  { number, source, state }: DueCopy,
+  result: TryResult,
+  durationMs: number,
+  { config }: Runtime,
+): void {
+  const isKept = result.kind === "kept";
+  const end = isKept
+    ? { bytes: result.bytes, content_type: result.mediaType }
+    : { reason: result.reason, final: result.isFinal };
+  const line = () => ({
+    event: "output.copy",
+    task_id: taskId,
+    number,
+    host: hostOf(source),
+    try: state.tries + 1,
+    outcome: isKept ? "kept" : "failed",
+    ...end,
+    duration_ms: durationMs,
+  });
+  logAs(isKept ? "detail" : "warn", line, config);
+}

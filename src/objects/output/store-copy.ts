@@ -1,0 +1,200 @@
+import { mediaTypeOf, TYPE_BYTES } from "../../core/media-type.ts";
+import { errorText, log } from "../../log.ts";
+import type { TryResult } from "./copy-plan.ts";
+
+/**
+ * Size of the parts in which an output of unknown length is stored, in bytes. One part is held in memory. The parts of an
+ * upload must have the same size, at least 5 MiB (https://developers.cloudflare.com/r2/objects/multipart-objects/).
+ */
+const PART_BYTES = 8 * 1024 * 1024;
+
+/** Place of a copy, and what limits it. */
+export interface CopyTarget {
+  readonly bucket: R2Bucket;
+  readonly key: string;
+  readonly maxBytes: number;
+  /** Is called with the id of a multipart upload before its first part, so that a later try can abort it. */
+  readonly onUpload: (uploadId: string) => void;
+  /** Is called each time that the copy makes progress. */
+  readonly onProgress: () => void;
+  /** Ends the copy. */
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Reads an output from its upstream and stores it in the bucket. It never throws: every failure is a result. A failed copy
+ * leaves nothing, but for the parts of an upload when the bucket fails too.
+ * @param bytes length of the output, if the upstream states it; null when it does not.
+ */
+export async function storeCopy(
+  body: ReadableStream<Uint8Array>,
+  bytes: number | null,
+  target: CopyTarget,
+): Promise<TryResult> {
+  if (bytes !== null && bytes > target.maxBytes) {
+    await body.cancel().catch(() => undefined);
+    return TOO_LARGE;
+  }
+  const source = new SourceReader(body, target);
+  try {
+    const start = await source.readAtLeast(TYPE_BYTES);
+    if (start.length === 0) return failed("empty");
+    const mediaType = mediaTypeOf(start);
+    const options = { httpMetadata: { contentType: mediaType } };
+    const size =
+      bytes === null
+        ? await storeParts(start, source, options, target)
+        : await storeWhole(start, bytes, source, options, target);
+    return { kind: "kept", bytes: size, mediaType };
+  } catch (error) {
+    if (error instanceof SourceFault) return error.result;
+    log({ event: "output.not_stored", key: target.key, error: errorText(error) }, "warn");
+    return failed("not_stored");
+  } finally {
+    await source.cancel();
+  }
+}
+
+const TOO_LARGE: TryResult = { kind: "failed", reason: "too_large", isFinal: true };
+
+function failed(reason: "empty" | "unreachable" | "not_stored"): TryResult {
+  return { kind: "failed", reason, isFinal: false };
+}
+
+/** Error that ends a copy because of its source, and not because of the bucket. */
+class SourceFault extends Error {
+  readonly result: TryResult;
+
+  constructor(result: TryResult) {
+    super("the source of an output failed");
+    this.result = result;
+  }
+}
+
+/** Reads a source piece by piece, and counts its bytes. */
+class SourceReader {
+  readonly #reader: ReadableStreamDefaultReader<Uint8Array>;
+  readonly #target: CopyTarget;
+  #bytes = 0;
+
+  constructor(body: ReadableStream<Uint8Array>, target: CopyTarget) {
+    this.#reader = body.getReader();
+    this.#target = target;
+    // Ends a read that waits, also when the network does not notice.
+    target.signal.addEventListener("abort", () => void this.cancel());
+  }
+
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  /** Returns the next piece; null at the end. @throws SourceFault when the source fails or is too large. */
+  async read(): Promise<Uint8Array | null> {
+    const { done, value } = await this.#reader.read().catch(() => {
+      throw new SourceFault(failed("unreachable"));
+    });
+    if (this.#target.signal.aborted) throw new SourceFault(failed("unreachable"));
+    if (done) return null;
+    this.#bytes += value.length;
+    this.#target.onProgress();
+    if (this.#bytes > this.#target.maxBytes) throw new SourceFault(TOO_LARGE);
+    return value;
+  }
+
+  /** Returns the first `length` bytes and what came with them; fewer when the source ends before. */
+  async readAtLeast(length: number): Promise<Uint8Array> {
+    let start = new Uint8Array();
+    while (start.length < length) {
+      const piece = await this.read();
+      if (piece === null) break;
+      const longer = new Uint8Array(start.length + piece.length);
+      longer.set(start);
+      longer.set(piece, start.length);
+      start = longer;
+    }
+    return start;
+  }
+
+  async cancel(): Promise<void> {
+    await this.#reader.cancel().catch(() => undefined);
+  }
+}
+
+/** Stores an output of known length in one call. Returns its size. */
+async function storeWhole(
+  start: Uint8Array,
+  bytes: number,
+  source: SourceReader,
+  options: R2PutOptions,
+  { bucket, key, signal }: CopyTarget,
+): Promise<number> {
+  const { readable, writable } = new FixedLengthStream(bytes);
+  const stored = bucket.put(key, readable, options);
+  // The failure of the writer below may come first.
+  stored.catch(() => undefined);
+  const writer = writable.getWriter();
+  const stop = () => void writer.abort().catch(() => undefined);
+  signal.addEventListener("abort", stop);
+  try {
+    for (let piece: Uint8Array | null = start; piece !== null; piece = await source.read()) {
+      await writer.write(piece);
+    }
+    if (source.bytes < bytes) throw new SourceFault(failed("unreachable"));
+    await writer.close();
+    return (await stored).size;
+  } catch (error) {
+    stop();
+    throw error;
+  }
+}
+
+/**
+ * Stores an output of unknown length: in one call when it is shorter than a part, otherwise part by part. Returns its
+ * size.
+ */
+async function storeParts(
+  start: Uint8Array,
+  source: SourceReader,
+  options: R2PutOptions,
+  target: CopyTarget,
+): Promise<number> {
+  const { bucket, key, onUpload } = target;
+  const parts = partsOf(start, source);
+  const first = await parts.next();
+  if (first.done === true) throw new Error("an output without bytes");
+  if (first.value.length < PART_BYTES) return (await bucket.put(key, first.value, options)).size;
+  const upload = await bucket.createMultipartUpload(key, options);
+  onUpload(upload.uploadId);
+  try {
+    const uploaded = [await upload.uploadPart(1, first.value)];
+    for await (const part of parts) {
+      uploaded.push(await upload.uploadPart(uploaded.length + 1, part));
+      target.onProgress();
+    }
+    return (await upload.complete(uploaded)).size;
+  } catch (error) {
+    await upload.abort().catch(() => undefined);
+    throw error;
+  }
+}
+
+/**
+ * Returns the parts of an output, all but the last of `PART_BYTES`. Each is valid until the next one is asked for, because
+ * all use the same memory.
+ */
+async function* partsOf(start: Uint8Array, source: SourceReader): AsyncGenerator<Uint8Array> {
+  const part = new Uint8Array(PART_BYTES);
+  let filled = 0;
+  for (let piece: Uint8Array | null = start; piece !== null; piece = await source.read()) {
+    for (let taken = 0; taken < piece.length;) {
+      const count = Math.min(PART_BYTES - filled, piece.length - taken);
+      part.set(piece.subarray(taken, taken + count), filled);
+      filled += count;
+      taken += count;
+      if (filled < PART_BYTES) continue;
+      yield part;
+      filled = 0;
+    }
+  }
+  if (filled > 0) yield part.subarray(0, filled);
+}

@@ -1,0 +1,74 @@
+import type { UrlRules } from "../security/url-rules.ts";
+import { checkCallbackUrl } from "../security/url-rules.ts";
+import { getStream } from "./http.ts";
+
+/** An output at its upstream, as the relay fetches it. */
+export interface Source {
+  /** The upstream's own link. */
+  readonly url: string;
+  /**
+   * Headers that authenticate the relay, for the origin of the link alone. They are never sent to where the link redirects.
+   */
+  readonly keyHeaders: Readonly<Record<string, string>>;
+  /** The rules that the link and everything that it redirects to must fulfil. */
+  readonly rules: UrlRules;
+}
+
+/** The answer of an upstream to the request for an output. */
+export type OpenedSource =
+  | { readonly kind: "opened"; readonly response: Response }
+  /** Result for a link that leads to a URL from which the relay must not fetch. */
+  | { readonly kind: "blocked" }
+  /** Result for an answer that is neither the output nor a redirect. */
+  | { readonly kind: "refused"; readonly status: number }
+  | { readonly kind: "unreachable" };
+
+const MAX_REDIRECTS = 5;
+const REDIRECTS: readonly number[] = [301, 302, 303, 307, 308];
+
+/**
+ * Requests an output from its upstream, and follows redirects. Each URL on the way must fulfil the URL rules. The body of
+ * the answer is not read: the caller reads or cancels it. It never throws.
+ * @param headers further headers of every request, e.g. `Range`.
+ * @param signal ends the request, and the reading of its answer.
+ */
+export async function openSource(
+  { url, keyHeaders, rules }: Source,
+  headers: Readonly<Record<string, string>>,
+  signal: AbortSignal,
+): Promise<OpenedSource> {
+  let next = url;
+  for (let redirects = 0; redirects <= MAX_REDIRECTS; redirects++) {
+    if (!checkCallbackUrl(next, rules).ok) return { kind: "blocked" };
+    const own = redirects === 0 ? keyHeaders : {};
+    const response = await getStream(next, { ...headers, ...own }, signal);
+    if (response === null) return { kind: "unreachable" };
+    if (!REDIRECTS.includes(response.status)) return answered(response);
+    await cancel(response);
+    const target = URL.parse(response.headers.get("Location") ?? "", next);
+    if (target === null) return { kind: "refused", status: response.status };
+    next = target.href;
+  }
+  return { kind: "unreachable" };
+}
+
+async function answered(response: Response): Promise<OpenedSource> {
+  if (response.ok) return { kind: "opened", response };
+  await cancel(response);
+  return { kind: "refused", status: response.status };
+}
+
+/** Drops the body of an answer, so that its connection is free. */
+async function cancel({ body }: Response): Promise<void> {
+  await body?.cancel().catch(() => undefined);
+}
+
+/**
+ * Returns the number of bytes in the body of an answer, if the upstream states it. Null when it does not, and when the
+ * runtime unpacks the body, whose length is then another.
+ */
+export function statedBytes({ headers }: Response): number | null {
+  const stated = headers.get("Content-Length") ?? "";
+  const isPlain = /^(?:identity)?$/.test(headers.get("Content-Encoding") ?? "");
+  return isPlain && /^\d{1,15}$/.test(stated) ? Number(stated) : null;
+}

@@ -1,0 +1,148 @@
+import { describe, expect, it } from "vitest";
+import {
+  beginCopies,
+  type Copies,
+  endReport,
+  endTry,
+  nextCopy,
+  startTry,
+  type TryResult,
+  unreported,
+  wakeAt,
+  withUpload,
+} from "../../src/objects/output/copy-plan.ts";
+import { takeCopySlot } from "../../src/objects/output/copy-slots.ts";
+import { DAY, HOUR, ID, MINUTE, NOW, ORIGIN, SECOND, VIDEO } from "./builders.ts";
+
+const KEPT = { kind: "kept", bytes: 7, mediaType: "video/mp4" } as const;
+const FAILED: TryResult = { kind: "failed", reason: "refused", isFinal: false };
+const FINAL: TryResult = { kind: "failed", reason: "too_large", isFinal: true };
+const SOURCE_ENDS_AT = NOW + DAY;
+
+function begun(count = 1): Copies {
+  const outputs = Array.from({ length: count }, (_, i) => ({ number: i + 1, source: VIDEO }));
+  const life = { recordedAt: NOW, expiresAt: NOW + 7 * DAY };
+  const owner = { origin: ORIGIN, connection: null, customerKey: null };
+  return beginCopies({ taskId: ID, ...life, ...owner, outputs }, NOW);
+}
+
+/** Returns the copies after a try of one of them that took no time. */
+function tried(copies: Copies, result: TryResult, now = NOW, number = 1): Copies {
+  return endTry(startTry(copies, number, now, 0), number, result, SOURCE_ENDS_AT, now);
+}
+
+describe("the plan of copies", () => {
+  it("begins with all copies due at once, in the order of the outputs", () => {
+    const copies = begun(2);
+    expect(wakeAt(copies)).toBe(NOW);
+    expect(nextCopy(copies, NOW)?.number).toBe(1);
+    expect(nextCopy(startTry(copies, 1, NOW, 0), NOW)?.number).toBe(2);
+    expect(nextCopy(copies, NOW - 1)).toBeNull();
+  });
+
+  it("waits 10 s after the first try that failed, then twice as long up to an hour, plus up to a fifth at random", () => {
+    const waits: number[] = [];
+    let [copies, now] = [begun(), NOW];
+    for (let tries = 0; tries < 11; tries++) {
+      copies = tried(copies, FAILED, now);
+      waits.push((wakeAt(copies) - now) / SECOND);
+      now = wakeAt(copies);
+    }
+    expect(waits).toEqual([10, 20, 40, 80, 160, 320, 640, 1280, 2560, 3600, 3600]);
+    expect(wakeAt(startTry(begun(), 1, NOW, 1))).toBe(NOW + 12 * SECOND);
+  });
+
+  it("counts a try that a crash cuts off: the next one comes after the wait", () => {
+    const started = startTry(begun(), 1, NOW, 0);
+    expect(nextCopy(started, NOW + 9 * SECOND)).toBeNull();
+    expect(nextCopy(started, NOW + 10 * SECOND)?.state).toMatchObject({ tries: 1 });
+  });
+
+  it("plans no try before the end of the last one", () => {
+    const ended = endTry(startTry(begun(), 1, NOW, 0), 1, FAILED, SOURCE_ENDS_AT, NOW + HOUR);
+    expect(wakeAt(ended)).toBe(NOW + HOUR);
+  });
+
+  it("keeps the id of an upload for the next try, whose start drops it", () => {
+    const uploading = withUpload(startTry(begun(), 1, NOW, 0), 1, "upload-1");
+    const failed = endTry(uploading, 1, FAILED, SOURCE_ENDS_AT, NOW);
+    const due = nextCopy(failed, NOW + 10 * SECOND);
+    expect(due?.state.uploadId).toBe("upload-1");
+    const again = nextCopy(startTry(failed, 1, NOW, 0), NOW + HOUR);
+    expect(again?.state.uploadId).toBeNull();
+  });
+
+  it("gives a copy up when another try would fail too", () => {
+    const lost = { kind: "lost", reason: "too_large" };
+    expect(unreported(tried(begun(), FINAL))).toEqual([{ number: 1, state: lost }]);
+  });
+
+  it("gives a copy up when the next try would come after the end of the upstream's link, and not before", () => {
+    const lost = [{ number: 1, state: { kind: "lost", reason: "refused" } }];
+    const copies = begun();
+    expect(unreported(tried(copies, FAILED, SOURCE_ENDS_AT - 10 * SECOND))).toEqual(lost);
+    expect(unreported(tried(copies, FAILED, SOURCE_ENDS_AT - 10 * SECOND - 1))).toEqual([]);
+  });
+
+  it("makes at least one try, however short the life of the link was", () => {
+    expect(nextCopy(begun(), SOURCE_ENDS_AT + HOUR)?.number).toBe(1);
+  });
+
+  it("leaves a copy that has ended as it is", () => {
+    const kept = tried(begun(), KEPT);
+    expect(tried(kept, FINAL)).toEqual(kept);
+    expect(withUpload(kept, 1, "upload-1")).toEqual(kept);
+  });
+});
+
+describe("the report of copies", () => {
+  it("is due as soon as a copy has ended, and names only what has ended since the last report", () => {
+    const first = tried(begun(2), KEPT);
+    expect(first.report).toEqual({ retryAt: NOW, tries: 0 });
+    const told = endReport(first, unreported(first), true, NOW);
+    expect([told.report, unreported(told)]).toEqual([null, []]);
+    const second = tried(told, FINAL, NOW, 2);
+    expect(unreported(second).map(({ number }) => number)).toEqual([2]);
+  });
+
+  it("is repeated after 5 s, then after twice as long, when it is not taken", () => {
+    const ended = tried(begun(), KEPT);
+    const once = endReport(ended, unreported(ended), false, NOW);
+    expect(wakeAt(once)).toBe(NOW + 5 * SECOND);
+    const twice = endReport(once, unreported(once), false, NOW + MINUTE);
+    expect(wakeAt(twice)).toBe(NOW + MINUTE + 10 * SECOND);
+  });
+
+  it("is due again for a copy that has ended while it was under way", () => {
+    const first = tried(begun(2), KEPT);
+    const both = tried(first, KEPT, NOW, 2);
+    const told = endReport(both, unreported(first), true, NOW + SECOND);
+    expect(told.report).toEqual({ retryAt: NOW + SECOND, tries: 0 });
+  });
+
+  it("when all is reported, the next work is the end of the copies", () => {
+    const ended = tried(begun(), KEPT);
+    expect(wakeAt(endReport(ended, unreported(ended), true, NOW))).toBe(NOW + 7 * DAY);
+  });
+});
+
+describe("the permission to copy in an isolate", () => {
+  it("is given to two copies at a time, and to another when one gives it back", () => {
+    const [first, second] = [takeCopySlot(NOW), takeCopySlot(NOW)];
+    expect([first, second]).not.toContain(null);
+    expect(takeCopySlot(NOW)).toBeNull();
+    first?.giveBack();
+    const third = takeCopySlot(NOW);
+    expect(third).not.toBeNull();
+    for (const slot of [second, third]) slot?.giveBack();
+  });
+
+  it("ends after a minute, because the object may have been reset, unless the copy makes progress", () => {
+    const [first, second] = [takeCopySlot(NOW), takeCopySlot(NOW)];
+    first?.renew(NOW + 30 * SECOND);
+    const third = takeCopySlot(NOW + MINUTE);
+    expect(third).not.toBeNull();
+    expect(takeCopySlot(NOW + MINUTE)).toBeNull();
+    for (const slot of [first, second, third]) slot?.giveBack();
+  });
+});

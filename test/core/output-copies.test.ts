@@ -1,0 +1,209 @@
+import { describe, expect, it } from "vitest";
+import { firstOrderOf, orderCopies, outputsToDelete } from "../../src/core/duties/copy-order.ts";
+import type { CopiesEndedEvent, NumberedCopy } from "../../src/core/events/event.ts";
+import { sealedKeyOf } from "../../src/core/record/customer-key.ts";
+import { linkOutputs } from "../../src/core/record/outputs.ts";
+import type { TerminalTask } from "../../src/core/record/task.ts";
+import { nextStep } from "../../src/core/step.ts";
+import { taskView } from "../../src/core/views/task-view.ts";
+import {
+  aCallback,
+  aCompletion,
+  aFinishedTask,
+  anOpenTask,
+  aPolicy,
+  aReport,
+  CONNECTION,
+  DAY,
+  ID,
+  MINUTE,
+  NOW,
+  NOW_S,
+  ORIGIN,
+  OUTPUT_LINKS,
+  POLICY,
+  relayLink,
+  SECOND,
+  VIDEO,
+} from "./builders.ts";
+import { apply, expectUnchanged, finish } from "./decisions.ts";
+import { aSubmission, SEALED_KEY } from "./submission-builders.ts";
+
+const IMAGE = "https://cdn.example.com/image.png";
+const KEEPING = aPolicy({ outputs: OUTPUT_LINKS });
+const TOLD = aPolicy({ isOperatorNotified: true });
+const EXPIRES_AT = (NOW_S + (7 * DAY) / SECOND) * SECOND;
+const KEPT = { kind: "kept", bytes: 1_234, mediaType: "video/mp4" } as const;
+const LOST = { kind: "lost", reason: "refused" } as const;
+
+/** Builds a settled task with two outputs that are to be copied, and one that keeps its own link. */
+function aTaskWithOutputs(changes: Partial<TerminalTask> = {}): TerminalTask {
+  const task = anOpenTask();
+  const sources = [VIDEO, "http://cdn.example.com/a.mp4", IMAGE];
+  const { urls, outputs } = linkOutputs(task, sources, OUTPUT_LINKS, NOW);
+  const { body } = finish(task, aReport(aCompletion({ urls })));
+  return aFinishedTask({ body, outputs, ...changes });
+}
+
+function ends(...ended: readonly NumberedCopy[]): CopiesEndedEvent {
+  return { type: "copies_ended", recordedAt: NOW, ended };
+}
+
+/** Returns the task after the event. @throws when it has not ended. */
+function after(task: TerminalTask, event: CopiesEndedEvent, policy = POLICY): TerminalTask {
+  const record = apply(task, event, NOW + MINUTE, policy);
+  if (record.status !== "completed") throw new Error("expected a completed task");
+  return record;
+}
+
+function outputsIn(task: TerminalTask): unknown {
+  const { outputs }: { outputs?: unknown } = JSON.parse(taskView(task, "account"));
+  return outputs;
+}
+
+describe("the order to copy the outputs of a task", () => {
+  const task = aTaskWithOutputs();
+  const outputs = [
+    { number: 1, source: VIDEO },
+    { number: 3, source: IMAGE },
+  ];
+
+  it("is first given by the change that ends the task, and names every output with a link of the relay", () => {
+    const ended = finish(anOpenTask(), aReport(aCompletion({ urls: [VIDEO] })), NOW, KEEPING);
+    expect(firstOrderOf(anOpenTask(), ended)).toEqual({
+      taskId: ID,
+      recordedAt: NOW,
+      expiresAt: EXPIRES_AT,
+      origin: ORIGIN,
+      connection: null,
+      customerKey: null,
+      outputs: [{ number: 1, source: VIDEO }],
+    });
+    expect(firstOrderOf(ended, ended)).toBeNull();
+    expect(firstOrderOf(null, aFinishedTask())).toBeNull();
+  });
+
+  it("is repeated after a minute, while no copy has ended and the order is not known to be taken", () => {
+    const duty = orderCopies(task, POLICY);
+    expect(duty?.dueAt).toBe(NOW + MINUTE);
+    expect(duty?.step(NOW).order.outputs).toEqual(outputs);
+    expect(nextStep(task, POLICY, NOW + MINUTE)).toMatchObject({ kind: "orderCopies" });
+  });
+
+  it("is repeated after 5 s and then twice as long when it is not taken, and never again when it is", () => {
+    const event = { type: "copies_ordered", isTaken: false } as const;
+    const once = apply(task, event, NOW + MINUTE);
+    expect(orderCopies(once, POLICY)?.dueAt).toBe(NOW + MINUTE + 5 * SECOND);
+    const twice = apply(once, event, NOW + 2 * MINUTE);
+    expect(orderCopies(twice, POLICY)?.dueAt).toBe(NOW + 2 * MINUTE + 10 * SECOND);
+    const taken = apply(twice, { ...event, isTaken: true }, NOW + 3 * MINUTE);
+    expect(orderCopies(taken, POLICY)).toBeNull();
+    expect(taken.version).toBe(task.version);
+    expectUnchanged(taken, event);
+  });
+
+  it("waits where an attempt of the callback is planned within the next 2.5 s", () => {
+    const [soon, later] = [2_499, 2_500].map((waitMs) => {
+      const state = { kind: "due", nextAttemptAt: NOW + MINUTE + waitMs } as const;
+      return orderCopies(aTaskWithOutputs({ callback: aCallback({ state }) }), POLICY);
+    });
+    expect(soon).toBeNull();
+    expect(later?.dueAt).toBe(NOW + MINUTE);
+  });
+
+  it("is not given when the links have ended", () => {
+    const order = { retryAt: EXPIRES_AT, tries: 9 };
+    const { outputs: planned } = task;
+    if (planned === null) throw new Error("no outputs");
+    expect(orderCopies({ ...task, outputs: { ...planned, order } }, POLICY)).toBeNull();
+  });
+
+  it("has the sealed key of the customer, which the task keeps until the order is taken", () => {
+    const customerKey = { kind: "sealed", ...SEALED_KEY, unreadableSince: null } as const;
+    const submission = { ...aSubmission(), customerKey };
+    const upstream = { connection: CONNECTION, job: null };
+    const keyed = anOpenTask({ submission, upstream });
+    const ended = finish(keyed, aReport(aCompletion({ urls: [VIDEO] })), NOW, KEEPING);
+    const settled = { ...ended, callback: null };
+    expect(firstOrderOf(keyed, settled)).toMatchObject({
+      connection: CONNECTION,
+      customerKey: SEALED_KEY,
+    });
+    const late = apply(settled, { type: "copies_ordered", isTaken: false }, NOW + MINUTE);
+    expect(sealedKeyOf(late)).toEqual(SEALED_KEY);
+    const taken = apply(settled, { type: "copies_ordered", isTaken: true }, NOW + MINUTE);
+    expect(sealedKeyOf(taken)).toBeNull();
+  });
+});
+
+describe("the end of copies", () => {
+  const task = aTaskWithOutputs();
+
+  it("is shown to readers under a new version, with the size and type of what was kept and the reason of what was lost", () => {
+    const end = { expires_at: EXPIRES_AT / SECOND };
+    const own = { kept: false, reason: "own_link" };
+    expect(outputsIn(task)).toEqual([{ kept: false, ...end }, own, { kept: false, ...end }]);
+    const first = after(task, ends({ number: 1, state: KEPT }));
+    expect(first.version).toBe(NOW + MINUTE);
+    const kept = { kept: true, bytes: 1_234, content_type: "video/mp4", ...end };
+    expect(outputsIn(first)).toEqual([kept, own, { kept: false, ...end }]);
+    const both = after(first, ends({ number: 3, state: LOST }));
+    expect(outputsIn(both)).toEqual([kept, own, { kept: false, reason: "refused", ...end }]);
+    expect(both.expiresAt).toBe(task.expiresAt);
+    expect(both.body).toBe(task.body);
+  });
+
+  it("ends the orders to copy", () => {
+    expect(orderCopies(after(task, ends({ number: 1, state: KEPT })), POLICY)).toBeNull();
+  });
+
+  it("stays as it was reported first", () => {
+    const first = after(task, ends({ number: 1, state: LOST }));
+    expectUnchanged(first, ends({ number: 1, state: KEPT }), NOW + MINUTE);
+    expectUnchanged(first, ends({ number: 1, state: LOST }), NOW + MINUTE);
+  });
+
+  it.each([
+    ["of another task with the same id", { ...ends({ number: 1, state: KEPT }), recordedAt: 1 }],
+    ["of an output without a link of the relay", ends({ number: 2, state: KEPT })],
+    ["of no output", ends()],
+  ])("%s changes nothing", (_, event) => {
+    expectUnchanged(task, event);
+  });
+
+  it("changes nothing of a task that has no outputs, or is open", () => {
+    expectUnchanged(aFinishedTask(), ends({ number: 1, state: KEPT }));
+    expectUnchanged(anOpenTask(), ends({ number: 1, state: KEPT }));
+    expectUnchanged(null, ends({ number: 1, state: KEPT }));
+  });
+
+  it("tells the operator of outputs that were lost, and of no others", () => {
+    const lost = after(task, ends({ number: 1, state: KEPT }, { number: 3, state: LOST }), TOLD);
+    const details = { outputs: [{ number: 3, reason: "refused" }] };
+    expect(lost.notices).toMatchObject([{ kind: "output.lost", version: lost.version, details }]);
+    expect(after(task, ends({ number: 1, state: KEPT }), TOLD).notices).toEqual([]);
+    expect(after(task, ends({ number: 1, state: LOST })).notices).toEqual([]);
+  });
+});
+
+it("all outputs with a link of the relay are deleted before their task is erased, whatever has become of their copies", () => {
+  const task = after(aTaskWithOutputs(), ends({ number: 1, state: KEPT }));
+  expect(outputsToDelete(task)).toEqual({
+    taskId: ID,
+    recordedAt: NOW,
+    expiresAt: EXPIRES_AT,
+    outputs: [
+      { number: 1, source: VIDEO },
+      { number: 3, source: IMAGE },
+    ],
+  });
+  expect(outputsToDelete(aFinishedTask())).toBeNull();
+  expect(outputsToDelete(anOpenTask())).toBeNull();
+});
+
+it("the links of the body have the numbers of their outputs", () => {
+  const { output }: { output: unknown } = JSON.parse(aTaskWithOutputs().body);
+  expect(output).toMatchObject({
+    urls: [relayLink(1), "http://cdn.example.com/a.mp4", relayLink(3)],
+  });
+});

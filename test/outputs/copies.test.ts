@@ -1,0 +1,407 @@
+import { runInDurableObject } from "cloudflare:test";
+import { expect, it, vi } from "vitest";
+import type { CopyOrder } from "../../src/core/duties/copy-order.ts";
+import { TaskObject } from "../../src/objects/task/task-object.ts";
+import { call, ORIGIN } from "../worker/client.ts";
+import { DAY_MS, pass, realMs, START, START_S, until, useClock } from "../worker/clock.ts";
+import { answering } from "../worker/outside.ts";
+import { erase, report } from "../worker/tasks.ts";
+import {
+  anUpstream,
+  bucket,
+  bytesOf,
+  completedWith,
+  copiesOf,
+  copierOf,
+  copy,
+  keyOf,
+  readCopied,
+  sending,
+  SOURCE,
+  storedCopies,
+  streaming,
+  VIDEO_BYTES,
+} from "./copied.ts";
+
+useClock();
+
+const MIB = 1024 * 1024;
+const EXPIRES_AT = START_S + (7 * DAY_MS) / 1000;
+
+/** Returns bytes that differ in every part, behind the first bytes of a WebM. */
+function longVideo(length: number): Uint8Array<ArrayBuffer> {
+  const bytes = Uint8Array.from({ length }, (_, index) => (index / 65_536) % 251);
+  bytes.set(bytesOf("\x1a\x45\xdf\xa3\x42\x82\x84webm"));
+  return bytes;
+}
+
+/** Adds to a stream that never ends. */
+function addMore(controller: ReadableStreamDefaultController<Uint8Array>): void {
+  controller.enqueue(new Uint8Array(MIB));
+}
+
+/** Cuts bytes in pieces of odd length. */
+function pieces(bytes: Uint8Array): readonly Uint8Array[] {
+  const length = 700_001;
+  const count = Math.ceil(bytes.length / length);
+  return Array.from({ length: count }, (_, i) => bytes.subarray(i * length, (i + 1) * length));
+}
+
+/** Returns the order to copy the only output of a task. */
+function anOrder(taskId: string): CopyOrder {
+  const life = { recordedAt: START, expiresAt: EXPIRES_AT * 1000 };
+  const owner = { origin: ORIGIN, connection: null, customerKey: null };
+  return { taskId, ...life, ...owner, outputs: [{ number: 1, source: SOURCE }] };
+}
+
+async function storedBytes(id: string): Promise<Uint8Array> {
+  const object = await bucket().get(keyOf(id));
+  return new Uint8Array((await object?.arrayBuffer()) ?? new ArrayBuffer(0));
+}
+
+it("an output is copied when its task has completed, and GET says how large the copy is, of which type, and until when it is kept", async () => {
+  const { sentTo } = anUpstream(sending(VIDEO_BYTES));
+  const id = await completedWith([SOURCE]);
+  const before = await readCopied(id);
+  expect(before.outputs).toEqual([{ kept: false, expires_at: EXPIRES_AT }]);
+  expect(before.output.urls[0]).toMatch(
+    new RegExp(
+      `^https://relay\\.example\\.com/outputs/${id}/1/${EXPIRES_AT}_\\d+_[\\w-]{43}\\.mp4$`,
+    ),
+  );
+  expect(before.source_urls).toEqual([SOURCE]);
+  expect(await copiesOf(id)).toEqual([]);
+  await copy(id);
+  const length = VIDEO_BYTES.length;
+  const kept = { kept: true, bytes: length, content_type: "video/mp4", expires_at: EXPIRES_AT };
+  expect((await readCopied(id)).outputs).toEqual([kept]);
+  expect(await copiesOf(id)).toEqual([[keyOf(id), length]]);
+  expect(await storedBytes(id)).toEqual(VIDEO_BYTES);
+  expect((await bucket().head(keyOf(id)))?.httpMetadata).toEqual({ contentType: "video/mp4" });
+  const [sent] = sentTo(SOURCE);
+  expect(sent).toMatchObject({ redirect: "manual", headers: { "accept-encoding": "identity" } });
+  expect(Object.keys(sent?.headers ?? {})).not.toContain("authorization");
+});
+
+it.each([
+  ["a few bytes in one piece", [bytesOf("fLaC")], "audio/flac"],
+  ["its first bytes one by one", pieces(bytesOf("GIF89a")), "image/gif"],
+])("an output of unknown length that comes as %s is copied", async (_, chunks, type) => {
+  anUpstream(streaming(...chunks));
+  const id = await completedWith([SOURCE]);
+  await copy(id);
+  expect((await readCopied(id)).outputs[0]).toMatchObject({ kept: true, content_type: type });
+});
+
+it.each([
+  ["a part less one byte", 8 * MIB - 1],
+  ["a part", 8 * MIB],
+  ["a part and one byte", 8 * MIB + 1],
+  ["two parts and a piece", 17 * MIB + 5],
+])("an output of unknown length of %s is stored as it is", async (_, length) => {
+  const bytes = longVideo(length);
+  anUpstream(streaming(...pieces(bytes)));
+  const id = await completedWith([SOURCE]);
+  await copy(id);
+  expect((await readCopied(id)).outputs[0]).toMatchObject({
+    kept: true,
+    bytes: length,
+    content_type: "video/webm",
+  });
+  const stored = await storedBytes(id);
+  expect(stored.length).toBe(length);
+  expect(Buffer.compare(stored, bytes)).toBe(0);
+});
+
+it("HTML that an upstream sends as a video is stored as what browsers save", async () => {
+  const page = bytesOf("<!doctype html><script>alert(1)</script>");
+  anUpstream(sending(page, { "Content-Type": "video/mp4" }));
+  const id = await completedWith([SOURCE]);
+  await copy(id);
+  expect((await readCopied(id)).outputs[0]).toMatchObject({
+    kept: true,
+    content_type: "application/octet-stream",
+  });
+  expect((await bucket().head(keyOf(id)))?.httpMetadata).toEqual({
+    contentType: "application/octet-stream",
+  });
+});
+
+it.each([
+  [301, "https://media.example.net/a.mp4"],
+  [302, "https://media.example.net/a.mp4"],
+  [307, "//media.example.net/a.mp4"],
+  [308, "https://media.example.net/a.mp4"],
+])("an output is copied through a redirect (%i to %s)", async (status, location) => {
+  const { on, sentTo } = anUpstream(answering(null, status, { Location: location }));
+  on("https://media.example.net/", sending(VIDEO_BYTES));
+  const id = await completedWith([SOURCE]);
+  await copy(id);
+  expect((await readCopied(id)).outputs[0]).toMatchObject({ kept: true });
+  expect(sentTo("https://media.example.net/")).toHaveLength(1);
+});
+
+it.each([
+  ["this machine", "http://127.0.0.1:8080/"],
+  ["this machine, by https", "https://localhost/"],
+  ["a private network", "https://10.0.0.1/"],
+  ["the metadata of a cloud", "http://169.254.169.254/latest/meta-data/"],
+  ["a host without encryption", "http://media.example.net/a.mp4"],
+  ["the relay", "https://relay.example.com/v1/tasks"],
+  ["another scheme", "file:///etc/passwd"],
+])(
+  "an output that redirects to %s is given up, and nothing is requested there",
+  async (_, location) => {
+    const { on, sentTo } = anUpstream(answering(null, 302, { Location: location }));
+    on("http", sending(VIDEO_BYTES));
+    on("https://client.example.net/", () => new Response());
+    on(SOURCE, answering(null, 302, { Location: location }));
+    const id = await completedWith([SOURCE]);
+    await copy(id);
+    expect((await readCopied(id)).outputs).toEqual([
+      { kept: false, reason: "blocked", expires_at: EXPIRES_AT },
+    ]);
+    expect(await copiesOf(id)).toEqual([]);
+    expect(sentTo(location)).toEqual([]);
+  },
+);
+
+it("an output that redirects again and again is fetched at most six times at each try", async () => {
+  const { sentTo } = anUpstream(answering(null, 302, { Location: SOURCE }));
+  const id = await completedWith([SOURCE]);
+  await copy(id);
+  expect(sentTo(SOURCE)).toHaveLength(6);
+  expect((await readCopied(id)).outputs[0]).toEqual({ kept: false, expires_at: EXPIRES_AT });
+});
+
+it.each([
+  ["states more than MAX_OUTPUT_MB", sending(new Uint8Array(10), { "Content-Length": "20971521" })],
+  [
+    "sends more than MAX_OUTPUT_MB without a length",
+    streaming(...Array.from({ length: 22 }, () => new Uint8Array(MIB))),
+  ],
+])("an output that %s is given up at once and leaves nothing", async (_, site) => {
+  anUpstream(site);
+  const id = await completedWith([SOURCE]);
+  await copy(id);
+  expect((await readCopied(id)).outputs[0]).toMatchObject({ kept: false, reason: "too_large" });
+  expect(await copiesOf(id)).toEqual([]);
+});
+
+it("an endless output is given up when it has reached MAX_OUTPUT_MB", async () => {
+  anUpstream(() => new Response(new ReadableStream({ pull: addMore })));
+  const id = await completedWith([SOURCE]);
+  await copy(id);
+  expect((await readCopied(id)).outputs[0]).toMatchObject({ reason: "too_large" });
+  expect(await copiesOf(id)).toEqual([]);
+});
+
+it.each([
+  ["answers 404", "refused", answering(null, 404)],
+  ["answers 500", "refused", answering(null, 500)],
+  ["does not answer", "unreachable", () => Promise.reject(new Error("lost"))],
+  ["sends no bytes", "empty", sending(new Uint8Array())],
+  ["sends no bytes and no length", "empty", streaming()],
+  [
+    "sends fewer bytes than it states",
+    "unreachable",
+    sending(VIDEO_BYTES, { "Content-Length": "5000" }),
+  ],
+  ["breaks off", "unreachable", () => new Response(brokenStream(VIDEO_BYTES))],
+  [
+    "breaks off behind the first part",
+    "unreachable",
+    () => new Response(brokenStream(...pieces(longVideo(9 * MIB)))),
+  ],
+] as const)(
+  "an output whose upstream %s is tried again for the life of its link, and then given up as %s",
+  async (_, reason, site) => {
+    const { sentTo } = anUpstream(site);
+    const id = await completedWith([SOURCE]);
+    await copy(id);
+    expect((await readCopied(id)).outputs[0]).toEqual({ kept: false, expires_at: EXPIRES_AT });
+    expect(await copiesOf(id)).toEqual([]);
+    pass(9_000);
+    await copy(id);
+    expect(sentTo(SOURCE)).toHaveLength(1);
+    pass(4_000);
+    await copy(id);
+    expect(sentTo(SOURCE)).toHaveLength(2);
+    pass(DAY_MS);
+    await copy(id);
+    expect((await readCopied(id)).outputs[0]).toMatchObject({ kept: false, reason });
+    expect(await copiesOf(id)).toEqual([]);
+    pass(DAY_MS);
+    await copy(id);
+    expect(sentTo(SOURCE)).toHaveLength(3);
+  },
+);
+
+/** Returns a stream that breaks off behind these pieces. */
+function brokenStream(...chunks: readonly Uint8Array[]): ReadableStream {
+  const rest = [...chunks];
+  return new ReadableStream({
+    pull: (controller) => {
+      const next = rest.shift();
+      if (next === undefined) controller.error(new Error("broken"));
+      else controller.enqueue(next);
+    },
+  });
+}
+
+it("an output that fails at first is copied by a later try", async () => {
+  const { on } = anUpstream(answering(null, 503));
+  const id = await completedWith([SOURCE]);
+  await copy(id);
+  on(SOURCE, sending(VIDEO_BYTES));
+  pass(15_000);
+  await copy(id);
+  expect((await readCopied(id)).outputs[0]).toMatchObject({ kept: true });
+});
+
+it("an upstream that stops sending is left after 30 seconds without a byte", async () => {
+  const hanging = new ReadableStream({
+    start: (controller) => controller.enqueue(VIDEO_BYTES),
+  });
+  anUpstream((_, signal) => {
+    const { readable, writable } = new TransformStream();
+    void hanging.pipeTo(writable, { signal }).catch(() => undefined);
+    return new Response(readable);
+  });
+  const id = await completedWith([SOURCE]);
+  const copied = copy(id);
+  await realMs(50);
+  pass(31_000);
+  await copied;
+  expect(await copiesOf(id)).toEqual([]);
+  expect((await readCopied(id)).outputs[0]).toEqual({ kept: false, expires_at: EXPIRES_AT });
+});
+
+it("the same result again, and the order to copy again, lead to no second copy", async () => {
+  const { sentTo } = anUpstream(sending(VIDEO_BYTES));
+  const id = await completedWith([SOURCE]);
+  await copy(id);
+  const again = await report({ id, status: "completed", output: { urls: [SOURCE] } });
+  expect(again.status).toBe(200);
+  await copierOf(id).copy(anOrder(id));
+  await copy(id);
+  expect(sentTo(SOURCE)).toHaveLength(1);
+  expect(await copiesOf(id)).toHaveLength(1);
+});
+
+it("each output has a copy of its own, and one that is lost leaves the others", async () => {
+  const { on } = anUpstream(sending(VIDEO_BYTES));
+  const second = "https://cdn.example.net/second.png";
+  on(second, answering(null, 302, { Location: "https://127.0.0.1/" }));
+  const id = await completedWith([SOURCE, "http://cdn.example.net/plain.png", second, SOURCE]);
+  await copy(id);
+  const { outputs, source_urls, output } = await readCopied(id);
+  expect(outputs.map(({ kept, reason }) => reason ?? kept)).toEqual([
+    true,
+    "own_link",
+    "blocked",
+    true,
+  ]);
+  expect(source_urls[1]).toBe(output.urls[1]);
+  expect((await copiesOf(id)).map(([key]) => key)).toEqual([keyOf(id, 1), keyOf(id, 4)]);
+});
+
+it("an erased task leaves no copy, and an order that arrives late makes none", async () => {
+  const { sentTo } = anUpstream(sending(VIDEO_BYTES));
+  const id = await completedWith([SOURCE]);
+  await copy(id);
+  expect(await copiesOf(id)).toHaveLength(1);
+  expect((await erase(id)).status).toBe(204);
+  expect(await copiesOf(id)).toEqual([]);
+  expect((await call(`/v1/tasks/${id}`)).status).toBe(404);
+  await copierOf(id).copy(anOrder(id));
+  await copy(id);
+  expect(sentTo(SOURCE)).toHaveLength(1);
+  expect(await copiesOf(id)).toEqual([]);
+  pass(2 * DAY_MS);
+  await copy(id);
+  expect(await storedCopies(id)).toBeUndefined();
+});
+
+it("a task that is erased while its output is copied stops the copy first, and leaves nothing", async () => {
+  const { promise: asked, resolve: ask } = Promise.withResolvers<void>();
+  let isAborted = false;
+  anUpstream((_, signal) => {
+    signal.addEventListener("abort", () => {
+      isAborted = true;
+    });
+    ask();
+    const rest = pieces(longVideo(12 * MIB));
+    const { readable, writable } = new TransformStream();
+    const writer = writable.getWriter();
+    const send = async () => {
+      for (const piece of rest) await writer.write(piece);
+      // Never ends.
+    };
+    send().catch(() => undefined);
+    signal.addEventListener("abort", () => void writer.abort().catch(() => undefined));
+    return new Response(readable);
+  });
+  const id = await completedWith([SOURCE]);
+  const copied = copy(id);
+  await asked;
+  await realMs(50);
+  expect((await erase(id)).status).toBe(204);
+  await copied;
+  expect(isAborted).toBe(true);
+  expect(await copiesOf(id)).toEqual([]);
+});
+
+it("copies are deleted when their links end, and then the object of the outputs stores nothing", async () => {
+  anUpstream(sending(VIDEO_BYTES));
+  const id = await completedWith([SOURCE]);
+  await copy(id);
+  const alarm = await runInDurableObject(copierOf(id), (_, { storage }) => storage.getAlarm());
+  expect(alarm).toBe(EXPIRES_AT * 1000);
+  pass(7 * DAY_MS);
+  await copy(id);
+  expect(await copiesOf(id)).toEqual([]);
+  expect(await storedCopies(id)).toBeUndefined();
+  expect((await call(`/v1/tasks/${id}`)).status).toBe(200);
+});
+
+it("the parts that an interrupted try has left are aborted by the next try", async () => {
+  anUpstream(sending(VIDEO_BYTES));
+  const id = await completedWith([SOURCE]);
+  const upload = await bucket().createMultipartUpload(keyOf(id));
+  await upload.uploadPart(1, new Uint8Array(5 * MIB));
+  await runInDurableObject(copierOf(id), (_, { storage }) => {
+    const copies = storage.kv.get<{ list: { state: object }[] }>("copies");
+    if (copies === undefined) throw new Error("no copies");
+    const { uploadId } = upload;
+    const list = copies.list.map((one) => ({ ...one, state: { ...one.state, uploadId } }));
+    storage.kv.put("copies", { ...copies, list });
+  });
+  await copy(id);
+  expect((await readCopied(id)).outputs[0]).toMatchObject({ kept: true });
+  await expect(upload.uploadPart(2, new Uint8Array(5 * MIB))).rejects.toThrow();
+});
+
+it("a report that the task's object does not take is repeated", async () => {
+  anUpstream(sending(VIDEO_BYTES));
+  const id = await completedWith([SOURCE]);
+  const failing = vi.spyOn(TaskObject.prototype, "endCopies").mockImplementation(() => {
+    throw new Error("reset");
+  });
+  await copy(id);
+  expect((await readCopied(id)).outputs[0]).toEqual({ kept: false, expires_at: EXPIRES_AT });
+  failing.mockRestore();
+  pass(5_001);
+  await copy(id);
+  expect((await readCopied(id)).outputs[0]).toMatchObject({ kept: true });
+});
+
+it("an output that is lost is told to the log without its link", async () => {
+  const lines = vi.spyOn(console, "warn");
+  anUpstream(answering(null, 302, { Location: "https://127.0.0.1/" }));
+  const id = await completedWith([`${SOURCE}?signature=secret`]);
+  await copy(id);
+  await until(() => lines.mock.calls.flat().some((line) => String(line).includes("output.copy")));
+  const text = JSON.stringify(lines.mock.calls);
+  expect(text).not.toContain("signature");
+});
