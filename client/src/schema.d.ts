@@ -2240,6 +2240,12 @@ export interface components {
                         credits: number;
                     } | null;
                 }[];
+                /** @description Whether the relay keeps outputs, because the bucket is bound. */
+                OUTPUTS: boolean;
+                /** @description Origin of the links to outputs, which is `PUBLIC_URL` by default. */
+                OUTPUTS_URL: string | null;
+                OUTPUT_DAYS: number;
+                MAX_OUTPUT_MB: number;
                 ALLOW_LOCAL_CALLBACKS: boolean;
                 ALLOW_IP_CALLBACKS: boolean;
                 EXTRA_BASE_HOSTS: string;

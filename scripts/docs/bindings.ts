@@ -44,6 +44,11 @@ export const BINDINGS: Readonly<Record<string, Binding>> = {
     type: "queue",
     purpose: "writes index rows in batches, for many tasks per second",
   },
+  OUTPUTS: {
+    type: "R2 bucket",
+    purpose:
+      "[outputs](outputs.md), the files that tasks generate; `npm run setup -- --outputs` creates it",
+  },
   METRICS: {
     type: "Analytics Engine dataset",
     purpose: "one [data point](index.md#metrics) per attempt, poll and refused credential",
