@@ -11,7 +11,8 @@ import { answerBrowser, answerProblem } from "./console/index.tsx";
 import type { Env } from "./env.ts";
 import { logAs, type LogLevel } from "./log.ts";
 import { isForBrowser, isStatusPage } from "./browser-request.ts";
-import { logSettingsOf } from "./config/runtime.ts";
+import { isOutputPath, isOutputsHost } from "./api/outputs/outputs-host.ts";
+import { configOf, logSettingsOf } from "./config/runtime.ts";
 
 interface Variables {
   readonly requestId: string;
@@ -37,6 +38,7 @@ app.use(async (c, next) => {
   c.set("url", requireUrl(req.raw));
   // Hono's router would ignore a final slash, so that each route had two paths.
   if (req.path.length > 1 && req.path.endsWith("/")) throw noRoute();
+  if (isOutputsHost(c.get("url"), configOf(env)) && !isOutputPath(req.path)) throw noRoute();
   if (!isStatusPage(req.raw)) return next();
   return answerBrowser(req.raw, env);
 });

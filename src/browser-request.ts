@@ -26,6 +26,7 @@ const API_SEGMENTS: ReadonlySet<string> = new Set([
   "hooks",
   "metrics",
   "openapi.json",
+  "outputs",
   "v1",
 ]);
 

@@ -10,7 +10,10 @@ type RateLimits = { readonly [Name in RateLimitName]?: RateLimit };
  * that was read from the variables and secrets when the isolate started. The handlers of requests see variables and
  * secrets only through `startup`.
  */
-export interface Env extends ObjectBindings, TaskBindings, RateLimits {}
+export interface Env extends ObjectBindings, TaskBindings, RateLimits {
+  /** Bucket of the copies of outputs. Absent when the relay keeps none. */
+  readonly OUTPUTS?: R2Bucket;
+}
 
 /**
  * Environment as the platform passes it: without `startup`, which src/startup.ts adds, and with the metadata of the

@@ -716,6 +716,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/outputs/{id}/{output}/{file}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read an output by its link
+         * @description Links in `output.urls` lead here where the relay keeps outputs; nobody else makes them, and they need no key. The relay serves its copy, whose type follows its first bytes; everything but videos, sound and plain images is sent to be saved. Before the copy is there, and after copying has failed, the answer is a redirect to the upstream's own link or, where this opens only with a key, what the upstream sends, until that link is dead too. Needs no key.
+         */
+        get: operations["readOutput"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/openapi.json": {
         parameters: {
             query?: never;
@@ -2351,7 +2371,7 @@ export interface components {
              * @description The kind of problem, which does not change.
              * @enum {string}
              */
-            code: "invalid_json" | "invalid_request" | "unauthenticated" | "insufficient_credits" | "forbidden" | "not_found" | "unknown_task" | "method_not_allowed" | "body_timeout" | "task_exists" | "task_open" | "task_settled" | "reference_reused" | "conflicting_result" | "series_running" | "submission_running" | "no_callback" | "payload_too_large" | "submit_unknown" | "idempotency_key_reused" | "rate_limited" | "internal_error" | "index_disabled" | "not_configured" | "unavailable";
+            code: "invalid_json" | "invalid_request" | "unauthenticated" | "insufficient_credits" | "forbidden" | "not_found" | "unknown_task" | "method_not_allowed" | "body_timeout" | "task_exists" | "task_open" | "task_settled" | "reference_reused" | "conflicting_result" | "series_running" | "submission_running" | "no_callback" | "output_gone" | "payload_too_large" | "submit_unknown" | "idempotency_key_reused" | "rate_limited" | "internal_error" | "index_disabled" | "not_configured" | "unavailable";
             /** @description Faults of the input: `path` is a JSON Pointer, or `/Name` of a header or parameter. */
             issues?: {
                 path: string;
@@ -2690,7 +2710,7 @@ export interface components {
         "problem.submit_unknown": {
             headers: {
                 /**
-                 * @description Path of the new task.
+                 * @description Path of the new task, or the upstream's own link to an output.
                  * @example /v1/tasks/6f9619ff-8b86-4d01-b42d-00cf4fc964ff
                  */
                 Location?: string;
@@ -2895,6 +2915,22 @@ export interface components {
                     status?: 503;
                     /** @enum {string} */
                     code?: "not_configured";
+                };
+            };
+        };
+        /** @description `output_gone`: The output is gone. */
+        "problem.output_gone": {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                "Cache-Control": components["headers"]["Cache-Control"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"] & {
+                    /** @constant */
+                    status?: 410;
+                    /** @enum {string} */
+                    code?: "output_gone";
                 };
             };
         };
@@ -3141,7 +3177,7 @@ export interface operations {
             201: {
                 headers: {
                     /**
-                     * @description Path of the new task.
+                     * @description Path of the new task, or the upstream's own link to an output.
                      * @example /v1/tasks/6f9619ff-8b86-4d01-b42d-00cf4fc964ff
                      */
                     Location: string;
@@ -3393,7 +3429,7 @@ export interface operations {
                      */
                     "Idempotent-Replayed"?: string;
                     /**
-                     * @description Path of the new task.
+                     * @description Path of the new task, or the upstream's own link to an output.
                      * @example /v1/tasks/6f9619ff-8b86-4d01-b42d-00cf4fc964ff
                      */
                     Location?: string;
@@ -3465,12 +3501,12 @@ export interface operations {
             200: {
                 headers: {
                     /**
-                     * @description `*` in answers to a status token, so that pages of any site may read them.
+                     * @description `*` in answers to a status token and to the link of an output, so that pages of any site may read them.
                      * @example *
                      */
                     "Access-Control-Allow-Origin"?: string;
                     /**
-                     * @description Version of the task as this caller sees it, for `If-None-Match`. It changes with the state of the task and, while the task is open, with its progress; for the operator with every member.
+                     * @description Version of the task as this caller sees it, for `If-None-Match`. It changes with the state of the task and, while the task is open, with its progress; for the operator with every member. Of an output: the tag of its bytes, which never change, also for `If-Range`.
                      * @example "1767225600002-account"
                      */
                     ETag: string;
@@ -3542,12 +3578,12 @@ export interface operations {
             304: {
                 headers: {
                     /**
-                     * @description `*` in answers to a status token, so that pages of any site may read them.
+                     * @description `*` in answers to a status token and to the link of an output, so that pages of any site may read them.
                      * @example *
                      */
                     "Access-Control-Allow-Origin"?: string;
                     /**
-                     * @description Version of the task as this caller sees it, for `If-None-Match`. It changes with the state of the task and, while the task is open, with its progress; for the operator with every member.
+                     * @description Version of the task as this caller sees it, for `If-None-Match`. It changes with the state of the task and, while the task is open, with its progress; for the operator with every member. Of an output: the tag of its bytes, which never change, also for `If-Range`.
                      * @example "1767225600002-account"
                      */
                     ETag: string;
@@ -3641,7 +3677,7 @@ export interface operations {
             200: {
                 headers: {
                     /**
-                     * @description `*` in answers to a status token, so that pages of any site may read them.
+                     * @description `*` in answers to a status token and to the link of an output, so that pages of any site may read them.
                      * @example *
                      */
                     "Access-Control-Allow-Origin"?: string;
@@ -3664,7 +3700,7 @@ export interface operations {
             204: {
                 headers: {
                     /**
-                     * @description `*` in answers to a status token, so that pages of any site may read them.
+                     * @description `*` in answers to a status token and to the link of an output, so that pages of any site may read them.
                      * @example *
                      */
                     "Access-Control-Allow-Origin"?: string;
@@ -4955,7 +4991,7 @@ export interface operations {
             200: {
                 headers: {
                     /**
-                     * @description Name under which a browser saves the export.
+                     * @description Name under which a browser saves the file.
                      * @example attachment; filename="acme-entries.csv"
                      */
                     "Content-Disposition"?: string;
@@ -6272,6 +6308,220 @@ export interface operations {
                     };
                 };
             };
+        };
+    };
+    readOutput: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description `bytes=…`, one range (RFC 9110).
+                 * @example bytes=0-1023
+                 */
+                Range?: string;
+                /**
+                 * @description `ETag` of the output: with another one the answer has all bytes.
+                 * @example "5d41402abc4b2a76b9719d911017c592"
+                 */
+                "If-Range"?: string;
+                /**
+                 * @description `ETag` of the version that the caller has: the answer is 304 while it is the current one.
+                 * @example "1767225600002-account"
+                 */
+                "If-None-Match"?: string;
+            };
+            path: {
+                /**
+                 * @description Id of the task, a UUID of any version; upper and lower case mean the same.
+                 * @example 6f9619ff-8b86-4d01-b42d-00cf4fc964ff
+                 */
+                id: string;
+                /**
+                 * @description Number of the output: its place in `output.urls`, from 1.
+                 * @example 1
+                 */
+                output: string;
+                /**
+                 * @description Token and extension, which only the relay can make. They prove the reader.
+                 * @example 1767830400_1767225600012_3q2-7w.mp4
+                 */
+                file: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description the whole output */
+            200: {
+                headers: {
+                    /**
+                     * @description `*` in answers to a status token and to the link of an output, so that pages of any site may read them.
+                     * @example *
+                     */
+                    "Access-Control-Allow-Origin": string;
+                    /**
+                     * @description `bytes`: `Range` gets a part.
+                     * @example bytes
+                     */
+                    "Accept-Ranges"?: string;
+                    /**
+                     * @description Name under which a browser saves the file.
+                     * @example attachment; filename="acme-entries.csv"
+                     */
+                    "Content-Disposition": string;
+                    /**
+                     * @description Version of the task as this caller sees it, for `If-None-Match`. It changes with the state of the task and, while the task is open, with its progress; for the operator with every member. Of an output: the tag of its bytes, which never change, also for `If-Range`.
+                     * @example "1767225600002-account"
+                     */
+                    ETag?: string;
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /** @example … */
+                    "*/*": string;
+                };
+            };
+            /** @description the part that Range names */
+            206: {
+                headers: {
+                    /**
+                     * @description `*` in answers to a status token and to the link of an output, so that pages of any site may read them.
+                     * @example *
+                     */
+                    "Access-Control-Allow-Origin": string;
+                    /**
+                     * @description `bytes`: `Range` gets a part.
+                     * @example bytes
+                     */
+                    "Accept-Ranges"?: string;
+                    /**
+                     * @description Name under which a browser saves the file.
+                     * @example attachment; filename="acme-entries.csv"
+                     */
+                    "Content-Disposition": string;
+                    /**
+                     * @description Which bytes of the output the answer has (RFC 9110).
+                     * @example bytes 0-1023/146515
+                     */
+                    "Content-Range": string;
+                    /**
+                     * @description Version of the task as this caller sees it, for `If-None-Match`. It changes with the state of the task and, while the task is open, with its progress; for the operator with every member. Of an output: the tag of its bytes, which never change, also for `If-Range`.
+                     * @example "1767225600002-account"
+                     */
+                    ETag?: string;
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /** @example … */
+                    "*/*": string;
+                };
+            };
+            /** @description the upstream's own link */
+            302: {
+                headers: {
+                    /**
+                     * @description `*` in answers to a status token and to the link of an output, so that pages of any site may read them.
+                     * @example *
+                     */
+                    "Access-Control-Allow-Origin": string;
+                    /**
+                     * @description Path of the new task, or the upstream's own link to an output.
+                     * @example /v1/tasks/6f9619ff-8b86-4d01-b42d-00cf4fc964ff
+                     */
+                    Location: string;
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description If-None-Match names the output */
+            304: {
+                headers: {
+                    /**
+                     * @description `*` in answers to a status token and to the link of an output, so that pages of any site may read them.
+                     * @example *
+                     */
+                    "Access-Control-Allow-Origin": string;
+                    /**
+                     * @description `bytes`: `Range` gets a part.
+                     * @example bytes
+                     */
+                    "Accept-Ranges"?: string;
+                    /**
+                     * @description Version of the task as this caller sees it, for `If-None-Match`. It changes with the state of the task and, while the task is open, with its progress; for the operator with every member. Of an output: the tag of its bytes, which never change, also for `If-Range`.
+                     * @example "1767225600002-account"
+                     */
+                    ETag?: string;
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["problem.invalid_request"];
+            404: components["responses"]["problem.not_found"];
+            410: components["responses"]["problem.output_gone"];
+            /** @description If-Match does not name the output */
+            412: {
+                headers: {
+                    /**
+                     * @description `*` in answers to a status token and to the link of an output, so that pages of any site may read them.
+                     * @example *
+                     */
+                    "Access-Control-Allow-Origin": string;
+                    /**
+                     * @description `bytes`: `Range` gets a part.
+                     * @example bytes
+                     */
+                    "Accept-Ranges"?: string;
+                    /**
+                     * @description Version of the task as this caller sees it, for `If-None-Match`. It changes with the state of the task and, while the task is open, with its progress; for the operator with every member. Of an output: the tag of its bytes, which never change, also for `If-Range`.
+                     * @example "1767225600002-account"
+                     */
+                    ETag?: string;
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Range begins behind the end */
+            416: {
+                headers: {
+                    /**
+                     * @description `*` in answers to a status token and to the link of an output, so that pages of any site may read them.
+                     * @example *
+                     */
+                    "Access-Control-Allow-Origin": string;
+                    /**
+                     * @description `bytes`: `Range` gets a part.
+                     * @example bytes
+                     */
+                    "Accept-Ranges"?: string;
+                    /**
+                     * @description Which bytes of the output the answer has (RFC 9110).
+                     * @example bytes 0-1023/146515
+                     */
+                    "Content-Range"?: string;
+                    /**
+                     * @description Version of the task as this caller sees it, for `If-None-Match`. It changes with the state of the task and, while the task is open, with its progress; for the operator with every member. Of an output: the tag of its bytes, which never change, also for `If-Range`.
+                     * @example "1767225600002-account"
+                     */
+                    ETag?: string;
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            429: components["responses"]["problem.rate_limited"];
+            500: components["responses"]["problem.internal_error"];
+            503: components["responses"]["problem.not_configured.unavailable"];
         };
     };
     readOpenApi: {

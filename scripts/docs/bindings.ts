@@ -60,7 +60,10 @@ export const BINDINGS: Readonly<Record<string, Binding>> = {
   LIMIT_BULK: { type: LIMIT, purpose: "bulk redeliveries of an account" },
   LIMIT_LISTS: { type: LIMIT, purpose: "lists and other expensive requests of an account" },
   LIMIT_SUBMITS: { type: LIMIT, purpose: "jobs that an account [submits](accounts.md#offers)" },
-  LIMIT_LINKS: { type: LIMIT, purpose: "requests of an address with one status link" },
+  LIMIT_LINKS: {
+    type: LIMIT,
+    purpose: "requests of an address with the status link and the links to outputs of one task",
+  },
   LIMIT_REFUSALS: { type: LIMIT, purpose: "failed credentials of an address" },
   VERSION: {
     type: "version metadata",

@@ -122,7 +122,7 @@ const OUTPUTS = {
     without: "`PUBLIC_URL`",
     values: "URL without a path",
     meaning:
-      "origin of the relay's links to outputs. Strangers have made these files, so give them a host of their own",
+      "origin of the relay's links to outputs. Strangers have made these files, so give them a host of their own; the relay serves nothing else there",
   },
   OUTPUT_DAYS: {
     meaning:

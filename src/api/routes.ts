@@ -28,6 +28,7 @@ import { registerTaskRoute } from "./tasks/register-task.ts";
 import { reportEventRoute } from "./tasks/report-event.ts";
 import { verifyCallbackRoute } from "./tasks/verify-callback.ts";
 import { streamTask } from "./tasks/stream-task.ts";
+import { readOutput } from "./outputs/read-output.ts";
 import type { Route } from "./http/route.ts";
 import { listen } from "./listen.ts";
 import { readSubmittedRoute, submitJobRoute } from "./submit/submit-route.ts";
@@ -77,6 +78,7 @@ export const ROUTES = [
   reindexRoute,
   wakeTasksRoute,
   readHealth,
+  readOutput,
   readOpenApi,
 ] as const satisfies readonly Route[];
 

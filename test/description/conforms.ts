@@ -93,7 +93,10 @@ function conforms(id: RouteId, { status, headers }: AnswerHead, text: string | n
   if (text === null) return;
   const type = headers.get("Content-Type") ?? "";
   const isForToken = headers.has("Access-Control-Allow-Origin");
-  const content = (isForToken ? answer.forStatusToken : undefined) ?? answer.content[type];
+  const content =
+    (isForToken ? answer.forStatusToken : undefined) ??
+    answer.content[type] ??
+    answer.content["*/*"];
   if (content === undefined) {
     if (type === "" && text === "" && Object.keys(answer.content).length === 0) return;
     throw new Error(`${name}: the media type ${JSON.stringify(type)} is not described`);

@@ -117,7 +117,8 @@ it("only those methods of Durable Objects are called again after a lost connecti
       .join(" "),
   ]);
   expect(Object.fromEntries(names)).toEqual({
-    TaskObject: "endCopies endSubmission hook inspect isOpen read readByLink republish wake",
+    TaskObject:
+      "endCopies endSubmission hook inspect isOpen placeOfOutput read readByLink republish wake",
     AccountObject: "charge describe profile recentlyCharged refund useListedKey",
     ConnectionObject: "connectionState hooklessTasks",
     DeploymentObject: "endSession isSessionEnded",

@@ -7,8 +7,6 @@ declare global {
       readonly OPERATOR_KEYS: string;
       readonly SHARD_1?: D1Database;
       readonly SHARD_2?: D1Database;
-      /** Bucket of the tests of outputs. */
-      readonly OUTPUTS?: R2Bucket;
     }
     interface GlobalProps {
       mainModule: typeof relay;

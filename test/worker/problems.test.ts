@@ -21,7 +21,9 @@ import {
 } from "./tasks.ts";
 import { anArk, ARK, BINDINGS, named, submit } from "./submitted.ts";
 import { holdTimers } from "./timers.ts";
-import { useClock } from "./clock.ts";
+import { START, START_S, useClock } from "./clock.ts";
+import { started } from "./started.ts";
+import { outputLink } from "../../src/security/output-link.ts";
 
 useClock();
 
@@ -111,6 +113,7 @@ const PROVOKED = {
   body_timeout: bodyThatNeverEnds,
   submit_unknown: () => submit({ headers: named().headers }),
   no_callback: async () => redeliver(await completed({ callback_url: null })),
+  output_gone: expiredLink,
   payload_too_large: () => post("/v1/tasks", " ".repeat(256 * 1024 + 1)),
   idempotency_key_reused: keyReused,
   rate_limited: () => callWith({ ...env, LIMIT_REFUSALS: aRateLimit(0) }, "/hooks/ark/x/y", HOOK),
@@ -119,6 +122,16 @@ const PROVOKED = {
   not_configured: async () => callWith({ ...env, PAUSED: "?" }, "/v1/signing-secrets"),
   unavailable: async () => callWith(failing(overloaded()), `/v1/tasks/${crypto.randomUUID()}`),
 } satisfies Record<ProblemCode, () => Promise<Response>>;
+
+/** Opens a link to an output that has expired. */
+async function expiredLink(): Promise<Response> {
+  const { runtime } = (await started(env)).startup;
+  if (!runtime.ok) throw new Error("the configuration is not valid");
+  const life = { expiresAtS: START_S, recordedAt: START };
+  const output = { taskId: crypto.randomUUID(), number: 1, ...life, extension: "mp4" };
+  const link = outputLink(output, ORIGIN, runtime.value.keyring.outputKeys);
+  return call(link, { key: null });
+}
 
 /** Returns requests that need the record of the task. */
 function requestsFor(id: string): readonly (() => Promise<Response>)[] {

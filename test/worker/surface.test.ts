@@ -47,6 +47,7 @@ const SURFACE = [
   "POST /v1/reindex | operate | 200 | index_disabled",
   "POST /v1/wake | operate | 200 | index_disabled",
   "GET /healthz | anyone | 200 503 | unavailable",
+  "GET /outputs/{id}/{output}/{file} | anyone | 200 206 302 304 412 416 | not_configured not_found output_gone rate_limited unavailable",
   "GET /openapi.json | anyone | 200 | ",
 ];
 
@@ -80,6 +81,7 @@ it("the problem codes and their statuses are exactly those of the list in this t
     submit_unknown: 424,
     no_callback: 409,
     body_timeout: 408,
+    output_gone: 410,
     payload_too_large: 413,
     idempotency_key_reused: 422,
     rate_limited: 429,

@@ -9,17 +9,23 @@ interface Header {
  */
 export const ANSWER_HEADERS = {
   "Access-Control-Allow-Origin": {
-    description: "`*` in answers to a status token, so that pages of any site may read them.",
+    description:
+      "`*` in answers to a status token and to the link of an output, so that pages of any site may read them.",
     example: "*",
   },
+  "Accept-Ranges": { description: "`bytes`: `Range` gets a part.", example: "bytes" },
   Allow: { description: "Methods of the path.", example: "GET, HEAD" },
   "Content-Disposition": {
-    description: "Name under which a browser saves the export.",
+    description: "Name under which a browser saves the file.",
     example: 'attachment; filename="acme-entries.csv"',
+  },
+  "Content-Range": {
+    description: "Which bytes of the output the answer has (RFC 9110).",
+    example: "bytes 0-1023/146515",
   },
   ETag: {
     description:
-      "Version of the task as this caller sees it, for `If-None-Match`. It changes with the state of the task and, while the task is open, with its progress; for the operator with every member.",
+      "Version of the task as this caller sees it, for `If-None-Match`. It changes with the state of the task and, while the task is open, with its progress; for the operator with every member. Of an output: the tag of its bytes, which never change, also for `If-Range`.",
     example: '"1767225600002-account"',
   },
   "Idempotent-Replayed": {
@@ -31,7 +37,7 @@ export const ANSWER_HEADERS = {
     example: '<https://relay.example.com/v1/tasks?cursor=…>; rel="next"',
   },
   Location: {
-    description: "Path of the new task.",
+    description: "Path of the new task, or the upstream's own link to an output.",
     example: "/v1/tasks/6f9619ff-8b86-4d01-b42d-00cf4fc964ff",
   },
   "Next-Cursor": {
@@ -92,6 +98,11 @@ export const REQUEST_HEADERS = {
   Prefer: {
     description: "`wait=N` waits like the parameter `wait` (RFC 7240).",
     example: "wait=30",
+  },
+  Range: { description: "`bytes=…`, one range (RFC 9110).", example: "bytes=0-1023" },
+  "If-Range": {
+    description: "`ETag` of the output: with another one the answer has all bytes.",
+    example: '"5d41402abc4b2a76b9719d911017c592"',
   },
   "Relay-Callback-Url": {
     description:

@@ -8,6 +8,14 @@ export const PATH_PARAMETERS: Readonly<Record<string, Parameter>> = {
     example: TASK_ID,
   },
   number: { description: "Number of the attempt, from 1: `X-Attempt`.", example: "1" },
+  output: {
+    description: "Number of the output: its place in `output.urls`, from 1.",
+    example: "1",
+  },
+  file: {
+    description: "Token and extension, which only the relay can make. They prove the reader.",
+    example: "1767830400_1767225600012_3q2-7w.mp4",
+  },
   account: { description: "Id of the account: 1 to 64 of `A-Z a-z 0-9 _ -`.", example: "acme" },
   key: { description: "Id of the API key, as the list of keys has it.", example: "k_1" },
   host: {

@@ -90,6 +90,11 @@ export const PROBLEM_HELP: Readonly<Record<ProblemCode, ProblemHelp>> = {
     cause: "The task was created without a callback_url, so there is nothing to redeliver.",
     cure: "Give a callback_url with the redelivery, or read the result with GET /v1/tasks/{id}.",
   },
+  output_gone: {
+    cause:
+      "The link to an output is genuine, but nobody can get the file any more: the link has expired, or the relay could not copy the file and the upstream's own link is dead. The member detail tells which.",
+    cure: "Fetch outputs before outputs[].expires_at of the task. Where copying has failed, the operator finds the upstream's own link in source_urls, and may still get the file there.",
+  },
   payload_too_large: {
     cause:
       "The body is larger than MAX_BODY_KB, 256 KB unless the operator has changed it; or the task would take too many bytes as it is stored, where text with characters beyond U+00FF takes two bytes for each character, and a short number such as 1e20 is written out. The member detail tells which.",

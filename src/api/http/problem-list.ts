@@ -73,6 +73,10 @@ export const PROBLEMS = {
     status: 409,
     title: "The task has no callback_url",
   },
+  output_gone: {
+    status: 410,
+    title: "The output is gone",
+  },
   payload_too_large: {
     status: 413,
     title: "The body is too large",

@@ -86,7 +86,8 @@ export async function countFailedCredential(headers: Headers, env: Env): Promise
 }
 
 /**
- * Counts a request with a valid status token. Each task and IP address of a sender has a count of its own.
+ * Counts a request with a valid status token, or with a valid link to an output. Each task and IP address of a sender has a
+ * count of its own.
  * @throws Problem `rate_limited` when too many requests with this link came from this address.
  */
 export async function countLinkRequest(id: string, headers: Headers, env: Env): Promise<void> {
@@ -94,7 +95,7 @@ export async function countLinkRequest(id: string, headers: Headers, env: Env): 
   const address = clientNetwork(headers.get("CF-Connecting-IP") ?? "") ?? NO_ADDRESS;
   if (await isWithin(limit, `${id} ${address}`, env)) return;
   logOnceAMinute(`${limit} ${id} ${address}`, { event: "limit.reached", limit, task_id: id });
-  throw rateLimited(`Too many requests with this status link came from this address (${limit}).`);
+  throw rateLimited(`Too many requests with links of this task came from this address (${limit}).`);
 }
 
 /**

@@ -15,6 +15,7 @@ import { isCharging } from "../../core/record/credits.ts";
 import { type CreatedTask, isTerminal, type TaskRecord } from "../../core/record/task.ts";
 import { toSeconds } from "../../core/time.ts";
 import type { Reader } from "../../core/views/reader.ts";
+import { type OutputPlace, outputPlaceOf } from "../../core/views/output-place.ts";
 import { taskFacts } from "../../core/views/task-facts.ts";
 import { errorText, log } from "../../log.ts";
 import { accountOf, type Caller, keyNameOf, readerOf } from "./caller.ts";
@@ -59,6 +60,7 @@ export class TaskObject extends DurableObject<ObjectBindings> {
       "hook",
       "inspect",
       "isOpen",
+      "placeOfOutput",
       "read",
       "readByLink",
       "republish",
@@ -153,6 +155,16 @@ export class TaskObject extends DurableObject<ObjectBindings> {
     this.#loop.apply(event);
     const record = this.#platform.load();
     return record !== null && isTerminal(record) && lifeOf(record) === event.recordedAt;
+  }
+
+  /**
+   * Returns where an output of the task is while the relay has no copy of it. Null when the task has no such output with a
+   * link of the relay.
+   * @param recordedAt number that tells the task from others under the same id, as the link has it.
+   */
+  placeOfOutput(recordedAt: number, number: number): OutputPlace | null {
+    this.#platform.prepare(this.env);
+    return outputPlaceOf(this.#readable(), recordedAt, number);
   }
 
   /** Stores that a hook was refused which came to a valid hook URL of the task. */

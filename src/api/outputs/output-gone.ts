@@ -1,0 +1,21 @@
+import type { LossReason } from "../../core/record/outputs.ts";
+import { Problem } from "../http/problem.ts";
+
+/** Reason why a link opens nothing any more: its own end, that of the upstream's link, or why the output was not copied. */
+export type GoneReason = "link_expired" | "source_expired" | LossReason;
+
+const DETAILS: Readonly<Record<GoneReason, string>> = {
+  link_expired: "The link has expired, and the copy of the output is deleted.",
+  source_expired: "The relay has no copy of the output, and the link of the upstream has expired.",
+  too_large: "The output is larger than the relay keeps, and the link of the upstream has expired.",
+  empty: "The upstream sent an empty file.",
+  refused: "The upstream does not give the output any more.",
+  unreachable: "The upstream did not send the output while its link lived.",
+  blocked: "The link of the upstream leads to where the relay must not fetch.",
+  not_stored: "The relay could not store the output, and the link of the upstream has expired.",
+};
+
+/** Returns the problem of a link whose output nobody can get any more. */
+export function outputGone(reason: GoneReason): Problem {
+  return new Problem("output_gone", { detail: DETAILS[reason], reason });
+}

@@ -1,0 +1,20 @@
+import type { Config } from "../../config/config.ts";
+import { OUTPUTS_PATH } from "../../security/output-link.ts";
+
+/**
+ * Tells whether a request addresses the host that `OUTPUTS_URL` gives outputs for themselves. Strangers have made what is
+ * served there, so it must not be the origin of anything else.
+ */
+export function isOutputsHost(
+  { host }: URL,
+  config: Pick<Config, "outputsOrigin" | "publicUrl"> | null,
+): boolean {
+  if (config === null || config.outputsOrigin === null || config.publicUrl === null) return false;
+  const own = URL.parse(config.outputsOrigin)?.host;
+  return host === own && own !== URL.parse(config.publicUrl)?.host;
+}
+
+/** Tells whether a path is that of a link to an output. */
+export function isOutputPath(path: string): boolean {
+  return path.startsWith(`${OUTPUTS_PATH}/`);
+}

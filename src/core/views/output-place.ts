@@ -1,0 +1,43 @@
+import { sealedKeyOf, type SealedKey } from "../record/customer-key.ts";
+import { lifeOf, type OutputState } from "../record/outputs.ts";
+import { isTerminal, type TaskRecord } from "../record/task.ts";
+
+/** Where an output with a link of the relay is while the relay has no copy of it. */
+export interface OutputPlace {
+  readonly taskId: string;
+  /** The upstream's own link. */
+  readonly source: string;
+  readonly state: OutputState;
+  /** Time at which the task ended, in Unix milliseconds. */
+  readonly endedAt: number;
+  /** Origin of the relay as the creator of the task addressed it. */
+  readonly origin: string;
+  /** Name of the connection to the provider; null when the task names none. */
+  readonly connection: string | null;
+  /** Key of the customer with which the job was submitted, sealed; null when there is none, or none any more. */
+  readonly customerKey: SealedKey | null;
+}
+
+/**
+ * Returns where an output of a task is. Null when the task has no such output with a link of the relay.
+ * @param recordedAt number that tells the task from others under the same id, as a link has it.
+ */
+export function outputPlaceOf(
+  record: TaskRecord | null,
+  recordedAt: number,
+  number: number,
+): OutputPlace | null {
+  if (record === null || !isTerminal(record) || lifeOf(record) !== recordedAt) return null;
+  const output = record.outputs?.list.find((one) => one.number === number);
+  if (output === undefined) return null;
+  const { source, state } = output;
+  return {
+    taskId: record.id,
+    source,
+    state,
+    endedAt: record.finishedAt ?? record.createdAt,
+    origin: record.origin,
+    connection: record.upstream?.connection ?? null,
+    customerKey: sealedKeyOf(record),
+  };
+}

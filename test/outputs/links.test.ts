@@ -1,0 +1,227 @@
+import { env } from "cloudflare:workers";
+import { describe, expect, it } from "vitest";
+import { app } from "../../src/app.ts";
+import { answerTo, ORIGIN, refusal } from "../worker/client.ts";
+import { DAY_MS, pass, useClock } from "../worker/clock.ts";
+import { answering } from "../worker/outside.ts";
+import { aRateLimit, sendFrom } from "../worker/rate-limits.ts";
+import { isolateOf } from "../worker/started.ts";
+import { erase } from "../worker/tasks.ts";
+import {
+  anUpstream,
+  bucket,
+  bytesOf,
+  completedWith,
+  copy,
+  keyOf,
+  readCopied,
+  sending,
+  SOURCE,
+  VIDEO_BYTES,
+} from "./copied.ts";
+
+useClock();
+
+const LENGTH = VIDEO_BYTES.length;
+const GONE = { status: 410, code: "output_gone" };
+const SAFE = {
+  "access-control-allow-origin": "*",
+  "content-security-policy":
+    "default-src 'none'; media-src 'self'; img-src 'self'; style-src 'unsafe-inline'; sandbox",
+  "cross-origin-resource-policy": "cross-origin",
+  "x-content-type-options": "nosniff",
+};
+
+/** Completes a task with this output, and returns its id and the link of the relay. */
+async function linked(bytes = VIDEO_BYTES) {
+  const outside = anUpstream(sending(bytes));
+  const id = await completedWith([SOURCE]);
+  const link = (await readCopied(id)).output.urls[0] ?? "";
+  return { id, link, ...outside };
+}
+
+/** Returns the headers of an answer, without the id of its request. */
+function headersOf({ headers }: Response): Readonly<Record<string, string>> {
+  return { ...Object.fromEntries(headers), "x-request-id": "" };
+}
+
+/** Completes a task with this output, copies it, and returns its id and the link of the relay. */
+async function copied(bytes = VIDEO_BYTES) {
+  const task = await linked(bytes);
+  await copy(task.id);
+  return task;
+}
+
+function open(link: string, headers: Record<string, string> = {}, method = "GET") {
+  return answerTo(new Request(link, { headers, method, redirect: "manual" }), env);
+}
+
+describe("the link to an output that the relay has copied", () => {
+  it("serves the copy, also when the upstream's link is dead, and lets pages of all sites show it", async () => {
+    const { link, on } = await copied();
+    on(SOURCE, answering(null, 404));
+    pass(6 * DAY_MS);
+    const response = await open(link);
+    expect(response.status).toBe(200);
+    expect(new Uint8Array(await response.arrayBuffer())).toEqual(VIDEO_BYTES);
+    expect(Object.fromEntries(response.headers)).toMatchObject({
+      ...SAFE,
+      "accept-ranges": "bytes",
+      "cache-control": "private",
+      "content-length": String(LENGTH),
+      "content-type": "video/mp4",
+      etag: expect.stringMatching(/^"[\da-f]+"$/),
+    });
+    expect(response.headers.get("Content-Disposition")).toMatch(
+      /^inline; filename="[\w-]+-1\.mp4"$/,
+    );
+  });
+
+  it("answers HEAD with the same headers and no body", async () => {
+    const { link } = await copied();
+    const [head, got] = [await open(link, {}, "HEAD"), await open(link)];
+    expect(await head.text()).toBe("");
+    expect(headersOf(head)).toEqual(headersOf(got));
+  });
+
+  it.each([
+    ["bytes=0-3", 0, 4],
+    ["bytes=4-7", 4, 4],
+    ["bytes=-5", LENGTH - 5, 5],
+    [`bytes=${LENGTH - 1}-`, LENGTH - 1, 1],
+    ["bytes=10-999999", 10, LENGTH - 10],
+  ])("serves the part that Range: %s names", async (range, offset, length) => {
+    const { link } = await copied();
+    const response = await open(link, { Range: range });
+    expect(response.status).toBe(206);
+    const end = offset + length - 1;
+    expect(response.headers.get("Content-Range")).toBe(`bytes ${offset}-${end}/${LENGTH}`);
+    expect(response.headers.get("Content-Length")).toBe(String(length));
+    const part = new Uint8Array(await response.arrayBuffer());
+    expect(part).toEqual(VIDEO_BYTES.subarray(offset, offset + length));
+  });
+
+  it("serves all bytes where If-Range names another output, and the part where it names this one", async () => {
+    const { link } = await copied();
+    const etag = (await open(link)).headers.get("ETag") ?? "";
+    const ranged = { Range: "bytes=0-3" };
+    expect((await open(link, { ...ranged, "If-Range": etag })).status).toBe(206);
+    expect((await open(link, { ...ranged, "If-Range": '"another"' })).status).toBe(200);
+  });
+
+  it("answers 304, 412 and 416 without a body, with the entity tag", async () => {
+    const { link } = await copied();
+    const etag = (await open(link)).headers.get("ETag") ?? "";
+    for (const [status, headers] of [
+      [304, { "If-None-Match": etag }],
+      [412, { "If-Match": '"another"' }],
+      [416, { Range: `bytes=${LENGTH}-` }],
+    ] as const) {
+      const response = await open(link, headers);
+      expect([response.status, response.headers.get("ETag")]).toEqual([status, etag]);
+      expect(await response.text()).toBe("");
+      expect(Object.fromEntries(response.headers)).toMatchObject(SAFE);
+    }
+    const unsatisfiable = await open(link, { Range: `bytes=${LENGTH}-` });
+    expect(unsatisfiable.headers.get("Content-Range")).toBe(`bytes */${LENGTH}`);
+  });
+
+  it.each([
+    ["HTML", "<!doctype html><script>alert(1)</script>"],
+    ["an SVG", '<svg xmlns="http://www.w3.org/2000/svg" onload="alert(1)"/>'],
+  ])("has %s saved, whatever the link and the upstream call it", async (_, text) => {
+    const { link } = await copied(bytesOf(text));
+    const { headers } = await open(link);
+    expect(headers.get("Content-Type")).toBe("application/octet-stream");
+    expect(headers.get("Content-Disposition")).toMatch(/^attachment; /);
+    expect(Object.fromEntries(headers)).toMatchObject(SAFE);
+  });
+
+  it("ends when it expires, with the reason", async () => {
+    const { link } = await copied();
+    pass(7 * DAY_MS);
+    const response = await open(link);
+    expect(response.headers.get("Access-Control-Allow-Origin")).toBe("*");
+    expect(await refusal(response)).toEqual(GONE);
+  });
+
+  it("opens nothing after its task was erased", async () => {
+    const { id, link } = await copied();
+    await erase(id);
+    expect(await refusal(await open(link))).toEqual({ status: 404, code: "not_found" });
+  });
+
+  it("serves the copy from any host of the relay, but from the host of OUTPUTS_URL nothing else", async () => {
+    const { link } = await copied();
+    const { pathname } = new URL(link);
+    const bindings = { ...env, OUTPUTS_URL: "https://outputs.example.org" };
+    const isolate = await isolateOf(bindings);
+    const get = async (origin: string, path: string) =>
+      app.fetch(new Request(origin + path), isolate);
+    expect((await get("https://outputs.example.org", pathname)).status).toBe(200);
+    expect((await get(ORIGIN, pathname)).status).toBe(200);
+    for (const path of ["/healthz", "/", "/login", "/v1/tasks", "/docs"]) {
+      expect((await get("https://outputs.example.org", path)).status).toBe(404);
+    }
+    expect((await get(ORIGIN, "/healthz")).status).toBe(200);
+  });
+});
+
+describe("the link to an output that the relay has not copied yet", () => {
+  it("redirects to the upstream's own link, which no cache keeps", async () => {
+    const { link } = await linked();
+    const response = await open(link);
+    expect(response.status).toBe(302);
+    expect(Object.fromEntries(response.headers)).toMatchObject({
+      ...SAFE,
+      location: SOURCE,
+      "cache-control": "no-store",
+    });
+  });
+
+  it("redirects after copying was given up too, and ends with the upstream's link", async () => {
+    const { link, id, on } = await linked();
+    on(SOURCE, answering(null, 302, { Location: "https://127.0.0.1/" }));
+    await copy(id);
+    expect((await open(link)).status).toBe(302);
+    pass(DAY_MS);
+    expect(await refusal(await open(link))).toEqual(GONE);
+  });
+
+  it("is read from the upstream again when the bucket has lost the copy", async () => {
+    const { link, id } = await copied();
+    await bucket().delete(keyOf(id));
+    expect((await open(link)).status).toBe(302);
+  });
+});
+
+describe("a link that the relay has not made", () => {
+  it.each([
+    ["another output", (link: string) => link.replace("/1/", "/2/")],
+    ["a later end", (link: string) => link.replace(/\/1\/\d/, "/1/9")],
+    ["another extension", (link: string) => link.replace(/mp4$/, "html")],
+    ["no token", (link: string) => link.replace(/\/[^/]+$/, "/x.mp4")],
+  ])(
+    "is answered like one of a task that does not exist, because it names %s",
+    async (_, change) => {
+      const { link } = await copied();
+      expect(await refusal(await open(change(link)))).toEqual({ status: 404, code: "not_found" });
+    },
+  );
+
+  it("counts as a failed credential, and a genuine link against LIMIT_LINKS", async () => {
+    const { link } = await copied();
+    const limited = { ...env, LIMIT_REFUSALS: aRateLimit(0), LIMIT_LINKS: aRateLimit(0) };
+    const from = (path: string) => sendFrom("192.0.2.1", limited, { path, key: null });
+    expect((await from(link.replace("/1/", "/2/"))).status).toBe(429);
+    const genuine = await from(link);
+    expect(genuine.status).toBe(429);
+    expect(genuine.headers.get("Access-Control-Allow-Origin")).toBe("*");
+  });
+
+  it.each(["POST", "PUT", "DELETE"])("is refused for the method %s", async (method) => {
+    const { link } = await copied();
+    const response = await open(link, {}, method);
+    expect([response.status, response.headers.get("Allow")]).toEqual([405, "GET, HEAD"]);
+  });
+});
