@@ -1339,10 +1339,10 @@ export interface components {
                 /** @description When the relay's link ends and its copy is deleted. Absent for an output that keeps the upstream's own link. */
                 expires_at?: number;
                 /**
-                 * @description Why there is no copy: the output keeps the upstream's own link (`own_link`), or copying was given up. Absent while it is being copied.
+                 * @description Why there is no copy: the output keeps the upstream's own link (`own_link`), the relay keeps no copies and passes on what the upstream sends (`streamed`), or copying was given up. Absent while it is being copied.
                  * @enum {string}
                  */
-                reason?: "own_link" | "too_large" | "empty" | "refused" | "unreachable" | "blocked" | "not_stored";
+                reason?: "own_link" | "streamed" | "too_large" | "empty" | "refused" | "unreachable" | "blocked" | "not_stored";
             }[];
         };
         /** @description The callback of a finished task. */
@@ -1619,10 +1619,10 @@ export interface components {
                 /** @description When the relay's link ends and its copy is deleted. Absent for an output that keeps the upstream's own link. */
                 expires_at?: number;
                 /**
-                 * @description Why there is no copy: the output keeps the upstream's own link (`own_link`), or copying was given up. Absent while it is being copied.
+                 * @description Why there is no copy: the output keeps the upstream's own link (`own_link`), the relay keeps no copies and passes on what the upstream sends (`streamed`), or copying was given up. Absent while it is being copied.
                  * @enum {string}
                  */
-                reason?: "own_link" | "too_large" | "empty" | "refused" | "unreachable" | "blocked" | "not_stored";
+                reason?: "own_link" | "streamed" | "too_large" | "empty" | "refused" | "unreachable" | "blocked" | "not_stored";
             }[];
             /** @description URL to pass to the provider for its hook. */
             hook_url?: string;

@@ -134,6 +134,8 @@ export interface Settings {
 
 /** The relay's own links to outputs, i.e. to the files that tasks have generated. */
 export interface OutputLinks {
+  /** True when the relay copies outputs. Otherwise it has links of its own only to outputs that open with a key. */
+  readonly areKept: boolean;
   /** Time for which the links work, in milliseconds. */
   readonly lifeMs: number;
   /**

@@ -2,8 +2,7 @@ import type { PollAnswer } from "../core/events/event.ts";
 import type { Poll } from "../core/duties/poll.ts";
 import { HOUR_MS, SECOND_MS } from "../core/time.ts";
 import { isAbout, type Job } from "../core/record/upstream.ts";
-import type { ErrorText } from "../providers/failure.ts";
-import { progressIn, toNews } from "../providers/observation.ts";
+import { type NewsRules, progressIn, toNews } from "../providers/observation.ts";
 import { readPollAnswer } from "../providers/poll-answer.ts";
 import {
   type AnswerReader,
@@ -11,7 +10,7 @@ import {
   type PollAdapter,
   UNCLEAR,
 } from "../providers/provider.ts";
-import { errorTextOf } from "../config/config.ts";
+import { newsRulesOf } from "../config/news-rules.ts";
 import type { Runtime } from "../config/runtime.ts";
 import { POLL_TIMEOUT_MS, withDeadline } from "../timeout.ts";
 import { get, type GetAnswer } from "./http.ts";
@@ -38,12 +37,12 @@ export async function askUpstream(
   { config, keyring }: Pick<Runtime, "config" | "keyring">,
   aborted: AbortSignal,
 ): Promise<PollAnswer> {
-  const errorText = errorTextOf(config, connection);
+  const rules = newsRulesOf(config, connection);
   const { provider, key } = connection;
   if (provider.polls === null) {
     const observation = provider.simulation.observe(poll.job, Date.now() - poll.createdAt);
     const head = { status: 200, retryAfter: null };
-    return pollAnswer({ kind: "observed", observation }, head, errorText);
+    return pollAnswer({ kind: "observed", observation }, head, rules);
   }
   if (key === null) return UNANSWERED;
   const { polls } = provider;
@@ -55,7 +54,7 @@ export async function askUpstream(
       const { reading, head } = answer;
       const isOurs =
         poll.purpose !== "kept_job" || (await namesTask(reading, poll, keyring, polls));
-      return pollAnswer(isOurs ? reading : UNCLEAR, head, errorText);
+      return pollAnswer(isOurs ? reading : UNCLEAR, head, rules);
     },
     aborted,
   );
@@ -112,12 +111,12 @@ function checkJob(reading: FinalReading, job: Job): FinalReading {
 export function pollAnswer(
   reading: FinalReading,
   { status, retryAfter }: Pick<GetAnswer, "status" | "retryAfter">,
-  errorText: ErrorText,
+  rules: NewsRules,
 ): PollAnswer {
   switch (reading.kind) {
     case "observed": {
       const { observation } = reading;
-      const news = toNews(observation, errorText);
+      const news = toNews(observation, rules);
       if (news === null) return unclear(status, observation.state);
       return { kind: "news", news, ...progressIn(observation) };
     }

@@ -21,6 +21,19 @@ export function openLinks(values: readonly unknown[], baseUrl: string | null): r
   });
 }
 
+/**
+ * Returns those values of an answer that are links on the gateway itself to files which it serves only with its API key.
+ * @param baseUrl base URL of the gateway; null when it is not known, which gives none.
+ */
+export function keyedLinks(values: readonly unknown[], baseUrl: string | null): readonly string[] {
+  const own = URL.parse(baseUrl ?? "")?.origin;
+  return values.flatMap((value) => {
+    const link = typeof value === "string" ? absolute(value, baseUrl) : null;
+    const url = URL.parse(link ?? "");
+    return link !== null && url !== null && url.origin === own && needsKey(url) ? link : [];
+  });
+}
+
 /** Returns an http(s) URL unchanged, and makes a path absolute. Null for any other text. */
 function absolute(text: string, baseUrl: string | null): string | null {
   if (isHttpUrl(text)) return text;

@@ -1,7 +1,7 @@
 import { SECOND_MS } from "../core/time.ts";
 import { readArkTask } from "./ark.ts";
 import type { UpstreamError } from "./failure.ts";
-import { needsKey, openLinks } from "./gateway-links.ts";
+import { keyedLinks, needsKey, openLinks } from "./gateway-links.ts";
 import { readingOfGateway } from "./gateway-state.ts";
 import {
   hasNoChannel,
@@ -147,10 +147,11 @@ function observe(
 ): Omit<Observation, "jobId" | "state"> {
   // This is the answer of the gateway's own upstream. Its status may be outdated and is not read.
   const raw = readArkTask(at(task, "data"));
-  const [link] = openLinks([...linksIn(body, task), ...(raw?.urls ?? [])], baseUrl);
+  const links = [...linksIn(body, task), ...(raw?.urls ?? [])];
   const finishedAt = numberAt(task, "finish_time") ?? 0;
   return {
-    urls: link === undefined ? [] : [link],
+    urls: openLinks(links, baseUrl).slice(0, 1),
+    keyedUrls: keyedLinks(links, baseUrl).slice(0, 1),
     metadata: raw?.metadata ?? {},
     completedAt: finishedAt > 0 ? finishedAt * SECOND_MS : null,
     error: errorIn(body, task),

@@ -18,6 +18,11 @@ export interface Observation {
   /** State of the job as the provider spells it. Null when the report does not state it. */
   readonly state: string | null;
   readonly urls: readonly string[];
+  /**
+   * Links to the output that open only with the API key. They are used when there are no others. Absent when the adapter
+   * reads none.
+   */
+  readonly keyedUrls?: readonly string[];
   readonly metadata: Metadata;
   /** Time at which the job completed, in Unix milliseconds. Null when the report does not state it. */
   readonly completedAt: number | null;
@@ -60,12 +65,22 @@ export interface Metadata {
  */
 const MAX_TIME_MS = 99_999_999_999_000;
 
+/** What the news of a job may contain. */
+export interface NewsRules extends ErrorText {
+  /**
+   * True when the relay can give clients links of its own to an output that opens only with the API key. Absent means that
+   * it cannot; such an output then counts as none.
+   */
+  readonly areKeyedLinksServed?: boolean;
+}
+
 /**
  * Returns the news of a job from a provider's report: its state, with the result or the failure when the job has
  * ended. Null when the relay does not know the state in the report.
  */
-export function toNews(observation: Observation, errorText: ErrorText): UpstreamNews | null {
-  const { state, urls, completedAt } = observation;
+export function toNews(observation: Observation, rules: NewsRules): UpstreamNews | null {
+  const { state, completedAt } = observation;
+  const urls = usableUrls(observation, rules);
   const phase = phaseOf(state);
   const usage = usageOf(observation.usage ?? null);
   switch (phase) {
@@ -84,8 +99,15 @@ export function toNews(observation: Observation, errorText: ErrorText): Upstream
         ...usage,
       };
     case "failed":
-      return { ...failureOf(state ?? "", observation.error, errorText), ...usage };
+      return { ...failureOf(state ?? "", observation.error, rules), ...usage };
   }
+}
+
+function usableUrls(
+  { urls, keyedUrls = [] }: Observation,
+  { areKeyedLinksServed = false }: NewsRules,
+): readonly string[] {
+  return urls.length === 0 && areKeyedLinksServed ? keyedUrls : urls;
 }
 
 /**

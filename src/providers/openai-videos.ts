@@ -1,6 +1,6 @@
 import { SECOND_MS } from "../core/time.ts";
 import type { UpstreamError } from "./failure.ts";
-import { needsKey, openLinks } from "./gateway-links.ts";
+import { keyedLinks, needsKey, openLinks } from "./gateway-links.ts";
 import { readingOfGateway } from "./gateway-state.ts";
 import {
   hasNoChannel,
@@ -91,7 +91,10 @@ function readHook(body: unknown): Observation | null {
  */
 function stateIn(body: unknown): string | null {
   const isNew = at(body, "object") === "video" && at(body, "error") == null;
-  return textAt(body, "status") ?? (isNew && linksIn(body, null).length === 0 ? "queued" : null);
+  return (
+    textAt(body, "status") ??
+    (isNew && linksIn(body, (values) => openLinks(values, null)).length === 0 ? "queued" : null)
+  );
 }
 
 function observe(video: unknown, state: string | null, baseUrl: string | null): Observation | null {
@@ -101,7 +104,8 @@ function observe(video: unknown, state: string | null, baseUrl: string | null): 
   return {
     jobId,
     state,
-    urls: linksIn(video, baseUrl),
+    urls: linksIn(video, (values) => openLinks(values, baseUrl)),
+    keyedUrls: linksIn(video, (values) => keyedLinks(values, baseUrl)),
     metadata: {
       ratio: textAt(video, "size"),
       duration: integerAt(video, "seconds") ?? integerAt(video, "video", "duration"),
@@ -116,8 +120,12 @@ function observe(video: unknown, state: string | null, baseUrl: string | null): 
 /**
  * Returns the links of a video. Each gateway may write them in another field. The first field with a usable link
  * counts.
+ * @param usable returns the usable links among the values of a field.
  */
-function linksIn(video: unknown, baseUrl: string | null): readonly string[] {
+function linksIn(
+  video: unknown,
+  usable: (values: readonly unknown[]) => readonly string[],
+): readonly string[] {
   const fields = [
     [at(video, "url")],
     [at(video, "metadata", "url")],
@@ -127,7 +135,7 @@ function linksIn(video: unknown, baseUrl: string | null): readonly string[] {
     listAt(video, "urls"),
     listAt(video, "content").map((part) => at(part, "url")),
   ];
-  return fields.map((values) => openLinks(values, baseUrl)).find(({ length }) => length > 0) ?? [];
+  return fields.map(usable).find(({ length }) => length > 0) ?? [];
 }
 
 function errorIn(video: unknown): UpstreamError | null {

@@ -87,6 +87,7 @@ export const POLICY = aPolicy();
 
 /** Links of the relay to outputs, for sources that begin with `https:`. */
 export const OUTPUT_LINKS: OutputLinks = {
+  areKept: true,
   lifeMs: 7 * DAY,
   linkTo: ({ source, ...output }) =>
     source.startsWith("https:") ? relayLink(output.number, output.expiresAtS) : null,

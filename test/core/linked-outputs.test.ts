@@ -54,11 +54,24 @@ describe("the relay's link to an output", () => {
     expect(await linkTo({})).toMatch(new RegExp(`^${PUBLIC_URL}/outputs/${ID}/3/`));
   });
 
-  it.each([
-    ["the bucket OUTPUTS is not bound", { PUBLIC_URL }],
-    ["neither OUTPUTS_URL nor PUBLIC_URL is set", BUCKET],
-  ])("is not made where %s", async (_, vars) => {
-    expect((await linksOf(vars)).links).toBeNull();
+  it("is not made where neither OUTPUTS_URL nor PUBLIC_URL is set", async () => {
+    expect((await linksOf(BUCKET)).links).toBeNull();
+  });
+
+  it("is made where the bucket OUTPUTS is not bound only for outputs on a connection's own origin that open only with its key", async () => {
+    const gateway = { provider: "newapi", key: "key", base_url: "https://gateway.example.net/api" };
+    const vars = { ...connections({ gateway }), PUBLIC_URL };
+    const { links } = await linksOf(vars);
+    const to = (source: string, connection: string | null = "gateway") =>
+      links?.linkTo({ ...OUTPUT, source, connection });
+    const keyed = "https://gateway.example.net/v1/videos/7/content";
+    expect(links?.areKept).toBe(false);
+    expect(to(keyed)).toContain(`/outputs/${ID}/3/`);
+    expect(to(`${keyed}?signature=1`)).toBeNull();
+    expect(to("https://other.example.net/v1/videos/7/content")).toBeNull();
+    expect(to("https://gateway.example.net/files/7.mp4")).toBeNull();
+    expect(to(keyed, null)).toBeNull();
+    expect(to(keyed, "gateway-2")).toBeNull();
   });
 });
 

@@ -5,6 +5,7 @@ import { sealedKeyOf } from "../../src/core/record/customer-key.ts";
 import { linkOutputs } from "../../src/core/record/outputs.ts";
 import type { TerminalTask } from "../../src/core/record/task.ts";
 import { nextStep } from "../../src/core/step.ts";
+import { parseRecord } from "../../src/objects/task/record-schema.ts";
 import { taskView } from "../../src/core/views/task-view.ts";
 import {
   aCallback,
@@ -118,7 +119,7 @@ describe("the order to copy the outputs of a task", () => {
     expect(orderCopies({ ...task, outputs: { ...planned, order } }, POLICY)).toBeNull();
   });
 
-  it("has the sealed key of the customer, which the task keeps until the order is taken", () => {
+  it("has the sealed key of the customer, which the task keeps until its copies have ended", () => {
     const customerKey = { kind: "sealed", ...SEALED_KEY, unreadableSince: null } as const;
     const submission = { ...aSubmission(), customerKey };
     const upstream = { connection: CONNECTION, job: null };
@@ -132,7 +133,8 @@ describe("the order to copy the outputs of a task", () => {
     const late = apply(settled, { type: "copies_ordered", isTaken: false }, NOW + MINUTE);
     expect(sealedKeyOf(late)).toEqual(SEALED_KEY);
     const taken = apply(settled, { type: "copies_ordered", isTaken: true }, NOW + MINUTE);
-    expect(sealedKeyOf(taken)).toBeNull();
+    expect(sealedKeyOf(taken)).toEqual(SEALED_KEY);
+    expect(sealedKeyOf(apply(taken, ends({ number: 1, state: KEPT }), NOW + MINUTE))).toBeNull();
   });
 });
 
@@ -205,5 +207,33 @@ it("the links of the body have the numbers of their outputs", () => {
   const { output }: { output: unknown } = JSON.parse(aTaskWithOutputs().body);
   expect(output).toMatchObject({
     urls: [relayLink(1), "http://cdn.example.com/a.mp4", relayLink(3)],
+  });
+});
+
+describe("where the relay keeps no outputs but passes on those that open only with a key", () => {
+  const passing = aPolicy({ outputs: { ...OUTPUT_LINKS, areKept: false } });
+  const task = finish(anOpenTask(), aReport(aCompletion({ urls: [VIDEO] })), NOW, passing);
+
+  it("such an output has a link of the relay, is never ordered to be copied, and nothing is deleted with its task", () => {
+    expect(task.body).toContain(relayLink(1));
+    expect(task.outputs).toMatchObject({ list: [{ state: { kind: "streamed" } }], order: null });
+    expect(firstOrderOf(anOpenTask(), task)).toBeNull();
+    expect(orderCopies(task, passing)).toBeNull();
+    expect(outputsToDelete(task)).toBeNull();
+    expect(parseRecord(structuredClone(task))).toEqual(task);
+    const end = { expires_at: EXPIRES_AT / SECOND };
+    expect(outputsIn(task)).toEqual([{ kept: false, reason: "streamed", ...end }]);
+  });
+
+  it("the task keeps the sealed key of the customer until its links end", () => {
+    const customerKey = { kind: "sealed", ...SEALED_KEY, unreadableSince: null } as const;
+    const submission = { ...aSubmission(), customerKey };
+    const upstream = { connection: CONNECTION, job: null };
+    const keyed = anOpenTask({ submission, upstream, callbackUrl: null });
+    const ended = finish(keyed, aReport(aCompletion({ urls: [VIDEO] })), NOW, passing);
+    expect(sealedKeyOf(ended)).toEqual(SEALED_KEY);
+    const later = nextStep(ended, passing, EXPIRES_AT);
+    expect(later).toEqual({ kind: "event", event: { type: "customer_key_checked" } });
+    expect(sealedKeyOf(apply(ended, { type: "customer_key_checked" }, EXPIRES_AT))).toBeNull();
   });
 });

@@ -111,12 +111,13 @@ function mustBeDropped({ after, setting, now }: Change): boolean {
 
 /**
  * Returns the time until which an ended task may use its customer's key in Unix milliseconds: its job is polled an hour
- * and a day after its deadline, and after hooks; and its outputs are copied, if nobody has taken that order. -Infinity when
+ * and a day after its deadline, and after hooks; and its outputs are fetched until they are copied. -Infinity when
  * it is not used any more.
  */
 function neededUntil(task: TerminalTask, setting: Setting): number {
   const { outputs } = task;
-  const copiedUntil = outputs?.order == null ? -Infinity : outputs.expiresAt;
+  const isCopying = outputs?.list.some(({ state }) => state.kind === "copying") === true;
+  const copiedUntil = outputs !== null && isCopying ? outputs.expiresAt : -Infinity;
   return Math.max(copiedUntil, polledUntil(task, setting));
 }
 

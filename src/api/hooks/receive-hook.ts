@@ -1,4 +1,4 @@
-import { errorTextOf } from "../../config/config.ts";
+import { newsRulesOf } from "../../config/news-rules.ts";
 import type { HookEvent } from "../../core/events/event.ts";
 import { parseJson } from "../../core/json.ts";
 import type { HookRefusal } from "../../core/record/tracking.ts";
@@ -134,7 +134,7 @@ function eventOf(
   // Another value than a task id is ignored: the operator may use this field for other purposes.
   const named = TaskId.safeParse(observation.taskId);
   if (named.success && named.data !== taskId) return "other_task";
-  const news = toNews(observation, errorTextOf(runtime.config, connection));
+  const news = toNews(observation, newsRulesOf(runtime.config, connection));
   if (news === null) return "unknown_state";
   const { jobId } = observation;
   const progress = progressIn(observation);

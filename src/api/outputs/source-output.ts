@@ -99,10 +99,11 @@ function requireOpened(opened: OpenedSource): Response {
   throw unavailable("The upstream of this output does not answer.");
 }
 
-/** Returns the media type of a source by its first bytes, of which an answer with a later part has none. */
+/** Returns the media type of a source by its first bytes, of which an answer with a part may have too few or none. */
 async function typeOf(response: Response, bytes: Uint8Array, source: Source): Promise<string> {
   const range = response.headers.get("Content-Range") ?? "";
-  const isBeginning = response.status !== 206 || range.startsWith("bytes 0-");
+  const isEnough = range.startsWith("bytes 0-") && bytes.length >= TYPE_BYTES;
+  const isBeginning = response.status !== 206 || isEnough;
   const type = isBeginning ? mediaTypeOf(bytes) : mediaTypes.get(source.url);
   const known = type ?? (await typeOfBeginning(source));
   mediaTypes.set(source.url, known);

@@ -1,4 +1,5 @@
-import { type Config, errorTextOf } from "../../config/config.ts";
+import type { Config } from "../../config/config.ts";
+import { newsRulesOf } from "../../config/news-rules.ts";
 import type { SubmitOutcome } from "../../core/events/event.ts";
 import type { SubmissionAnswer } from "../../core/record/submission.ts";
 import type { UpstreamEnd, UpstreamNews } from "../../core/record/upstream.ts";
@@ -39,7 +40,7 @@ export function outcomeOf(
     case "job":
       return { kind: "accepted", statusCode, job: reading.job, isHookExpected, answer: kept };
     case "result": {
-      const news = toNews(reading.observation, errorTextOf(config, connection));
+      const news = toNews(reading.observation, newsRulesOf(config, connection));
       if (news === null || !isEnd(news)) return unknown;
       return { kind: "result", statusCode, job: reading.job, news, answer: kept };
     }

@@ -55,13 +55,15 @@ export function orderCopies(record: TaskRecord, policy: Policy): Duty<CopyStep> 
 /** Returns the order to copy the outputs of a task that has ended by this change. Null for any other change. */
 export function firstOrderOf(before: TaskRecord | null, after: TaskRecord): CopyOrder | null {
   if (!isTerminal(after) || (before !== null && isTerminal(before))) return null;
-  return after.outputs === null ? null : orderOf(after, after.outputs);
+  const { outputs } = after;
+  return outputs === null || outputs.order === null ? null : orderOf(after, outputs);
 }
 
 /** Returns the outputs to delete before a task is erased. Null when the relay has kept none. */
 export function outputsToDelete(record: TaskRecord): KeptOutputs | null {
   if (!isTerminal(record) || record.outputs === null) return null;
-  return keptOutputs(record, record.outputs, record.outputs.list);
+  const copied = record.outputs.list.filter(({ state }) => state.kind !== "streamed");
+  return copied.length === 0 ? null : keptOutputs(record, record.outputs, copied);
 }
 
 function orderOf(record: TerminalTask, outputs: Outputs): CopyOrder {

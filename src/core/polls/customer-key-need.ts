@@ -1,4 +1,5 @@
 import { type Policy, startAt } from "../policy.ts";
+import { areFetched } from "../record/outputs.ts";
 import { isCharging } from "../record/credits.ts";
 import {
   isOpen,
@@ -19,7 +20,7 @@ const KEPT_MS = HOUR_MS;
 /**
  * Returns the time from which a task needs the key of its customer no more, in Unix milliseconds. An open task needs it to
  * poll its job, and a task whose price is being charged for its call. A task that is settled needs it only while its job is
- * still polled because it has failed at its deadline, or while its outputs may still have to be copied. Infinity while no such time is known, -Infinity when it is over.
+ * still polled because it has failed at its deadline, or while its outputs may still have to be fetched. Infinity while no such time is known, -Infinity when it is over.
  */
 export function customerKeyNeededUntil(record: TaskRecord, policy: Policy): number {
   if (isOpen(record)) return Infinity;
@@ -30,13 +31,10 @@ export function customerKeyNeededUntil(record: TaskRecord, policy: Policy): numb
   if (!isSettled(record)) return Infinity;
   const lastPollAt = lastLatePollAt(record, policy);
   const pollsUntil = lastPollAt === null ? -Infinity : startAt(lastPollAt + KEPT_MS, policy);
-  return Math.max(pollsUntil, copiesNeedUntil(record));
+  return Math.max(pollsUntil, outputsNeedUntil(record));
 }
 
-/**
- * Returns the time until which the key may be needed for an order to copy the outputs of a task. The object that has taken
- * the order has a copy of the sealed key.
- */
-function copiesNeedUntil({ outputs }: TerminalTask): number {
-  return outputs === null || outputs.order === null ? -Infinity : outputs.expiresAt;
+/** Returns the time until which the key may be needed to fetch the outputs of a task. */
+function outputsNeedUntil({ outputs }: TerminalTask): number {
+  return outputs !== null && areFetched(outputs) ? outputs.expiresAt : -Infinity;
 }

@@ -12,8 +12,8 @@ export interface Outputs {
   /** The outputs in the order of their numbers. Outputs that keep the upstream's own link are not among them. */
   readonly list: readonly Output[];
   /**
-   * Plan of the next order to copy the outputs. Null when the object that copies them has taken one (objects/output); it
-   * then reports each copy by itself.
+   * Plan of the next order to copy the outputs. Null when the object that copies them has taken one (objects/output), which
+   * then reports each copy by itself; and when none are copied.
    */
   readonly order: Retry | null;
 }
@@ -26,8 +26,11 @@ export interface Output {
   readonly state: OutputState;
 }
 
-/** State of the relay's copy of an output: it is being made, it is there, or it was given up. */
-export type OutputState = { readonly kind: "copying" } | EndedCopy;
+/**
+ * State of the relay's copy of an output: it is being made, it is there, or it was given up. The relay makes no copy of an
+ * output that is `streamed`: it passes on what the upstream sends for its link, which opens only with a key.
+ */
+export type OutputState = { readonly kind: "copying" | "streamed" } | EndedCopy;
 
 /** The end of the copy of an output. */
 export type EndedCopy =
@@ -85,11 +88,12 @@ interface LinkedTask {
 export function linkOutputs(
   task: LinkedTask,
   sources: readonly string[],
-  { lifeMs, linkTo }: OutputLinks,
+  { areKept, lifeMs, linkTo }: OutputLinks,
   now: number,
 ): { readonly urls: readonly string[]; readonly outputs: Outputs | null } {
   const expiresAtS = toSeconds(now + lifeMs);
   const list: Output[] = [];
+  const state: OutputState = { kind: areKept ? "copying" : "streamed" };
   const urls = sources.map((source, index) => {
     const number = index + 1;
     const about = { taskId: task.id, number, expiresAtS, recordedAt: lifeOf(task) };
@@ -97,11 +101,11 @@ export function linkOutputs(
     const isLinked = list.length < MAX_LINKED_OUTPUTS;
     const place = { source, origin, connection: upstream?.connection ?? null };
     const link = isLinked ? linkTo({ ...about, ...place }) : null;
-    if (link !== null) list.push({ number, source, state: { kind: "copying" } });
+    if (link !== null) list.push({ number, source, state });
     return link ?? source;
   });
   if (list.length === 0) return { urls, outputs: null };
-  const order = { retryAt: now + REPEAT_ORDER_MS, tries: 0 };
+  const order = areKept ? { retryAt: now + REPEAT_ORDER_MS, tries: 0 } : null;
   return { urls, outputs: { expiresAt: expiresAtS * SECOND_MS, list, order } };
 }
 
@@ -109,6 +113,11 @@ export function linkOutputs(
 export function sourceUrls(urls: readonly string[], outputs: Outputs | null): readonly string[] {
   const sources = new Map(outputs?.list.map(({ number, source }) => [number, source]));
   return urls.map((url, index) => sources.get(index + 1) ?? url);
+}
+
+/** Tells whether the relay may still fetch outputs of a task from their upstream, to copy them or to pass them on. */
+export function areFetched({ list }: Outputs): boolean {
+  return list.some(({ state }) => state.kind === "copying" || state.kind === "streamed");
 }
 
 /** Returns the outputs whose copies have not ended. */

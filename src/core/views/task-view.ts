@@ -111,6 +111,8 @@ function outputsView(record: TerminalTask, { list, expiresAt }: Outputs) {
     switch (state.kind) {
       case "copying":
         return { kept: false, ...end };
+      case "streamed":
+        return { kept: false, reason: "streamed", ...end };
       case "kept":
         return { kept: true, bytes: state.bytes, content_type: state.mediaType, ...end };
       case "lost":

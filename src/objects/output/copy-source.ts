@@ -1,4 +1,5 @@
 import { sourceUrlRulesOf } from "../../config/callback-url-rules.ts";
+import { isKeyNeeded } from "../../config/linked-outputs.ts";
 import type { Runtime } from "../../config/runtime.ts";
 import type { CopyOrder } from "../../core/duties/copy-order.ts";
 import { DAY_MS } from "../../core/time.ts";
@@ -22,19 +23,10 @@ export async function sourceOf(
   runtime: Runtime,
 ): Promise<Source> {
   const rules = sourceUrlRulesOf(runtime.config, origin);
-  const owner = name === null ? null : { taskId, connection: name, customerKey };
-  const connection = owner !== null && isKeyNeeded(url, owner.connection, runtime) ? owner : null;
-  const keyed = connection === null ? null : await connectionOf(connection, runtime);
-  return { url, rules, keyHeaders: keyed === null ? {} : await keyHeadersOf(keyed) };
-}
-
-/** Tells whether a link is on the own origin of a connection, and opens only with its key. */
-function isKeyNeeded(link: string, name: string, { config }: Runtime): boolean {
-  const connection = config.connections.get(name);
-  const url = URL.parse(link);
-  if (connection === undefined || connection.provider.polls === null || url === null) return false;
-  const isOwn = url.origin === URL.parse(connection.baseUrl)?.origin;
-  return isOwn && connection.provider.needsKey?.(url) === true;
+  const isKeyed = isKeyNeeded(url, runtime.config.connections.get(name ?? ""));
+  if (name === null || !isKeyed) return { url, rules, keyHeaders: {} };
+  const connection = await connectionOf({ taskId, connection: name, customerKey }, runtime);
+  return { url, rules, keyHeaders: connection === null ? {} : await keyHeadersOf(connection) };
 }
 
 async function keyHeadersOf({ provider, key }: Connection) {

@@ -1,0 +1,162 @@
+import { env } from "cloudflare:workers";
+import { describe, expect, it } from "vitest";
+import * as z from "zod";
+import { answerTo, call, callWith, refusal } from "./client.ts";
+import { DAY_MS, pass, useClock } from "./clock.ts";
+import { restart, untilIdle, wake } from "./objects.ts";
+import { anOutside, answering, type Site } from "./outside.ts";
+
+useClock();
+
+const GATEWAY = "https://gateway.example.net";
+const CONTENT = `${GATEWAY}/v1/videos/video_7/content`;
+const KEY = "sk-test-only-gateway";
+const CONNECTIONS = JSON.stringify({
+  gateway: { provider: "openai-videos", key: KEY, base_url: GATEWAY },
+});
+const VIDEO = Uint8Array.from(`\0\0\0\x18ftypisom\0\0\0\0isomavc1${"v".repeat(500)}`, (char) =>
+  char.charCodeAt(0),
+);
+const GONE = { status: 410, code: "output_gone" };
+const Completed = z.looseObject({
+  status: z.string(),
+  output: z.object({ urls: z.array(z.string()) }),
+});
+
+/** Answers like a gateway that serves a part of the video to whoever has the key. */
+const gateway: Site = ({ headers }) => {
+  if (headers["authorization"] !== `Bearer ${KEY}`) return new Response(null, { status: 401 });
+  const [, first = "0", last = ""] = /^bytes=(\d+)-(\d*)$/.exec(headers["range"] ?? "") ?? [];
+  const from = Number(first);
+  const part = VIDEO.slice(from, last === "" ? VIDEO.length : Number(last) + 1);
+  const isPart = "range" in headers;
+  const range = `bytes ${from}-${from + part.length - 1}/${VIDEO.length}`;
+  return new Response(part, {
+    status: isPart ? 206 : 200,
+    headers: {
+      "Content-Type": "text/html",
+      "Content-Length": String(part.length),
+      ...(isPart && { "Content-Range": range }),
+    },
+  });
+};
+
+/** Returns the bindings of a relay with the gateway, and with these variables. */
+function bindings(vars: object = {}) {
+  return { ...env, CONNECTIONS, ...vars };
+}
+
+/** Lets a poll find that the job of a task has succeeded with a link that opens only with the key. */
+async function polled(vars: object = {}) {
+  const outside = anOutside();
+  const id = crypto.randomUUID();
+  const all = bindings(vars);
+  outside.on(`${GATEWAY}/v1/videos/video_7`, () =>
+    Response.json({ id: "video_7", object: "video", status: "completed", url: CONTENT }),
+  );
+  outside.on(CONTENT, gateway);
+  await restart(id, bindings());
+  const body = { id, model: "m", provider: "gateway" };
+  await callWith(bindings(), "/v1/tasks", { body });
+  const job = { provider: "gateway", id: "video_7" };
+  await callWith(bindings(), `/v1/tasks/${id}/upstream`, { body: job });
+  await restart(id, all);
+  await wake(id, 150_000);
+  await untilIdle(id);
+  const task: unknown = await (await call(`/v1/tasks/${id}`)).json();
+  return { id, all, task, ...outside };
+}
+
+async function linked() {
+  const { task, ...others } = await polled();
+  const { output } = Completed.parse(task);
+  const link = output.urls[0] ?? "";
+  const open = (headers: Record<string, string> = {}, method = "GET") =>
+    answerTo(new Request(link, { headers, method, redirect: "manual" }), others.all);
+  return { ...others, link, open };
+}
+
+describe("an output that opens only with the key of its gateway, on a relay without a bucket", () => {
+  it("completes its task with a link of the relay, which passes the output on under the type of its bytes", async () => {
+    const { link, open, sentTo } = await linked();
+    expect(link).toMatch(/^https:\/\/relay\.example\.com\/outputs\/[\w-]+\/1\/[\w-]+\.bin$/);
+    const response = await open();
+    expect(response.status).toBe(200);
+    expect(new Uint8Array(await response.arrayBuffer())).toEqual(VIDEO);
+    expect(Object.fromEntries(response.headers)).toMatchObject({
+      "access-control-allow-origin": "*",
+      "cache-control": "no-store",
+      "content-length": String(VIDEO.length),
+      "content-type": "video/mp4",
+      "x-content-type-options": "nosniff",
+    });
+    expect(sentTo(CONTENT)).toHaveLength(1);
+  });
+
+  it.each([
+    ["from its beginning", "bytes=0-1", 0, 2],
+    ["from its middle", "bytes=20-29", 20, 10],
+    ["to its end", "bytes=500-", 500, VIDEO.length - 500],
+  ])("is passed on in parts %s, each as a video", async (_, range, offset, length) => {
+    const { open } = await linked();
+    const response = await open({ Range: range });
+    expect(response.status).toBe(206);
+    expect(response.headers.get("Content-Type")).toBe("video/mp4");
+    const end = offset + length - 1;
+    expect(response.headers.get("Content-Range")).toBe(`bytes ${offset}-${end}/${VIDEO.length}`);
+    const part = new Uint8Array(await response.arrayBuffer());
+    expect(part).toEqual(VIDEO.subarray(offset, offset + length));
+  });
+
+  it("is passed on whole when the range has a condition, because the relay knows no tag of the upstream", async () => {
+    const { open } = await linked();
+    expect((await open({ Range: "bytes=0-9", "If-Range": '"a"' })).status).toBe(200);
+  });
+
+  it("answers HEAD without a body", async () => {
+    const { open } = await linked();
+    const response = await open({}, "HEAD");
+    expect([response.status, await response.text()]).toEqual([200, ""]);
+    expect(response.headers.get("Content-Length")).toBe(String(VIDEO.length));
+  });
+
+  it("is fetched through a redirect, to which the key does not go", async () => {
+    const { open, on, sentTo } = await linked();
+    on(CONTENT, answering(null, 302, { Location: "https://cdn.example.net/7.mp4" }));
+    on("https://cdn.example.net/", () => new Response(VIDEO));
+    expect((await open()).status).toBe(200);
+    const [sent] = sentTo("https://cdn.example.net/");
+    expect(Object.keys(sent?.headers ?? {})).not.toContain("authorization");
+    expect(sentTo(CONTENT).at(-1)?.headers).toMatchObject({ authorization: `Bearer ${KEY}` });
+  });
+
+  it.each([
+    [401, GONE],
+    [404, GONE],
+    [500, { status: 503, code: "unavailable" }],
+    [429, { status: 503, code: "unavailable" }],
+  ])("whose gateway answers %i is refused with %j", async (status, problem) => {
+    const { open, on } = await linked();
+    on(CONTENT, answering(null, status));
+    expect(await refusal(await open())).toEqual(problem);
+  });
+
+  it("which redirects to this machine is refused, and nothing is requested there", async () => {
+    const { open, on, sentTo } = await linked();
+    on(CONTENT, answering(null, 302, { Location: "http://127.0.0.1:1/" }));
+    on("http://127.0.0.1", () => new Response(VIDEO));
+    expect(await refusal(await open())).toEqual(GONE);
+    expect(sentTo("http://127.0.0.1")).toEqual([]);
+  });
+
+  it("ends a day after its task, because the gateway documents no longer life of its links", async () => {
+    const { open } = await linked();
+    pass(DAY_MS);
+    expect(await refusal(await open())).toEqual(GONE);
+  });
+
+  it("counts as no output where the relay has no address for links", async () => {
+    const { task } = await polled({ PUBLIC_URL: "" });
+    expect(task).toMatchObject({ status: "pending", tracking: { answer: "no_output" } });
+  });
+});
