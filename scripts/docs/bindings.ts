@@ -51,7 +51,8 @@ export const BINDINGS: Readonly<Record<string, Binding>> = {
   },
   METRICS: {
     type: "Analytics Engine dataset",
-    purpose: "one [data point](index.md#metrics) per attempt, poll and refused credential",
+    purpose:
+      "one [data point](index.md#metrics) per attempt, poll, try to copy an output and refused credential",
   },
   LIMIT_TESTS: {
     type: LIMIT,

@@ -9,6 +9,7 @@ import { errorText, log, logAs } from "../../log.ts";
 import { openSource, statedBytes } from "../../outbound/open-source.ts";
 import { withinTime } from "../../timeout.ts";
 import { objectNamed } from "../object-names.ts";
+import { measureCopy } from "../task/measure.ts";
 import {
   beginCopies,
   type Copies,
@@ -42,6 +43,7 @@ interface CopiedTask extends Rpc.DurableObjectBranded {
 export interface OutputBindings extends WithStartup {
   /** Bucket of the copies. Absent when the relay keeps none. */
   readonly OUTPUTS?: R2Bucket;
+  readonly METRICS?: AnalyticsEngineDataset;
   readonly TASKS: DurableObjectNamespace<CopiedTask>;
 }
 
@@ -185,11 +187,24 @@ export class OutputObject extends DurableObject<OutputBindings> {
       const sourceEndsAt = copies.orderedAt + linkLifeMs(copies.connection, runtime);
       this.#change((known) => endTry(known, number, result, sourceEndsAt, now));
       logTry(copies, copy, result, now - startedAt, runtime);
+      this.#measure(copies, copy, result, now - startedAt);
     } finally {
       slot.giveBack();
       this.#stop = null;
       resolve();
     }
+  }
+
+  #measure({ connection }: Copies, copy: DueCopy, result: TryResult, durationMs: number): void {
+    const isKept = result.kind === "kept";
+    measureCopy(this.env.METRICS, {
+      source: copy.source,
+      connection,
+      number: copy.state.tries + 1,
+      durationMs,
+      outcome: isKept ? result.kind : result.reason,
+      bytes: isKept ? result.bytes : 0,
+    });
   }
 
   /** Fetches an output and stores it. A try that makes no progress is ended. */
