@@ -20,7 +20,7 @@ const isIndexConsumer = (block: string) => /^queue\s*=\s*"task-relay-index"/m.te
  */
 export function edit(toml: string, options: SetupOptions): string {
   let text = toml;
-  const { domain, outputsDomain, jurisdiction, location, index, queue, outputs, isPaid } = options;
+  const { domain, outputsDomain, jurisdiction, location, index, queue, isPaid } = options;
   if (domain !== undefined || outputsDomain !== undefined) {
     text = withDomains(text, domain ?? null, outputsDomain ?? null);
   }
@@ -29,10 +29,7 @@ export function edit(toml: string, options: SetupOptions): string {
   if (isPaid !== undefined) text = withPlan(text, isPaid);
   if (index !== undefined) text = withIndex(text, index);
   if (queue !== undefined) text = withQueue(text, queue);
-  if (outputs !== undefined) text = withOutputs(text, outputs);
-  if (outputs === undefined && jurisdiction === undefined) return text;
-  // The bucket stands where the objects do.
-  return setBlockKey(text, BUCKETS, isOutputs, "jurisdiction", readKey(text, "JURISDICTION"));
+  return withOutputs(text, options);
 }
 
 /** Returns warnings for the user about the settings in a finished `wrangler.toml`. */
@@ -97,14 +94,22 @@ function textOf(toml: string, name: string): string {
   return (readKey(toml, name) ?? "").replaceAll('"', "");
 }
 
-function withOutputs(toml: string, isOn: boolean): string {
-  if (isOn && textOf(toml, "OUTPUTS_URL") === "" && textOf(toml, "PUBLIC_URL") === "") {
+/**
+ * Switches the bucket of outputs on or off. It stands in the jurisdiction of the objects.
+ * @throws WrongOption when outputs are to be kept and the relay has no address for their links.
+ */
+function withOutputs(toml: string, { outputs, jurisdiction }: SetupOptions): string {
+  if (outputs === undefined && jurisdiction === undefined) return toml;
+  const hasAddress = ["OUTPUTS_URL", "PUBLIC_URL"].some((name) => textOf(toml, name) !== "");
+  if (outputs === true && !hasAddress) {
     throw new WrongOption(
       "--outputs needs an address for the links: add --domain or --outputs-domain, " +
         "or run npm run deploy:first before, which stores PUBLIC_URL",
     );
   }
-  return switchBlocks(toml, BUCKETS, isOn, isOutputs);
+  const switched = outputs === undefined ? toml : switchBlocks(toml, BUCKETS, outputs, isOutputs);
+  const place = readKey(toml, "JURISDICTION");
+  return setBlockKey(switched, BUCKETS, isOutputs, "jurisdiction", place);
 }
 
 function withPlan(toml: string, isPaid: boolean): string {

@@ -9,7 +9,6 @@ import { errorText, log, logAs } from "../../log.ts";
 import { openSource, statedBytes } from "../../outbound/open-source.ts";
 import { withinTime } from "../../timeout.ts";
 import { objectNamed } from "../object-names.ts";
-import { measureCopy } from "../task/measure.ts";
 import {
   beginCopies,
   type Copies,
@@ -27,6 +26,7 @@ import {
 } from "./copy-plan.ts";
 import { type CopySlot, takeCopySlot } from "./copy-slots.ts";
 import { linkLifeMs, sourceOf } from "./copy-source.ts";
+import { measureCopy } from "./measure-copy.ts";
 import { outputKey } from "./output-key.ts";
 import { storeCopy } from "./store-copy.ts";
 

@@ -32,29 +32,6 @@ export function measurePoll(series: TimeSeries, { connection }: Poll, answer: Po
   series?.writeDataPoint({ indexes: [""], blobs: [kind, "", connection, "poll"] });
 }
 
-/** One try to copy an output, as far as a data point describes it. */
-interface MeasuredCopy {
-  /** The upstream's own link to the output. */
-  readonly source: string;
-  readonly connection: string | null;
-  /** Number of the try, counted from 1. */
-  readonly number: number;
-  readonly durationMs: number;
-  /** `kept`, or the reason why the try has failed. */
-  readonly outcome: string;
-  /** Size of the copy; 0 when the try has failed. */
-  readonly bytes: number;
-}
-
-/** Writes a data point about one try to copy an output: its outcome, the host, the connection, duration and bytes. */
-export function measureCopy(series: TimeSeries, copy: MeasuredCopy): void {
-  series?.writeDataPoint({
-    indexes: [""],
-    blobs: [copy.outcome, hostOf(copy.source) ?? "", copy.connection ?? "", "copy"],
-    doubles: [copy.number, copy.durationMs, copy.bytes],
-  });
-}
-
 /**
  * Writes a data point about a request whose credentials were refused (`refused`), or not checked because too many
  * requests from the same address had failed (`limited`). It contains nothing that the sender of the request has
