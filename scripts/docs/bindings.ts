@@ -63,7 +63,8 @@ export const BINDINGS: Readonly<Record<string, Binding>> = {
   LIMIT_SUBMITS: { type: LIMIT, purpose: "jobs that an account [submits](accounts.md#offers)" },
   LIMIT_LINKS: {
     type: LIMIT,
-    purpose: "requests of an address with the status link and the links to outputs of one task",
+    purpose:
+      "requests of an address with one status link, and those with the links to outputs of one task",
   },
   LIMIT_REFUSALS: { type: LIMIT, purpose: "failed credentials of an address" },
   VERSION: {

@@ -18,7 +18,9 @@ const SETUP = "npm run setup -- --outputs";
 export function outputFindings(settings: OutputSettings, isExposed: boolean): Finding[] {
   const { OUTPUTS, OUTPUTS_URL = null, OUTPUT_DAYS, PUBLIC_URL } = settings;
   if (OUTPUTS === undefined) return [];
-  if (!OUTPUTS) return [ok(`outputs: not kept, links are those of the upstream (${SETUP})`)];
+  if (!OUTPUTS) {
+    return [ok(`outputs: not kept, links are the upstream's unless they need its key (${SETUP})`)];
+  }
   if (OUTPUTS_URL === null) {
     const text =
       "outputs: neither OUTPUTS_URL nor PUBLIC_URL is set, so that links stay those of the upstream";

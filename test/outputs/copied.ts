@@ -95,3 +95,8 @@ export async function copiesOf(id: string): Promise<readonly (readonly [string, 
 export function keyOf(id: string, number = 1): string {
   return `outputs/${id}/${START}/${number}`;
 }
+
+/** Returns the path of a link of the relay. */
+export function pathOfLink(link: string): string {
+  return new URL(link).pathname;
+}

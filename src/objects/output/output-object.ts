@@ -22,6 +22,7 @@ import {
   type TryResult,
   unreported,
   wakeAt,
+  withoutCopy,
   withUpload,
 } from "./copy-plan.ts";
 import { type CopySlot, takeCopySlot } from "./copy-slots.ts";
@@ -84,13 +85,15 @@ const REMEMBER_MS = DAY_MS;
 export class OutputObject extends DurableObject<OutputBindings> {
   static {
     // The platform may repeat these calls after a lost connection, because a repetition changes nothing.
-    for (const name of ["copy", "delete"] as const) retryable(this.prototype[name]);
+    for (const name of ["copy", "delete", "deleteOne"] as const) retryable(this.prototype[name]);
   }
 
   readonly #timeouts: CopyTimeouts;
   readonly #jitter = Math.random();
   /** The try that is being made; aborting it ends it. */
   #stop: AbortController | null = null;
+  /** Number of the output of that try. */
+  #tried: number | null = null;
   /** Resolves when no try is being made. */
   #trying: Promise<void> = Promise.resolve();
 
@@ -129,6 +132,26 @@ export class OutputObject extends DurableObject<OutputBindings> {
     if (known?.kind === "copies") await this.#abortUploads(known);
     await this.#deleteCopies(outputs);
     if (outputs.expiresAt <= now) await this.ctx.storage.deleteAll();
+  }
+
+  /**
+   * Stops the copy of one output, and deletes it. The other copies go on.
+   * @param order the order to copy the others, which may not have come yet.
+   * @throws when the bucket does not delete it; the call must then be repeated.
+   */
+  async deleteOne(order: CopyOrder, number: number): Promise<void> {
+    const known = this.#read();
+    if (known === null) await this.copy(order);
+    const copy = known?.kind === "copies" ? known.list.find((one) => one.number === number) : null;
+    this.#change((copies) => withoutCopy(copies, number));
+    if (this.#stop !== null && this.#tried === number) {
+      this.#stop.abort();
+      await this.#trying;
+    }
+    if (known !== null && copy?.state.kind === "open" && copy.state.uploadId !== null) {
+      await this.#abortUpload(order, number, copy.state.uploadId);
+    }
+    await this.#deleteCopies({ ...order, outputs: [{ number, source: "" }] });
   }
 
   /**
@@ -179,6 +202,7 @@ export class OutputObject extends DurableObject<OutputBindings> {
     const stop = new AbortController();
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#stop = stop;
+    this.#tried = number;
     this.#trying = promise;
     try {
       if (state.uploadId !== null) await this.#abortUpload(copies, number, state.uploadId);
@@ -191,6 +215,7 @@ export class OutputObject extends DurableObject<OutputBindings> {
     } finally {
       slot.giveBack();
       this.#stop = null;
+      this.#tried = null;
       resolve();
     }
   }
@@ -303,7 +328,11 @@ export class OutputObject extends DurableObject<OutputBindings> {
   }
 
   /** Aborts an upload that an earlier try has left. One that has ended already is no fault. */
-  async #abortUpload(copies: Copies, number: number, uploadId: string): Promise<void> {
+  async #abortUpload(
+    copies: Pick<Copies, "taskId" | "recordedAt">,
+    number: number,
+    uploadId: string,
+  ): Promise<void> {
     const upload = this.env.OUTPUTS?.resumeMultipartUpload(outputKey(copies, number), uploadId);
     await upload?.abort().catch((error: unknown) => {
       const line = { task_id: copies.taskId, number, error: errorText(error) };
