@@ -1,5 +1,8 @@
 // Examines a running relay. Used as `npm run doctor -- --url https://relay.example.com`.
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { parseArgs } from "node:util";
+import { outputsBucketOf } from "./deploy/outputs-bucket.ts";
 import { examine, NoRelay } from "./doctor/examine.ts";
 import { lineOf } from "./doctor/finding.ts";
 import { keyFile, operatorKey } from "./doctor/operator-key.ts";
@@ -31,8 +34,10 @@ async function main(): Promise<number> {
   const file = keyFile(environment, isLocal);
   const relay = new Relay(url.origin, operatorKey(file));
   const isPreview = environment?.name === "preview";
+  const toml = readFileSync(join(import.meta.dirname, "../wrangler.toml"), "utf8");
+  const bucket = outputsBucketOf(toml, environment ?? ENVIRONMENTS.production);
   try {
-    const findings = await examine({ relay, url, isLocal, isPreview, keyFile: file, to });
+    const findings = await examine({ relay, url, isLocal, isPreview, keyFile: file, bucket, to });
     for (const finding of findings) console.log(lineOf(finding));
     const isHealthy = findings.every(({ kind }) => kind !== "problem");
     return isHealthy ? EXIT.healthy : EXIT.findings;

@@ -1,8 +1,13 @@
-// Prepares a deployment: generates secrets and applies the options to `wrangler.toml`. Run by `npm run
-// setup`.
+// Prepares a deployment: generates secrets, applies the options to `wrangler.toml` and creates the bucket of outputs if
+// they ask for it. Run by `npm run setup`.
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { createInterface } from "node:readline/promises";
+import { askLogin } from "./deploy/login.ts";
+import { outputsBucketOf, prepareBucket } from "./deploy/outputs-bucket.ts";
+import { Refusal } from "./deploy/refusal.ts";
+import { lineOf } from "./doctor/finding.ts";
+import { ENVIRONMENTS } from "./environments.ts";
 import { reportSecrets } from "./secrets-files.ts";
 import { edit, warnings } from "./setup/edit.ts";
 import { optionsOf, type SetupOptions, USAGE, WrongOption } from "./setup/options.ts";
@@ -16,6 +21,7 @@ try {
 } catch (error) {
   if (error instanceof WrongOption) console.error(error.message);
   else if (error instanceof UnexpectedToml) console.error(`wrangler.toml ${error.message}`);
+  else if (error instanceof Refusal) console.error(error.message);
   else if (isCancelled(error)) console.error("\nCancelled: nothing was changed.");
   else throw error;
   process.exitCode = 1;
@@ -27,6 +33,17 @@ async function setUp(args: readonly string[]): Promise<void> {
   const { environment = "production", ...settings } = options;
   if (environment === "production") apply(settings);
   reportSecrets(environment);
+  if (settings.outputs === true) await makeBucket();
+}
+
+/** Creates the bucket of outputs and its rule. Without a login this is left to the first deployment. */
+async function makeBucket(): Promise<void> {
+  const bucket = outputsBucketOf(readFileSync(path, "utf8"), ENVIRONMENTS.production);
+  if (bucket === null) return;
+  const { loggedIn } = await askLogin();
+  if (loggedIn) return console.log(lineOf(await prepareBucket(bucket)));
+  const cure = "npx wrangler login, then this again, or npm run deploy:first";
+  console.log(`You are not logged in to Cloudflare: the bucket ${bucket.name} is made by ${cure}`);
 }
 
 function apply(options: SetupOptions): void {

@@ -3,10 +3,10 @@ import { requireUrl } from "./api/http/host.ts";
 import { linkOrigin } from "./api/http/link-origin.ts";
 import { problemFrom } from "./api/http/internal-error.ts";
 import { honoPath } from "./api/http/path.ts";
+import { preflight } from "./api/http/preflight.ts";
 import { Problem, problemResponse, refusalLine } from "./api/http/problem.ts";
 import { DEFAULT_HEADERS, SECURITY_HEADERS } from "./api/http/security-headers.ts";
 import { ROUTES } from "./api/routes.ts";
-import { preflight } from "./api/tasks/answer-token.ts";
 import { answerBrowser, answerProblem } from "./console/index.tsx";
 import type { Env } from "./env.ts";
 import { logAs, type LogLevel } from "./log.ts";
@@ -55,11 +55,11 @@ for (const route of ROUTES) {
 }
 
 for (const [path, routes] of Map.groupBy(ROUTES, (route) => route.path)) {
-  const isOpen = routes.some(({ takesStatusToken }) => takesStatusToken);
+  const [allowed] = routes.flatMap(({ crossOriginHeaders }) => crossOriginHeaders ?? []);
   const methods = routes.flatMap(({ method }) => (method === "GET" ? ["GET", "HEAD"] : [method]));
-  if (isOpen) methods.push("OPTIONS");
+  if (allowed !== undefined) methods.push("OPTIONS");
   app.all(honoPath(path), async ({ req }) => {
-    if (isOpen && req.method === "OPTIONS") return preflight();
+    if (allowed !== undefined && req.method === "OPTIONS") return preflight(allowed);
     const detail = `This path supports ${methods.join(", ")}.`;
     throw new Problem("method_not_allowed", { detail, headers: { Allow: methods.join(", ") } });
   });

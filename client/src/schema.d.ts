@@ -736,6 +736,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/tasks/{id}/outputs/{output}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Delete an output
+         * @description Its link opens nothing any more, and the relay's copy is deleted; the upstream's own link is not. The task stays as it is. An output that keeps the upstream's own link cannot be deleted. Permitted to operator keys with the role `all`.
+         */
+        delete: operations["deleteOutput"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/openapi.json": {
         parameters: {
             query?: never;
@@ -1375,10 +1395,10 @@ export interface components {
                 /** @description When the relay's link ends and its copy is deleted. Absent for an output that keeps the upstream's own link. */
                 expires_at?: number;
                 /**
-                 * @description Why there is no copy: the output keeps the upstream's own link (`own_link`), the relay keeps no copies and passes on what the upstream sends (`streamed`), or copying was given up. Absent while it is being copied.
+                 * @description Why there is no copy: the output keeps the upstream's own link (`own_link`), the relay keeps no copies and passes on what the upstream sends (`streamed`), the operator has deleted it (`deleted`), or copying was given up. Absent while it is being copied.
                  * @enum {string}
                  */
-                reason?: "own_link" | "streamed" | "too_large" | "empty" | "refused" | "unreachable" | "blocked" | "not_stored";
+                reason?: "own_link" | "streamed" | "deleted" | "too_large" | "empty" | "refused" | "unreachable" | "blocked" | "not_stored";
             }[];
         };
         /** @description The callback of a finished task. */
@@ -1709,10 +1729,10 @@ export interface components {
                 /** @description When the relay's link ends and its copy is deleted. Absent for an output that keeps the upstream's own link. */
                 expires_at?: number;
                 /**
-                 * @description Why there is no copy: the output keeps the upstream's own link (`own_link`), the relay keeps no copies and passes on what the upstream sends (`streamed`), or copying was given up. Absent while it is being copied.
+                 * @description Why there is no copy: the output keeps the upstream's own link (`own_link`), the relay keeps no copies and passes on what the upstream sends (`streamed`), the operator has deleted it (`deleted`), or copying was given up. Absent while it is being copied.
                  * @enum {string}
                  */
-                reason?: "own_link" | "streamed" | "too_large" | "empty" | "refused" | "unreachable" | "blocked" | "not_stored";
+                reason?: "own_link" | "streamed" | "deleted" | "too_large" | "empty" | "refused" | "unreachable" | "blocked" | "not_stored";
             }[];
             /** @description URL to pass to the provider for its hook. */
             hook_url?: string;
@@ -2368,6 +2388,12 @@ export interface components {
                         credits: number;
                     } | null;
                 }[];
+                /** @description Whether the relay keeps outputs, because the bucket is bound. */
+                OUTPUTS: boolean;
+                /** @description Origin of the links to outputs, which is `PUBLIC_URL` by default. */
+                OUTPUTS_URL: string | null;
+                OUTPUT_DAYS: number;
+                MAX_OUTPUT_MB: number;
                 ALLOW_LOCAL_CALLBACKS: boolean;
                 ALLOW_IP_CALLBACKS: boolean;
                 EXTRA_BASE_HOSTS: string;
@@ -2485,6 +2511,11 @@ export interface components {
             balance?: number;
             /** @description Price of the task, of `insufficient_credits`. */
             price?: number;
+            /**
+             * @description Why the output is gone, of `output_gone`.
+             * @enum {string}
+             */
+            reason?: "link_expired" | "deleted" | "source_expired" | "too_large" | "empty" | "refused" | "unreachable" | "blocked" | "not_stored";
             task?: components["schemas"]["Task"];
         };
         /** @description A task as whoever has its status link sees it. */
@@ -6672,6 +6703,45 @@ export interface operations {
                 };
                 content?: never;
             };
+            429: components["responses"]["problem.rate_limited"];
+            500: components["responses"]["problem.internal_error"];
+            503: components["responses"]["problem.not_configured.unavailable"];
+        };
+    };
+    deleteOutput: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description Id of the task, a UUID of any version; upper and lower case mean the same.
+                 * @example 6f9619ff-8b86-4d01-b42d-00cf4fc964ff
+                 */
+                id: string;
+                /**
+                 * @description Number of the output: its place in `output.urls`, from 1.
+                 * @example 1
+                 */
+                output: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description deleted */
+            204: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["problem.invalid_request"];
+            401: components["responses"]["problem.unauthenticated"];
+            403: components["responses"]["problem.forbidden"];
+            404: components["responses"]["problem.not_found.unknown_task"];
+            409: components["responses"]["problem.task_open"];
             429: components["responses"]["problem.rate_limited"];
             500: components["responses"]["problem.internal_error"];
             503: components["responses"]["problem.not_configured.unavailable"];

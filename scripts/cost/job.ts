@@ -7,6 +7,7 @@ import {
   POLLED_ONCE,
   REPEATED_ATTEMPT,
 } from "./lives.ts";
+import { type OutputUse, outputUsage } from "./outputs.ts";
 import { polledAlone } from "./polls.ts";
 import { streamUsage } from "./readers.ts";
 import {
@@ -22,7 +23,7 @@ import {
  * The job that is priced: a task is accepted, its end is reported or found by polls, and its callback is sent
  * in up to three attempts, at once, 3 and 10 minutes later. The task is read once and stored for 28 days.
  */
-export interface Job {
+export interface Job extends OutputUse {
   /** Fraction of the attempts that fail, from 0 to 1. */
   readonly retryRate: number;
   /** Time until a receiver answers, in milliseconds. */
@@ -72,7 +73,8 @@ function lifeOf({ polls, pollLateness, jobS }: Job): Meters {
 }
 
 function relayUsage(job: Job): Usage {
-  return withUsage(usageOf(metersOf(job), job), streamUsage(job.jobS), job.watchers);
+  const read = withUsage(usageOf(metersOf(job), job), streamUsage(job.jobS), job.watchers);
+  return withUsage(read, outputUsage(job), 1);
 }
 
 /**

@@ -17,6 +17,11 @@ export const USAGE = `Usage: npm run cost -- [options]
   --poll-lateness 7   instead of --polls: POLL_LATENESS of a provider without hooks, 3 to 50
   --job-s 110         time that a job takes, in seconds, 1 to 259200 (default 110)
   --watchers 1        readers who hold a stream of each task until it ends, 0 to 64 (default 0)
+  --outputs 1         outputs of each task that are kept in R2, 0 to 32 (default 0)
+  --output-mb 10      size of an output, 1 to 4096 (default 10)
+  --output-days 7     OUTPUT_DAYS, 1 to 365 (default 7)
+  --output-reads 3    how often each output is read (default 1)
+  --chunked           upstreams state no length of outputs, so that copies are stored in parts
   --account           each task belongs to an account
   --queue             writes rows of the index through the queue`;
 
@@ -30,6 +35,12 @@ const MAX_TASKS = 1e12;
 const MAX_RECEIVER_MS = 25_000;
 const MAX_POLLS = 10_000;
 const MAX_JOB_S = DEADLINE_HOURS * 3_600;
+/** Largest number of outputs of a task that the relay keeps. */
+const MAX_OUTPUTS = 32;
+/** Largest `MAX_OUTPUT_MB`. */
+const MAX_OUTPUT_MB = 4_096;
+const MAX_OUTPUT_DAYS = 365;
+const MAX_OUTPUT_READS = 10_000;
 /** Largest number of readers of one task who are told changes over a WebSocket. */
 const MAX_WATCHERS = 64;
 
@@ -42,18 +53,23 @@ export const DEFAULTS = {
   "poll-lateness": "",
   "job-s": "110",
   watchers: "0",
+  outputs: "0",
+  "output-mb": "10",
+  "output-days": "7",
+  "output-reads": "1",
 } as const;
 
 /** Options of `npm run cost` without a value: true for those that are given. */
 export interface Switches {
   readonly account: boolean;
+  readonly chunked: boolean;
   readonly queue: boolean;
 }
 
 /** Reads the values of the options. @throws WrongOption with the name of the wrong option. */
 export function orderOf(
   values: Readonly<Record<keyof typeof DEFAULTS, string>>,
-  { account, queue }: Switches,
+  { account, chunked, queue }: Switches,
 ): Order {
   const jobS = number("--job-s", values["job-s"], 1, MAX_JOB_S, true);
   const pollLateness = latenessOf(values);
@@ -66,6 +82,11 @@ export function orderOf(
     pollLateness,
     jobS,
     watchers: number("--watchers", values.watchers, 0, MAX_WATCHERS, true),
+    outputs: number("--outputs", values.outputs, 0, MAX_OUTPUTS, true),
+    outputMb: number("--output-mb", values["output-mb"], 1, MAX_OUTPUT_MB, false),
+    outputDays: number("--output-days", values["output-days"], 1, MAX_OUTPUT_DAYS, true),
+    outputReads: number("--output-reads", values["output-reads"], 0, MAX_OUTPUT_READS, false),
+    isChunked: chunked,
     hasAccount: account,
     isQueued: queue,
   };

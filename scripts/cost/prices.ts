@@ -17,6 +17,7 @@ export interface Price {
 const MILLION = 1_000_000;
 const CLOUDFLARE = "https://developers.cloudflare.com";
 const AS_OF = "November 2026";
+const R2_AS_OF = "stored copy, read on 27 November 2026";
 
 const WORKERS = { name: "Workers", url: `${CLOUDFLARE}/workers/platform/pricing/` };
 const OBJECTS = {
@@ -33,6 +34,7 @@ const ANALYTICS = {
   name: "Analytics Engine",
   url: `${CLOUDFLARE}/analytics/analytics-engine/pricing/`,
 };
+const R2 = { name: "R2", url: `${CLOUDFLARE}/r2/pricing/` };
 const WORKFLOWS = {
   name: "Workflows",
   url: `${CLOUDFLARE}/changelog/post/2026-07-07-workflows-billing-updates/`,
@@ -54,6 +56,9 @@ export const PRICES = {
   logLines: perMillion("log lines", 0.6, 20 * MILLION, LOGS),
   queueOperations: perMillion("queue operations", 0.4, MILLION, QUEUES),
   dataPoints: perMillion("points of Analytics Engine", 0.25, 10 * MILLION, ANALYTICS),
+  r2ClassA: { ...perMillion("Class A operations of R2", 4.5, MILLION, R2), asOf: R2_AS_OF },
+  r2ClassB: { ...perMillion("Class B operations of R2", 0.36, 10 * MILLION, R2), asOf: R2_AS_OF },
+  r2GbMonths: { ...perGbMonth("storage of R2", 0.015, 10, R2), asOf: R2_AS_OF },
   workflowSteps: {
     ...perMillion("steps of Workflows", 8, 500_000, WORKFLOWS),
     asOf: "7 July 2026, billed since August",

@@ -46,6 +46,7 @@ function describe(order: Order): string {
     failing,
     `receivers take ${receiverMs} ms`,
     ...(watchers === 0 ? [] : [readersText(order)]),
+    ...(order.outputs === 0 ? [] : [outputsText(order)]),
     index,
   ].join(", ");
 }
@@ -60,6 +61,13 @@ function readersText({ watchers, jobS }: Order): string {
   const { dollars } = billOf(streamUsage(jobS), watchers * MILLION);
   const readers = watchers === 1 ? "1 stream" : `${watchers} streams`;
   return `${readers} of ${jobS} s (${money(dollars)} per million tasks)`;
+}
+
+function outputsText({ outputs, outputMb, outputDays, outputReads, isChunked }: Order): string {
+  const named = outputs === 1 ? "1 output" : `${outputs} outputs`;
+  const length = isChunked ? " of unknown length" : "";
+  const reads = outputReads === 1 ? "once" : `${outputReads} times`;
+  return `${named} of ${outputMb} MB${length} kept for ${outputDays} days and read ${reads}`;
 }
 
 function row(name: string, ...numbers: readonly string[]): string {

@@ -12,6 +12,8 @@ export const ASSUMED = {
   secondsPerObjectRequest: 0.02,
   secondsPerPoll: 0.4,
   secondsPerIndexWrite: 0.15,
+  /** Rate at which an output comes from its upstream, while the object that copies it is awake. */
+  copyMbPerSecond: 10,
   /** Size of an object with a small record: an empty database of an object takes as much. */
   objectBytes: 12_288,
   objectDays: 28,

@@ -9,10 +9,11 @@ import { type Environment, optionFor } from "../environments.ts";
 import { requireValid } from "./configuration.ts";
 import { isUnknownWorker, refusalOf } from "./failures.ts";
 import { waitForHealth } from "./health.ts";
+import { askLogin } from "./login.ts";
 import type { DeployOptions } from "./options.ts";
+import { outputsBucketOf, prepareBucket } from "./outputs-bucket.ts";
 import {
   addressOf,
-  type Login,
   requireAccount,
   type Secrets,
   secretsOf,
@@ -30,11 +31,7 @@ import {
 import { runWrangler } from "./wrangler.ts";
 
 const root = join(import.meta.dirname, "../..");
-const LoginAnswer = z.looseObject({
-  loggedIn: z.boolean(),
-  email: z.string().nullish(),
-  accounts: z.array(z.looseObject({ id: z.string(), name: z.string() })).optional(),
-});
+const TOML = join(root, "wrangler.toml");
 const Toml = z.object({
   name: z.string(),
   vars: z.record(z.string(), z.unknown()),
@@ -58,6 +55,8 @@ export async function* deployFirst(options: DeployOptions): AsyncGenerator<Findi
   yield ok(`login: account ${requireAccount(await askLogin(), chosen)}`);
   const secretNames = await deployedSecrets(environment);
   const sent = secretsToSend(secrets, secretNames);
+  const bucket = outputsBucketOf((await contentOf(TOML)) ?? "", environment);
+  if (bucket !== null) yield await prepareBucket(bucket);
   const deployed = await deploy(environment, sent);
   const { targets } = deployed;
   const names = Object.keys(sent).join(", ");
@@ -77,7 +76,7 @@ export async function* deployFirst(options: DeployOptions): AsyncGenerator<Findi
  * under workers.dev.
  */
 async function deployAt(origin: string, environment: Environment) {
-  await storePublicUrl(join(root, "wrangler.toml"), environment, origin);
+  await storePublicUrl(TOML, environment, origin);
   return deploy(environment, {});
 }
 
@@ -112,16 +111,6 @@ async function testCallback(
   return tunnelled ?? noReceiver(`npm run deploy:first --${optionFor(environment)}`);
 }
 
-/** Asks wrangler who is logged in. @throws Refusal when Cloudflare refuses the login. */
-async function askLogin(): Promise<Login> {
-  const run = await runWrangler(["whoami", "--json"]);
-  try {
-    return LoginAnswer.parse(JSON.parse(run.stdout));
-  } catch {
-    throw refusalOf("The login was refused", run);
-  }
-}
-
 /** Returns the names of the secrets that the Worker has; none when there is no Worker yet. */
 async function deployedSecrets({ wranglerName }: Environment): Promise<ReadonlySet<string>> {
   const run = await runWrangler(["secret", "list", "--format", "json", "--env", wranglerName]);
@@ -144,7 +133,7 @@ async function deploy({ wranglerName }: Environment, secrets: Secrets["values"])
 function settingsOf({ wranglerName }: Environment): Settings {
   const env = wranglerName === "" ? undefined : wranglerName;
   try {
-    const args = { config: join(root, "wrangler.toml"), env };
+    const args = { config: TOML, env };
     const read = Toml.parse(readConfig(args, { hideWarnings: true }));
     const databases = read.d1_databases.map(({ binding }) => binding);
     return { name: read.name, vars: read.vars, databases, accountId: read.account_id ?? null };

@@ -2,6 +2,8 @@ import { Refusal } from "./refusal.ts";
 import type { Run } from "./wrangler.ts";
 
 const D1 = "give the API token the permission D1: Edit, or run npm run setup -- --index off";
+const R2 =
+  "give the API token the permission Workers R2 Storage: Edit, or run npm run setup -- --no-outputs";
 const PERMISSIONS =
   "npx wrangler login, or a token from the template Edit Cloudflare Workers with the permission D1: Edit added";
 
@@ -12,7 +14,12 @@ const CURES: readonly (readonly [RegExp, string])[] = [
     "npx wrangler login, or set CLOUDFLARE_API_TOKEN to a valid token",
   ],
   [/\/d1\/.*code: 10000\]|must have a "database_id"/s, D1],
+  [/\/r2\/.*code: 10000\]/s, R2],
   [/code: 10000\]/, PERMISSIONS],
+  [
+    /code: 10042\]/,
+    "enable R2 for the account, in the dashboard under R2 object storage, or run npm run setup -- --no-outputs",
+  ],
   [
     /register a workers\.dev subdomain/,
     "open the page above, or npm run setup -- --domain relay.example.com",

@@ -54,6 +54,8 @@ function localKey(): string | null {
 function switchedOn({ configuration = {}, connections = {} }: Health): readonly string[] {
   const settings = Object.entries(configuration).flatMap(([name, value]) => {
     if (value === true) return name;
+    // By default links to outputs have the address of the relay.
+    if (name === "OUTPUTS_URL" && value === configuration["PUBLIC_URL"]) return [];
     return typeof value === "string" && name.endsWith("_URL") ? `${name}=${value}` : [];
   });
   return [...settings, ...Object.keys(connections).map((name) => `connection ${name}`)];

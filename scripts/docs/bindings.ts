@@ -40,17 +40,19 @@ export const BINDINGS: Readonly<Record<string, Binding>> = {
     purpose:
       "lists, statistics, bulk redelivery; wrangler creates it at the first deploy, near the machine that deploys. To choose its place (`LOCATION_HINT` and `JURISDICTION` place only objects), create it before: `npx wrangler d1 create task-relay-index --location weur` (or `--jurisdiction eu`), and add its `database_id`. `INDEX_DB_1`, `INDEX_DB_2` … are [shards of the index](index.md#size) by time",
   },
-  OUTPUTS: {
-    type: "R2 bucket",
-    purpose: "copies of what tasks have generated: see [outputs.md](outputs.md)",
-  },
   INDEX_QUEUE: {
     type: "queue",
     purpose: "writes index rows in batches, for many tasks per second",
   },
+  OUTPUTS: {
+    type: "R2 bucket",
+    purpose:
+      "[outputs](outputs.md), the files that tasks generate; `npm run setup -- --outputs` creates it",
+  },
   METRICS: {
     type: "Analytics Engine dataset",
-    purpose: "one [data point](index.md#metrics) per attempt, poll and refused credential",
+    purpose:
+      "one [data point](index.md#metrics) per attempt, poll, try to copy an output and refused credential",
   },
   LIMIT_TESTS: {
     type: LIMIT,
@@ -61,7 +63,8 @@ export const BINDINGS: Readonly<Record<string, Binding>> = {
   LIMIT_SUBMITS: { type: LIMIT, purpose: "jobs that an account [submits](accounts.md#offers)" },
   LIMIT_LINKS: {
     type: LIMIT,
-    purpose: "requests of an address with the status link and the links to outputs of one task",
+    purpose:
+      "requests of an address with one status link, and those with the links to outputs of one task",
   },
   LIMIT_REFUSALS: { type: LIMIT, purpose: "failed credentials of an address" },
   VERSION: {

@@ -1,6 +1,7 @@
 import { DEADLINE_EXTENSION } from "../../src/core/policy.ts";
 import { CONSOLE_MINUTE, LISTENER, LIVES, type Meters, READERS } from "../cost/lives.ts";
 import { DEFAULTS, orderOf, USAGE } from "../cost/options.ts";
+import { CALLS_PER_READ, COPYING, type OutputUse, outputUsage } from "../cost/outputs.ts";
 import { DEADLINE_HOURS, endless, polledAlone, pollsOf } from "../cost/polls.ts";
 import { type Meter, PRICES } from "../cost/prices.ts";
 import { readerUsage, STREAM_SECONDS } from "../cost/readers.ts";
@@ -26,6 +27,7 @@ export function costDoc(page: string): string {
     dollars: dollarsTable(),
     readers: readersTable(),
     polled: polledTable(),
+    outputs: outputsTable(),
     additions: additionsTable(),
     prices: pricesTable(),
     assumed: assumed(),
@@ -140,6 +142,54 @@ interface Addition {
   readonly usage: Usage;
 }
 
+const OUTPUT: OutputUse = {
+  outputs: 1,
+  outputMb: 10,
+  outputDays: 7,
+  outputReads: 1,
+  isChunked: false,
+};
+
+/** Tasks with one output, by their description in the table. */
+const OUTPUT_USES: Readonly<Record<string, OutputUse>> = {
+  "3 MB for 7 days, read once": { ...OUTPUT, outputMb: 3 },
+  "10 MB for 7 days, read once": OUTPUT,
+  "10 MB of unknown length for 7 days, read once": { ...OUTPUT, isChunked: true },
+  "10 MB for 7 days, read 20 times": { ...OUTPUT, outputReads: 20 },
+  "10 MB for 28 days, read once": { ...OUTPUT, outputDays: 28 },
+  "100 MB for 7 days, read once": { ...OUTPUT, outputMb: 100 },
+};
+
+/** Columns of the table of outputs, each with the billed operations that it sums. */
+const OUTPUT_COLUMNS: Readonly<Record<string, readonly Meter[]>> = {
+  "storage of R2": ["r2GbMonths"],
+  "writes to R2": ["r2ClassA"],
+  "reads of R2": ["r2ClassB"],
+  "Worker requests and CPU": ["workerRequests", "cpuMs"],
+  objects: ["objectRequests", "durationGbS", "rowsWritten", "objectGbMonths"],
+};
+
+function outputsTable(): string {
+  const columns = Object.values(OUTPUT_COLUMNS);
+  const rows = Object.entries(OUTPUT_USES).map(([title, use]) => {
+    const { lines, dollars } = billOf(outputUsage(use), MILLION);
+    const sums = columns.map((meters) =>
+      lines.reduce((sum, line) => sum + (meters.includes(line.meter) ? line.dollars : 0), 0),
+    );
+    return [title, ...[...sums, dollars].map((amount) => amount.toFixed(2))];
+  });
+  return `${table(["output", ...Object.keys(OUTPUT_COLUMNS), "sum"], rows)}\n\n${copyingText()}`;
+}
+
+function copyingText(): string {
+  const { task, output, chunkedOutput } = COPYING;
+  return [
+    `- For each task with outputs, ${task.objectRequests} object requests (the order, the alarm that copies, the report to the task, the expiry, the erasure) and ${task.rowsWritten} rows; ${output.rowsWritten} rows more for each output, and ${chunkedOutput.rowsWritten} for each that is stored in parts.`,
+    `- An output whose length the upstream states is one Class A operation. Another one that has 8 MiB or more is one for each part of 8 MiB, and two that begin and end the upload. Deletions are free.`,
+    `- A read is a request of the Worker and at most ${CALLS_PER_READ} Class B operations. A player asks for parts, so that one view may be several reads.`,
+  ].join("\n");
+}
+
 function additionsTable(): string {
   const rows = additions().map(({ title, formula, usage }) => [
     title,
@@ -226,10 +276,10 @@ function pricesTable(): string {
 function assumed(): string {
   const { cpuMsPerRequest, cpuMsPerComment, secondsPerObjectRequest } = ASSUMED;
   const { secondsPerPoll, secondsPerIndexWrite, objectBytes, objectDays } = ASSUMED;
-  const { indexRowBytes, indexRowDays } = ASSUMED;
+  const { indexRowBytes, indexRowDays, copyMbPerSecond } = ASSUMED;
   return [
     `- ${cpuMsPerRequest} ms of CPU per request to the Worker, ${cpuMsPerComment} ms per comment that keeps a stream open;`,
-    `- time for which an object is awake and billed: ${secondsPerObjectRequest * 1_000} ms per request or alarm, ${RECEIVER_MS / 1_000} s per attempt, ${secondsPerPoll} s per poll, ${secondsPerIndexWrite} s per write to the index;`,
+    `- time for which an object is awake and billed: ${secondsPerObjectRequest * 1_000} ms per request or alarm, ${RECEIVER_MS / 1_000} s per attempt, ${secondsPerPoll} s per poll, ${secondsPerIndexWrite} s per write to the index; the object that copies outputs also as long as they take at ${copyMbPerSecond} MB a second;`,
     `- storage: ${objectBytes.toLocaleString("en-US")} bytes per object for ${objectDays} days (an empty database of an object takes that much), ${indexRowBytes} bytes in D1 for ${indexRowDays} days.`,
   ].join("\n");
 }
@@ -239,7 +289,10 @@ const SHOWN = { tasks: "10M", "retry-rate": "0.1", "receiver-ms": "300", polls: 
 
 function example(): string {
   const options = Object.entries(SHOWN).map(([name, value]) => `--${name} ${value}`);
-  const order = orderOf({ ...DEFAULTS, ...SHOWN }, { account: false, queue: false });
+  const order = orderOf(
+    { ...DEFAULTS, ...SHOWN },
+    { account: false, chunked: false, queue: false },
+  );
   return `\`\`\`text\n$ npm run cost -- ${options.join(" ")}\n\n${report(order)}\n\n$ npm run cost -- --help\n\n${USAGE}\n\`\`\``;
 }
 

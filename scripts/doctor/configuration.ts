@@ -2,6 +2,7 @@ import * as z from "zod";
 import { RATE_LIMITS } from "../../src/config/rate-limits.ts";
 import { type Finding, ok, problem, unchecked } from "./finding.ts";
 import { Offers, offerFindings } from "./offers.ts";
+import { outputFindings } from "./outputs.ts";
 import type { Answer } from "./relay.ts";
 
 const Health = z.looseObject({
@@ -10,7 +11,10 @@ const Health = z.looseObject({
     PAUSED: z.boolean(),
     PUBLIC_URL: z.string().nullable(),
     secrets: z.record(z.string(), z.int()),
-    // Earlier releases have none.
+    // Earlier releases have none of the following.
+    OUTPUTS: z.optional(z.boolean()),
+    OUTPUTS_URL: z.optional(z.nullable(z.string())),
+    OUTPUT_DAYS: z.optional(z.number()),
     OFFERS: z.optional(Offers),
   }),
   connections: z.record(
@@ -77,6 +81,7 @@ export function configurationFindings(health: Health, deployment: Deployment): F
     secretsFinding(health),
     ...connectionFindings(health),
     ...offerFindings(health.configuration.OFFERS ?? [], health.without_key ?? {}),
+    ...outputFindings(health.configuration, !isLocal && !isPreview),
     limitsFinding(health),
   ];
 }

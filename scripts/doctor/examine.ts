@@ -1,3 +1,4 @@
+import { type OutputsBucket, uploadRuleOf } from "../deploy/outputs-bucket.ts";
 import { callbackFinding, noCallback } from "./callback.ts";
 import { clockFinding } from "./clock.ts";
 import { configurationFindings, healthOf, keyFinding, unconfigured } from "./configuration.ts";
@@ -5,6 +6,7 @@ import type { Finding } from "./finding.ts";
 import { hookFinding } from "./hooks.ts";
 import { indexFindings } from "./index-state.ts";
 import { layerOf } from "./layers.ts";
+import { uploadRuleFinding } from "./outputs.ts";
 import { startReceiver } from "./receiver.ts";
 import { type Answer, isOfRelay, NoAnswer, type Relay } from "./relay.ts";
 
@@ -21,6 +23,8 @@ export interface Examination {
   readonly isPreview: boolean;
   /** File on this machine in which the operator key is looked for. */
   readonly keyFile: string;
+  /** Bucket of outputs that `wrangler.toml` binds for the deployment; null when it binds none, or is not asked. */
+  readonly bucket: OutputsBucket | null;
   /** URL of the receiver for the test callback; null when `--to` was not given. */
   readonly to: string | null;
 }
@@ -45,7 +49,14 @@ export async function examine(examination: Examination): Promise<readonly Findin
   const { callback, times } = await sendCallback(examination, ALLOW_LOCAL_CALLBACKS);
   const index = indexFindings(await relay.ask("/v1/stats"), await relay.ask("/metrics"));
   const settings = configurationFindings(health, examination);
-  return [...settings, clockFinding(answer, times), hooks, callback, ...index];
+  const rules = await bucketFindings(examination, health.configuration.OUTPUTS === true);
+  return [...settings, ...rules, clockFinding(answer, times), hooks, callback, ...index];
+}
+
+/** Checks the bucket of a relay on Cloudflare. One on this machine has no rules. */
+async function bucketFindings({ bucket, isLocal }: Examination, isBound: boolean) {
+  if (bucket === null || isLocal || !isBound) return [];
+  return [uploadRuleFinding(bucket.name, await uploadRuleOf(bucket))];
 }
 
 async function healthAnswer({ relay, url }: Examination): Promise<Answer> {

@@ -1,31 +1,35 @@
 import { type SetupOptions, WrongOption } from "./options.ts";
-import { hasBlock, readKey, setKey, switchBlocks } from "./wrangler-toml.ts";
+import { hasBlock, readKey, setBlockKey, setKey, switchBlocks } from "./wrangler-toml.ts";
 
 const DATABASES = "[[d1_databases]]";
 const PRODUCERS = "[[queues.producers]]";
 const CONSUMERS = "[[queues.consumers]]";
+const BUCKETS = "[[r2_buckets]]";
 const isIndex = (block: string) => /^binding\s*=\s*"INDEX_DB"/m.test(block);
 const isIndexOrShard = (block: string) => /^binding\s*=\s*"INDEX_DB(_\d+)?"/m.test(block);
 const isUnplaced = (block: string) => isIndexOrShard(block) && !/^database_id\s*=/m.test(block);
 const isIndexProducer = (block: string) => /^binding\s*=\s*"INDEX_QUEUE"/m.test(block);
+const isOutputs = (block: string) => /^binding\s*=\s*"OUTPUTS"/m.test(block);
 const isIndexConsumer = (block: string) => /^queue\s*=\s*"task-relay-index"/m.test(block);
 
 /**
  * Applies the options of `npm run setup` to the text of `wrangler.toml`, and returns the new text. Applying
  * the same options again changes nothing.
- * @throws WrongOption when the options ask for a queue and there is no index; UnexpectedToml when the text
- * has another form than this code can edit.
+ * @throws WrongOption when the options ask for a queue and there is no index, or for outputs and the relay has no
+ * address; UnexpectedToml when the text has another form than this code can edit.
  */
 export function edit(toml: string, options: SetupOptions): string {
   let text = toml;
-  const { domain, jurisdiction, location, index, queue, isPaid } = options;
-  if (domain !== undefined) text = withDomain(text, domain);
+  const { domain, outputsDomain, jurisdiction, location, index, queue, isPaid } = options;
+  if (domain !== undefined || outputsDomain !== undefined) {
+    text = withDomains(text, domain ?? null, outputsDomain ?? null);
+  }
   if (jurisdiction !== undefined) text = setKey(text, "vars", "JURISDICTION", named(jurisdiction));
   if (location !== undefined) text = setKey(text, "vars", "LOCATION_HINT", named(location));
   if (isPaid !== undefined) text = withPlan(text, isPaid);
   if (index !== undefined) text = withIndex(text, index);
   if (queue !== undefined) text = withQueue(text, queue);
-  return text;
+  return withOutputs(text, options);
 }
 
 /** Returns warnings for the user about the settings in a finished `wrangler.toml`. */
@@ -34,7 +38,7 @@ export function warnings(toml: string): readonly string[] {
 }
 
 function domainWarnings(toml: string): readonly string[] {
-  const { hostname } = URL.parse((readKey(toml, "PUBLIC_URL") ?? "").replaceAll('"', "")) ?? {};
+  const { hostname } = URL.parse(textOf(toml, "PUBLIC_URL")) ?? {};
   if (hostname !== undefined && !hostname.endsWith(".workers.dev")) return [];
   return [
     "No domain is set: the relay will be at https://task-relay.<account>.workers.dev, for trying only. " +
@@ -61,11 +65,51 @@ function databaseWarnings(toml: string): readonly string[] {
   ];
 }
 
-function withDomain(toml: string, domain: string): string {
-  const route = `[{ pattern = "${domain}", custom_domain = true }]`;
-  const routed = setKey(toml, null, "routes", route);
-  const exclusive = setKey(routed, null, "workers_dev", "false");
-  return setKey(exclusive, "vars", "PUBLIC_URL", `"https://${domain}"`);
+/**
+ * Sets the domains of the relay and of its links to outputs; null keeps one. Each is a route to the relay, which
+ * `workers.dev` does not reach when it has a domain of its own.
+ */
+function withDomains(toml: string, domain: string | null, outputsDomain: string | null): string {
+  const own = domain ?? routedHost(toml, "PUBLIC_URL");
+  const ofOutputs = outputsDomain ?? routedHost(toml, "OUTPUTS_URL");
+  const hosts = new Set([own, ofOutputs].filter((host) => host !== null));
+  const routes = [...hosts].map((host) => `{ pattern = "${host}", custom_domain = true }`);
+  let text = setKey(toml, null, "routes", `[${routes.join(", ")}]`);
+  if (domain !== null) {
+    text = setKey(text, null, "workers_dev", "false");
+    text = setKey(text, "vars", "PUBLIC_URL", `"https://${domain}"`);
+  }
+  if (outputsDomain === null) return text;
+  return setKey(text, "vars", "OUTPUTS_URL", `"https://${outputsDomain}"`);
+}
+
+/** Returns the host in a variable with a URL, if a route of the relay names it. Null otherwise. */
+function routedHost(toml: string, name: string): string | null {
+  const { hostname } = URL.parse(textOf(toml, name)) ?? {};
+  const routes = readKey(toml, "routes") ?? "";
+  return hostname !== undefined && routes.includes(`"${hostname}"`) ? hostname : null;
+}
+
+function textOf(toml: string, name: string): string {
+  return (readKey(toml, name) ?? "").replaceAll('"', "");
+}
+
+/**
+ * Switches the bucket of outputs on or off. It stands in the jurisdiction of the objects.
+ * @throws WrongOption when outputs are to be kept and the relay has no address for their links.
+ */
+function withOutputs(toml: string, { outputs, jurisdiction }: SetupOptions): string {
+  if (outputs === undefined && jurisdiction === undefined) return toml;
+  const hasAddress = ["OUTPUTS_URL", "PUBLIC_URL"].some((name) => textOf(toml, name) !== "");
+  if (outputs === true && !hasAddress) {
+    throw new WrongOption(
+      "--outputs needs an address for the links: add --domain or --outputs-domain, " +
+        "or run npm run deploy:first before, which stores PUBLIC_URL",
+    );
+  }
+  const switched = outputs === undefined ? toml : switchBlocks(toml, BUCKETS, outputs, isOutputs);
+  const place = readKey(toml, "JURISDICTION");
+  return setBlockKey(switched, BUCKETS, isOutputs, "jurisdiction", place);
 }
 
 function withPlan(toml: string, isPaid: boolean): string {

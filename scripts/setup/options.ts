@@ -16,6 +16,10 @@ export interface SetupOptions {
   readonly location?: string;
   readonly index?: boolean;
   readonly queue?: boolean;
+  /** True keeps outputs, i.e. the files that tasks generate, in an R2 bucket. */
+  readonly outputs?: boolean;
+  /** Host name of the relay's links to outputs. */
+  readonly outputsDomain?: string;
   /**
    * True when the Cloudflare account has the paid plan; only then may `wrangler.toml` set a limit of CPU
    * time.
@@ -38,6 +42,9 @@ export const USAGE = `Usage: npm run setup -- [options]
   --location NAME        region near which objects are created: ${LOCATION_HINTS.join(", ")} or ${NONE}
   --index on|off         lists and statistics, in a D1 database
   --queue, --no-queue    write the index through a queue
+  --outputs, --no-outputs
+                         keep outputs in an R2 bucket, which this command creates
+  --outputs-domain HOST  host name of the links to outputs, such as outputs.example.net
   --plan free|paid       paid limits the CPU time of a request
   --env preview          only generates the secrets of the preview; its settings stand under [env.preview]
 
@@ -48,31 +55,43 @@ const HOST = /^(?=.{4,253}$)([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z][a-z0-9-
 export function optionsOf(args: readonly string[]): SetupOptions {
   const { env, ...settings } = parsed(args);
   if (env !== undefined && env !== "production") return { environment: previewOf(env, settings) };
-  const { domain, jurisdiction, location, index, queue, plan } = settings;
+  const { domain, jurisdiction, location, index, queue, outputs, plan } = settings;
+  const outputsDomain = settings["outputs-domain"];
   return checked({
     ...(domain !== undefined && { domain }),
     ...(jurisdiction !== undefined && { jurisdiction }),
     ...(location !== undefined && { location }),
     ...(index !== undefined && { index: oneOf("--index", index, ["on", "off"]) === "on" }),
     ...(queue !== undefined && { queue }),
+    ...(outputs !== undefined && { outputs }),
+    ...(outputsDomain !== undefined && { outputsDomain }),
     ...(plan !== undefined && { isPaid: oneOf("--plan", plan, ["free", "paid"]) === "paid" }),
   });
 }
 
 /**
  * Checks the options of the setup.
- * @returns the options, with the relay's domain in lower case.
+ * @returns the options, with the domains in lower case.
  * @throws WrongOption
  */
 export function checked(options: SetupOptions): SetupOptions {
   const { jurisdiction, location } = options;
-  const domain = options.domain?.toLowerCase();
-  if (domain !== undefined && (!HOST.test(domain) || domain.endsWith(".workers.dev"))) {
-    throw new WrongOption("--domain must be a host name of your own, such as relay.example.com");
-  }
+  const domain = hostOf("--domain", options.domain, "relay.example.com");
+  const outputsDomain = hostOf("--outputs-domain", options.outputsDomain, "outputs.example.net");
   if (jurisdiction !== undefined) oneOf("--jurisdiction", jurisdiction, [...JURISDICTIONS, NONE]);
   if (location !== undefined) oneOf("--location", location, [...LOCATION_HINTS, NONE]);
-  return { ...options, ...(domain !== undefined && { domain }) };
+  return {
+    ...options,
+    ...(domain !== undefined && { domain }),
+    ...(outputsDomain !== undefined && { outputsDomain }),
+  };
+}
+
+/** Returns a host name in lower case. @throws WrongOption when it cannot be a custom domain of a Worker. */
+function hostOf(option: string, name: string | undefined, example: string): string | undefined {
+  const host = name?.toLowerCase();
+  if (host === undefined || (HOST.test(host) && !host.endsWith(".workers.dev"))) return host;
+  throw new WrongOption(`${option} must be a host name of your own, such as ${example}`);
 }
 
 function previewOf(name: string, settings: object): EnvironmentName {
@@ -85,10 +104,12 @@ function parsed(args: readonly string[]) {
   try {
     const text = { type: "string" } as const;
     const places = { jurisdiction: text, location: text };
-    const options = { env: text, domain: text, ...places, index: text, plan: text };
+    const domains = { domain: text, "outputs-domain": text };
+    const isSwitch = { type: "boolean" } as const;
+    const switches = { queue: isSwitch, outputs: isSwitch };
     const { values } = parseArgs({
       args: [...args],
-      options: { ...options, queue: { type: "boolean" } },
+      options: { env: text, ...domains, ...places, index: text, plan: text, ...switches },
       allowNegative: true,
     });
     return values;

@@ -24,19 +24,33 @@ export async function askOptions(ask: Ask): Promise<SetupOptions> {
     index === false
       ? null
       : await yesOrNo(ask, "Write the index through a queue (from 15 tasks/s)");
+  const outputs = await yesOrNo(
+    ask,
+    "Keep outputs, the files that tasks generate, in an R2 bucket",
+  );
+  const outputsDomain =
+    outputs === true
+      ? await text(
+          ask,
+          "outputsDomain",
+          "Host name of the links to outputs, such as outputs.example.net",
+        )
+      : {};
   return {
     ...domain,
+    ...outputsDomain,
     ...jurisdiction,
     ...location,
     ...(isPaid !== null && { isPaid }),
     ...(index !== null && { index }),
     ...(queue !== null && { queue }),
+    ...(outputs !== null && { outputs }),
   };
 }
 
 async function text(
   ask: Ask,
-  name: "domain" | "jurisdiction" | "location",
+  name: "domain" | "outputsDomain" | "jurisdiction" | "location",
   question: string,
 ): Promise<SetupOptions> {
   let complaint = "";

@@ -96,6 +96,46 @@ export function switchBlocks(
 }
 
 /**
+ * Sets a key in the active blocks of a TOML text that have the header `header` and that `isWanted` selects.
+ * @param value as TOML; null removes the line.
+ */
+export function setBlockKey(
+  toml: string,
+  header: string,
+  isWanted: IsWanted,
+  key: string,
+  value: string | null,
+): string {
+  const lines = toml.split("\n");
+  // From the last one, because a change moves all lines behind it.
+  for (const { start, end } of blocksUnder(lines, header).toReversed()) {
+    const block = lines.slice(start, end);
+    if (block[0] !== header || !isWanted(block.join("\n"))) continue;
+    const others = block.filter((line) => !new RegExp(`^${key}\\s*=`).test(line));
+    const set = value === null ? [] : [`${key} = ${value}`];
+    lines.splice(start, end - start, ...others, ...set);
+  }
+  return lines.join("\n");
+}
+
+/**
+ * Returns the value of a key, as text without quotes, in the first active block of a TOML text that has the header `header`
+ * and that `isWanted` selects; null when there is none.
+ */
+export function readBlockKey(
+  toml: string,
+  header: string,
+  isWanted: IsWanted,
+  key: string,
+): string | null {
+  const lines = toml.split("\n");
+  const blocks = blocksUnder(lines, header).map(({ start, end }) => lines.slice(start, end));
+  const block = blocks.find((each) => each[0] === header && isWanted(each.join("\n"))) ?? [];
+  const line = block.find((each) => new RegExp(`^${key}\\s*=`).test(each));
+  return line === undefined ? null : (partsOf(line, key)?.value.replaceAll('"', "") ?? null);
+}
+
+/**
  * Tells whether a TOML text has an active block, not a comment, with the header `header` that `isWanted`
  * selects.
  */

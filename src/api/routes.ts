@@ -28,6 +28,7 @@ import { registerTaskRoute } from "./tasks/register-task.ts";
 import { reportEventRoute } from "./tasks/report-event.ts";
 import { verifyCallbackRoute } from "./tasks/verify-callback.ts";
 import { streamTask } from "./tasks/stream-task.ts";
+import { deleteOutputRoute } from "./outputs/delete-output.ts";
 import { readOutput } from "./outputs/read-output.ts";
 import type { Route } from "./http/route.ts";
 import { listen } from "./listen.ts";
@@ -79,6 +80,7 @@ export const ROUTES = [
   wakeTasksRoute,
   readHealth,
   readOutput,
+  deleteOutputRoute,
   readOpenApi,
 ] as const satisfies readonly Route[];
 

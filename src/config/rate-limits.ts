@@ -1,7 +1,8 @@
 /**
  * Names of the rate limit bindings (`[[ratelimits]]` in wrangler.toml); each is optional. `LIMIT_TESTS`,
- * `LIMIT_BULK`, `LIMIT_LISTS` and `LIMIT_SUBMITS` count requests of an account. `LIMIT_LINKS` counts requests with the
- * status link and the links to outputs of one task from an IP address. `LIMIT_REFUSALS` counts requests with invalid credentials from an IP address.
+ * `LIMIT_BULK`, `LIMIT_LISTS` and `LIMIT_SUBMITS` count requests of an account. `LIMIT_LINKS` counts requests from an
+ * IP address with one status link, and those with links to the outputs of one task. `LIMIT_REFUSALS` counts requests with
+ * invalid credentials from an IP address.
  */
 export const RATE_LIMITS = [
   "LIMIT_TESTS",

@@ -59,7 +59,7 @@ export const PERMISSIONS = {
   secrets: { operators: ["all"], accounts: ["full"] },
   /**
    * Permission to book grants and adjustments, to create and delete accounts, keys and secrets, to read the
-   * secrets of the relay itself, and to erase tasks.
+   * secrets of the relay itself, to erase tasks, and to delete outputs.
    */
   administer: { operators: ["all"], accounts: [] },
 } as const satisfies Readonly<Record<string, Holders>>;

@@ -1,9 +1,15 @@
 import { describe, expect, it } from "vitest";
-import { firstOrderOf, orderCopies, outputsToDelete } from "../../src/core/duties/copy-order.ts";
+import {
+  firstOrderOf,
+  orderCopies,
+  outputsToDelete,
+  orderOf,
+} from "../../src/core/duties/copy-order.ts";
 import type { CopiesEndedEvent, NumberedCopy } from "../../src/core/events/event.ts";
 import { sealedKeyOf } from "../../src/core/record/customer-key.ts";
 import { linkOutputs } from "../../src/core/record/outputs.ts";
-import type { TerminalTask } from "../../src/core/record/task.ts";
+import { isTerminal, type TerminalTask } from "../../src/core/record/task.ts";
+import { transition } from "../../src/core/transition.ts";
 import { nextStep } from "../../src/core/step.ts";
 import { parseRecord } from "../../src/objects/task/record-schema.ts";
 import { taskView } from "../../src/core/views/task-view.ts";
@@ -135,6 +141,35 @@ describe("the order to copy the outputs of a task", () => {
     const taken = apply(settled, { type: "copies_ordered", isTaken: true }, NOW + MINUTE);
     expect(sealedKeyOf(taken)).toEqual(SEALED_KEY);
     expect(sealedKeyOf(apply(taken, ends({ number: 1, state: KEPT }), NOW + MINUTE))).toBeNull();
+  });
+});
+
+describe("the deletion of an output", () => {
+  const task = aTaskWithOutputs();
+  const deletion = { type: "delete_output", number: 1 } as const;
+
+  it("is shown under a new version, and its copy is not ordered or reported any more", () => {
+    const deleted = apply(task, deletion, NOW + SECOND);
+    if (!isTerminal(deleted) || deleted.outputs === null) throw new Error("no outputs");
+    expect(deleted.version).toBeGreaterThan(task.version);
+    expect(outputsIn(deleted)).toMatchObject([{ reason: "deleted" }, {}, {}]);
+    expect(orderOf(deleted, deleted.outputs).outputs).toMatchObject([{ number: 3 }]);
+    const reported = after(deleted, ends({ number: 1, state: KEPT }, { number: 3, state: KEPT }));
+    expect(outputsIn(reported)).toMatchObject([{ reason: "deleted" }, {}, { kept: true }]);
+    expect(transition(deleted, deletion, POLICY, NOW + MINUTE)).toEqual({
+      kind: "unchanged",
+      record: deleted,
+    });
+  });
+
+  it.each([
+    ["an output with the upstream's own link", task, 2, "unknown_output"],
+    ["an output that the task does not have", task, 9, "unknown_output"],
+    ["an output of a task that is open", anOpenTask(), 1, "task_open"],
+    ["an output of no task", null, 1, "unknown_task"],
+  ])("of %s is refused", (_, record, number, code) => {
+    const decision = transition(record, { type: "delete_output", number }, POLICY, NOW);
+    expect(decision).toMatchObject({ kind: "reject", rejection: { code } });
   });
 });
 

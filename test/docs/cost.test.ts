@@ -4,6 +4,7 @@ import README from "../../README.md?raw";
 import { CONTENDERS, type Job } from "../../scripts/cost/job.ts";
 import { IDLE_POLL, LIVES, type Meters, plus, POLLED_ALONE } from "../../scripts/cost/lives.ts";
 import { DEFAULTS, type Order, orderOf, USAGE, WrongOption } from "../../scripts/cost/options.ts";
+import { outputUsage } from "../../scripts/cost/outputs.ts";
 import { DEADLINE_HOURS, POLL_LATENESS, polledAlone, pollsOf } from "../../scripts/cost/polls.ts";
 import { PRICES } from "../../scripts/cost/prices.ts";
 import { streamUsage } from "../../scripts/cost/readers.ts";
@@ -111,7 +112,10 @@ function given(options: string) {
     name,
     text,
   ]);
-  const switches = { account: options.includes("--account"), queue: options.includes("--queue") };
+  const [account, chunked, queue] = ["--account", "--chunked", "--queue"].map((name) =>
+    options.includes(name),
+  );
+  const switches = { account: account === true, chunked: chunked === true, queue: queue === true };
   return [{ ...DEFAULTS, ...Object.fromEntries(pairs) }, switches] as const;
 }
 
@@ -122,6 +126,11 @@ const JOB: Job = {
   pollLateness: null,
   jobS: 110,
   watchers: 0,
+  outputs: 0,
+  outputMb: 10,
+  outputDays: 7,
+  outputReads: 1,
+  isChunked: false,
   hasAccount: false,
   isQueued: false,
 };
@@ -183,6 +192,11 @@ it.each<readonly [string, string, Partial<Order>]>([
     { tasks: 2_000, receiverMs: 25_000, polls: 3, isQueued: true },
   ],
   [
+    "with outputs",
+    "--outputs 4 --output-mb 2.5 --output-days 28 --output-reads 30 --chunked",
+    { outputs: 4, outputMb: 2.5, outputDays: 28, outputReads: 30, isChunked: true },
+  ],
+  [
     "with POLL_LATENESS, the time that a job takes, readers and an account",
     "--poll-lateness 20 --job-s 600 --watchers 64 --account",
     { polls: 34, pollLateness: 20, jobS: 600, watchers: 64, hasAccount: true },
@@ -207,10 +221,35 @@ it.each([
   ["--job-s 0", '--job-s must be a whole number from 1 to 259200, not "0"'],
   ["--watchers 65", '--watchers must be a whole number from 0 to 64, not "65"'],
   ["--watchers 1.5", '--watchers must be a whole number from 0 to 64, not "1.5"'],
+  ["--outputs 33", '--outputs must be a whole number from 0 to 32, not "33"'],
+  ["--output-mb 5000", '--output-mb must be a number from 1 to 4096, not "5000"'],
+  ["--output-days 0", '--output-days must be a whole number from 1 to 365, not "0"'],
+  ["--output-reads x", '--output-reads must be a number from 0 to 10000, not "x"'],
   ["--polls -1", '--polls must be a whole number from 0 to 10000, not "-1"'],
 ])("`npm run cost` refuses `%s` and names the option", (options, message) => {
   expect(() => orderOf(...given(options))).toThrow(
     expect.objectContaining({ constructor: WrongOption, message }),
+  );
+});
+
+it("outputs cost their storage for OUTPUT_DAYS, one write or one for each part of 8 MiB and two more, two calls of the bucket for each read, and the same for each further output", () => {
+  const use = { outputs: 1, outputMb: 10, outputDays: 15, outputReads: 3, isChunked: false };
+  const [one, chunked] = [use, { ...use, isChunked: true }].map(outputUsage);
+  expect(one).toMatchObject({ r2ClassA: 1, r2ClassB: 6, r2GbMonths: 0.005, workerRequests: 3 });
+  expect(chunked).toMatchObject({ r2ClassA: 4, r2ClassB: 6, r2GbMonths: 0.005 });
+  expect(outputUsage({ ...use, outputs: 2 })).toMatchObject({ r2ClassA: 2, r2ClassB: 12 });
+  const small = { ...use, outputMb: 8, isChunked: true };
+  expect(outputUsage(small).r2ClassA).toBe(1);
+});
+
+it("`npm run cost` adds outputs to the bill of the relay alone, and names them in its first line", () => {
+  const [plain, withOutputs] = ["", "--outputs 2 --output-mb 10"].map((options) =>
+    report(orderOf(...given(options))).split("\n"),
+  );
+  expect(withOutputs?.[0]).toContain("2 outputs of 10 MB kept for 7 days and read once, index");
+  expect(withOutputs?.join("\n")).toContain("storage of R2");
+  expect(withOutputs?.find((line) => line.startsWith("Queues"))).toBe(
+    plain?.find((line) => line.startsWith("Queues")),
   );
 });
 
@@ -224,7 +263,7 @@ it("`npm run cost` says in its first line which readers, polls and accounts its 
 });
 
 it("the help of `npm run cost` names every option", () => {
-  for (const option of [...Object.keys(DEFAULTS), "account", "queue"]) {
+  for (const option of [...Object.keys(DEFAULTS), "account", "chunked", "queue"]) {
     expect(USAGE).toContain(`  --${option} `);
   }
 });

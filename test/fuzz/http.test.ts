@@ -118,11 +118,11 @@ it("only those methods of Durable Objects are called again after a lost connecti
   ]);
   expect(Object.fromEntries(names)).toEqual({
     TaskObject:
-      "endCopies endSubmission hook inspect isOpen placeOfOutput read readByLink republish wake",
+      "deleteOutput endCopies endSubmission hook inspect isOpen placeOfOutput read readByLink republish wake",
     AccountObject: "charge describe profile recentlyCharged refund useListedKey",
     ConnectionObject: "connectionState hooklessTasks",
     DeploymentObject: "endSession isSessionEnded",
-    OutputObject: "copy delete",
+    OutputObject: "copy delete deleteOne",
   });
 });
 

@@ -58,7 +58,7 @@ export function copierOf(id: string, recordedAt = START) {
   return env.OUTPUT_OBJECTS.getByName(`${id}:${recordedAt}`);
 }
 
-export const Copied = z.looseObject({
+const Copied = z.looseObject({
   output: z.object({ urls: z.array(z.string()) }),
   source_urls: z.array(z.string()),
   outputs: z.array(z.looseObject({ kept: z.boolean(), reason: z.string().optional() })),
@@ -94,4 +94,9 @@ export async function copiesOf(id: string): Promise<readonly (readonly [string, 
 
 export function keyOf(id: string, number = 1): string {
   return `outputs/${id}/${START}/${number}`;
+}
+
+/** Returns the path of a link of the relay. */
+export function pathOfLink(link: string): string {
+  return new URL(link).pathname;
 }

@@ -405,3 +405,24 @@ it("an output that is lost is told to the log without its link", async () => {
   const text = JSON.stringify(lines.mock.calls);
   expect(text).not.toContain("signature");
 });
+
+it("METRICS gets a data point for each try to copy an output: its outcome, the host, the number of the try, its duration and the bytes", async () => {
+  const { on } = anUpstream(answering("", 503));
+  const id = await completedWith([SOURCE]);
+  const points: unknown[] = [];
+  await runInDurableObject(copierOf(id), (instance) => {
+    const bindings = Object.create(Reflect.get(instance, "env"), {
+      METRICS: { value: { writeDataPoint: (point: unknown) => points.push(point) } },
+    });
+    Object.defineProperty(instance, "env", { value: bindings });
+  });
+  await copy(id);
+  on(SOURCE, sending(VIDEO_BYTES));
+  pass(60_000);
+  await copy(id);
+  const host = "cdn.example.net";
+  expect(points).toEqual([
+    { indexes: [""], blobs: ["refused", host, "", "copy"], doubles: [1, 0, 0] },
+    { indexes: [""], blobs: ["kept", host, "", "copy"], doubles: [2, 0, VIDEO_BYTES.length] },
+  ]);
+});

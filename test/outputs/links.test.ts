@@ -67,7 +67,7 @@ describe("the link to an output that the relay has copied", () => {
     expect(Object.fromEntries(response.headers)).toMatchObject({
       ...SAFE,
       "accept-ranges": "bytes",
-      "cache-control": "private",
+      "cache-control": "private, max-age=3600",
       "content-length": String(LENGTH),
       "content-type": "video/mp4",
       etag: expect.stringMatching(/^"[\da-f]+"$/),
@@ -222,6 +222,6 @@ describe("a link that the relay has not made", () => {
   it.each(["POST", "PUT", "DELETE"])("is refused for the method %s", async (method) => {
     const { link } = await copied();
     const response = await open(link, {}, method);
-    expect([response.status, response.headers.get("Allow")]).toEqual([405, "GET, HEAD"]);
+    expect([response.status, response.headers.get("Allow")]).toEqual([405, "GET, HEAD, OPTIONS"]);
   });
 });

@@ -22,6 +22,7 @@ const SURFACE = [
   "POST /v1/callbacks/test | redeliver | 200 | ",
   "GET /v1/listen | listen | 101 | not_found",
   "POST /v1/accounts | administer | 200 201 | reference_reused",
+  "DELETE /v1/tasks/{id}/outputs/{output} | administer | 204 | not_found task_open unknown_task",
   "GET /v1/accounts | inspect | 200 | index_disabled",
   "GET /v1/accounts/{account} | read | 200 | not_found",
   "GET /v1/accounts/{account}/stats | read | 200 | index_disabled",

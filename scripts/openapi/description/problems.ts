@@ -1,5 +1,6 @@
 import * as z from "zod/mini";
 import { isProblemCode, type ProblemCode, PROBLEMS } from "../../../src/api/http/problem-list.ts";
+import { GONE_REASONS } from "../../../src/api/outputs/output-gone.ts";
 import type { Route } from "../../../src/api/http/route.ts";
 import type { RouteDescription } from "./description.ts";
 import { Count, described, maybe, named } from "../../../src/api/shapes/described.ts";
@@ -22,6 +23,7 @@ export const ProblemSchema = named(
     more_issues: maybe(Count, "Number of further faults."),
     balance: maybe(z.int(), "Balance of the account, of `insufficient_credits`."),
     price: maybe(z.int(), "Price of the task, of `insufficient_credits`."),
+    reason: maybe(z.enum(GONE_REASONS), "Why the output is gone, of `output_gone`."),
     task: z.optional(Task),
   }),
   "A refused request (RFC 9457). It has changed nothing.",

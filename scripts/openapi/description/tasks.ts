@@ -270,6 +270,14 @@ export const TASK_ROUTES = {
     answers: { 204: emptyAnswer("erased") },
     problems: ["unknown_task", "task_open", "series_running"],
   },
+  deleteOutput: {
+    audience: "client",
+    summary: "Delete an output",
+    details:
+      "Its link opens nothing any more, and the relay's copy is deleted; the upstream's own link is not. The task stays as it is. An output that keeps the upstream's own link cannot be deleted.",
+    answers: { 204: emptyAnswer("deleted") },
+    problems: ["unknown_task", "not_found", "task_open"],
+  },
   readOutput: {
     audience: "client",
     summary: "Read an output by its link",

@@ -9,6 +9,7 @@ export function configurationOf(config: Config, env: Env) {
   return {
     ...settingsOf(config),
     ...submitSettingsOf(config),
+    ...outputSettingsOf(config),
     ...operatorSettingsOf(config),
     ...rateLimitsOf(env),
   };
@@ -72,6 +73,16 @@ function submitSettingsOf(config: Config) {
       ),
       price: credits === null ? null : { credits },
     })),
+  };
+}
+
+/** Returns the settings of outputs, for `/healthz`. `OUTPUTS_URL` is the address that links have, also by default. */
+function outputSettingsOf(config: Config) {
+  return {
+    OUTPUTS: config.areOutputsKept,
+    OUTPUTS_URL: config.outputsOrigin,
+    OUTPUT_DAYS: config.outputLifeMs / DAY_MS,
+    MAX_OUTPUT_MB: config.maxOutputBytes / 1024 / 1024,
   };
 }
 

@@ -13,8 +13,8 @@ export interface Issue {
 export interface ProblemDetails {
   readonly detail: string;
   readonly issues?: readonly Issue[];
-  /** Further numeric members of the problem's JSON body, e.g. a balance. */
-  readonly members?: Readonly<Record<string, number>>;
+  /** Further members of the problem's JSON body, e.g. a balance. */
+  readonly members?: Readonly<Record<string, number | string>>;
   /** JSON text of the task whose present state conflicts with the request. The answer contains it. */
   readonly taskJson?: string;
   readonly headers?: Readonly<Record<string, string>>;

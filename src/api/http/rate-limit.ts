@@ -86,16 +86,35 @@ export async function countFailedCredential(headers: Headers, env: Env): Promise
 }
 
 /**
- * Counts a request with a valid status token, or with a valid link to an output. Each task and IP address of a sender has a
- * count of its own.
+ * Counts a request with a valid status token. Each task and IP address of a sender has a count of its own.
  * @throws Problem `rate_limited` when too many requests with this link came from this address.
  */
 export async function countLinkRequest(id: string, headers: Headers, env: Env): Promise<void> {
+  await countLink(id, "this status link", id, headers, env);
+}
+
+/**
+ * Counts a request with a valid link to an output. The outputs of one task count together, apart from its status link: a
+ * player asks for one video part by part.
+ * @throws Problem `rate_limited` when too many requests for outputs of this task came from this address.
+ */
+export async function countOutputRequest(id: string, headers: Headers, env: Env): Promise<void> {
+  await countLink(id, "links to outputs of this task", `${id}/outputs`, headers, env);
+}
+
+/** @param key name under which the requests with a link are counted, for each address. */
+async function countLink(
+  id: string,
+  what: string,
+  key: string,
+  headers: Headers,
+  env: Env,
+): Promise<void> {
   const limit = "LIMIT_LINKS";
   const address = clientNetwork(headers.get("CF-Connecting-IP") ?? "") ?? NO_ADDRESS;
-  if (await isWithin(limit, `${id} ${address}`, env)) return;
-  logOnceAMinute(`${limit} ${id} ${address}`, { event: "limit.reached", limit, task_id: id });
-  throw rateLimited(`Too many requests with links of this task came from this address (${limit}).`);
+  if (await isWithin(limit, `${key} ${address}`, env)) return;
+  logOnceAMinute(`${limit} ${key} ${address}`, { event: "limit.reached", limit, task_id: id });
+  throw rateLimited(`Too many requests with ${what} came from this address (${limit}).`);
 }
 
 /**

@@ -36,10 +36,15 @@ export interface Route<Id extends string = string> {
   /** Rate limit that counts the requests of accounts to this route. Absent when the requests are not counted. */
   readonly rateLimit?: AccountLimit;
   /**
-   * States that the route accepts a status token (the token in the status link of a task) in place of a key. Pages of
-   * other sites may then read the answer. Absent for other routes.
+   * States that the route accepts a status token (the token in the status link of a task) in place of a key. Absent for
+   * other routes.
    */
   readonly takesStatusToken?: true;
+  /**
+   * Headers that requests of pages of other sites may have (CORS), separated by commas. Absent for a route that such pages
+   * may not call.
+   */
+  readonly crossOriginHeaders?: string;
   /** Schema of the query. Null means that the route is public and ignores its query. */
   readonly query: z.ZodMiniObject | null;
   readonly body: z.ZodMiniType | null;

@@ -30,6 +30,12 @@ const WHOLE: Selection = { kind: "whole" };
 /** Pattern of a header `Range` with one range of bytes; several ranges are ignored, as section 14.2 permits. */
 const ONE_RANGE = /^bytes=[ \t]*(\d{0,15})-(\d{0,15})[ \t]*$/i;
 
+/** Tells whether a header `Range` asks for one range of bytes. */
+export function isOneRange(range: string): boolean {
+  const [, first = "", last = ""] = ONE_RANGE.exec(range) ?? [];
+  return first !== "" || last !== "";
+}
+
 /**
  * Returns what a request gets of an output.
  * @param isGet true for GET. `Range` has no meaning for any other method (section 14.2).

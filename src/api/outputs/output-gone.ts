@@ -1,11 +1,16 @@
-import type { LossReason } from "../../core/record/outputs.ts";
+import { LOSS_REASONS } from "../../core/record/outputs.ts";
 import { Problem } from "../http/problem.ts";
 
-/** Reason why a link opens nothing any more: its own end, that of the upstream's link, or why the output was not copied. */
-export type GoneReason = "link_expired" | "source_expired" | LossReason;
+/**
+ * Reasons why a link opens nothing any more: it has expired, the operator has deleted the output, or the relay has no copy
+ * and the upstream's own link has expired; the others say why the output was not copied (core/record/outputs.ts).
+ */
+export const GONE_REASONS = ["link_expired", "deleted", "source_expired", ...LOSS_REASONS] as const;
+export type GoneReason = (typeof GONE_REASONS)[number];
 
 const DETAILS: Readonly<Record<GoneReason, string>> = {
   link_expired: "The link has expired, and the copy of the output is deleted.",
+  deleted: "The operator has deleted the output.",
   source_expired: "The relay has no copy of the output, and the link of the upstream has expired.",
   too_large: "The output is larger than the relay keeps, and the link of the upstream has expired.",
   empty: "The upstream sent an empty file.",
@@ -17,5 +22,5 @@ const DETAILS: Readonly<Record<GoneReason, string>> = {
 
 /** Returns the problem of a link whose output nobody can get any more. */
 export function outputGone(reason: GoneReason): Problem {
-  return new Problem("output_gone", { detail: DETAILS[reason], reason });
+  return new Problem("output_gone", { detail: DETAILS[reason], reason, members: { reason } });
 }

@@ -1,17 +1,24 @@
+import { sourceUrlRulesOf } from "../../config/callback-url-rules.ts";
+import { isKeyNeeded } from "../../config/linked-outputs.ts";
+import type { Runtime } from "../../config/runtime.ts";
 import type { OutputPlace } from "../../core/views/output-place.ts";
 import { SECOND_MS } from "../../core/time.ts";
 import type { Env } from "../../env.ts";
-import { taskObject } from "../../objects/task/task-stub.ts";
-import { OUTPUTS_PATH, readOutputLink } from "../../security/output-link.ts";
+import { errorText } from "../../log.ts";
+import { linkLifeMs, sourceOf } from "../../objects/output/copy-source.ts";
+import { measureRefusal } from "../../objects/task/measure.ts";
+import { type LinkedOutput, OUTPUTS_PATH, readOutputLink } from "../../security/output-link.ts";
+import { checkCallbackUrl } from "../../security/url-rules.ts";
 import { problemFrom } from "../http/internal-error.ts";
-import { callObject } from "../http/object-call.ts";
+import { unavailable } from "../http/object-call.ts";
 import { Problem } from "../http/problem.ts";
-import { countFailedCredential, countLinkRequest } from "../http/rate-limit.ts";
+import { countFailedCredential, countOutputRequest } from "../http/rate-limit.ts";
 import { publicRoute, requireRuntime } from "../http/route.ts";
-import { answerFromCopy } from "./kept-output.ts";
+import { taskClient } from "../tasks/task-client.ts";
 import { outputGone } from "./output-gone.ts";
 import { OUTPUT_HEADERS } from "./output-headers.ts";
-import { answerFromSource } from "./source-output.ts";
+import { serveCopy } from "./serve-copy.ts";
+import { streamSource } from "./stream-source.ts";
 
 interface OutputRequest {
   readonly request: Request;
@@ -19,11 +26,7 @@ interface OutputRequest {
   readonly params: { readonly id: string; readonly output: string; readonly file: string };
 }
 
-/**
- * Route of the links to outputs. The token in a link is checked before anything else is asked. The copy is served where
- * there is one; otherwise the task's object tells where the output is.
- */
-export const readOutput = publicRoute(
+const byLink = publicRoute(
   { id: "readOutput", method: "GET", path: `${OUTPUTS_PATH}/{id}/{output}/{file}` },
   async (call) => {
     try {
@@ -36,6 +39,15 @@ export const readOutput = publicRoute(
   },
 );
 
+/**
+ * Route of the links to outputs. The token in a link is checked before anything else is asked. The copy is served where
+ * there is one; otherwise the task's object tells where the output is. Pages of all sites may show and read the answer.
+ */
+export const readOutput = {
+  ...byLink,
+  crossOriginHeaders: "Range, If-Range, If-Match, If-None-Match",
+};
+
 async function answer({ request, env, params }: OutputRequest): Promise<Response> {
   const runtime = requireRuntime(env);
   const { id: taskId, output: number, file } = params;
@@ -43,19 +55,61 @@ async function answer({ request, env, params }: OutputRequest): Promise<Response
   const output = await readOutputLink({ taskId, number, file }, runtime.keyring.outputKeys);
   if (output === null) {
     await countFailedCredential(headers, env);
+    measureRefusal(env.METRICS);
     throw noOutput();
   }
-  await countLinkRequest(taskId, headers, env);
+  await countOutputRequest(taskId, headers, env);
   if (Date.now() >= output.expiresAtS * SECOND_MS) throw outputGone("link_expired");
-  const bucket = env.OUTPUTS;
-  const copy = bucket === undefined ? null : await answerFromCopy(request, output, bucket);
+  // Erasing and deleting remove the copy, so that a copy which is there may be served without a call to the task.
+  const copy = await copyOf(request, output, env);
   if (copy !== null) return copy;
-  const { recordedAt } = output;
-  const place = await callObject<OutputPlace | null>(() =>
-    taskObject(env, taskId).placeOfOutput(recordedAt, output.number),
-  );
+  const place = await taskClient(env, taskId).placeOfOutput(output.recordedAt, output.number);
   if (place === null) throw noOutput();
-  return answerFromSource(request, output, place, runtime);
+  // The copy may have been completed since the bucket was asked.
+  const late = place.state.kind === "kept" ? await copyOf(request, output, env) : null;
+  return late ?? answerFromSource(request, output, place, runtime);
+}
+
+/** Answers a request with the relay's copy. Null when there is none. @throws Problem `unavailable` when the bucket fails. */
+async function copyOf(
+  request: Request,
+  output: LinkedOutput,
+  { OUTPUTS: bucket }: Env,
+): Promise<Response | null> {
+  if (bucket === undefined) return null;
+  try {
+    return await serveCopy(request, output, bucket);
+  } catch (error) {
+    throw unavailable("The relay could not reach the bucket of outputs.", errorText(error));
+  }
+}
+
+/**
+ * Answers a request for an output of which the relay has no copy: by a redirect to the upstream's own link or, where this
+ * opens only with a key, by passing on what the upstream sends.
+ * @throws Problem `output_gone` when there will be no copy and the upstream's own link is dead.
+ */
+async function answerFromSource(
+  request: Request,
+  output: LinkedOutput,
+  place: OutputPlace,
+  runtime: Runtime,
+): Promise<Response> {
+  const { config } = runtime;
+  const { state, source, origin, connection, endedAt } = place;
+  if (state.kind === "deleted") throw outputGone("deleted");
+  const isGivenUp = state.kind === "lost" || state.kind === "kept";
+  if (isGivenUp && Date.now() >= endedAt + linkLifeMs(connection, runtime)) {
+    throw outputGone(state.kind === "lost" ? state.reason : "source_expired");
+  }
+  // The rules may be other ones than when the result was recorded.
+  const target = checkCallbackUrl(source, sourceUrlRulesOf(config, origin));
+  if (!target.ok) throw outputGone("blocked");
+  if (isKeyNeeded(source, config.connections.get(connection ?? ""))) {
+    return streamSource(request, output, await sourceOf(place, source, runtime));
+  }
+  const headers = { ...OUTPUT_HEADERS, Location: target.value.href, "Cache-Control": "no-store" };
+  return new Response(null, { status: 302, headers });
 }
 
 function noOutput(): Problem {

@@ -130,8 +130,8 @@ const OutputCopy = z.strictObject({
     "When the relay's link ends and its copy is deleted. Absent for an output that keeps the upstream's own link.",
   ),
   reason: maybe(
-    z.enum(["own_link", "streamed", ...LOSS_REASONS]),
-    "Why there is no copy: the output keeps the upstream's own link (`own_link`), the relay keeps no copies and passes on what the upstream sends (`streamed`), or copying was given up. Absent while it is being copied.",
+    z.enum(["own_link", "streamed", "deleted", ...LOSS_REASONS]),
+    "Why there is no copy: the output keeps the upstream's own link (`own_link`), the relay keeps no copies and passes on what the upstream sends (`streamed`), the operator has deleted it (`deleted`), or copying was given up. Absent while it is being copied.",
   ),
 });
 

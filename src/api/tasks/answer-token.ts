@@ -31,21 +31,6 @@ const CROSS_ORIGIN = {
 };
 
 /**
- * Answers a CORS preflight request to a route that takes a status token (the token in the status link of a
- * task).
- */
-export function preflight(): Response {
-  const headers = {
-    "Access-Control-Allow-Origin": "*",
-    "Access-Control-Allow-Methods": "GET, HEAD",
-    "Access-Control-Allow-Headers": "Authorization, If-None-Match, Last-Event-ID, Prefer",
-    // The longest time for which Chromium keeps it.
-    "Access-Control-Max-Age": "7200",
-  };
-  return new Response(null, { status: 204, headers });
-}
-
-/**
  * Answers a request that shows a status token (the token in the status link of a task). Null when its bearer token
  * is an API key that begins like a status token.
  * @throws Problem as `readingOf` does, and as `answer` does. The problems of `answer` get headers that let pages of

@@ -80,6 +80,7 @@ export function alsoByLink<Id extends string>(
   return {
     ...byKey,
     takesStatusToken: true,
+    crossOriginHeaders: "Authorization, If-None-Match, Last-Event-ID, Prefer",
     handle: async (call) => {
       if (!showsStatusToken(call)) return byKey.handle(call);
       return (await answerToken(call, answer)) ?? byKey.handle(call);

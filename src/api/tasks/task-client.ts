@@ -1,4 +1,5 @@
 import type { SubmitEndedEvent } from "../../core/events/event.ts";
+import type { OutputPlace } from "../../core/views/output-place.ts";
 import type { Env } from "../../env.ts";
 import type { Applied, InspectedTask, Refusal, TaskReply } from "../../objects/task/reply.ts";
 import type { Caller } from "../../objects/task/caller.ts";
@@ -18,6 +19,10 @@ export function taskClient(env: Env, id: string) {
     read: (caller: Caller) => callObject<TaskReply | null>(() => stub().read(caller)),
     readByLink: (createdAtS: number, recordedAt: number | null) =>
       callObject<TaskReply | null>(() => stub().readByLink(createdAtS, recordedAt)),
+    placeOfOutput: (recordedAt: number, number: number) =>
+      callObject<OutputPlace | null>(() => stub().placeOfOutput(recordedAt, number)),
+    deleteOutput: (number: number, caller: Caller) =>
+      callObject<Applied>(() => stub().deleteOutput(number, caller)),
     inspect: (caller: Caller) => callObject<InspectedTask | null>(() => stub().inspect(caller)),
     endSubmission: (event: SubmitEndedEvent, caller: Caller) =>
       callObject<TaskReply | null>(() => stub().endSubmission(event, caller)),
@@ -52,6 +57,10 @@ function problemOf(refusal: Refusal): Problem {
       return unknownTask();
     case "unknown_account":
       return unknownAccount();
+    case "unknown_output": {
+      const detail = "The task has no output with this number that the relay has a link for.";
+      return new Problem("not_found", { detail });
+    }
     case "too_large":
       return new Problem("payload_too_large", {
         detail: `The task with this body would take more than ${refusal.maxBytes} bytes as it is stored.`,

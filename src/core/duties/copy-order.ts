@@ -66,7 +66,11 @@ export function outputsToDelete(record: TaskRecord): KeptOutputs | null {
   return copied.length === 0 ? null : keptOutputs(record, record.outputs, copied);
 }
 
-function orderOf(record: TerminalTask, outputs: Outputs): CopyOrder {
+/**
+ * Returns the order to copy those outputs of a task whose copies have not ended. The object that copies them gets it with
+ * the request to delete one output too, because the first order may not have come yet.
+ */
+export function orderOf(record: TerminalTask, outputs: Outputs): CopyOrder {
   return {
     ...keptOutputs(record, outputs, copyingOutputs(outputs)),
     origin: record.origin,

@@ -31,7 +31,7 @@ export type ChargeRefusal =
 
 /** Reason why an event is rejected. `task` is the stored task with which the event conflicts. */
 export type Rejection =
-  | { readonly code: "unknown_task" | "unknown_account" }
+  | { readonly code: "unknown_task" | "unknown_account" | "unknown_output" }
   /** Rejection of a registration or a result that would make the record of the task too large. */
   | { readonly code: "too_large"; readonly maxBytes: number }
   /**
@@ -55,6 +55,7 @@ export type ConflictCode =
 
 export const UNKNOWN_TASK: Decision = { kind: "reject", rejection: { code: "unknown_task" } };
 export const UNKNOWN_ACCOUNT: Decision = { kind: "reject", rejection: { code: "unknown_account" } };
+export const UNKNOWN_OUTPUT: Decision = { kind: "reject", rejection: { code: "unknown_output" } };
 export const CHARGING: Decision = { kind: "reject", rejection: { code: "charging" } };
 
 export function changed(record: TaskRecord, note?: Note): Decision {

@@ -37,8 +37,11 @@ export type CallEndedEvent =
   | IndexRowEndedEvent
   | NoticeEndedEvent;
 
-/** An event about the copies of a task's outputs: the answer to the order to make them, or the end of some. */
-export type OutputEvent = CopiesOrderedEvent | CopiesEndedEvent;
+/**
+ * An event about the outputs of a task: the answer to the order to copy them, the end of some copies, or the order of the
+ * operator to delete one.
+ */
+export type OutputEvent = CopiesOrderedEvent | CopiesEndedEvent | DeleteOutputEvent;
 
 /**
  * An event about the submission of a task: its end, the time at which its task fails because its outcome stayed unknown,
@@ -355,6 +358,12 @@ export interface CopiesEndedEvent {
   /** Number that tells the task from others under the same id (`lifeOf` in record/outputs.ts). */
   readonly recordedAt: number;
   readonly ended: readonly NumberedCopy[];
+}
+
+export interface DeleteOutputEvent {
+  readonly type: "delete_output";
+  /** Number of the output: its place in `output.urls`, counted from 1. */
+  readonly number: number;
 }
 
 /** The end of the copy of the output with this number. */

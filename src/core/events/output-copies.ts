@@ -1,5 +1,17 @@
-import { changed, type Decision, unchanged } from "./decision.ts";
-import type { CopiesEndedEvent, CopiesOrderedEvent, NumberedCopy } from "./event.ts";
+import {
+  changed,
+  conflict,
+  type Decision,
+  unchanged,
+  UNKNOWN_OUTPUT,
+  UNKNOWN_TASK,
+} from "./decision.ts";
+import type {
+  CopiesEndedEvent,
+  CopiesOrderedEvent,
+  DeleteOutputEvent,
+  NumberedCopy,
+} from "./event.ts";
 import type { Policy } from "../policy.ts";
 import { planRetry } from "../record/credits.ts";
 import { isNoticeWanted, noticeOf, withNotice } from "../record/operator-notice.ts";
@@ -43,6 +55,24 @@ export function endCopies(
   const version = nextVersion(record, now);
   const known = { ...record, version, outputs: { ...outputs, list, order: null } };
   return changed(withLossNotice(known, news, policy, now));
+}
+
+/** Returns the effect of the operator's order to delete an output: its link opens nothing any more. */
+export function deleteOutput(
+  record: TaskRecord | null,
+  { number }: DeleteOutputEvent,
+  now: number,
+): Decision {
+  if (record === null || record.status === "charging") return UNKNOWN_TASK;
+  if (!isTerminal(record)) return conflict("task_open", record);
+  const { outputs } = record;
+  const output = outputs?.list.find((one) => one.number === number);
+  if (outputs === null || output === undefined) return UNKNOWN_OUTPUT;
+  if (output.state.kind === "deleted") return unchanged(record);
+  const list = outputs.list.map((one) =>
+    one === output ? { ...one, state: { kind: "deleted" } as const } : one,
+  );
+  return changed({ ...record, version: nextVersion(record, now), outputs: { ...outputs, list } });
 }
 
 function afterCopy(output: Output, ended: readonly NumberedCopy[]): Output {

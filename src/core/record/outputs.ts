@@ -28,9 +28,10 @@ export interface Output {
 
 /**
  * State of the relay's copy of an output: it is being made, it is there, or it was given up. The relay makes no copy of an
- * output that is `streamed`: it passes on what the upstream sends for its link, which opens only with a key.
+ * output that is `streamed`: it passes on what the upstream sends for its link, which opens only with a key. An output that
+ * the operator has `deleted` has no copy, and its link opens nothing.
  */
-export type OutputState = { readonly kind: "copying" | "streamed" } | EndedCopy;
+export type OutputState = { readonly kind: "copying" | "streamed" | "deleted" } | EndedCopy;
 
 /** The end of the copy of an output. */
 export type EndedCopy =
@@ -63,7 +64,7 @@ export const LOSS_REASONS = [
 ] as const;
 
 /** Largest number of outputs of a task for which the relay has links of its own. */
-export const MAX_LINKED_OUTPUTS = 32;
+const MAX_LINKED_OUTPUTS = 32;
 
 /**
  * Time in milliseconds after which the order to copy the outputs of a task is repeated. The first order leaves as soon as

@@ -114,7 +114,8 @@ function outputsView(record: TerminalTask, { list, expiresAt }: Outputs) {
       case "copying":
         return { kept: false, ...end };
       case "streamed":
-        return { kept: false, reason: "streamed", ...end };
+      case "deleted":
+        return { kept: false, reason: state.kind, ...end };
       case "kept":
         return { kept: true, bytes: state.bytes, content_type: state.mediaType, ...end };
       case "lost":

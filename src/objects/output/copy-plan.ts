@@ -36,7 +36,11 @@ export interface Copy {
   readonly state: CopyState;
 }
 
-export type CopyState = OpenCopy | (EndedCopy & { readonly isReported: boolean });
+export type CopyState =
+  | OpenCopy
+  | (EndedCopy & { readonly isReported: boolean })
+  /** State of a copy that the operator has deleted, or that is never made for this reason. */
+  | { readonly kind: "deleted" };
 
 /** State of a copy that is being made or waits for its next try. */
 export interface OpenCopy extends Retry {
@@ -125,7 +129,7 @@ export function endTry(
 /** Returns the ended copies of which the task's object does not know. */
 export function unreported({ list }: Copies): readonly NumberedCopy[] {
   return list.flatMap(({ number, state }) => {
-    if (state.kind === "open" || state.isReported) return [];
+    if (state.kind === "open" || state.kind === "deleted" || state.isReported) return [];
     const { isReported: _, ...end } = state;
     return [{ number, state: end }];
   });
@@ -144,12 +148,20 @@ export function endReport(
   }
   const numbers = new Set(reported.map(({ number }) => number));
   const list = copies.list.map((copy) =>
-    copy.state.kind === "open" || !numbers.has(copy.number)
+    copy.state.kind === "open" || copy.state.kind === "deleted" || !numbers.has(copy.number)
       ? copy
       : { ...copy, state: { ...copy.state, isReported: true } },
   );
   const after = { ...copies, list, report: null };
   return unreported(after).length > 0 ? { ...after, report: { retryAt: now, tries: 0 } } : after;
+}
+
+/** Returns the copies without that of one output, which is not made any more. */
+export function withoutCopy(copies: Copies, number: number): Copies {
+  const list = copies.list.map((copy) =>
+    copy.number === number ? { ...copy, state: { kind: "deleted" } as const } : copy,
+  );
+  return { ...copies, list };
 }
 
 /** Returns the time of the next work, in Unix milliseconds: a try, a report, or the end of the copies. */

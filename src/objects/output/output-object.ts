@@ -22,10 +22,12 @@ import {
   type TryResult,
   unreported,
   wakeAt,
+  withoutCopy,
   withUpload,
 } from "./copy-plan.ts";
 import { type CopySlot, takeCopySlot } from "./copy-slots.ts";
 import { linkLifeMs, sourceOf } from "./copy-source.ts";
+import { measureCopy } from "./measure-copy.ts";
 import { outputKey } from "./output-key.ts";
 import { storeCopy } from "./store-copy.ts";
 
@@ -42,6 +44,7 @@ interface CopiedTask extends Rpc.DurableObjectBranded {
 export interface OutputBindings extends WithStartup {
   /** Bucket of the copies. Absent when the relay keeps none. */
   readonly OUTPUTS?: R2Bucket;
+  readonly METRICS?: AnalyticsEngineDataset;
   readonly TASKS: DurableObjectNamespace<CopiedTask>;
 }
 
@@ -82,13 +85,15 @@ const REMEMBER_MS = DAY_MS;
 export class OutputObject extends DurableObject<OutputBindings> {
   static {
     // The platform may repeat these calls after a lost connection, because a repetition changes nothing.
-    for (const name of ["copy", "delete"] as const) retryable(this.prototype[name]);
+    for (const name of ["copy", "delete", "deleteOne"] as const) retryable(this.prototype[name]);
   }
 
   readonly #timeouts: CopyTimeouts;
   readonly #jitter = Math.random();
   /** The try that is being made; aborting it ends it. */
   #stop: AbortController | null = null;
+  /** Number of the output of that try. */
+  #tried: number | null = null;
   /** Resolves when no try is being made. */
   #trying: Promise<void> = Promise.resolve();
 
@@ -127,6 +132,26 @@ export class OutputObject extends DurableObject<OutputBindings> {
     if (known?.kind === "copies") await this.#abortUploads(known);
     await this.#deleteCopies(outputs);
     if (outputs.expiresAt <= now) await this.ctx.storage.deleteAll();
+  }
+
+  /**
+   * Stops the copy of one output, and deletes it. The other copies go on.
+   * @param order the order to copy the others, which may not have come yet.
+   * @throws when the bucket does not delete it; the call must then be repeated.
+   */
+  async deleteOne(order: CopyOrder, number: number): Promise<void> {
+    const known = this.#read();
+    if (known === null) await this.copy(order);
+    const copy = known?.kind === "copies" ? known.list.find((one) => one.number === number) : null;
+    this.#change((copies) => withoutCopy(copies, number));
+    if (this.#stop !== null && this.#tried === number) {
+      this.#stop.abort();
+      await this.#trying;
+    }
+    if (known !== null && copy?.state.kind === "open" && copy.state.uploadId !== null) {
+      await this.#abortUpload(order, number, copy.state.uploadId);
+    }
+    await this.#deleteCopies({ ...order, outputs: [{ number, source: "" }] });
   }
 
   /**
@@ -177,6 +202,7 @@ export class OutputObject extends DurableObject<OutputBindings> {
     const stop = new AbortController();
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#stop = stop;
+    this.#tried = number;
     this.#trying = promise;
     try {
       if (state.uploadId !== null) await this.#abortUpload(copies, number, state.uploadId);
@@ -185,11 +211,25 @@ export class OutputObject extends DurableObject<OutputBindings> {
       const sourceEndsAt = copies.orderedAt + linkLifeMs(copies.connection, runtime);
       this.#change((known) => endTry(known, number, result, sourceEndsAt, now));
       logTry(copies, copy, result, now - startedAt, runtime);
+      this.#measure(copies, copy, result, now - startedAt);
     } finally {
       slot.giveBack();
       this.#stop = null;
+      this.#tried = null;
       resolve();
     }
+  }
+
+  #measure({ connection }: Copies, copy: DueCopy, result: TryResult, durationMs: number): void {
+    const isKept = result.kind === "kept";
+    measureCopy(this.env.METRICS, {
+      source: copy.source,
+      connection,
+      number: copy.state.tries + 1,
+      durationMs,
+      outcome: isKept ? result.kind : result.reason,
+      bytes: isKept ? result.bytes : 0,
+    });
   }
 
   /** Fetches an output and stores it. A try that makes no progress is ended. */
@@ -288,7 +328,11 @@ export class OutputObject extends DurableObject<OutputBindings> {
   }
 
   /** Aborts an upload that an earlier try has left. One that has ended already is no fault. */
-  async #abortUpload(copies: Copies, number: number, uploadId: string): Promise<void> {
+  async #abortUpload(
+    copies: Pick<Copies, "taskId" | "recordedAt">,
+    number: number,
+    uploadId: string,
+  ): Promise<void> {
     const upload = this.env.OUTPUTS?.resumeMultipartUpload(outputKey(copies, number), uploadId);
     await upload?.abort().catch((error: unknown) => {
       const line = { task_id: copies.taskId, number, error: errorText(error) };

@@ -281,6 +281,15 @@ export class ObjectPlatform implements Platform {
     await outputObject(this.#bindings, outputs.taskId, outputs.recordedAt).delete(outputs);
   }
 
+  /**
+   * Stops the copy of an output of a task, and deletes it.
+   * @throws when it could not be deleted.
+   */
+  async deleteOutput(order: CopyOrder, number: number): Promise<void> {
+    if (!this.#prepared().config.areOutputsKept) return;
+    await outputObject(this.#bindings, order.taskId, order.recordedAt).deleteOne(order, number);
+  }
+
   background(work: Promise<unknown>): void {
     const guarded = work.catch((error: unknown) => {
       const line = { task_id: this.#ctx.id.name ?? null, error: errorText(error) };

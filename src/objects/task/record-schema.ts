@@ -197,7 +197,7 @@ const Notice = z.looseObject({
 });
 
 const OutputState = z.discriminatedUnion("kind", [
-  z.looseObject({ kind: z.enum(["copying", "streamed"]) }),
+  z.looseObject({ kind: z.enum(["copying", "streamed", "deleted"]) }),
   z.looseObject({ kind: z.literal("kept"), bytes: Int, mediaType: z.string() }),
   z.looseObject({ kind: z.literal("lost"), reason: z.enum(LOSS_REASONS) }),
 ]);

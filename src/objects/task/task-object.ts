@@ -1,5 +1,6 @@
 import { retryable } from "cloudflare:durable-objects";
 import { DurableObject } from "cloudflare:workers";
+import { orderOf } from "../../core/duties/copy-order.ts";
 import { expire } from "../../core/duties/expire.ts";
 import type { Decision } from "../../core/events/decision.ts";
 import type {
@@ -56,6 +57,7 @@ export class TaskObject extends DurableObject<ObjectBindings> {
     // is not in the list, because a redelivery without an `Idempotency-Key` would be ordered twice.
     for (const name of [
       "endCopies",
+      "deleteOutput",
       "endSubmission",
       "hook",
       "inspect",
@@ -165,6 +167,28 @@ export class TaskObject extends DurableObject<ObjectBindings> {
   placeOfOutput(recordedAt: number, number: number): OutputPlace | null {
     this.#platform.prepare(this.env);
     return outputPlaceOf(this.#readable(), recordedAt, number);
+  }
+
+  /**
+   * Deletes an output: its link opens nothing any more, and its copy is deleted.
+   * @throws when the copy could not be deleted; the call must then be repeated.
+   */
+  async deleteOutput(number: number, caller: Caller): Promise<Applied> {
+    this.#platform.prepare(this.env);
+    const isForeign = this.#isForeign(caller);
+    const decision = isForeign ? null : this.#loop.apply({ type: "delete_output", number });
+    const applied =
+      decision === null
+        ? refused({ code: "unknown_task" })
+        : appliedOf(decision, readerOf(caller), this.#loop.policy());
+    const record = this.#platform.load();
+    if (applied.kind !== "refused" && record !== null && isTerminal(record) && record.outputs) {
+      await this.#platform.deleteOutput(orderOf(record, record.outputs), number);
+    }
+    const outcome = applied.kind === "refused" ? applied.refusal.code : applied.kind;
+    const line = { task_id: this.#taskId, number, by: keyNameOf(caller), outcome };
+    this.#platform.log(() => ({ event: "task.delete_output", ...line }), "info");
+    return applied;
   }
 
   /** Stores that a hook was refused which came to a valid hook URL of the task. */

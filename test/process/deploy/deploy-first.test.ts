@@ -145,6 +145,66 @@ function linesOf(secrets: string, ...stored: readonly string[]): string {
   ].join("\n");
 }
 
+const bucketOf = (request: string, body: unknown) => ({ request, body });
+const RULES = "PUT r2/buckets/task-relay-outputs/lifecycle";
+const withRule = {
+  rules: [
+    expect.objectContaining({ id: "Default Multipart Abort Rule" }),
+    {
+      id: "task-relay-uploads",
+      enabled: true,
+      conditions: { prefix: "outputs/" },
+      abortMultipartUploadsTransition: { condition: { type: "Age", maxAge: 86_400 } },
+    },
+  ],
+};
+
+it("npm run setup -- --outputs creates the bucket near the relay's objects, with a rule that aborts uploads after a day, and changes nothing when it runs again", async () => {
+  const setup = ["scripts/setup.ts", "--domain", "relay.example.com", "--location", "apac-ne"];
+  const first = await run([...setup, "--outputs"]);
+  expect([first.status, first.stderr]).toEqual([0, ""]);
+  expect(first.stdout).toContain(
+    "ok           outputs: bucket task-relay-outputs created; it aborts unfinished uploads after a day\n",
+  );
+  expect(platform.takeChanges()).toEqual([
+    bucketOf("POST r2/buckets", { name: "task-relay-outputs", locationHint: "apac" }),
+    bucketOf(RULES, withRule),
+  ]);
+  const again = await run([...setup, "--outputs"]);
+  expect([again.status, again.stderr]).toEqual([0, ""]);
+  expect(again.stdout).toContain("outputs: bucket task-relay-outputs aborts unfinished uploads");
+  expect(platform.takeChanges()).toEqual([]);
+});
+
+it("npm run setup -- --outputs changes wrangler.toml without a login too, and leaves the bucket to npm run deploy:first", async () => {
+  const setup = ["scripts/setup.ts", "--domain", "relay.example.com", "--outputs"];
+  const { status, stdout, stderr } = await run(setup, "");
+  expect([status, stderr]).toEqual([0, ""]);
+  expect(stdout).toContain("You are not logged in to Cloudflare: the bucket task-relay-outputs");
+  expect(read("wrangler.toml")).toContain('\n[[r2_buckets]]\nbinding = "OUTPUTS"\n');
+
+  const deployed = await deployFirst();
+  expect([deployed.status, deployed.stderr]).toEqual([0, ""]);
+  expect(deployed.stdout).toContain("ok           outputs: bucket task-relay-outputs created;");
+  expect(platform.takeChanges().slice(0, 2)).toEqual([
+    bucketOf("POST r2/buckets", { name: "task-relay-outputs" }),
+    bucketOf(RULES, withRule),
+  ]);
+});
+
+it("npm run setup -- --outputs says in one line how to enable R2 when the account does not have it", async () => {
+  const message = "Please enable R2 through the Cloudflare Dashboard.";
+  platform.refused = { request: "GET r2/buckets", status: 403, code: 10042, message };
+  const { status, stderr } = await run([
+    "scripts/setup.ts",
+    "--domain",
+    "a.example.com",
+    "--outputs",
+  ]);
+  expect(status).toBe(1);
+  expect(stderr).toMatch(/^The rules of the bucket .*\[code: 10042\]\. Cure: enable R2 .*\n$/);
+});
+
 it("npm run deploy:first --env preview creates a paused relay with its own name, address, database, limits and secrets, no cron or domain", async () => {
   write("wrangler.toml", edit(shipped, { domain: "relay.example.com" }));
   write(".secrets", secretsFile({ ...SECRETS, RELAY_SECRET: "production".repeat(8) }));

@@ -54,10 +54,10 @@ export const upload = (name: string, limitsFrom: number, more: Created) => ({
   request: `PUT workers/scripts/${name}`,
   body: { ...version(limitsFrom, more), code_update_strategy: DEFERRED },
 });
-const FIRST_CLASSES = ["TaskObject", "AccountObject"];
+const CLASSES = Object.values(OBJECT_CLASSES);
 export const MIGRATIONS = {
-  new_tag: "v2",
-  steps: [FIRST_CLASSES, Object.values(OBJECT_CLASSES).slice(FIRST_CLASSES.length)].map(
+  new_tag: "v3",
+  steps: [CLASSES.slice(0, 2), CLASSES.slice(2, -1), CLASSES.slice(-1)].map(
     (new_sqlite_classes) => ({ new_sqlite_classes }),
   ),
 };

@@ -45,6 +45,7 @@ const Metadata = z.looseObject({
   package_dependencies: z.unknown().optional(),
 });
 const Named = z.object({ name: z.string() });
+const Rules = z.object({ rules: z.array(z.looseObject({ id: z.string() })) });
 const Subdomain = z.object({ enabled: z.boolean(), previews_enabled: z.boolean() });
 const Tags = z.object({ tags: z.array(z.string()) });
 const NO_DOMAINS = { added: [], removed: [], updated: [], conflicting: [] };
@@ -54,6 +55,14 @@ const NO_WORKER = {
   message: "This Worker does not exist on your account.",
 };
 const NO_DATABASE = { status: 404, code: 7404, message: "The database could not be found" };
+const NO_BUCKET = { status: 404, code: 10006, message: "The specified bucket does not exist." };
+/** The rule that each new bucket has. */
+const DEFAULT_RULE = {
+  id: "Default Multipart Abort Rule",
+  enabled: true,
+  conditions: {},
+  abortMultipartUploadsTransition: { condition: { type: "Age", maxAge: 604_800 } },
+};
 const UNAUTHENTICATED = { status: 401, code: 10000, message: "Authentication error" };
 
 /**
@@ -69,6 +78,8 @@ export class FakePlatform extends LoopbackServer {
   /** Is called with the method and path of each request before it is answered. */
   onRequest: (line: string) => void = () => {};
   readonly #databases = new Map<string, { readonly uuid: string; readonly name: string }>();
+  /** Lifecycle rules by the names of the buckets. */
+  readonly #buckets = new Map<string, readonly object[]>();
   readonly #workers = new Map<string, Worker>();
 
   constructor() {
@@ -109,6 +120,7 @@ export class FakePlatform extends LoopbackServer {
     const fixed = FIXED[line];
     if (fixed !== undefined) return { result: fixed };
     if (path.startsWith("d1/database")) return this.#database(line, body);
+    if (path.startsWith("r2/buckets")) return this.#bucket(line, body);
     const [, , name = "", part = "", more = ""] = path.split("/");
     if (part === "domains") return { result: more === "changeset" ? NO_DOMAINS : null };
     return this.#worker(line.startsWith("GET") ? "" : line, name, part, body);
@@ -124,6 +136,20 @@ export class FakePlatform extends LoopbackServer {
     }
     const found = this.#databases.get(line.split("/").at(-1) ?? "");
     return found === undefined ? NO_DATABASE : { result: found };
+  }
+
+  #bucket(line: string, body: unknown): Reply {
+    if (line === "POST r2/buckets") {
+      const { name } = Named.parse(body);
+      this.#buckets.set(name, [DEFAULT_RULE]);
+      return { result: { name } };
+    }
+    const [, , name = "", part = ""] = line.split("/");
+    const rules = this.#buckets.get(name);
+    if (rules === undefined) return NO_BUCKET;
+    if (part === "") return { result: { name } };
+    if (line.startsWith("PUT")) this.#buckets.set(name, Rules.parse(body).rules);
+    return { result: { rules } };
   }
 
   /** @param change a request that changes the Worker; empty for one that reads it. */

@@ -1,8 +1,10 @@
 import { expect, it } from "vitest";
+import type { UploadRule } from "../../../scripts/deploy/outputs-bucket.ts";
 import { clockFinding } from "../../../scripts/doctor/clock.ts";
 import { configurationFindings, healthOf } from "../../../scripts/doctor/configuration.ts";
 import { examine, NoRelay } from "../../../scripts/doctor/examine.ts";
 import { lineOf } from "../../../scripts/doctor/finding.ts";
+import { uploadRuleFinding } from "../../../scripts/doctor/outputs.ts";
 import { indexFindings } from "../../../scripts/doctor/index-state.ts";
 import { type Answer, Relay } from "../../../scripts/doctor/relay.ts";
 import { OPERATOR_KEY } from "../harness/client.ts";
@@ -84,7 +86,7 @@ async function examined(health: Fake, hook: Fake): Promise<readonly string[]> {
   }).listen();
   const relay = new Relay(server.origin, OPERATOR_KEY);
   const url = new URL(server.origin);
-  const place = { relay, url, isLocal: true, isPreview: false, keyFile: ".dev.vars" };
+  const place = { relay, url, isLocal: true, isPreview: false, keyFile: ".dev.vars", bucket: null };
   return (await examine({ ...place, to: null })).map(lineOf);
 }
 
@@ -230,6 +232,60 @@ it("npm run doctor counts the offers when it warns of none: of limited ones, of 
 
 it("npm run doctor says nothing about offers when the relay has none", () => {
   expect(offerLines()).toEqual([]);
+});
+
+const KEPT = { OUTPUTS: true, OUTPUTS_URL: "https://outputs.example.net", OUTPUT_DAYS: 7 };
+
+it.each([
+  [
+    "ok that outputs are kept, for how long and where links lead",
+    "on a host of their own",
+    KEPT,
+    /^ok +outputs: kept for 7 days, links lead to https:\/\/outputs\.example\.net$/m,
+  ],
+  [
+    "a warning",
+    "on the host of the console",
+    { ...KEPT, OUTPUTS_URL: OWN },
+    /^warning +outputs: .*, which is the host of the console\. Cure: npm run setup -- --outputs --outputs-domain /m,
+  ],
+  [
+    "a problem",
+    "without OUTPUTS_URL and PUBLIC_URL",
+    { ...KEPT, OUTPUTS_URL: null, PUBLIC_URL: null },
+    /^PROBLEM +outputs: neither OUTPUTS_URL nor PUBLIC_URL is set, so that links stay those of the upstream\. Cure: /m,
+  ],
+  [
+    "ok that outputs are not kept",
+    "of a relay without the bucket OUTPUTS",
+    { ...KEPT, OUTPUTS: false },
+    /^ok +outputs: not kept, links are the upstream's unless they need its key/m,
+  ],
+])("npm run doctor reports %s for outputs %s", (_, _place, settings, expected) => {
+  expect(findings(OWN, settings)).toMatch(expected);
+});
+
+it("npm run doctor says nothing about outputs of an earlier release, which keeps none", () => {
+  expect(findings(OWN, {})).not.toContain("outputs");
+});
+
+const NO_LOGIN = { isSuccess: false, stdout: "", stderr: "", notes: [] };
+
+it.each<readonly [string, UploadRule, string]>([
+  ["ok when it is set", { kind: "set" }, "ok           outputs: bucket kept-here aborts"],
+  ["a problem when it is missing", { kind: "not set" }, "PROBLEM      outputs: bucket kept-here"],
+  [
+    "nothing checked when the login's account has no such bucket",
+    { kind: "no bucket" },
+    "not checked  outputs: the Cloudflare account of this login has no bucket kept-here",
+  ],
+  [
+    "nothing checked when wrangler cannot read it",
+    { kind: "unknown", run: NO_LOGIN },
+    "not checked  outputs: wrangler cannot read",
+  ],
+])("npm run doctor reports of the rule that aborts unfinished uploads %s", (_, rule, expected) => {
+  expect(lineOf(uploadRuleFinding("kept-here", rule))).toContain(expected);
 });
 
 const NOW = anAnswer({}).at;

@@ -7,6 +7,7 @@ import {
   readFileSync,
   rmSync,
   statSync,
+  symlinkSync,
   writeFileSync,
 } from "node:fs";
 import { tmpdir } from "node:os";
@@ -28,6 +29,7 @@ beforeEach(() => {
     cpSync(join(ROOT, path), join(copy, path), { recursive: true });
   }
   mkdirSync(join(copy, "src"), { recursive: true });
+  symlinkSync(join(ROOT, "node_modules"), join(copy, "node_modules"));
   writeFileSync(join(copy, "src/index.ts"), "");
 });
 
@@ -53,11 +55,11 @@ function setup(...args: readonly string[]): void {
 
 /** Reads an environment of the copy as wrangler reads it; by default production. */
 function configured(env?: string) {
-  const { workers_dev, routes, vars, d1_databases, queues, limits } = readConfig({
+  const { workers_dev, routes, vars, d1_databases, queues, r2_buckets, limits } = readConfig({
     config: tomlPath(),
     env,
   });
-  return { workers_dev, routes, vars, d1_databases, queues, limits };
+  return { workers_dev, routes, vars, d1_databases, queues, r2_buckets, limits };
 }
 
 /** Reads the files of generated secrets. */
@@ -86,7 +88,14 @@ const QUEUE = {
   ],
 };
 const NO_QUEUE = { producers: [], consumers: [] };
-const AT_FIRST = { workers_dev: true, routes: undefined, limits: undefined, queues: NO_QUEUE };
+const BUCKET = { binding: "OUTPUTS", bucket_name: "task-relay-outputs" };
+const AT_FIRST = {
+  workers_dev: true,
+  routes: undefined,
+  limits: undefined,
+  queues: NO_QUEUE,
+  r2_buckets: [],
+};
 /** The address of a relay without a domain. */
 const UNKNOWN = ["PUBLIC_URL", ""];
 const atDomain = (pattern: string) => ({
@@ -115,6 +124,46 @@ const CONFIGURED: Readonly<Record<string, readonly (readonly [string, object])[]
     ["--queue", { queues: QUEUE }],
     ["--index off", { d1_databases: [], queues: NO_QUEUE }],
     ["--index on", { d1_databases: [DATABASE] }],
+  ],
+  "--outputs --outputs-domain, then with --domain, then with --jurisdiction, then with --no-outputs":
+    [
+      [
+        "--outputs --outputs-domain Outputs.Example.net",
+        {
+          workers_dev: true,
+          routes: [{ pattern: "outputs.example.net", custom_domain: true }],
+          vars: [UNKNOWN, ["OUTPUTS_URL", "https://outputs.example.net"]],
+          r2_buckets: [BUCKET],
+        },
+      ],
+      [
+        "--domain relay.example.com",
+        {
+          workers_dev: false,
+          routes: [
+            { pattern: "relay.example.com", custom_domain: true },
+            { pattern: "outputs.example.net", custom_domain: true },
+          ],
+          vars: [
+            ["PUBLIC_URL", "https://relay.example.com"],
+            ["OUTPUTS_URL", "https://outputs.example.net"],
+          ],
+        },
+      ],
+      ["--jurisdiction eu", { r2_buckets: [{ ...BUCKET, jurisdiction: "eu" }] }],
+      ["--jurisdiction us", { r2_buckets: [{ ...BUCKET, jurisdiction: "us" }] }],
+      ["--jurisdiction none", { r2_buckets: [BUCKET] }],
+      ["--no-outputs", { r2_buckets: [] }],
+    ],
+  "--domain and --outputs, then with --outputs-domain": [
+    [
+      "--domain relay.example.com --outputs",
+      { r2_buckets: [BUCKET], routes: [{ pattern: "relay.example.com" }] },
+    ],
+    [
+      "--outputs-domain outputs.example.net",
+      { routes: [{ pattern: "relay.example.com" }, { pattern: "outputs.example.net" }] },
+    ],
   ],
   "--plan paid, and then again with --plan free": [
     ["--plan paid", { limits: { cpu_ms: 30_000 }, vars: [["PUBLIC_URL", ""]] }],
@@ -156,7 +205,7 @@ it("npm run setup --env preview creates the preview's secrets once, in a file on
 
 it("npm run setup changes only production, unless --env preview: the preview keeps its database, its pause and its workers.dev address", () => {
   const options = ["--domain", "relay.example.com", "--jurisdiction", "eu", "--location", "weur"];
-  setup(...options, "--queue");
+  setup(...options, "--queue", "--outputs");
   setup("--index", "off");
   expect(configured("preview")).toEqual({
     workers_dev: true,
@@ -164,6 +213,7 @@ it("npm run setup changes only production, unless --env preview: the preview kee
     vars: { PAUSED: "true" },
     d1_databases: [{ binding: "INDEX_DB", database_name: "task-relay-preview-index" }],
     queues: { producers: [], consumers: [] },
+    r2_buckets: [],
     limits: undefined,
   });
 });
@@ -172,7 +222,8 @@ it("npm run setup --help lists the options and changes nothing", () => {
   const before = toml();
   const { status, output } = runSetup("--help");
   expect(status).toBe(0);
-  for (const name of ["domain", "jurisdiction", "location", "index", "queue", "plan", "env"]) {
+  const names = "domain jurisdiction location index queue outputs outputs-domain plan env";
+  for (const name of names.split(" ")) {
     expect(output).toContain(`--${name}`);
   }
   expect(toml()).toBe(before);
@@ -231,6 +282,8 @@ it.each([
   ["a --domain of a single label", ["--domain", "relay"], "--domain"],
   ["an unknown --jurisdiction", ["--jurisdiction", "cn"], "--jurisdiction"],
   ["an unknown --location", ["--location", "moon"], "--location"],
+  ["an --outputs-domain with a path", ["--outputs-domain", "a.example.net/b"], "--outputs-domain"],
+  ["--outputs without an address for the links", ["--outputs"], "--outputs needs an address"],
   ["an unknown value of --index", ["--index", "maybe"], "--index"],
   ["an unknown --plan", ["--plan", "gold"], "--plan"],
   ["--queue without an index", ["--index", "off", "--queue"], "--queue needs the index"],
@@ -293,7 +346,7 @@ it.each([
 
 it("npm run setup asks at a terminal for every option but --env, and an empty answer keeps what is configured", async () => {
   const asked: string[] = [];
-  const answers = ["relay.example.com", "eu", "weur", "y", "yes", "n"];
+  const answers = ["relay.example.com", "eu", "weur", "y", "yes", "n", "y", "outputs.example.net"];
   const options = await askOptions(async (question) => {
     asked.push(question);
     return answers[asked.length - 1] ?? "";
@@ -305,16 +358,20 @@ it("npm run setup asks at a terminal for every option but --env, and an empty an
     isPaid: true,
     index: true,
     queue: false,
+    outputs: true,
+    outputsDomain: "outputs.example.net",
   });
   expect(await askOptions(async () => "")).toEqual({});
 });
 
-it("npm run setup repeats a question after an invalid answer, and does not ask for a queue when the index is off", async () => {
-  const answers = ["relay", "relay.example.com", "mars", "eu", "moon", "", "perhaps", "n", "no"];
+it("npm run setup repeats a question after an invalid answer, asks for no queue when the index is off, and for no domain of outputs that are not kept", async () => {
+  const places = ["relay", "relay.example.com", "mars", "eu", "moon", ""];
+  const answers = [...places, "perhaps", "n", "no", "n", "outputs.example.net"];
   expect(await askOptions(async () => answers.shift() ?? "")).toEqual({
     domain: "relay.example.com",
     jurisdiction: "eu",
     isPaid: false,
     index: false,
+    outputs: false,
   });
 });

@@ -71,6 +71,13 @@ const Settings = z.strictObject({
   SUBMIT_TIMEOUT_S: z.number(),
   SUBMIT_UNKNOWN_MINUTES: z.number(),
   OFFERS: described(z.array(Offer), "What accounts may submit, in the form of the variable."),
+  OUTPUTS: described(z.boolean(), "Whether the relay keeps outputs, because the bucket is bound."),
+  OUTPUTS_URL: described(
+    z.nullable(Text),
+    "Origin of the links to outputs, which is `PUBLIC_URL` by default.",
+  ),
+  OUTPUT_DAYS: z.number(),
+  MAX_OUTPUT_MB: z.number(),
   ALLOW_LOCAL_CALLBACKS: z.boolean(),
   ALLOW_IP_CALLBACKS: z.boolean(),
   EXTRA_BASE_HOSTS: Text,

@@ -1,0 +1,49 @@
+import type { UploadRule } from "../deploy/outputs-bucket.ts";
+import { type Finding, ok, problem, unchecked, warning } from "./finding.ts";
+
+/** The settings of outputs that `/healthz` shows. Earlier releases have none. */
+export interface OutputSettings {
+  readonly OUTPUTS?: boolean | undefined;
+  readonly OUTPUTS_URL?: string | null | undefined;
+  readonly OUTPUT_DAYS?: number | undefined;
+  readonly PUBLIC_URL: string | null;
+}
+
+const SETUP = "npm run setup -- --outputs";
+
+/**
+ * Checks where the relay keeps outputs (the files that tasks generate), and where its links to them lead.
+ * @param isExposed true for a relay that others reach, whose console should have another host than the outputs.
+ */
+export function outputFindings(settings: OutputSettings, isExposed: boolean): Finding[] {
+  const { OUTPUTS, OUTPUTS_URL = null, OUTPUT_DAYS, PUBLIC_URL } = settings;
+  if (OUTPUTS === undefined) return [];
+  if (!OUTPUTS) {
+    return [ok(`outputs: not kept, links are the upstream's unless they need its key (${SETUP})`)];
+  }
+  if (OUTPUTS_URL === null) {
+    const text =
+      "outputs: neither OUTPUTS_URL nor PUBLIC_URL is set, so that links stay those of the upstream";
+    return [problem(text, "set OUTPUTS_URL and deploy")];
+  }
+  const text = `outputs: kept for ${OUTPUT_DAYS ?? "some"} days, links lead to ${OUTPUTS_URL}`;
+  if (!isExposed || OUTPUTS_URL !== PUBLIC_URL) return [ok(text)];
+  const cure = `${SETUP} --outputs-domain <host>, then deploy (docs/outputs.md)`;
+  return [warning(`${text}, which is the host of the console`, cure)];
+}
+
+/** Converts the state of the rule that aborts unfinished uploads to a result of the doctor. */
+export function uploadRuleFinding(name: string, rule: UploadRule): Finding {
+  const cure = `${SETUP}, which adds the rule`;
+  if (rule.kind === "set")
+    return ok(`outputs: bucket ${name} aborts unfinished uploads after a day`);
+  if (rule.kind === "not set") {
+    return problem(`outputs: bucket ${name} does not abort unfinished uploads after a day`, cure);
+  }
+  if (rule.kind === "no bucket") {
+    return unchecked(`outputs: the Cloudflare account of this login has no bucket ${name}`);
+  }
+  return unchecked(
+    `outputs: wrangler cannot read the rules of the bucket ${name} (npx wrangler login)`,
+  );
+}

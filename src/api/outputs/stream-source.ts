@@ -1,0 +1,263 @@
+import { concatUint8Arrays } from "uint8array-extras";
+import { mediaTypeOf, TYPE_BYTES } from "../../core/media-type.ts";
+import { SECOND_MS } from "../../core/time.ts";
+import { isolateCache } from "../../isolate-cache.ts";
+import { errorText, log } from "../../log.ts";
+import { outputKey } from "../../objects/output/output-key.ts";
+import {
+  type OpenedSource,
+  openSource,
+  type Source,
+  statedBytes,
+} from "../../outbound/open-source.ts";
+import type { LinkedOutput } from "../../security/output-link.ts";
+import { unavailable } from "../http/object-call.ts";
+import { isOneRange } from "./byte-range.ts";
+import { contentHeaders, OUTPUT_HEADERS } from "./output-headers.ts";
+import { outputGone } from "./output-gone.ts";
+
+/** Longest time in milliseconds for which an upstream may send nothing. */
+const STALL_MS = 30 * SECOND_MS;
+/**
+ * Size of the pieces in which an output is passed on, in bytes. Without a size of its own, the platform reads pieces of 4
+ * KiB, which need ten times as much CPU time.
+ */
+const PIECE_BYTES = 256 * 1024;
+/** Range of the first bytes of a file, which decide its type. */
+const FIRST_BYTES = `bytes=0-${TYPE_BYTES - 1}`;
+/** Statuses with which an upstream says that an output does not exist any more. */
+const GONE_STATUSES: readonly number[] = [404, 410];
+
+/** Media types of outputs that this isolate has streamed, by their keys. A player asks for one output part by part. */
+const knownTypes = isolateCache<string>(1_000);
+
+/**
+ * Answers a request for an output with what its upstream sends. `Range` is passed on. The first bytes decide the type; when
+ * the request asks for other ones, they are fetched first. A client that goes away ends the request to the upstream, at the
+ * latest when that has sent nothing for 30 seconds.
+ * @throws Problem `output_gone` when the upstream does not have the output any more, or the relay must not fetch it;
+ * `unavailable` when the upstream does not send it now.
+ */
+export async function streamSource(
+  request: Pick<Request, "method" | "headers">,
+  output: LinkedOutput,
+  source: Source,
+): Promise<Response> {
+  const range = rangeOf(request);
+  // A range from the first byte to the end has the first bytes itself.
+  const hasStart = range === null || /^bytes=0-$/i.test(range);
+  const type = hasStart ? null : await typeOf(output, source);
+  const opened = await openAnswer(source, range);
+  if (opened === "unsatisfiable") {
+    return new Response(null, { status: 416, headers: OUTPUT_HEADERS });
+  }
+  const { extent, start, rest } = opened;
+  const mediaType = type ?? mediaTypeOf(start);
+  knownTypes.set(outputKey(output, output.number), mediaType);
+  const headers = { ...contentHeaders({ ...output, mediaType }), ...extent.headers };
+  const { status } = extent;
+  if (request.method === "GET") {
+    return new Response(joined(start, rest, extent.bytes), { status, headers });
+  }
+  await rest.cancel();
+  return new Response(null, { status, headers });
+}
+
+/**
+ * Returns the range of bytes to ask the upstream for. Null for all of them: also when the client has a part already
+ * (`If-Range`), because a stream has no entity tag with which it could be the same.
+ */
+function rangeOf({ method, headers }: Pick<Request, "method" | "headers">): string | null {
+  const range = headers.get("Range");
+  const isMeant = method === "GET" && !headers.has("If-Range");
+  return range !== null && isMeant && isOneRange(range) ? range : null;
+}
+
+/** Returns the media type of an output by its first bytes, which are fetched when this isolate does not know it. */
+async function typeOf(output: LinkedOutput, source: Source): Promise<string> {
+  const key = outputKey(output, output.number);
+  const known = knownTypes.get(key);
+  if (known !== undefined) return known;
+  const opened = await openAnswer(source, FIRST_BYTES);
+  if (opened === "unsatisfiable") throw notSent("empty");
+  await opened.rest.cancel();
+  return mediaTypeOf(opened.start);
+}
+
+/** An answer with an output or a part of it: the first bytes have been read. */
+interface OpenedAnswer {
+  readonly extent: Extent;
+  readonly start: Uint8Array;
+  readonly rest: SourceReader;
+}
+
+/**
+ * Asks an upstream for an output, and reads the first bytes of the answer. @throws Problem when none come.
+ * @param range the range to ask for; null for none.
+ */
+async function openAnswer(
+  source: Source,
+  range: string | null,
+): Promise<OpenedAnswer | "unsatisfiable"> {
+  const stop = new AbortController();
+  const headers = range === null ? {} : { Range: range };
+  const opened = await orStop(openSource(source, headers, stop.signal), stop);
+  if (range !== null && opened.kind === "refused" && opened.status === 416) return "unsatisfiable";
+  const response = responseOf(opened);
+  const extent = await extentOf(response, range);
+  if (response.body === null) throw notSent("empty");
+  const rest = new SourceReader(response.body, stop);
+  const start = await firstBytes(rest);
+  if (start.length === 0) throw notSent("empty");
+  return { extent, start, rest };
+}
+
+/** Waits for an upstream, which is left when it sends nothing for too long. */
+async function orStop<T>(waited: Promise<T>, stop: AbortController): Promise<T> {
+  const timer = setTimeout(() => stop.abort(), STALL_MS);
+  try {
+    return await waited;
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** Returns the answer of an upstream that sends an output. @throws Problem when it does not. */
+function responseOf(opened: OpenedSource): Response {
+  switch (opened.kind) {
+    case "opened":
+      return opened.response;
+    case "blocked":
+      throw outputGone("blocked");
+    case "refused":
+      if (GONE_STATUSES.includes(opened.status)) throw outputGone("refused");
+      throw notSent(`status_${opened.status}`);
+    case "unreachable":
+      throw notSent("unreachable");
+  }
+}
+
+function notSent(reason: string) {
+  return unavailable("The upstream does not send this output now.", reason);
+}
+
+/** What an upstream sends: all bytes of an output or a part of them. */
+interface Extent {
+  readonly status: 200 | 206;
+  /** Number of bytes that come; null when the upstream does not state it. */
+  readonly bytes: number | null;
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+/**
+ * Returns what an upstream sends. An answer with a part that was not asked for is dropped.
+ * @param range the range that it was asked for; null for none.
+ * @throws Problem `unavailable` when the answer is not to be understood.
+ */
+async function extentOf(response: Response, range: string | null): Promise<Extent> {
+  const bytes = statedBytes(response);
+  const length = bytes === null ? {} : { "Content-Length": String(bytes) };
+  if (response.status === 200) {
+    const takesRanges = response.headers.get("Accept-Ranges") === "bytes";
+    const ranges = takesRanges ? { "Accept-Ranges": "bytes" } : {};
+    return { status: 200, bytes, headers: { ...length, ...ranges } };
+  }
+  const part = response.status === 206 && range !== null ? partOf(response, range) : null;
+  if (part !== null) {
+    const headers = { "Content-Length": String(part.bytes), "Content-Range": part.contentRange };
+    return { status: 206, bytes: part.bytes, headers: { ...headers, "Accept-Ranges": "bytes" } };
+  }
+  await response.body?.cancel().catch(() => undefined);
+  throw notSent(`status_${response.status}`);
+}
+
+const CONTENT_RANGE = /^bytes (\d{1,15})-(\d{1,15})\/(\d{1,15}|\*)$/;
+
+/** Returns the part that an answer says it contains. Null when it is not one that was asked for. */
+function partOf({ headers }: Response, range: string) {
+  const contentRange = headers.get("Content-Range") ?? "";
+  const [, first, last] = CONTENT_RANGE.exec(contentRange) ?? [];
+  const bytes = Number(last) - Number(first) + 1;
+  // The first byte of `bytes=-5` depends on the length of the output.
+  const [, wanted = ""] = /=\s*(\d*)/.exec(range) ?? [];
+  const isWanted = wanted === "" || Number(wanted) === Number(first);
+  return bytes >= 1 && isWanted ? { bytes, contentRange } : null;
+}
+
+/** Returns at least `TYPE_BYTES` bytes, and what came with them; fewer when the answer ends before. */
+async function firstBytes(source: SourceReader): Promise<Uint8Array> {
+  let bytes = new Uint8Array();
+  while (bytes.length < TYPE_BYTES) {
+    const piece = await source.read().catch(() => {
+      throw notSent("unreachable");
+    });
+    if (piece === null) break;
+    bytes = concatUint8Arrays([bytes, piece]);
+  }
+  return bytes;
+}
+
+/** Reads the bytes of an answer. An upstream that sends nothing for too long is left. */
+class SourceReader {
+  readonly #reader: ReadableStreamBYOBReader;
+  readonly #stop: AbortController;
+  /** Memory of the next piece; null at the end of the answer. */
+  #memory: ArrayBuffer | null = new ArrayBuffer(PIECE_BYTES);
+
+  /** @param stop ends the request to the upstream. */
+  constructor(body: ReadableStream<Uint8Array>, stop: AbortController) {
+    this.#reader = body.getReader({ mode: "byob" });
+    this.#stop = stop;
+    // Ends a read that waits, also when the network does not notice.
+    stop.signal.addEventListener("abort", () => void this.#reader.cancel().catch(() => undefined));
+  }
+
+  /**
+   * Returns the next bytes, which are valid until the next call, because all use the same memory; null at the end.
+   * @throws when the upstream breaks off or is left.
+   */
+  async read(): Promise<Uint8Array | null> {
+    if (this.#memory === null) return null;
+    const view = new Uint8Array(this.#memory);
+    const { done, value } = await orStop(this.#reader.read(view), this.#stop);
+    if (this.#stop.signal.aborted) throw new Error("the upstream has sent nothing for too long");
+    this.#memory = done ? null : value.buffer;
+    return done ? null : value;
+  }
+
+  /** Ends the request to the upstream. */
+  async cancel(): Promise<void> {
+    this.#stop.abort();
+    await this.#reader.cancel().catch(() => undefined);
+  }
+}
+
+/**
+ * Returns a stream of the first bytes and the rest. It fails when fewer or more bytes come than the upstream has stated, so
+ * that the client can tell that the output is not complete.
+ */
+function joined(start: Uint8Array, rest: SourceReader, bytes: number | null): ReadableStream {
+  const { readable, writable } =
+    bytes === null ? new IdentityTransformStream() : new FixedLengthStream(bytes);
+  void passOn(start, rest, writable.getWriter());
+  return readable;
+}
+
+async function passOn(
+  start: Uint8Array,
+  rest: SourceReader,
+  writer: WritableStreamDefaultWriter<Uint8Array>,
+): Promise<void> {
+  // The client has gone away.
+  writer.closed.catch(() => void rest.cancel());
+  try {
+    for (let piece: Uint8Array | null = start; piece !== null; piece = await rest.read()) {
+      await writer.write(piece);
+    }
+    await writer.close();
+  } catch (error) {
+    await rest.cancel();
+    await writer.abort(error).catch(() => undefined);
+    log({ event: "output.stream_ended", error: errorText(error) }, "info");
+  }
+}

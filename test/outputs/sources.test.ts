@@ -1,0 +1,352 @@
+import { afterEach, expect, it, vi } from "vitest";
+import { callWith, refusal } from "../worker/client.ts";
+import { DAY_MS, pass, realMs, until, useClock } from "../worker/clock.ts";
+import { answering, type Site } from "../worker/outside.ts";
+import {
+  anUpstream,
+  bytesOf,
+  completedWith,
+  copy,
+  sending,
+  SOURCE,
+  streaming,
+  VIDEO_BYTES,
+} from "./copied.ts";
+import {
+  aKeyedTask,
+  GATEWAY,
+  KEY,
+  KEYED,
+  openRaw,
+  received,
+  WITH_BUCKET,
+  WITHOUT_BUCKET,
+} from "./keyed.ts";
+import { bytesIn, linkOf, open, openWith } from "./linked.ts";
+
+useClock();
+
+const LENGTH = VIDEO_BYTES.length;
+const UNAVAILABLE = { status: 503, code: "unavailable" };
+
+/** Reads the problem `output_gone` and its reason. */
+async function goneBecause(response: Response): Promise<unknown> {
+  const { code, reason }: { code?: unknown; reason?: unknown } = await response.json();
+  expect({ status: response.status, code }).toEqual({ status: 410, code: "output_gone" });
+  return reason;
+}
+
+/** Answers like a server of files that takes ranges. */
+const withRanges: Site = ({ headers }) => {
+  const [, first, last] = /^bytes=(\d+)-(\d*)$/.exec(headers["range"] ?? "") ?? [];
+  if (first === undefined)
+    return new Response(VIDEO_BYTES, { headers: { "Content-Length": `${LENGTH}` } });
+  const [from, to] = [Number(first), last === "" ? LENGTH - 1 : Math.min(Number(last), LENGTH - 1)];
+  if (from >= LENGTH) return new Response(null, { status: 416 });
+  const part = VIDEO_BYTES.slice(from, to + 1);
+  const range = `bytes ${from}-${to}/${LENGTH}`;
+  const answer = { "Content-Range": range, "Content-Length": `${part.length}` };
+  return new Response(part, { status: 206, headers: answer });
+};
+
+it("an output that is not copied yet is answered with the upstream's own link, which nobody may store", async () => {
+  anUpstream(sending(VIDEO_BYTES));
+  const id = await completedWith([SOURCE]);
+  const response = await open(await linkOf(id));
+  expect(response.status).toBe(302);
+  expect(Object.fromEntries(response.headers)).toMatchObject({
+    location: SOURCE,
+    "cache-control": "no-store",
+    "referrer-policy": "no-referrer",
+    "access-control-allow-origin": "*",
+  });
+  expect((await open(await linkOf(id), {}, "HEAD")).status).toBe(302);
+});
+
+it("an output that was given up is answered with the upstream's own link while that lives, then with 410 and the reason", async () => {
+  anUpstream(sending(VIDEO_BYTES, { "Content-Length": "20971521" }));
+  const id = await completedWith([SOURCE]);
+  await copy(id);
+  const link = await linkOf(id);
+  expect((await open(link)).status).toBe(302);
+  pass(DAY_MS - 1);
+  expect((await open(link)).status).toBe(302);
+  pass(1);
+  expect(await goneBecause(await open(link))).toBe("too_large");
+});
+
+it.each([
+  ["without a bucket", WITHOUT_BUCKET],
+  ["with a bucket while it is not copied yet", WITH_BUCKET],
+])(
+  "an output that needs a key is passed on %s, with the headers of a copy",
+  async (_, bindings) => {
+    const { id, link, upstream } = await aKeyedTask(sending(VIDEO_BYTES), bindings);
+    const response = await openWith(bindings, link);
+    expect(response.status).toBe(200);
+    expect(await bytesIn(response)).toEqual(VIDEO_BYTES);
+    expect(Object.fromEntries(response.headers)).toMatchObject({
+      "content-type": "video/mp4",
+      "content-length": String(LENGTH),
+      "content-disposition": `inline; filename="${id}-1.bin"`,
+      "content-security-policy": expect.stringContaining("sandbox"),
+      "cross-origin-resource-policy": "cross-origin",
+      "access-control-allow-origin": "*",
+      "x-content-type-options": "nosniff",
+      "cache-control": "no-store",
+    });
+    expect(upstream.sentTo(KEYED)).toHaveLength(1);
+    expect(upstream.sentTo(KEYED)[0]?.headers["authorization"]).toBe(`Bearer ${KEY}`);
+  },
+);
+
+it.each([
+  ["of a stated length", { "Content-Length": "3000000" }],
+  ["without a stated length", {}],
+])("a long output %s is passed on byte by byte as it is", async (_, headers) => {
+  const bytes = Uint8Array.from({ length: 3_000_000 }, (__, index) => (index / 1_000) % 251);
+  const { link } = await aKeyedTask(() => new Response(bytes, { headers }));
+  const received = await bytesIn(await openWith(WITHOUT_BUCKET, link));
+  expect(Buffer.compare(received, bytes)).toBe(0);
+});
+
+it("a task without a bucket shows that its output is not copied, and an open link stays the upstream's", async () => {
+  const { id } = await aKeyedTask(sending(VIDEO_BYTES));
+  const task = await (await callWith(WITHOUT_BUCKET, `/v1/tasks/${id}`)).json();
+  expect(task).toMatchObject({
+    outputs: [{ kept: false, reason: "streamed" }],
+    source_urls: [KEYED],
+  });
+  await expect(aKeyedTask(sending(VIDEO_BYTES), WITHOUT_BUCKET, SOURCE)).resolves.toMatchObject({
+    link: new URL(SOURCE).pathname,
+  });
+});
+
+it("the key goes to the gateway alone, and not to where its link redirects", async () => {
+  const { link, upstream } = await aKeyedTask(
+    answering(null, 302, { Location: "https://media.example.net/a.mp4" }),
+  );
+  upstream.on("https://media.example.net/", received(sending(VIDEO_BYTES)));
+  expect(await bytesIn(await openWith(WITHOUT_BUCKET, link))).toEqual(VIDEO_BYTES);
+  const [sent] = upstream.sentTo("https://media.example.net/");
+  expect(sent).toBeDefined();
+  expect(Object.keys(sent?.headers ?? {})).not.toContain("authorization");
+  expect(upstream.sentTo(GATEWAY)[0]?.headers["authorization"]).toBe(`Bearer ${KEY}`);
+});
+
+it.each([
+  ["https://localhost/"],
+  ["http://127.0.0.1:8080/"],
+  ["http://169.254.169.254/latest/meta-data/"],
+  ["https://relay.example.com/v1/tasks"],
+])(
+  "an output whose link redirects to %s is gone, and nothing is requested there",
+  async (location) => {
+    const { link, upstream } = await aKeyedTask(answering(null, 302, { Location: location }));
+    upstream.on(location, sending(VIDEO_BYTES));
+    expect(await goneBecause(await openWith(WITHOUT_BUCKET, link))).toBe("blocked");
+    expect(upstream.sentTo(location)).toEqual([]);
+  },
+);
+
+it.each([
+  ["bytes=0-", 0, LENGTH],
+  ["bytes=0-9", 0, 10],
+  ["bytes=100-199", 100, 100],
+  ["bytes=1000-", 1_000, LENGTH - 1_000],
+])(
+  "the range %s is passed on, and the type is that of the first bytes",
+  async (range, offset, length) => {
+    const { link, upstream } = await aKeyedTask(withRanges);
+    const response = await openWith(WITHOUT_BUCKET, link, { Range: range });
+    expect(response.status).toBe(206);
+    expect(Object.fromEntries(response.headers)).toMatchObject({
+      "content-type": "video/mp4",
+      "content-range": `bytes ${offset}-${offset + length - 1}/${LENGTH}`,
+      "content-length": String(length),
+      "accept-ranges": "bytes",
+    });
+    expect(await bytesIn(response)).toEqual(VIDEO_BYTES.subarray(offset, offset + length));
+    const asked = () => upstream.sentTo(KEYED).map(({ headers }) => headers["range"]);
+    expect(asked()).toEqual(range === "bytes=0-" ? [range] : ["bytes=0-63", range]);
+    expect((await openWith(WITHOUT_BUCKET, link, { Range: "bytes=5-9" })).status).toBe(206);
+    expect(asked().at(-1)).toBe("bytes=5-9");
+    expect(asked()).toHaveLength(range === "bytes=0-" ? 2 : 3);
+  },
+);
+
+it("a range behind the end of an output gets the upstream's 416, and If-Range gets the whole", async () => {
+  const { link } = await aKeyedTask(withRanges);
+  const behind = await openWith(WITHOUT_BUCKET, link, { Range: `bytes=${LENGTH}-` });
+  expect(behind.status).toBe(416);
+  const etag = { Range: "bytes=0-9", "If-Range": '"abc"' };
+  expect((await openWith(WITHOUT_BUCKET, link, etag)).status).toBe(200);
+});
+
+it("an upstream that ignores the range is passed on whole, and one that sends another part is not passed on", async () => {
+  const { link, upstream } = await aKeyedTask(sending(VIDEO_BYTES));
+  const whole = await openWith(WITHOUT_BUCKET, link, { Range: "bytes=100-199" });
+  expect([whole.status, await bytesIn(whole)]).toEqual([200, VIDEO_BYTES]);
+  const other = { "Content-Range": `bytes 0-99/${LENGTH}` };
+  const part = () => new Response(VIDEO_BYTES.slice(0, 100), { status: 206, headers: other });
+  upstream.on(GATEWAY, received(part));
+  const wrong = await openWith(WITHOUT_BUCKET, link, { Range: "bytes=100-199" });
+  expect(await refusal(wrong)).toEqual(UNAVAILABLE);
+  expect(await refusal(await openWith(WITHOUT_BUCKET, link))).toEqual(UNAVAILABLE);
+});
+
+it("HEAD of an output that is passed on has the headers of GET and reads no more than the first bytes", async () => {
+  let isCanceled = false;
+  const endless: Site = () =>
+    new Response(
+      new ReadableStream({
+        pull: (controller) => controller.enqueue(VIDEO_BYTES),
+        cancel: () => {
+          isCanceled = true;
+        },
+      }),
+    );
+  const { link } = await aKeyedTask(endless);
+  const response = await openWith(WITHOUT_BUCKET, link, {}, "HEAD");
+  expect([response.status, response.headers.get("Content-Type")]).toEqual([200, "video/mp4"]);
+  await until(() => isCanceled);
+});
+
+it.each([
+  ["an HTML page", "<!doctype html><script>alert(1)</script>"],
+  ["an SVG", '<svg xmlns="http://www.w3.org/2000/svg" onload="alert(1)"/>'],
+])("%s that an upstream sends as a video is passed on as what browsers save", async (_, text) => {
+  const { link } = await aKeyedTask(sending(bytesOf(text), { "Content-Type": "video/mp4" }));
+  const { headers } = await openWith(WITHOUT_BUCKET, link);
+  expect(headers.get("Content-Type")).toBe("application/octet-stream");
+  expect(headers.get("Content-Disposition")).toMatch(/^attachment;/);
+});
+
+it.each([
+  ["sends no bytes", sending(new Uint8Array())],
+  ["sends no bytes and no length", streaming()],
+  ["answers 204", () => new Response(null, { status: 204 })],
+  ["answers 401", answering(null, 401)],
+  ["answers 500", answering(null, 500)],
+  ["does not answer", () => Promise.reject(new Error("lost"))],
+  ["breaks off at once", () => new Response(broken())],
+  ["redirects again and again", answering(null, 302, { Location: KEYED })],
+] as const)("an output whose upstream %s is answered with 503", async (_, site) => {
+  const { link } = await aKeyedTask(site);
+  const response = await openWith(WITHOUT_BUCKET, link);
+  expect(response.headers.get("Access-Control-Allow-Origin")).toBe("*");
+  expect(await refusal(response)).toEqual(UNAVAILABLE);
+});
+
+it.each([404, 410])("an output whose upstream answers %i is gone", async (status) => {
+  const { link } = await aKeyedTask(answering(null, status));
+  expect(await goneBecause(await openWith(WITHOUT_BUCKET, link))).toBe("refused");
+});
+
+it("an upstream that sends no byte for 30 seconds is left, and the answer is 503", async () => {
+  let isAborted = false;
+  const { link } = await aKeyedTask((_, signal) => {
+    signal.addEventListener("abort", () => {
+      isAborted = true;
+    });
+    return new Response(new ReadableStream());
+  });
+  shortenStalls();
+  expect(await refusal(await openWith(WITHOUT_BUCKET, link))).toEqual(UNAVAILABLE);
+  expect(isAborted).toBe(true);
+});
+
+it.each([
+  ["sends fewer bytes than it states", sending(VIDEO_BYTES, { "Content-Length": "5000" })],
+  ["sends more bytes than it states", sending(VIDEO_BYTES, { "Content-Length": "900" })],
+  ["breaks off at 90 %", () => new Response(broken(VIDEO_BYTES, VIDEO_BYTES), LONGER)],
+  ["breaks off without a stated length", () => new Response(broken(VIDEO_BYTES, VIDEO_BYTES))],
+] as const)(
+  "the stream of an output whose upstream %s fails, so that no client takes it for complete",
+  async (_, site) => {
+    const { link } = await aKeyedTask(site);
+    const response = await openRaw(link);
+    expect(response.status).toBe(200);
+    await expect(bytesIn(response)).rejects.toThrow();
+  },
+);
+
+const LONGER = { headers: { "Content-Length": String(Math.ceil((2 * LENGTH) / 0.9)) } };
+
+/** Returns a stream that breaks off behind these pieces. */
+function broken(...pieces: readonly Uint8Array[]): ReadableStream {
+  const rest = [...pieces];
+  return new ReadableStream({
+    pull: async (controller) => {
+      const next = rest.shift();
+      // The pieces before must have been read.
+      await realMs(5);
+      if (next === undefined) controller.error(new Error("broken"));
+      else controller.enqueue(next);
+    },
+  });
+}
+
+it("a client that goes away ends the request for an endless output", async () => {
+  let isCanceled = false;
+  const endless: Site = () =>
+    new Response(
+      new ReadableStream({
+        pull: (controller) => controller.enqueue(VIDEO_BYTES),
+        cancel: () => {
+          isCanceled = true;
+        },
+      }),
+    );
+  const { link } = await aKeyedTask(endless);
+  const reader = (await openRaw(link)).body?.getReader();
+  expect((await reader?.read())?.done).toBe(false);
+  await reader?.cancel();
+  await until(() => isCanceled);
+});
+
+it("a client that goes away while the upstream sends nothing ends the request", async () => {
+  let isAborted = false;
+  const { link } = await aKeyedTask(
+    stalling(() => {
+      isAborted = true;
+    }),
+  );
+  const reader = (await openRaw(link)).body?.getReader();
+  expect((await reader?.read())?.done).toBe(false);
+  await reader?.cancel();
+  await until(() => isAborted);
+});
+
+it("the stream of an output whose upstream stops sending fails after 30 seconds", async () => {
+  let isAborted = false;
+  const { link } = await aKeyedTask(
+    stalling(() => {
+      isAborted = true;
+    }),
+  );
+  shortenStalls();
+  await expect(bytesIn(await openRaw(link))).rejects.toThrow();
+  expect(isAborted).toBe(true);
+});
+
+/** Returns an upstream that sends the first bytes and then nothing more. */
+function stalling(onAbort: () => void): Site {
+  return (_, signal) => {
+    signal.addEventListener("abort", onAbort);
+    return new Response(
+      new ReadableStream({ start: (controller) => controller.enqueue(VIDEO_BYTES) }),
+    );
+  };
+}
+
+/** Makes the time for which an upstream may send nothing pass at once. */
+function shortenStalls(): void {
+  const wait = globalThis.setTimeout;
+  const shortened = (run: () => void, ms?: number) => wait(run, ms === 30_000 ? 20 : ms);
+  vi.stubGlobal("setTimeout", shortened);
+}
+
+afterEach(() => {
+  vi.unstubAllGlobals();
+});
