@@ -58,7 +58,7 @@ export function copierOf(id: string, recordedAt = START) {
   return env.OUTPUT_OBJECTS.getByName(`${id}:${recordedAt}`);
 }
 
-export const Copied = z.looseObject({
+const Copied = z.looseObject({
   output: z.object({ urls: z.array(z.string()) }),
   source_urls: z.array(z.string()),
   outputs: z.array(z.looseObject({ kept: z.boolean(), reason: z.string().optional() })),

@@ -64,7 +64,7 @@ export const LOSS_REASONS = [
 ] as const;
 
 /** Largest number of outputs of a task for which the relay has links of its own. */
-export const MAX_LINKED_OUTPUTS = 32;
+const MAX_LINKED_OUTPUTS = 32;
 
 /**
  * Time in milliseconds after which the order to copy the outputs of a task is repeated. The first order leaves as soon as
