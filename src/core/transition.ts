@@ -4,6 +4,7 @@ import { endCancel } from "./events/cancel-end.ts";
 import { checkCustomerKey, withoutUnneededKey } from "./events/customer-key-events.ts";
 import { cancel, cancelSubmitted, erase, endAtDeadline } from "./events/ending.ts";
 import type {
+  AttemptEndedEvent,
   CallEndedEvent,
   CancelEvent,
   CancelSubmittedEvent,
@@ -79,9 +80,8 @@ function decide(
     case "deadline":
       return endAtDeadline(record, policy, now);
     case "attempt_started":
-      return startAttempt(record, policy, now);
     case "attempt_ended":
-      return endAttempt(record, event, policy, now);
+      return decideOnAttempt(record, event, policy, now);
     case "charge_ended":
     case "poll_ended":
     case "cancel_ended":
@@ -96,6 +96,17 @@ function decide(
     default:
       return unknownEvent(event);
   }
+}
+
+function decideOnAttempt(
+  record: TaskRecord | null,
+  event: { readonly type: "attempt_started" } | AttemptEndedEvent,
+  policy: Policy,
+  now: number,
+): Decision {
+  return event.type === "attempt_started"
+    ? startAttempt(record, policy, now)
+    : endAttempt(record, event, policy, now);
 }
 
 function decideOnCancel(

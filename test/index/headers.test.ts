@@ -43,6 +43,7 @@ const NEEDS_SETTLED_TASK = [
   "POST /v1/tasks/{id}/verify",
   "POST /v1/tasks/{id}/redeliver",
   "DELETE /v1/tasks/{id}",
+  "DELETE /v1/tasks/{id}/outputs/{output}",
 ];
 
 async function exampleOf({ method, path }: Route): Promise<Example> {
@@ -69,12 +70,20 @@ async function exampleOf({ method, path }: Route): Promise<Example> {
     .replace("{connection}", "nobody")
     .replace("{+path}", "jobs")
     .replace("{number}", "1")
+    .replace("{output}", "1")
     .replace("{key}", (await aKey(account)).id);
   return { path: filled, ...(method === "POST" && { body: BODIES[name]?.(task) ?? {} }) };
 }
 
-/** Routes that answer 404 in these tests, which have no upstream, and whose `GET` exists for its explanation alone. */
-const UNANSWERED = ["POST", "GET"].map((method) => `${method} /v1/submit/{connection}/{+path}`);
+/**
+ * Routes that answer 404 in these tests, which have no upstream and keep no outputs; the `GET` exists for its explanation
+ * alone.
+ */
+const UNANSWERED = [
+  "POST /v1/submit/{connection}/{+path}",
+  "GET /v1/submit/{connection}/{+path}",
+  "DELETE /v1/tasks/{id}/outputs/{output}",
+];
 /** Routes whose answers anyone may cache. */
 const PUBLIC = ["GET /.well-known/jwks.json", "GET /openapi.json"];
 /** Origin of a page of another site. */
@@ -178,8 +187,8 @@ it.each(["/", "/docs", "/dashboard", "/favicon.ico", "/nowhere"])(
   },
 );
 
-/** Paths that a status token opens to pages of other sites. */
-const LINKED = ["/v1/tasks/{id}", "/v1/tasks/{id}/events"];
+/** Paths that a status token, or the token in the link of an output, opens to pages of other sites. */
+const LINKED = ["/v1/tasks/{id}", "/v1/tasks/{id}/events", "/outputs/{id}/{output}/{file}"];
 
 it.each([...new Set(ROUTES.map(({ path }) => path))].filter((path) => !LINKED.includes(path)))(
   "a CORS preflight request to %s is answered with 405 and without CORS headers",

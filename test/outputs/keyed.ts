@@ -56,7 +56,7 @@ export async function aKeyedTask(
 }
 
 /** Returns the path of the link to the only output of a task. */
-export async function keyedLinkOf(id: string, bindings: object): Promise<string> {
+async function keyedLinkOf(id: string, bindings: object): Promise<string> {
   const task = await (await callWith(bindings, `/v1/tasks/${id}`)).json();
   return pathOfLink(Read.parse(task).output.urls[0]);
 }

@@ -61,22 +61,17 @@ it("pages of all sites may ask for parts of an output", async () => {
 it("a link that the relay has not made, one of an erased task and one of an earlier task under the same id get the same answer", async () => {
   const { id, link, upstream } = await aCopy();
   const wrong = link.replace(/_.{43}\./, `_${"A".repeat(43)}.`);
-  const bodyOf = async (path: string) => {
-    const response = await open(path);
-    const headers = Object.fromEntries(response.headers);
-    return { status: response.status, text: await response.text(), ...headers, "x-request-id": "" };
-  };
-  const forged = await bodyOf(wrong);
+  const forged = await answerTo(wrong);
   expect(await refusal(await open(wrong))).toEqual(NOT_FOUND);
   expect((await erase(id)).status).toBe(204);
   expect(await copiesOf(id)).toEqual([]);
-  expect(await bodyOf(link)).toEqual(forged);
-  expect(await bodyOf(link.replace(id, crypto.randomUUID()))).toEqual(forged);
+  expect(await answerTo(link)).toEqual(forged);
+  expect(await answerTo(link.replace(id, crypto.randomUUID()))).toEqual(forged);
   pass(1_000);
   await register({ id });
-  expect(await bodyOf(link)).toEqual(forged);
+  expect(await answerTo(link)).toEqual(forged);
   await finish({ id, status: "completed", output: { urls: [SOURCE] } } as { id: string });
-  expect(await bodyOf(link)).toEqual(forged);
+  expect(await answerTo(link)).toEqual(forged);
   expect((await open(await linkOf(id))).status).toBe(302);
   expect(upstream.sentTo(SOURCE)).toHaveLength(1);
 });
@@ -102,10 +97,7 @@ it("a copy that has disappeared from the bucket is answered from the upstream wh
 it("a bucket that fails is answered with 503, and the log names the failure", async () => {
   const { link } = await aCopy();
   const lines = vi.spyOn(console, "warn");
-  const fail = async () => {
-    throw new Error("R2 is down");
-  };
-  const bindings = { ...env, OUTPUTS: { get: fail, head: fail } };
+  const bindings = { ...env, OUTPUTS: { get: failing, head: failing } };
   const response = await callWith(bindings, link, { key: null });
   expect(await refusal(response)).toEqual({ status: 503, code: "unavailable" });
   expect(JSON.stringify(lines.mock.calls)).toContain("R2 is down");
@@ -124,3 +116,14 @@ it("LIMIT_LINKS counts the requests for the outputs of a task from one address, 
   expect(await refusal(await from("203.0.113.3", `${link}x`))).toEqual(NOT_FOUND);
   expect(await refusal(await from("203.0.113.3", `${link}x`))).toEqual(LIMITED);
 });
+
+async function failing(): Promise<never> {
+  throw new Error("R2 is down");
+}
+
+/** Returns the answer to a link, without the id of the request. */
+async function answerTo(path: string) {
+  const response = await open(path);
+  const headers = Object.fromEntries(response.headers);
+  return { status: response.status, text: await response.text(), ...headers, "x-request-id": "" };
+}

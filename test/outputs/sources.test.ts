@@ -106,8 +106,8 @@ it.each([
 ])("a long output %s is passed on byte by byte as it is", async (_, headers) => {
   const bytes = Uint8Array.from({ length: 3_000_000 }, (__, index) => (index / 1_000) % 251);
   const { link } = await aKeyedTask(() => new Response(bytes, { headers }));
-  const received = await bytesIn(await openWith(WITHOUT_BUCKET, link));
-  expect(Buffer.compare(received, bytes)).toBe(0);
+  const passedOn = await bytesIn(await openWith(WITHOUT_BUCKET, link));
+  expect(Buffer.compare(passedOn, bytes)).toBe(0);
 });
 
 it("a task without a bucket shows that its output is not copied, and an open link stays the upstream's", async () => {

@@ -50,6 +50,14 @@ export function accepted(applied: Applied): { readonly isNew: boolean; readonly 
   }
 }
 
+/** Texts of refusals that show the task. */
+const DETAILS = {
+  idempotency_key_reused:
+    "An order for a redelivery with another callback_url was given under this key.",
+  not_cancelable:
+    "An account can cancel only a task that it has submitted, whose job is known, and whose upstream has a call to cancel jobs.",
+} as const;
+
 /** Returns the problem with which the API answers when a task's object has refused an event. */
 function problemOf(refusal: Refusal): Problem {
   switch (refusal.code) {
@@ -67,20 +75,16 @@ function problemOf(refusal: Refusal): Problem {
       });
     case "charging":
       return unavailable("The charge for this task is still in progress.");
-    case "idempotency_key_reused": {
-      const detail =
-        "An order for a redelivery with another callback_url was given under this key.";
-      return new Problem(refusal.code, { detail, taskJson: refusal.task.json });
-    }
+    case "idempotency_key_reused":
+    case "not_cancelable":
+      return new Problem(refusal.code, {
+        detail: DETAILS[refusal.code],
+        taskJson: refusal.task.json,
+      });
     case "submission_running": {
       const detail = "The upstream has not answered the submission of this task yet.";
       const headers = { "Retry-After": "2" };
       return new Problem(refusal.code, { detail, taskJson: refusal.task.json, headers });
-    }
-    case "not_cancelable": {
-      const detail =
-        "An account can cancel only a task that it has submitted, whose job is known, and whose upstream has a call to cancel jobs.";
-      return new Problem(refusal.code, { detail, taskJson: refusal.task.json });
     }
     case "insufficient_credits": {
       const { code, balance, price } = refusal;

@@ -1,7 +1,7 @@
 import type { CancelStep } from "../../core/duties/cancel-job.ts";
 import type { IndexRowStep } from "../../core/duties/index-row-write.ts";
 import type { CopyStep } from "../../core/duties/copy-order.ts";
-import type { PollStep } from "../../core/duties/poll.ts";
+import type { NoticeStep } from "../../core/duties/operator-notice-send.ts";
 import type { Delivery } from "../../core/duties/callback-attempt.ts";
 import type { CancelAnswer, ChargeAnswer, PollAnswer, TaskEvent } from "../../core/events/event.ts";
 import type { AttemptResult } from "../../core/record/callback.ts";
@@ -59,38 +59,28 @@ export async function makeCall(
       const event = { type: "refund_ended", isRefunded, submissionId } as const;
       return { event, line: { event: "credits.refund", ...line }, level: level(isRefunded) };
     }
-    case "poll":
-      return poll(step, platform, aborted, now);
+    case "poll": {
+      const { taskId, connection, job, purpose } = step.poll;
+      const answer = await platform.poll(step.poll, aborted);
+      const result = { outcome: pollOutcome(answer, aborted), ...unclearFields(answer) };
+      const key = step.poll.customerKey === null ? {} : { key: "customer" };
+      const line = { task_id: taskId, connection, ...key, purpose, ...result };
+      const event = { type: "poll_ended", job, purpose, askedAt: now, answer } as const;
+      return {
+        event,
+        line: { event: "upstream.poll", ...line },
+        level: levelOfPoll(answer, aborted),
+      };
+    }
     case "cancelJob":
       return cancelJob(step, platform, aborted);
     case "writeIndexRow":
       return writeIndexRow(step, platform, aborted);
     case "orderCopies":
       return orderCopies(step, platform, aborted);
-    case "sendNotice": {
-      const { taskId, kind, version } = step.notice;
-      const isTaken = await platform.sendNotice(step.notice, aborted);
-      const line = { task_id: taskId, notice: kind, outcome: outcome(isTaken, "delivered") };
-      const event = { type: "notice_ended", kind, version, isTaken } as const;
-      const noticeLevel = isTaken ? "info" : level(aborted.aborted);
-      return { event, line: { event: "operator.notice", ...line }, level: noticeLevel };
-    }
+    case "sendNotice":
+      return sendNotice(step, platform, aborted);
   }
-}
-
-async function poll(
-  { poll: asked }: PollStep,
-  platform: Platform,
-  aborted: AbortSignal,
-  now: number,
-): Promise<CallOutcome> {
-  const { taskId, connection, job, purpose, customerKey } = asked;
-  const answer = await platform.poll(asked, aborted);
-  const result = { outcome: pollOutcome(answer, aborted), ...unclearFields(answer) };
-  const key = customerKey === null ? {} : { key: "customer" };
-  const line = { task_id: taskId, connection, ...key, purpose, ...result };
-  const event = { type: "poll_ended", job, purpose, askedAt: now, answer } as const;
-  return { event, line: { event: "upstream.poll", ...line }, level: levelOfPoll(answer, aborted) };
 }
 
 async function cancelJob(
@@ -118,6 +108,19 @@ async function orderCopies(
   const event = { type: "copies_ordered", isTaken } as const;
   const isExpected = isTaken || aborted.aborted;
   return { event, line: { event: "outputs.order", ...line }, level: level(isExpected) };
+}
+
+async function sendNotice(
+  { notice }: NoticeStep,
+  platform: Platform,
+  aborted: AbortSignal,
+): Promise<CallOutcome> {
+  const { taskId, kind, version } = notice;
+  const isTaken = await platform.sendNotice(notice, aborted);
+  const line = { task_id: taskId, notice: kind, outcome: outcome(isTaken, "delivered") };
+  const event = { type: "notice_ended", kind, version, isTaken } as const;
+  const noticeLevel = isTaken ? "info" : level(aborted.aborted);
+  return { event, line: { event: "operator.notice", ...line }, level: noticeLevel };
 }
 
 async function writeIndexRow(
