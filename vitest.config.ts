@@ -116,7 +116,8 @@ function workerd(
   options: object = {},
   further: object = {},
 ) {
-  const wrangler = { configPath: copyWranglerConfig(wranglerDirectory, hasIndex) };
+  const given = { hasIndex, hasLimits: false, hasOutputs: false };
+  const wrangler = { configPath: copyWranglerConfig(wranglerDirectory, given) };
   const d1Databases = hasIndex ? SHARDS : [];
   const setupFiles = ["test/worker/storage-limit.ts"];
   return {

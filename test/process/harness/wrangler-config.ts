@@ -2,27 +2,36 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
 const ROOT = join(import.meta.dirname, "../../..");
+const INDEX_BINDING = /^\[\[d1_databases\]\]\n(?:\w.*\n)+/m;
+const RATE_LIMITS = /^\[\[ratelimits\]\]\n(?:\w.*\n)+/gm;
+/** The lines of the bucket for outputs, which are comments until `npm run setup -- --outputs`. */
+const BUCKET = /^# (\[\[r2_buckets\]\])\n# (binding = .*)\n# (bucket_name = .*)$/m;
+
+/** Bindings that a copy of `wrangler.toml` has. */
+export interface CopiedBindings {
+  readonly hasIndex: boolean;
+  /** False removes the rate limits, which tests with many requests would reach. */
+  readonly hasLimits: boolean;
+  readonly hasOutputs: boolean;
+}
 
 /**
  * Writes a copy of `wrangler.toml` to `directory`, where no `.dev.vars` of the developer applies.
- * @param hasIndex false removes the D1 binding.
- * @param hasLimits false removes the rate limits, which tests with many requests would reach.
  * @returns the path of the copy.
  */
 export function copyWranglerConfig(
   directory: string,
-  hasIndex: boolean,
-  hasLimits = false,
+  { hasIndex, hasLimits, hasOutputs }: CopiedBindings,
 ): string {
   const main = JSON.stringify(join(ROOT, "src/index.ts"));
-  const config = readFileSync(join(ROOT, "wrangler.toml"), "utf8").replace(
+  let config = readFileSync(join(ROOT, "wrangler.toml"), "utf8").replace(
     /^main = .*$/m,
     `main = ${main}`,
   );
-  const indexBinding = /^\[\[d1_databases\]\]\n(?:\w.*\n)+/m;
-  const rateLimits = /^\[\[ratelimits\]\]\n(?:\w.*\n)+/gm;
+  if (!hasIndex) config = config.replace(INDEX_BINDING, "");
+  if (!hasLimits) config = config.replace(RATE_LIMITS, "");
+  if (hasOutputs) config = config.replace(BUCKET, "$1\n$2\n$3");
   const path = join(directory, hasIndex ? "wrangler.toml" : "wrangler.unindexed.toml");
-  const indexed = hasIndex ? config : config.replace(indexBinding, "");
-  writeFileSync(path, hasLimits ? indexed : indexed.replace(rateLimits, ""));
+  writeFileSync(path, config);
   return path;
 }

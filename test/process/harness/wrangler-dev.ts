@@ -15,6 +15,8 @@ interface WranglerDevOptions {
   readonly hasIndex?: boolean;
   /** States that the relay's own configuration keeps its rate limits, which it does not by default. */
   readonly hasLimits?: boolean;
+  /** States that the relay's own configuration has its bucket for outputs, which it does not by default. */
+  readonly hasOutputs?: boolean;
   /** Directory of its temporary directory, by default the system's. */
   readonly parent?: string;
 }
@@ -25,6 +27,8 @@ export class WranglerDev implements AsyncDisposable {
   readonly client: Client;
   /** Directory of the task objects' files. */
   readonly storage: string;
+  /** Directory of the buckets' files. */
+  readonly buckets: string;
   /** Port of the inspector of the Worker. */
   readonly inspectorPort: number;
   readonly #home: string;
@@ -38,12 +42,14 @@ export class WranglerDev implements AsyncDisposable {
     this.url = `http://127.0.0.1:${port}`;
     this.client = new Client(this);
     this.storage = join(home, "v3/do/task-relay-TaskObject");
+    this.buckets = join(home, "v3/r2");
   }
 
   static async start(options: WranglerDevOptions): Promise<WranglerDev> {
     const { vars, hasIndex = true, hasLimits = false, parent = tmpdir() } = options;
     const home = await mkdtemp(join(parent, "task-relay-dev-"));
-    const config = options.config ?? copyWranglerConfig(home, hasIndex, hasLimits);
+    const bindings = { hasIndex, hasLimits, hasOutputs: options.hasOutputs ?? false };
+    const config = options.config ?? copyWranglerConfig(home, bindings);
     const [port, inspectorPort] = [await freePort(), await freePort()];
     const ports = ["--port", String(port), "--inspector-port", String(inspectorPort)];
     const settings = Object.entries(vars).flatMap(([name, text]) => ["--var", `${name}:${text}`]);
