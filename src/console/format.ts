@@ -22,6 +22,13 @@ export function percentText(share: number): string {
   return `${Math.min(99.9, Math.max(0.1, share * 100)).toFixed(1)} %`;
 }
 
+/** Returns a number of bytes as text, e.g. `812 bytes`, `4.2 kB` or `17.3 MB`. */
+export function sizeText(bytes: number): string {
+  if (bytes < 1_000) return countOf(bytes, "byte");
+  if (bytes < 1_000_000) return `${(bytes / 1_000).toFixed(1)} kB`;
+  return `${(bytes / 1_000_000).toFixed(1)} MB`;
+}
+
 /** Returns a duration as text, with at most two units, e.g. `4 ms`, `2.5 s` or `2 h 5 min`. */
 export function durationText(durationMs: number): string {
   const ms = Math.abs(Math.round(durationMs));

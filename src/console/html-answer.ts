@@ -1,19 +1,27 @@
 import type { HtmlEscapedString } from "hono/utils/html";
 
 /**
- * Content-Security-Policy of every page. It allows only scripts, styles and connections of the relay itself, and no
+ * Returns the Content-Security-Policy of a page. It allows only scripts, styles and connections of the relay itself, and no
  * inline scripts or styles, because pages show texts that receivers, upstreams and clients have written.
+ * @param outputsOrigin origin whose pictures, videos and sounds the page may show besides its own; null for a page that
+ * shows no outputs.
  */
-const CONTENT_SECURITY_POLICY = [
-  "default-src 'none'",
-  "script-src 'self'",
-  "style-src 'self'",
-  "img-src 'self' data:",
-  "connect-src 'self'",
-  "form-action 'self'",
-  "base-uri 'none'",
-  "frame-ancestors 'none'",
-].join("; ");
+function contentSecurityPolicy(outputsOrigin: string | null): string {
+  const media = outputsOrigin === null ? [] : ["'self'", outputsOrigin];
+  return [
+    "default-src 'none'",
+    "script-src 'self'",
+    "style-src 'self'",
+    ["img-src 'self' data:", ...media.slice(1)].join(" "),
+    ...(media.length === 0 ? [] : [`media-src ${media.join(" ")}`]),
+    "connect-src 'self'",
+    "form-action 'self'",
+    "base-uri 'none'",
+    "frame-ancestors 'none'",
+  ].join("; ");
+}
+
+const CONTENT_SECURITY_POLICY = contentSecurityPolicy(null);
 
 /** Returns the answer with a page, or with the part of a page that a refresh asked for. */
 export async function html(
@@ -30,6 +38,11 @@ export async function html(
       ...headers,
     },
   });
+}
+
+/** Returns the header with which a page may show outputs of tasks. @param origin origin of their links; null for none. */
+export function showingOutputs(origin: string | null): Readonly<Record<string, string>> {
+  return origin === null ? {} : { "Content-Security-Policy": contentSecurityPolicy(origin) };
 }
 
 /** Returns the answer that sends the browser to another page, e.g. to the page that shows what a form has changed. */

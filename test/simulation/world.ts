@@ -14,6 +14,7 @@ import { Parties } from "./parties.ts";
 import { isForPoll } from "./poll-rules.ts";
 import { isSuperseded, readFault, restFault, readWriteFault } from "./rest-rules.ts";
 import { runMicrotasks, untilQuiet } from "./microtasks.ts";
+import type { TaskRecord } from "../../src/core/record/task.ts";
 import { type InitialState, type Setting, settingFor } from "./setting.ts";
 import { type Submitting, Submitters } from "./submitters.ts";
 import { InvariantChecker } from "./invariant-checker.ts";
@@ -231,6 +232,12 @@ export class World implements SharedState {
     return true;
   }
 
+  /** Returns what is stored of a task after its erasure: not a later task with its id, which has a higher version. */
+  #leftOf(erased: TaskRecord): TaskRecord | null {
+    const { record } = this.disk.written;
+    return record !== null && record.version > erased.version ? null : record;
+  }
+
   /** Applies an event, checks its effect, and makes it durable. */
   async #decided(event: OutsideEvent, { instance, loop }: Instance): Promise<Decision> {
     const before = this.disk.written.record;
@@ -251,7 +258,7 @@ export class World implements SharedState {
     const early = this.disk.written.record;
     const decision = await ended;
     this.checker.erasures = Math.max(0, this.checker.erasures - erasures);
-    const after = isLater ? this.disk.written.record : early;
+    const after = isLater && decision.kind === "erase" ? this.#leftOf(decision.record) : early;
     const answer = { event, before, after, commits, decision, setting, now };
     if (!instance.isDead) this.checker.check("answer", answerFault(answer));
     // As in `TaskObject.republish`.

@@ -20,7 +20,8 @@ const KEPT_MS = HOUR_MS;
 /**
  * Returns the time from which a task needs the key of its customer no more, in Unix milliseconds. An open task needs it to
  * poll its job, and a task whose price is being charged for its call. A task that is settled needs it only while its job is
- * still polled because it has failed at its deadline, or while its outputs may still have to be fetched. Infinity while no such time is known, -Infinity when it is over.
+ * still polled because it has failed at its deadline, or while its outputs may still have to be fetched. Infinity while no
+ * such time is known, -Infinity when it is over.
  */
 export function customerKeyNeededUntil(record: TaskRecord, policy: Policy): number {
   if (isOpen(record)) return Infinity;

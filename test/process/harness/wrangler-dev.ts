@@ -8,7 +8,8 @@ import type { Vars } from "./workerd.ts";
 import { copyWranglerConfig } from "./wrangler-config.ts";
 
 interface WranglerDevOptions {
-  readonly vars: Vars;
+  /** Variables, or a function that returns them for the URL of the relay. */
+  readonly vars: Vars | ((url: string) => Vars);
   /** Path of a configuration other than the relay's own. */
   readonly config?: string;
   /** States that the relay's own configuration keeps its D1 binding, which is the default. */
@@ -52,7 +53,8 @@ export class WranglerDev implements AsyncDisposable {
     const config = options.config ?? copyWranglerConfig(home, bindings);
     const [port, inspectorPort] = [await freePort(), await freePort()];
     const ports = ["--port", String(port), "--inspector-port", String(inspectorPort)];
-    const settings = Object.entries(vars).flatMap(([name, text]) => ["--var", `${name}:${text}`]);
+    const known = typeof vars === "function" ? vars(`http://127.0.0.1:${port}`) : vars;
+    const settings = Object.entries(known).flatMap(([name, text]) => ["--var", `${name}:${text}`]);
     const args = [WRANGLER, "dev", "-c", config, "--ip", "127.0.0.1", ...ports];
     const relay = new WranglerDev(home, port, inspectorPort, [
       ...args,

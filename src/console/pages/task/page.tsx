@@ -1,7 +1,7 @@
 import { linkOrigin } from "../../../api/http/link-origin.ts";
 import type { StatusLink } from "../../../api/tasks/status-url.ts";
 import { may } from "../../../objects/task/caller.ts";
-import { html } from "../../html-answer.ts";
+import { html, showingOutputs } from "../../html-answer.ts";
 import { durationText } from "../../format.ts";
 import type { FormFault } from "../../form-fault.ts";
 import { frameOf } from "../../frame.ts";
@@ -49,6 +49,8 @@ export async function showTask(visit: TaskVisit, fault: FormFault | null): Promi
         {seen === null ? null : <SeenPanel seen={seen} taskId={task.id} />}
       </div>
     </Layout>,
+    200,
+    showingOutputs(visit.runtime.config.outputsOrigin),
   );
 }
 

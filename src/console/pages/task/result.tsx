@@ -6,12 +6,8 @@ import { Panel } from "../../parts/page-head.tsx";
 import { Ago, Time } from "../../parts/time.tsx";
 import { SECOND_MS } from "../../../core/time.ts";
 import type { LinkEnd } from "../../link-life.ts";
+import { Links } from "./links.tsx";
 import type { Task } from "../../../api/shapes/task-shape.ts";
-
-/** Largest number of links of a result that a page shows. */
-const MAX_LINKS = 20;
-/** Largest total number of characters of the links that a page shows. The page contains each link twice. */
-const MAX_LINK_CHARACTERS = 24_000;
 
 interface ResultProps {
   readonly task: Task;
@@ -29,7 +25,7 @@ export function ResultPanel({ task, links, isHostShown, now }: ResultProps) {
     <Panel title={output === undefined && error === undefined ? "Facts" : "Result"}>
       <dl class="fields">
         <ErrorFacts task={task} />
-        {output === undefined ? null : <Links urls={output.urls} links={links} now={now} />}
+        <Links task={task} links={links} now={now} />
         {callback === null ? null : (
           <>
             <dt>Callback URL</dt>
@@ -165,53 +161,6 @@ function ErrorFacts({ task: { error, failure } }: Pick<ResultProps, "task">) {
       </dd>
     </>
   );
-}
-
-function Links({
-  urls,
-  links,
-  now,
-}: { urls: readonly string[] } & Pick<ResultProps, "links" | "now">) {
-  const shown = shownLinks(urls);
-  const rest = urls.length - shown.length;
-  return (
-    <>
-      <dt>Links</dt>
-      <dd>
-        {links === null ? null : (
-          <p class="small muted">
-            {links.at > now ? (links.isLeast ? "work at least until" : "expire") : "have expired"}{" "}
-            <Ago at={links.at} now={now} />, <Time at={links.at} />
-          </p>
-        )}
-        <ul class="links">
-          {shown.map((url) => (
-            <li>
-              {/^https?:\/\//i.test(url) ? (
-                <a href={url} rel="noreferrer noopener">
-                  <Hostile text={url} />
-                </a>
-              ) : (
-                <Hostile text={url} />
-              )}
-            </li>
-          ))}
-        </ul>
-        {rest > 0 ? <p class="small muted">and {rest} more, which the API returns</p> : null}
-      </dd>
-    </>
-  );
-}
-
-/**
- * Returns those of the first 20 links (`MAX_LINKS`) that together have at most `MAX_LINK_CHARACTERS` characters.
- */
-function shownLinks(urls: readonly string[]): readonly string[] {
-  let characters = 0;
-  return urls.slice(0, MAX_LINKS).filter((url) => {
-    characters += url.length;
-    return characters <= MAX_LINK_CHARACTERS;
-  });
 }
 
 function Json({ title, value }: { readonly title: string; readonly value: object | undefined }) {
