@@ -19,8 +19,8 @@ export const KEY_HEADERS: readonly string[] = [
 export const CREDENTIAL_HEADERS: readonly string[] = [...KEY_HEADERS, "api-key", "mj-api-secret"];
 
 /**
- * Whose key the upstream gets with a submission: that of the connection, or the customer's own, which the call then has in
- * the header of the upstream.
+ * The owner of the key with which a job is submitted: the connection, or the customer, whose call then has the key in the
+ * header of the upstream.
  */
 export type KeyOwner = "connection" | "customer";
 

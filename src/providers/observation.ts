@@ -65,7 +65,7 @@ export interface Metadata {
  */
 const MAX_TIME_MS = 99_999_999_999_000;
 
-/** What the news of a job may contain. */
+/** Limits on the content of news about a job. */
 export interface NewsRules extends ErrorText {
   /**
    * True when the relay can give clients links of its own to an output that opens only with the API key. Absent means that

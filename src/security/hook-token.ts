@@ -15,7 +15,7 @@ import { signWithNewest, verifyAny } from "./hmac.ts";
 const TOKEN = /^(?:(c\.)?([A-Za-z0-9_-]{22})\.)?([A-Za-z0-9_-]{43})$/;
 const OF_CUSTOMER = "c.";
 
-/** What a token says about the task to which it belongs. */
+/** The facts about its task that a token states. */
 export interface HookToken {
   /** Id of the submission; null for a task whose job the relay has not submitted. */
   readonly submissionId: string | null;

@@ -12,7 +12,7 @@ export interface Representation {
 }
 
 /**
- * What a request gets of an output:
+ * The answer to a request for an output:
  * - `whole`: 200 with everything.
  * - `part`: 206 with `length` bytes from `offset` on.
  * - `unsatisfiable`: 416, because the range begins behind the end.

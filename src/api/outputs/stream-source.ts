@@ -141,7 +141,7 @@ function notSent(reason: string) {
   return unavailable("The upstream does not send this output now.", reason);
 }
 
-/** What an upstream sends: all bytes of an output or a part of them. */
+/** The bytes that an upstream sends: all of an output or a part of them. */
 interface Extent {
   readonly status: 200 | 206;
   /** Number of bytes that come; null when the upstream does not state it. */

@@ -5,7 +5,7 @@ import { planRetry, type Retry } from "../../core/record/credits.ts";
 import type { EndedCopy, LossReason } from "../../core/record/outputs.ts";
 import { HOUR_MS, SECOND_MS } from "../../core/time.ts";
 
-/** What the object of a task's outputs stores: the copies that it makes, or that it must make none any more. */
+/** The stored state of the object of a task's outputs: the copies that it makes, or that it must make none any more. */
 export type StoredCopies = Copies | DeletedCopies;
 
 /** The copies of the outputs of one task. */

@@ -40,7 +40,7 @@ const PYTHON: Language = {
 };
 export const HAS_PYTHON = process.env["SDK_PYTHON"] !== undefined;
 
-/** Whose key the upstream gets. */
+/** The owner of the key that the upstream gets. */
 export type KeyOwner = "connection" | "customer";
 
 /** A block of code of the page, which submits one job with an SDK. */

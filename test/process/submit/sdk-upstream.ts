@@ -17,7 +17,7 @@ interface SubmitPath {
   readonly answer: object;
 }
 
-/** What an upstream's documentation says of its API. */
+/** The part of an upstream's API that its fake takes, by the upstream's documentation. */
 interface Api {
   readonly scheme: "Bearer" | "Key";
   readonly submits: readonly SubmitPath[];

@@ -11,7 +11,7 @@ const MAX_LINKS = 20;
 /** Largest total number of characters of the links that a page shows. The page contains each link twice. */
 const MAX_LINK_CHARACTERS = 24_000;
 
-/** What the relay has kept of one output. */
+/** State of the relay's copy of one output. */
 type Copy = NonNullable<Task["outputs"]>[number];
 
 /** Texts of the reasons why the relay has no copy of an output. */
@@ -34,7 +34,7 @@ interface LinksProps {
   readonly now: number;
 }
 
-/** The links to the outputs of a result, with the pictures, videos and sounds that the relay has kept. */
+/** Shows the links to the outputs of a result, with the pictures, videos and sounds that the relay has kept. */
 export function Links({ task, links, now }: LinksProps) {
   const { output, outputs, source_urls: sources } = task;
   if (output === undefined) return null;
@@ -91,7 +91,7 @@ interface KeptProps {
   readonly now: number;
 }
 
-/** What the relay has kept of an output: the picture, video or sound itself, or why there is no copy. */
+/** Shows the copy of an output: the picture, video or sound itself, or the reason why there is none. */
 function Kept({ copy, url, number, now }: KeptProps) {
   if (copy === undefined) return null;
   const { kept, bytes, content_type: type = "", expires_at: endsAtS } = copy;
