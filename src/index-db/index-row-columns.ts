@@ -22,6 +22,7 @@ export const RowSchema = z.object({
   status: z.enum(["pending", "processing", "completed", "failed"]),
   category: z._default(z.nullable(z.enum(FAILURE_CATEGORIES)), null),
   submission: z._default(z.nullable(z.enum(["sending", "accepted", "unknown"])), null),
+  outputs: z._default(z.nullable(z.enum(["lost"])), null),
   callback: z.nullable(z.enum(["waiting", "sending", "delivered", "failed"])),
   attempts: Int,
   outcomes: z._default(z.partialRecord(z.enum(OUTCOMES), Int), {}),

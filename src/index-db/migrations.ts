@@ -70,7 +70,8 @@ const LIST_COUNTED_HOURS = `
  * again; so rows that an older release writes mark their hours too. Marking a marked hour again writes no
  * row. D1 bills each entry of a database index as a written row, so there are few entries: the primary key of
  * `tasks` has the order of the list, `tasks_of_account` contains only tasks of accounts, `tasks_failed` only
- * failed callbacks, `tasks_submit_unknown` only tasks whose submission has an unknown outcome, and `tasks_due` only tasks
+ * failed callbacks, `tasks_submit_unknown` only tasks whose submission has an unknown outcome, `tasks_outputs_lost` only tasks with an
+ * output that was given up, and `tasks_due` only tasks
  * that still have to change by themselves.
  *
  * `outcomes` of a row of `tasks` has the numbers of the ended attempts of its callback, by outcome, as JSON,
@@ -252,5 +253,9 @@ export const MIGRATIONS: readonly (readonly string[])[] = [
     "ALTER TABLE tasks ADD COLUMN submission TEXT",
     `CREATE INDEX IF NOT EXISTS tasks_submit_unknown ON tasks (created_at, id, status)
       WHERE submission = 'unknown'`,
+  ],
+  [
+    "ALTER TABLE tasks ADD COLUMN outputs TEXT",
+    `CREATE INDEX IF NOT EXISTS tasks_outputs_lost ON tasks (created_at, id) WHERE outputs = 'lost'`,
   ],
 ];

@@ -47,6 +47,7 @@ const OPEN: IndexRow = {
   status: "pending",
   category: null,
   submission: null,
+  outputs: null,
   callback: "waiting",
   attempts: 0,
   outcomes: {},

@@ -69,6 +69,7 @@ describe("the row of a task", () => {
     status: "pending",
     category: null,
     submission: null,
+    outputs: null,
     callback: "waiting",
     attempts: 0,
     outcomes: "{}",

@@ -123,7 +123,8 @@ async function downgrade(): Promise<void> {
       (table) => `DROP TABLE ${table}`,
     ),
     "DROP INDEX tasks_submit_unknown",
-    ...["category", "submission"].map((column) => `ALTER TABLE tasks DROP COLUMN ${column}`),
+    "DROP INDEX tasks_outputs_lost",
+    ...["category", "submission", "outputs"].map((column) => `ALTER TABLE tasks DROP COLUMN ${column}`),
     "DELETE FROM relay_schema WHERE version > 8",
   ];
   await db.batch(undo.map((sql) => db.prepare(sql)));

@@ -70,6 +70,7 @@ export function aRow(fields: Partial<IndexRow> = {}): IndexRow {
     status: "completed",
     category: null,
     submission: null,
+    outputs: null,
     callback: "delivered",
     attempts: 1,
     outcomes: { delivered: 1 },

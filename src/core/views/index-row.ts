@@ -34,6 +34,8 @@ export interface IndexRow {
   readonly category: FailureCategory | null;
   /** State of the submission; null when the relay has not submitted the job. */
   readonly submission: "sending" | "accepted" | "unknown" | null;
+  /** `lost` when the relay has given up the copy of an output of the task; else null. */
+  readonly outputs: "lost" | null;
   /** Status of the callback; null when the task has no `callback_url`. */
   readonly callback: "waiting" | "sending" | "delivered" | "failed" | null;
   /** Number of attempts of the callback that have started. */
@@ -99,8 +101,9 @@ export function rowOf(record: CreatedTask, policy: Policy): IndexRow {
   const head = { id, version, account: record.account?.id ?? null, model, provider, job, status };
   const category = isTerminal(record) ? (record.failure?.category ?? null) : null;
   const submission = submissionOf(record);
+  const outputs = isTerminal(record) ? outputsOf(record) : null;
   const columns = isTerminal(record) ? terminalColumns(record, policy) : openColumns(record);
-  return { ...head, category, submission, createdAt, ...columns };
+  return { ...head, category, submission, outputs, createdAt, ...columns };
 }
 
 type StatusColumns = Omit<
@@ -114,12 +117,17 @@ type StatusColumns = Omit<
   | "status"
   | "category"
   | "submission"
+  | "outputs"
   | "createdAt"
 >;
 
 function submissionOf({ submission }: CreatedTask): IndexRow["submission"] {
   const kind = submission?.state.kind ?? null;
   return kind === "unsent" ? null : kind;
+}
+
+function outputsOf({ outputs }: TerminalTask): IndexRow["outputs"] {
+  return outputs?.list.some(({ state }) => state.kind === "lost") ? "lost" : null;
 }
 
 function openColumns({ callbackUrl, deadlineAt, submission }: OpenTask): StatusColumns {
