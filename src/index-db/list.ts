@@ -79,14 +79,14 @@ interface Query {
  */
 const MAX_SCANNED = 10_000;
 
-const COLUMNS = [...LISTED.map(columnOf), "outputs", "expires_at"].join(", ");
+const COLUMNS = [...LISTED.map(columnOf), "lost_outputs", "expires_at"].join(", ");
 const SHOWN = LISTED.map((field) => `${columnOf(field)} AS ${field}`).join(", ");
 /** Filters that compare a column, or an expression, with a value. */
 const EQUALS = [
   ["status", "status"],
   ["category", "coalesce(category, iif(status = 'failed', 'unknown', NULL))"],
   ["submission", "submission"],
-  ["outputs", "outputs"],
+  ["outputs", "iif(lost_outputs > 0, 'lost', NULL)"],
   ["callback", "callback"],
   ["model", "model"],
   ["provider", "provider"],
@@ -214,7 +214,7 @@ function partialIndex({
   if (submission === "unknown") {
     return ["INDEXED BY tasks_submit_unknown", "submission = 'unknown'"];
   }
-  if (outputs === "lost") return ["INDEXED BY tasks_outputs_lost", "outputs = 'lost'"];
+  if (outputs === "lost") return ["INDEXED BY tasks_outputs_lost", "lost_outputs > 0"];
   return callback === "failed" ? ["INDEXED BY tasks_failed", "callback = 'failed'"] : ["", null];
 }
 

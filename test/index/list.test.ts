@@ -104,8 +104,8 @@ const FILTERS: readonly [string, Parameters<typeof aRow>[0]][] = [
   ["submission=sending", { submission: "sending" }],
   ["submission=accepted", { submission: "accepted" }],
   ["submission=unknown", { submission: "unknown" }],
-  ["outputs=lost", { outputs: "lost" }],
-  ["outputs=lost&account=b", { outputs: "lost", account: "b" }],
+  ["outputs=lost", { lostOutputs: 1 }],
+  ["outputs=lost&account=b", { lostOutputs: 2, account: "b" }],
   ["submission=unknown&account=b", { submission: "unknown", account: "b" }],
   ["submission=unknown&callback=failed", { submission: "unknown", callback: "failed" }],
   ["account=b&callback=failed", { account: "b", callback: "failed" }],
@@ -142,7 +142,7 @@ const OTHER: Readonly<Record<string, string | number>> = {
   job: "cgt-2",
   category: "timeout",
   submission: "other",
-  outputs: "other",
+  lostOutputs: 0,
 };
 
 it("GET /v1/tasks lists the tasks created at or after ?since and before ?until", async () => {

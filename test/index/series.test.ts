@@ -18,6 +18,7 @@ import {
   insert,
   UNANSWERED,
   useIndex,
+  WITHOUT_COPIES,
 } from "./support.ts";
 
 useIndex();
@@ -123,8 +124,8 @@ async function downgrade(): Promise<void> {
       (table) => `DROP TABLE ${table}`,
     ),
     "DROP INDEX tasks_submit_unknown",
-    "DROP INDEX tasks_outputs_lost",
-    ...["category", "submission", "outputs"].map((column) => `ALTER TABLE tasks DROP COLUMN ${column}`),
+    ...["category", "submission"].map((column) => `ALTER TABLE tasks DROP COLUMN ${column}`),
+    ...WITHOUT_COPIES,
     "DELETE FROM relay_schema WHERE version > 8",
   ];
   await db.batch(undo.map((sql) => db.prepare(sql)));

@@ -34,8 +34,12 @@ export interface IndexRow {
   readonly category: FailureCategory | null;
   /** State of the submission; null when the relay has not submitted the job. */
   readonly submission: "sending" | "accepted" | "unknown" | null;
-  /** `lost` when the relay has given up the copy of an output of the task; else null. */
-  readonly outputs: "lost" | null;
+  /** Number of outputs of the task that the relay has copied and not deleted. */
+  readonly keptOutputs: number;
+  /** Size of these copies together, in bytes. */
+  readonly keptBytes: number;
+  /** Number of outputs of the task whose copies the relay has given up. */
+  readonly lostOutputs: number;
   /** Status of the callback; null when the task has no `callback_url`. */
   readonly callback: "waiting" | "sending" | "delivered" | "failed" | null;
   /** Number of attempts of the callback that have started. */
@@ -101,13 +105,16 @@ export function rowOf(record: CreatedTask, policy: Policy): IndexRow {
   const head = { id, version, account: record.account?.id ?? null, model, provider, job, status };
   const category = isTerminal(record) ? (record.failure?.category ?? null) : null;
   const submission = submissionOf(record);
-  const outputs = isTerminal(record) ? outputsOf(record) : null;
+  const copies = isTerminal(record) ? copyColumns(record) : NO_COPIES;
   const columns = isTerminal(record) ? terminalColumns(record, policy) : openColumns(record);
-  return { ...head, category, submission, outputs, createdAt, ...columns };
+  return { ...head, category, submission, ...copies, createdAt, ...columns };
 }
+
+type CopyColumns = Pick<IndexRow, "keptOutputs" | "keptBytes" | "lostOutputs">;
 
 type StatusColumns = Omit<
   IndexRow,
+  | keyof CopyColumns
   | "id"
   | "version"
   | "account"
@@ -117,7 +124,6 @@ type StatusColumns = Omit<
   | "status"
   | "category"
   | "submission"
-  | "outputs"
   | "createdAt"
 >;
 
@@ -126,8 +132,16 @@ function submissionOf({ submission }: CreatedTask): IndexRow["submission"] {
   return kind === "unsent" ? null : kind;
 }
 
-function outputsOf({ outputs }: TerminalTask): IndexRow["outputs"] {
-  return outputs?.list.some(({ state }) => state.kind === "lost") ? "lost" : null;
+const NO_COPIES: CopyColumns = { keptOutputs: 0, keptBytes: 0, lostOutputs: 0 };
+
+function copyColumns({ outputs }: TerminalTask): CopyColumns {
+  const states = outputs?.list.map(({ state }) => state) ?? [];
+  const sizes = states.flatMap((state) => (state.kind === "kept" ? state.bytes : []));
+  return {
+    keptOutputs: sizes.length,
+    keptBytes: sizes.reduce((sum, bytes) => sum + bytes, 0),
+    lostOutputs: states.filter(({ kind }) => kind === "lost").length,
+  };
 }
 
 function openColumns({ callbackUrl, deadlineAt, submission }: OpenTask): StatusColumns {
