@@ -3105,6 +3105,11 @@ export interface operations {
                  */
                 submission?: "sending" | "accepted" | "unknown";
                 /**
+                 * @description Tasks with an output whose copy was given up, so that it is not kept.
+                 * @example lost
+                 */
+                outputs?: "lost";
+                /**
                  * @description Tasks whose callback has this status.
                  * @example failed
                  */
@@ -6205,6 +6210,11 @@ export interface operations {
                  * @example unknown
                  */
                 submission?: "sending" | "accepted" | "unknown";
+                /**
+                 * @description Tasks with an output whose copy was given up, so that it is not kept.
+                 * @example lost
+                 */
+                outputs?: "lost";
                 /**
                  * @description Tasks whose callback has this status.
                  * @example failed
