@@ -8,7 +8,7 @@ import { answerTo, aRequest } from "../worker/client.ts";
 import { DAY_MS, pass, until, useClock } from "../worker/clock.ts";
 import { stored, stubOf } from "../worker/objects.ts";
 import { answering } from "../worker/outside.ts";
-import { register, finish } from "../worker/tasks.ts";
+import { aCompletion, finish, register } from "../worker/tasks.ts";
 import { anUpstream, copy, sending, SOURCE, storedCopies, VIDEO_BYTES } from "./copied.ts";
 
 useClock();
@@ -65,7 +65,7 @@ it("the index row of a task is written again when its copies end, with those tha
   on(SECOND_SOURCE, answering(null, 404));
   const id = await register();
   await restartWith(id, { INDEX_DB: index() });
-  await finish({ id, status: "completed", output: { urls: [SOURCE, SECOND_SOURCE] } });
+  await finish(aCompletion(id, { output: { urls: [SOURCE, SECOND_SOURCE] } }));
   await until(async () => (await storedCopies(id)) !== undefined);
   const before = await writtenRow(id);
   expect(before).toMatchObject({ kept_outputs: 0, kept_bytes: 0, lost_outputs: 0 });

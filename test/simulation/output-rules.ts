@@ -76,8 +76,6 @@ export function outputsFault(
       history.copies.some((copy) => isEqual(copy, { number, state })),
     ),
     "copies of which an end is known are ordered no more": ended.length === 0 || to.order === null,
-    "the end of a copy raises the version, so that the row is written again":
-      ended.length === 0 || after.version > before.version,
     "an order that was taken is not planned again": from.order !== null || to.order === null,
     "a lost output is told to the operator":
       lost.length === 0 || isTold === setting.isOperatorNotified,

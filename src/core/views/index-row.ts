@@ -105,16 +105,12 @@ export function rowOf(record: CreatedTask, policy: Policy): IndexRow {
   const head = { id, version, account: record.account?.id ?? null, model, provider, job, status };
   const category = isTerminal(record) ? (record.failure?.category ?? null) : null;
   const submission = submissionOf(record);
-  const copies = isTerminal(record) ? copyColumns(record) : NO_COPIES;
   const columns = isTerminal(record) ? terminalColumns(record, policy) : openColumns(record);
-  return { ...head, category, submission, ...copies, createdAt, ...columns };
+  return { ...head, category, submission, createdAt, ...columns };
 }
-
-type CopyColumns = Pick<IndexRow, "keptOutputs" | "keptBytes" | "lostOutputs">;
 
 type StatusColumns = Omit<
   IndexRow,
-  | keyof CopyColumns
   | "id"
   | "version"
   | "account"
@@ -132,22 +128,11 @@ function submissionOf({ submission }: CreatedTask): IndexRow["submission"] {
   return kind === "unsent" ? null : kind;
 }
 
-const NO_COPIES: CopyColumns = { keptOutputs: 0, keptBytes: 0, lostOutputs: 0 };
-
-function copyColumns({ outputs }: TerminalTask): CopyColumns {
-  const states = outputs?.list.map(({ state }) => state) ?? [];
-  const sizes = states.flatMap((state) => (state.kind === "kept" ? state.bytes : []));
-  return {
-    keptOutputs: sizes.length,
-    keptBytes: sizes.reduce((sum, bytes) => sum + bytes, 0),
-    lostOutputs: states.filter(({ kind }) => kind === "lost").length,
-  };
-}
-
 function openColumns({ callbackUrl, deadlineAt, submission }: OpenTask): StatusColumns {
   const awaitedAt = sendingEndsAt(submission) ?? unknownOutcomeOf(submission)?.failsAt ?? null;
   return {
     ...NO_CALLBACK,
+    ...NO_COPIES,
     completedAt: null,
     callback: callbackUrl === null ? null : "waiting",
     host: callbackUrl === null ? null : hostOf(callbackUrl),
@@ -171,7 +156,8 @@ function terminalColumns(record: TerminalTask, policy: Policy): StatusColumns {
   const { by: foundBy = null, lateMs: foundLateMs = null } = found ?? {};
   const refunded = record.credits?.state.kind === "refunded" ? 1 : 0;
   const timing = { completedAt, finishedAt, foundBy, foundLateMs, refunded, firstAttemptMs };
-  const columns = callback === null ? NO_CALLBACK : callbackColumns(callback);
+  const ofCallback = callback === null ? NO_CALLBACK : callbackColumns(callback);
+  const columns = { ...ofCallback, ...copyColumns(record) };
   if (!isSettled(record)) {
     const unsettled = { settledAt: null, settledMs: null, expiresAt: null };
     return { ...columns, ...timing, ...unsettled, dueAt: dueAtOf(record) };
@@ -193,6 +179,8 @@ const NO_CALLBACK = {
   host: null,
 } as const;
 
+const NO_COPIES = { keptOutputs: 0, keptBytes: 0, lostOutputs: 0 } as const;
+
 function callbackColumns(callback: Callback) {
   const last = callback.attempts.at(-1);
   return {
@@ -202,6 +190,16 @@ function callbackColumns(callback: Callback) {
     lastOutcome: last?.outcome ?? null,
     lastStatusCode: last?.statusCode ?? null,
     host: hostOf(callback.url),
+  };
+}
+
+function copyColumns({ outputs }: TerminalTask) {
+  const states = outputs?.list.map(({ state }) => state) ?? [];
+  const sizes = states.flatMap((state) => (state.kind === "kept" ? state.bytes : []));
+  return {
+    keptOutputs: sizes.length,
+    keptBytes: sizes.reduce((sum, bytes) => sum + bytes, 0),
+    lostOutputs: states.filter(({ kind }) => kind === "lost").length,
   };
 }
 
