@@ -20,7 +20,12 @@ const BINDINGS = {
 };
 
 /** What the tests of outputs bind: the bucket in which the relay keeps them, and a limit that tests can reach. */
-const OUTPUTS = { r2Buckets: ["OUTPUTS"], bindings: { ...BINDINGS, MAX_OUTPUT_MB: "20" } };
+const OUTPUTS = {
+  r2Buckets: ["OUTPUTS"],
+  bindings: { ...BINDINGS, MAX_OUTPUT_MB: "20" },
+  // Only a test of the index binds it as such.
+  d1Databases: ["SHARD_1"],
+};
 
 /** Further databases, which a test binds as shards of the index. */
 const SHARDS = ["SHARD_1", "SHARD_2"];

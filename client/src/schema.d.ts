@@ -2114,6 +2114,15 @@ export interface components {
             models: {
                 [key: string]: number;
             };
+            /** @description Outputs of these tasks. Those that are still being copied, or were deleted, are not among them. */
+            outputs: {
+                /** @description Outputs of which the relay has a copy. */
+                kept: number;
+                /** @description Size of these copies together. */
+                bytes: number;
+                /** @description Outputs whose copies were given up. */
+                lost: number;
+            };
             latency_ms: {
                 first_attempt: {
                     p50: number | null;
@@ -3104,6 +3113,11 @@ export interface operations {
                  * @example unknown
                  */
                 submission?: "sending" | "accepted" | "unknown";
+                /**
+                 * @description Tasks with an output whose copy was given up, so that it is not kept.
+                 * @example lost
+                 */
+                outputs?: "lost";
                 /**
                  * @description Tasks whose callback has this status.
                  * @example failed
@@ -5633,6 +5647,11 @@ export interface operations {
                      *       "models": {
                      *         "seedance-1-pro": 120
                      *       },
+                     *       "outputs": {
+                     *         "kept": 116,
+                     *         "bytes": 1218000000,
+                     *         "lost": 1
+                     *       },
                      *       "latency_ms": {
                      *         "first_attempt": {
                      *           "p50": 100,
@@ -6205,6 +6224,11 @@ export interface operations {
                  * @example unknown
                  */
                 submission?: "sending" | "accepted" | "unknown";
+                /**
+                 * @description Tasks with an output whose copy was given up, so that it is not kept.
+                 * @example lost
+                 */
+                outputs?: "lost";
                 /**
                  * @description Tasks whose callback has this status.
                  * @example failed

@@ -16,6 +16,7 @@ export const ANY_TASK = {
   status: null,
   category: null,
   submission: null,
+  outputs: null,
   callback: null,
   model: null,
   provider: null,

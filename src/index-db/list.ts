@@ -12,6 +12,8 @@ export interface Filters {
   readonly category: string | null;
   /** State of the submission, for tasks whose job the relay has submitted. */
   readonly submission: string | null;
+  /** `lost` for tasks with an output whose copy was given up. */
+  readonly outputs: string | null;
   readonly callback: string | null;
   readonly model: string | null;
   readonly provider: string | null;
@@ -77,13 +79,14 @@ interface Query {
  */
 const MAX_SCANNED = 10_000;
 
-const COLUMNS = [...LISTED.map(columnOf), "expires_at"].join(", ");
+const COLUMNS = [...LISTED.map(columnOf), "lost_outputs", "expires_at"].join(", ");
 const SHOWN = LISTED.map((field) => `${columnOf(field)} AS ${field}`).join(", ");
 /** Filters that compare a column, or an expression, with a value. */
 const EQUALS = [
   ["status", "status"],
   ["category", "coalesce(category, iif(status = 'failed', 'unknown', NULL))"],
   ["submission", "submission"],
+  ["outputs", "iif(lost_outputs > 0, 'lost', NULL)"],
   ["callback", "callback"],
   ["model", "model"],
   ["provider", "provider"],
@@ -205,11 +208,13 @@ function partialIndex({
   account,
   callback,
   submission,
+  outputs,
 }: Filters): readonly [string, string | null] {
   if (account !== null) return ["INDEXED BY tasks_of_account", null];
   if (submission === "unknown") {
     return ["INDEXED BY tasks_submit_unknown", "submission = 'unknown'"];
   }
+  if (outputs === "lost") return ["INDEXED BY tasks_outputs_lost", "lost_outputs > 0"];
   return callback === "failed" ? ["INDEXED BY tasks_failed", "callback = 'failed'"] : ["", null];
 }
 

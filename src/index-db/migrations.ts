@@ -70,8 +70,9 @@ const LIST_COUNTED_HOURS = `
  * again; so rows that an older release writes mark their hours too. Marking a marked hour again writes no
  * row. D1 bills each entry of a database index as a written row, so there are few entries: the primary key of
  * `tasks` has the order of the list, `tasks_of_account` contains only tasks of accounts, `tasks_failed` only
- * failed callbacks, `tasks_submit_unknown` only tasks whose submission has an unknown outcome, and `tasks_due` only tasks
- * that still have to change by themselves.
+ * failed callbacks, `tasks_submit_unknown` only tasks whose submission has an unknown outcome, `tasks_outputs_lost`
+ * only tasks with an output whose copy was given up, and `tasks_due` only tasks that still have to change by
+ * themselves.
  *
  * `outcomes` of a row of `tasks` has the numbers of the ended attempts of its callback, by outcome, as JSON,
  * e.g. `{"delivered":1,"timeout":2}`. `attempts_delivered`, `attempts_timeout` … of a row of `rollups` are the
@@ -252,5 +253,13 @@ export const MIGRATIONS: readonly (readonly string[])[] = [
     "ALTER TABLE tasks ADD COLUMN submission TEXT",
     `CREATE INDEX IF NOT EXISTS tasks_submit_unknown ON tasks (created_at, id, status)
       WHERE submission = 'unknown'`,
+  ],
+  [
+    ...["tasks", "rollups", "rollups_parts"].flatMap((table) =>
+      ["kept_outputs", "kept_bytes", "lost_outputs"].map(
+        (column) => `ALTER TABLE ${table} ADD COLUMN ${column} INTEGER NOT NULL DEFAULT 0`,
+      ),
+    ),
+    "CREATE INDEX IF NOT EXISTS tasks_outputs_lost ON tasks (created_at, id) WHERE lost_outputs > 0",
   ],
 ];

@@ -27,9 +27,20 @@ export interface HostCount extends Tasks {
   readonly host: string;
 }
 
+/** Numbers of the outputs of tasks whose copies have ended. */
+export interface CopyCount {
+  readonly keptOutputs: number;
+  /** Size of the kept copies together, in bytes. */
+  readonly keptBytes: number;
+  /** Number of the outputs whose copies the relay has given up. */
+  readonly lostOutputs: number;
+}
+
 export interface Statistics {
   readonly counts: readonly Count[];
   readonly hosts: readonly HostCount[];
+  /** Outputs of the tasks of the window. */
+  readonly outputs: CopyCount;
   readonly histograms: Readonly<Record<Measure, Histogram>>;
   /**
    * Numbers of tasks by the time between the end of the job at the provider and the arrival of its result at

@@ -2,7 +2,7 @@ import pMap from "p-map";
 import type { Measure } from "./buckets.ts";
 import type { Histogram } from "./found-late.ts";
 import type { Shards } from "./shards.ts";
-import type { Backlog, Statistics, Window } from "./statistics.ts";
+import type { Backlog, CopyCount, Statistics, Window } from "./statistics.ts";
 import { statistics } from "./stats.ts";
 
 const CONCURRENCY = 6;
@@ -24,6 +24,7 @@ export async function shardStatistics(
   return {
     counts: parts.flatMap(({ counts }) => counts),
     hosts: parts.flatMap(({ hosts }) => hosts),
+    outputs: copies(parts.map(({ outputs }) => outputs)),
     histograms: {
       first_attempt: histogram(parts, "first_attempt"),
       settled: histogram(parts, "settled"),
@@ -45,6 +46,14 @@ function histogram(parts: readonly Statistics[], measure: Measure): Histogram {
   return {
     counts: longest.map((_, bucket) => sum(all.map(({ counts }) => counts[bucket] ?? 0))),
     totalMs: sum(all.map(({ totalMs }) => totalMs)),
+  };
+}
+
+function copies(parts: readonly CopyCount[]): CopyCount {
+  return {
+    keptOutputs: sum(parts.map(({ keptOutputs }) => keptOutputs)),
+    keptBytes: sum(parts.map(({ keptBytes }) => keptBytes)),
+    lostOutputs: sum(parts.map(({ lostOutputs }) => lostOutputs)),
   };
 }
 

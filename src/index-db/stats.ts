@@ -3,7 +3,7 @@ import type { Measure } from "./buckets.ts";
 import { nearest, onSchema } from "./database.ts";
 import { countsByHost } from "./count-tables.ts";
 import { OPEN } from "./open-count.ts";
-import type { Backlog, Count, HostCount, Statistics, Window } from "./statistics.ts";
+import type { Backlog, CopyCount, Count, HostCount, Statistics, Window } from "./statistics.ts";
 import type { TotalRow } from "./totals.ts";
 import { searchedSince, UNKNOWN, type UnknownRow } from "./unknown-submissions.ts";
 import { FOUND_LATE_ROWS, type FoundRow, type Histogram, histogramOf } from "./found-late.ts";
@@ -30,7 +30,8 @@ const OVERDUE_MS = MINUTE_MS;
 const MAX_OPEN = 10_000;
 
 const COUNTS = `
-  SELECT model, status, callback, sum(tasks) AS tasks, sum(attempts) AS attempts
+  SELECT model, status, callback, sum(tasks) AS tasks, sum(attempts) AS attempts,
+    sum(kept_outputs) AS keptOutputs, sum(kept_bytes) AS keptBytes, sum(lost_outputs) AS lostOutputs
   FROM rollups WHERE hour >= ? AND hour < ? GROUP BY 1, 2, 3`;
 const HOSTS = `
   SELECT host, callback, sum(tasks) AS tasks, sum(attempts) AS attempts
@@ -60,6 +61,7 @@ export async function statistics(
   return {
     counts: rowsOf(counts),
     hosts: rowsOf(hosts),
+    outputs: copiesIn(rowsOf(counts)),
     histograms: {
       first_attempt: histogram(rows, "first_attempt"),
       settled: histogram(rows, "settled"),
@@ -75,7 +77,14 @@ export async function statistics(
   };
 }
 
-type Row = Count & HostCount & HistogramRow & Unsettled & FoundRow & TotalRow & UnknownRow;
+type Row = CopyCount &
+  Count &
+  HostCount &
+  HistogramRow &
+  Unsettled &
+  FoundRow &
+  TotalRow &
+  UnknownRow;
 
 function read(
   database: D1DatabaseSession,
@@ -92,6 +101,15 @@ function read(
     database.prepare("SELECT name, value, advanced_at AS advancedAt FROM totals"),
     database.prepare(UNKNOWN).bind(searchedSince(now), MAX_OPEN),
   ]);
+}
+
+function copiesIn(counts: readonly CopyCount[]): CopyCount {
+  const sum = (name: keyof CopyCount) => counts.reduce((total, count) => total + count[name], 0);
+  return {
+    keptOutputs: sum("keptOutputs"),
+    keptBytes: sum("keptBytes"),
+    lostOutputs: sum("lostOutputs"),
+  };
 }
 
 function rowsOf<T>(result: D1Result<T> | undefined): readonly T[] {

@@ -4,13 +4,17 @@ import { IS_OWN } from "./count-tables.ts";
 /**
  * Totals that the index keeps of all tasks that it has ever counted. Each has its name, the column of `rollups`
  * that it adds up, and the status of the tasks that it covers; null means all tasks. For each outcome there is one
- * total, of the attempts of callbacks that ended with this outcome.
+ * total, of the attempts of callbacks that ended with this outcome. Those of outputs count the copies that were made,
+ * their bytes, and those that were given up.
  */
 const SOURCES = [
   ["accepted", "tasks", null],
   ["ended.completed", "tasks", "completed"],
   ["ended.failed", "tasks", "failed"],
   ["refunds", "refunds", null],
+  ["outputs.kept", "kept_outputs", null],
+  ["outputs.bytes", "kept_bytes", null],
+  ["outputs.lost", "lost_outputs", null],
   ...OUTCOMES.map((outcome) => [`outcome.${outcome}`, `attempts_${outcome}`, null] as const),
 ] as const;
 
@@ -19,8 +23,8 @@ export const TOTALS = SOURCES.map(([name]) => name);
 export type TotalName = (typeof TOTALS)[number];
 
 /**
- * A row of the table `totals` in one database of the index: how many tasks or attempts of one kind it has
- * ever counted.
+ * A row of the table `totals` in one database of the index: how many tasks, attempts, outputs or bytes of one
+ * kind it has ever counted.
  */
 export interface TotalRow {
   readonly name: TotalName;

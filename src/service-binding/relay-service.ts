@@ -108,6 +108,7 @@ export interface TaskQuery {
   readonly status?: "pending" | "processing" | "completed" | "failed";
   readonly category?: string;
   readonly submission?: "sending" | "accepted" | "unknown";
+  readonly outputs?: "lost";
   readonly callback?: "waiting" | "sending" | "delivered" | "failed";
   readonly model?: string;
   readonly provider?: string;

@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import { noticeOf } from "../../src/core/record/operator-notice.ts";
 import { type IndexRow, rowOf } from "../../src/core/views/index-row.ts";
 import type { CreatedTask } from "../../src/core/record/task.ts";
+import type { Outputs, OutputState } from "../../src/core/record/outputs.ts";
 import type { CreditsState } from "../../src/core/record/credits.ts";
 import {
   ACCOUNT,
@@ -21,6 +22,7 @@ import {
   MINUTE,
   SECOND_WAIT,
   URL_A,
+  VIDEO,
   runningSince,
 } from "./builders.ts";
 import {
@@ -47,6 +49,9 @@ const OPEN: IndexRow = {
   status: "pending",
   category: null,
   submission: null,
+  keptOutputs: 0,
+  keptBytes: 0,
+  lostOutputs: 0,
   callback: "waiting",
   attempts: 0,
   outcomes: {},
@@ -112,6 +117,17 @@ const givenUp = aCallback({
   state: { kind: "failed" },
   deliveredAt: null,
 });
+
+const COPYING = { kind: "copying" } as const;
+const STREAMED = { kind: "streamed" } as const;
+const LOST = { kind: "lost", reason: "refused" } as const;
+const keptOf = (bytes: number) => ({ kind: "kept", bytes, mediaType: "video/mp4" }) as const;
+
+/** Returns outputs of a task whose copies are in these states. */
+function someOutputs(...states: readonly OutputState[]): Outputs {
+  const list = states.map((state, index) => ({ number: index + 1, source: VIDEO, state }));
+  return { expiresAt: NOW + DAY, list, order: null };
+}
 
 type Case = readonly [what: string, record: CreatedTask, row: IndexRow];
 
@@ -260,6 +276,21 @@ describe("the row of a finished task", () => {
       "that has ended while the outcome of its submission was unknown still has this state of the submission",
       aFinishedTask({ submission: anUnknown(502) }),
       { ...DELIVERED, submission: "unknown" },
+    ],
+    [
+      "whose outputs are still being copied counts none of them",
+      aFinishedTask({ outputs: someOutputs(COPYING, COPYING) }),
+      DELIVERED,
+    ],
+    [
+      "whose copies have ended has the numbers of those that are kept and of those that are lost, and the bytes of the kept ones",
+      aFinishedTask({ outputs: someOutputs(keptOf(70), LOST, COPYING, keptOf(5), STREAMED) }),
+      { ...DELIVERED, keptOutputs: 2, keptBytes: 75, lostOutputs: 1 },
+    ],
+    [
+      "of which an output was deleted does not count it",
+      aFinishedTask({ outputs: someOutputs({ kind: "deleted" }, LOST, LOST) }),
+      { ...DELIVERED, lostOutputs: 2 },
     ],
     [
       "that ended in an earlier release, which did not store the time, has no durations since the end of the task",

@@ -25,6 +25,7 @@ const NONE: Filters = {
   job: null,
   category: null,
   submission: null,
+  outputs: null,
   since: null,
   until: null,
 };
@@ -41,6 +42,7 @@ const LISTS: readonly Filters[] = [
   { ...NONE, host: "m" },
   { ...NONE, category: "unknown" },
   { ...NONE, submission: "unknown" },
+  { ...NONE, outputs: "lost" },
   { ...NONE, since: 1_792_497_600_000 },
   { ...NONE, until: 1_792_497_600_000 },
 ];

@@ -104,6 +104,8 @@ const FILTERS: readonly [string, Parameters<typeof aRow>[0]][] = [
   ["submission=sending", { submission: "sending" }],
   ["submission=accepted", { submission: "accepted" }],
   ["submission=unknown", { submission: "unknown" }],
+  ["outputs=lost", { lostOutputs: 1 }],
+  ["outputs=lost&account=b", { lostOutputs: 2, account: "b" }],
   ["submission=unknown&account=b", { submission: "unknown", account: "b" }],
   ["submission=unknown&callback=failed", { submission: "unknown", callback: "failed" }],
   ["account=b&callback=failed", { account: "b", callback: "failed" }],
@@ -140,6 +142,7 @@ const OTHER: Readonly<Record<string, string | number>> = {
   job: "cgt-2",
   category: "timeout",
   submission: "other",
+  lostOutputs: 0,
 };
 
 it("GET /v1/tasks lists the tasks created at or after ?since and before ?until", async () => {
@@ -161,6 +164,7 @@ it.each([
   ["outcome=late", "/outcome"],
   ["category=none", "/category"],
   ["submission=refused", "/submission"],
+  ["outputs=kept", "/outputs"],
   ["status_code=99", "/status_code"],
   ["job=cgt-1", "/since"],
   ["count=yes", "/count"],

@@ -54,6 +54,7 @@ const counter = (name: string, help: string, ...samples: readonly string[]) => [
 const totals = (
   [accepted, completed, failed, refunds]: readonly number[],
   outcomes: OutcomeCounts = {},
+  [kept, lost, bytes]: readonly number[] = [0, 0, 0],
 ) => [
   ...counter("accepted", "Tasks counted.", ` ${accepted}`),
   ...counter(
@@ -68,6 +69,13 @@ const totals = (
     ...OUTCOMES.map((outcome) => `{outcome="${outcome}"} ${outcomes[outcome] ?? 0}`),
   ),
   ...counter("refunds", "Tasks whose credits were refunded.", ` ${refunds}`),
+  ...counter(
+    "output_copies",
+    "Copies of outputs that were made, and those given up.",
+    `{outcome="kept"} ${kept}`,
+    `{outcome="lost"} ${lost}`,
+  ),
+  ...counter("output_bytes", "Bytes of copies that were made.", ` ${bytes}`),
 ];
 const deployment = (paused: 0 | 1) => [
   ...gauge("build_info", "Version of the Worker.", '{version="version-1"} 1'),
@@ -137,13 +145,29 @@ it("GET /metrics has every metric, with zeros or no samples, when the index is e
 const foundByPoll = (foundLateMs: number) =>
   ({ provider: "ark", foundBy: "poll", foundLateMs }) as const;
 
-it("GET /metrics counts, over all hours, tasks by status and model, callbacks by outcome and host, and latencies, and open and overdue tasks", async () => {
+it("GET /metrics counts, over all hours, tasks by status and model, callbacks by outcome and host, copies of outputs, and latencies, and open and overdue tasks", async () => {
   const host = "b.example.net";
   const reported = { foundBy: "report", foundLateMs: 20 } as const;
   const open = { settledAt: null, expiresAt: null, firstAttemptMs: null, settledMs: null };
   await insert(
-    aRow({ model: "a", firstAttemptMs: 40, settledMs: 4_000_000, ...foundByPoll(2_000) }),
-    aRow({ ...UNANSWERED, model: "a", host, firstAttemptMs: 1000, ...reported }),
+    aRow({
+      model: "a",
+      firstAttemptMs: 40,
+      settledMs: 4_000_000,
+      ...foundByPoll(2_000),
+      keptOutputs: 2,
+      keptBytes: 6_000_000_000,
+    }),
+    aRow({
+      ...UNANSWERED,
+      model: "a",
+      host,
+      firstAttemptMs: 1000,
+      ...reported,
+      keptOutputs: 1,
+      keptBytes: 7,
+      lostOutputs: 3,
+    }),
     aRow({
       model: "a",
       createdAt: START - 5 * HOUR,
@@ -158,7 +182,7 @@ it("GET /metrics counts, over all hours, tasks by status and model, callbacks by
   await cron();
   expect(await metrics({ PAUSED: "true" })).toEqual([
     ...deployment(1),
-    ...totals([6, 4, 1, 0], { delivered: 2, rejected: 1, timeout: 3 }),
+    ...totals([6, 4, 1, 0], { delivered: 2, rejected: 1, timeout: 3 }, [3, 3, 6_000_000_007]),
     ...gauge(
       ...TASKS,
       '{status="completed",model="a"} 3',
@@ -292,6 +316,24 @@ async function risenTotals() {
     lines.map(([, name, label, value]) => [label ? `${name} ${label}` : name, Number(value)]),
   );
 }
+
+it("the totals of GET /metrics count each output that was copied or lost once, and its bytes, despite later copies and deletions", async () => {
+  const task = aRow();
+  const { version } = task;
+  await insert(task, aRow({ createdAt: START - 9 * HOUR, lostOutputs: 1 }));
+  const { accepted, "output_copies lost": lost, ...others } = await risenTotals();
+  expect([accepted, lost]).toEqual([2, 1]);
+  expect(others).not.toHaveProperty("output_copies kept");
+  await insert({ ...task, version: version + 1, keptOutputs: 1, keptBytes: 5 });
+  const first = { "output_copies kept": 1, "output_copies lost": 1, output_bytes: 5 };
+  expect(await risenTotals()).toMatchObject(first);
+  const ended = { keptOutputs: 2, keptBytes: 12, lostOutputs: 1 };
+  await insert({ ...task, version: version + 2, ...ended });
+  const second = { "output_copies kept": 2, "output_copies lost": 2, output_bytes: 12 };
+  expect(await risenTotals()).toMatchObject(second);
+  await insert({ ...task, version: version + 3, ...ended, keptOutputs: 1, keptBytes: 5 });
+  expect(await risenTotals()).toMatchObject(second);
+});
 
 it("the totals of GET /metrics count each task, end, refund and ended attempt once, despite later changes, redeliveries and erasures", async () => {
   const task = aRow();

@@ -36,6 +36,7 @@ const ALL: Filters = {
   job: null,
   category: null,
   submission: null,
+  outputs: null,
   since: null,
   until: null,
 };
@@ -81,6 +82,7 @@ const LISTS: readonly [string, Partial<Filters>, string][] = [
   ["of an account", { account: "a" }, "INDEX tasks_of_account (account=?"],
   ["with failed callbacks", { callback: "failed" }, "INDEX tasks_failed"],
   ["with a submission of unknown outcome", { submission: "unknown" }, "tasks_submit_unknown"],
+  ["with outputs that were given up", { outputs: "lost" }, "tasks_outputs_lost"],
   [
     "with a submission of unknown outcome and a failed callback, of a time range",
     { ...DAY_AGO, submission: "unknown", callback: "failed" },
@@ -107,7 +109,7 @@ it.each(LISTS)(
         expect(plan).toContain(index);
         expect(plan).not.toMatch(/TEMP B-TREE/);
         expect(plan).not.toMatch(
-          /SCAN tasks(?! USING (COVERING )?INDEX tasks_(failed|submit_unknown))/,
+          /SCAN tasks(?! USING (COVERING )?INDEX tasks_(failed|submit_unknown|outputs_lost))/,
         );
       }
     }

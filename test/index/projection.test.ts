@@ -24,8 +24,9 @@ it("the tables of the index are created once, even when two isolates create them
   const { results } = await db.prepare("SELECT version FROM relay_schema").all();
   expect(results).toEqual(MIGRATIONS.map((_, index) => ({ version: index + 1 })));
   const names = await db.prepare("SELECT name FROM sqlite_master WHERE name LIKE 'tasks%'").all();
+  const indexes = ["due", "failed", "of_account", "outputs_lost", "submit_unknown"];
   expect(new Set(names.results.map(({ name }) => name))).toEqual(
-    new Set(["tasks", "tasks_due", "tasks_failed", "tasks_of_account", "tasks_submit_unknown"]),
+    new Set(["tasks", ...indexes.map((name) => `tasks_${name}`)]),
   );
 });
 
@@ -49,7 +50,7 @@ it("the first index write of an isolate is a single SQL statement; only when tha
 
 /** Drops the tables of the index, so that the next isolate creates them again. */
 async function dropSchema(): Promise<void> {
-  const tables = ["tasks", "dirty_hours", "rollups", "relay_schema"];
+  const tables = ["tasks", "dirty_hours", "rollups", "rollups_parts", "relay_schema"];
   await db.batch(tables.map((name) => db.prepare(`DROP TABLE ${name}`)));
 }
 
@@ -69,6 +70,9 @@ describe("the row of a task", () => {
     status: "pending",
     category: null,
     submission: null,
+    kept_outputs: 0,
+    kept_bytes: 0,
+    lost_outputs: 0,
     callback: "waiting",
     attempts: 0,
     outcomes: "{}",

@@ -14,7 +14,10 @@ useIndex();
 async function rollups(): Promise<readonly string[]> {
   const outcomes = OUTCOMES.map((outcome) => `attempts_${outcome}`).join(", ");
   const answers = await db.batch<Record<string, string | number>>([
-    db.prepare(`SELECT hour, model, status, callback, tasks, attempts, ${outcomes} FROM rollups`),
+    db.prepare(
+      `SELECT hour, model, status, callback, tasks, attempts, kept_outputs, kept_bytes, lost_outputs, ${outcomes}
+      FROM rollups`,
+    ),
     db.prepare("SELECT hour, host, callback, tasks, attempts FROM host_counts"),
   ]);
   return answers.flatMap(({ results }) => results.map((row) => Object.values(row).join("|")));
@@ -43,7 +46,9 @@ function countedFrom(rows: readonly IndexRow[]): readonly string[] {
       [createdAt - (createdAt % HOUR), host, callback ?? ""].join("|"),
   );
   return [
-    ...[...models].map(([key, group]) => `${key}|${numbers(group)}|${attemptsOf(group).join("|")}`),
+    ...[...models].map(([key, group]) =>
+      [key, numbers(group), ...copiesOf(group), ...attemptsOf(group)].join("|"),
+    ),
     ...[...hosts].map(([key, group]) => `${key}|${numbers(group)}`),
   ].toSorted();
 }
@@ -51,6 +56,12 @@ function countedFrom(rows: readonly IndexRow[]): readonly string[] {
 /** Returns the numbers of tasks and of their attempts. */
 function numbers(rows: readonly IndexRow[]): string {
   return `${rows.length}|${rows.reduce((sum, { attempts }) => sum + attempts, 0)}`;
+}
+
+/** Adds up the numbers of kept outputs, of their bytes, and of lost outputs. */
+function copiesOf(rows: readonly IndexRow[]): readonly number[] {
+  const names = ["keptOutputs", "keptBytes", "lostOutputs"] as const;
+  return names.map((name) => rows.reduce((sum, row) => sum + row[name], 0));
 }
 
 /** Counts the ended attempts of rows by outcome, without the relay's code. */
@@ -78,14 +89,20 @@ const lives = fc.array(
       model: fc.constantFrom("a", "b"),
       host: fc.constantFrom(null, "x.example.net", "y.example.net"),
       outcomes: fc.dictionary(fc.constantFrom(...OUTCOMES), fc.integer({ min: 1, max: 20 })),
+      copies: fc.record({
+        keptOutputs: fc.integer({ min: 0, max: 32 }),
+        keptBytes: fc.integer({ min: 0, max: 2 ** 35 }),
+        lostOutputs: fc.integer({ min: 0, max: 32 }),
+      }),
       end: fc.constantFrom("open", "settled", "erased"),
     })
-    .map(({ minutes, model, host, outcomes, end: state }) => {
+    .map(({ minutes, model, host, outcomes, copies, end: state }) => {
       const createdAt = START - minutes * 60_000;
       const callback = host === null ? null : "delivered";
       const attempts = Object.values(outcomes).reduce((sum, number) => sum + number, 0);
-      const end = aRow({ createdAt, model, host, callback, attempts, outcomes });
-      const untried = { callback: null, attempts: 0, outcomes: {} } as const;
+      const end = aRow({ createdAt, model, host, callback, attempts, outcomes, ...copies });
+      const uncopied = { keptOutputs: 0, keptBytes: 0, lostOutputs: 0 };
+      const untried = { ...uncopied, callback: null, attempts: 0, outcomes: {} } as const;
       const open = { ...untried, completedAt: null, finishedAt: null } as const;
       const begin = {
         ...end,

@@ -18,6 +18,7 @@ import {
   insert,
   UNANSWERED,
   useIndex,
+  WITHOUT_COPIES,
 } from "./support.ts";
 
 useIndex();
@@ -124,6 +125,7 @@ async function downgrade(): Promise<void> {
     ),
     "DROP INDEX tasks_submit_unknown",
     ...["category", "submission"].map((column) => `ALTER TABLE tasks DROP COLUMN ${column}`),
+    ...WITHOUT_COPIES,
     "DELETE FROM relay_schema WHERE version > 8",
   ];
   await db.batch(undo.map((sql) => db.prepare(sql)));

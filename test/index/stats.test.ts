@@ -32,6 +32,7 @@ it("GET /v1/stats answers zeros and nulls when there are no tasks", async () => 
     tasks: { total: 0 },
     callbacks: { success_rate: null, attempts_per_callback: null },
     models: {},
+    outputs: { kept: 0, bytes: 0, lost: 0 },
     latency_ms: { first_attempt: EMPTY, settled: EMPTY },
     found_late_ms: [],
     top_failing_hosts: [],

@@ -23,6 +23,7 @@ import {
   TABLES,
   UNTRIED,
   useIndex,
+  WITHOUT_COPIES,
 } from "./support.ts";
 
 useIndex();
@@ -138,7 +139,8 @@ it("an index of an earlier release, without the column submission, gets it with 
     [
       "DROP INDEX tasks_submit_unknown",
       "ALTER TABLE tasks DROP COLUMN submission",
-      "DELETE FROM relay_schema WHERE version = (SELECT max(version) FROM relay_schema)",
+      ...WITHOUT_COPIES,
+      "DELETE FROM relay_schema WHERE version >= (SELECT max(version) - 1 FROM relay_schema)",
     ].map((sql) => db.prepare(sql)),
   );
   // The proxy hides the database from the isolate's memory, as another isolate does not know it either.

@@ -47,6 +47,16 @@ export const TABLES = [
   "erased",
 ];
 
+const COPY_COLUMNS = ["kept_outputs", "kept_bytes", "lost_outputs"];
+
+/** Statements that take from the index what it has about outputs, as releases before that left it. */
+export const WITHOUT_COPIES: readonly string[] = [
+  "DROP INDEX tasks_outputs_lost",
+  ...["tasks", "rollups", "rollups_parts"].flatMap((table) =>
+    COPY_COLUMNS.map((column) => `ALTER TABLE ${table} DROP COLUMN ${column}`),
+  ),
+];
+
 /** Gives each test a clock that stands still, an empty index, and bindings of its own. */
 export function useIndex(): void {
   useClock();
@@ -70,6 +80,9 @@ export function aRow(fields: Partial<IndexRow> = {}): IndexRow {
     status: "completed",
     category: null,
     submission: null,
+    keptOutputs: 0,
+    keptBytes: 0,
+    lostOutputs: 0,
     callback: "delivered",
     attempts: 1,
     outcomes: { delivered: 1 },

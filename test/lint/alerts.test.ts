@@ -41,6 +41,7 @@ it.each([
   ["TasksFailing", "> 0.3", "above 30 %"],
   ["ResultsLate", "> 600", "above 10 minutes"],
   ["SubmissionsUnknown", "_submit_unknown_seconds > 900", "above 15 minutes"],
+  ["OutputsLost", "> 0.05", "above 5 %"],
   ["IndexAlmostFull", ">= 8e9", "8 GB"],
 ])(
   "the alert TaskRelay%s fires at the threshold from which docs/operate.md tells the operator to act",
@@ -81,6 +82,8 @@ const HEALTHY: Readonly<Record<string, string>> = {
   'found_late_seconds_bucket{provider="fal",found_by="poll",le="900"}': "3",
   'found_late_seconds_bucket{provider="fal",found_by="poll",le="+Inf"}': "3",
   submit_unknown_seconds: "600",
+  'output_copies_total{outcome="kept"}': "0+100",
+  'output_copies_total{outcome="lost"}': "0+4",
   index_bytes: "7900000000",
   expiry_lost_tasks: "0",
 };
@@ -129,6 +132,11 @@ const TROUBLES: readonly (readonly [string, Record<string, string | null>, reado
     "of a relay with a submission whose outcome is unknown for 20 minutes",
     { submit_unknown_seconds: "1200" },
     ["SubmissionsUnknown"],
+  ],
+  [
+    "of a relay that loses one output in ten",
+    { 'output_copies_total{outcome="lost"}': "0+11" },
+    ["OutputsLost"],
   ],
   [
     "of a relay with 6 % of the index rows late",

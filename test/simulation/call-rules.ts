@@ -9,6 +9,7 @@ import type { SimulatedLedger } from "./ledger.ts";
 import { firstViolation } from "./change.ts";
 import type { SharedState } from "./object-host.ts";
 import type { SimulatedObject } from "./simulated-object.ts";
+import { rowCopiesFault } from "./output-rules.ts";
 import { isReturned, type TaskHistory } from "./task-history.ts";
 
 interface Sending {
@@ -154,7 +155,9 @@ export function indexRowFault(
       "no instance writes a row that it has written": caller.rowVersion !== row.version,
       "no row is sent that would have expired":
         isFirstRun || (row.expiresAt ?? Infinity) > plannedAt,
-    }) ?? asideFault(record, plannedAt, withinMs, shared)
+    }) ??
+    rowCopiesFault(record, row) ??
+    asideFault(record, plannedAt, withinMs, shared)
   );
 }
 

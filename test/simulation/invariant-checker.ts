@@ -277,6 +277,7 @@ export class InvariantChecker {
   onIndexRow(row: Subject<"writeIndexRow">, withinMs: number, caller: SimulatedObject): void {
     const alarmedAt = this.history?.alarmedAt ?? 0;
     this.check("index", indexRowFault(row, withinMs, caller, alarmedAt, this.#shared));
+    if (row.lostOutputs > 0) this.observed.add("the row of a task with a lost output is written");
     this.#pollResult = null;
     if (this.history !== null) this.history.triedVersion = row.version;
   }

@@ -1,5 +1,6 @@
 import type { KeptOutputs } from "../../src/core/duties/copy-order.ts";
 import type { CopiesEndedEvent } from "../../src/core/events/event.ts";
+import type { IndexRow } from "../../src/core/views/index-row.ts";
 import type { Output, Outputs } from "../../src/core/record/outputs.ts";
 import { isTerminal, type TaskRecord, type TerminalTask } from "../../src/core/record/task.ts";
 import { MINUTE, OUTPUT_LINKS, relayLink, SECOND } from "../core/builders.ts";
@@ -78,6 +79,20 @@ export function outputsFault(
     "an order that was taken is not planned again": from.order !== null || to.order === null,
     "a lost output is told to the operator":
       lost.length === 0 || isTold === setting.isOperatorNotified,
+  });
+}
+
+/** Checks that the index row of a task counts the copies of its outputs as they are stored. */
+export function rowCopiesFault(record: TaskRecord | null, row: IndexRow): string | null {
+  const outputs = record !== null && isTerminal(record) ? record.outputs : null;
+  let [kept, bytes, lost] = [0, 0, 0];
+  for (const { state } of outputs?.list ?? []) {
+    if (state.kind === "kept") [kept, bytes] = [kept + 1, bytes + state.bytes];
+    if (state.kind === "lost") lost += 1;
+  }
+  return firstViolation({
+    "a row counts the copies that are kept": row.keptOutputs === kept && row.keptBytes === bytes,
+    "a row counts the outputs that are lost": row.lostOutputs === lost,
   });
 }
 

@@ -73,6 +73,7 @@ const EXPECTED_EVENTS = [
   "copies are ordered again",
   "a copy is kept",
   "a copy is lost",
+  "the row of a task with a lost output is written",
   "a task expires",
   "an id is used again",
 ];

@@ -65,6 +65,10 @@ export const LIST_PARAMETERS = {
       "Tasks whose job the relay submitted, by the state of the submission; `unknown`: it may have started a job or not.",
     example: "unknown",
   },
+  outputs: {
+    description: "Tasks with an output whose copy was given up, so that it is not kept.",
+    example: "lost",
+  },
   callback: { description: "Tasks whose callback has this status.", example: "failed" },
   model: { description: "Tasks of this model.", example: "seedance-1-pro" },
   provider: { description: "Tasks of this connection. Only operators may ask.", example: "fal" },

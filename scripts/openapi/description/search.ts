@@ -14,6 +14,7 @@ const STATISTICS = {
   tasks: { total: 120, completed: 117, failed: 3 },
   callbacks: { delivered: 119, failed: 1, success_rate: 0.9917, attempts_per_callback: 1.0083 },
   models: { "seedance-1-pro": 120 },
+  outputs: { kept: 116, bytes: 1_218_000_000, lost: 1 },
   latency_ms: { first_attempt: QUANTILES, settled: QUANTILES },
   found_late_ms: [
     { provider: "fal", found_by: "hook" as const, tasks: 117, mean: 412, ...QUANTILES },

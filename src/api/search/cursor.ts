@@ -44,10 +44,10 @@ export async function positionOf(
 
 function contentOf(position: string, filters: Filters): Bytes {
   const { status, callback, model, provider, account, host, since, until } = filters;
-  const { outcome, statusCode, job, category, submission } = filters;
+  const { outcome, statusCode, job, category, submission, outputs } = filters;
   const narrowed = [status, callback, model, provider, account, host, since, until];
   // Without later filters a cursor is the same as before they existed, so that lists go on through an upgrade.
-  const later = [[outcome, statusCode, job], [category], [submission]];
+  const later = [[outcome, statusCode, job], [category], [submission], [outputs]];
   const used = later.findLastIndex((added) => added.some((value) => value !== null));
   const all = [...narrowed, ...later.slice(0, used + 1).flat()];
   return bytesOf(JSON.stringify([position, ...all]));

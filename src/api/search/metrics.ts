@@ -77,6 +77,16 @@ function counters({ totals }: Statistics): readonly Family[] {
       ...OUTCOMES.map((outcome) => ({ labels: { outcome }, value: sum(`outcome.${outcome}`) })),
     ),
     counter("refunds", "Tasks whose credits were refunded.", { labels: {}, value: sum("refunds") }),
+    counter(
+      "output_copies",
+      "Copies of outputs that were made, and those given up.",
+      { labels: { outcome: "kept" }, value: sum("outputs.kept") },
+      { labels: { outcome: "lost" }, value: sum("outputs.lost") },
+    ),
+    counter("output_bytes", "Bytes of copies that were made.", {
+      labels: {},
+      value: sum("outputs.bytes"),
+    }),
   ];
 }
 

@@ -52,7 +52,8 @@ function windowOf(given: z.output<typeof Window>, nowS: number) {
 }
 
 function viewOf(statistics: Statistics, now: number) {
-  const { counts, hosts, histograms, found, totals, backlog, overdue, submitUnknown } = statistics;
+  const { counts, hosts, outputs, histograms, found, totals } = statistics;
+  const { backlog, overdue, submitUnknown } = statistics;
   const callbacks = sumBy(counts, ({ callback }) => callback);
   const { delivered = 0, failed = 0 } = callbacks;
   const countedAt = Math.max(0, ...totals.map(({ advancedAt }) => advancedAt));
@@ -69,6 +70,11 @@ function viewOf(statistics: Statistics, now: number) {
       ),
     },
     models: sumBy(counts, ({ model }) => model),
+    outputs: {
+      kept: outputs.keptOutputs,
+      bytes: outputs.keptBytes,
+      lost: outputs.lostOutputs,
+    },
     latency_ms: {
       first_attempt: quantiles(histograms.first_attempt.counts),
       settled: quantiles(histograms.settled.counts),

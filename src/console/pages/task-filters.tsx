@@ -12,6 +12,7 @@ const CHOICES: Readonly<Record<string, readonly string[]>> = {
   status: ["pending", "processing", "completed", "failed"],
   category: [...FAILURE_CATEGORIES, "unknown"],
   submission: ["sending", "accepted", "unknown"],
+  outputs: ["lost"],
   outcome: OUTCOMES,
   range: Object.keys(RANGES),
 };
@@ -22,6 +23,7 @@ const FIELDS: readonly (readonly [name: string, title: string])[] = [
   ["status", "Status"],
   ["category", "Failure"],
   ["submission", "Submission"],
+  ["outputs", "Outputs"],
   ["outcome", "Last outcome"],
   ["status_code", "Status code"],
   ["host", "Host"],

@@ -34,6 +34,12 @@ export interface IndexRow {
   readonly category: FailureCategory | null;
   /** State of the submission; null when the relay has not submitted the job. */
   readonly submission: "sending" | "accepted" | "unknown" | null;
+  /** Number of outputs of the task that the relay has copied and not deleted. */
+  readonly keptOutputs: number;
+  /** Size of these copies together, in bytes. */
+  readonly keptBytes: number;
+  /** Number of outputs of the task whose copies the relay has given up. */
+  readonly lostOutputs: number;
   /** Status of the callback; null when the task has no `callback_url`. */
   readonly callback: "waiting" | "sending" | "delivered" | "failed" | null;
   /** Number of attempts of the callback that have started. */
@@ -126,6 +132,7 @@ function openColumns({ callbackUrl, deadlineAt, submission }: OpenTask): StatusC
   const awaitedAt = sendingEndsAt(submission) ?? unknownOutcomeOf(submission)?.failsAt ?? null;
   return {
     ...NO_CALLBACK,
+    ...NO_COPIES,
     completedAt: null,
     callback: callbackUrl === null ? null : "waiting",
     host: callbackUrl === null ? null : hostOf(callbackUrl),
@@ -149,7 +156,8 @@ function terminalColumns(record: TerminalTask, policy: Policy): StatusColumns {
   const { by: foundBy = null, lateMs: foundLateMs = null } = found ?? {};
   const refunded = record.credits?.state.kind === "refunded" ? 1 : 0;
   const timing = { completedAt, finishedAt, foundBy, foundLateMs, refunded, firstAttemptMs };
-  const columns = callback === null ? NO_CALLBACK : callbackColumns(callback);
+  const ofCallback = callback === null ? NO_CALLBACK : callbackColumns(callback);
+  const columns = { ...ofCallback, ...copyColumns(record) };
   if (!isSettled(record)) {
     const unsettled = { settledAt: null, settledMs: null, expiresAt: null };
     return { ...columns, ...timing, ...unsettled, dueAt: dueAtOf(record) };
@@ -171,6 +179,8 @@ const NO_CALLBACK = {
   host: null,
 } as const;
 
+const NO_COPIES = { keptOutputs: 0, keptBytes: 0, lostOutputs: 0 } as const;
+
 function callbackColumns(callback: Callback) {
   const last = callback.attempts.at(-1);
   return {
@@ -180,6 +190,16 @@ function callbackColumns(callback: Callback) {
     lastOutcome: last?.outcome ?? null,
     lastStatusCode: last?.statusCode ?? null,
     host: hostOf(callback.url),
+  };
+}
+
+function copyColumns({ outputs }: TerminalTask) {
+  const states = outputs?.list.map(({ state }) => state) ?? [];
+  const sizes = states.flatMap((state) => (state.kind === "kept" ? state.bytes : []));
+  return {
+    keptOutputs: sizes.length,
+    keptBytes: sizes.reduce((sum, bytes) => sum + bytes, 0),
+    lostOutputs: states.filter(({ kind }) => kind === "lost").length,
   };
 }
 

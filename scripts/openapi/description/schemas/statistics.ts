@@ -30,6 +30,14 @@ export const StatisticsView = named(
       z.nullable(z.number()),
     ),
     models: described(Counts, "Tasks by model."),
+    outputs: described(
+      z.strictObject({
+        kept: described(Count, "Outputs of which the relay has a copy."),
+        bytes: described(Count, "Size of these copies together."),
+        lost: described(Count, "Outputs whose copies were given up."),
+      }),
+      "Outputs of these tasks. Those that are still being copied, or were deleted, are not among them.",
+    ),
     latency_ms: z.strictObject({ first_attempt: Quantiles, settled: Quantiles }),
     found_late_ms: described(
       z.array(

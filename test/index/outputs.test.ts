@@ -1,0 +1,107 @@
+import { env } from "cloudflare:workers";
+import { expect, it } from "vitest";
+import { ready } from "../../src/index-db/database.ts";
+import { writeRows } from "../../src/index-db/index-row-table.ts";
+import type { IndexRow } from "../../src/core/views/index-row.ts";
+import { callWith as callRelay } from "../worker/client.ts";
+import { logIn, visit } from "../worker/browser.ts";
+import { START } from "../worker/clock.ts";
+import { consumed } from "./consumed.ts";
+import { BOUND, metered } from "./bindings.ts";
+import {
+  allRows,
+  answerOf,
+  aRow,
+  cron,
+  DAY,
+  db,
+  HOUR,
+  insert,
+  list,
+  TABLES,
+  useIndex,
+  WITHOUT_COPIES,
+} from "./support.ts";
+
+useIndex();
+
+const NONE = { kept_outputs: 0, kept_bytes: 0, lost_outputs: 0 };
+
+it("GET /v1/tasks?outputs=lost finds a task behind 10,000 newer ones with one page, and reads no row of the others", async () => {
+  const others = Array.from({ length: 10_001 }, (_, n) =>
+    aRow({ createdAt: START - n, keptOutputs: 1, keptBytes: 9 }),
+  );
+  const lost = aRow({ createdAt: START - HOUR, keptOutputs: 1, keptBytes: 9, lostOutputs: 1 });
+  await insert(...others, lost);
+  const { rows, INDEX_DB } = metered(db);
+  const response = await callRelay({ ...env, INDEX_DB }, "/v1/tasks?outputs=lost");
+  expect(await response.json()).toMatchObject({ data: [{ id: lost.id }], next_cursor: null });
+  expect(rows.read).toBeLessThan(20);
+});
+
+it("an index of an earlier release, without columns about outputs, gets them with the first read that needs them, and a row of that release has no outputs until it is written again", async () => {
+  const row = aRow({ lostOutputs: 1 });
+  await insert(row);
+  await db.batch(
+    [
+      ...WITHOUT_COPIES,
+      "DELETE FROM relay_schema WHERE version = (SELECT max(version) FROM relay_schema)",
+    ].map((sql) => db.prepare(sql)),
+  );
+  // The proxy hides the database from the isolate's memory, as another isolate does not know it either.
+  const INDEX_DB = new Proxy(db, BOUND);
+  const response = await callRelay({ ...env, INDEX_DB }, "/v1/tasks?outputs=lost");
+  expect(await response.json()).toMatchObject({ data: [] });
+  expect(await allRows()).toMatchObject([{ id: row.id, ...NONE }]);
+  await insert({ ...row, version: row.version + 1 });
+  expect((await list("?outputs=lost")).data).toMatchObject([{ id: row.id }]);
+});
+
+it("the consumer of INDEX_QUEUE takes a row that an earlier release has sent, which says nothing about outputs, as one of a task without outputs", async () => {
+  const { keptOutputs: _, keptBytes: __, lostOutputs: ___, ...older } = aRow();
+  expect(await consumed([older])).toMatchObject({ acked: ["0"], retried: [] });
+  expect(await allRows()).toMatchObject([{ id: older.id, ...NONE }]);
+});
+
+it("the console's list of tasks is narrowed by its filter Outputs to tasks with an output that was not kept", async () => {
+  const lost = aRow({ lostOutputs: 1 });
+  const kept = aRow({ keptOutputs: 1, keptBytes: 9 });
+  await insert(lost, kept);
+  const page = await (await visit("/tasks?outputs=lost", await logIn())).text();
+  expect(page).toContain(`/tasks/${lost.id}`);
+  expect(page).not.toContain(`/tasks/${kept.id}`);
+  expect(page).toMatch(/<option value="lost" selected[^>]*>lost/);
+});
+
+it("GET /v1/stats adds up the copies of outputs that are kept, their bytes, and those that were given up, of the tasks created in its hours, in all databases of the index", async () => {
+  const { SHARD_1: second } = env;
+  if (second === undefined) throw new Error("this test needs two databases");
+  await ready(second);
+  await second.batch(TABLES.map((table) => second.prepare(`DELETE FROM ${table}`)));
+  const ofDay = aRow({ createdAt: START - 2 * DAY, keptOutputs: 9, keptBytes: 9, lostOutputs: 9 });
+  await insert(
+    aRow({ model: "a", keptOutputs: 2, keptBytes: 5_000_000_000 }),
+    aRow({ model: "b", keptOutputs: 1, keptBytes: 7, lostOutputs: 1 }),
+    ofDay,
+  );
+  await writeRows(second, [aRow({ lostOutputs: 2 })], START);
+  const bindings = { INDEX_DB_1: second, INDEX_SHARD_HOURS: 750 };
+  await cron(bindings);
+  expect(await answerOf("/v1/stats", bindings)).toMatchObject({
+    outputs: { kept: 3, bytes: 5_000_000_007, lost: 3 },
+  });
+});
+
+it("D1 bills one written row when copies of a task have ended and its index row is written again, and two with the first lost output", async () => {
+  const settled = [aRow(), aRow()] as const;
+  await insert(...settled);
+  const { rows, INDEX_DB } = metered(db);
+  /** Writes the row of a task again, with these copies, and returns how many rows D1 bills. */
+  const billed = async (row: IndexRow, copies: Partial<IndexRow>) => {
+    const before = rows.written;
+    await writeRows(INDEX_DB, [{ ...row, version: row.version + 1, ...copies }], START);
+    return rows.written - before;
+  };
+  expect(await billed(settled[0], { keptOutputs: 1, keptBytes: 9 })).toBe(1);
+  expect(await billed(settled[1], { lostOutputs: 1 })).toBe(2);
+});
