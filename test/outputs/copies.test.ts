@@ -4,7 +4,7 @@ import type { CopyOrder } from "../../src/core/duties/copy-order.ts";
 import { TaskObject } from "../../src/objects/task/task-object.ts";
 import { call, ORIGIN } from "../worker/client.ts";
 import { DAY_MS, pass, realMs, START, START_S, until, useClock } from "../worker/clock.ts";
-import { answering } from "../worker/outside.ts";
+import { answering, type Site } from "../worker/outside.ts";
 import { erase, report } from "../worker/tasks.ts";
 import {
   anUpstream,
@@ -259,19 +259,43 @@ it("an output that fails at first is copied by a later try", async () => {
   expect((await readCopied(id)).outputs[0]).toMatchObject({ kept: true });
 });
 
-it("an upstream that stops sending is left after 30 seconds without a byte", async () => {
-  const hanging = new ReadableStream({
-    start: (controller) => controller.enqueue(VIDEO_BYTES),
-  });
-  anUpstream((_, signal) => {
+/** Returns an answer that sends a piece and then waits until the request is ended. */
+function stopping(): Site {
+  return (_, signal) => {
     const { readable, writable } = new TransformStream();
-    void hanging.pipeTo(writable, { signal }).catch(() => undefined);
+    const writer = writable.getWriter();
+    writer.write(VIDEO_BYTES).catch(() => undefined);
+    signal.addEventListener("abort", () => void writer.abort().catch(() => undefined));
     return new Response(readable);
-  });
+  };
+}
+
+it("an upstream that stops sending is left after 30 seconds without a byte", async () => {
+  const { on } = anUpstream(stopping());
   const id = await completedWith([SOURCE]);
   const copied = copy(id);
   await realMs(50);
+  on(SOURCE, answering(null, 503));
   pass(31_000);
+  await copied;
+  expect(await copiesOf(id)).toEqual([]);
+  expect((await readCopied(id)).outputs[0]).toEqual({ kept: false, expires_at: EXPIRES_AT });
+});
+
+it("an upstream that goes on sending is left after 12 minutes, because the platform ends an alarm after 15", async () => {
+  const { readable, writable } = new TransformStream<Uint8Array, Uint8Array>();
+  const writer = writable.getWriter();
+  const send = async () => {
+    await writer.write(new Uint8Array(MIB));
+    await realMs(50);
+  };
+  const { on } = anUpstream(() => new Response(readable));
+  const id = await completedWith([SOURCE]);
+  const copied = copy(id);
+  await send();
+  on(SOURCE, answering(null, 503));
+  pass(12 * 60_000);
+  await send();
   await copied;
   expect(await copiesOf(id)).toEqual([]);
   expect((await readCopied(id)).outputs[0]).toEqual({ kept: false, expires_at: EXPIRES_AT });
