@@ -1,9 +1,11 @@
 import { runInDurableObject } from "cloudflare:test";
+import { env } from "cloudflare:workers";
 import { expect, it, vi } from "vitest";
 import type { CopyOrder } from "../../src/core/duties/copy-order.ts";
 import { TaskObject } from "../../src/objects/task/task-object.ts";
 import { call, ORIGIN } from "../worker/client.ts";
 import { DAY_MS, pass, realMs, START, START_S, until, useClock } from "../worker/clock.ts";
+import { restart, wake } from "../worker/objects.ts";
 import { answering, type Site } from "../worker/outside.ts";
 import { erase, report } from "../worker/tasks.ts";
 import {
@@ -206,6 +208,11 @@ it.each([
     "sends fewer bytes than it states",
     "unreachable",
     sending(VIDEO_BYTES, { "Content-Length": "5000" }),
+  ],
+  [
+    "sends more bytes than it states",
+    "unreachable",
+    sending(VIDEO_BYTES, { "Content-Length": "500" }),
   ],
   ["breaks off", "unreachable", () => new Response(brokenStream(VIDEO_BYTES))],
   [
@@ -418,6 +425,65 @@ it("a report that the task's object does not take is repeated", async () => {
   pass(5_001);
   await copy(id);
   expect((await readCopied(id)).outputs[0]).toMatchObject({ kept: true });
+});
+
+it("the id of a multipart upload is stored before its first part, so that the next try aborts what a failing bucket has left", async () => {
+  const { on } = anUpstream(streaming(...pieces(longVideo(9 * MIB))));
+  const id = await completedWith([SOURCE]);
+  const probe = await bucket().createMultipartUpload("outputs/probe");
+  await probe.abort();
+  const uploads: R2MultipartUpload = Object.getPrototypeOf(probe);
+  const storage = await runInDurableObject(copierOf(id), (_, state) => state.storage);
+  const known: unknown[] = [];
+  const upload = vi.spyOn(uploads, "uploadPart").mockImplementation(async () => {
+    known.push(JSON.stringify(storage.kv.get("copies")));
+    throw new Error("R2 is down");
+  });
+  const abort = vi.spyOn(uploads, "abort").mockRejectedValue(new Error("R2 is down"));
+  await copy(id);
+  expect(known).toEqual([expect.stringMatching(/"uploadId":"[^"]+"/)]);
+  upload.mockRestore();
+  abort.mockRestore();
+  on(SOURCE, sending(VIDEO_BYTES));
+  const aborted = vi.spyOn(uploads, "abort");
+  pass(15_000);
+  await copy(id);
+  expect(aborted).toHaveBeenCalledOnce();
+  expect((await readCopied(id)).outputs[0]).toMatchObject({ kept: true });
+});
+
+it("an isolate makes two copies at a time, and the third begins within 5 seconds after one has ended", async () => {
+  const { on, sentTo } = anUpstream(stopping());
+  const ids = [await completedWith([SOURCE]), await completedWith([SOURCE])];
+  const copied = ids.map(copy);
+  await until(() => sentTo(SOURCE).length === 2);
+  const third = "https://cdn.example.net/third.mp4";
+  on(third, sending(VIDEO_BYTES));
+  const waiting = await completedWith([third]);
+  await copy(waiting);
+  expect(sentTo(third)).toEqual([]);
+  const alarm = await runInDurableObject(copierOf(waiting), (_, { storage }) => storage.getAlarm());
+  expect(alarm).toBeGreaterThan(START);
+  expect(alarm).toBeLessThanOrEqual(START + 5_001);
+  for (const id of ids) await erase(id);
+  await Promise.all(copied);
+  pass(5_001);
+  await copy(waiting);
+  expect((await readCopied(waiting)).outputs[0]).toMatchObject({ kept: true });
+});
+
+it("the operator gets the event output.lost for an output that was given up", async () => {
+  const url = "https://operator.example.net/events";
+  const { on, sentTo } = anUpstream(sending(VIDEO_BYTES, { "Content-Length": "20971521" }));
+  on(url, () => new Response());
+  const id = await completedWith([SOURCE]);
+  await restart(id, { ...env, OPERATOR_CALLBACK_URL: url });
+  await copy(id);
+  await wake(id, 5_000);
+  await until(() => sentTo(url).length > 0);
+  const [event] = sentTo(url).map(({ body }) => JSON.parse(body));
+  const outputs = [{ number: 1, reason: "too_large" }];
+  expect(event).toMatchObject({ type: "output.lost", data: { task: { id }, outputs } });
 });
 
 it("an output that is lost is told to the log without its link", async () => {

@@ -165,6 +165,7 @@ async function storeWhole(
   signal.addEventListener("abort", stop);
   try {
     for (let piece: Uint8Array | null = start; piece !== null; piece = await source.read()) {
+      if (source.bytes > bytes) throw new SourceFault(failed("unreachable"));
       await writer.write(piece);
     }
     if (source.bytes < bytes) throw new SourceFault(failed("unreachable"));
