@@ -2,7 +2,7 @@
 // `npm run providers:check -- ark --job ID`.
 import { parseArgs } from "node:util";
 import { Attachment } from "../src/api/tasks/task-schemas.ts";
-import { errorTextOf } from "../src/config/config.ts";
+import { newsRulesOf } from "../src/config/news-rules.ts";
 import type { PollAnswer } from "../src/core/events/event.ts";
 import type { Job } from "../src/core/record/upstream.ts";
 import { failure, type Result, success } from "../src/core/result.ts";
@@ -83,15 +83,15 @@ function jobOf({ name, job, endpoint }: Options, { provider }: Asking): Result<J
 }
 
 async function ask(asking: Asking, job: Job): Promise<number> {
-  const { connection, provider } = asking;
+  const { connection, config } = asking;
   const answered = await answerOf(asking, job);
   if (typeof answered === "string") {
     console.error(`${connection.baseUrl} ${answered}.`);
     return EXIT.notAnswered;
   }
-  const errorText = errorTextOf({ isErrorTextGeneric: false }, connection);
-  const answer = pollAnswer(answered.reading, answered.head, errorText);
-  console.log(reportLines(provider, answered, answer, errorText.secrets).join("\n"));
+  const rules = newsRulesOf(config, connection);
+  const answer = pollAnswer(answered.reading, answered.head, rules);
+  console.log(reportLines(asking, answered, answer, rules.secrets).join("\n"));
   return EXIT_OF[answer.kind];
 }
 

@@ -1,9 +1,10 @@
+import { isKeyNeeded } from "../../src/config/linked-outputs.ts";
 import type { PollAnswer } from "../../src/core/events/event.ts";
 import { areUrlsInBounds, type UpstreamNews } from "../../src/core/record/upstream.ts";
 import type { Answered } from "../../src/outbound/ask-upstream.ts";
 import { documentedLimits } from "../../src/providers/documented-limits.ts";
 import { publicText } from "../../src/providers/redaction.ts";
-import type { UpstreamProvider } from "../../src/providers/provider.ts";
+import type { Asking } from "./settings.ts";
 
 type Rows = readonly (readonly [name: string, value: string | null])[];
 const NO_ROWS: Rows = [];
@@ -13,11 +14,12 @@ const NO_ROWS: Rows = [];
  * of links are left out, as in the errors that clients read.
  */
 export function reportLines(
-  provider: UpstreamProvider,
-  { reading, head }: Answered,
+  asking: Asking,
+  answered: Answered,
   answer: PollAnswer,
   secrets: readonly string[],
 ): readonly string[] {
+  const { reading, head } = answered;
   const state = reading.kind === "observed" ? reading.observation.state : null;
   const progress = answer.kind === "news" ? (answer.progress ?? null) : null;
   const rows: Rows = [
@@ -25,8 +27,8 @@ export function reportLines(
     ["state", state ?? (answer.kind === "unclear" ? answer.word : null)],
     ["phase", answer.kind === "news" ? phaseOf(answer.news) : answer.kind],
     ["progress", progress === null ? null : `${progress} %`],
-    ...(answer.kind === "news" ? newsRows(answer.news, provider) : NO_ROWS),
-    ["task", outcomeOf(answer)],
+    ...(answer.kind === "news" ? newsRows(answer.news, asking) : NO_ROWS),
+    ["task", outcomeOf(answer, asking, answered)],
   ];
   return rows.flatMap(([name, value]) =>
     value === null ? [] : [`${name.padEnd(12)} ${masked(value, secrets)}`],
@@ -37,7 +39,7 @@ function phaseOf(news: UpstreamNews): string {
   return news.status === "no_output" ? "completed, without output" : news.status;
 }
 
-function newsRows(news: UpstreamNews, provider: UpstreamProvider): Rows {
+function newsRows(news: UpstreamNews, { provider }: Asking): Rows {
   const usage = "usage" in news && news.usage !== undefined ? JSON.stringify(news.usage) : null;
   switch (news.status) {
     case "completed":
@@ -65,10 +67,10 @@ function newsRows(news: UpstreamNews, provider: UpstreamProvider): Rows {
 }
 
 /** Describes the effect that the answer would have on a task. */
-function outcomeOf(answer: PollAnswer): string {
+function outcomeOf(answer: PollAnswer, asking: Asking, answered: Answered): string {
   switch (answer.kind) {
     case "news":
-      return outcomeOfNews(answer.news);
+      return outcomeOfNews(answer.news, asking, answered);
     case "unclear":
       return "stays open: the answer is not understood. Compare the id, the endpoint and the base URL with those of the submit call";
     case "unauthorized":
@@ -81,21 +83,30 @@ function outcomeOf(answer: PollAnswer): string {
   }
 }
 
-function outcomeOfNews(news: UpstreamNews): string {
+function outcomeOfNews(news: UpstreamNews, { connection }: Asking, { reading }: Answered): string {
   switch (news.status) {
     case "queued":
       return "stays open, as pending";
     case "processing":
       return "stays open, as processing";
     case "no_output":
-      return "stays open, and fails after ten minutes of such answers";
+      return `stays open, and fails after ten minutes of such answers${hasKeyedLink(reading) ? UNSERVED : ""}`;
     case "failed":
       return "fails with upstream_error";
     case "completed":
-      return areUrlsInBounds(news.urls)
-        ? "completes, with the whole links"
-        : "fails with upstream_error: the result is too large";
+      if (!areUrlsInBounds(news.urls)) return "fails with upstream_error: the result is too large";
+      return news.urls.some((url) => isKeyNeeded(url, connection))
+        ? "completes, with links of the relay where the upstream's own open only with the key"
+        : "completes, with the whole links";
   }
+}
+
+/** Reason why a success with a link that opens only with the key counts as one without output. */
+const UNSERVED =
+  ": its link opens only with the key, and the relay can give none of its own without PUBLIC_URL or OUTPUTS_URL, or for a base URL that no callback_url may name";
+
+function hasKeyedLink(reading: Answered["reading"]): boolean {
+  return reading.kind === "observed" && (reading.observation.keyedUrls ?? []).length > 0;
 }
 
 /**

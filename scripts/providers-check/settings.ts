@@ -5,6 +5,7 @@ import * as z from "zod/mini";
 import { baseUrlRulesOf } from "../../src/config/config.ts";
 import { type Connections, parseConnections } from "../../src/config/connections.ts";
 import { type ConfigIssue, describeIssues } from "../../src/config/issue.ts";
+import type { NewsConfig } from "../../src/config/news-rules.ts";
 import { Variables } from "../../src/config/variables.ts";
 import { failure, type Result, success } from "../../src/core/result.ts";
 import type { Connection, UpstreamProvider } from "../../src/providers/provider.ts";
@@ -16,6 +17,7 @@ export interface Asking {
   readonly connection: Connection;
   readonly provider: UpstreamProvider;
   readonly key: string;
+  readonly config: NewsConfig;
 }
 
 const root = resolve(import.meta.dirname, "../..");
@@ -26,6 +28,7 @@ const Needed = z.pick(Variables, {
   ALLOW_IP_CALLBACKS: true,
   EXTRA_BASE_HOSTS: true,
   PUBLIC_URL: true,
+  OUTPUTS_URL: true,
 });
 
 /**
@@ -40,13 +43,13 @@ export function readConnection(name: string, file: string): Result<Asking, strin
   if (vars === null) return failure(`${file} cannot be read.`);
   const parsed = parse(vars);
   if (!parsed.ok) return failure(describeIssues(parsed.error));
-  const { connections } = parsed.value;
+  const { connections, config } = parsed.value;
   const connection = connections.get(name);
   const provider = PROVIDERS.get(connection?.provider.name ?? name);
   if (provider === undefined) return failure(unknown(name, connections));
   const key = connection?.key ?? null;
   if (connection === undefined || key === null) return failure(missing(name, provider, file));
-  return success({ connection, provider, key });
+  return success({ connection, provider, key, config });
 }
 
 function unknown(name: string, connections: Connections["connections"]): string {
@@ -61,16 +64,27 @@ function readVars(file: string): object | null {
   return { ...readTable(contentOf("wrangler.toml") ?? "", "vars"), ...parseEnv(secrets) };
 }
 
-/** Parses those variables of the relay that decide how providers are polled. */
-function parse(vars: object): Result<Pick<Connections, "connections">, readonly ConfigIssue[]> {
+interface Parsed extends Pick<Connections, "connections"> {
+  readonly config: NewsConfig;
+}
+
+/** Parses those variables of the relay that decide how providers are polled, and how their answers are read. */
+function parse(vars: object): Result<Parsed, readonly ConfigIssue[]> {
   const { data, error } = Needed.safeParse(vars);
   if (error !== undefined) {
     return failure(error.issues.map(({ path, message }) => ({ path: path.join("."), message })));
   }
   const parsed = parseConnections(vars, baseUrlRulesOf(data), false);
   if (!parsed.ok) return parsed;
-  const { connections } = parsed.value;
-  return success({ connections });
+  const config = {
+    allowLocalCallbacks: data.ALLOW_LOCAL_CALLBACKS,
+    allowIpCallbacks: data.ALLOW_IP_CALLBACKS,
+    publicUrl: data.PUBLIC_URL,
+    outputsOrigin: data.OUTPUTS_URL ?? data.PUBLIC_URL,
+    isListenOn: false,
+    isErrorTextGeneric: false,
+  };
+  return success({ connections: parsed.value.connections, config });
 }
 
 /** Says in one line which variables a connection lacks, and where to set them. */

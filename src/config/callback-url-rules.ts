@@ -2,6 +2,12 @@ import { MAX_OUTPUT_URL_CHARS } from "../core/record/upstream.ts";
 import type { UrlRules } from "../security/url-rules.ts";
 import type { Config } from "./config.ts";
 
+/** The part of the configuration that decides which URLs are called. */
+export type CalledUrlsConfig = Pick<
+  Config,
+  "allowLocalCallbacks" | "allowIpCallbacks" | "publicUrl" | "outputsOrigin" | "isListenOn"
+>;
+
 /**
  * Returns the rules that decide whether a `callback_url` is accepted. A URL that leads to the relay itself is
  * refused. The relay is recognised by `PUBLIC_URL`, because a caller may have used another name of the relay.
@@ -10,7 +16,11 @@ import type { Config } from "./config.ts";
  * @param hasAccount true for a task with an account. Its `callback_url` may be `listen:`, which leads to the
  * listeners of the account (programs that receive callbacks over a WebSocket).
  */
-export function callbackUrlRulesOf(config: Config, origin: string, hasAccount: boolean): UrlRules {
+export function callbackUrlRulesOf(
+  config: CalledUrlsConfig,
+  origin: string,
+  hasAccount: boolean,
+): UrlRules {
   const { allowLocalCallbacks: allowLocal, allowIpCallbacks: allowIp } = config;
   const { publicUrl, outputsOrigin } = config;
   const allowListen = config.isListenOn && hasAccount;
@@ -22,6 +32,6 @@ export function callbackUrlRulesOf(config: Config, origin: string, hasAccount: b
  * redirect there. They are those of a `callback_url`, but links of upstreams may be longer.
  * @param origin origin of the relay as the creator of the task addressed it. It is used only when `PUBLIC_URL` is not set.
  */
-export function sourceUrlRulesOf(config: Config, origin: string): UrlRules {
+export function sourceUrlRulesOf(config: CalledUrlsConfig, origin: string): UrlRules {
   return { ...callbackUrlRulesOf(config, origin, false), maxChars: MAX_OUTPUT_URL_CHARS };
 }

@@ -1,20 +1,23 @@
 import type { NewsRules } from "../providers/observation.ts";
 import type { Connection } from "../providers/provider.ts";
 import { checkCallbackUrl } from "../security/url-rules.ts";
-import { sourceUrlRulesOf } from "./callback-url-rules.ts";
+import { type CalledUrlsConfig, sourceUrlRulesOf } from "./callback-url-rules.ts";
 import { type Config, errorTextOf } from "./config.ts";
+
+/** The part of the configuration that decides how the news of a job is read. */
+export type NewsConfig = CalledUrlsConfig & Pick<Config, "isErrorTextGeneric">;
 
 /**
  * Returns the rules by which the news of a job is read: whether clients may read the upstream's own error text, and whether
  * the relay can give them links of its own to outputs that open only with the key of the connection.
  */
-export function newsRulesOf(config: Config, connection: Connection): NewsRules {
+export function newsRulesOf(config: NewsConfig, connection: Connection): NewsRules {
   const areKeyedLinksServed = canServeKeyedLinks(config, connection);
   return { ...errorTextOf(config, connection), areKeyedLinksServed };
 }
 
 /** Tells whether the relay has an address for links, a key, and the permission to fetch from the connection's host. */
-function canServeKeyedLinks(config: Config, { baseUrl, key }: Connection): boolean {
+function canServeKeyedLinks(config: NewsConfig, { baseUrl, key }: Connection): boolean {
   if (config.outputsOrigin === null || key === null) return false;
   return checkCallbackUrl(baseUrl, sourceUrlRulesOf(config, "")).ok;
 }

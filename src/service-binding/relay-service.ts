@@ -220,6 +220,13 @@ export interface RelayService {
     options?: { readonly force?: boolean },
   ): Promise<Answer<{ readonly task: Task }>>;
   /**
+   * Deletes one output of a task: its link opens nothing any more, and the relay's copy is deleted. Again it changes
+   * nothing. The call is refused while the task has no result (`task_open`), and for an output that has the upstream's own
+   * link (`not_found`).
+   * @param number place of the output in `output.urls`, counted from 1.
+   */
+  deleteOutput(id: string, number: number): Promise<Answer<object>>;
+  /**
    * Erases a task. The call is refused while the task has no result (`task_open`), and while attempts of its
    * callback or a refund are under way (`series_running`).
    */

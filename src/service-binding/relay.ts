@@ -4,6 +4,7 @@ import { problemFrom } from "../api/http/internal-error.ts";
 import { Problem, problemMembers, refusalLine } from "../api/http/problem.ts";
 import { requireRuntime, type Route } from "../api/http/route.ts";
 import { type Context, Unread } from "../api/operation.ts";
+import { deleteOutput, deleteOutputRoute } from "../api/outputs/delete-output.ts";
 import { listTasks, listTasksRoute } from "../api/search/list-tasks.ts";
 import { submitJob } from "../api/submit/submit-job.ts";
 import { submitJobRoute } from "../api/submit/submit-route.ts";
@@ -132,6 +133,14 @@ export class Relay extends WorkerEntrypoint<Env> implements service.RelayService
       const given = { ...taskOf(id), query: textsOf({ force }) };
       const { task } = await cancelTask.perform(given, CALLER, context);
       return { task: taskIn(task) };
+    });
+  }
+
+  async deleteOutput(id: string, number: number): Promise<service.Answer<object>> {
+    return answered(deleteOutputRoute, this.env, async (context) => {
+      const params = { ...taskOf(id).params, output: textOf(number) };
+      await deleteOutput.perform({ params }, CALLER, context);
+      return {};
     });
   }
 

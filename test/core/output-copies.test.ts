@@ -162,6 +162,14 @@ describe("the deletion of an output", () => {
     });
   });
 
+  it("ends the orders to copy when no output is left to copy", () => {
+    const one = apply(task, deletion, NOW + SECOND);
+    expect(orderCopies(one, POLICY)?.step(NOW).order.outputs).toMatchObject([{ number: 3 }]);
+    const both = apply(one, { ...deletion, number: 3 }, NOW + 2 * SECOND);
+    expect(both).toMatchObject({ outputs: { order: null } });
+    expect(orderCopies(both, POLICY)).toBeNull();
+  });
+
   it.each([
     ["an output with the upstream's own link", task, 2, "unknown_output"],
     ["an output that the task does not have", task, 9, "unknown_output"],

@@ -3,7 +3,7 @@ import { env } from "cloudflare:workers";
 import * as z from "zod";
 import { call } from "../worker/client.ts";
 import { START, until } from "../worker/clock.ts";
-import { anOutside, type Site } from "../worker/outside.ts";
+import { anOutside, type Outside, type Site } from "../worker/outside.ts";
 import { finish, register } from "../worker/tasks.ts";
 
 export const SOURCE = "https://cdn.example.net/video.mp4";
@@ -40,9 +40,19 @@ function streamOf(pieces: readonly Uint8Array[]): ReadableStream<Uint8Array> {
   });
 }
 
+/** Returns the answers of a site as they come over the network, whose bodies are streams of bytes. */
+export function received(site: Site): Site {
+  return async (sent, signal) => {
+    const response = await site(sent, signal);
+    const body = response.body?.pipeThrough(new IdentityTransformStream()) ?? null;
+    return new Response(body, response);
+  };
+}
+
 /** Replaces the network by an upstream that answers `SOURCE` so, and a receiver that takes every callback. */
-export function anUpstream(site: Site) {
-  const outside = anOutside();
+export function anUpstream(site: Site): Outside {
+  const { on, sentTo } = anOutside();
+  const outside: Outside = { on: (prefix, other) => on(prefix, received(other)), sentTo };
   outside.on("https://client.example.net/", () => new Response());
   outside.on(SOURCE, site);
   return outside;

@@ -1,10 +1,12 @@
 import { runInDurableObject } from "cloudflare:test";
+import { env } from "cloudflare:workers";
 import { expect, it, vi } from "vitest";
 import type { CopyOrder } from "../../src/core/duties/copy-order.ts";
 import { TaskObject } from "../../src/objects/task/task-object.ts";
 import { call, ORIGIN } from "../worker/client.ts";
 import { DAY_MS, pass, realMs, START, START_S, until, useClock } from "../worker/clock.ts";
-import { answering } from "../worker/outside.ts";
+import { restart, wake } from "../worker/objects.ts";
+import { answering, type Site } from "../worker/outside.ts";
 import { erase, report } from "../worker/tasks.ts";
 import {
   anUpstream,
@@ -207,6 +209,11 @@ it.each([
     "unreachable",
     sending(VIDEO_BYTES, { "Content-Length": "5000" }),
   ],
+  [
+    "sends more bytes than it states",
+    "unreachable",
+    sending(VIDEO_BYTES, { "Content-Length": "500" }),
+  ],
   ["breaks off", "unreachable", () => new Response(brokenStream(VIDEO_BYTES))],
   [
     "breaks off behind the first part",
@@ -259,19 +266,43 @@ it("an output that fails at first is copied by a later try", async () => {
   expect((await readCopied(id)).outputs[0]).toMatchObject({ kept: true });
 });
 
-it("an upstream that stops sending is left after 30 seconds without a byte", async () => {
-  const hanging = new ReadableStream({
-    start: (controller) => controller.enqueue(VIDEO_BYTES),
-  });
-  anUpstream((_, signal) => {
+/** Returns an answer that sends a piece and then waits until the request is ended. */
+function stopping(): Site {
+  return (_, signal) => {
     const { readable, writable } = new TransformStream();
-    void hanging.pipeTo(writable, { signal }).catch(() => undefined);
+    const writer = writable.getWriter();
+    writer.write(VIDEO_BYTES).catch(() => undefined);
+    signal.addEventListener("abort", () => void writer.abort().catch(() => undefined));
     return new Response(readable);
-  });
+  };
+}
+
+it("an upstream that stops sending is left after 30 seconds without a byte", async () => {
+  const { on } = anUpstream(stopping());
   const id = await completedWith([SOURCE]);
   const copied = copy(id);
   await realMs(50);
+  on(SOURCE, answering(null, 503));
   pass(31_000);
+  await copied;
+  expect(await copiesOf(id)).toEqual([]);
+  expect((await readCopied(id)).outputs[0]).toEqual({ kept: false, expires_at: EXPIRES_AT });
+});
+
+it("an upstream that goes on sending is left after 12 minutes, because the platform ends an alarm after 15", async () => {
+  const { readable, writable } = new TransformStream<Uint8Array, Uint8Array>();
+  const writer = writable.getWriter();
+  const send = async () => {
+    await writer.write(new Uint8Array(MIB));
+    await realMs(50);
+  };
+  const { on } = anUpstream(() => new Response(readable));
+  const id = await completedWith([SOURCE]);
+  const copied = copy(id);
+  await send();
+  on(SOURCE, answering(null, 503));
+  pass(12 * 60_000);
+  await send();
   await copied;
   expect(await copiesOf(id)).toEqual([]);
   expect((await readCopied(id)).outputs[0]).toEqual({ kept: false, expires_at: EXPIRES_AT });
@@ -394,6 +425,65 @@ it("a report that the task's object does not take is repeated", async () => {
   pass(5_001);
   await copy(id);
   expect((await readCopied(id)).outputs[0]).toMatchObject({ kept: true });
+});
+
+it("the id of a multipart upload is stored before its first part, so that the next try aborts what a failing bucket has left", async () => {
+  const { on } = anUpstream(streaming(...pieces(longVideo(9 * MIB))));
+  const id = await completedWith([SOURCE]);
+  const probe = await bucket().createMultipartUpload("outputs/probe");
+  await probe.abort();
+  const uploads: R2MultipartUpload = Object.getPrototypeOf(probe);
+  const storage = await runInDurableObject(copierOf(id), (_, state) => state.storage);
+  const known: unknown[] = [];
+  const upload = vi.spyOn(uploads, "uploadPart").mockImplementation(async () => {
+    known.push(JSON.stringify(storage.kv.get("copies")));
+    throw new Error("R2 is down");
+  });
+  const abort = vi.spyOn(uploads, "abort").mockRejectedValue(new Error("R2 is down"));
+  await copy(id);
+  expect(known).toEqual([expect.stringMatching(/"uploadId":"[^"]+"/)]);
+  upload.mockRestore();
+  abort.mockRestore();
+  on(SOURCE, sending(VIDEO_BYTES));
+  const aborted = vi.spyOn(uploads, "abort");
+  pass(15_000);
+  await copy(id);
+  expect(aborted).toHaveBeenCalledOnce();
+  expect((await readCopied(id)).outputs[0]).toMatchObject({ kept: true });
+});
+
+it("an isolate makes two copies at a time, and the third begins within 5 seconds after one has ended", async () => {
+  const { on, sentTo } = anUpstream(stopping());
+  const ids = [await completedWith([SOURCE]), await completedWith([SOURCE])];
+  const copied = ids.map(copy);
+  await until(() => sentTo(SOURCE).length === 2);
+  const third = "https://cdn.example.net/third.mp4";
+  on(third, sending(VIDEO_BYTES));
+  const waiting = await completedWith([third]);
+  await copy(waiting);
+  expect(sentTo(third)).toEqual([]);
+  const alarm = await runInDurableObject(copierOf(waiting), (_, { storage }) => storage.getAlarm());
+  expect(alarm).toBeGreaterThan(START);
+  expect(alarm).toBeLessThanOrEqual(START + 5_001);
+  for (const id of ids) await erase(id);
+  await Promise.all(copied);
+  pass(5_001);
+  await copy(waiting);
+  expect((await readCopied(waiting)).outputs[0]).toMatchObject({ kept: true });
+});
+
+it("the operator gets the event output.lost for an output that was given up", async () => {
+  const url = "https://operator.example.net/events";
+  const { on, sentTo } = anUpstream(sending(VIDEO_BYTES, { "Content-Length": "20971521" }));
+  on(url, () => new Response());
+  const id = await completedWith([SOURCE]);
+  await restart(id, { ...env, OPERATOR_CALLBACK_URL: url });
+  await copy(id);
+  await wake(id, 5_000);
+  await until(() => sentTo(url).length > 0);
+  const [event] = sentTo(url).map(({ body }) => JSON.parse(body));
+  const outputs = [{ number: 1, reason: "too_large" }];
+  expect(event).toMatchObject({ type: "output.lost", data: { task: { id }, outputs } });
 });
 
 it("an output that is lost is told to the log without its link", async () => {

@@ -6,7 +6,7 @@ import { hooked } from "../worker/hooked.ts";
 import { untilIdle } from "../worker/objects.ts";
 import { anOutside, type Outside, type Site } from "../worker/outside.ts";
 import { isolateOf } from "../worker/started.ts";
-import { pathOfLink } from "./copied.ts";
+import { pathOfLink, received } from "./copied.ts";
 import { aLinkRequest } from "./linked.ts";
 
 export const GATEWAY = "https://videos.example.org";
@@ -25,15 +25,6 @@ export interface KeyedTask {
   readonly id: string;
   readonly link: string;
   readonly upstream: Outside;
-}
-
-/** Returns the answers of a site as they come over the network, whose bodies are streams of bytes. */
-export function received(site: Site): Site {
-  return async (sent, signal) => {
-    const response = await site(sent, signal);
-    const body = response.body?.pipeThrough(new IdentityTransformStream()) ?? null;
-    return new Response(body, response);
-  };
 }
 
 const Read = z.looseObject({ output: z.object({ urls: z.tuple([z.string()]) }) });

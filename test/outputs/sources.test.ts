@@ -7,21 +7,13 @@ import {
   bytesOf,
   completedWith,
   copy,
+  received,
   sending,
   SOURCE,
   streaming,
   VIDEO_BYTES,
 } from "./copied.ts";
-import {
-  aKeyedTask,
-  GATEWAY,
-  KEY,
-  KEYED,
-  openRaw,
-  received,
-  WITH_BUCKET,
-  WITHOUT_BUCKET,
-} from "./keyed.ts";
+import { aKeyedTask, GATEWAY, KEY, KEYED, openRaw, WITH_BUCKET, WITHOUT_BUCKET } from "./keyed.ts";
 import { bytesIn, linkOf, open, openWith } from "./linked.ts";
 
 useClock();

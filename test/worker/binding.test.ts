@@ -314,6 +314,18 @@ const REFUSED: Readonly<Record<string, [(id: string) => Promise<unknown>, object
     (id) => relay.redeliver(id),
     { status: 409, code: "task_open", task: { status: "pending" } },
   ],
+  "deleteOutput of an open task": [
+    (id) => relay.deleteOutput(id, 1),
+    { status: 409, code: "task_open", task: { status: "pending" } },
+  ],
+  "deleteOutput with a number below 1": [
+    (id) => relay.deleteOutput(id, 0),
+    { status: 400, code: "invalid_request", issues: [{ path: "/output" }] },
+  ],
+  "deleteOutput without a number": [
+    (id) => callWith(relay, "deleteOutput", id),
+    { status: 400, code: "invalid_request", issues: [{ path: "/output" }] },
+  ],
   "erase of an open task": [(id) => relay.erase(id), { status: 409, code: "task_open" }],
   "list without an index": [() => relay.list(), { status: 501, code: "index_disabled" }],
 };

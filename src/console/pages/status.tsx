@@ -61,6 +61,7 @@ function Life({ task, isCrowded }: LifeProps) {
       <ResultPanel
         task={{ ...task, callback: null }}
         links={null}
+        outputsOrigin={null}
         isHostShown={false}
         now={Date.now()}
       />

@@ -15,7 +15,7 @@ import type {
 import type { Policy } from "../policy.ts";
 import { planRetry } from "../record/credits.ts";
 import { isNoticeWanted, noticeOf, withNotice } from "../record/operator-notice.ts";
-import { lifeOf, type Output } from "../record/outputs.ts";
+import { copyingOutputs, lifeOf, type Output } from "../record/outputs.ts";
 import { isTerminal, nextVersion, type TaskRecord, type TerminalTask } from "../record/task.ts";
 
 /**
@@ -57,7 +57,10 @@ export function endCopies(
   return changed(withLossNotice(known, news, policy, now));
 }
 
-/** Returns the effect of the operator's order to delete an output: its link opens nothing any more. */
+/**
+ * Returns the effect of the operator's order to delete an output: its link opens nothing any more. Without an output left
+ * to copy, no order to copy follows.
+ */
 export function deleteOutput(
   record: TaskRecord | null,
   { number }: DeleteOutputEvent,
@@ -72,7 +75,9 @@ export function deleteOutput(
   const list = outputs.list.map((one) =>
     one === output ? { ...one, state: { kind: "deleted" } as const } : one,
   );
-  return changed({ ...record, version: nextVersion(record, now), outputs: { ...outputs, list } });
+  const left = { ...outputs, list };
+  const order = copyingOutputs(left).length > 0 ? outputs.order : null;
+  return changed({ ...record, version: nextVersion(record, now), outputs: { ...left, order } });
 }
 
 function afterCopy(output: Output, ended: readonly NumberedCopy[]): Output {

@@ -1,4 +1,4 @@
-import { mediaTypeOf, TYPE_BYTES } from "../../core/media-type.ts";
+import { mediaTypeOf } from "../../core/media-type.ts";
 import { errorText, log } from "../../log.ts";
 import type { TryResult } from "./copy-plan.ts";
 
@@ -8,9 +8,36 @@ import type { TryResult } from "./copy-plan.ts";
  */
 const PART_BYTES = 8 * 1024 * 1024;
 
+/**
+ * Size of the memory into which a source is read, in bytes, and the number of bytes that one read waits for. Each read needs
+ * CPU time, of which an alarm has 30 s; the platform's own reads are of 4 KiB.
+ */
+const READ_BYTES = 256 * 1024;
+const LEAST_READ_BYTES = 64 * 1024;
+
+/** The stored type of a copy. */
+type CopyOptions = R2MultipartOptions;
+
+/** The part of the bucket that a copy uses. */
+export interface CopyBucket {
+  put: (
+    key: string,
+    value: ReadableStream | Uint8Array,
+    options: CopyOptions,
+  ) => Promise<Pick<R2Object, "size">>;
+  createMultipartUpload: (key: string, options: CopyOptions) => Promise<CopyUpload>;
+}
+
+interface CopyUpload {
+  readonly uploadId: string;
+  uploadPart: (number: number, part: Uint8Array) => Promise<R2UploadedPart>;
+  complete: (parts: R2UploadedPart[]) => Promise<Pick<R2Object, "size">>;
+  abort: () => Promise<void>;
+}
+
 /** Place of a copy, and what limits it. */
 export interface CopyTarget {
-  readonly bucket: R2Bucket;
+  readonly bucket: CopyBucket;
   readonly key: string;
   readonly maxBytes: number;
   /** Is called with the id of a multipart upload before its first part, so that a later try can abort it. */
@@ -37,8 +64,8 @@ export async function storeCopy(
   }
   const source = new SourceReader(body, target);
   try {
-    const start = await source.readAtLeast(TYPE_BYTES);
-    if (start.length === 0) return failed("empty");
+    const start = await source.read();
+    if (start === null) return failed("empty");
     const mediaType = mediaTypeOf(start);
     const options = { httpMetadata: { contentType: mediaType } };
     const size =
@@ -51,7 +78,7 @@ export async function storeCopy(
     log({ event: "output.not_stored", key: target.key, error: errorText(error) }, "warn");
     return failed("not_stored");
   } finally {
-    await source.cancel();
+    source.leave();
   }
 }
 
@@ -73,50 +100,51 @@ class SourceFault extends Error {
 
 /** Reads a source piece by piece, and counts its bytes. */
 class SourceReader {
-  readonly #reader: ReadableStreamDefaultReader<Uint8Array>;
+  readonly #reader: ReadableStreamBYOBReader;
   readonly #target: CopyTarget;
+  /** Resolves when the copy is ended, also while a read waits for a source that does not notice. */
+  readonly #ended: Promise<"ended">;
+  #memory = new ArrayBuffer(READ_BYTES);
   #bytes = 0;
 
   constructor(body: ReadableStream<Uint8Array>, target: CopyTarget) {
-    this.#reader = body.getReader();
+    this.#reader = body.getReader({ mode: "byob" });
     this.#target = target;
-    // Ends a read that waits, also when the network does not notice.
-    target.signal.addEventListener("abort", () => void this.cancel());
+    const { promise, resolve } = Promise.withResolvers<"ended">();
+    this.#ended = promise;
+    target.signal.addEventListener("abort", () => resolve("ended"));
   }
 
   get bytes(): number {
     return this.#bytes;
   }
 
-  /** Returns the next piece; null at the end. @throws SourceFault when the source fails or is too large. */
+  /**
+   * Returns the next bytes, which are valid until the next call, because all use the same memory: at least
+   * `LEAST_READ_BYTES`, except at the end of the source; null when there are no more.
+   * @throws SourceFault when the source fails or is too large, and when the copy is ended.
+   */
   async read(): Promise<Uint8Array | null> {
-    const { done, value } = await this.#reader.read().catch(() => {
+    const read = await Promise.race([this.#next(), this.#ended]).catch(() => "broken" as const);
+    if (typeof read === "string" || this.#target.signal.aborted) {
       throw new SourceFault(failed("unreachable"));
-    });
-    if (this.#target.signal.aborted) throw new SourceFault(failed("unreachable"));
-    if (done) return null;
+    }
+    if (read.done) return null;
+    const { value } = read;
+    this.#memory = value.buffer;
     this.#bytes += value.length;
     this.#target.onProgress();
     if (this.#bytes > this.#target.maxBytes) throw new SourceFault(TOO_LARGE);
     return value;
   }
 
-  /** Returns the first `length` bytes and what came with them; fewer when the source ends before. */
-  async readAtLeast(length: number): Promise<Uint8Array> {
-    let start = new Uint8Array();
-    while (start.length < length) {
-      const piece = await this.read();
-      if (piece === null) break;
-      const longer = new Uint8Array(start.length + piece.length);
-      longer.set(start);
-      longer.set(piece, start.length);
-      start = longer;
-    }
-    return start;
+  /** Cancels the source without waiting for it, because it may not answer. */
+  leave(): void {
+    this.#reader.cancel().catch(() => undefined);
   }
 
-  async cancel(): Promise<void> {
-    await this.#reader.cancel().catch(() => undefined);
+  #next() {
+    return this.#reader.readAtLeast(LEAST_READ_BYTES, new Uint8Array(this.#memory));
   }
 }
 
@@ -125,7 +153,7 @@ async function storeWhole(
   start: Uint8Array,
   bytes: number,
   source: SourceReader,
-  options: R2PutOptions,
+  options: CopyOptions,
   { bucket, key, signal }: CopyTarget,
 ): Promise<number> {
   const { readable, writable } = new FixedLengthStream(bytes);
@@ -137,6 +165,7 @@ async function storeWhole(
   signal.addEventListener("abort", stop);
   try {
     for (let piece: Uint8Array | null = start; piece !== null; piece = await source.read()) {
+      if (source.bytes > bytes) throw new SourceFault(failed("unreachable"));
       await writer.write(piece);
     }
     if (source.bytes < bytes) throw new SourceFault(failed("unreachable"));
@@ -155,7 +184,7 @@ async function storeWhole(
 async function storeParts(
   start: Uint8Array,
   source: SourceReader,
-  options: R2PutOptions,
+  options: CopyOptions,
   target: CopyTarget,
 ): Promise<number> {
   const { bucket, key, onUpload } = target;

@@ -177,6 +177,38 @@ it("npm run providers:check, for a connection to fal in CONNECTIONS, also sends 
 });
 
 it.each([
+  [
+    "that the task completes with a link of the relay",
+    { PUBLIC_URL: "https://relay.example.com" },
+    "completed",
+    /^task +completes, with links of the relay where the upstream's own open only with the key$/,
+  ],
+  [
+    "that the relay needs an address for a link of its own",
+    {},
+    "completed, without output",
+    /^task +stays open, and fails .*: its link opens only with the key, .* without PUBLIC_URL or OUTPUTS_URL/,
+  ],
+])(
+  "npm run providers:check prints, for a success whose only link opens with the key of the gateway, %s",
+  async (_, address, phase, outcome) => {
+    const path = "/v1/videos/video_1";
+    const content = `${upstream.origin}${path}/content`;
+    answering(path, { id: "video_1", object: "video", status: "completed", url: content });
+    const gateway = {
+      OPENAI_VIDEOS_API_KEY: "test-only-videos-key",
+      OPENAI_VIDEOS_BASE_URL: upstream.origin,
+    };
+    const vars = { ...gateway, ...address, ALLOW_LOCAL_CALLBACKS: "true" };
+    const { status, lines } = await check(["openai-videos", "--job", "video_1"], vars);
+    expect(lines).toContain(`phase        ${phase}`);
+    expect(lines?.at(-1)).toMatch(outcome);
+    expect(lines?.includes(`link         ${content}`)).toBe(phase === "completed");
+    expect(status).toBe(0);
+  },
+);
+
+it.each([
   ["no id of a job", ["ark"], {}, 2, /^Usage: npm run providers:check -- ark --job ID /],
   ["no API key", job, { ARK_API_KEY: "" }, 2, /^ark has no key: set ARK_API_KEY in FILE\.$/],
   [

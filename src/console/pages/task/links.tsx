@@ -31,11 +31,13 @@ interface LinksProps {
   readonly task: Task;
   /** End of the upstream's own links; null when it is not known. */
   readonly links: LinkEnd | null;
+  /** Origin whose pictures, videos and sounds the page may show; null for a page that shows none. */
+  readonly outputsOrigin: string | null;
   readonly now: number;
 }
 
 /** Shows the links to the outputs of a result, with the pictures, videos and sounds that the relay has kept. */
-export function Links({ task, links, now }: LinksProps) {
+export function Links({ task, links, outputsOrigin, now }: LinksProps) {
   const { output, outputs, source_urls: sources } = task;
   if (output === undefined) return null;
   const shown = shownLinks(output.urls);
@@ -54,7 +56,12 @@ export function Links({ task, links, now }: LinksProps) {
           {shown.map((url, index) => (
             <li>
               <Link url={url} />
-              <Kept copy={outputs?.[index]} url={url} number={index + 1} now={now} />
+              <Kept
+                copy={outputs?.[index]}
+                file={fileAt(outputsOrigin, url)}
+                number={index + 1}
+                now={now}
+              />
               <Source url={sources?.[index]} shown={url} />
             </li>
           ))}
@@ -86,13 +93,14 @@ function Source({ url, shown }: { readonly url: string | undefined; readonly sho
 
 interface KeptProps {
   readonly copy: Copy | undefined;
-  readonly url: string;
+  /** Link to the copy at the present address of the relay; null when the page may not show it. */
+  readonly file: string | null;
   readonly number: number;
   readonly now: number;
 }
 
 /** Shows the copy of an output: the picture, video or sound itself, or the reason why there is none. */
-function Kept({ copy, url, number, now }: KeptProps) {
+function Kept({ copy, file, number, now }: KeptProps) {
   if (copy === undefined) return null;
   const { kept, bytes, content_type: type = "", expires_at: endsAtS } = copy;
   const endsAt = endsAtS === undefined ? null : endsAtS * SECOND_MS;
@@ -112,7 +120,9 @@ function Kept({ copy, url, number, now }: KeptProps) {
           </>
         )}
       </p>
-      {isShownInline(type) ? <Preview type={type} url={url} number={number} /> : null}
+      {file === null || !isShownInline(type) ? null : (
+        <Preview type={type} url={file} number={number} />
+      )}
     </>
   );
 }
@@ -133,6 +143,15 @@ function Preview({
     return <audio class="output" src={url} aria-label={label} controls preload="metadata" />;
   }
   return <video class="output" src={url} aria-label={label} controls preload="metadata" />;
+}
+
+/**
+ * Returns a link of the relay with another origin. A link keeps the address that the relay had when the result was recorded,
+ * and opens the output at every later one as well. Null without an origin.
+ */
+function fileAt(origin: string | null, link: string): string | null {
+  const url = URL.parse(link);
+  return origin === null || url === null ? null : new URL(url.pathname, origin).href;
 }
 
 /**

@@ -129,7 +129,13 @@ function Life({ shown, visit }: Shown) {
         <TimelineDrawing timeline={timeline} />
         <Story shown={shown} now={now} />
       </Panel>
-      <ResultPanel task={task} links={links} isHostShown={may(visit.viewer, "inspect")} now={now} />
+      <ResultPanel
+        task={task}
+        links={links}
+        outputsOrigin={visit.runtime.config.outputsOrigin}
+        isHostShown={may(visit.viewer, "inspect")}
+        now={now}
+      />
       {task.tracking === undefined ? null : <TrackingPanel tracking={task.tracking} now={now} />}
     </div>
   );

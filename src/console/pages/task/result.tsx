@@ -12,20 +12,22 @@ import type { Task } from "../../../api/shapes/task-shape.ts";
 interface ResultProps {
   readonly task: Task;
   readonly links: LinkEnd | null;
+  /** Origin whose pictures, videos and sounds the page may show; null for a page that shows none. */
+  readonly outputsOrigin: string | null;
   /** Option: true when a link to the page of the host is shown beside the callback URL. */
   readonly isHostShown: boolean;
   readonly now: number;
 }
 
 /** Section with the result of a task, or its error, and with further facts about the task. */
-export function ResultPanel({ task, links, isHostShown, now }: ResultProps) {
+export function ResultPanel({ task, links, outputsOrigin, isHostShown, now }: ResultProps) {
   const { output, error, metadata, usage, callback } = task;
   const host = isHostShown && callback !== null ? hostOf(callback.url) : null;
   return (
     <Panel title={output === undefined && error === undefined ? "Facts" : "Result"}>
       <dl class="fields">
         <ErrorFacts task={task} />
-        <Links task={task} links={links} now={now} />
+        <Links task={task} links={links} outputsOrigin={outputsOrigin} now={now} />
         {callback === null ? null : (
           <>
             <dt>Callback URL</dt>
