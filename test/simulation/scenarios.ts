@@ -48,7 +48,9 @@ import type { World } from "./world.ts";
  */
 type Scenario = (world: World, random: Random) => Iterable<Move>;
 
-const TWO_OUTPUTS = aCompletion({ urls: ["https://cdn.example/a.mp4", "https://cdn.example/b.mp4"] });
+const TWO_OUTPUTS = aCompletion({
+  urls: ["https://cdn.example/a.mp4", "https://cdn.example/b.mp4"],
+});
 const DEFERRED: PollAnswer = { kind: "deferred", waitMs: 100 * SECOND };
 /** Number of turns of the event loop within which a run of work ends and the next may begin. */
 const TURNS = 7;
@@ -964,20 +966,25 @@ function* canceledWithOwnKey(world: World, random: Random): Iterable<Move> {
  * copies end, are reported again, and are deleted before and after. The task may be erased while they are under way.
  */
 function* keptOutputs(world: World, random: Random): Iterable<Move> {
-  const changes = { areOutputsKept: true, isOperatorNotified: true };
+  // The second attempt of the shorter schedule comes just after the order is repeated.
+  const scheduleMs = random.pick([
+    [0, 180_000, 600_000],
+    [0, 61_000],
+  ]);
+  const changes = { areOutputsKept: true, isOperatorNotified: true, scheduleMs };
   if (random.isLucky(0.4)) yield* submitOwn(world, { ...changes, secretIds: [SEALED_WITH] }, null);
   else yield* register(world, null, changes);
   if (random.isLucky(0.5)) yield pass(random.pick([SECOND, HOUR]));
   yield happen(aReport(TWO_OUTPUTS));
   if (random.isLucky(0.3)) yield happen(aReport(TWO_OUTPUTS));
-  if (random.isLucky(0.3)) yield end(world, "send", random.below(8));
-  if (random.isLucky(0.3)) yield happen(deletion(random));
+  if (random.isLucky(0.6)) yield end(world, "send", random.below(8));
+  if (random.isLucky(0.5)) yield happen(deletion(random));
   if (random.isLucky(0.5)) {
     yield* until(world, "orderCopies");
     yield end(world, "orderCopies", random.below(2));
   }
   for (let i = random.below(4); i >= 0; i--) {
-    yield happen(random.isLucky(0.3) ? deletion(random) : endOfCopy(world, random));
+    yield happen(random.isLucky(0.4) ? deletion(random) : endOfCopy(world, random));
     if (random.isLucky(0.3)) yield ring();
   }
   if (random.isLucky(0.3)) yield happen({ type: "erase" });
@@ -1052,7 +1059,7 @@ const SCENARIOS: readonly (readonly [weight: number, scenario: Scenario])[] = [
   [13, cancelAtDeadline],
   [6, canceledSubmission],
   [6, canceledWithOwnKey],
-  [12, keptOutputs],
+  [24, keptOutputs],
 ];
 
 /** Returns the moves of one of the scenarios. */
