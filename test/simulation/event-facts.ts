@@ -19,6 +19,8 @@ export function recordEvent(
     history.outcomes.push(event.outcome);
   }
   if (isTerminal(record)) history.isLateProven ||= mayTell(record, event, setting, now);
+  if (isTerminal(record) && event.type === "delete_output")
+    history.deletedOutputs.add(event.number);
   if (!isOpen(record)) return;
   const order = orderOf(event, record, setting);
   history.isCanceled ||= order === "fail";

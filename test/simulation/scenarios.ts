@@ -32,7 +32,7 @@ import {
   UNAUTHORIZED,
 } from "../core/upstream-builders.ts";
 import { SEALED_KEY } from "../core/submission-builders.ts";
-import { SUBMISSION } from "./generator.ts";
+import { COPY_ENDS, SUBMISSION } from "./generator.ts";
 import type { Action, Move, OutsideEvent } from "./moves.ts";
 import { TOO_LONG, TOO_MANY_LINKS } from "./oversized.ts";
 import { CANCEL_ENDINGS, POLL_ANSWERS } from "./parties.ts";
@@ -48,6 +48,9 @@ import type { World } from "./world.ts";
  */
 type Scenario = (world: World, random: Random) => Iterable<Move>;
 
+const TWO_OUTPUTS = aCompletion({
+  urls: ["https://cdn.example/a.mp4", "https://cdn.example/b.mp4"],
+});
 const DEFERRED: PollAnswer = { kind: "deferred", waitMs: 100 * SECOND };
 /** Number of turns of the event loop within which a run of work ends and the next may begin. */
 const TURNS = 7;
@@ -958,6 +961,46 @@ function* canceledWithOwnKey(world: World, random: Random): Iterable<Move> {
   yield* poll(world, newsAnswer(QUEUED));
 }
 
+/**
+ * A task ends with two outputs that the relay copies, perhaps for a customer's key. Orders to copy them are refused, and
+ * copies end, are reported again, and are deleted before and after. The task may be erased while they are under way.
+ */
+function* keptOutputs(world: World, random: Random): Iterable<Move> {
+  // The second attempt of the shorter schedule comes just after the order is repeated.
+  const scheduleMs = random.pick([
+    [0, 180_000, 600_000],
+    [0, 61_000],
+  ]);
+  const changes = { areOutputsKept: true, isOperatorNotified: true, scheduleMs };
+  if (random.isLucky(0.4)) yield* submitOwn(world, { ...changes, secretIds: [SEALED_WITH] }, null);
+  else yield* register(world, null, changes);
+  if (random.isLucky(0.5)) yield pass(random.pick([SECOND, HOUR]));
+  yield happen(aReport(TWO_OUTPUTS));
+  if (random.isLucky(0.3)) yield happen(aReport(TWO_OUTPUTS));
+  if (random.isLucky(0.6)) yield end(world, "send", random.below(8));
+  if (random.isLucky(0.5)) yield happen(deletion(random));
+  if (random.isLucky(0.5)) {
+    yield* until(world, "orderCopies");
+    yield end(world, "orderCopies", random.below(2));
+  }
+  for (let i = random.below(4); i >= 0; i--) {
+    yield happen(random.isLucky(0.4) ? deletion(random) : endOfCopy(world, random));
+    if (random.isLucky(0.3)) yield ring();
+  }
+  if (random.isLucky(0.3)) yield happen({ type: "erase" });
+}
+
+function deletion(random: Random): OutsideEvent {
+  return { type: "delete_output", number: random.pick([1, 2, 3]) };
+}
+
+/** Returns a report of the end of one copy, perhaps of an earlier task with the same id. */
+function endOfCopy({ disk }: World, random: Random): OutsideEvent {
+  const recordedAt = (disk.written.record?.recordedAt ?? 0) - random.pick([0, 0, 0, 1]);
+  const ended = [{ number: random.pick([1, 2]), state: random.pick(COPY_ENDS) }];
+  return { type: "copies_ended", recordedAt, ended };
+}
+
 /** All scenarios with their weights: a mistake that few random details of a scenario show needs more of it. */
 const SCENARIOS: readonly (readonly [weight: number, scenario: Scenario])[] = [
   [3, noOutput],
@@ -1016,6 +1059,7 @@ const SCENARIOS: readonly (readonly [weight: number, scenario: Scenario])[] = [
   [13, cancelAtDeadline],
   [6, canceledSubmission],
   [6, canceledWithOwnKey],
+  [24, keptOutputs],
 ];
 
 /** Returns the moves of one of the scenarios. */

@@ -73,6 +73,7 @@ const EXPECTED_EVENTS = [
   "copies are ordered again",
   "a copy is kept",
   "a copy is lost",
+  "an output is deleted",
   "a task expires",
   "an id is used again",
 ];
