@@ -124,7 +124,10 @@ function absentTaskFault(
     "only registrations and reports create tasks": before !== null || after === null || mayCreate,
     "a task with an unknown charge does not change": before === null || after === before,
     "a submission that is repeated does not join the charge":
-      before === null || before.submission === null || decision.kind === "reject",
+      event.type !== "register" ||
+      before === null ||
+      before.submission === null ||
+      decision.kind === "reject",
   });
 }
 
