@@ -83,6 +83,8 @@ export function outputsFault(
     ),
     "copies of which an end is known are ordered no more": ended.length === 0 || to.order === null,
     "an order that was taken is not planned again": from.order !== null || to.order === null,
+    "an order that was not taken is planned again":
+      from.order === null || to.order !== null || ended.length > 0 || history.isCopyOrderTaken,
     "a lost output is told to the operator":
       lost.length === 0 || isTold === setting.isOperatorNotified,
   });
