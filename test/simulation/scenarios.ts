@@ -175,7 +175,7 @@ function* deferredPoll(world: World, random: Random): Iterable<Move> {
   yield* register(world, random.pick([null, MINUTE]), { limits });
   yield* until(world, "poll", random.pick([0, HOUR, 2 * HOUR - 30 * SECOND, 2 * HOUR]));
   yield answer(world, DEFERRED);
-  if (random.isLucky(0.5)) yield crash();
+  if (random.isLucky(0.35)) yield crash();
   yield* poll(world, random.pick([DEFERRED, newsAnswer(QUEUED)]));
 }
 
@@ -266,7 +266,7 @@ function* claimsOfTheEnd(world: World, random: Random): Iterable<Move> {
     yield pass(20 * SECOND);
     yield claim;
   }
-  if (random.isLucky(0.5))
+  if (random.isLucky(0.7))
     yield* poll(world, newsAnswer(QUEUED), 90 * SECOND + random.below(15 * SECOND));
   for (let i = 0; i < 4; i++) yield* poll(world, newsAnswer(QUEUED));
 }
@@ -312,9 +312,9 @@ function* missingHook(world: World): Iterable<Move> {
 /** Hooks of one state come twice, and the poll that the first has postponed brings nothing. */
 function* hooksOfOneState(world: World, random: Random): Iterable<Move> {
   yield* register(world, null);
-  const hook = happen(aHook(random.pick([QUEUED, PROCESSING])));
+  const hook = happen(aHook(random.pick([QUEUED, PROCESSING, PROCESSING])));
   yield hook;
-  if (random.isLucky(0.5)) {
+  if (random.isLucky(0.6)) {
     yield pass(SECOND);
     yield hook;
   }
@@ -436,7 +436,7 @@ function* ordersWithKeys(world: World, random: Random): Iterable<Move> {
   for (let i = 0; i < times; i++) {
     yield happen(
       aRedelivery({
-        idempotencyKey: random.pick([null, `k${random.below(11)}`, `k${i}`]),
+        idempotencyKey: random.pick([null, `k${random.below(3)}`, `k${random.below(11)}`, `k${i}`]),
         orderedBy: random.pick(["operator", "operator", "owner"]),
         callbackUrl: random.pick([null, null, URL_B]),
       }),
@@ -494,7 +494,7 @@ function submission(random: Random, deadlineMs: number | null = null) {
     aPricedRegistration,
     aSettledRegistration,
   ]);
-  const endpoint = random.pick([null, "fal/fox"]);
+  const endpoint = random.pick([null, "fal/fox", "fal/fox"]);
   const given = registered({ provider: CONNECTION, deadlineMs });
   return { ...given, submission: { ...SUBMISSION, endpoint } };
 }
@@ -643,7 +643,7 @@ function* hookAfterTheDeadline(world: World, random: Random): Iterable<Move> {
 /** No news of the job of a submission comes before its task fails, and perhaps the answer comes after that. */
 function* lostSubmission(world: World, random: Random): Iterable<Move> {
   yield* submit(world, random, { submitUnknownMs: random.pick([MINUTE, HOUR]) });
-  yield proceed(world, random.pick([SEND.started, SEND.refused, SEND.never]));
+  yield proceed(world, random.pick([SEND.started, SEND.refused, SEND.never, SEND.never]));
   const isInTime = random.isLucky(0.5);
   yield ring();
   if (!isInTime) yield ring();
@@ -881,12 +881,24 @@ function* unansweredCancel(world: World, random: Random): Iterable<Move> {
   for (let i = 0; i < times; i++) yield* poll(world, newsAnswer(QUEUED));
 }
 
+/** Another job is attached while a call cancels the first one, and the call is answered then. */
+function* otherJobDuringCancel(world: World, random: Random): Iterable<Move> {
+  yield* registerCancelable(world, random, random.pick([null, MINUTE]));
+  yield happen(ORDER);
+  yield* untilCanceling(world);
+  yield happen(anAttachment(OTHER_JOB));
+  yield* cancelCall(world, random.pick(["canceled", "canceled", ...UNCONFIRMED_KINDS]), true);
+  yield* cancelCall(world, random.pick(CANCEL_KINDS), random.isLucky(0.5));
+  yield* poll(world, newsAnswer(QUEUED));
+}
+
 /** The upstream does not confirm the order to cancel a job, which is found to be canceled, to go on, or to have ended. */
 function* unconfirmedCancel(world: World, random: Random): Iterable<Move> {
   yield* registerCancelable(world, random, null);
   if (random.isLucky(0.4)) yield* poll(world, newsAnswer(QUEUED), HOUR);
   yield happen(ORDER);
   yield* cancelCall(world, random.pick(UNCONFIRMED_KINDS), random.isLucky(0.3));
+  if (random.isLucky(0.4)) yield happen(ORDER);
   const times = 1 + random.below(7);
   for (let i = 0; i < times; i++) {
     if (random.isLucky(0.2)) yield* poll(world, DEFERRED);
@@ -906,7 +918,7 @@ function* cancelAtDeadline(world: World, random: Random): Iterable<Move> {
   yield* poll(world, random.pick([newsAnswer(PROCESSING), UNANSWERED, UNANSWERED]), MINUTE);
   if (random.isLucky(0.15)) yield crash(random.below(3));
   if (random.isLucky(0.1)) yield happen(random.pick([ORDER, anAttachment(OTHER_JOB)]));
-  const kind = random.pick(["canceled", ...UNCONFIRMED_KINDS] as const);
+  const kind = random.pick(["canceled", "accepted", "ended", ...UNCONFIRMED_KINDS] as const);
   const unanswered = ["unanswered", "unanswered", "unanswered"] as const;
   const isSilent = random.isLucky(0.3);
   const kinds = isSilent
@@ -934,15 +946,17 @@ function* cancelAtDeadline(world: World, random: Random): Iterable<Move> {
 
 /** An account or the operator cancels a job that the relay has submitted. */
 function* canceledSubmission(world: World, random: Random): Iterable<Move> {
-  yield deploy(world, { isCancelable: random.isLucky(0.7) });
+  const isCancelable = random.isLucky(0.75);
+  yield deploy(world, { isCancelable });
   yield { kind: "adjust", amount: 10 * PRICE };
   const given = random.pick([aProvidedRegistration, aPricedRegistration])({ provider: CONNECTION });
-  const event = { ...given, submission: { ...SUBMISSION, isByOwner: random.isLucky(0.7) } };
+  const isByOwner = !isCancelable || random.isLucky(0.4);
+  const event = { ...given, submission: { ...SUBMISSION, isByOwner } };
   yield happen(event);
   if (event.chargeId !== null) yield end(world, "charge", 0);
   if (random.isLucky(0.2)) yield happen({ type: "cancel_submitted" });
   yield proceed(world, SEND.started);
-  yield proceed(world, random.pick([END.accepted, END.accepted, END.unanswered]));
+  yield proceed(world, random.pick([END.accepted, END.accepted, END.accepted, END.unanswered]));
   yield proceed(world, 0);
   yield happen({ type: "cancel_submitted" });
   yield* cancelCall(world, random.pick(CANCEL_KINDS), random.isLucky(0.5));
@@ -1004,27 +1018,27 @@ function endOfCopy({ disk }: World, random: Random): OutsideEvent {
 /** All scenarios with their weights: a mistake that few random details of a scenario show needs more of it. */
 const SCENARIOS: readonly (readonly [weight: number, scenario: Scenario])[] = [
   [3, noOutput],
-  [5, hookAfterNoOutput],
-  [8, waitOfProvider],
+  [7, hookAfterNoOutput],
+  [9, waitOfProvider],
   [4, expiryAndAgain],
   [2, refusedTwice],
   [3, refusedCharge],
-  [5, deferredPoll],
+  [8, deferredPoll],
   [1, deferredBeforeDeadline],
-  [3, deferredBeyondMemory],
+  [4, deferredBeyondMemory],
   [5, deferredOldPoll],
   [3, claimWhileDeferred],
   [2, deferredLatePoll],
   [5, youngJob],
   [3, oldJob],
   [4, lateSuccess],
-  [6, claimsOfTheEnd],
+  [9, claimsOfTheEnd],
   [3, overdueLatePoll],
   [4, deadlineTwice],
   [5, pollAcrossDeadline],
   [1, missingHook],
-  [7, hooksOfOneState],
-  [5, lateRefund],
+  [9, hooksOfOneState],
+  [7, lateRefund],
   [4, readBeforeAlarm],
   [5, anotherJob],
   [3, clockBack],
@@ -1032,19 +1046,19 @@ const SCENARIOS: readonly (readonly [weight: number, scenario: Scenario])[] = [
   [5, oversizedResult],
   [2, hooksBeforeTheJob],
   [6, jobOfAHookAtTheDeadline],
-  [5, ordersWithKeys],
+  [6, ordersWithKeys],
   [5, eventAtTheEndOfARun],
   [1, interruptedAttempts],
   [1, deadlineUnderPause],
   [7, orderedRow],
-  [6, acceptedSubmission],
+  [9, acceptedSubmission],
   [2, refusedSubmission],
   [3, refusedAfterAProof],
-  [10, unknownSubmission],
+  [11, unknownSubmission],
   [2, limitedSubmission],
   [4, settledWhileAsked],
   [3, hookAfterTheDeadline],
-  [7, lostSubmission],
+  [8, lostSubmission],
   [1, chargedSubmission],
   [2, repeatedSubmission],
   [5, orderWhileSending],
@@ -1055,9 +1069,10 @@ const SCENARIOS: readonly (readonly [weight: number, scenario: Scenario])[] = [
   [6, signedForCustomer],
   [10, canceledJob],
   [6, unansweredCancel],
+  [2, otherJobDuringCancel],
   [8, unconfirmedCancel],
-  [13, cancelAtDeadline],
-  [6, canceledSubmission],
+  [14, cancelAtDeadline],
+  [8, canceledSubmission],
   [6, canceledWithOwnKey],
   [24, keptOutputs],
 ];
