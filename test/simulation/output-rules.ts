@@ -64,6 +64,8 @@ export function outputsFault(
   const deleted = moved.filter(({ state }) => state.kind === "deleted");
   const ended = moved.filter(({ state }) => state.kind !== "deleted");
   const lost = ended.filter(({ state }) => state.kind === "lost");
+  // The end of one copy shows that an order was taken.
+  const isNothingLeft = ended.length > 0 || to.list.every(({ state }) => state.kind !== "copying");
   const isTold = after.notices.some(({ kind, version }) => {
     return kind === "output.lost" && version === after.version;
   });
@@ -83,8 +85,8 @@ export function outputsFault(
     ),
     "copies of which an end is known are ordered no more": ended.length === 0 || to.order === null,
     "an order that was taken is not planned again": from.order !== null || to.order === null,
-    "an order that was not taken is planned again":
-      from.order === null || to.order !== null || ended.length > 0 || history.isCopyOrderTaken,
+    "an order that was not taken is planned again while outputs are to be copied":
+      from.order === null || to.order !== null || isNothingLeft || history.isCopyOrderTaken,
     "a lost output is told to the operator":
       lost.length === 0 || isTold === setting.isOperatorNotified,
   });
