@@ -12,6 +12,7 @@ import { orderOf } from "./cancel-rules.ts";
 import { type Answer, isEqual, firstViolation } from "./change.ts";
 import { endResultOf, mayHookEnd, isSameResult, storedResult } from "./end-rules.ts";
 import type { OutsideEvent } from "./moves.ts";
+import { deletionFault } from "./output-rules.ts";
 import { outcomeFault } from "./submission-rules.ts";
 import { trackedFault } from "./tracking-rules.ts";
 
@@ -123,12 +124,17 @@ function absentTaskFault(
     "only registrations and reports create tasks": before !== null || after === null || mayCreate,
     "a task with an unknown charge does not change": before === null || after === before,
     "a submission that is repeated does not join the charge":
-      before === null || before.submission === null || decision.kind === "reject",
+      event.type !== "register" ||
+      before === null ||
+      before.submission === null ||
+      decision.kind === "reject",
   });
 }
 
-function settledFault({ event, decision, setting }: Answer, before: TerminalTask): string | null {
+function settledFault(answer: Answer, before: TerminalTask): string | null {
+  const { event, decision, setting } = answer;
   if (event.type === "report") return repeatFault(event, before, decision);
+  if (event.type === "delete_output") return deletionFault(answer, before);
   if (event.type !== "redeliver") return null;
   const { attempts, callbackUrl, idempotencyKey: key, orderedBy } = event;
   const known = redeliveriesOf(before);

@@ -18,7 +18,7 @@ import { type Change, firstViolation, isEqual, recentResult } from "./change.ts"
 import type { OutsideEvent } from "./moves.ts";
 import { linksFault, reportedLinks } from "./output-rules.ts";
 import { OVERSIZED } from "./oversized.ts";
-import { endTime } from "./poll-times.ts";
+import { endTime, overtimeEnd } from "./poll-times.ts";
 import type { Setting } from "./setting.ts";
 import type { EndResult } from "./task-history.ts";
 
@@ -179,6 +179,14 @@ export function pollEndResult(answer: PollAnswer): EndResult | null {
   return answer.kind === "news" ? endResultOf(answer.news) : null;
 }
 
+/** Tells whether a task is so long past its deadline that the output of a success is awaited no more. */
+function isOvertimeOver(task: TaskRecord | null, now: number): boolean {
+  const plan = task !== null && isOpen(task) ? task.tracking.poll : null;
+  return (
+    task !== null && isOpen(task) && plan !== null && now >= overtimeEnd(task.deadlineAt, plan)
+  );
+}
+
 function isWithoutOutput(answer: PollAnswer): boolean {
   return answer.kind === "news" && answer.news.status === "no_output";
 }
@@ -242,6 +250,7 @@ export function finishFault(change: Change<TaskRecord | null, TerminalTask>): st
     "success without output ends a task after ten minutes of it":
       pollResult === null ||
       !isWithoutOutput(pollResult.answer) ||
+      (isTimeout && isOvertimeOver(before, now)) ||
       (answer?.kind === "no_output" && pollResult.askedAt >= answer.since + 10 * MINUTE),
     "the end is dated": after.finishedAt === now,
     "a completion is dated when it was reported": isDated(after, now),

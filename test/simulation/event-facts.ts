@@ -1,4 +1,9 @@
-import { isOpen, isTerminal, type TaskRecord } from "../../src/core/record/task.ts";
+import {
+  isOpen,
+  isTerminal,
+  type TaskRecord,
+  type TerminalTask,
+} from "../../src/core/record/task.ts";
 import { orderOf } from "./cancel-rules.ts";
 import type { Answer } from "./change.ts";
 import { possibleEnds } from "./end-rules.ts";
@@ -18,7 +23,7 @@ export function recordEvent(
   if (event.type === "submit_ended" && event.submissionId === history.submissionId) {
     history.outcomes.push(event.outcome);
   }
-  if (isTerminal(record)) history.isLateProven ||= mayTell(record, event, setting, now);
+  if (isTerminal(record)) recordLateEvent(history, event, record, { setting, now });
   if (!isOpen(record)) return;
   const order = orderOf(event, record, setting);
   history.isCanceled ||= order === "fail";
@@ -26,4 +31,15 @@ export function recordEvent(
   if (event.type === "attach") history.orderedJobs.add(event.job.id);
   history.isJobShown ||= isProof(event, record, setting, now);
   history.possibleEnds.push(...possibleEnds(event, record, setting, now));
+}
+
+/** Records what an event for a task that has ended may cause. */
+function recordLateEvent(
+  history: TaskHistory,
+  event: OutsideEvent,
+  task: TerminalTask,
+  { setting, now }: Pick<Answer, "setting" | "now">,
+): void {
+  history.isLateProven ||= mayTell(task, event, setting, now);
+  if (event.type === "delete_output") history.deletedOutputs.add(event.number);
 }

@@ -46,7 +46,7 @@ const NEWS: readonly UpstreamNews[] = [
 type ChosenEvent = Exclude<OutsideEvent["type"], "submit_ended">;
 
 /** Ends of copies of outputs. */
-const COPY_ENDS: readonly EndedCopy[] = [
+export const COPY_ENDS: readonly EndedCopy[] = [
   { kind: "kept", bytes: 1_000, mediaType: "video/mp4" },
   { kind: "kept", bytes: 1, mediaType: "application/octet-stream" },
   { kind: "lost", reason: "refused" },
@@ -204,6 +204,7 @@ function kindFor(record: CreatedTask, random: Random): ChosenEvent {
         [0.3, "redeliver"],
         [0.3, "erase"],
         [0.2, "republish"],
+        [0.05, "delete_output"],
       ])
     : random.weighted<ChosenEvent>([
         [2, "report"],
@@ -216,6 +217,7 @@ function kindFor(record: CreatedTask, random: Random): ChosenEvent {
         [0.3, "register"],
         [0.3, "republish"],
         [record.outputs === null ? 0.1 : 3, "copies_ended"],
+        [record.outputs === null ? 0.05 : 0.5, "delete_output"],
       ]);
 }
 
@@ -269,6 +271,8 @@ function eventOf(type: Exclude<ChosenEvent, "copies_ended">, random: Random): Ou
       return { type, isAlwaysDue: random.isLucky(0.5) };
     case "cancel":
       return { type, isForced: random.isLucky(0.3) };
+    case "delete_output":
+      return { type, number: random.pick([1, 1, 2, 3]) };
     case "cancel_submitted":
     case "erase":
       return { type };

@@ -301,6 +301,11 @@ export class InvariantChecker {
     this.observed.add(withinMs === null ? "copies are ordered" : "copies are ordered again");
   }
 
+  onCopyOrderAnswer({ recordedAt }: Subject<"orderCopies">, isTaken: boolean): void {
+    const isOfThisLife = this.#shared.disk.written.record?.recordedAt === recordedAt;
+    if (this.history !== null && isOfThisLife) this.history.isCopyOrderTaken ||= isTaken;
+  }
+
   onNotice(notice: Subject<"sendNotice">, withinMs: number): void {
     this.check("notice", noticeFault(notice, withinMs, this.#shared));
     this.unconfirmedNotices++;

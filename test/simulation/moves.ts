@@ -61,6 +61,7 @@ export type OutsideEvent = Extract<
       | "cancel_submitted"
       | "erase"
       | "republish"
-      | "copies_ended";
+      | "copies_ended"
+      | "delete_output";
   }
 >;

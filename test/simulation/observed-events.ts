@@ -34,6 +34,7 @@ export function observedEvents({ before, after }: Change, source: string): reado
     ["a series fails", callback?.state.kind === "failed"],
     ["a copy is kept", hasCopy(after, "kept")],
     ["a copy is lost", hasCopy(after, "lost")],
+    ["an output is deleted", hasCopy(after, "deleted")],
   ];
   return [
     ...submitted,
@@ -43,7 +44,7 @@ export function observedEvents({ before, after }: Change, source: string): reado
   ];
 }
 
-function hasCopy({ outputs }: TerminalTask, kind: "kept" | "lost"): boolean {
+function hasCopy({ outputs }: TerminalTask, kind: "kept" | "lost" | "deleted"): boolean {
   return outputs?.list.some(({ state }) => state.kind === kind) === true;
 }
 

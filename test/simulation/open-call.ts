@@ -39,6 +39,7 @@ export interface CallObserver {
   ): void;
   onIndexRow?(row: Subject<"writeIndexRow">, withinMs: number, caller: SimulatedObject): void;
   onCopyOrder?(order: Subject<"orderCopies">, withinMs: number): void;
+  onCopyOrderAnswer?(order: Subject<"orderCopies">, isTaken: boolean): void;
   onNotice?(notice: Subject<"sendNotice">, withinMs: number): void;
   onNoticeTaken?(notice: Subject<"sendNotice">): void;
   onNoticeAnswer?(isTaken: boolean): void;

@@ -5,7 +5,7 @@ import type { Output, Outputs } from "../../src/core/record/outputs.ts";
 import { isTerminal, type TaskRecord, type TerminalTask } from "../../src/core/record/task.ts";
 import { MINUTE, OUTPUT_LINKS, relayLink, SECOND } from "../core/builders.ts";
 import { parsedBody } from "./callback-body.ts";
-import { type Change, firstViolation, isEqual } from "./change.ts";
+import { type Answer, type Change, firstViolation, isEqual } from "./change.ts";
 import type { Setting } from "./setting.ts";
 import type { TaskHistory } from "./task-history.ts";
 
@@ -61,8 +61,12 @@ export function outputsFault(
   if (from === null || to === null) {
     return firstViolation({ "the links to outputs stay": from === to });
   }
-  const ended = to.list.filter(({ state }, index) => !isEqual(state, from.list[index]?.state));
+  const moved = to.list.filter(({ state }, index) => !isEqual(state, from.list[index]?.state));
+  const deleted = moved.filter(({ state }) => state.kind === "deleted");
+  const ended = moved.filter(({ state }) => state.kind !== "deleted");
   const lost = ended.filter(({ state }) => state.kind === "lost");
+  // The end of one copy shows that an order was taken.
+  const isNothingLeft = ended.length > 0 || to.list.every(({ state }) => state.kind !== "copying");
   const isTold = after.notices.some(({ kind, version }) => {
     return kind === "output.lost" && version === after.version;
   });
@@ -70,13 +74,20 @@ export function outputsFault(
     "the links to outputs stay": isEqual(linksIn(from), linksIn(to)),
     "the end of a copy stays": to.list.every(
       ({ state }, index) =>
-        from.list[index]?.state.kind === "copying" || isSame(state, from, index),
+        state.kind === "deleted" ||
+        from.list[index]?.state.kind === "copying" ||
+        isSame(state, from, index),
+    ),
+    "only an output that the operator has ordered to delete is deleted": deleted.every(
+      ({ number }) => history.deletedOutputs.has(number),
     ),
     "the end of a copy is one that was reported": ended.every(({ number, state }) =>
       history.copies.some((copy) => isEqual(copy, { number, state })),
     ),
     "copies of which an end is known are ordered no more": ended.length === 0 || to.order === null,
     "an order that was taken is not planned again": from.order !== null || to.order === null,
+    "an order that was not taken is planned again while outputs are to be copied":
+      from.order === null || to.order !== null || isNothingLeft || history.isCopyOrderTaken,
     "a lost output is told to the operator":
       lost.length === 0 || isTold === setting.isOperatorNotified,
   });
@@ -102,6 +113,28 @@ function linksIn({ expiresAt, list }: Outputs) {
 
 function isSame(state: Output["state"], { list }: Outputs, index: number): boolean {
   return isEqual(state, list[index]?.state);
+}
+
+/** Checks the answer to an order to delete an output of a task that has ended. */
+export function deletionFault(
+  { event, after, decision }: Pick<Answer, "event" | "after" | "decision">,
+  before: TerminalTask,
+): string | null {
+  if (event.type !== "delete_output") return null;
+  const from = stateOf(before, event.number);
+  const to = after !== null && isTerminal(after) ? stateOf(after, event.number) : null;
+  const code = decision.kind === "reject" ? decision.rejection.code : null;
+  return firstViolation({
+    "an output that the operator deletes is deleted": from === null || to?.kind === "deleted",
+    "an output without a link of the relay cannot be deleted":
+      (from === null) === (code === "unknown_output"),
+    "an output that is deleted again stays as it is":
+      from?.kind !== "deleted" || decision.kind === "unchanged",
+  });
+}
+
+function stateOf({ outputs }: TerminalTask, number: number): Output["state"] | null {
+  return outputs?.list.find((output) => output.number === number)?.state ?? null;
 }
 
 /** Records what the object that copies outputs has reported of this task. */

@@ -187,7 +187,8 @@ export class Parties implements Outside {
 
   readonly orderCopies: Outside["orderCopies"] = (order, caller) => {
     this.#observer.onCopyOrder?.(order, CALL_MS);
-    return this.#call("orderCopies", caller, CALL_MS, DONE_OR_NOT, false, null);
+    const onAnswer = (isTaken: boolean) => this.#observer.onCopyOrderAnswer?.(order, isTaken);
+    return this.#call("orderCopies", caller, CALL_MS, DONE_OR_NOT, false, null, onAnswer);
   };
 
   readonly sendNotice: Outside["sendNotice"] = (notice, aborted, caller) => {

@@ -1,7 +1,7 @@
 import { hashOf } from "../../src/core/hash.ts";
 import type { PollPlan } from "../../src/core/record/poll-plan.ts";
 import type { OpenTask } from "../../src/core/record/task.ts";
-import { MINUTE, SECOND } from "../core/builders.ts";
+import { HOUR, MINUTE, SECOND } from "../core/builders.ts";
 import { cancelAnsweredAt, cancelPollTimes } from "./cancel-times.ts";
 import type { Setting } from "./setting.ts";
 
@@ -20,9 +20,15 @@ const HINT_WAITS_MS = [0, 15, 30, 45, 60, 75, 90, 105].map((seconds) => seconds 
  * milliseconds.
  */
 export function endTime({ deadlineAt, tracking: { poll }, cancellation }: OpenTask): number {
-  const { answer } = poll ?? { answer: null };
+  const answer = poll?.answer;
   const endsAt = Math.max(deadlineAt, cancellation?.endsAt ?? deadlineAt);
-  return answer?.kind === "no_output" ? Math.max(endsAt, answer.since + 10 * MINUTE) : endsAt;
+  if (poll === null || answer?.kind !== "no_output") return endsAt;
+  return Math.max(endsAt, Math.min(answer.since + 10 * MINUTE, overtimeEnd(deadlineAt, poll)));
+}
+
+/** Returns the time past its deadline at which a task ends although its output is still awaited, in Unix milliseconds. */
+export function overtimeEnd(deadlineAt: number, { attachedAt }: PollPlan): number {
+  return Math.max(deadlineAt, attachedAt) + 6 * HOUR;
 }
 
 /**

@@ -39,6 +39,8 @@ function* pairs(before: TaskRecord | null, after: TaskRecord): Iterable<readonly
   const isSameCall = before?.credits?.state.kind === after.credits?.state.kind;
   if (from !== null && to !== null && isSameCall) yield [from, to];
   if (before === null || !isTerminal(before) || !isTerminal(after)) return;
+  const [order, nextOrder] = [before.outputs?.order, after.outputs?.order];
+  if (order != null && nextOrder != null) yield [order, nextOrder];
   for (const notice of before.notices) {
     const later = after.notices.find((one) => isSameNotice(one, notice));
     if (later !== undefined) yield [notice, later];

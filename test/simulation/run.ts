@@ -19,8 +19,8 @@ export interface RunResult {
 }
 
 /** Part of the lives that begin with a scenario, and part of the moves of a scenario before which a random one comes. */
-const DIRECTED = 0.4;
-const NOISE = 0.04;
+const DIRECTED = 0.5;
+const NOISE = 0.03;
 /** Largest number of random moves after a scenario. */
 const MOVES_AFTER = 6;
 const MIN_MOVES = 6;

@@ -32,7 +32,7 @@ import {
   UNAUTHORIZED,
 } from "../core/upstream-builders.ts";
 import { SEALED_KEY } from "../core/submission-builders.ts";
-import { SUBMISSION } from "./generator.ts";
+import { COPY_ENDS, SUBMISSION } from "./generator.ts";
 import type { Action, Move, OutsideEvent } from "./moves.ts";
 import { TOO_LONG, TOO_MANY_LINKS } from "./oversized.ts";
 import { CANCEL_ENDINGS, POLL_ANSWERS } from "./parties.ts";
@@ -48,6 +48,10 @@ import type { World } from "./world.ts";
  */
 type Scenario = (world: World, random: Random) => Iterable<Move>;
 
+const TWO_OUTPUTS = aCompletion({
+  urls: ["https://cdn.example/a.mp4", "https://cdn.example/b.mp4"],
+});
+const UNCLEAR: PollAnswer = { kind: "unclear", statusCode: 404, word: null };
 const DEFERRED: PollAnswer = { kind: "deferred", waitMs: 100 * SECOND };
 /** Number of turns of the event loop within which a run of work ends and the next may begin. */
 const TURNS = 7;
@@ -111,7 +115,7 @@ function* hookAfterNoOutput(world: World, random: Random): Iterable<Move> {
   yield* register(world, null, { isIndexed: false, isOperatorNotified: false });
   yield* poll(world, newsAnswer(NO_OUTPUT));
   yield ring(HOUR + random.below(HOUR));
-  yield happen(aHook(random.pick([QUEUED, PROCESSING])));
+  yield happen(aHook(random.pick([QUEUED, PROCESSING, PROCESSING, PROCESSING])));
   yield answer(world, UNANSWERED);
   yield ring();
 }
@@ -119,13 +123,13 @@ function* hookAfterNoOutput(world: World, random: Random): Iterable<Move> {
 /** The instance is lost shortly before the wait ends that the provider has named, and another one takes an event. */
 function* waitOfProvider(world: World, random: Random): Iterable<Move> {
   yield* register(world, 2 * DAY);
-  if (random.isLucky(0.8)) {
+  if (random.isLucky(0.9)) {
     const first = random.pick([newsAnswer(QUEUED), rateLimited(), rateLimited(), rateLimited()]);
     yield* poll(world, first, HOUR);
   }
   yield* poll(world, rateLimited(HOUR), random.pick([0, HOUR]));
   if (random.isLucky(0.5)) {
-    yield happen(aHook(random.pick([QUEUED, aCompletion()])));
+    yield happen(aHook(random.pick([QUEUED, aCompletion(), aCompletion()])));
     return yield* poll(world, newsAnswer(QUEUED));
   }
   yield pass(HOUR - random.below(20 * SECOND));
@@ -172,7 +176,7 @@ function* deferredPoll(world: World, random: Random): Iterable<Move> {
   yield* register(world, random.pick([null, MINUTE]), { limits });
   yield* until(world, "poll", random.pick([0, HOUR, 2 * HOUR - 30 * SECOND, 2 * HOUR]));
   yield answer(world, DEFERRED);
-  if (random.isLucky(0.5)) yield crash();
+  if (random.isLucky(0.35)) yield crash();
   yield* poll(world, random.pick([DEFERRED, newsAnswer(QUEUED)]));
 }
 
@@ -263,7 +267,7 @@ function* claimsOfTheEnd(world: World, random: Random): Iterable<Move> {
     yield pass(20 * SECOND);
     yield claim;
   }
-  if (random.isLucky(0.5))
+  if (random.isLucky(0.7))
     yield* poll(world, newsAnswer(QUEUED), 90 * SECOND + random.below(15 * SECOND));
   for (let i = 0; i < 4; i++) yield* poll(world, newsAnswer(QUEUED));
 }
@@ -309,9 +313,9 @@ function* missingHook(world: World): Iterable<Move> {
 /** Hooks of one state come twice, and the poll that the first has postponed brings nothing. */
 function* hooksOfOneState(world: World, random: Random): Iterable<Move> {
   yield* register(world, null);
-  const hook = happen(aHook(random.pick([QUEUED, PROCESSING])));
+  const hook = happen(aHook(random.pick([QUEUED, PROCESSING, PROCESSING])));
   yield hook;
-  if (random.isLucky(0.5)) {
+  if (random.isLucky(0.6)) {
     yield pass(SECOND);
     yield hook;
   }
@@ -375,15 +379,16 @@ function* alarmOfAnother(world: World): Iterable<Move> {
 
 /** The row of a task is ordered again after the index has got it, or written again by another instance. */
 function* orderedRow(world: World, random: Random): Iterable<Move> {
-  yield* register(world, null, { isIndexed: true });
+  const limits = random.pick([LIMITS, null, null]);
+  yield* register(world, null, { isIndexed: true, isOperatorNotified: false, limits });
   yield* until(world, "writeIndexRow");
-  yield end(world, "writeIndexRow", 0);
-  if (random.isLucky(0.4)) {
+  if (random.isLucky(0.35)) {
     yield crash();
-    yield ring();
+    yield* until(world, "writeIndexRow");
     return yield end(world, "writeIndexRow", 0);
   }
-  yield happen({ type: "republish", isAlwaysDue: random.isLucky(0.5) });
+  yield end(world, "writeIndexRow", 0);
+  yield happen({ type: "republish", isAlwaysDue: random.isLucky(0.2) });
   yield ring();
 }
 
@@ -420,7 +425,8 @@ function* jobOfAHookAtTheDeadline(world: World, random: Random): Iterable<Move> 
     if (random.isLucky(0.7)) yield happen(aHook(random.pick([aCompletion(), QUEUED]), { jobId }));
   }
   if (random.isLucky(0.5)) yield* poll(world, DEFERRED, MINUTE);
-  yield* poll(world, random.pick([UNANSWERED, rateLimited(), newsAnswer(aCompletion())]), MINUTE);
+  const answers = [UNANSWERED, UNCLEAR, rateLimited(), newsAnswer(aCompletion())];
+  yield* poll(world, random.pick(answers), MINUTE);
   yield ring();
 }
 
@@ -429,11 +435,12 @@ function* ordersWithKeys(world: World, random: Random): Iterable<Move> {
   const isHeld = random.isLucky(0.5);
   yield deploy(world, { isPaused: isHeld });
   yield happen(aReport(aCompletion(), aCreation()));
+  yield end(world, "send", 0);
   const times = 4 + random.below(10);
   for (let i = 0; i < times; i++) {
     yield happen(
       aRedelivery({
-        idempotencyKey: random.pick([null, `k${random.below(11)}`, `k${i}`]),
+        idempotencyKey: random.pick([null, `k${random.below(3)}`, `k${random.below(11)}`, `k${i}`]),
         orderedBy: random.pick(["operator", "operator", "owner"]),
         callbackUrl: random.pick([null, null, URL_B]),
       }),
@@ -491,7 +498,7 @@ function submission(random: Random, deadlineMs: number | null = null) {
     aPricedRegistration,
     aSettledRegistration,
   ]);
-  const endpoint = random.pick([null, "fal/fox"]);
+  const endpoint = random.pick([null, "fal/fox", "fal/fox"]);
   const given = registered({ provider: CONNECTION, deadlineMs });
   return { ...given, submission: { ...SUBMISSION, endpoint } };
 }
@@ -524,11 +531,13 @@ function submissionHook(
 function* acceptedSubmission(world: World, random: Random): Iterable<Move> {
   yield* submit(world, random);
   yield proceed(world, SEND.started);
-  if (random.isLucky(0.4)) yield happen(submissionHook(world, QUEUED, { isSigned: true }));
-  else yield* random.isLucky(0.6) ? [happen(anAttachment(OTHER_JOB))] : [];
-  yield proceed(world, random.pick([END.accepted, END.acceptedUnkept, END.result]));
+  const signed = happen(submissionHook(world, QUEUED, { isSigned: true }));
+  const other = happen(anAttachment(OTHER_JOB));
+  yield* random.pick([[signed], [signed], [other], [other], []]);
+  const ends = [END.accepted, END.accepted, END.acceptedUnkept, END.result];
+  yield proceed(world, random.pick(ends));
   yield proceed(world, 0);
-  if (random.isLucky(0.4)) yield happen(anAttachment(OTHER_JOB));
+  if (random.isLucky(0.4)) yield other;
   if (random.isLucky(0.5)) yield proceed(world, 0);
   yield* poll(world, newsAnswer(random.pick([PROCESSING, aCompletion()])));
   yield* poll(world, newsAnswer(aCompletion()));
@@ -591,7 +600,8 @@ function* unknownSubmission(world: World, random: Random): Iterable<Move> {
         rateLimited(HOUR),
         rateLimited(HOUR),
       ]);
-      const given = random.pick([UNANSWERED, limited, limited, DEFERRED, newsAnswer(QUEUED)]);
+      const others = [UNANSWERED, UNCLEAR, DEFERRED, newsAnswer(QUEUED)];
+      const given = random.pick([limited, limited, ...others]);
       yield* until(world, "poll");
       if (random.isLucky(0.3)) yield happen(aReport(PROCESSING));
       yield answer(world, given);
@@ -634,13 +644,14 @@ function* hookAfterTheDeadline(world: World, random: Random): Iterable<Move> {
   yield proceed(world, 0);
   yield pass(2 * MINUTE);
   yield happen(submissionHook(world, random.pick([QUEUED, aCompletion()])));
-  yield* poll(world, random.pick([UNANSWERED, newsAnswer(QUEUED)]));
+  yield* poll(world, random.pick([UNANSWERED, UNCLEAR, newsAnswer(QUEUED)]));
 }
 
 /** No news of the job of a submission comes before its task fails, and perhaps the answer comes after that. */
 function* lostSubmission(world: World, random: Random): Iterable<Move> {
-  yield* submit(world, random, { submitUnknownMs: random.pick([MINUTE, HOUR]) });
-  yield proceed(world, random.pick([SEND.started, SEND.refused, SEND.never]));
+  const submitUnknownMs = random.pick([MINUTE, HOUR]);
+  yield* submit(world, random, { submitUnknownMs, isIndexed: random.isLucky(0.2) });
+  yield proceed(world, random.pick([SEND.started, SEND.refused, SEND.never, SEND.never]));
   const isInTime = random.isLucky(0.5);
   yield ring();
   if (!isInTime) yield ring();
@@ -856,7 +867,7 @@ function* canceledJob(world: World, random: Random): Iterable<Move> {
   const kind = random.pick(CANCEL_KINDS);
   yield* cancelCall(world, kind, random.isLucky(0.5));
   if (random.isLucky(0.2)) yield happen(other);
-  if (random.isLucky(0.4)) yield happen({ ...ORDER, isForced: random.isLucky(0.7) });
+  if (random.isLucky(0.5)) yield happen({ ...ORDER, isForced: random.isLucky(0.7) });
   else {
     const ends = [aCompletion(), anUpstreamFailure(), QUEUED, QUEUED];
     yield* poll(world, random.pick([...ends.map(newsAnswer), UNANSWERED]));
@@ -878,15 +889,27 @@ function* unansweredCancel(world: World, random: Random): Iterable<Move> {
   for (let i = 0; i < times; i++) yield* poll(world, newsAnswer(QUEUED));
 }
 
+/** Another job is attached while a call cancels the first one, and the call is answered then. */
+function* otherJobDuringCancel(world: World, random: Random): Iterable<Move> {
+  yield* registerCancelable(world, random, random.pick([null, MINUTE]));
+  yield happen(ORDER);
+  yield* untilCanceling(world);
+  yield happen(anAttachment(OTHER_JOB));
+  yield* cancelCall(world, random.pick(["canceled", "canceled", ...UNCONFIRMED_KINDS]), true);
+  yield* cancelCall(world, random.pick(CANCEL_KINDS), random.isLucky(0.5));
+  yield* poll(world, newsAnswer(QUEUED));
+}
+
 /** The upstream does not confirm the order to cancel a job, which is found to be canceled, to go on, or to have ended. */
 function* unconfirmedCancel(world: World, random: Random): Iterable<Move> {
   yield* registerCancelable(world, random, null);
   if (random.isLucky(0.4)) yield* poll(world, newsAnswer(QUEUED), HOUR);
   yield happen(ORDER);
   yield* cancelCall(world, random.pick(UNCONFIRMED_KINDS), random.isLucky(0.3));
+  if (random.isLucky(0.4)) yield happen(ORDER);
   const times = 1 + random.below(7);
   for (let i = 0; i < times; i++) {
-    if (random.isLucky(0.2)) yield* poll(world, DEFERRED);
+    if (random.isLucky(0.3)) yield* poll(world, DEFERRED);
     yield* poll(world, random.pick([newsAnswer(QUEUED), newsAnswer(QUEUED), UNANSWERED]));
   }
   yield* poll(world, newsAnswer(random.pick([aCompletion(), anUpstreamFailure()])));
@@ -896,19 +919,19 @@ function* unconfirmedCancel(world: World, random: Random): Iterable<Move> {
 function* cancelAtDeadline(world: World, random: Random): Iterable<Move> {
   yield* registerCancelable(world, random, MINUTE);
   if (random.isLucky(0.6)) yield* poll(world, newsAnswer(PROCESSING), MINUTE);
-  if (random.isLucky(0.3)) {
+  if (random.isLucky(0.4)) {
     yield happen(ORDER);
     yield* cancelCall(world, random.pick(["accepted", "accepted", "refused", "unanswered"]), false);
   }
   yield* poll(world, random.pick([newsAnswer(PROCESSING), UNANSWERED, UNANSWERED]), MINUTE);
   if (random.isLucky(0.15)) yield crash(random.below(3));
   if (random.isLucky(0.1)) yield happen(random.pick([ORDER, anAttachment(OTHER_JOB)]));
-  const kind = random.pick(["canceled", ...UNCONFIRMED_KINDS] as const);
+  const kind = random.pick(["canceled", "accepted", "ended", ...UNCONFIRMED_KINDS] as const);
   const unanswered = ["unanswered", "unanswered", "unanswered"] as const;
-  const isSilent = random.isLucky(0.3);
+  const isSilent = random.isLucky(0.25);
   const kinds = isSilent
     ? unanswered
-    : random.pick([unanswered, [kind], [kind], ["unanswered", kind]] as const);
+    : random.pick([unanswered, [kind], [kind], [kind], ["unanswered", kind]] as const);
   const lateMs = random.pick([0, 0, 20 * SECOND, HOUR]);
   if (isSilent) {
     for (let i = 0; i < 2; i++) {
@@ -919,7 +942,7 @@ function* cancelAtDeadline(world: World, random: Random): Iterable<Move> {
   }
   const given = isSilent ? DEFERRED : newsAnswer(QUEUED);
   for (const each of kinds) yield* cancelCall(world, each, random.isLucky(0.3), lateMs, given);
-  if (random.isLucky(0.5)) yield happen(ORDER);
+  if (random.isLucky(0.7)) yield happen(ORDER);
   const answers = [
     newsAnswer(PROCESSING),
     newsAnswer(anUpstreamFailure()),
@@ -931,15 +954,17 @@ function* cancelAtDeadline(world: World, random: Random): Iterable<Move> {
 
 /** An account or the operator cancels a job that the relay has submitted. */
 function* canceledSubmission(world: World, random: Random): Iterable<Move> {
-  yield deploy(world, { isCancelable: random.isLucky(0.7) });
+  const isCancelable = random.isLucky(0.7);
+  yield deploy(world, { isCancelable });
   yield { kind: "adjust", amount: 10 * PRICE };
   const given = random.pick([aProvidedRegistration, aPricedRegistration])({ provider: CONNECTION });
-  const event = { ...given, submission: { ...SUBMISSION, isByOwner: random.isLucky(0.7) } };
+  const isByOwner = !isCancelable || random.isLucky(0.4);
+  const event = { ...given, submission: { ...SUBMISSION, isByOwner } };
   yield happen(event);
   if (event.chargeId !== null) yield end(world, "charge", 0);
   if (random.isLucky(0.2)) yield happen({ type: "cancel_submitted" });
   yield proceed(world, SEND.started);
-  yield proceed(world, random.pick([END.accepted, END.accepted, END.unanswered]));
+  yield proceed(world, random.pick([END.accepted, END.accepted, END.accepted, END.unanswered]));
   yield proceed(world, 0);
   yield happen({ type: "cancel_submitted" });
   yield* cancelCall(world, random.pick(CANCEL_KINDS), random.isLucky(0.5));
@@ -948,74 +973,116 @@ function* canceledSubmission(world: World, random: Random): Iterable<Move> {
 
 /** A job of a customer's key is canceled, perhaps when the secret that has sealed the key is gone. */
 function* canceledWithOwnKey(world: World, random: Random): Iterable<Move> {
-  const limits = random.pick([LIMITS, null]);
+  const limits = random.pick([LIMITS, null, null]);
   const changes = { secretIds: [SEALED_WITH], isCancelable: true, limits };
   yield* submitOwn(world, changes, random.pick([null, MINUTE]));
-  if (random.isLucky(0.5)) yield deploy(world, { ...changes, secretIds: ["secret-2"] });
+  if (random.isLucky(0.4)) yield deploy(world, { ...changes, secretIds: ["secret-2"] });
   if (random.isLucky(0.7)) yield happen({ type: "cancel" });
   else yield* poll(world, UNANSWERED, MINUTE);
   yield* cancelCall(world, random.pick(CANCEL_KINDS), random.isLucky(0.5));
   yield* poll(world, newsAnswer(QUEUED));
 }
 
+/**
+ * A task ends with two outputs that the relay copies, perhaps for a customer's key. Orders to copy them are refused, and
+ * copies end, are reported again, and are deleted before and after. The task may be erased while they are under way.
+ */
+function* keptOutputs(world: World, random: Random): Iterable<Move> {
+  // The second attempt of the shorter schedule comes just after the order is repeated.
+  const scheduleMs = random.pick([
+    [0, 180_000, 600_000],
+    [0, 61_000],
+  ]);
+  const changes = { areOutputsKept: true, isOperatorNotified: true, scheduleMs };
+  if (random.isLucky(0.4)) yield* submitOwn(world, { ...changes, secretIds: [SEALED_WITH] }, null);
+  else yield* register(world, null, changes);
+  if (random.isLucky(0.5)) yield pass(random.pick([SECOND, HOUR]));
+  yield happen(aReport(TWO_OUTPUTS));
+  if (random.isLucky(0.3)) yield happen(aReport(TWO_OUTPUTS));
+  if (random.isLucky(0.6)) yield end(world, "send", random.below(8));
+  if (random.isLucky(0.5)) yield happen(deletion(random));
+  if (random.isLucky(0.5)) {
+    yield* until(world, "orderCopies");
+    yield end(world, "orderCopies", random.below(2));
+  }
+  for (let i = random.below(4); i >= 0; i--) {
+    yield happen(random.isLucky(0.4) ? deletion(random) : endOfCopy(world, random));
+    if (random.isLucky(0.3)) yield ring();
+  }
+  if (random.isLucky(0.3)) yield happen({ type: "erase" });
+}
+
+function deletion(random: Random): OutsideEvent {
+  return { type: "delete_output", number: random.pick([1, 2, 3]) };
+}
+
+/** Returns a report of the end of one copy, perhaps of an earlier task with the same id. */
+function endOfCopy({ disk }: World, random: Random): OutsideEvent {
+  const recordedAt = (disk.written.record?.recordedAt ?? 0) - random.pick([0, 0, 0, 1]);
+  const ended = [{ number: random.pick([1, 2]), state: random.pick(COPY_ENDS) }];
+  return { type: "copies_ended", recordedAt, ended };
+}
+
 /** All scenarios with their weights: a mistake that few random details of a scenario show needs more of it. */
 const SCENARIOS: readonly (readonly [weight: number, scenario: Scenario])[] = [
-  [3, noOutput],
+  [6, noOutput],
   [5, hookAfterNoOutput],
-  [8, waitOfProvider],
+  [9, waitOfProvider],
   [4, expiryAndAgain],
-  [2, refusedTwice],
+  [4, refusedTwice],
   [3, refusedCharge],
-  [5, deferredPoll],
-  [1, deferredBeforeDeadline],
-  [3, deferredBeyondMemory],
-  [5, deferredOldPoll],
+  [4, deferredPoll],
+  [2, deferredBeforeDeadline],
+  [4, deferredBeyondMemory],
+  [6, deferredOldPoll],
   [3, claimWhileDeferred],
   [2, deferredLatePoll],
-  [5, youngJob],
+  [6, youngJob],
   [3, oldJob],
   [4, lateSuccess],
-  [6, claimsOfTheEnd],
+  [9, claimsOfTheEnd],
   [3, overdueLatePoll],
   [4, deadlineTwice],
-  [5, pollAcrossDeadline],
+  [6, pollAcrossDeadline],
   [1, missingHook],
   [7, hooksOfOneState],
-  [5, lateRefund],
+  [7, lateRefund],
   [4, readBeforeAlarm],
   [5, anotherJob],
   [3, clockBack],
   [4, alarmOfAnother],
   [5, oversizedResult],
   [2, hooksBeforeTheJob],
-  [6, jobOfAHookAtTheDeadline],
-  [5, ordersWithKeys],
+  [7, jobOfAHookAtTheDeadline],
+  [8, ordersWithKeys],
   [5, eventAtTheEndOfARun],
   [1, interruptedAttempts],
   [1, deadlineUnderPause],
   [7, orderedRow],
-  [6, acceptedSubmission],
+  [11, acceptedSubmission],
   [2, refusedSubmission],
   [3, refusedAfterAProof],
-  [10, unknownSubmission],
+  [11, unknownSubmission],
   [2, limitedSubmission],
-  [4, settledWhileAsked],
+  [5, settledWhileAsked],
   [3, hookAfterTheDeadline],
-  [7, lostSubmission],
+  [8, lostSubmission],
   [1, chargedSubmission],
   [2, repeatedSubmission],
   [5, orderWhileSending],
   [5, earlierSubmission],
   [3, deadlineWhileSending],
   [8, lateWithOwnKey],
-  [12, ownKeyWithoutSecret],
+  [13, ownKeyWithoutSecret],
   [6, signedForCustomer],
-  [10, canceledJob],
-  [6, unansweredCancel],
-  [8, unconfirmedCancel],
-  [13, cancelAtDeadline],
-  [6, canceledSubmission],
-  [6, canceledWithOwnKey],
+  [12, canceledJob],
+  [8, unansweredCancel],
+  [6, otherJobDuringCancel],
+  [11, unconfirmedCancel],
+  [20, cancelAtDeadline],
+  [9, canceledSubmission],
+  [9, canceledWithOwnKey],
+  [22, keptOutputs],
 ];
 
 /** Returns the moves of one of the scenarios. */

@@ -74,6 +74,7 @@ const EXPECTED_EVENTS = [
   "a copy is kept",
   "a copy is lost",
   "the row of a task with a lost output is written",
+  "an output is deleted",
   "a task expires",
   "an id is used again",
 ];

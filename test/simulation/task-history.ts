@@ -121,6 +121,10 @@ export class TaskHistory {
   isRowOrdered = false;
   /** Ends of copies of outputs that were reported. */
   readonly copies: NumberedCopy[] = [];
+  /** States that an order to copy the outputs was answered as taken. */
+  isCopyOrderTaken = false;
+  /** Numbers of the outputs that the operator has ordered to delete. */
+  readonly deletedOutputs = new Set<number>();
   /** Versions in the notices that the operator has received. */
   readonly noticedVersions = new Set<number>();
 
