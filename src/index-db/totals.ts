@@ -47,8 +47,8 @@ export const SUMS_OF_HOUR = `
  */
 export const ADVANCE = `
   INSERT INTO totals (name, value, advanced_at)
-  SELECT present.key, present.value - before.value, ?6
-  FROM json_each((${SUMS_OF_HOUR})) AS present JOIN json_each(?5) AS before ON before.key = present.key
-  WHERE present.value > before.value AND ${IS_OWN}
+  SELECT key, value - before, ?6
+  FROM (SELECT key, value, ?5 ->> ('$."' || key || '"') AS before FROM json_each((${SUMS_OF_HOUR})))
+  WHERE value > before AND ${IS_OWN}
   ON CONFLICT (name) DO UPDATE
   SET value = totals.value + excluded.value, advanced_at = excluded.advanced_at`;

@@ -21,6 +21,7 @@ const FOUND: Statistics = {
   ],
   outputs: { keptOutputs: 4, keptBytes: 2_048, lostOutputs: 1 },
   histograms: { first_attempt: HISTOGRAM, settled: HISTOGRAM, index: HISTOGRAM },
+  outputs: { keptOutputs: 2, keptBytes: 9, lostOutputs: 1 },
   found: [{ provider: "ark", foundBy: "poll", bucket: 3, tasks: 2, totalMs: 50 }],
   backlog: { tasks: 2, oldestAt: 1 },
   overdue: { tasks: 1, oldestAt: 1 },
