@@ -76,12 +76,13 @@ async function send(
     ...(isLengthStated && { "Content-Length": bytes.length }),
   });
   const end = isCutOff ? Math.floor(bytes.length * CUT_OFF_AT) : bytes.length;
-  do {
+  const rounds = isEndless ? Infinity : 1;
+  for (let round = 0; round < rounds && !response.destroyed; round++) {
     for (let at = 0; at < end && !response.destroyed; at += CHUNK_BYTES) {
       response.write(bytes.subarray(at, Math.min(end, at + CHUNK_BYTES)));
       if (end > CHUNK_BYTES) await sleep(CHUNK_PAUSE_MS);
     }
-  } while (isEndless && !response.destroyed);
+  }
   if (isCutOff) response.destroy();
   else response.end();
 }
