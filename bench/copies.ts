@@ -47,7 +47,7 @@ async function cpuMsPerMb(path: string, mode: "copy" | "pass"): Promise<string> 
   const times: number[] = [];
   for (let round = 0; round < ROUNDS; round++) {
     const before = cpuMsOf([relay.pid ?? 0]);
-    const answer = await fetch(`${relay.url}/?${query}`);
+    const answer = await fetch(`${relay.url}/?${query.toString()}`);
     Result.parse(await answer.json());
     times.push((cpuMsOf([relay.pid ?? 0]) - before) / (BYTES / MB));
   }

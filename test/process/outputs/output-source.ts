@@ -12,6 +12,8 @@ export interface SourceFile {
   /** False for a file whose length the source does not state. */
   readonly isLengthStated: boolean;
   readonly firstAnswer: FirstAnswer;
+  /** True for a file whose bytes are sent again and again, until the reader goes away. */
+  readonly isEndless?: boolean;
 }
 
 /** Begin of every file: that of an MP4 video (ISO/IEC 14496-12 §4.3). */
@@ -19,6 +21,8 @@ const MP4_START = Buffer.from("000000186674797069736f6d0000020069736f6d69736f32"
 const CHUNK_BYTES = 1024 * 1024;
 /** Pause in milliseconds between two chunks, so that a kill may come between them. */
 const CHUNK_PAUSE_MS = 40;
+/** Share of a file that is sent where the first answer is cut off. */
+const CUT_OFF_AT = 0.9;
 
 /** Returns bytes of a video, which no other name has. */
 export function videoBytes(name: string, length: number): Uint8Array {
@@ -30,6 +34,8 @@ export function videoBytes(name: string, length: number): Uint8Array {
 export class OutputSource extends LoopbackServer {
   /** True when all links have died. */
   isDead = false;
+  /** Number of requests for files that exist. */
+  requests = 0;
   readonly #files = new Map<string, SourceFile>();
   readonly #asked = new Set<string>();
 
@@ -52,6 +58,7 @@ export class OutputSource extends LoopbackServer {
     response.on("error", () => {});
     const file = this.#files.get(url);
     if (file === undefined || this.isDead) return void response.writeHead(404).end();
+    this.requests++;
     const isFirst = !this.#asked.has(url);
     this.#asked.add(url);
     if (isFirst && file.firstAnswer === "unavailable") return void response.writeHead(503).end();
@@ -60,7 +67,7 @@ export class OutputSource extends LoopbackServer {
 }
 
 async function send(
-  { bytes, isLengthStated }: SourceFile,
+  { bytes, isLengthStated, isEndless = false }: SourceFile,
   isCutOff: boolean,
   response: ServerResponse,
 ): Promise<void> {
@@ -68,10 +75,13 @@ async function send(
     "Content-Type": "video/mp4",
     ...(isLengthStated && { "Content-Length": bytes.length }),
   });
-  const end = isCutOff ? Math.floor(bytes.length / 2) : bytes.length;
-  for (let at = 0; at < end && !response.destroyed; at += CHUNK_BYTES) {
-    response.write(bytes.subarray(at, Math.min(end, at + CHUNK_BYTES)));
-    if (end > CHUNK_BYTES) await sleep(CHUNK_PAUSE_MS);
+  const end = isCutOff ? Math.floor(bytes.length * CUT_OFF_AT) : bytes.length;
+  const rounds = isEndless ? Infinity : 1;
+  for (let round = 0; round < rounds && !response.destroyed; round++) {
+    for (let at = 0; at < end && !response.destroyed; at += CHUNK_BYTES) {
+      response.write(bytes.subarray(at, Math.min(end, at + CHUNK_BYTES)));
+      if (end > CHUNK_BYTES) await sleep(CHUNK_PAUSE_MS);
+    }
   }
   if (isCutOff) response.destroy();
   else response.end();

@@ -66,18 +66,27 @@ export class FakeArk extends LoopbackServer {
   /** Answers of the relay to hooks that it has refused, and hooks that it has never accepted. */
   readonly refusedHooks: string[] = [];
   readonly #conductOf: (prompt: string) => Conduct;
+  readonly #linkOf: (jobId: string) => string;
   readonly #jobs = new Map<string, ArkJob>();
   readonly #closing = new AbortController();
   #nextSubmit = Promise.withResolvers<void>();
 
-  private constructor(conductOf: (prompt: string) => Conduct) {
+  private constructor(conductOf: (prompt: string) => Conduct, linkOf: (jobId: string) => string) {
     super((request, response) => void this.#handle(request, response));
     this.#conductOf = conductOf;
+    this.#linkOf = linkOf;
   }
 
-  /** Starts the server. @param conductOf what it does with a submission, by the text of its prompt. */
-  static async start(conductOf: (prompt: string) => Conduct): Promise<FakeArk> {
-    return new FakeArk(conductOf).listen();
+  /**
+   * Starts the server.
+   * @param conductOf what it does with a submission, by the text of its prompt.
+   * @param linkOf the link to the output of a job, by the id of the job.
+   */
+  static async start(
+    conductOf: (prompt: string) => Conduct,
+    linkOf: (jobId: string) => string = outputOf,
+  ): Promise<FakeArk> {
+    return new FakeArk(conductOf, linkOf).listen();
   }
 
   /** Variables of a relay whose connection `ark` leads here. */
@@ -109,7 +118,7 @@ export class FakeArk extends LoopbackServer {
     if (method === "POST" && url === ARK_TASKS) return this.#take(body, response);
     const job = this.#jobs.get(url.slice(ARK_TASKS.length + 1));
     if (method !== "GET" || job === undefined) return void response.writeHead(404).end();
-    response.writeHead(200, JSON_TYPE).end(JSON.stringify(shown(job)));
+    response.writeHead(200, JSON_TYPE).end(JSON.stringify(this.#shown(job)));
   }
 
   async #take(body: string, response: ServerResponse): Promise<void> {
@@ -144,7 +153,7 @@ export class FakeArk extends LoopbackServer {
 
   /** Sends a hook with the present state of the job, until the relay answers with 200. */
   async #hook(job: ArkJob): Promise<void> {
-    const body = JSON.stringify(shown(job));
+    const body = JSON.stringify(this.#shown(job));
     const giveUpAt = Date.now() + GIVE_UP_HOOK_AFTER_MS;
     let last = "no answer";
     while (!this.#closing.signal.aborted && Date.now() < giveUpAt) {
@@ -159,6 +168,13 @@ export class FakeArk extends LoopbackServer {
     if (!this.#closing.signal.aborted) this.refusedHooks.push(`${job.id}: ${last}`);
   }
 
+  /** Returns a job in the form of hooks and of answers to polls. */
+  #shown({ id, model, createdAtS, isDone }: ArkJob): object {
+    const task = { id, model, created_at: createdAtS, updated_at: Math.floor(Date.now() / 1000) };
+    if (!isDone) return { ...task, status: "running" };
+    return { ...task, status: "succeeded", content: { video_url: this.#linkOf(id) }, duration: 5 };
+  }
+
   /** Waits, at most until the server is closed. */
   async #wait(ms: number): Promise<void> {
     await sleep(ms, undefined, { signal: this.#closing.signal }).catch(() => undefined);
@@ -168,11 +184,4 @@ export class FakeArk extends LoopbackServer {
 /** Returns the URL of the output of a job. */
 export function outputOf(jobId: string): string {
   return `https://cdn.example.com/${jobId}.mp4`;
-}
-
-/** Returns a job in the form of hooks and of answers to polls. */
-function shown({ id, model, createdAtS, isDone }: ArkJob): object {
-  const task = { id, model, created_at: createdAtS, updated_at: Math.floor(Date.now() / 1000) };
-  if (!isDone) return { ...task, status: "running" };
-  return { ...task, status: "succeeded", content: { video_url: outputOf(id) }, duration: 5 };
 }

@@ -120,22 +120,22 @@ function Kept({ copy, file, number, now }: KeptProps) {
           </>
         )}
       </p>
-      {file === null || !isShownInline(type) ? null : (
-        <Preview type={type} url={file} number={number} />
-      )}
+      <Preview type={type} url={file} number={number} />
     </>
   );
 }
 
+/** Shows the picture, video or sound of a copy; nothing for a file that browsers save. */
 function Preview({
   type,
   url,
   number,
 }: {
   readonly type: string;
-  readonly url: string;
+  readonly url: string | null;
   readonly number: number;
 }) {
+  if (url === null || !isShownInline(type)) return null;
   const label = `Output ${number}`;
   if (type.startsWith("image/")) return <img class="output" src={url} alt={label} loading="lazy" />;
   /* oxlint-disable jsx-a11y/media-has-caption -- nobody has written captions for what an upstream has generated */
