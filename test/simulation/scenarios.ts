@@ -1028,7 +1028,7 @@ const SCENARIOS: readonly (readonly [weight: number, scenario: Scenario])[] = [
   [6, noOutput],
   [5, hookAfterNoOutput],
   [9, waitOfProvider],
-  [4, expiryAndAgain],
+  [5, expiryAndAgain],
   [4, refusedTwice],
   [3, refusedCharge],
   [4, deferredPoll],
