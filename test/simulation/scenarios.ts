@@ -465,7 +465,7 @@ function* eventAtTheEndOfARun(world: World, random: Random): Iterable<Move> {
 function* interruptedAttempts(world: World, random: Random): Iterable<Move> {
   yield deploy(world, { isIndexed: false, isOperatorNotified: false });
   yield happen(aReport(aCompletion(), aCreation()));
-  for (let i = 0; i < 4; i++) {
+  for (let i = 0; i < 7; i++) {
     const { record } = world.disk.written;
     const isOver =
       record !== null && isTerminal(record) && record.callback?.state.kind === "failed";
@@ -1028,7 +1028,7 @@ const SCENARIOS: readonly (readonly [weight: number, scenario: Scenario])[] = [
   [6, noOutput],
   [5, hookAfterNoOutput],
   [9, waitOfProvider],
-  [4, expiryAndAgain],
+  [5, expiryAndAgain],
   [4, refusedTwice],
   [3, refusedCharge],
   [4, deferredPoll],
@@ -1056,7 +1056,7 @@ const SCENARIOS: readonly (readonly [weight: number, scenario: Scenario])[] = [
   [7, jobOfAHookAtTheDeadline],
   [8, ordersWithKeys],
   [5, eventAtTheEndOfARun],
-  [1, interruptedAttempts],
+  [3, interruptedAttempts],
   [1, deadlineUnderPause],
   [7, orderedRow],
   [11, acceptedSubmission],
