@@ -3,6 +3,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { vectorFiles } from "./conformance/vectors.ts";
 import { apiDoc } from "./docs/api.ts";
+import { clientManifest, clientReadmeDoc } from "./docs/client-package.ts";
 import { configurationDoc } from "./docs/configuration.ts";
 import { consolePages } from "./docs/console-pages.ts";
 import { costDoc } from "./docs/cost.ts";
@@ -26,6 +27,8 @@ const manifest: object = JSON.parse(readFileSync(inTree("package.json"), "utf8")
 const builds = Builds.parse(JSON.parse(readFileSync(inTree("docs/measured.json"), "utf8")));
 const hash = coreHash(inTree("."));
 rewrite("README.md", (page) => readmeDoc(page, manifest, readmeBuilds(builds, hash)));
+rewrite("client/README.md", (page) => clientReadmeDoc(page, manifest));
+rewrite("client/package.json", (text) => clientManifest(text, manifest));
 rewrite("docs/promises.md", (page) => promisesDoc(page, builds, hash));
 const openApi = openApiText();
 write("openapi.json", openApi);

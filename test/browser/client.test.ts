@@ -11,7 +11,8 @@ import { Receiver } from "../process/harness/receiver.ts";
 import { Workerd } from "../process/harness/workerd.ts";
 import { openPage } from "./browser.ts";
 
-const relay = await forThisFile(Workerd.start({ vars: { ...LOCAL_VARS, SANDBOX: "true" } }));
+const vars = { ...LOCAL_VARS, SANDBOX: "true", FAL_KEY: "browser-test-fal-key" };
+const relay = await forThisFile(Workerd.start({ vars }));
 const receiver = await forThisFile(Receiver.start());
 
 it("in Chromium, a page with the client registers, reports, waits for and cancels tasks of a running relay, and verifies its callbacks", async () => {
@@ -22,6 +23,7 @@ it("in Chromium, a page with the client registers, reports, waits for and cancel
     format: "iife",
     globalName: "scenario",
     alias: {
+      "task-relay-client/ai-sdk": join(ROOT, "client/src/ai-sdk.ts"),
       "task-relay-client/sdk-fetch": join(ROOT, "client/src/sdk-fetch.ts"),
       "task-relay-client": join(ROOT, "client/src/index.ts"),
     },

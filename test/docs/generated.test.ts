@@ -1,4 +1,6 @@
 import { expect, it } from "vitest";
+import CLIENT_MANIFEST from "../../client/package.json?raw";
+import CLIENT_README from "../../client/README.md?raw";
 import API_PAGE from "../../docs/api.md?raw";
 import CONFIGURATION_PAGE from "../../docs/configuration.md?raw";
 import COST_PAGE from "../../docs/cost.md?raw";
@@ -9,7 +11,9 @@ import README from "../../README.md?raw";
 import CONSOLE_ERRORS from "../../src/console/docs/errors.htm?raw";
 import CONSOLE_REFERENCE from "../../src/console/docs/reference.htm?raw";
 import openApi from "../../openapi.json" with { type: "json" };
+import manifest from "../../package.json" with { type: "json" };
 import { apiDoc } from "../../scripts/docs/api.ts";
+import { clientManifest, clientReadmeDoc } from "../../scripts/docs/client-package.ts";
 import { configurationDoc } from "../../scripts/docs/configuration.ts";
 import { costDoc } from "../../scripts/docs/cost.ts";
 import { readmeDoc } from "../../scripts/docs/deploy-button.ts";
@@ -34,6 +38,18 @@ const DOCUMENTS = [
   ],
   ["docs/cost.md", "the counts, prices and formulas of scripts/cost", COST_PAGE, costDoc],
   ["ops/workerd.capnp", "the names of all variables", WORKERD_CONFIG, workerdConfig],
+  [
+    "client/README.md",
+    "the repository that package.json names",
+    CLIENT_README,
+    (page: string) => clientReadmeDoc(page, manifest),
+  ],
+  [
+    "client/package.json",
+    "the repository that package.json names",
+    CLIENT_MANIFEST,
+    (text: string) => clientManifest(text, manifest),
+  ],
 ] as const;
 
 it.each(DOCUMENTS)(
@@ -74,6 +90,17 @@ it.each([
     expect(readmeDoc(README, { repository: named }, "")).toContain(expected);
   },
 );
+
+it("when package.json names the repository github:acme/relay, npm run docs links to it in the README of the client, and writes it into the client's package.json once", () => {
+  const named = { repository: "github:acme/relay" };
+  const url = "https://github.com/acme/relay";
+  expect(clientReadmeDoc(CLIENT_README, named)).toContain(`[repository of the relay](${url})`);
+  const text = clientManifest(CLIENT_MANIFEST, named);
+  const repository = { type: "git", url: `git+${url}.git`, directory: "client" };
+  expect(JSON.parse(text)).toEqual({ ...JSON.parse(CLIENT_MANIFEST), repository });
+  expect(clientManifest(text, named)).toBe(text);
+  expect(clientManifest(text, {})).toBe(CLIENT_MANIFEST);
+});
 
 it("ops/workerd.capnp has the compatibility date and flags of wrangler.toml", () => {
   const [, date = ""] = /^compatibility_date = (".*")$/m.exec(WRANGLER_CONFIG) ?? [];

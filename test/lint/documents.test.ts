@@ -3,6 +3,7 @@ import { existsSync, globSync, readFileSync } from "node:fs";
 import { dirname, join, normalize } from "node:path";
 import { describe, expect, it } from "vitest";
 import { shellBlocks } from "../process/readme/shell-blocks.ts";
+import { anchorsIn, localLinks } from "./markdown-links.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
 // Excludes the packages that commands install into `bench/node_modules`.
@@ -93,22 +94,11 @@ function readPage(page: string): string {
 /** Links of a page into the repository: the file, by its path in the repository, and the heading. */
 function linksIn(page: string) {
   if (!PAGES.includes(page)) return [];
-  const links = readPage(page).matchAll(/\]\((?!https?:|mailto:)([^)]*)\)/g);
-  return Array.from(links, ([, to = ""]) => {
-    const [path = "", anchor] = to.split("#");
+  return localLinks(readPage(page)).map(({ path, anchor }) => {
     return { target: path === "" ? page : normalize(join(dirname(page), path)), anchor };
   });
 }
 
-/** Returns the anchors that GitHub derives from the headings of a page. */
 function anchorsOf(page: string): readonly string[] {
-  const prose = readPage(page).replaceAll(/^ *```[^]*?^ *```$/gm, "");
-  const headings = prose.match(/^#+ .*$/gm) ?? [];
-  return headings.map((heading) =>
-    heading
-      .replace(/^#+ /, "")
-      .toLowerCase()
-      .replaceAll(/[^\p{L}\p{N} _-]/gu, "")
-      .replaceAll(" ", "-"),
-  );
+  return anchorsIn(readPage(page));
 }

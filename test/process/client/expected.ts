@@ -9,6 +9,7 @@ export const EXPECTED = {
   submitted: [200, '{"id":"sandbox/ok","status":"queued"}'],
   submittedTask: "sandbox/ok",
   submittedBySdk: [200, '{"id":"sandbox/ok","status":"queued"}'],
+  generated: [true, ["https://cdn.example.com/a.mp4"]],
   redelivered: "sending",
   erased: [true, false],
   listed: "index_disabled",

@@ -1,5 +1,5 @@
 import { execFile } from "node:child_process";
-import { cp, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { cp, mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
@@ -40,6 +40,15 @@ export class PackedClient implements AsyncDisposable {
   async run(command: string, ...args: readonly string[]): Promise<string> {
     const env = newcomersEnvironment();
     return (await run(command, [...args], { cwd: this.directory, env })).stdout;
+  }
+
+  /** Makes packages that are installed in the repository available in the project too. */
+  async link(...names: readonly string[]): Promise<void> {
+    for (const name of names) {
+      const path = join(this.directory, "node_modules", name);
+      await rm(path, { force: true });
+      await symlink(join(ROOT, "node_modules", name), path);
+    }
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto";
+import { existsSync } from "node:fs";
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { build } from "esbuild";
@@ -9,14 +10,18 @@ import { completedEvent, LOCAL_VARS } from "../harness/client.ts";
 import { forThisFile } from "../harness/for-this-file.ts";
 import { Receiver } from "../harness/receiver.ts";
 import { Workerd } from "../harness/workerd.ts";
+import { anchorsIn, localLinks } from "../../lint/markdown-links.ts";
 import { BundledWorker } from "./bundled-worker.ts";
 import { PackedClient } from "./packed-client.ts";
 import { EXPECTED } from "./expected.ts";
 import { scenarioInput } from "./scenario-input.ts";
+import { VIDEO_KEY, videoText, VideoUpstream, WORDS } from "./video-upstream.ts";
 
+const upstream = await forThisFile(VideoUpstream.start());
+const vars = { ...LOCAL_VARS, ...upstream.vars, LISTEN: "true", SANDBOX: "true" };
 const [client, relay, receiver] = await Promise.all([
   forThisFile(PackedClient.install()),
-  forThisFile(Workerd.start({ vars: { ...LOCAL_VARS, LISTEN: "true", SANDBOX: "true" } })),
+  forThisFile(Workerd.start({ vars })),
   forThisFile(Receiver.start()),
 ]);
 const input = await scenarioInput(relay, receiver);
@@ -91,8 +96,7 @@ const Failed = z.object({ stdout: z.string() });
 const outputOf = (error: unknown) => Failed.parse(error).stdout;
 
 it("the blocks of JavaScript in the README of the client run in order, and its receiver accepts a real callback and refuses a changed one", async () => {
-  const readme = await readFile(join(ROOT, "client/README.md"), "utf8");
-  const blocks = [...readme.matchAll(/^```js\n([^]*?)^```$/gm)].map(([, code = ""]) => code);
+  const blocks = await blocksOf("js");
   const { headers, body } = input.received;
   const checks = `
     const callback = (body) => new Request("https://c.test", { method: "POST", headers: ${JSON.stringify(headers)}, body });
@@ -114,3 +118,67 @@ it("the blocks of JavaScript in the README of the client run in order, and its r
   expect(printed).toContain("[ 'https://cdn.example.com/a.mp4' ]");
   expect(printed.join()).toContain("404 There is no task with this id.");
 });
+
+it.each([
+  ["@ai-sdk/fal", (code: string) => code],
+  [
+    "@ai-sdk/replicate",
+    (code: string) =>
+      code
+        .replaceAll("createFal", "createReplicate")
+        .replaceAll(/\bfal\b(?=[".]| =)/g, "replicate")
+        .replace("luma-dream-machine/ray-2", "acme/fox"),
+  ],
+])(
+  "the block of the client's README for videos of the AI SDK generates one with %s, and its callback comes",
+  async (sdk, adapted) => {
+    const [code = ""] = (await blocksOf("ts")).filter((each) => each.includes("webhooksFor"));
+    const path = `/${sdk}`;
+    const prompt = `a fox that is ${WORDS.unhooked} for ${sdk}`;
+    await client.link("ai", "@ai-sdk");
+    const program = adapted(code)
+      .replace(
+        "https://client.example.com/hook",
+        receiver.at(path, { kind: "answer", status: 204 }),
+      )
+      .replace("a fox", prompt);
+    const printing = "console.log(new TextDecoder().decode(video.uint8Array));";
+    await writeFile(join(client.directory, "generate.js"), `${program}\n${printing}`);
+    await writeFile(join(client.directory, "hosts.js"), sendingTo(upstream.hosts));
+    const keys = { FAL_KEY: VIDEO_KEY, REPLICATE_API_TOKEN: VIDEO_KEY };
+    Object.assign(process.env, { RELAY_URL: input.url, RELAY_KEY: input.key, ...keys });
+    const args = ["--import", "./hosts.js", "generate.js"];
+    expect(await client.run(process.execPath, ...args)).toContain(videoText(prompt));
+    await expect.poll(() => receiver.postsAt(path).length, { timeout: 10_000 }).toBe(1);
+  },
+);
+
+it("each link in the README of the packed client leads to a heading of the page, a file of the package or another site", async () => {
+  const home = join(client.directory, "node_modules/task-relay-client");
+  const page = await readFile(join(home, "README.md"), "utf8");
+  const anchors = anchorsIn(page);
+  const broken = localLinks(page).filter(({ path, anchor }) => {
+    if (path === "") return anchor === undefined || !anchors.includes(anchor);
+    return path.startsWith("..") || !existsSync(join(home, path));
+  });
+  expect(broken).toEqual([]);
+  expect(localLinks(page).length).toBeGreaterThan(0);
+});
+
+/** Returns the blocks of code of the README of the client in a language. */
+async function blocksOf(mark: string): Promise<readonly string[]> {
+  const readme = await readFile(join(ROOT, "client/README.md"), "utf8");
+  const blocks = readme.matchAll(new RegExp(`^\`\`\`${mark}\\n([^]*?)^\`\`\`$`, "gm"));
+  return Array.from(blocks, ([, code = ""]) => code);
+}
+
+/** Returns a module that sends the requests for these hosts elsewhere. */
+function sendingTo(hosts: Readonly<Record<string, string>>): string {
+  return `
+    const { fetch } = globalThis;
+    const hosts = ${JSON.stringify(hosts)};
+    globalThis.fetch = (input, init) => {
+      const { host, pathname, search } = new URL(input instanceof Request ? input.url : input);
+      return fetch(host in hosts ? hosts[host] + pathname + search : input, init);
+    };`;
+}

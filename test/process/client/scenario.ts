@@ -1,4 +1,5 @@
 import { RelayProblem, TaskRelay, type Task, VerificationError, verify } from "task-relay-client";
+import { webhooksFor } from "task-relay-client/ai-sdk";
 import { fetchFor } from "task-relay-client/sdk-fetch";
 
 export interface ScenarioInput {
@@ -46,6 +47,7 @@ export async function drive({ url, key, callbackUrl, received, keys }: ScenarioI
   const sdkAnswer = await sdkFetch("https://sandbox.example.com/jobs", { method: "POST", body });
   const canceled = await relay.register({ model: "m" });
   await relay.cancel(canceled.id);
+  const generated = await receivedByAiSdk(relay, output);
   return {
     states,
     reported: reported.status,
@@ -56,6 +58,7 @@ export async function drive({ url, key, callbackUrl, received, keys }: ScenarioI
     submitted: [submitted.response.status, await submitted.response.text()],
     submittedTask: (await relay.read(submitted.taskId)).model,
     submittedBySdk: [sdkAnswer.status, await sdkAnswer.text()],
+    generated,
     redelivered: redelivered.callback?.status,
     erased: [await relay.erase(canceled.id), await relay.erase(canceled.id)],
     listed: await relay.list().next().catch(failureOf),
@@ -64,6 +67,17 @@ export async function drive({ url, key, callbackUrl, received, keys }: ScenarioI
       .then((open) => relay.waitFor(open.id, { timeoutMs: 100 }))
       .catch((error: Error) => error.name),
   };
+}
+
+/** Makes a webhook as the AI SDK does, and returns the links that it receives when the task is reported as completed. */
+async function receivedByAiSdk(relay: TaskRelay, output: { readonly urls: string[] }) {
+  const { promise: registered, resolve: onTask } = Promise.withResolvers<Task>();
+  const { webhook } = webhooksFor(relay, "fal");
+  const { url, received } = await webhook({ model: "m" }, { timeoutMs: RELAY_MS, onTask })();
+  const { id } = await registered;
+  await relay.report({ id, status: "completed", output });
+  const { body } = await received;
+  return [new URL(url).pathname.startsWith(`/hooks/fal/${id}/`), body.output.urls];
 }
 
 function requestOf({ headers, body }: ScenarioInput["received"]): Request {

@@ -1,4 +1,5 @@
 import { spawn } from "node:child_process";
+import { randomUUID } from "node:crypto";
 import { text } from "node:stream/consumers";
 import { expect, it } from "vitest";
 import { doctorKeyIn } from "../../../scripts/doctor/operator-key.ts";
@@ -9,6 +10,13 @@ import { forThisFile } from "../harness/for-this-file.ts";
 import { closedPort, Receiver } from "../harness/receiver.ts";
 import { WranglerDev } from "../harness/wrangler-dev.ts";
 import { Workerd } from "../harness/workerd.ts";
+import {
+  INVALID,
+  OPERATOR_KEYS as PLANTED_KEYS,
+  RELAY_SECRETS,
+  UPSTREAM_KEY,
+  WEBHOOK_SECRET,
+} from "../secrets/values.ts";
 
 const vars = { ...SECRETS, ALLOW_LOCAL_CALLBACKS: "true" };
 const relay = await forThisFile(WranglerDev.start({ vars, hasLimits: true }));
@@ -135,6 +143,35 @@ it("npm run doctor names the variable that makes the configuration of the relay 
   expect(status).toBe(1);
   expect(lines).toHaveLength(1);
   expect(lines[0]).toMatch(/^PROBLEM\s+configuration: LOCATION_HINT must be one of .+ Cure: /);
+});
+
+it("npm run doctor prints no secret: of a valid relay, of one with an invalid configuration, or with a key that is wrong", async () => {
+  const [secret, key, other] = [RELAY_SECRETS[0] ?? "", PLANTED_KEYS[0] ?? "", randomUUID()];
+  const CONNECTIONS = JSON.stringify({
+    rep: { provider: "replicate", key: UPSTREAM_KEY, webhook_secret: WEBHOOK_SECRET },
+  });
+  const given = { RELAY_SECRET: secret, OPERATOR_KEYS: key, CONNECTIONS, FAL_KEY: UPSTREAM_KEY };
+  const printed: string[] = [];
+  const examine = async (url: string, sent: string) => {
+    const { lines, stderr } = await doctor(["--url", url], sent);
+    printed.push(...lines, stderr);
+  };
+  await using plain = await Workerd.start({ vars: given });
+  await examine(plain.url, key);
+  await examine(plain.url, other);
+  for (const [name, value] of INVALID) {
+    await plain.restart({ ...given, [name]: value });
+    await examine(plain.url, key);
+  }
+  const output = printed.join("\n");
+  expect(output).toContain("ok           providers: 2 with an API key");
+  expect(output).toContain("PROBLEM      configuration: RELAY_SECRET");
+  // A secret that an invalid value has cut in half would show too.
+  const secrets = [secret, key, other, UPSTREAM_KEY, WEBHOOK_SECRET].flatMap((each) => [
+    each.slice(0, 24),
+    each.slice(-24),
+  ]);
+  expect(secrets.filter((each) => output.includes(each))).toEqual([]);
 });
 
 it("npm run doctor exits with status 2 and a one-line error when no relay listens at the given URL", async () => {

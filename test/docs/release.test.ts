@@ -1,0 +1,41 @@
+import { expect, it } from "vitest";
+import { releaseFaults } from "../../scripts/release/faults.ts";
+
+const READY = {
+  manifest: { version: "1.2.0" },
+  clientManifest: {
+    version: "1.2.0",
+    repository: { url: "git+https://github.com/acme/relay.git" },
+  },
+  changelog: "# Changelog\n\n## [Unreleased]\n\n## [1.2.0] - 2026-12-01\n\n### Added\n",
+};
+
+it("npm run release:check accepts a tree whose versions and changelog are those of the tag, and whose client names its repository", () => {
+  expect(releaseFaults("v1.2.0", READY)).toEqual([]);
+});
+
+it.each([
+  ["1.2.0", READY, ["The tag 1.2.0 is not of the form v1.0.0."]],
+  ["v1.2.0-rc.1", READY, ["The tag v1.2.0-rc.1 is not of the form v1.0.0."]],
+  [
+    "v1.2.1",
+    READY,
+    [
+      "package.json has the version 1.2.0, not 1.2.1.",
+      "client/package.json has the version 1.2.0, not 1.2.1.",
+      'CHANGELOG.md has no heading "## [1.2.1] - " with the date.',
+    ],
+  ],
+  [
+    "v1.2.0",
+    { ...READY, changelog: "## [1x2.0] - 2026-12-01\n## [1.2.0]\n" },
+    ['CHANGELOG.md has no heading "## [1.2.0] - " with the date.'],
+  ],
+  [
+    "v1.2.0",
+    { ...READY, clientManifest: { version: "1.2.0" } },
+    [expect.stringContaining('set "repository" in package.json, then npm run docs')],
+  ],
+])("npm run release:check of the tag %s refuses the tree %j", (tag, files, faults) => {
+  expect(releaseFaults(tag, files)).toEqual(faults);
+});
