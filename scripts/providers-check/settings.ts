@@ -4,9 +4,11 @@ import { parseEnv } from "node:util";
 import * as z from "zod/mini";
 import { baseUrlRulesOf } from "../../src/config/config.ts";
 import { type Connections, parseConnections } from "../../src/config/connections.ts";
+import { readDrafts } from "../../src/config/connection-drafts.ts";
 import { type ConfigIssue, describeIssues } from "../../src/config/issue.ts";
 import { Variables } from "../../src/config/variables.ts";
 import { failure, type Result, success } from "../../src/core/result.ts";
+import type { Declaration } from "../../src/providers/generic/declaration.ts";
 import type { Connection, UpstreamProvider } from "../../src/providers/provider.ts";
 import { PROVIDERS } from "../../src/providers/registry.ts";
 import { readTable } from "../setup/wrangler-toml.ts";
@@ -16,6 +18,8 @@ export interface Asking {
   readonly connection: Connection;
   readonly provider: UpstreamProvider;
   readonly key: string;
+  /** Declaration of the upstream; null for a provider that the relay knows. */
+  readonly declaration: Declaration | null;
 }
 
 const root = resolve(import.meta.dirname, "../..");
@@ -40,13 +44,23 @@ export function readConnection(name: string, file: string): Result<Asking, strin
   if (vars === null) return failure(`${file} cannot be read.`);
   const parsed = parse(vars);
   if (!parsed.ok) return failure(describeIssues(parsed.error));
-  const { connections } = parsed.value;
+  const { connections, disabledConnections } = parsed.value;
   const connection = connections.get(name);
-  const provider = PROVIDERS.get(connection?.provider.name ?? name);
-  if (provider === undefined) return failure(unknown(name, connections));
+  const disabled = disabledConnections.find((each) => each.name === name);
+  if (connection === undefined && disabled !== undefined) {
+    return failure(describeIssues(disabled.issues));
+  }
+  const known = connection?.provider ?? PROVIDERS.get(name);
+  if (known === undefined || known.polls === null) return failure(unknown(name, connections));
   const key = connection?.key ?? null;
-  if (connection === undefined || key === null) return failure(missing(name, provider, file));
-  return success({ connection, provider, key });
+  if (connection === undefined || key === null) return failure(missing(name, known, file));
+  return success({ connection, provider: known, key, declaration: declarationOf(name, vars) });
+}
+
+function declarationOf(name: string, vars: object): Declaration | null {
+  const read = readDrafts(vars);
+  const drafts = read.ok ? read.value.drafts : [];
+  return drafts.find((draft) => draft.name === name)?.declaration ?? null;
 }
 
 function unknown(name: string, connections: Connections["connections"]): string {
@@ -62,21 +76,19 @@ function readVars(file: string): object | null {
 }
 
 /** Parses those variables of the relay that decide how providers are polled. */
-function parse(vars: object): Result<Pick<Connections, "connections">, readonly ConfigIssue[]> {
+function parse(vars: object): Result<Connections, readonly ConfigIssue[]> {
   const { data, error } = Needed.safeParse(vars);
   if (error !== undefined) {
     return failure(error.issues.map(({ path, message }) => ({ path: path.join("."), message })));
   }
-  const parsed = parseConnections(vars, baseUrlRulesOf(data), false);
-  if (!parsed.ok) return parsed;
-  const { connections } = parsed.value;
-  return success({ connections });
+  return parseConnections(vars, baseUrlRulesOf(data), false);
 }
 
 /** Says in one line which variables a connection lacks, and where to set them. */
 function missing(name: string, provider: UpstreamProvider, file: string): string {
-  const { key, baseUrl } = provider.variables;
-  if (name !== provider.name) return `${name} has no key: set it in CONNECTIONS in ${file}.`;
+  const { key, baseUrl } = provider.variables ?? {};
+  if (name !== provider.name || key === undefined)
+    return `${name} has no key: set it in CONNECTIONS in ${file}.`;
   const variables = provider.baseUrls === null ? `${key} and ${baseUrl}` : key;
   return `${name} has no key: set ${variables} in ${file}.`;
 }

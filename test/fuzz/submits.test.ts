@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { parseJson } from "../../src/core/json.ts";
-import { PROVIDERS } from "../../src/providers/registry.ts";
 import type { SubmitAdapter, SubmitReading, SubmitTarget } from "../../src/providers/submit.ts";
+import { ADAPTERS } from "../providers/adapters.ts";
 import { GATEWAY } from "../providers/fixture.ts";
 import { FIXTURES } from "../providers/fixtures/index.ts";
 import { submitExamplesIn, type SubmitFixtures } from "../providers/submit-fixture.ts";
@@ -61,7 +61,7 @@ function requireStorable({ model, parameters }: SubmitTarget): void {
 
 /** Requires that the endpoint is one with which the job can be attached and polled. */
 function requirePollable({ endpoint }: SubmitTarget, provider: string): void {
-  const rule = PROVIDERS.get(provider)?.polls.endpoint ?? null;
+  const rule = ADAPTERS.get(provider)?.polls.endpoint ?? null;
   const isOmitted = endpoint === null;
   const fits = isOmitted ? rule?.isRequired !== true : rule?.pattern.test(endpoint) === true;
   if (!fits) throw new Error(`polls cannot use the endpoint ${endpoint}`);
@@ -70,10 +70,11 @@ function requirePollable({ endpoint }: SubmitTarget, provider: string): void {
 /** Requires that a task can continue with the reading of an answer. */
 function isUnderstood(reading: SubmitReading, provider: string): boolean {
   if (reading.kind === "unclear") return false;
+  if (reading.kind === "named") return true;
   if (reading.job !== null) {
     const { id, endpoint } = reading.job;
     if (id === "" || id.length > MAX_ID_CHARS) throw new Error("the id cannot be stored");
-    const path = PROVIDERS.get(provider)?.polls.path({ id, endpoint });
+    const path = ADAPTERS.get(provider)?.polls.path({ id, endpoint });
     if (path === undefined) throw new Error("the job cannot be polled");
   }
   if (reading.kind === "job") return true;
@@ -97,7 +98,7 @@ function withReading(
 }
 
 for (const { provider, submits } of FIXTURES) {
-  const adapter = PROVIDERS.get(provider)?.submits;
+  const adapter = ADAPTERS.get(provider)?.submits;
   const target = adapter?.target(submits?.calls[0]?.path ?? "") ?? null;
   if (submits === undefined || adapter === undefined || target === null) continue;
   fuzz(

@@ -3,7 +3,7 @@ import PROVIDER_PAGE from "../../docs/providers.md?raw";
 import README from "../../README.md?raw";
 import { HOUR_MS } from "../../src/core/time.ts";
 import { documentedLimits } from "../../src/providers/documented-limits.ts";
-import type { UpstreamProvider } from "../../src/providers/provider.ts";
+import type { NamedProvider, UpstreamProvider } from "../../src/providers/provider.ts";
 import { PROVIDERS } from "../../src/providers/registry.ts";
 import { sandbox } from "../../src/providers/sandbox.ts";
 import { examplesIn, type HookFixture, type PollFixture } from "./fixture.ts";
@@ -180,7 +180,7 @@ function usageNames({ means }: HookFixture | PollFixture): readonly string[] {
 }
 
 /** Returns the words with which the table must describe how the end of a job is found. */
-function findingOf({ hooks, variables }: UpstreamProvider): string {
+function findingOf({ hooks, variables }: NamedProvider): string {
   if (hooks === null) return "by polls alone";
   const setting = variables.webhookSecret ?? variables.userId;
   if (hooks.isOptional === true && setting === undefined)
