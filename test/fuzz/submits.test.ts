@@ -97,6 +97,19 @@ function withReading(
   return { ...adapter, readAnswer: (...answer) => change(adapter.readAnswer(...answer)) };
 }
 
+/** Returns the id of the job that a reading starts; empty for one that the call names. Null for any other reading. */
+function startedBy(reading: SubmitReading): string | null {
+  if (reading.kind === "named") return "";
+  return reading.kind === "job" ? reading.job.id : null;
+}
+
+/** Returns an adapter that reads this id of every job that an answer starts. */
+function withJobId(adapter: SubmitAdapter, id: string): SubmitAdapter {
+  return withReading(adapter, (reading) =>
+    startedBy(reading) === null ? reading : { kind: "job", job: { id, endpoint: null } },
+  );
+}
+
 for (const { provider, submits } of FIXTURES) {
   const adapter = ADAPTERS.get(provider)?.submits;
   const target = adapter?.target(submits?.calls[0]?.path ?? "") ?? null;
@@ -138,17 +151,14 @@ for (const { provider, submits } of FIXTURES) {
           if (reading.kind === "unclear") throw new TypeError("planted");
           return reading;
         }),
-        "reads an empty id": withReading(adapter, (reading) =>
-          reading.kind === "job" ? { ...reading, job: { ...reading.job, id: "" } } : reading,
-        ),
-        "reads half of a surrogate pair": withReading(adapter, (reading) =>
-          reading.kind === "job" ? { ...reading, job: { ...reading.job, id: "\ud800" } } : reading,
-        ),
+        "reads an empty id": withJobId(adapter, ""),
+        "reads half of a surrogate pair": withJobId(adapter, "\ud800"),
         "reads a running job as a result": withReading(adapter, (reading) => {
-          if (reading.kind !== "job") return reading;
-          const running = { jobId: reading.job.id, state: "running", urls: [], metadata: {} };
+          const jobId = startedBy(reading);
+          if (jobId === null) return reading;
+          const running = { jobId: jobId || null, state: "running", urls: [], metadata: {} };
           const observation = { ...running, completedAt: null, error: null };
-          return { kind: "result", job: reading.job, observation };
+          return { kind: "result", job: null, observation };
         }),
       },
       check: ({ path, body }, subject) => {

@@ -144,6 +144,42 @@ export const DECLARATIONS = {
   },
 } as const satisfies Readonly<Record<string, JsonObject>>;
 
+/** Declarations of servers of one's own, as docs/providers.md prints them. */
+export const OWN_DECLARATIONS = {
+  comfyui: {
+    provider: "generic",
+    base_url: "http://127.0.0.1:8188",
+    submit: { path: "/prompt", id: "/prompt_id" },
+    poll: {
+      path: "/history/{id}",
+      state: "/{id}/status/status_str",
+      otherwise: "processing",
+      outputs: [
+        {
+          at: "/{id}/outputs/*/images/*",
+          url: "/view?filename={filename}&subfolder={subfolder}&type={type}",
+        },
+      ],
+    },
+    words: { success: "completed", error: "failed" },
+  },
+  modal: {
+    provider: "generic",
+    base_url: "https://YOUR_WORKSPACE--video.modal.run",
+    key: "…",
+    auth: "Authorization: Bearer {key}",
+    submit: { path: "/submit", id: "/call_id" },
+    poll: {
+      path: "/result/{id}",
+      state: "http_status",
+      outputs: ["/url"],
+      error: "/detail",
+    },
+    words: { 200: "completed", 202: "processing", 410: "failed" },
+    link_life_h: 24,
+  },
+} as const satisfies Readonly<Record<string, JsonObject>>;
+
 export type DeclaredName = keyof typeof DECLARATIONS;
 
 /** Returns the value of `CONNECTIONS` with one of the declarations, with these members in place of its own. */

@@ -34,7 +34,7 @@ export function hooksOf(declaration: Declaration): HookAdapter | null {
 
 function readHook(body: unknown, hook: DeclaredHook, declaration: Declaration): Observation | null {
   if (typeof body !== "object" || body === null) return null;
-  const baseUrl = declaration.base_url.replace(/\/+$/, "");
+  const baseUrl = declaration.base_url.replace(/(?<!\/)\/+$/, "");
   const report = { body: reportIn(body, hook), status: null, jobId: null, baseUrl };
   const read = readReport(report, placesOf(hook, declaration), declaration);
   const named = {
