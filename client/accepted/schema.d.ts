@@ -63,7 +63,7 @@ export interface paths {
         put?: never;
         /**
          * Submit a job to an upstream through the relay, once
-         * @description The call is the upstream's own: its path, query, content type and body, and the relay's key in the header of the upstream's key. The relay registers the task, charges its price, puts its hook URL into the call, sends it once with the connection's own key, stores the answer, and passes it on. The answer of a refusal is passed on too; the task is then erased and its price returned. Accounts submit what `OFFERS` lists. Permitted to operator keys with the role `operate` or `all`, and to account keys with the role `full`.
+         * @description The call is the upstream's own: its path, query, content type and body, and the relay's key in the header of the upstream's key. The relay registers the task, charges its price, puts its hook URL into the call, sends it once with the connection's own key (or, with `Relay-Key`, with that of the caller), stores the answer, and passes it on. The answer of a refusal is passed on too; the task is then erased and its price returned. Accounts submit what `OFFERS` lists. Permitted to operator keys with the role `operate` or `all`, and to account keys with the role `full`.
          */
         post: operations["submitJob"];
         delete?: never;
@@ -716,6 +716,46 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/outputs/{id}/{output}/{file}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read an output by its link
+         * @description Links in `output.urls` lead here where the relay keeps outputs; nobody else makes them, and they need no key. The relay serves its copy, whose type follows its first bytes; everything but videos, sound and plain images is sent to be saved. Before the copy is there, and after copying has failed, the answer is a redirect to the upstream's own link or, where this opens only with a key, what the upstream sends, until that link is dead too. Needs no key.
+         */
+        get: operations["readOutput"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/tasks/{id}/outputs/{output}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Delete an output
+         * @description Its link opens nothing any more, and the relay's copy is deleted; the upstream's own link is not. The task stays as it is. An output that keeps the upstream's own link cannot be deleted. Permitted to operator keys with the role `all`.
+         */
+        delete: operations["deleteOutput"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/openapi.json": {
         parameters: {
             query?: never;
@@ -872,6 +912,46 @@ export interface webhooks {
          * @description Sent to OPERATOR_CALLBACK_URL, unless OPERATOR_EVENTS excludes it or OPERATOR_CALLBACK_FORMAT is `slack`.
          */
         post: operations["operatorTaskLateResult"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "key.unreadable": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * No value of RELAY_SECRET opens the customer's key of an open task any more
+         * @description Sent to OPERATOR_CALLBACK_URL, unless OPERATOR_EVENTS excludes it or OPERATOR_CALLBACK_FORMAT is `slack`.
+         */
+        post: operations["operatorKeyUnreadable"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "output.lost": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Outputs of a task could not be copied, and their links end with those of the upstream
+         * @description Sent to OPERATOR_CALLBACK_URL, unless OPERATOR_EVENTS excludes it or OPERATOR_CALLBACK_FORMAT is `slack`.
+         */
+        post: operations["operatorOutputLost"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1067,6 +1147,13 @@ export interface components {
                 answered_at?: number;
                 /** @description HTTP status of its answer. */
                 status_code?: number;
+                /**
+                 * @description The key at the upstream is the customer's own.
+                 * @constant
+                 */
+                key?: "customer";
+                /** @description Since when the upstream has refused this key. */
+                key_refused_since?: number;
             };
             /** @description The latest order to cancel the task. */
             cancel?: {
@@ -1193,6 +1280,8 @@ export interface components {
                 status_code?: number;
                 word?: string;
             };
+            /** @description Since when no value of `RELAY_SECRET` opens the customer's key, so that the job is not polled. */
+            key_unreadable_since?: number;
         };
         /** @description A task that has completed. It begins with the body of its callback, byte for byte. */
         CompletedTask: {
@@ -1251,6 +1340,13 @@ export interface components {
                 answered_at?: number;
                 /** @description HTTP status of its answer. */
                 status_code?: number;
+                /**
+                 * @description The key at the upstream is the customer's own.
+                 * @constant
+                 */
+                key?: "customer";
+                /** @description Since when the upstream has refused this key. */
+                key_refused_since?: number;
             };
             /** @description The latest order to cancel the task. */
             cancel?: {
@@ -1286,6 +1382,24 @@ export interface components {
             usage?: {
                 [key: string]: number;
             };
+            /** @description The upstream's own links, in the order of `output.urls`, where these are links of the relay. Only operators see them. */
+            source_urls?: string[];
+            /** @description What the relay has kept of each output, in the order of `output.urls`, where these are links of the relay. */
+            outputs?: {
+                /** @description Whether the relay has a copy. */
+                kept: boolean;
+                /** @description Size of the copy. */
+                bytes?: number;
+                /** @description Media type by the first bytes of the copy. */
+                content_type?: string;
+                /** @description When the relay's link ends and its copy is deleted. Absent for an output that keeps the upstream's own link. */
+                expires_at?: number;
+                /**
+                 * @description Why there is no copy: the output keeps the upstream's own link (`own_link`), the relay keeps no copies and passes on what the upstream sends (`streamed`), the operator has deleted it (`deleted`), or copying was given up. Absent while it is being copied.
+                 * @enum {string}
+                 */
+                reason?: "own_link" | "streamed" | "deleted" | "too_large" | "empty" | "refused" | "unreachable" | "blocked" | "not_stored";
+            }[];
         };
         /** @description The callback of a finished task. */
         Callback: {
@@ -1365,6 +1479,13 @@ export interface components {
                 answered_at?: number;
                 /** @description HTTP status of its answer. */
                 status_code?: number;
+                /**
+                 * @description The key at the upstream is the customer's own.
+                 * @constant
+                 */
+                key?: "customer";
+                /** @description Since when the upstream has refused this key. */
+                key_refused_since?: number;
             };
             /** @description The latest order to cancel the task. */
             cancel?: {
@@ -1451,6 +1572,13 @@ export interface components {
                 answered_at?: number;
                 /** @description HTTP status of its answer. */
                 status_code?: number;
+                /**
+                 * @description The key at the upstream is the customer's own.
+                 * @constant
+                 */
+                key?: "customer";
+                /** @description Since when the upstream has refused this key. */
+                key_refused_since?: number;
             };
             /** @description The latest order to cancel the task. */
             cancel?: {
@@ -1546,6 +1674,13 @@ export interface components {
                 answered_at?: number;
                 /** @description HTTP status of its answer. */
                 status_code?: number;
+                /**
+                 * @description The key at the upstream is the customer's own.
+                 * @constant
+                 */
+                key?: "customer";
+                /** @description Since when the upstream has refused this key. */
+                key_refused_since?: number;
             };
             /** @description The latest order to cancel the task. */
             cancel?: {
@@ -1581,6 +1716,24 @@ export interface components {
             usage?: {
                 [key: string]: number;
             };
+            /** @description The upstream's own links, in the order of `output.urls`, where these are links of the relay. Only operators see them. */
+            source_urls?: string[];
+            /** @description What the relay has kept of each output, in the order of `output.urls`, where these are links of the relay. */
+            outputs?: {
+                /** @description Whether the relay has a copy. */
+                kept: boolean;
+                /** @description Size of the copy. */
+                bytes?: number;
+                /** @description Media type by the first bytes of the copy. */
+                content_type?: string;
+                /** @description When the relay's link ends and its copy is deleted. Absent for an output that keeps the upstream's own link. */
+                expires_at?: number;
+                /**
+                 * @description Why there is no copy: the output keeps the upstream's own link (`own_link`), the relay keeps no copies and passes on what the upstream sends (`streamed`), the operator has deleted it (`deleted`), or copying was given up. Absent while it is being copied.
+                 * @enum {string}
+                 */
+                reason?: "own_link" | "streamed" | "deleted" | "too_large" | "empty" | "refused" | "unreachable" | "blocked" | "not_stored";
+            }[];
             /** @description URL to pass to the provider for its hook. */
             hook_url?: string;
             /** @description Name of the parameter of the provider's submit call that takes `hook_url`. */
@@ -1637,6 +1790,13 @@ export interface components {
                 answered_at?: number;
                 /** @description HTTP status of its answer. */
                 status_code?: number;
+                /**
+                 * @description The key at the upstream is the customer's own.
+                 * @constant
+                 */
+                key?: "customer";
+                /** @description Since when the upstream has refused this key. */
+                key_refused_since?: number;
             };
             /** @description The latest order to cancel the task. */
             cancel?: {
@@ -2213,6 +2373,7 @@ export interface components {
                 /** @description What accounts may submit, in the form of the variable. */
                 OFFERS: {
                     connection: string;
+                    key: "customer" | null;
                     path: string | null;
                     models: string[];
                     limits: {
@@ -2227,6 +2388,12 @@ export interface components {
                         credits: number;
                     } | null;
                 }[];
+                /** @description Whether the relay keeps outputs, because the bucket is bound. */
+                OUTPUTS: boolean;
+                /** @description Origin of the links to outputs, which is `PUBLIC_URL` by default. */
+                OUTPUTS_URL: string | null;
+                OUTPUT_DAYS: number;
+                MAX_OUTPUT_MB: number;
                 ALLOW_LOCAL_CALLBACKS: boolean;
                 ALLOW_IP_CALLBACKS: boolean;
                 EXTRA_BASE_HOSTS: string;
@@ -2266,10 +2433,10 @@ export interface components {
                 [key: string]: {
                     provider: string;
                     /**
-                     * @description Whether the provider has lately refused the key.
+                     * @description Whether the provider has lately refused the key, or takes none.
                      * @enum {string}
                      */
-                    key: "set" | "refused";
+                    key: "set" | "refused" | "not_needed";
                     refused_at?: number;
                     /**
                      * @description Hooks are expected and none come.
@@ -2294,6 +2461,15 @@ export interface components {
                     accepts_tasks: boolean;
                 };
             };
+            /** @description The connections that declare their upstream and are not valid, with the place of each fault. Only operators see them. */
+            disabled?: {
+                name: string;
+                provider: string;
+                issues: {
+                    path: string;
+                    message: string;
+                }[];
+            }[];
             /** @description The index as it was at most 30 seconds ago; null where none is bound. Only operators see it. */
             index?: {
                 databases: number;
@@ -2332,7 +2508,7 @@ export interface components {
              * @description The kind of problem, which does not change.
              * @enum {string}
              */
-            code: "invalid_json" | "invalid_request" | "unauthenticated" | "insufficient_credits" | "forbidden" | "not_found" | "unknown_task" | "method_not_allowed" | "body_timeout" | "task_exists" | "task_open" | "task_settled" | "reference_reused" | "conflicting_result" | "series_running" | "submission_running" | "not_cancelable" | "no_callback" | "payload_too_large" | "submit_unknown" | "idempotency_key_reused" | "rate_limited" | "internal_error" | "index_disabled" | "not_configured" | "unavailable";
+            code: "invalid_json" | "invalid_request" | "unauthenticated" | "insufficient_credits" | "forbidden" | "not_found" | "unknown_task" | "method_not_allowed" | "body_timeout" | "task_exists" | "task_open" | "task_settled" | "reference_reused" | "conflicting_result" | "series_running" | "submission_running" | "not_cancelable" | "no_callback" | "output_gone" | "payload_too_large" | "submit_unknown" | "idempotency_key_reused" | "rate_limited" | "internal_error" | "index_disabled" | "not_configured" | "unavailable";
             /** @description Faults of the input: `path` is a JSON Pointer, or `/Name` of a header or parameter. */
             issues?: {
                 path: string;
@@ -2344,6 +2520,11 @@ export interface components {
             balance?: number;
             /** @description Price of the task, of `insufficient_credits`. */
             price?: number;
+            /**
+             * @description Why the output is gone, of `output_gone`.
+             * @enum {string}
+             */
+            reason?: "link_expired" | "deleted" | "source_expired" | "too_large" | "empty" | "refused" | "unreachable" | "blocked" | "not_stored";
             task?: components["schemas"]["Task"];
         };
         /** @description A task as whoever has its status link sees it. */
@@ -2671,7 +2852,7 @@ export interface components {
         "problem.submit_unknown": {
             headers: {
                 /**
-                 * @description Path of the new task.
+                 * @description Path of the new task, or the upstream's own link to an output.
                  * @example /v1/tasks/6f9619ff-8b86-4d01-b42d-00cf4fc964ff
                  */
                 Location?: string;
@@ -2876,6 +3057,22 @@ export interface components {
                     status?: 503;
                     /** @enum {string} */
                     code?: "not_configured";
+                };
+            };
+        };
+        /** @description `output_gone`: The output is gone. */
+        "problem.output_gone": {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                "Cache-Control": components["headers"]["Cache-Control"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"] & {
+                    /** @constant */
+                    status?: 410;
+                    /** @enum {string} */
+                    code?: "output_gone";
                 };
             };
         };
@@ -3122,7 +3319,7 @@ export interface operations {
             201: {
                 headers: {
                     /**
-                     * @description Path of the new task.
+                     * @description Path of the new task, or the upstream's own link to an output.
                      * @example /v1/tasks/6f9619ff-8b86-4d01-b42d-00cf4fc964ff
                      */
                     Location: string;
@@ -3295,6 +3492,11 @@ export interface operations {
                  */
                 "Relay-Metadata"?: string;
                 /**
+                 * @description Key of the relay, when the call has your own key of the upstream in the upstream's header. That key goes up as it is, and the job is asked for with it. Accounts need an offer for it.
+                 * @example trk_acme_…
+                 */
+                "Relay-Key"?: string;
+                /**
                  * @description Id of the task, a UUID. Only for operators.
                  * @example 6f9619ff-8b86-4d01-b42d-00cf4fc964ff
                  */
@@ -3369,7 +3571,7 @@ export interface operations {
                      */
                     "Idempotent-Replayed"?: string;
                     /**
-                     * @description Path of the new task.
+                     * @description Path of the new task, or the upstream's own link to an output.
                      * @example /v1/tasks/6f9619ff-8b86-4d01-b42d-00cf4fc964ff
                      */
                     Location?: string;
@@ -3441,12 +3643,12 @@ export interface operations {
             200: {
                 headers: {
                     /**
-                     * @description `*` in answers to a status token, so that pages of any site may read them.
+                     * @description `*` in answers to a status token and to the link of an output, so that pages of any site may read them.
                      * @example *
                      */
                     "Access-Control-Allow-Origin"?: string;
                     /**
-                     * @description Version of the task as this caller sees it, for `If-None-Match`. It changes with the state of the task and, while the task is open, with its progress; for the operator with every member.
+                     * @description Version of the task as this caller sees it, for `If-None-Match`. It changes with the state of the task and, while the task is open, with its progress; for the operator with every member. Of an output: the tag of its bytes, which never change, also for `If-Range`.
                      * @example "1767225600002-account"
                      */
                     ETag: string;
@@ -3518,12 +3720,12 @@ export interface operations {
             304: {
                 headers: {
                     /**
-                     * @description `*` in answers to a status token, so that pages of any site may read them.
+                     * @description `*` in answers to a status token and to the link of an output, so that pages of any site may read them.
                      * @example *
                      */
                     "Access-Control-Allow-Origin"?: string;
                     /**
-                     * @description Version of the task as this caller sees it, for `If-None-Match`. It changes with the state of the task and, while the task is open, with its progress; for the operator with every member.
+                     * @description Version of the task as this caller sees it, for `If-None-Match`. It changes with the state of the task and, while the task is open, with its progress; for the operator with every member. Of an output: the tag of its bytes, which never change, also for `If-Range`.
                      * @example "1767225600002-account"
                      */
                     ETag: string;
@@ -3617,7 +3819,7 @@ export interface operations {
             200: {
                 headers: {
                     /**
-                     * @description `*` in answers to a status token, so that pages of any site may read them.
+                     * @description `*` in answers to a status token and to the link of an output, so that pages of any site may read them.
                      * @example *
                      */
                     "Access-Control-Allow-Origin"?: string;
@@ -3640,7 +3842,7 @@ export interface operations {
             204: {
                 headers: {
                     /**
-                     * @description `*` in answers to a status token, so that pages of any site may read them.
+                     * @description `*` in answers to a status token and to the link of an output, so that pages of any site may read them.
                      * @example *
                      */
                     "Access-Control-Allow-Origin"?: string;
@@ -4982,7 +5184,7 @@ export interface operations {
             200: {
                 headers: {
                     /**
-                     * @description Name under which a browser saves the export.
+                     * @description Name under which a browser saves the file.
                      * @example attachment; filename="acme-entries.csv"
                      */
                     "Content-Disposition"?: string;
@@ -6301,6 +6503,259 @@ export interface operations {
             };
         };
     };
+    readOutput: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description `bytes=…`, one range (RFC 9110).
+                 * @example bytes=0-1023
+                 */
+                Range?: string;
+                /**
+                 * @description `ETag` of the output: with another one the answer has all bytes.
+                 * @example "5d41402abc4b2a76b9719d911017c592"
+                 */
+                "If-Range"?: string;
+                /**
+                 * @description `ETag` of the version that the caller has: the answer is 304 while it is the current one.
+                 * @example "1767225600002-account"
+                 */
+                "If-None-Match"?: string;
+            };
+            path: {
+                /**
+                 * @description Id of the task, a UUID of any version; upper and lower case mean the same.
+                 * @example 6f9619ff-8b86-4d01-b42d-00cf4fc964ff
+                 */
+                id: string;
+                /**
+                 * @description Number of the output: its place in `output.urls`, from 1.
+                 * @example 1
+                 */
+                output: string;
+                /**
+                 * @description Token and extension, which only the relay can make. They prove the reader.
+                 * @example 1767830400_1767225600012_3q2-7w.mp4
+                 */
+                file: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description the whole output */
+            200: {
+                headers: {
+                    /**
+                     * @description `*` in answers to a status token and to the link of an output, so that pages of any site may read them.
+                     * @example *
+                     */
+                    "Access-Control-Allow-Origin": string;
+                    /**
+                     * @description `bytes`: `Range` gets a part.
+                     * @example bytes
+                     */
+                    "Accept-Ranges"?: string;
+                    /**
+                     * @description Name under which a browser saves the file.
+                     * @example attachment; filename="acme-entries.csv"
+                     */
+                    "Content-Disposition": string;
+                    /**
+                     * @description Version of the task as this caller sees it, for `If-None-Match`. It changes with the state of the task and, while the task is open, with its progress; for the operator with every member. Of an output: the tag of its bytes, which never change, also for `If-Range`.
+                     * @example "1767225600002-account"
+                     */
+                    ETag?: string;
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /** @example … */
+                    "*/*": string;
+                };
+            };
+            /** @description the part that Range names */
+            206: {
+                headers: {
+                    /**
+                     * @description `*` in answers to a status token and to the link of an output, so that pages of any site may read them.
+                     * @example *
+                     */
+                    "Access-Control-Allow-Origin": string;
+                    /**
+                     * @description `bytes`: `Range` gets a part.
+                     * @example bytes
+                     */
+                    "Accept-Ranges"?: string;
+                    /**
+                     * @description Name under which a browser saves the file.
+                     * @example attachment; filename="acme-entries.csv"
+                     */
+                    "Content-Disposition": string;
+                    /**
+                     * @description Which bytes of the output the answer has (RFC 9110).
+                     * @example bytes 0-1023/146515
+                     */
+                    "Content-Range": string;
+                    /**
+                     * @description Version of the task as this caller sees it, for `If-None-Match`. It changes with the state of the task and, while the task is open, with its progress; for the operator with every member. Of an output: the tag of its bytes, which never change, also for `If-Range`.
+                     * @example "1767225600002-account"
+                     */
+                    ETag?: string;
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /** @example … */
+                    "*/*": string;
+                };
+            };
+            /** @description the upstream's own link */
+            302: {
+                headers: {
+                    /**
+                     * @description `*` in answers to a status token and to the link of an output, so that pages of any site may read them.
+                     * @example *
+                     */
+                    "Access-Control-Allow-Origin": string;
+                    /**
+                     * @description Path of the new task, or the upstream's own link to an output.
+                     * @example /v1/tasks/6f9619ff-8b86-4d01-b42d-00cf4fc964ff
+                     */
+                    Location: string;
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description If-None-Match names the output */
+            304: {
+                headers: {
+                    /**
+                     * @description `*` in answers to a status token and to the link of an output, so that pages of any site may read them.
+                     * @example *
+                     */
+                    "Access-Control-Allow-Origin": string;
+                    /**
+                     * @description `bytes`: `Range` gets a part.
+                     * @example bytes
+                     */
+                    "Accept-Ranges"?: string;
+                    /**
+                     * @description Version of the task as this caller sees it, for `If-None-Match`. It changes with the state of the task and, while the task is open, with its progress; for the operator with every member. Of an output: the tag of its bytes, which never change, also for `If-Range`.
+                     * @example "1767225600002-account"
+                     */
+                    ETag?: string;
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["problem.invalid_request"];
+            404: components["responses"]["problem.not_found"];
+            410: components["responses"]["problem.output_gone"];
+            /** @description If-Match does not name the output */
+            412: {
+                headers: {
+                    /**
+                     * @description `*` in answers to a status token and to the link of an output, so that pages of any site may read them.
+                     * @example *
+                     */
+                    "Access-Control-Allow-Origin": string;
+                    /**
+                     * @description `bytes`: `Range` gets a part.
+                     * @example bytes
+                     */
+                    "Accept-Ranges"?: string;
+                    /**
+                     * @description Version of the task as this caller sees it, for `If-None-Match`. It changes with the state of the task and, while the task is open, with its progress; for the operator with every member. Of an output: the tag of its bytes, which never change, also for `If-Range`.
+                     * @example "1767225600002-account"
+                     */
+                    ETag?: string;
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Range begins behind the end */
+            416: {
+                headers: {
+                    /**
+                     * @description `*` in answers to a status token and to the link of an output, so that pages of any site may read them.
+                     * @example *
+                     */
+                    "Access-Control-Allow-Origin": string;
+                    /**
+                     * @description `bytes`: `Range` gets a part.
+                     * @example bytes
+                     */
+                    "Accept-Ranges"?: string;
+                    /**
+                     * @description Which bytes of the output the answer has (RFC 9110).
+                     * @example bytes 0-1023/146515
+                     */
+                    "Content-Range"?: string;
+                    /**
+                     * @description Version of the task as this caller sees it, for `If-None-Match`. It changes with the state of the task and, while the task is open, with its progress; for the operator with every member. Of an output: the tag of its bytes, which never change, also for `If-Range`.
+                     * @example "1767225600002-account"
+                     */
+                    ETag?: string;
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            429: components["responses"]["problem.rate_limited"];
+            500: components["responses"]["problem.internal_error"];
+            503: components["responses"]["problem.not_configured.unavailable"];
+        };
+    };
+    deleteOutput: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description Id of the task, a UUID of any version; upper and lower case mean the same.
+                 * @example 6f9619ff-8b86-4d01-b42d-00cf4fc964ff
+                 */
+                id: string;
+                /**
+                 * @description Number of the output: its place in `output.urls`, from 1.
+                 * @example 1
+                 */
+                output: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description deleted */
+            204: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["problem.invalid_request"];
+            401: components["responses"]["problem.unauthenticated"];
+            403: components["responses"]["problem.forbidden"];
+            404: components["responses"]["problem.not_found.unknown_task"];
+            409: components["responses"]["problem.task_open"];
+            429: components["responses"]["problem.rate_limited"];
+            500: components["responses"]["problem.internal_error"];
+            503: components["responses"]["problem.not_configured.unavailable"];
+        };
+    };
     readOpenApi: {
         parameters: {
             query?: never;
@@ -6798,6 +7253,169 @@ export interface operations {
                                 [key: string]: unknown;
                             };
                         } | null;
+                    };
+                };
+            };
+        };
+        responses: {
+            /** @description The receiver has taken it. Any other answer is a failed attempt. */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    operatorKeyUnreadable: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description Id of the message, the same on every attempt: de-duplicate on it. */
+                "webhook-id": string;
+                /** @description Time of this attempt in Unix seconds. */
+                "webhook-timestamp": string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "type": "key.unreadable",
+                 *       "timestamp": 1767225600,
+                 *       "data": {
+                 *         "task": {
+                 *           "id": "6f9619ff-8b86-4d01-b42d-00cf4fc964ff",
+                 *           "model": "seedance-1-pro",
+                 *           "created_at": 1767225600,
+                 *           "status": "failed",
+                 *           "error": {
+                 *             "code": "canceled",
+                 *             "message": "The task was canceled."
+                 *           },
+                 *           "callback": {
+                 *             "url": "https://client.example.com/hook?order=4711",
+                 *             "status": "sending",
+                 *             "attempts": [],
+                 *             "waits_for": "refund"
+                 *           },
+                 *           "account": "acme",
+                 *           "metadata": {
+                 *             "order": "4711"
+                 *           },
+                 *           "credits": {
+                 *             "amount": 12,
+                 *             "state": "refunding"
+                 *           },
+                 *           "finished_at": 1767225661,
+                 *           "failure": {
+                 *             "category": "canceled",
+                 *             "retryable": false
+                 *           },
+                 *           "cancel": {
+                 *             "state": "confirmed",
+                 *             "reason": "order",
+                 *             "requested_at": 1767225660
+                 *           }
+                 *         }
+                 *       }
+                 *     }
+                 */
+                "application/json": {
+                    /** @constant */
+                    type: "key.unreadable";
+                    timestamp: number;
+                    data: {
+                        task: components["schemas"]["Task"];
+                    };
+                };
+            };
+        };
+        responses: {
+            /** @description The receiver has taken it. Any other answer is a failed attempt. */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    operatorOutputLost: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description Id of the message, the same on every attempt: de-duplicate on it. */
+                "webhook-id": string;
+                /** @description Time of this attempt in Unix seconds. */
+                "webhook-timestamp": string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "type": "output.lost",
+                 *       "timestamp": 1767225600,
+                 *       "data": {
+                 *         "task": {
+                 *           "id": "6f9619ff-8b86-4d01-b42d-00cf4fc964ff",
+                 *           "model": "seedance-1-pro",
+                 *           "created_at": 1767225600,
+                 *           "status": "failed",
+                 *           "error": {
+                 *             "code": "canceled",
+                 *             "message": "The task was canceled."
+                 *           },
+                 *           "callback": {
+                 *             "url": "https://client.example.com/hook?order=4711",
+                 *             "status": "sending",
+                 *             "attempts": [],
+                 *             "waits_for": "refund"
+                 *           },
+                 *           "account": "acme",
+                 *           "metadata": {
+                 *             "order": "4711"
+                 *           },
+                 *           "credits": {
+                 *             "amount": 12,
+                 *             "state": "refunding"
+                 *           },
+                 *           "finished_at": 1767225661,
+                 *           "failure": {
+                 *             "category": "canceled",
+                 *             "retryable": false
+                 *           },
+                 *           "cancel": {
+                 *             "state": "confirmed",
+                 *             "reason": "order",
+                 *             "requested_at": 1767225660
+                 *           }
+                 *         },
+                 *         "outputs": [
+                 *           {
+                 *             "number": 1,
+                 *             "reason": "refused"
+                 *           }
+                 *         ]
+                 *       }
+                 *     }
+                 */
+                "application/json": {
+                    /** @constant */
+                    type: "output.lost";
+                    timestamp: number;
+                    data: {
+                        task: components["schemas"]["Task"];
+                        outputs: {
+                            number: number;
+                            /** @enum {string} */
+                            reason: "too_large" | "empty" | "refused" | "unreachable" | "blocked" | "not_stored";
+                        }[];
                     };
                 };
             };

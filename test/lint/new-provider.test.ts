@@ -1,10 +1,7 @@
 import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import * as z from "zod";
-import { parseDeclaration } from "../../src/providers/generic/declaration.ts";
 import { filesOf, LISTS } from "../../scripts/providers-new/edits.ts";
-import { declarationOf } from "../../scripts/providers-new/declaration-text.ts";
 import { type NewProvider, newProvider } from "../../scripts/providers-new/names.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
@@ -39,18 +36,6 @@ it.each([
       `| [\`a-b\`](#a-b) | \`A_B_API_KEY\`, \`A_B_BASE_URL\` | ${hasHooks ? "nothing" : "it sends none"} | key, job |`,
       "| `a-b` | not documented | not documented | not documented |",
     ]);
-  },
-);
-
-it.each([true, false])(
-  "npm run providers:new first prints a declaration that is valid (with hooks: %s), and how an adapter is written",
-  (hasHooks) => {
-    const text = declarationOf({ name: "a-b", identifier: "aB", prefix: "A_B", hasHooks });
-    const [json = ""] = /^\{.*?\}\}\}$/ms.exec(text) ?? [];
-    const entries = z.record(z.string(), z.looseObject({})).parse(JSON.parse(json));
-    expect(parseDeclaration(entries["a-b"])).toMatchObject({ ok: true });
-    expect(entries["a-b"]?.["hook"] === undefined).toBe(!hasHooks);
-    expect(text).toContain("npm run providers:new -- a-b --code");
   },
 );
 

@@ -1,4 +1,6 @@
 import { expect, it } from "vitest";
+import * as z from "zod";
+import { declarationOf } from "../../../scripts/providers-new/declaration-text.ts";
 import type { JsonObject } from "../../../src/core/json.ts";
 import { parseDeclaration } from "../../../src/providers/generic/declaration.ts";
 import { DECLARATIONS } from "../declarations.ts";
@@ -120,5 +122,17 @@ it.each(Object.entries(DECLARATIONS))(
     expect(parseDeclaration({ ...declaration, link_life_h: null, words: null })).toMatchObject({
       ok: true,
     });
+  },
+);
+
+it.each([true, false])(
+  "npm run providers:new first prints a declaration that is valid (with hooks: %s), and how an adapter is written",
+  (hasHooks) => {
+    const text = declarationOf({ name: "a-b", identifier: "aB", prefix: "A_B", hasHooks });
+    const [json = ""] = /^\{.*?\}\}\}$/ms.exec(text) ?? [];
+    const entries = z.record(z.string(), z.looseObject({})).parse(JSON.parse(json));
+    expect(parseDeclaration(entries["a-b"])).toMatchObject({ ok: true });
+    expect(entries["a-b"]?.["hook"] === undefined).toBe(!hasHooks);
+    expect(text).toContain("npm run providers:new -- a-b --code");
   },
 );
