@@ -9,6 +9,7 @@ import { failure, type Result, success } from "../src/core/result.ts";
 import { type Answered, askProvider, pollAnswer } from "../src/outbound/ask-upstream.ts";
 import { endpointFault } from "../src/providers/endpoint.ts";
 import { isDeadlinePassed, POLL_TIMEOUT_MS, withDeadline } from "../src/timeout.ts";
+import { examinationLines, examinePoll } from "./providers-check/examination.ts";
 import { reportLines } from "./providers-check/report.ts";
 import { type Asking, readConnection } from "./providers-check/settings.ts";
 
@@ -92,6 +93,11 @@ async function ask(asking: Asking, job: Job): Promise<number> {
   const rules = newsRulesOf(config, connection);
   const answer = pollAnswer(answered.reading, answered.head, rules);
   console.log(reportLines(asking, answered, answer, rules.secrets).join("\n"));
+  if (asking.declaration !== null) {
+    const report = { ...answered.head, jobId: job.id, baseUrl: connection.baseUrl };
+    const members = examinePoll(report, asking.declaration);
+    console.log(examinationLines(members, rules.secrets).join("\n"));
+  }
   return EXIT_OF[answer.kind];
 }
 

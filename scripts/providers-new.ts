@@ -1,38 +1,53 @@
-// Adds a provider whose parts compile and whose tests name what is missing. Used as
-// `npm run providers:new -- acme`.
+// Prints a declaration of a new upstream to begin with or, with --code, adds a provider whose parts compile and whose
+// tests name what is missing. Used as `npm run providers:new -- acme`.
 import { execFileSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
-import { failure, type Result } from "../src/core/result.ts";
+import { failure, type Result, success } from "../src/core/result.ts";
+import { DECLARED_PROVIDER } from "../src/providers/generic/declaration.ts";
 import { PROVIDERS, SIMULATED_PROVIDERS } from "../src/providers/registry.ts";
 import { FILES_OF_SIGNED_HOOKS, filesOf, LISTS, UnexpectedFile } from "./providers-new/edits.ts";
+import { declarationOf } from "./providers-new/declaration-text.ts";
 import { type NewProvider, newProvider } from "./providers-new/names.ts";
 
-const USAGE = `Usage: npm run providers:new -- NAME [--no-hooks]
-Writes the adapter, the fixtures and the documentation of a new provider, with MISSING where you have to
-fill something in. docs/adding-a-provider.md has the steps.`;
+const USAGE = `Usage: npm run providers:new -- NAME [--code] [--no-hooks]
+Prints the declaration of an upstream, which needs no code. With --code it writes the adapter, the fixtures
+and the documentation of a new provider, with MISSING where you have to fill something in.
+docs/adding-a-provider.md has the steps.`;
 const SIGNED_HOOKS = `If its hooks are signed, also:
 ${FILES_OF_SIGNED_HOOKS.map(([path, what]) => `${path}  ${what}`).join("\n")}`;
 const TESTS = `npm run check
 npx vitest run --project core --project smoke test/providers test/lint/new-provider`;
 const root = join(import.meta.dirname, "..");
 
-const provider = providerOf(process.argv.slice(2));
-if (provider.ok) process.exitCode = add(provider.value);
-else {
-  console.error(provider.error);
+const asked = askedFor(process.argv.slice(2));
+if (!asked.ok) {
+  console.error(asked.error);
   process.exitCode = 2;
+} else if (asked.value.isCode) {
+  process.exitCode = add(asked.value.provider);
+} else {
+  console.log(declarationOf(asked.value.provider));
 }
 
-function providerOf(args: string[]): Result<NewProvider, string> {
+/** What the command was asked for. */
+interface Asked {
+  readonly provider: NewProvider;
+  /** True to write an adapter; false to print a declaration. */
+  readonly isCode: boolean;
+}
+
+function askedFor(args: string[]): Result<Asked, string> {
   try {
-    const options = { "no-hooks": { type: "boolean", default: false } } as const;
+    const flag = { type: "boolean", default: false } as const;
+    const options = { code: flag, "no-hooks": flag };
     const { values, positionals } = parseArgs({ args, options, allowPositionals: true });
     const [name, ...others] = positionals;
     if (name === undefined || others.length > 0) return failure(USAGE);
     const taken = [...PROVIDERS.values(), ...SIMULATED_PROVIDERS].map((known) => known.name);
-    return newProvider(name, !values["no-hooks"], taken);
+    const provider = newProvider(name, !values["no-hooks"], [...taken, DECLARED_PROVIDER]);
+    return provider.ok ? success({ provider: provider.value, isCode: values.code }) : provider;
   } catch {
     return failure(USAGE);
   }

@@ -2442,10 +2442,10 @@ export interface components {
                 [key: string]: {
                     provider: string;
                     /**
-                     * @description Whether the provider has lately refused the key.
+                     * @description Whether the provider has lately refused the key, or takes none.
                      * @enum {string}
                      */
-                    key: "set" | "refused";
+                    key: "set" | "refused" | "not_needed";
                     refused_at?: number;
                     /**
                      * @description Hooks are expected and none come.
@@ -2470,6 +2470,15 @@ export interface components {
                     accepts_tasks: boolean;
                 };
             };
+            /** @description The connections that declare their upstream and are not valid, with the place of each fault. Only operators see them. */
+            disabled?: {
+                name: string;
+                provider: string;
+                issues: {
+                    path: string;
+                    message: string;
+                }[];
+            }[];
             /** @description The index as it was at most 30 seconds ago; null where none is bound. Only operators see it. */
             index?: {
                 databases: number;

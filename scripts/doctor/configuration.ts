@@ -21,6 +21,15 @@ const Health = z.looseObject({
     z.string(),
     z.looseObject({ key: z.string(), hooks: z.optional(z.string()) }),
   ),
+  // Earlier releases have none.
+  disabled: z.optional(
+    z.array(
+      z.looseObject({
+        name: z.string(),
+        issues: z.array(z.looseObject({ path: z.string(), message: z.string() })),
+      }),
+    ),
+  ),
   without_key: z.optional(z.record(z.string(), z.looseObject({ needs: z.array(z.string()) }))),
 });
 type Health = z.output<typeof Health>;
@@ -80,6 +89,7 @@ export function configurationFindings(health: Health, deployment: Deployment): F
     ...findings,
     secretsFinding(health),
     ...connectionFindings(health),
+    ...disabledFindings(health),
     ...offerFindings(health.configuration.OFFERS ?? [], health.without_key ?? {}),
     ...outputFindings(health.configuration, !isLocal && !isPreview),
     limitsFinding(health),
@@ -138,6 +148,18 @@ function connectionFindings({ connections }: Health): Finding[] {
   const names = Object.keys(connections);
   const found = names.flatMap((name) => connectionProblems(name, connections[name]));
   return found.length === 0 ? [ok(`providers: ${names.length} with an API key`)] : found;
+}
+
+/** Returns a problem for each fault of a connection that declares its upstream and is disabled for it. */
+function disabledFindings({ disabled = [] }: Health): Finding[] {
+  return disabled.flatMap(({ name, issues }) =>
+    issues.map(({ path, message }) =>
+      problem(
+        `providers: ${name} is disabled: ${path} ${message}`,
+        `correct ${path} (docs/providers.md#generic) and deploy`,
+      ),
+    ),
+  );
 }
 
 function connectionProblems(name: string, connection: Health["connections"][string] | undefined) {

@@ -113,7 +113,7 @@ function hasKeyedLink(reading: Answered["reading"]): boolean {
  * Replaces secrets in a text, and control characters, which a terminal would obey; marks the place where a
  * link had a query.
  */
-function masked(value: string, secrets: readonly string[]): string {
+export function masked(value: string, secrets: readonly string[]): string {
   const query = URL.parse(value)?.search ?? "";
   const text = publicText(value, secrets).replaceAll(/\p{Cc}+/gu, " ");
   return `${text}${query === "" ? "" : "?…"}`;

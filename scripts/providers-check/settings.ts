@@ -4,10 +4,12 @@ import { parseEnv } from "node:util";
 import * as z from "zod/mini";
 import { baseUrlRulesOf } from "../../src/config/config.ts";
 import { type Connections, parseConnections } from "../../src/config/connections.ts";
+import { readDrafts } from "../../src/config/connection-drafts.ts";
 import { type ConfigIssue, describeIssues } from "../../src/config/issue.ts";
 import type { NewsConfig } from "../../src/config/news-rules.ts";
 import { Variables } from "../../src/config/variables.ts";
 import { failure, type Result, success } from "../../src/core/result.ts";
+import type { Declaration } from "../../src/providers/generic/declaration.ts";
 import type { Connection, UpstreamProvider } from "../../src/providers/provider.ts";
 import { PROVIDERS } from "../../src/providers/registry.ts";
 import { readTable } from "../setup/wrangler-toml.ts";
@@ -18,6 +20,8 @@ export interface Asking {
   readonly provider: UpstreamProvider;
   readonly key: string;
   readonly config: NewsConfig;
+  /** Declaration of the upstream; null for a provider that the relay knows. */
+  readonly declaration: Declaration | null;
 }
 
 const root = resolve(import.meta.dirname, "../..");
@@ -43,13 +47,24 @@ export function readConnection(name: string, file: string): Result<Asking, strin
   if (vars === null) return failure(`${file} cannot be read.`);
   const parsed = parse(vars);
   if (!parsed.ok) return failure(describeIssues(parsed.error));
-  const { connections, config } = parsed.value;
+  const { connections, disabledConnections, config } = parsed.value;
   const connection = connections.get(name);
-  const provider = PROVIDERS.get(connection?.provider.name ?? name);
-  if (provider === undefined) return failure(unknown(name, connections));
+  const disabled = disabledConnections.find((each) => each.name === name);
+  if (connection === undefined && disabled !== undefined) {
+    return failure(describeIssues(disabled.issues));
+  }
+  const known = connection?.provider ?? PROVIDERS.get(name);
+  if (known === undefined || known.polls === null) return failure(unknown(name, connections));
   const key = connection?.key ?? null;
-  if (connection === undefined || key === null) return failure(missing(name, provider, file));
-  return success({ connection, provider, key, config });
+  if (connection === undefined || key === null) return failure(missing(name, known, file));
+  const declaration = declarationOf(name, vars);
+  return success({ connection, provider: known, key, config, declaration });
+}
+
+function declarationOf(name: string, vars: object): Declaration | null {
+  const read = readDrafts(vars);
+  const drafts = read.ok ? read.value.drafts : [];
+  return drafts.find((draft) => draft.name === name)?.declaration ?? null;
 }
 
 function unknown(name: string, connections: Connections["connections"]): string {
@@ -64,7 +79,7 @@ function readVars(file: string): object | null {
   return { ...readTable(contentOf("wrangler.toml") ?? "", "vars"), ...parseEnv(secrets) };
 }
 
-interface Parsed extends Pick<Connections, "connections"> {
+interface Parsed extends Connections {
   readonly config: NewsConfig;
 }
 
@@ -84,13 +99,14 @@ function parse(vars: object): Result<Parsed, readonly ConfigIssue[]> {
     isListenOn: false,
     isErrorTextGeneric: false,
   };
-  return success({ connections: parsed.value.connections, config });
+  return success({ ...parsed.value, config });
 }
 
 /** Says in one line which variables a connection lacks, and where to set them. */
 function missing(name: string, provider: UpstreamProvider, file: string): string {
-  const { key, baseUrl } = provider.variables;
-  if (name !== provider.name) return `${name} has no key: set it in CONNECTIONS in ${file}.`;
+  const { key, baseUrl } = provider.variables ?? {};
+  if (name !== provider.name || key === undefined)
+    return `${name} has no key: set it in CONNECTIONS in ${file}.`;
   const variables = provider.baseUrls === null ? `${key} and ${baseUrl}` : key;
   return `${name} has no key: set ${variables} in ${file}.`;
 }

@@ -49,6 +49,29 @@ export function urlIssues(
 }
 
 /**
+ * Returns the fault of the base URL of a connection that declares its upstream, in a list. It must follow the rules for
+ * callback URLs. `EXTRA_BASE_HOSTS` allows any host, a private one too, which may use http; this machine needs only
+ * `ALLOW_LOCAL_CALLBACKS`.
+ */
+export function declaredUrlIssues(
+  { variable, name, entry }: Draft,
+  rules: BaseUrlRules,
+): readonly ConfigIssue[] {
+  const text = entry.base_url ?? "";
+  const url = URL.parse(text);
+  const path = `${variable}.${name}.base_url`;
+  if (url === null) return [{ path, message: "must be a valid absolute URL" }];
+  if (AFTER_PATH.test(text)) return [{ path, message: "must not contain a query or fragment" }];
+  const verdict = checkCallbackUrl(text, rules);
+  if (verdict.ok && (url.protocol === "https:" || isLoopback(url))) return [];
+  const isListed = rules.extraHosts.includes(url.host) && /^https?:$/.test(url.protocol);
+  if (isListed && !hasCredentials(text, url)) return [];
+  const reason = verdict.ok ? "must use https:" : verdict.error;
+  const cure = "EXTRA_BASE_HOSTS allows a private host, ALLOW_LOCAL_CALLBACKS this machine";
+  return [{ path, message: `${reason} (${cure})` }];
+}
+
+/**
  * Tells whether a base URL leads to one of the hosts of `EXTRA_BASE_HOSTS`, uses https, and follows the rules for
  * callback URLs.
  */

@@ -11,6 +11,7 @@ import { IP_REFUSAL, isIpLiteral, isLoopback } from "../security/url-rules.ts";
 import type { BaseUrlRules } from "./base-url.ts";
 import { type Connections, parseConnections } from "./connections.ts";
 import { type IndexConfig, parseIndexConfig } from "./index-config.ts";
+import type { DisabledConnection } from "./declared-connections.ts";
 import type { ConfigIssue } from "./issue.ts";
 import { type Offer, unconnectedOffers } from "./offers.ts";
 import { type OutputConfig, parseOutputConfig } from "./output-config.ts";
@@ -54,6 +55,8 @@ export interface Config extends Secrets, Placement, IndexConfig, OutputConfig, L
   readonly operatorKeys: readonly OperatorKey[];
   /** Connections to providers, by name of the connection. */
   readonly connections: ReadonlyMap<string, Connection>;
+  /** Connections that declare their upstream and are not valid; nothing is sent to them. */
+  readonly disabledConnections: readonly DisabledConnection[];
   /** Poll limits of the connections that can be polled, by name of the connection. */
   readonly polls: ReadonlyMap<string, PollLimits>;
   /** Poll limits of all connections to upstreams for jobs that are polled with a customer's key, by name. */
@@ -251,8 +254,11 @@ function missingFlags(flags: Readonly<Record<string, boolean>>, isLocal: boolean
 }
 
 /** Finds variables that are valid each by itself but not together. */
-function conflicts(data: ParsedVariables, { connections }: Connections): ConfigIssue[] {
-  const unconnected = unconnectedOffers(data.OFFERS, connections);
+function conflicts(
+  data: ParsedVariables,
+  { connections, disabledConnections }: Connections,
+): ConfigIssue[] {
+  const unconnected = unconnectedOffers(data.OFFERS, connections, disabledConnections);
   return [...uncallableUrls(data), ...accessIssues(data), ...unconnected];
 }
 

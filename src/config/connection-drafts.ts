@@ -1,9 +1,16 @@
 import * as z from "zod/mini";
 import { parseJson } from "../core/json.ts";
 import { failure, type Result, success } from "../core/result.ts";
+import type { Declaration } from "../providers/generic/declaration.ts";
 import { at } from "../providers/json-fields.ts";
-import type { UpstreamProvider } from "../providers/provider.ts";
+import type { NamedProvider } from "../providers/provider.ts";
 import { PROVIDERS } from "../providers/registry.ts";
+import {
+  type DisabledConnection,
+  isDeclared,
+  type ReadDeclaration,
+  readDeclarations,
+} from "./declared-connections.ts";
 import type { ConfigIssue } from "./issue.ts";
 import { text } from "./readers.ts";
 
@@ -16,8 +23,10 @@ const VARIABLE = /^CONNECTIONS(?:_(.*))?$/;
 const VariableText = text("");
 const MAX_POLLS_PER_MINUTE = 100_000;
 const filled = z.nullish(z.string().check(z.trim(), z.minLength(1)));
+/** Pattern of the name of a connection. */
+const NAME = /^[a-z0-9][a-z0-9-]{0,31}$/;
 const Entries = z.record(
-  z.string().check(z.regex(/^[a-z0-9][a-z0-9-]{0,31}$/)),
+  z.string().check(z.regex(NAME)),
   z.strictObject({
     provider: z.string(),
     key: filled,
@@ -45,23 +54,33 @@ export interface Draft {
   readonly isDefault: boolean;
   readonly name: string;
   readonly entry: Entry;
+  /** Declaration of the upstream. Null for a provider that the relay knows. */
+  readonly declaration: Declaration | null;
+}
+
+/** All connections that the variables define. */
+export interface Drafts {
+  readonly drafts: readonly Draft[];
+  /** Connections that declare their upstream and are not valid. */
+  readonly disabled: readonly DisabledConnection[];
 }
 
 /**
  * Returns all connections that the variables define, before they are checked: the default connection of every
  * provider, and the connections of `CONNECTIONS`, `CONNECTIONS_2` and so on.
  */
-export function readDrafts(vars: object): Result<readonly Draft[], readonly ConfigIssue[]> {
+export function readDrafts(vars: object): Result<Drafts, readonly ConfigIssue[]> {
   const further = furtherDrafts(vars);
   if (!further.ok) return further;
   const providers = [...PROVIDERS.values()];
   const unreadable = providers.flatMap((provider) => unreadableVariables(provider, vars));
   if (unreadable.length > 0) return failure(unreadable);
   const defaults = providers.flatMap((provider) => defaultDrafts(provider, vars));
-  return success([...defaults, ...further.value]);
+  const { drafts, disabled } = further.value;
+  return success({ drafts: [...defaults, ...drafts], disabled });
 }
 
-function unreadableVariables({ variables }: UpstreamProvider, vars: object): ConfigIssue[] {
+function unreadableVariables({ variables }: NamedProvider, vars: object): ConfigIssue[] {
   const { key, baseUrl, webhookSecret, userId } = variables;
   return [key, baseUrl, webhookSecret, userId].flatMap((name) => {
     if (name === undefined || VariableText.safeParse(Reflect.get(vars, name)).success) return [];
@@ -73,7 +92,7 @@ function unreadableVariables({ variables }: UpstreamProvider, vars: object): Con
  * Returns the default connection of a provider. A provider without a host of its own has none until the base URL is set.
  * Without a key it is a connection for customers with keys of their own, as one of `CONNECTIONS` is.
  */
-function defaultDrafts(provider: UpstreamProvider, vars: object): readonly Draft[] {
+function defaultDrafts(provider: NamedProvider, vars: object): readonly Draft[] {
   const { key, baseUrl, webhookSecret, userId } = provider.variables;
   const read = (name: string | undefined) =>
     name === undefined ? null : VariableText.safeParse(Reflect.get(vars, name)).data || null;
@@ -85,19 +104,21 @@ function defaultDrafts(provider: UpstreamProvider, vars: object): readonly Draft
     user_id: read(userId),
   };
   const isReady = provider.baseUrls !== null || entry.base_url !== null;
-  return isReady ? [{ variable: baseUrl, isDefault: true, name: provider.name, entry }] : [];
+  const draft = { variable: baseUrl, isDefault: true, name: provider.name, entry };
+  return isReady ? [{ ...draft, declaration: null }] : [];
 }
 
-function furtherDrafts(vars: object): Result<readonly Draft[], readonly ConfigIssue[]> {
+function furtherDrafts(vars: object): Result<Drafts, readonly ConfigIssue[]> {
   const variables = Object.keys(vars).filter((name) => VARIABLE.test(name) && isSet(vars, name));
   const parsed = variables.map((variable) => draftsOf(variable, Reflect.get(vars, variable)));
-  const drafts = parsed.flatMap((result) => (result.ok ? result.value : []));
+  const drafts = parsed.flatMap((result) => (result.ok ? result.value.drafts : []));
+  const disabled = parsed.flatMap((result) => (result.ok ? result.value.disabled : []));
   const issues = [
     ...parsed.flatMap((result) => (result.ok ? [] : [result.error])),
     ...numberingIssues(variables),
     ...repetitions(drafts),
   ];
-  return issues.length === 0 ? success(drafts) : failure(issues);
+  return issues.length === 0 ? success({ drafts, disabled }) : failure(issues);
 }
 
 function isSet(vars: object, name: string): boolean {
@@ -136,14 +157,25 @@ function repetitions(drafts: readonly Draft[]): ConfigIssue[] {
   });
 }
 
-function draftsOf(variable: string, value: unknown): Result<readonly Draft[], ConfigIssue> {
+function draftsOf(variable: string, value: unknown): Result<Drafts, ConfigIssue> {
   const json = typeof value === "string" ? parseJson(value) : value;
-  const parsed = Entries.safeParse(json);
+  const isObject = typeof json === "object" && json !== null && !Array.isArray(json);
+  const entries: readonly (readonly [string, unknown])[] = isObject ? Object.entries(json) : [];
+  const declaring = entries.filter(([name, entry]) => NAME.test(name) && isDeclared(entry));
+  const names = new Set(declaring.map(([name]) => name));
+  const known = entries.filter(([name]) => !names.has(name));
+  const parsed = Entries.safeParse(names.size === 0 ? json : Object.fromEntries(known));
   // The schema drops an entry with this name and reports no issue.
   const dropped = at(json, "__proto__") === undefined ? [] : ["__proto__"];
   if (parsed.success && dropped.length === 0) {
-    const entries = Object.entries(parsed.data);
-    return success(entries.map(([name, entry]) => ({ variable, isDefault: false, name, entry })));
+    const drafts = Object.entries(parsed.data).map(([name, entry]): Draft => {
+      return { variable, isDefault: false, name, entry, declaration: null };
+    });
+    const declared = readDeclarations(variable, value, declaring);
+    return success({
+      drafts: [...drafts, ...declared.flatMap((read) => declaredDraft(variable, read))],
+      disabled: declared.flatMap((read) => (read.kind === "disabled" ? read.connection : [])),
+    });
   }
   // The message says where in the JSON the fault is. It never contains the value, which may be a key.
   const wrong = (parsed.error?.issues ?? []).map((issue) => {
@@ -155,4 +187,13 @@ function draftsOf(variable: string, value: unknown): Result<readonly Draft[], Co
   const shape = '{"ark-cn": {"provider": "ark", "key": "…", "base_url": "…"}}';
   const message = `must be JSON like ${shape}, with names of a-z 0-9 -${where}`;
   return failure({ path: variable, message });
+}
+
+/** Returns the draft of a connection that declares its upstream, in a list. The list is empty for a disabled one. */
+function declaredDraft(variable: string, read: ReadDeclaration): readonly Draft[] {
+  if (read.kind === "disabled") return [];
+  const { name, declaration } = read;
+  const { provider, key, base_url, webhook_secret, polls_per_minute } = declaration;
+  const entry = { provider, key, base_url, webhook_secret, polls_per_minute };
+  return [{ variable, isDefault: false, name, entry, declaration }];
 }

@@ -3,12 +3,17 @@ import { failure, type Result, success } from "../core/result.ts";
 import type { Connection, UpstreamProvider } from "../providers/provider.ts";
 import { PROVIDERS, SIMULATED_PROVIDERS } from "../providers/registry.ts";
 import type { SimulatedProvider } from "../providers/simulated-provider.ts";
-import { type BaseUrlRules, isPinned, urlIssues } from "./base-url.ts";
+import { declaredProvider } from "../providers/generic/declared-provider.ts";
+import { DECLARED_PROVIDER } from "../providers/generic/declaration.ts";
+import { type BaseUrlRules, declaredUrlIssues, isPinned, urlIssues } from "./base-url.ts";
 import { type Draft, readDrafts } from "./connection-drafts.ts";
+import { disabledBy, type DisabledConnection } from "./declared-connections.ts";
 import type { ConfigIssue } from "./issue.ts";
 import { customerPollLimits, pollLimits } from "./poll-limits.ts";
 
 export interface Connections {
+  /** Connections that declare their upstream and are not valid. They are not among `connections`. */
+  readonly disabledConnections: readonly DisabledConnection[];
   readonly connections: ReadonlyMap<string, Connection>;
   /** Poll limits of the connections that can be polled, by name of the connection. */
   readonly polls: ReadonlyMap<string, PollLimits>;
@@ -35,22 +40,24 @@ export function parseConnections(
   rules: BaseUrlRules,
   isSandboxOn: boolean,
 ): Result<Connections, readonly ConfigIssue[]> {
-  const drafts = readDrafts(vars);
-  if (!drafts.ok) return drafts;
-  const checked = drafts.value.map((draft) => ({ draft, provider: providerOf(draft) }));
-  const issues = [
-    ...checked.flatMap(({ draft, provider }) =>
-      provider === null ? [unknownProvider(draft)] : draftIssues(draft, provider, rules),
-    ),
-    ...nameClashes(drafts.value),
-  ];
+  const read = readDrafts(vars);
+  if (!read.ok) return read;
+  const checked = read.value.drafts.map((draft) => checkedDraft(draft, rules));
+  // A declared connection with a fault is disabled alone; a fault of any other is one of the configuration.
+  const issues = checked.flatMap(({ draft, issues: found }) =>
+    draft.declaration === null ? found : [],
+  );
   if (issues.length > 0) return failure(issues);
-  const upstream = checked.flatMap(({ draft, provider }) =>
-    provider === null ? [] : upstreamConnections(draft, provider),
+  const disabled = checked.flatMap(({ draft, issues: found }) =>
+    found.length > 0 ? disabledBy(draft.name, found) : [],
+  );
+  const upstream = checked.flatMap(({ draft, provider, issues: { length } }) =>
+    provider === null || length > 0 ? [] : upstreamConnections(draft, provider),
   );
   const simulated = isSandboxOn ? SIMULATED_PROVIDERS.map(simulatedConnection) : [];
   const connections = [...upstream, ...simulated];
   return success({
+    disabledConnections: [...read.value.disabled, ...disabled],
     connections: new Map(connections.map((connection) => [connection.name, connection])),
     polls: limitsByName(connections, pollLimits),
     customerPolls: limitsByName(connections, customerPollLimits),
@@ -69,26 +76,39 @@ function limitsByName(
   );
 }
 
-function providerOf({ entry }: Draft): UpstreamProvider | null {
+/** A draft with its provider, which is null when the relay does not know it, and everything that is wrong with it. */
+interface CheckedDraft {
+  readonly draft: Draft;
+  readonly provider: UpstreamProvider | null;
+  readonly issues: readonly ConfigIssue[];
+}
+
+function checkedDraft(draft: Draft, rules: BaseUrlRules): CheckedDraft {
+  const provider = providerOf(draft);
+  const faults = provider === null ? [unknownProvider(draft)] : draftIssues(draft, provider, rules);
+  return { draft, provider, issues: [...faults, ...nameClash(draft)] };
+}
+
+function providerOf({ entry, declaration, name }: Draft): UpstreamProvider | null {
+  if (declaration !== null) return declaredProvider(declaration, name);
   return PROVIDERS.get(entry.provider) ?? null;
 }
 
 function unknownProvider({ variable, name }: Draft): ConfigIssue {
-  const known = [...PROVIDERS.keys()].join(", ");
+  const known = [...PROVIDERS.keys(), DECLARED_PROVIDER].join(", ");
   return { path: variable, message: `must name a provider in ${name}: one of ${known}` };
 }
 
 /**
- * Returns a fault for each connection of `CONNECTIONS`, `CONNECTIONS_2` and so on that has the name of a provider.
+ * Returns a fault, in a list, for a connection of `CONNECTIONS`, `CONNECTIONS_2` and so on that has the name of a provider.
  * The name of a provider is reserved for its default connection, which other variables define.
  */
-function nameClashes(drafts: readonly Draft[]): readonly ConfigIssue[] {
-  const reserved = [...PROVIDERS.keys(), ...SIMULATED_PROVIDERS.map(({ name }) => name)];
-  const taken = drafts.filter(({ isDefault, name }) => !isDefault && reserved.includes(name));
-  return taken.map(({ variable, name }) => ({
-    path: variable,
-    message: `must not use the name of a provider, ${name}, for a connection`,
-  }));
+function nameClash({ isDefault, name, variable }: Draft): readonly ConfigIssue[] {
+  const simulated = SIMULATED_PROVIDERS.map((provider) => provider.name);
+  const reserved = [...PROVIDERS.keys(), ...simulated, DECLARED_PROVIDER];
+  if (isDefault || !reserved.includes(name)) return [];
+  const message = `must not use the name of a provider, ${name}, for a connection`;
+  return [{ path: variable, message }];
 }
 
 function draftIssues(
@@ -96,20 +116,21 @@ function draftIssues(
   provider: UpstreamProvider,
   rules: BaseUrlRules,
 ): readonly ConfigIssue[] {
-  return [
-    ...urlIssues(draft, provider, rules),
-    ...keyIssues(draft, provider),
-    ...secretIssues(draft, provider),
-  ];
+  const ofUrls =
+    draft.declaration === null
+      ? urlIssues(draft, provider, rules)
+      : declaredUrlIssues(draft, rules);
+  return [...ofUrls, ...keyIssues(draft, provider), ...secretIssues(draft, provider)];
 }
 
 function keyIssues(
-  { variable, isDefault, name, entry: { key } }: Draft,
+  { variable, isDefault, name, entry: { key }, declaration }: Draft,
   { variables }: UpstreamProvider,
 ): readonly ConfigIssue[] {
   if (key == null || KEY.test(key)) return [];
   const message = `must be printable ASCII without spaces, as the key of ${name}`;
-  return [{ path: isDefault ? variables.key : variable, message }];
+  if (declaration !== null) return [{ path: `${variable}.${name}.key`, message }];
+  return [{ path: (isDefault ? variables?.key : null) ?? variable, message }];
 }
 
 function secretIssues(
@@ -118,7 +139,7 @@ function secretIssues(
 ): readonly ConfigIssue[] {
   const secret = entry.webhook_secret ?? null;
   if (secret === null || (provider.isWebhookSecret?.(secret) ?? true)) return [];
-  const own = isDefault ? provider.variables.webhookSecret : undefined;
+  const own = isDefault ? provider.variables?.webhookSecret : undefined;
   const message = `must be the signing secret of ${provider.name}'s webhooks in ${name}, whsec_ and base64`;
   return [{ path: own ?? variable, message }];
 }
@@ -141,7 +162,7 @@ function settingsOf(
   { jwksUrl, polls }: UpstreamProvider,
 ): Omit<Connection, "name" | "provider" | "baseUrl"> {
   return {
-    key: entry.key ?? null,
+    key: entry.key ?? (polls.takesNoKey === true ? "" : null),
     webhookSecret: entry.webhook_secret ?? null,
     userId: entry.user_id ?? null,
     jwksUrl: entry.jwks_url ?? jwksUrl ?? null,

@@ -17,5 +17,8 @@ export function settingsNeededBy(providerName: string): readonly string[] {
  */
 export function keySettingOf({ name, provider }: Connection): string | null {
   if (provider.polls === null) return null;
-  return name === provider.name ? provider.variables.key : `CONNECTIONS, ${name}.key`;
+  const { variables } = provider;
+  return variables !== undefined && name === provider.name
+    ? variables.key
+    : `CONNECTIONS, ${name}.key`;
 }

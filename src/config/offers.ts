@@ -144,17 +144,20 @@ export function parseOffers(value: unknown): Result<readonly Offer[], string> {
 }
 
 /**
- * Returns a fault for each offer whose connection the relay does not have, or takes no key although the offer is for
+ * Returns a fault for each offer whose connection the relay does not have, not even as a disabled one, or takes no key although the offer is for
  * customers with a key of their own.
  */
 export function unconnectedOffers(
   offers: readonly Offer[],
   connections: ReadonlyMap<string, Connection>,
+  disabled: readonly { readonly name: string }[],
 ): ConfigIssue[] {
   return offers.flatMap(({ connection: name, keyOwner }, i) => {
     const connection = connections.get(name);
+    if (connection === undefined && disabled.some((each) => each.name === name)) return [];
     if (connection === undefined) return offerIssue(i, "connection", MESSAGES.connection);
-    const isKeyless = keyOwner === "customer" && connection.provider.polls === null;
+    const { polls } = connection.provider;
+    const isKeyless = keyOwner === "customer" && (polls === null || polls.takesNoKey === true);
     return isKeyless ? offerIssue(i, "key", MESSAGES.keyless) : [];
   });
 }

@@ -27,12 +27,14 @@ export function warningsOf(
   return [...(result.ok ? doubts(result.value) : result.error), ...misspelt(vars)];
 }
 
-function doubts({ paused, allowLocalCallbacks, publicUrl }: Config): ConfigIssue[] {
+function doubts(config: Config): ConfigIssue[] {
+  const { paused, allowLocalCallbacks, publicUrl, disabledConnections } = config;
   const local = "is on: for development only, never in production";
   return [
     ...(paused ? [{ path: "PAUSED", message: "is on: callbacks and polls wait" }] : []),
     ...(allowLocalCallbacks ? [{ path: "ALLOW_LOCAL_CALLBACKS", message: local }] : []),
     ...(publicUrl === null ? [{ path: "PUBLIC_URL", message: NO_ADDRESS }] : []),
+    ...disabledConnections.flatMap(({ issues }) => issues),
   ];
 }
 

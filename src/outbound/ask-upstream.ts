@@ -62,11 +62,11 @@ export async function askUpstream(
 
 /**
  * The last answer in a poll, which may consist of several requests: what the adapter has read from it, its HTTP
- * status, and its header `Retry-After`.
+ * status, its body, and its header `Retry-After`.
  */
 export interface Answered {
   readonly reading: FinalReading;
-  readonly head: Pick<GetAnswer, "status" | "retryAfter">;
+  readonly head: GetAnswer;
 }
 
 /**
@@ -85,7 +85,9 @@ export async function askProvider(
   const isLarge = adapter.echoesInput === true;
   let reader: AnswerReader = adapter;
   for (let requests = 0; requests < MAX_REQUESTS; requests++) {
-    const answer = await get({ url: `${baseUrl}${path}`, headers, isLarge }, signal);
+    const body = requests === 0 ? adapter.body?.(job) : undefined;
+    const request = { url: `${baseUrl}${path}`, headers, isLarge };
+    const answer = await get(body === undefined ? request : { ...request, body }, signal);
     if (answer === null) return null;
     const reading = readPollAnswer(reader, answer, job, baseUrl);
     if (reading.kind !== "next") return { reading: checkJob(reading, job), head: answer };

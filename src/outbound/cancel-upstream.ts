@@ -2,8 +2,7 @@ import type { Cancel } from "../core/duties/cancel-job.ts";
 import type { CancelAnswer } from "../core/events/event.ts";
 import type { Runtime } from "../config/runtime.ts";
 import type { CancelableState, CancelAdapter, CancelRequest } from "../providers/cancel.ts";
-import type { Observation } from "../providers/observation.ts";
-import { phaseOf } from "../providers/phase.ts";
+import { type Observation, phaseIn } from "../providers/observation.ts";
 import type { Answer, Connection, PollAdapter } from "../providers/provider.ts";
 import { POLL_TIMEOUT_MS, withDeadline } from "../timeout.ts";
 import { askProvider } from "./ask-upstream.ts";
@@ -52,8 +51,8 @@ export async function cancelUpstream(
 }
 
 /** Returns the answer about a simulated job, which is canceled at once unless it has ended. */
-function whileSimulated({ state }: Observation): CancelAnswer {
-  const isEnded = endedOrNull(state) !== null;
+function whileSimulated(observation: Observation): CancelAnswer {
+  const isEnded = endedOrNull(observation) !== null;
   return { kind: isEnded ? "ended" : "canceled", statusCode: null };
 }
 
@@ -71,20 +70,21 @@ async function stateFault(plan: Plan, signal: AbortSignal): Promise<CancelAnswer
       ? { kind: "unanswered", statusCode }
       : unread(plan, statusCode);
   }
-  const { state } = reading.observation;
-  return endedOrNull(state) ?? (isIn(state, cancels.onlyWhile) ? null : REFUSED_BY_STATE);
+  const { observation } = reading;
+  const isPermitted = isIn(observation, cancels.onlyWhile);
+  return endedOrNull(observation) ?? (isPermitted ? null : REFUSED_BY_STATE);
 }
 
 const REFUSED_BY_STATE: CancelAnswer = { kind: "refused", statusCode: null };
 
-function endedOrNull(state: string | null): CancelAnswer | null {
-  const phase = phaseOf(state);
+function endedOrNull(observation: Observation): CancelAnswer | null {
+  const phase = phaseIn(observation);
   const isEnded = phase === "completed" || phase === "failed";
   return isEnded ? { kind: "ended", statusCode: null } : null;
 }
 
-function isIn(state: string | null, states: readonly CancelableState[]): boolean {
-  const phase = phaseOf(state);
+function isIn(observation: Observation, states: readonly CancelableState[]): boolean {
+  const phase = phaseIn(observation);
   return states.some((each) => each === phase);
 }
 

@@ -6,7 +6,7 @@ import {
   type AttemptResult,
   unansweredAttempt,
 } from "../core/record/callback.ts";
-import { type JsonObject, parseJson } from "../core/json.ts";
+import { type JsonObject, type JsonValue, parseJson } from "../core/json.ts";
 import { cloudflareErrorOf, outcomeOfAnswer } from "../core/record/outcome.ts";
 import { errorText, log } from "../log.ts";
 import type { Answer } from "../providers/provider.ts";
@@ -22,6 +22,8 @@ export interface PostRequest {
 
 export interface GetRequest {
   readonly url: string;
+  /** JSON body, with which the request is a POST. Absent for a GET. */
+  readonly body?: JsonValue;
   readonly headers?: Readonly<Record<string, string>>;
   /** True when up to 8 MiB of the answer are accepted. False means up to 1 MiB. */
   readonly isLarge?: boolean;
@@ -68,14 +70,23 @@ export function post(
 }
 
 /**
- * Sends one GET without following redirects. Most of these requests contain credentials.
+ * Sends one GET, or a POST with a JSON body that only asks, without following redirects. Most of these requests contain
+ * credentials.
  * @returns null when no answer came before `signal` aborted.
  */
 export async function get(request: GetRequest, signal: AbortSignal): Promise<GetAnswer | null> {
-  const { url, headers, cf } = request;
+  const { url, headers, body: question, cf } = request;
   const accepting = { Accept: "application/json", "User-Agent": "TaskRelay/1", ...headers };
   try {
-    const init = { headers: accepting, redirect: "manual", signal } as const;
+    const asked =
+      question === undefined
+        ? { headers: accepting }
+        : {
+            method: "POST",
+            headers: { "Content-Type": "application/json", ...accepting },
+            body: JSON.stringify(question),
+          };
+    const init = { ...asked, redirect: "manual", signal } as const;
     const response = await fetch(url, cf === undefined ? init : { ...init, cf });
     const body = await readJson(response, request, signal);
     return { status: response.status, body, retryAfter: response.headers.get("Retry-After") };

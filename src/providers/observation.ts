@@ -1,8 +1,8 @@
 import type { JsonObject } from "../core/json.ts";
 import { ratioIn, resolutionIn } from "../core/record/pixels.ts";
-import type { UpstreamNews } from "../core/record/upstream.ts";
+import type { UpstreamFailure, UpstreamNews } from "../core/record/upstream.ts";
 import { type ErrorText, type UpstreamError, failureOf } from "./failure.ts";
-import { phaseOf } from "./phase.ts";
+import { type Phase, phaseOf } from "./phase.ts";
 import { type Amounts, usageOf } from "./usage.ts";
 
 /**
@@ -17,12 +17,21 @@ export interface Observation {
   readonly hookUrl?: string | null;
   /** State of the job as the provider spells it. Null when the report does not state it. */
   readonly state: string | null;
+  /**
+   * State that the relay treats `state` as; null when its meaning is not known. Absent when the words decide that the relay
+   * knows of all providers (`phase.ts`).
+   */
+  readonly phase?: Phase | null;
   readonly urls: readonly string[];
   /**
    * Links to the output that open only with the API key. They are used when there are no others. Absent when the adapter
    * reads none.
    */
   readonly keyedUrls?: readonly string[];
+  /**
+   * JSON Pointers of the outputs that stand in the report itself, in base64. Absent when the adapter reads none.
+   */
+  readonly inlineOutputs?: readonly string[];
   readonly metadata: Metadata;
   /** Time at which the job completed, in Unix milliseconds. Null when the report does not state it. */
   readonly completedAt: number | null;
@@ -65,6 +74,19 @@ export interface Metadata {
  */
 const MAX_TIME_MS = 99_999_999_999_000;
 
+/** Code of the error of a task whose output the relay would have to keep, because it stands in the answer itself. */
+export const NEEDS_STORE_CODE = "output_needs_store";
+/** News of a job whose output stands in the upstream's answer, in base64. A callback has only links. */
+const NEEDS_STORE: UpstreamFailure = {
+  status: "failed",
+  error: {
+    code: NEEDS_STORE_CODE,
+    message:
+      "The upstream has sent the output itself and no link to it. The relay keeps such outputs only where the bucket OUTPUTS is bound.",
+  },
+  failure: { category: "provider", retryable: false },
+};
+
 /** Limits on the content of news about a job. */
 export interface NewsRules extends ErrorText {
   /**
@@ -81,7 +103,7 @@ export interface NewsRules extends ErrorText {
 export function toNews(observation: Observation, rules: NewsRules): UpstreamNews | null {
   const { state, completedAt } = observation;
   const urls = usableUrls(observation, rules);
-  const phase = phaseOf(state);
+  const phase = phaseIn(observation);
   const usage = usageOf(observation.usage ?? null);
   switch (phase) {
     case null:
@@ -90,6 +112,9 @@ export function toNews(observation: Observation, rules: NewsRules): UpstreamNews
     case "processing":
       return { status: phase };
     case "completed":
+      if (urls.length === 0 && (observation.inlineOutputs ?? []).length > 0) {
+        return { ...NEEDS_STORE, ...usage };
+      }
       if (urls.length === 0) return { status: "no_output", ...usage };
       return {
         status: "completed",
@@ -101,6 +126,11 @@ export function toNews(observation: Observation, rules: NewsRules): UpstreamNews
     case "failed":
       return { ...failureOf(state ?? "", observation.error, rules), ...usage };
   }
+}
+
+/** Returns the state that the relay treats the state of a job in a report as. Null when its meaning is not known. */
+export function phaseIn({ phase, state }: Pick<Observation, "phase" | "state">): Phase | null {
+  return phase === undefined ? phaseOf(state) : phase;
 }
 
 function usableUrls(

@@ -1,3 +1,4 @@
+import type { JsonValue } from "../core/json.ts";
 import type { Job } from "../core/record/upstream.ts";
 import type { CancelAdapter } from "./cancel.ts";
 import type { Observation } from "./observation.ts";
@@ -20,7 +21,9 @@ export interface Connection {
   readonly provider: Provider;
   /** Base URL of requests: `https://host` with an optional path prefix, without a slash at the end. */
   readonly baseUrl: string;
-  /** API key for the provider. Null means that the provider cannot be polled. */
+  /**
+   * API key for the provider. Null means that the provider cannot be polled; empty, that it needs no key.
+   */
   readonly key: string | null;
   /**
    * Secret with which the provider signs its hooks. Null when none is configured; a signature made with it is then
@@ -45,8 +48,11 @@ export type Provider = UpstreamProvider | SimulatedProvider;
 export interface UpstreamProvider {
   /** Name of the provider, as in the field `provider` and in the path of hooks, e.g. `ark`. */
   readonly name: string;
-  /** Names of the variables that configure the default connection, which has the provider's name. */
-  readonly variables: ProviderVariables;
+  /**
+   * Names of the variables that configure the default connection, which has the provider's name. Absent for an upstream
+   * that a connection declares.
+   */
+  readonly variables?: ProviderVariables;
   /**
    * Base URLs that a connection may have; the first one is the default. Credentials are sent only to these hosts,
    * to those of `hostsOfCustomers`, and to those that the operator allows in `EXTRA_BASE_HOSTS`. Null for a
@@ -80,7 +86,14 @@ export interface UpstreamProvider {
   readonly submits?: SubmitAdapter;
   /** Description of the call that cancels a job. Absent when the provider documents none. */
   readonly cancels?: CancelAdapter;
+  /**
+   * Names of all amounts that can stand in the usage of a job. Absent when the provider's reports may state any amounts.
+   */
+  readonly usageNames?: readonly string[];
 }
+
+/** A provider with a default connection, whose variables are named. */
+export type NamedProvider = UpstreamProvider & { readonly variables: ProviderVariables };
 
 /**
  * Pattern of hosts that only the provider can assign. An API key that is sent to such a host reaches nobody else.
@@ -211,10 +224,14 @@ export interface PollAdapter extends AnswerReader {
    * token in `Authorization`.
    */
   readonly keyHeader?: KeyHeader;
+  /** True for an upstream that takes no API key. Absent for all others. */
+  readonly takesNoKey?: true;
   /** Returns the headers that authenticate a request at the time `now`, in Unix milliseconds. */
   readonly headers: (key: string, now: number) => Promise<Readonly<Record<string, string>>>;
   /** Returns path and query of a request about a job, relative to the base URL. */
   readonly path: (job: Job) => string;
+  /** Returns the JSON body of a request about a job, which is then a POST. Absent for a provider that is asked by GET. */
+  readonly body?: (job: Job) => JsonValue;
   /**
    * True when answers repeat the input of the job, which may contain whole images. Up to 8 MiB of such an answer
    * are read, and up to 1 MiB of any other.

@@ -16,7 +16,7 @@ import { vidu } from "./vidu.ts";
 import { wavespeed } from "./wavespeed.ts";
 import { xai } from "./xai.ts";
 import { sandbox } from "./sandbox.ts";
-import type { Assurance, UpstreamProvider } from "./provider.ts";
+import type { Assurance, NamedProvider } from "./provider.ts";
 import type { SimulatedProvider } from "./simulated-provider.ts";
 
 /** Adapters of all upstream services. docs/adding-a-provider.md says how to add one. */
@@ -38,7 +38,7 @@ const ADAPTERS = [
   bfl,
   newapi,
   openaiVideos,
-] as const satisfies readonly UpstreamProvider[];
+] as const satisfies readonly NamedProvider[];
 
 /**
  * Name of a provider that signs its hooks. The tests need an entry for each of these names; without it they do not
@@ -49,9 +49,9 @@ export type SigningProvider = Extract<
   { readonly hooks: { readonly assurance: Exclude<Assurance, "capability-url"> } }
 >["name"];
 
-/** Adapters of all upstream services, by name of the provider. */
-export const PROVIDERS: ReadonlyMap<string, UpstreamProvider> = new Map(
-  ADAPTERS.map((provider): [string, UpstreamProvider] => [provider.name, provider]),
+/** Adapters of all upstream services that the relay knows, by name of the provider. */
+export const PROVIDERS: ReadonlyMap<string, NamedProvider> = new Map(
+  ADAPTERS.map((provider): [string, NamedProvider] => [provider.name, provider]),
 );
 
 /** All simulated providers. Tasks can use them only when `SANDBOX` is on. */

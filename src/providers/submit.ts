@@ -1,7 +1,6 @@
 import type { Job } from "../core/record/upstream.ts";
 import { numberAt } from "./json-fields.ts";
-import type { Observation } from "./observation.ts";
-import { phaseOf } from "./phase.ts";
+import { type Observation, phaseIn } from "./observation.ts";
 
 /** Largest length of a job id, in characters. */
 const MAX_JOB_ID_CHARS = 512;
@@ -71,6 +70,16 @@ export interface SubmitTarget {
    * Headers that the call needs besides the key. The relay sets them in place of the caller's. Absent when it needs none.
    */
   readonly headers?: Readonly<Record<string, string>>;
+  /**
+   * True when the body is a list with one object, in which all pointers and fields begin. Absent when the body is an
+   * object.
+   */
+  readonly isListOfOne?: true;
+  /**
+   * JSON Pointer of the id of the job in the call, for an upstream whose callers name their jobs. Absent when the answer
+   * names the job.
+   */
+  readonly jobId?: string;
 }
 
 /**
@@ -117,6 +126,8 @@ export interface HiddenParameters {
 /** The meaning of an answer with an HTTP status from 200 to 299 to a submission. */
 export type SubmitReading =
   | { readonly kind: "job"; readonly job: Job }
+  /** Result for an answer that accepts the job which the call itself has named (`jobId` of the target). */
+  | { readonly kind: "named" }
   /** Result for an answer that is itself the end of the job. `job` is null when the answer names none. */
   | { readonly kind: "result"; readonly job: Job | null; readonly observation: Observation }
   /** Result for an answer with neither the id of a job nor a result. The upstream may have started a job. */
@@ -162,12 +173,13 @@ export function membersAt(object: "" | `/${string}`, names: readonly string[]): 
   return Object.fromEntries(names.map((name) => [name, `${object}/${name}`]));
 }
 
-function hasEnded({ state, urls }: Observation): boolean {
-  const phase = phaseOf(state);
+function hasEnded(observation: Observation): boolean {
+  const phase = phaseIn(observation);
+  const { urls } = observation;
   return phase === "failed" || (phase === "completed" && urls.length > 0);
 }
 
 /** Tells whether an id can be that of a job: it becomes part of the URLs of polls, which take no half of a character. */
-function isJobId(id: string | null): id is string {
+export function isJobId(id: string | null): id is string {
   return id !== null && id !== "" && id.length <= MAX_JOB_ID_CHARS && id.isWellFormed();
 }

@@ -63,11 +63,18 @@ export async function verify(
   return verifyAnyOf(keys, signatures, contentOf({ id, timestamp, body }));
 }
 
-/** Tells whether `timestamp` is a time in Unix seconds, within 300 s before or after `now` (Unix milliseconds). */
-export function isRecent(timestamp: string | null | undefined, now: number): timestamp is string {
+/**
+ * Tells whether `timestamp` is a time in Unix seconds, within `toleranceS` seconds before or after `now` (Unix
+ * milliseconds).
+ */
+export function isRecent(
+  timestamp: string | null | undefined,
+  now: number,
+  toleranceS = TOLERANCE_S,
+): timestamp is string {
   // Implementations read other spellings of the same number in different ways, so only one spelling is accepted.
   if (timestamp == null || !/^[1-9]\d{0,11}$/.test(timestamp)) return false;
-  return Math.abs(Number(timestamp) - toSeconds(now)) <= TOLERANCE_S;
+  return Math.abs(Number(timestamp) - toSeconds(now)) <= toleranceS;
 }
 
 function contentOf({ id, timestamp, body }: SignedMessage): Bytes {

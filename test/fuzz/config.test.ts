@@ -7,6 +7,7 @@ import { failure, type Result, success } from "../../src/core/result.ts";
 import { checkCallbackUrl } from "../../src/security/url-rules.ts";
 import { PROVIDERS } from "../../src/providers/registry.ts";
 import type { Connection, UpstreamProvider } from "../../src/providers/provider.ts";
+import { DECLARATIONS } from "../providers/declarations.ts";
 import { fuzz, weighted } from "./fuzz.ts";
 import { hostileValue } from "./hostile.ts";
 import { jsonBytes, mutated } from "./mutations.ts";
@@ -59,6 +60,7 @@ const VARIABLES = {
 const PUBLIC = { allowLocal: false, allowIp: false, ownOrigin: "", extraHosts: [] };
 const NAMES = Object.keys({ ...REQUIRED, ...VARIABLES });
 const CONNECTIONS = {
+  ...DECLARATIONS,
   "ark-intl": {
     provider: "ark",
     key: PLANTED,

@@ -1,8 +1,8 @@
 import * as fc from "fast-check";
 import { parseJson } from "../../src/core/json.ts";
-import { PROVIDERS } from "../../src/providers/registry.ts";
 import type { Observation } from "../../src/providers/observation.ts";
 import type { Hook, HookAdapter } from "../../src/providers/provider.ts";
+import { ADAPTERS } from "../providers/adapters.ts";
 import { examplesIn, type Fixtures } from "../providers/fixture.ts";
 import { FIXTURES } from "../providers/fixtures/index.ts";
 import { aHook } from "../providers/hook.ts";
@@ -52,7 +52,7 @@ function withObservation(adapter: HookAdapter, changes: Partial<Observation>): H
 }
 
 for (const fixtures of FIXTURES) {
-  const adapter = PROVIDERS.get(fixtures.provider)?.hooks ?? null;
+  const adapter = ADAPTERS.get(fixtures.provider)?.hooks ?? null;
   if (adapter === null) continue;
   fuzz(
     `reading any hook of ${fixtures.provider}, even one with altered fields, never throws, and returns either null or a valid state of the job`,

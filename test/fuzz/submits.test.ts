@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { parseJson } from "../../src/core/json.ts";
-import { PROVIDERS } from "../../src/providers/registry.ts";
 import type { SubmitAdapter, SubmitReading, SubmitTarget } from "../../src/providers/submit.ts";
+import { ADAPTERS } from "../providers/adapters.ts";
 import { GATEWAY } from "../providers/fixture.ts";
 import { FIXTURES } from "../providers/fixtures/index.ts";
 import { submitExamplesIn, type SubmitFixtures } from "../providers/submit-fixture.ts";
@@ -61,7 +61,7 @@ function requireStorable({ model, parameters }: SubmitTarget): void {
 
 /** Requires that the endpoint is one with which the job can be attached and polled. */
 function requirePollable({ endpoint }: SubmitTarget, provider: string): void {
-  const rule = PROVIDERS.get(provider)?.polls.endpoint ?? null;
+  const rule = ADAPTERS.get(provider)?.polls.endpoint ?? null;
   const isOmitted = endpoint === null;
   const fits = isOmitted ? rule?.isRequired !== true : rule?.pattern.test(endpoint) === true;
   if (!fits) throw new Error(`polls cannot use the endpoint ${endpoint}`);
@@ -70,10 +70,11 @@ function requirePollable({ endpoint }: SubmitTarget, provider: string): void {
 /** Requires that a task can continue with the reading of an answer. */
 function isUnderstood(reading: SubmitReading, provider: string): boolean {
   if (reading.kind === "unclear") return false;
+  if (reading.kind === "named") return true;
   if (reading.job !== null) {
     const { id, endpoint } = reading.job;
     if (id === "" || id.length > MAX_ID_CHARS) throw new Error("the id cannot be stored");
-    const path = PROVIDERS.get(provider)?.polls.path({ id, endpoint });
+    const path = ADAPTERS.get(provider)?.polls.path({ id, endpoint });
     if (path === undefined) throw new Error("the job cannot be polled");
   }
   if (reading.kind === "job") return true;
@@ -96,8 +97,21 @@ function withReading(
   return { ...adapter, readAnswer: (...answer) => change(adapter.readAnswer(...answer)) };
 }
 
+/** Returns the id of the job that a reading starts; empty for one that the call names. Null for any other reading. */
+function startedBy(reading: SubmitReading): string | null {
+  if (reading.kind === "named") return "";
+  return reading.kind === "job" ? reading.job.id : null;
+}
+
+/** Returns an adapter that reads this id of every job that an answer starts. */
+function withJobId(adapter: SubmitAdapter, id: string): SubmitAdapter {
+  return withReading(adapter, (reading) =>
+    startedBy(reading) === null ? reading : { kind: "job", job: { id, endpoint: null } },
+  );
+}
+
 for (const { provider, submits } of FIXTURES) {
-  const adapter = PROVIDERS.get(provider)?.submits;
+  const adapter = ADAPTERS.get(provider)?.submits;
   const target = adapter?.target(submits?.calls[0]?.path ?? "") ?? null;
   if (submits === undefined || adapter === undefined || target === null) continue;
   fuzz(
@@ -137,17 +151,14 @@ for (const { provider, submits } of FIXTURES) {
           if (reading.kind === "unclear") throw new TypeError("planted");
           return reading;
         }),
-        "reads an empty id": withReading(adapter, (reading) =>
-          reading.kind === "job" ? { ...reading, job: { ...reading.job, id: "" } } : reading,
-        ),
-        "reads half of a surrogate pair": withReading(adapter, (reading) =>
-          reading.kind === "job" ? { ...reading, job: { ...reading.job, id: "\ud800" } } : reading,
-        ),
+        "reads an empty id": withJobId(adapter, ""),
+        "reads half of a surrogate pair": withJobId(adapter, "\ud800"),
         "reads a running job as a result": withReading(adapter, (reading) => {
-          if (reading.kind !== "job") return reading;
-          const running = { jobId: reading.job.id, state: "running", urls: [], metadata: {} };
+          const jobId = startedBy(reading);
+          if (jobId === null) return reading;
+          const running = { jobId: jobId || null, state: "running", urls: [], metadata: {} };
           const observation = { ...running, completedAt: null, error: null };
-          return { kind: "result", job: reading.job, observation };
+          return { kind: "result", job: null, observation };
         }),
       },
       check: ({ path, body }, subject) => {

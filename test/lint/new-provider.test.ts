@@ -22,7 +22,7 @@ it.each([
   ["with hooks", true, "by the poll that its hook causes"],
   ["without hooks", false, "by polls alone"],
 ])(
-  "npm run providers:new adds a new provider %s to every list of providers in the repository",
+  "npm run providers:new --code adds a new provider %s to every list of providers in the repository",
   (_, hasHooks, finding) => {
     const provider: NewProvider = { name: "a-b", identifier: "aB", prefix: "A_B", hasHooks };
     const files = filesOf(provider, new Map(LISTS.map((path) => [path, read(path)])));

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { Job } from "../../src/core/record/upstream.ts";
 import type { CancelAdapter, CancelReading, CancelRequest } from "../../src/providers/cancel.ts";
-import { PROVIDERS } from "../../src/providers/registry.ts";
+import { ADAPTERS } from "./adapters.ts";
 
 /** A documented call that cancels a job, and documented answers to it with their meanings. */
 interface CancelFixture {
@@ -95,6 +95,22 @@ const CANCELING: readonly CancelFixture[] = [
     ],
   },
   {
+    provider: "runpod",
+    job: { id: "c80ffee4-e1", endpoint: null },
+    request: { method: "POST", path: "/cancel/c80ffee4-e1" },
+    onlyWhile: null,
+    forgetsCanceled: false,
+    answers: [
+      ["the job was canceled", 200, { id: "c80ffee4-e1", status: "CANCELLED" }, "canceled"],
+      ["it still runs", 200, { id: "c80ffee4-e1", status: "IN_PROGRESS" }, "accepted"],
+      ["it has ended", 200, { id: "c80ffee4-e1", status: "COMPLETED" }, "ended"],
+      ["an unknown state", 200, { id: "c80ffee4-e1", status: "WARMING" }, "unknown"],
+      ["a page", 200, NO_BODY, "unknown"],
+      ["a refusal", 400, { error: "cannot cancel" }, "refused"],
+      ["the job is not known", 404, {}, "unknown"],
+    ],
+  },
+  {
     provider: "runway",
     job: { id: "17f20503-6c24", endpoint: null },
     request: { method: "DELETE", path: "/v1/tasks/17f20503-6c24" },
@@ -143,11 +159,9 @@ const CANCELING: readonly CancelFixture[] = [
 ];
 
 it("exactly the providers whose adapters describe a call that cancels a job have an example of it in the tests", () => {
-  const described = [...PROVIDERS.values()].filter(
-    (provider) => provider.polls !== null && provider.cancels !== undefined,
-  );
+  const described = [...ADAPTERS].filter(([, { cancels }]) => cancels !== undefined);
   expect(CANCELING.map(({ provider }) => provider)).toEqual(
-    described.map(({ name }) => name).toSorted(),
+    described.map(([name]) => name).toSorted(),
   );
 });
 
@@ -186,8 +200,7 @@ it("no call cancels a job of MiniMax's API v1, which documents none", () => {
 });
 
 function adapterOf(name: string): CancelAdapter {
-  const provider = PROVIDERS.get(name);
-  const adapter = provider?.polls === null ? undefined : provider?.cancels;
+  const adapter = ADAPTERS.get(name)?.cancels;
   if (adapter === undefined) throw new Error(`${name} describes no call that cancels a job`);
   return adapter;
 }

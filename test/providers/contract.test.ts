@@ -9,17 +9,18 @@ import type { AnswerReader, Reading, UpstreamProvider } from "../../src/provider
 import { hostileValue } from "../fuzz/hostile.ts";
 import { mutated } from "../fuzz/mutations.ts";
 import { requireSound } from "../fuzz/news.ts";
+import { ADAPTERS, baseUrlIn, DECLARED } from "./adapters.ts";
 import { examplesIn, GATEWAY, MEANINGS, type HookFixture, type PollFixture } from "./fixture.ts";
 import { FIXTURES } from "./fixtures/index.ts";
 import { aHook } from "./hook.ts";
 
 const ERROR_TEXT = { isGeneric: false, secrets: [] };
 
-it("every provider is registered under its own name and has example answers in the tests", () => {
+it("every provider is registered under its own name, and has example answers in the tests as every upstream that the documentation declares", () => {
   const names = [...PROVIDERS.values()].map(({ name }) => name);
   const named = FIXTURES.map((fixtures) => fixtures.provider);
   expect(names).toEqual([...PROVIDERS.keys()]);
-  expect(named.toSorted()).toEqual(names.toSorted());
+  expect(named.toSorted()).toEqual([...names, ...DECLARED.keys()].toSorted());
 });
 
 describe.each(FIXTURES)("the adapter of $provider", (fixtures) => {
@@ -36,11 +37,14 @@ describe.each(FIXTURES)("the adapter of $provider", (fixtures) => {
   });
 
   it.each(["../x", "a?b", "a#b", "a/b", "a/../b==", "a%2Fb", "a&b=c", "ä b"])(
-    `a poll of ${name} escapes the job id %j in its path`,
+    `a poll of ${name} escapes the job id %j in its path or body`,
     (id) => {
-      const url = baseUrlOf(provider) + provider.polls.path({ id, endpoint: endpointOf(polls) });
-      expect(provider.polls.path({ id, endpoint: endpointOf(polls) })).toMatch(/^\//);
-      expect(url).toContain(encodeURIComponent(id));
+      const job = { id, endpoint: endpointOf(polls) };
+      const url = baseUrlIn(name, GATEWAY) + provider.polls.path(job);
+      expect(provider.polls.path(job)).toMatch(/^\//);
+      const { body } = provider.polls;
+      if (body === undefined) expect(url).toContain(encodeURIComponent(id));
+      else expect(JSON.stringify(body(job))).toContain(JSON.stringify(id));
       expect(URL.parse(url)?.href).toBe(url);
     },
   );
@@ -131,13 +135,9 @@ describe.each(FIXTURES)("the adapter of $provider", (fixtures) => {
 });
 
 function providerNamed(name: string): UpstreamProvider {
-  const provider = PROVIDERS.get(name);
+  const provider = ADAPTERS.get(name);
   if (provider === undefined) throw new Error(`no provider is named "${name}"`);
   return provider;
-}
-
-function baseUrlOf({ baseUrls }: UpstreamProvider): string {
-  return baseUrls?.[0] ?? GATEWAY;
 }
 
 function readHook(

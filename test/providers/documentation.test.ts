@@ -3,9 +3,11 @@ import PROVIDER_PAGE from "../../docs/providers.md?raw";
 import README from "../../README.md?raw";
 import { HOUR_MS } from "../../src/core/time.ts";
 import { documentedLimits } from "../../src/providers/documented-limits.ts";
-import type { UpstreamProvider } from "../../src/providers/provider.ts";
+import { parseDeclaration } from "../../src/providers/generic/declaration.ts";
+import type { NamedProvider, UpstreamProvider } from "../../src/providers/provider.ts";
 import { PROVIDERS } from "../../src/providers/registry.ts";
 import { sandbox } from "../../src/providers/sandbox.ts";
+import { DECLARATIONS, OWN_DECLARATIONS } from "./declarations.ts";
 import { examplesIn, type HookFixture, type PollFixture } from "./fixture.ts";
 import { FIXTURES } from "./fixtures/index.ts";
 
@@ -132,11 +134,12 @@ describe.each(
 
 it("docs/providers.md shows one call for exactly the providers to which the relay can submit jobs, at a path that starts a job", () => {
   const calls = [...PROVIDER_PAGE.matchAll(/^curl \$relay\/v1\/submit\/([\w-]+)(\/\S+)/gm)];
-  const starting = calls.flatMap(([, name = "", path = ""]) => {
+  const known = calls.filter(([, name = ""]) => !Object.hasOwn(OWN_DECLARATIONS, name));
+  const starting = known.flatMap(([, name = "", path = ""]) => {
     const target = PROVIDERS.get(name)?.submits?.target(path) ?? null;
     return target === null ? [] : [name];
   });
-  expect(calls.map(([, name]) => name)).toEqual(starting);
+  expect(known.map(([, name]) => name)).toEqual(starting);
   const submittable = providers.filter(({ submits }) => submits !== undefined);
   expect(starting).toEqual(submittable.map(({ name }) => name));
 });
@@ -155,6 +158,41 @@ it("docs/providers.md names every model of the sandbox, which is a simulated pro
   const models = started.ok ? [] : (started.error.match(/sandbox\/[\w-]+/g) ?? []);
   expect(models.length).toBeGreaterThan(0);
   for (const model of models) expect(PROVIDER_PAGE).toContain(`\`${model}\``);
+});
+
+it("docs/providers.md prints the declarations with which the tests run, ready to paste", () => {
+  const [, section = ""] = PROVIDER_PAGE.split("\n## generic\n");
+  const [text = ""] = section.split("\n## ");
+  const blocks = [...text.matchAll(/^```json\n(.*?)^```$/gms)].map(([, json = ""]) => json);
+  const printed = blocks.map((json): unknown => JSON.parse(json));
+  expect(printed).toEqual(
+    Object.entries({ ...DECLARATIONS, ...OWN_DECLARATIONS }).map((entry) =>
+      Object.fromEntries([entry]),
+    ),
+  );
+  for (const each of Object.values(OWN_DECLARATIONS)) {
+    expect(parseDeclaration(each)).toMatchObject({ ok: true });
+  }
+});
+
+it("docs/providers.md describes every member of a declaration", () => {
+  const [, section = ""] = PROVIDER_PAGE.split("\n## generic\n");
+  const text = (section.split("\n## ")[0] ?? "").replaceAll(/^```.*?^```$/gms, "");
+  const known = codes(text).flatMap((code) => [code, ...(code.match(/\w+(?=":)/g) ?? [])]);
+  const described = known.flatMap((code) => [code, code.split(".").at(-1)]);
+  const refused = [{}, { poll: { a: 1 } }, { hook: { a: 1 } }, { cancel: { a: 1 } }].map((part) =>
+    parseDeclaration({ provider: "generic", a: 1, ...part }),
+  );
+  const names = refused.flatMap((result) =>
+    result.ok
+      ? []
+      : result.error.flatMap(({ message }) =>
+          (/^is not known: known members are (.*)$/.exec(message)?.[1] ?? "").split(", "),
+        ),
+  );
+  const expected = names.filter((name) => !["", "provider", "path", "poll"].includes(name));
+  expect(expected.length).toBeGreaterThan(30);
+  expect(expected.filter((name) => !described.includes(name))).toEqual([]);
 });
 
 it("README.md names every provider, in the order of src/providers/registry.ts", () => {
@@ -180,7 +218,7 @@ function usageNames({ means }: HookFixture | PollFixture): readonly string[] {
 }
 
 /** Returns the words with which the table must describe how the end of a job is found. */
-function findingOf({ hooks, variables }: UpstreamProvider): string {
+function findingOf({ hooks, variables }: NamedProvider): string {
   if (hooks === null) return "by polls alone";
   const setting = variables.webhookSecret ?? variables.userId;
   if (hooks.isOptional === true && setting === undefined)

@@ -53,7 +53,7 @@ export interface HookReports extends Reports<HookFixture> {
 }
 
 export interface Fixtures {
-  /** Name of the provider. */
+  /** Name of the provider or, for an upstream that is declared, of the connection. */
   readonly provider: string;
   /** Hooks of the provider; null for one that sends none. */
   readonly hooks: HookReports | null;

@@ -5,6 +5,7 @@ import { at } from "../../src/providers/json-fields.ts";
 import { toNews } from "../../src/providers/observation.ts";
 import { PROVIDERS } from "../../src/providers/registry.ts";
 import type { ModelPlace, SubmitAdapter, SubmitTarget } from "../../src/providers/submit.ts";
+import { ADAPTERS } from "./adapters.ts";
 import { GATEWAY } from "./fixture.ts";
 import { FIXTURES } from "./fixtures/index.ts";
 import {
@@ -21,9 +22,9 @@ const SUBMITTING = FIXTURES.flatMap(({ provider, submits }) =>
 );
 
 it("exactly the providers whose adapters describe calls that start jobs have examples of such calls in the tests", () => {
-  const described = [...PROVIDERS.values()].filter(({ submits }) => submits !== undefined);
+  const described = [...ADAPTERS].filter(([, { submits }]) => submits !== undefined);
   const named = SUBMITTING.map(({ provider }) => provider);
-  expect(named.toSorted()).toEqual(described.map(({ name }) => name).toSorted());
+  expect(named.toSorted()).toEqual(described.map(([name]) => name).toSorted());
 });
 
 describe.each(SUBMITTING)("submissions to $provider", ({ provider, submits }) => {
@@ -46,7 +47,7 @@ describe.each(SUBMITTING)("submissions to $provider", ({ provider, submits }) =>
   it(`where ${provider} takes a multipart body, the path names no model and the query has no hook URL, because the relay reads neither for such a body`, () => {
     const targets = submits.calls.map(({ path }) => adapter.target(path));
     const multipart = targets.filter((target) => target?.takesMultipart === true);
-    const hookField = PROVIDERS.get(provider)?.hooks?.parameter ?? "";
+    const hookField = ADAPTERS.get(provider)?.hooks?.parameter ?? "";
     expect(multipart.some((target) => target !== null && "name" in target.model)).toBe(false);
     expect(multipart.length > 0 && hookField.startsWith("?")).toBe(false);
   });
@@ -68,7 +69,14 @@ describe.each(SUBMITTING)("submissions to $provider", ({ provider, submits }) =>
   it.each(examples.map((example) => [example.name, wordsFor(example.means), example] as const))(
     `an example answer of ${provider} to a submission (%s) is read as %s`,
     (_name, _words, { path, answer, means }) => {
-      expect(meaningOf(adapter, path, answer.status, answer.body)).toEqual(means);
+      const read = meaningOf(adapter, path, answer.status, answer.body);
+      if (typeof means === "object" && "namedJob" in means) {
+        const call = submits.calls.find((each) => each.path === path);
+        const pointer = adapter.target(path)?.jobId ?? "";
+        expect([read, call && valueAt(call.body, pointer)]).toEqual(["named", means.namedJob]);
+      } else {
+        expect(read).toEqual(means);
+      }
     },
   );
 
@@ -203,7 +211,7 @@ function requestWith(prompt: string): string {
 }
 
 function adapterOf(name: string): SubmitAdapter {
-  const submits = PROVIDERS.get(name)?.submits;
+  const submits = ADAPTERS.get(name)?.submits;
   if (submits === undefined) throw new Error(`"${name}" describes no calls that start jobs`);
   return submits;
 }
@@ -236,11 +244,11 @@ function meaningOf(
   path: string,
   status: number,
   body: unknown,
-): SubmitMeaning {
+): SubmitMeaning | "named" {
   if (refuses?.(status, body) === true) return "refused by its body";
   if (status >= 300) return "decided by its status";
   const reading = readAnswer(body, path, GATEWAY);
-  if (reading.kind === "unclear") return "unclear";
+  if (reading.kind === "unclear" || reading.kind === "named") return reading.kind;
   if (reading.kind === "job") return { job: reading.job };
   const result = toNews(reading.observation, ERROR_TEXT);
   if (result === null) throw new Error("the result has an unknown state");
@@ -251,6 +259,7 @@ function meaningOf(
 function wordsFor(means: SubmitMeaning): string {
   if (means === "unclear") return "an answer that leaves open whether a job was started";
   if (typeof means === "string") return `an answer that is ${means}`;
+  if ("namedJob" in means) return "the start of the job that the call names";
   if (!("result" in means)) return "the start of a job";
   return means.result.status === "no_output" ? "a result without output" : "a result";
 }

@@ -8,6 +8,8 @@ import type { Exempt } from "./fixture.ts";
 export interface SubmitCall {
   readonly path: string;
   readonly body: JsonObject;
+  /** True when the call is a list with this body. Absent when it is the body itself. */
+  readonly isListOfOne?: true;
   readonly model: string;
   readonly endpoint: string | null;
   /** Metadata of the output that the parameters in the call state. */
@@ -30,6 +32,8 @@ export interface SubmitFixture {
  */
 export type SubmitMeaning =
   | { readonly job: Job }
+  /** The start of the job that the call names, with this id. */
+  | { readonly namedJob: string }
   | { readonly result: UpstreamNews; readonly job: Job | null }
   | "unclear"
   | "refused by its body"

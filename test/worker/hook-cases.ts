@@ -1,7 +1,7 @@
 import { env } from "cloudflare:workers";
 import * as z from "zod";
 import { expect, it, vi } from "vitest";
-import { PROVIDERS } from "../../src/providers/registry.ts";
+import { ADAPTERS } from "../providers/adapters.ts";
 import type { HookFixture, PollFixture } from "../providers/fixture.ts";
 import {
   attach,
@@ -89,7 +89,7 @@ export async function aScene(
 ): Promise<Scene> {
   const outside = anOutside();
   const { provider, done } = sender;
-  const jwksUrl = PROVIDERS.get(provider)?.jwksUrl;
+  const jwksUrl = ADAPTERS.get(provider)?.jwksUrl;
   const others = () => {
     outside.on(CALLBACK_URL, answering("thank you"));
     if (jwksUrl !== undefined) outside.on(jwksUrl, answering({ keys: [PUBLISHED_JWK] }));
@@ -263,7 +263,7 @@ function testRefusedHooks(hookCase: HookCase): void {
     });
   });
 
-  it.runIf(PROVIDERS.get(provider)?.hooks?.idParameter != null)(
+  it.runIf(ADAPTERS.get(provider)?.hooks?.idParameter != null)(
     `${hookCase.name} with the id of another task in its body changes nothing, except that the reason of the refusal is stored`,
     async () => {
       const scene = await aScene(hookCase);

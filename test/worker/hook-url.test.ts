@@ -2,7 +2,7 @@ import { listDurableObjectIds } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { expect, it } from "vitest";
 import * as z from "zod";
-import { PROVIDERS } from "../../src/providers/registry.ts";
+import { ADAPTERS } from "../providers/adapters.ts";
 import { anAccount, balanceOf } from "./accounts.ts";
 import { call, callWith, ORIGIN, ProblemBody, refusal, UNKNOWN_TASK } from "./client.ts";
 import { until, useClock } from "./clock.ts";
@@ -46,7 +46,7 @@ function altered(hookUrl: string): string {
 it.each(SENDERS)(
   "registering a task with the provider $provider returns the hook URL and the provider's parameters for this URL and the task id",
   async ({ provider: name, keyVars }) => {
-    const hooks = PROVIDERS.get(name)?.hooks;
+    const hooks = ADAPTERS.get(name)?.hooks;
     const answer = await registration({ provider: name }, { ...env, ...keyVars });
     const token = expect.stringMatching(/^[A-Za-z0-9_-]{43}$/);
     expect(partsOf(String(answer["hook_url"]))).toEqual({ provider: name, id: answer.id, token });

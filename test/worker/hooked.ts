@@ -2,7 +2,7 @@ import { runInDurableObject } from "cloudflare:test";
 import { env } from "../../src/startup.ts";
 import * as z from "zod";
 import { connectionObject } from "../../src/objects/object-names.ts";
-import { PROVIDERS } from "../../src/providers/registry.ts";
+import { ADAPTERS } from "../providers/adapters.ts";
 import { answerTo, aRequest } from "./client.ts";
 import { restart } from "./objects.ts";
 import { CALLBACK_URL, Task } from "./tasks.ts";
@@ -28,7 +28,7 @@ const Registered = z.looseObject({ id: z.string(), hook_url: z.string() });
 
 export async function hooked({ provider, bindings = env, fields }: HookedOptions): Promise<Hooked> {
   const id = crypto.randomUUID();
-  if (PROVIDERS.has(provider)) await forgetHooks(provider);
+  if (ADAPTERS.has(provider)) await forgetHooks(provider);
   await restart(id, bindings);
   const body = { id, model: "m", callback_url: CALLBACK_URL, provider, ...fields };
   const response = await answerTo(aRequest("/v1/tasks", { body }), bindings);

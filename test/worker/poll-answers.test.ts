@@ -3,7 +3,6 @@ import { started } from "./started.ts";
 import { describe, expect, it } from "vitest";
 import type { PollAnswer } from "../../src/core/events/event.ts";
 import { askUpstream } from "../../src/outbound/ask-upstream.ts";
-import { PROVIDERS } from "../../src/providers/registry.ts";
 import { MEANINGS, type PollFixture } from "../providers/fixture.ts";
 import { FIXTURES } from "../providers/fixtures/index.ts";
 import { intercept } from "./outside.ts";
@@ -84,8 +83,7 @@ async function asked(
   { jobId, endpoint, exchanges }: PollFixture,
   first: (body: string) => Response = (body) => new Response(body),
 ): Promise<PollAnswer> {
-  const adapter = PROVIDERS.get(provider);
-  const vars = adapter && keyVarsOf(adapter, "test-only-access:test-only-secret");
+  const vars = keyVarsOf(provider, "test-only-access:test-only-secret");
   const runtime = (await started({ ...env, ...vars })).startup.runtime;
   if (!runtime.ok) throw new Error(JSON.stringify(runtime.error));
   const answers = exchanges.map(({ answer: { status, body } }, i) =>

@@ -1,6 +1,7 @@
 import { Webhook } from "standardwebhooks";
-import type { UpstreamProvider } from "../../src/providers/provider.ts";
 import { PROVIDERS, type SigningProvider } from "../../src/providers/registry.ts";
+import { ADAPTERS } from "../providers/adapters.ts";
+import { connectionsWith, isDeclaredName } from "../providers/declarations.ts";
 import { FIXTURES } from "../providers/fixtures/index.ts";
 import { examplesIn, GATEWAY, type HookFixture, type PollFixture } from "../providers/fixture.ts";
 import { base64, base64Url, hex, hmac } from "../providers/hook.ts";
@@ -106,9 +107,17 @@ const SECRET_VARS: Readonly<Record<SigningProvider, Headers>> = {
   atlascloud: {},
 };
 
-/** Every provider that sends hooks. */
+/** How declared upstreams sign, by the name of the connection. */
+const DECLARED_SIGNERS: Readonly<Record<string, Sender["sign"]>> = {
+  async "sync-so"(body) {
+    const signature = hex(await hmac(TEXT_SECRET, `${nowS()}.${body}`));
+    return { "Sync-Signature": `t=${nowS()},v1=${signature}` };
+  },
+};
+
+/** Every provider that sends hooks, and every declared upstream that does. */
 export const SENDERS: readonly Sender[] = FIXTURES.flatMap(({ provider, hooks, polls }) => {
-  const known = PROVIDERS.get(provider);
+  const known = ADAPTERS.get(provider);
   if (known?.hooks == null) return [];
   const done = polls.success;
   const open = found(examplesIn(polls), ({ means, endpoint }) => {
@@ -120,12 +129,12 @@ export const SENDERS: readonly Sender[] = FIXTURES.flatMap(({ provider, hooks, p
     hasPublishedKeys: known.jwksUrl !== undefined,
     isGateway: known.baseUrls === null,
     namesJobs: examplesIn(hooks).some(({ jobId }) => jobId !== null),
-    keyVars: keyVarsOf(known, `test-only-${provider}-key`),
-    secretVars: isSigning(provider) ? SECRET_VARS[provider] : {},
+    keyVars: keyVarsOf(provider, `test-only-${provider}-key`),
+    secretVars: secretVarsOf(provider),
     hooks: examplesIn(hooks),
     done,
     open,
-    sign: isSigning(provider) ? SIGNERS[provider] : async () => ({}),
+    sign: signerOf(provider),
   };
 });
 
@@ -133,8 +142,31 @@ function isSigning(provider: string): provider is SigningProvider {
   return provider in SIGNERS;
 }
 
-/** Returns the variables with a provider's API key and, if it has no host of its own, the host of a gateway. */
-export function keyVarsOf({ variables, baseUrls }: UpstreamProvider, key: string): Headers {
+function signerOf(provider: string): Sender["sign"] {
+  return isSigning(provider)
+    ? SIGNERS[provider]
+    : (DECLARED_SIGNERS[provider] ?? (async () => ({})));
+}
+
+/** Returns the variables with a provider's webhook secret; for a declared upstream, the connection with its key too. */
+function secretVarsOf(provider: string): Headers {
+  if (isSigning(provider)) return SECRET_VARS[provider];
+  if (!isDeclaredName(provider) || DECLARED_SIGNERS[provider] === undefined) return {};
+  const secrets = { key: `test-only-${provider}-key`, webhook_secret: TEXT_SECRET };
+  return { CONNECTIONS: connectionsWith(provider, secrets) };
+}
+
+/**
+ * Returns the variables with a provider's API key and, if it has no host of its own, the host of a gateway. For a declared
+ * upstream, these are its connection.
+ */
+export function keyVarsOf(provider: string, key: string): Headers {
+  if (isDeclaredName(provider)) {
+    return { CONNECTIONS: connectionsWith(provider, { key, webhook_secret: null }) };
+  }
+  const known = PROVIDERS.get(provider);
+  if (known === undefined) throw new Error(`no provider is named "${provider}"`);
+  const { variables, baseUrls } = known;
   return { [variables.key]: key, ...(baseUrls === null && { [variables.baseUrl]: GATEWAY }) };
 }
 

@@ -1,7 +1,8 @@
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { at } from "../../src/providers/json-fields.ts";
-import { PROVIDERS } from "../../src/providers/registry.ts";
+import { ADAPTERS, baseUrlIn } from "../providers/adapters.ts";
+import { GATEWAY } from "../providers/fixture.ts";
 import { FIXTURES } from "../providers/fixtures/index.ts";
 import type { SubmitFixture, SubmitFixtures } from "../providers/submit-fixture.ts";
 import { invalid, refusal } from "./client.ts";
@@ -15,10 +16,10 @@ import { CALLBACK_URL } from "./tasks.ts";
 useClock();
 
 const SUBMITTING = FIXTURES.flatMap(({ provider, submits }) => {
-  const adapter = PROVIDERS.get(provider);
+  const adapter = ADAPTERS.get(provider);
   if (submits === undefined || adapter === undefined) return [];
-  const bindings = { ...env, ...keyVarsOf(adapter, `test-only-${provider}-key`) };
-  const baseUrl = adapter.baseUrls?.[0] ?? "https://gateway.example.com";
+  const bindings = { ...env, ...keyVarsOf(provider, `test-only-${provider}-key`) };
+  const baseUrl = baseUrlIn(provider, GATEWAY);
   return [{ provider, submits, adapter, bindings, baseUrl }];
 });
 
@@ -42,11 +43,17 @@ async function submitted(
   outside.on(baseUrl, answering(answer.body, answer.status));
   const { id, headers: usual } = named();
   const headers = { ...(given.headers ?? usual), "Relay-Task-Id": id };
-  const body = JSON.stringify(given.body ?? callAt(submits, path).body);
+  const body = JSON.stringify(given.body ?? bodyAt(submits, path));
   const response = await submit({ path: `/v1/submit/${provider}${path}`, body, headers, bindings });
   const [sent, ...others] = outside.sentTo(baseUrl);
   if (sent === undefined || others.length > 0) throw new Error(`${others.length + 1} calls`);
   return { id, response, sent };
+}
+
+/** Returns the body of the documented call at a path. */
+function bodyAt(submits: SubmitFixtures, path: string): unknown {
+  const { body, isListOfOne = false } = callAt(submits, path);
+  return isListOfOne ? [body] : body;
 }
 
 function callAt({ calls }: SubmitFixtures, path: string) {
@@ -57,13 +64,16 @@ function callAt({ calls }: SubmitFixtures, path: string) {
 
 /** Returns the id of the job in an answer. */
 function jobIn({ means }: SubmitFixture): string | undefined {
-  return typeof means === "object" ? means.job?.id : undefined;
+  if (typeof means !== "object") return undefined;
+  return "namedJob" in means ? means.namedJob : means.job?.id;
 }
 
 /** Returns the value at a field of a sent call, in the notation of adapters, e.g. `?name` or `a.b`. */
 function fieldOf({ url, body }: Sent, field: string): unknown {
   if (field.startsWith("?")) return new URL(url).searchParams.get(field.slice(1));
-  return field.split(".").reduce<unknown>((value, name) => at(value, name), JSON.parse(body));
+  const sent: unknown = JSON.parse(body);
+  const call: unknown = Array.isArray(sent) ? sent[0] : sent;
+  return field.split(".").reduce((value, name) => at(value, name), call);
 }
 
 describe.each(SUBMITTING)("one call to $provider", (submitting) => {

@@ -21,18 +21,20 @@ const REFUSAL_SHOWN_MS = 35 * MINUTE_MS;
 const UNCLEAR_SHOWN_MS = 2 * HOUR_MS;
 
 /**
- * Returns, for `/healthz`, each connection (a set of credentials for a provider) that has an API key, with its
+ * Returns, for `/healthz`, each connection (a set of credentials for a provider) that has an API key or needs none, with its
  * faults. There are three faults: the provider has refused the key within the last 35 minutes; no hooks come although
  * they are expected; the relay did not understand an answer to one of its polls within the last two hours.
  */
 export async function connectionsOf({ connections }: Config, env: Env) {
-  const withKey = [...connections.values()].filter(({ key }) => key);
-  const entries = withKey.map(async ({ name, provider }) => {
+  const withKey = [...connections.values()].filter(({ key }) => key !== null);
+  const entries = withKey.map(async ({ name, provider, key }) => {
     const { keyRefusedAt: refusedAt, ...known } = await callObject(() =>
       connectionObject(env, name).connectionState(),
     );
     const isRefused = refusedAt !== null && Date.now() - refusedAt < REFUSAL_SHOWN_MS;
-    const state = isRefused ? { key: "refused", refused_at: toSeconds(refusedAt) } : { key: "set" };
+    const state = isRefused
+      ? { key: "refused", refused_at: toSeconds(refusedAt) }
+      : { key: key === "" ? "not_needed" : "set" };
     const hooks = known.areHooksMissing ? { hooks: "missing" } : {};
     return [name, { provider: provider.name, ...state, ...hooks, ...unclearOf(known) }] as const;
   });
@@ -69,7 +71,7 @@ interface WithoutKey {
 export function withoutKey({ connections }: Config): Readonly<Record<string, WithoutKey>> {
   const names = [...PROVIDERS.keys(), ...SIMULATED_PROVIDERS.map(({ name }) => name)];
   const missing = names.filter((name) => !connections.has(name));
-  const keyless = [...connections.values()].filter(({ key }) => !key);
+  const keyless = [...connections.values()].filter(({ key }) => key === null);
   return Object.fromEntries([
     ...keyless.map((connection) => [connection.name, keylessView(connection)] as const),
     ...missing.map((name) => [name, missingView(name)] as const),

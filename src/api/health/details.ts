@@ -14,6 +14,7 @@ export async function healthDetails(config: Config, env: Env) {
     configuration: configurationOf(config, env),
     connections,
     without_key: withoutKey(config),
+    disabled: config.disabledConnections,
     index,
   };
 }

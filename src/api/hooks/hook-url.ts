@@ -85,6 +85,20 @@ export const HOOK_PATH = "/hooks/{provider}/{id}/{token}";
 export type HookParams = PathParams<typeof HOOK_PATH>;
 
 /**
+ * Tells whether a hook URL of the relay belongs to a connection that is disabled. Its hooks cannot be read, and their
+ * senders shall repeat them.
+ */
+export async function isOfDisabledConnection(
+  { provider: name, id, token }: HookParams,
+  { config, keyring }: Runtime,
+): Promise<boolean> {
+  const taskId = TaskId.safeParse(id);
+  const isDisabled = config.disabledConnections.some((each) => each.name === name);
+  if (!taskId.success || !isDisabled || config.connections.has(name)) return false;
+  return (await readHookToken(token, name, taskId.data, keyring.hookKeys)) !== null;
+}
+
+/**
  * Checks the token of a hook URL and returns the connection and the task to which the URL belongs. Calls no Durable
  * Object. Null means that the relay did not make the URL.
  */

@@ -18,7 +18,14 @@ import { callObject, repeatable, unavailable } from "../http/object-call.ts";
 import { TaskId } from "../http/fields.ts";
 import { countFailedCredential } from "../http/rate-limit.ts";
 import { publicRoute, requireRuntime } from "../http/route.ts";
-import { HOOK_PATH, authenticateHookUrl, type HookParams, type HookTarget } from "./hook-url.ts";
+import { disabledConnection } from "../tasks/connection.ts";
+import {
+  HOOK_PATH,
+  authenticateHookUrl,
+  type HookParams,
+  type HookTarget,
+  isOfDisabledConnection,
+} from "./hook-url.ts";
 
 /** Longest wait in milliseconds until the task object has stored that a hook was refused. */
 const NOTE_TIMEOUT_MS = 2 * SECOND_MS;
@@ -34,6 +41,7 @@ const hookRoute = publicRoute(
     const { headers } = request;
     const target = await authenticateHookUrl(params, runtime);
     if (target === null) {
+      if (await isOfDisabledConnection(params, runtime)) throw disabledConnection(params.provider);
       logBadToken(params, runtime);
       await countFailedCredential(headers, env);
       measureRefusal(env.METRICS);

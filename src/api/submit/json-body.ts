@@ -25,7 +25,7 @@ export interface BodyFault {
   readonly message: string;
 }
 
-/** A body that is a JSON object, with the watched members that it has. */
+/** A body that is a JSON object, or a list with one, with the watched members of this object. */
 export interface ScannedBody {
   /** The watched members that the body has, by JSON Pointer. */
   readonly members: ReadonlyMap<string, Found>;
@@ -34,7 +34,7 @@ export interface ScannedBody {
    * upstreams take such a name for the member, e.g. those that are written in Go.
    */
   readonly lookalikes: readonly string[];
-  /** The whole body, with the places of the watched members, for `editBody`. */
+  /** The object, with the places of the watched members, for `editBody`. */
   readonly root: Member;
 }
 
@@ -69,6 +69,9 @@ interface ScannedMember extends Member {
 /** Part of the JSON grammar that may come next. */
 type Expected =
   | "the body"
+  | "a list"
+  | "its object"
+  | "the end of the list"
   | "value"
   | "value or ]"
   | "name"
@@ -78,6 +81,8 @@ type Expected =
   | ", or ]"
   | "end";
 
+const LIST_OF_ONE = "must be a JSON list of one object, because each task is one job";
+
 /** Decoder that keeps no state between two texts, and keeps a byte order mark, which is refused. */
 const UTF8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
@@ -85,16 +90,18 @@ const UTF8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
  * Scans a JSON body. Fails when it is not strict JSON in UTF-8, is no object, has more than 256 levels, or names a
  * watched member, or one that a watched one stands in, twice, because readers differ in which of the two they take.
  * @param watched JSON Pointers of members of objects. A name of digits is a member too, never the index of a list.
+ * @param isListOfOne true for a body that is a list with one object, in which the pointers begin.
  */
 export function scanBody(
   bytes: Uint8Array,
   watched: readonly string[],
+  isListOfOne = false,
 ): Result<ScannedBody, BodyFault> {
   const text = decoded(bytes);
   if (text === null) return failure(ofBody("must be UTF-8"));
   if (text.startsWith("\ufeff")) return failure(ofBody("must not begin with a byte order mark"));
   const root = watchTree(watched);
-  const scan = new Scan(text, root);
+  const scan = new Scan(text, root, isListOfOne);
   const fault = scan.run();
   if (fault === "syntax") {
     const at = byteOffsets(bytes, [scan.offset]).get(scan.offset);
@@ -137,15 +144,18 @@ class Scan {
   readonly #tokens: JsonTokens;
   /** The member whose value comes next. Null for one that is not watched. */
   #next: ScannedMember | null;
-  #expected: Expected = "the body";
+  #expected: Expected;
+  readonly #isListOfOne: boolean;
   #levels = 0;
   /** 1 for an object, 0 for a list, by level. */
   readonly #isObject = new Uint8Array(MAX_LEVELS + 1);
   /** Open objects and lists that are watched, by level. */
   readonly #open: (ScannedMember | null)[] = [];
 
-  constructor(text: string, root: ScannedMember) {
+  constructor(text: string, root: ScannedMember, isListOfOne: boolean) {
     this.#tokens = new JsonTokens(text);
+    this.#isListOfOne = isListOfOne;
+    this.#expected = isListOfOne ? "a list" : "the body";
     this.#next = root;
   }
 
@@ -167,6 +177,10 @@ class Scan {
     switch (this.#expected) {
       case "the body":
         return token === "{" ? this.#enter("{") : ofBody("must be a JSON object");
+      case "a list":
+      case "its object":
+      case "the end of the list":
+        return this.#takeListOfOne(token, this.#expected);
       case "value or ]":
         return token === "]" ? this.#leave() : this.#takeValue(token);
       case "value":
@@ -186,6 +200,16 @@ class Scan {
       case "end":
         return "syntax";
     }
+  }
+
+  #takeListOfOne(
+    token: TokenKind,
+    expected: "a list" | "its object" | "the end of the list",
+  ): BodyFault | null {
+    if (expected === "a list" && token === "[") return this.#expect("its object");
+    if (expected === "its object" && token === "{") return this.#enter("{");
+    if (expected === "the end of the list" && token === "]") return this.#expect("end");
+    return ofBody(LIST_OF_ONE);
   }
 
   #expect(expected: Expected): null {
@@ -252,7 +276,9 @@ class Scan {
 
   #afterValue(): null {
     this.#next = null;
-    if (this.#levels === 0) return this.#expect("end");
+    if (this.#levels === 0) {
+      return this.#expect(this.#isListOfOne ? "the end of the list" : "end");
+    }
     const place = this.#open[this.#levels]?.place ?? null;
     if (place !== null) {
       place.insertAt = this.#tokens.end;

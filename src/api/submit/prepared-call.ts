@@ -5,7 +5,12 @@ import { accountOf } from "../../objects/task/caller.ts";
 import { areHooksVerified } from "../../providers/hook-verification.ts";
 import type { CustomerCredential } from "../../providers/customer-credential.ts";
 import type { Connection } from "../../providers/provider.ts";
-import type { HookParameters, SubmitAdapter, SubmitTarget } from "../../providers/submit.ts";
+import {
+  type HookParameters,
+  isJobId,
+  type SubmitAdapter,
+  type SubmitTarget,
+} from "../../providers/submit.ts";
 import { sha256, toBase64Url } from "../../security/encoding.ts";
 import { Model } from "../http/fields.ts";
 import { invalidRequest, Problem } from "../http/problem.ts";
@@ -35,6 +40,8 @@ export interface PreparedCall {
   readonly ownHookUrl: string | null;
   /** True when the relay can put its hook URL into the call. */
   readonly takesHookUrl: boolean;
+  /** Id of the job that the call itself names; null where the upstream's answer names it. */
+  readonly jobId: string | null;
   /** Price of the call in credits, by the offer for an account; null when it costs nothing. */
   readonly credits: number | null;
   /**
@@ -82,7 +89,8 @@ export async function prepareCall(
   }
   const bytes = await readSubmittedBody(call, config.maxSubmitBytes, memory);
   const isOfAccount = accountOf(caller) !== null;
-  const scanned = scanOrThrow(bytes, watchedBy(place, isOfAccount ? config.offers : []));
+  const watched = watchedBy(place, isOfAccount ? config.offers : []);
+  const scanned = scanOrThrow(bytes, watched, place.target.isListOfOne === true);
   requireReadableAnswer(place.target, scanned);
   const model = modelIn(place, scanned);
   const member = (pointer: string) => scanned.members.get(pointer);
@@ -96,6 +104,7 @@ export async function prepareCall(
     requestDigest: await digestOf(call, bytes),
     ownHookUrl,
     takesHookUrl: takesHookUrl(place, ownHookUrl),
+    jobId: jobIdIn(place.target, scanned),
     credits,
     withFields: (fields) => ({
       path: pathWith(call, fields),
@@ -128,6 +137,7 @@ async function prepareMultipart(
     requestDigest: await digestOf(call, null),
     ownHookUrl: null,
     takesHookUrl: false,
+    jobId: null,
     credits,
     withFields: (fields) => ({
       path: pathWith(call, fields),
@@ -192,17 +202,32 @@ function watchedBy(place: SubmitPlace, offers: Runtime["config"]["offers"]): rea
       ...("pointer" in target.model ? [target.model.pointer] : []),
       ...Object.values(target.parameters),
       ...Object.keys(target.unreadable ?? {}),
+      ...(target.jobId === undefined ? [] : [target.jobId]),
       ...(target.hidden?.pointers ?? []),
       ...watchedPointers(offers, connection.name),
     ]),
   ];
 }
 
-function scanOrThrow(bytes: Uint8Array, watched: readonly string[]): ScannedBody {
-  const scanned = scanBody(bytes, watched);
+function scanOrThrow(
+  bytes: Uint8Array,
+  watched: readonly string[],
+  isListOfOne: boolean,
+): ScannedBody {
+  const scanned = scanBody(bytes, watched, isListOfOne);
   if (scanned.ok) return scanned.value;
   const { pointer, message } = scanned.error;
   if (pointer === "") throw invalidJson(`The body ${message}.`);
+  throw invalidRequest([{ path: pointer, message }]);
+}
+
+/** Returns the id by which the caller names the job. Null where the upstream names it. */
+function jobIdIn({ jobId: pointer }: SubmitTarget, { members }: ScannedBody): string | null {
+  if (pointer === undefined) return null;
+  const found = members.get(pointer);
+  const id = found?.kind === "scalar" && typeof found.value === "string" ? found.value : null;
+  if (isJobId(id)) return id;
+  const message = "must be the id of the job, which this upstream takes from its caller";
   throw invalidRequest([{ path: pointer, message }]);
 }
 

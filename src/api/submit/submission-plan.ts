@@ -43,6 +43,8 @@ export interface SubmissionPlan {
   readonly sent: SentCall;
   readonly isHookExpected: boolean;
   readonly submissionId: string;
+  /** Id of the job that the call itself names; null where the upstream's answer names it. */
+  readonly jobId: string | null;
   /** Texts that the answer must not show to the caller. */
   readonly secrets: readonly string[];
   /** True when the id of the task comes from an `Idempotency-Key`, and not from the caller itself. */
@@ -68,7 +70,7 @@ export async function planSubmission(
   const submissionId = toBase64Url(crypto.getRandomValues(new Uint8Array(SUBMISSION_ID_BYTES)));
   const fields = await fieldsOf(place, prepared, id, submissionId, runtime, origin);
   const { accountId, credits } = registration;
-  const { model } = prepared;
+  const { model, jobId } = prepared;
   const { endpoint } = place.target;
   const isByOwner = accountOf(caller) !== null;
   const identity = await identityOf(place, prepared, id, runtime);
@@ -87,7 +89,7 @@ export async function planSubmission(
   const secrets = accountId === null ? ownSecrets(place) : answerSecrets(place, fields);
   const isNamedByKey = asked.taskId === null && key !== null;
   const sent = prepared.withFields(fields);
-  return { place, call, event, sent, isHookExpected, submissionId, isNamedByKey, secrets };
+  return { place, call, event, sent, isHookExpected, submissionId, isNamedByKey, jobId, secrets };
 }
 
 /** Returns what is registered for a submission. An account pays the price of its offer, an operator states the credits. */

@@ -139,13 +139,13 @@ async function builtCall(
 /** Sends the call, and returns its outcome. Once it may have been sent, a fault of the relay leaves the outcome unknown. */
 async function outcomeOfSending(
   send: Sending,
-  { place, call, event, isHookExpected }: SubmissionPlan,
+  { place, call, event, jobId, isHookExpected }: SubmissionPlan,
   { config }: Runtime,
 ) {
   let answer: SubmitAnswer | null = null;
   try {
     answer = await send();
-    const outcome = outcomeOf(answer, place, call.path, isHookExpected, config);
+    const outcome = outcomeOf(answer, place, call.path, jobId, isHookExpected, config);
     return { answer, outcome };
   } catch (error) {
     log({ event: "submission.unread", task_id: event.id, error: errorName(error) }, "error");

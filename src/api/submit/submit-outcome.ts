@@ -2,7 +2,7 @@ import type { Config } from "../../config/config.ts";
 import { newsRulesOf } from "../../config/news-rules.ts";
 import type { SubmitOutcome } from "../../core/events/event.ts";
 import type { SubmissionAnswer } from "../../core/record/submission.ts";
-import type { UpstreamEnd, UpstreamNews } from "../../core/record/upstream.ts";
+import type { Job, UpstreamEnd, UpstreamNews } from "../../core/record/upstream.ts";
 import type { SubmitAnswer } from "../../outbound/http.ts";
 import { toNews } from "../../providers/observation.ts";
 import { isRefusal, type SubmitReading } from "../../providers/submit.ts";
@@ -17,12 +17,14 @@ const NEVER_SENT = [521, 523, 525, 526, 530];
  * Returns what became of a submission.
  * @param answer answer of the upstream; null when there was none.
  * @param path path of the call.
+ * @param jobId id of the job that the call itself names; null where the answer names it.
  * @param isHookExpected true when the upstream has got the task's hook URL and can reach it.
  */
 export function outcomeOf(
   answer: SubmitAnswer | null,
   place: SubmitPlace,
   path: string,
+  jobId: string | null,
   isHookExpected: boolean,
   config: Config,
 ): SubmitOutcome {
@@ -34,11 +36,16 @@ export function outcomeOf(
   if (statusCode < 200 || statusCode > 299) return unknown;
   const reading: SubmitReading = adapter.readAnswer(json, path, connection.baseUrl);
   const kept = keptAnswerOf(answer);
+  const accepted = (job: Job): SubmitOutcome => {
+    return { kind: "accepted", statusCode, job, isHookExpected, answer: kept };
+  };
   switch (reading.kind) {
     case "unclear":
       return unknown;
     case "job":
-      return { kind: "accepted", statusCode, job: reading.job, isHookExpected, answer: kept };
+      return accepted(reading.job);
+    case "named":
+      return jobId === null ? unknown : accepted({ id: jobId, endpoint: null });
     case "result": {
       const news = toNews(reading.observation, newsRulesOf(config, connection));
       if (news === null || !isEnd(news)) return unknown;

@@ -5,6 +5,7 @@ import { readCustomerKey, withCustomerKey } from "../../providers/customer-crede
 import { idAt } from "../../providers/json-fields.ts";
 import { jobReadingOf, type SubmitAdapter, type SubmitTarget } from "../../providers/submit.ts";
 import { invalidRequest, Problem } from "../http/problem.ts";
+import { disabledConnection } from "../tasks/connection.ts";
 import type { SubmitPlace } from "./prepared-call.ts";
 import type { UpstreamCall } from "./upstream-call.ts";
 
@@ -24,26 +25,24 @@ const SIMULATED_ADAPTER: SubmitAdapter = {
  * Returns where a submission goes, and with whose key.
  * @param name name of the connection.
  * @throws Problem `not_found` when there is no such connection, or the path starts no job there; `not_configured` when
- * the connection has no API key, and the customer sends none; `invalid_request` when the customer's key is at fault.
+ * the connection is disabled, or has no API key, and the customer sends none; `invalid_request` when the customer's key is at fault.
  */
 export function requireSubmitPlace(
   name: string,
   call: UpstreamCall,
-  { connections }: Config,
+  { connections, disabledConnections }: Config,
 ): SubmitPlace {
   const { path } = call;
   const connection = connections.get(name);
   if (connection === undefined) {
+    if (disabledConnections.some((each) => each.name === name)) throw disabledConnection(name);
     throw new Problem("not_found", { detail: `There is no connection ${JSON.stringify(name)}.` });
   }
   const { provider } = connection;
   if (provider.polls === null) {
     const isJob = provider.simulation.submit(path, null) !== null;
     if (!isJob) throw startsNoJob(connection);
-    if (call.keyOwner === "customer") {
-      const message = `must be left out: ${name} takes no key`;
-      throw invalidRequest([{ path: "/Relay-Key", message }]);
-    }
+    requireNoCustomerKey(name, call);
     return { connection, credential: null, adapter: SIMULATED_ADAPTER, target: SIMULATED };
   }
   const adapter = provider.submits;
@@ -53,6 +52,7 @@ export function requireSubmitPlace(
   }
   const target = adapter.target(path);
   if (target === null) throw startsNoJob(connection);
+  if (provider.polls.takesNoKey === true) requireNoCustomerKey(name, call);
   if (call.keyOwner === "customer") {
     return { ...customerPlace(connection, provider, call), adapter, target };
   }
@@ -61,6 +61,13 @@ export function requireSubmitPlace(
     throw new Problem("not_configured", { detail, headers: { "Retry-After": "60" } });
   }
   return { connection, credential: null, adapter, target };
+}
+
+/** Checks that a call to an upstream that takes no key has none. */
+function requireNoCustomerKey(name: string, { keyOwner }: UpstreamCall): void {
+  if (keyOwner !== "customer") return;
+  const message = `must be left out: ${name} takes no key`;
+  throw invalidRequest([{ path: "/Relay-Key", message }]);
 }
 
 /** Returns the connection with the customer's key in place of its own, and this key as the call has it. */

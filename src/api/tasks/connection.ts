@@ -2,16 +2,18 @@ import type { Config } from "../../config/config.ts";
 import { keySettingOf, settingsNeededBy } from "../../config/needed-settings.ts";
 import { canHaveResults } from "../../config/poll-limits.ts";
 import type { Connection } from "../../providers/provider.ts";
-import { invalidRequest } from "../http/problem.ts";
+import { invalidRequest, Problem } from "../http/problem.ts";
 
 /**
  * Returns the connection (the configured access to a provider) of this name.
  * @throws Problem `invalid_request` when there is no such connection, or when no result could arrive over it: it has
- * no API key for polls, and no hooks are expected from it.
+ * no API key for polls, and no hooks are expected from it; `not_configured` when its declaration is not valid.
  */
-export function requireConnection(name: string, { connections }: Config): Connection {
+export function requireConnection(name: string, config: Config): Connection {
+  const { connections, disabledConnections } = config;
   const connection = connections.get(name);
   if (connection === undefined) {
+    if (disabledConnections.some((each) => each.name === name)) throw disabledConnection(name);
     const needed = settingsNeededBy(name);
     const message =
       needed.length === 0
@@ -25,4 +27,10 @@ export function requireConnection(name: string, { connections }: Config): Connec
     throw invalidRequest([{ path: "/provider", message }]);
   }
   return connection;
+}
+
+/** Returns the problem of a connection whose declaration is not valid. Only operators can read the faults. */
+export function disabledConnection(name: string): Problem {
+  const detail = `The connection ${name} is disabled, because its declaration in CONNECTIONS is not valid; /healthz names the faults.`;
+  return new Problem("not_configured", { detail, headers: { "Retry-After": "60" } });
 }

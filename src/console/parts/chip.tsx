@@ -20,6 +20,8 @@ const STATUSES: Readonly<Record<string, readonly [Tone, IconName]>> = {
   interrupted: ["warn", "warn"],
   set: ["ok", "check"],
   refused: ["bad", "block"],
+  not_needed: ["ok", "check"],
+  disabled: ["bad", "block"],
   missing: ["idle", "cross"],
   simulated: ["idle", "sync"],
 };

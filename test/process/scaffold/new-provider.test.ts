@@ -22,9 +22,11 @@ const MEANINGS = [
   "an unknown state",
 ];
 
-it("what npm run providers:new writes passes npm run check, and only the tests of its missing reports and of its placeholders fail", () => {
+it("what npm run providers:new --code writes passes npm run check, and only the tests of its missing reports and of its placeholders fail", () => {
   using clone = new Checkout();
-  clone.run("npm run -s providers:new -- acme-video && npm run -s providers:new -- b --no-hooks");
+  clone.run(
+    "npm run -s providers:new -- acme-video --code && npm run -s providers:new -- b --code --no-hooks",
+  );
   clone.run("npm run -s check");
   const projects = "--project core --project smoke test/providers test/lint/new-provider";
   const reporter = "--reporter=json --outputFile=report.json";
@@ -42,10 +44,10 @@ it("what npm run providers:new writes passes npm run check, and only the tests o
   expect(titles.toSorted()).toEqual([...expected, ...hooks, PLACEHOLDERS].toSorted());
 });
 
-it("npm run providers:new names the files that signed hooks need, and the compiler names them once the adapter states that its hooks are signed", () => {
+it("npm run providers:new --code names the files that signed hooks need, and the compiler names them once the adapter states that its hooks are signed", () => {
   using clone = new Checkout();
   const adapter = "src/providers/acme-video.ts";
-  const written = clone.run("npm run -s providers:new -- acme-video");
+  const written = clone.run("npm run -s providers:new -- acme-video --code");
   for (const path of SIGNED) expect(written).toContain(path);
   clone.run(`sed -i 's/assurance: "capability-url"/assurance: "body-signed"/' ${adapter}`);
   const faults = clone.run("npx tsc -b tsconfig.json || true");

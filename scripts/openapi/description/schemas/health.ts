@@ -6,7 +6,10 @@ const Lag = z.nullable(z.number());
 
 const Connection = z.strictObject({
   provider: z.string(),
-  key: described(z.enum(["set", "refused"]), "Whether the provider has lately refused the key."),
+  key: described(
+    z.enum(["set", "refused", "not_needed"]),
+    "Whether the provider has lately refused the key, or takes none.",
+  ),
   refused_at: z.optional(Time),
   hooks: maybe(z.literal("missing"), "Hooks are expected and none come."),
   unclear: maybe(
@@ -116,6 +119,16 @@ export const Health = named(
     without_key: maybe(
       z.record(Text, WithoutKey),
       "The connections without an API key, and the providers without a connection, by name. Only operators see them.",
+    ),
+    disabled: maybe(
+      z.array(
+        z.strictObject({
+          name: Text,
+          provider: Text,
+          issues: z.array(z.strictObject({ path: Text, message: Text })),
+        }),
+      ),
+      "The connections that declare their upstream and are not valid, with the place of each fault. Only operators see them.",
     ),
     index: maybe(
       z.nullable(Index),

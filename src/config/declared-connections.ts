@@ -1,0 +1,59 @@
+import {
+  type Declaration,
+  DECLARED_PROVIDER,
+  parseDeclaration,
+} from "../providers/generic/declaration.ts";
+import { at } from "../providers/json-fields.ts";
+import type { ConfigIssue } from "./issue.ts";
+import { repeatedMembers } from "./repeated-members.ts";
+
+/** A connection of `CONNECTIONS` that declares its upstream and is not valid. All others work without it. */
+export interface DisabledConnection {
+  readonly name: string;
+  readonly provider: string;
+  /** The faults, each with its place, e.g. `CONNECTIONS.gpu.poll.state`. */
+  readonly issues: readonly ConfigIssue[];
+}
+
+/** A connection that declares its upstream, as it was read: valid by itself, or disabled. */
+export type ReadDeclaration =
+  | { readonly kind: "valid"; readonly name: string; readonly declaration: Declaration }
+  | { readonly kind: "disabled"; readonly connection: DisabledConnection };
+
+/** Tells whether an entry of `CONNECTIONS` declares its upstream. */
+export function isDeclared(entry: unknown): boolean {
+  return at(entry, "provider") === DECLARED_PROVIDER;
+}
+
+/**
+ * Reads the connections of a variable that declare their upstream.
+ * @param value value of the variable; its text also shows members that are given twice.
+ * @param entries these connections, parsed, by name.
+ */
+export function readDeclarations(
+  variable: string,
+  value: unknown,
+  entries: readonly (readonly [string, unknown])[],
+): readonly ReadDeclaration[] {
+  const repeated = entries.length > 0 && typeof value === "string" ? repeatedMembers(value) : [];
+  return entries.map(([name, entry]): ReadDeclaration => {
+    const parsed = parseDeclaration(entry);
+    const twice = repeated
+      .filter(([first]) => first === name)
+      .map((path) => ({ path: [variable, ...path].join("."), message: "must not be given twice" }));
+    if (parsed.ok && twice.length === 0) {
+      return { kind: "valid", name, declaration: parsed.value };
+    }
+    const faults = parsed.ok ? [] : parsed.error;
+    const issues = faults.map(({ path, message }) => ({
+      path: [variable, name, ...path].join("."),
+      message,
+    }));
+    return { kind: "disabled", connection: disabledBy(name, [...twice, ...issues]) };
+  });
+}
+
+/** Returns a connection that declares its upstream and is disabled for these reasons. */
+export function disabledBy(name: string, issues: readonly ConfigIssue[]): DisabledConnection {
+  return { name, provider: DECLARED_PROVIDER, issues };
+}

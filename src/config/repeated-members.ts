@@ -1,0 +1,25 @@
+import { type Node, parseTree } from "jsonc-parser";
+
+/**
+ * Returns where members stand in a JSON text whose object has another member of the same name. Of these the parser of JSON
+ * keeps only the last.
+ */
+export function repeatedMembers(json: string): readonly (readonly string[])[] {
+  const root = parseTree(json);
+  return root === undefined ? [] : repeatedIn(root, []);
+}
+
+function repeatedIn(node: Node, path: readonly string[]): readonly (readonly string[])[] {
+  const { children = [] } = node;
+  if (node.type === "array") {
+    return children.flatMap((child, i) => repeatedIn(child, [...path, String(i)]));
+  }
+  if (node.type !== "object") return [];
+  const names = children.map(({ children: [name] = [] }) => String(name?.value));
+  return children.flatMap(({ children: [, value] = [] }, i) => {
+    const name = names[i] ?? "";
+    const own = [...path, name];
+    const inner = value === undefined ? [] : repeatedIn(value, own);
+    return names.indexOf(name) < i ? [own, ...inner] : inner;
+  });
+}

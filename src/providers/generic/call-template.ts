@@ -1,0 +1,71 @@
+import { isObject, type JsonObject, type JsonValue } from "../../core/json.ts";
+import { at } from "../json-fields.ts";
+
+const ID = "{id}";
+const PLACEHOLDER = /\{[^{}]*\}/g;
+const MAX_PATH_CHARS = 1_024;
+
+/**
+ * Returns what is wrong with the path of a call in a declaration, as the rest of a sentence. Null when nothing is.
+ * @param placeholders names in braces that the path may contain; null for any name.
+ */
+export function pathFault(text: string, placeholders: readonly string[] | null): string | null {
+  const unknown = (text.match(PLACEHOLDER) ?? []).find(
+    (each) => placeholders?.includes(each) === false,
+  );
+  if (unknown !== undefined) {
+    const known = placeholders?.join(", ") ?? "";
+    return `must not contain ${unknown}${known === "" ? "" : `: it knows ${known}`}`;
+  }
+  // The URL parser would resolve dots and drop a fragment, so the call would go elsewhere.
+  const plain = text.replaceAll(PLACEHOLDER, "x");
+  const url = URL.parse(plain, "https://upstream.example");
+  const isSame = url?.host === "upstream.example" && `${url.pathname}${url.search}` === plain;
+  if (isSame && !plain.includes("//") && text.length <= MAX_PATH_CHARS) return null;
+  return "must be a path below the base URL, like /status/{id}, percent-encoded and without .. or #";
+}
+
+/** Tells whether a path or a body contains the id of the job. */
+export function namesJob(template: JsonValue): boolean {
+  if (typeof template === "string") return template.includes(ID);
+  if (typeof template !== "object" || template === null) return false;
+  return Object.values(template).some(namesJob);
+}
+
+/** Returns the path of a call about a job. The id fills one segment, or a value of the query, whatever it contains. */
+export function pathFor(template: string, id: string): string {
+  return template.replaceAll(ID, encodeURIComponent(withoutDotSegment(id)));
+}
+
+/** Returns the JSON body of a call about a job. The id stands within the texts of the template, and adds no members. */
+export function bodyFor(template: JsonValue, id: string): JsonValue {
+  if (typeof template === "string") return template.replaceAll(ID, () => id);
+  if (isObject(template)) return membersFor(template, id);
+  return Array.isArray(template) ? template.map((each: JsonValue) => bodyFor(each, id)) : template;
+}
+
+/** Returns the JSON object that is the body of a call about a job (see `bodyFor`). */
+export function membersFor(template: JsonObject, id: string): JsonObject {
+  return Object.fromEntries(
+    Object.entries(template).map(([name, value]) => [name, bodyFor(value, id)]),
+  );
+}
+
+/**
+ * Returns a path in which the members of an object stand in place of their names in braces, each encoded. Null when the
+ * value has not all of them as texts or numbers.
+ */
+export function pathFrom(template: string, value: unknown): string | null {
+  let isWhole = true;
+  const path = template.replaceAll(PLACEHOLDER, (placeholder) => {
+    const member = at(value, placeholder.slice(1, -1));
+    if (typeof member !== "string" && typeof member !== "number") isWhole = false;
+    return encodeURIComponent(withoutDotSegment(String(member).toWellFormed()));
+  });
+  return isWhole ? path : null;
+}
+
+/** Returns a text that the URL parser takes for no dot segment: `.` and `..`, also where they are percent-encoded. */
+function withoutDotSegment(text: string): string {
+  return /^\.{1,2}$/.test(text) ? text.replaceAll(".", "%2E") : text;
+}

@@ -1,0 +1,379 @@
+import * as z from "zod/mini";
+import type { JsonValue } from "../../core/json.ts";
+import { failure, type Result, success } from "../../core/result.ts";
+import { namesJob, pathFault } from "./call-template.ts";
+import {
+  type DeclarationFault,
+  either,
+  faultless,
+  faultsOf,
+  members,
+  named,
+  Pointer,
+  Pointers,
+  textThat,
+} from "./declaration-fields.ts";
+import { recipeFault } from "./hook-recipe.ts";
+
+/** Name of the provider whose connections declare their upstream. */
+export const DECLARED_PROVIDER = "generic";
+
+/** Meanings of the words with which an upstream states the state of a job. */
+export const WORD_MEANINGS = [
+  "queued",
+  "processing",
+  "completed",
+  "failed",
+  "moderated",
+  "canceled",
+] as const;
+export type WordMeaning = (typeof WORD_MEANINGS)[number];
+
+/** In place of a pointer: the HTTP status of an answer states the state of the job. */
+export const HTTP_STATUS = "http_status";
+/** HTTP statuses that mean the same for every upstream, and state no job's state. */
+const NO_STATES = ["401", "403", "429"];
+const MAX_POLLS_PER_MINUTE = 100_000;
+const MAX_HOURS = 24 * 365;
+/** Members of output metadata that an answer can state. */
+const METADATA = [
+  "seed",
+  "ratio",
+  "duration",
+  "resolution",
+  "generate_audio",
+  "framespersecond",
+] as const;
+/** Name of a header that the relay does not set itself. */
+const HEADER =
+  /^(?!(?:host|connection|content-length|content-type|transfer-encoding|cookie|user-agent|accept|te|trailer|upgrade|expect)$)[a-z][a-z0-9-]{0,63}$/i;
+const AUTH = /^([a-z][a-z0-9-]{0,63}): ?(?:([\x21-\x7e]+) )?\{key\}$/i;
+const FIELD = /^(?:\?[\w.-]+|\w[\w-]*(?:\.\w[\w-]*)*)$/;
+const PATH_PATTERN = /^(?:\/(?:\*|[A-Za-z0-9_][\w.~-]*))+$/;
+/** Name of an amount of usage. */
+const AMOUNT = /^[a-z][\w-]*(?:\.[a-z][\w-]*)*$/i;
+
+const text = (message: string) => z.string(message).check(z.trim(), z.minLength(1, message));
+const flag = z.literal(true, "must be true or be left out");
+const hours = z
+  .number("must be a number of hours")
+  .check(z.gt(0, "must be above 0"), z.lte(MAX_HOURS, `must be at most ${MAX_HOURS}`));
+const oneOf = <const Words extends readonly [string, ...string[]]>(words: Words) =>
+  z.enum(words, `must be one of ${words.join(", ")}`);
+const meaning = oneOf(WORD_MEANINGS);
+const header = textThat((name) => HEADER.test(name), "must be the name of a header");
+const Json = z.custom<JsonValue>((value) => value !== undefined, "must be JSON");
+
+/** Returns the schema of the path of a call about a job, with `{id}`. */
+const CallPath = z
+  .string("must be a path like /status/{id}")
+  .check(faultless((path) => faultOf([], pathFault(path, ["{id}"]))));
+
+const PathPattern = textThat(
+  (path) => path.length <= 256 && PATH_PATTERN.test(path),
+  "must be a path like /run, in which a whole segment may be *",
+);
+
+const Submit = members(
+  {
+    path: either(
+      Array.isArray,
+      z
+        .array(PathPattern, "must be a path or a list of paths")
+        .check(z.minLength(1, "must have a path")),
+      PathPattern,
+    ),
+    id: either(
+      (value) => typeof value !== "object" || Array.isArray(value),
+      Pointers,
+      members(
+        { request: Pointer },
+        'must be a pointer, or {"request": "/…"} for one into the call',
+      ),
+    ),
+    list: z.nullish(flag),
+    model: z.nullish(Pointer),
+    parameters: z.nullish(
+      named(
+        /^[a-z_]{1,32}$/,
+        Pointer,
+        'must be an object like {"duration": "/input/duration"}, with pointers into the call',
+      ),
+    ),
+    answer: z.nullish(oneOf(["job", "job-or-result"])),
+    refused: z.nullish(
+      named(
+        /^\//,
+        z.array(
+          z.union([z.string(), z.number(), z.boolean()], "must be a text, a number, true or false"),
+          "must be a list of values",
+        ),
+        'must be an object like {"/code": [433]}: the values at a pointer that prove that no job was started',
+      ),
+    ),
+  },
+  'must be an object like {"path": "/run", "id": "/id"}',
+);
+
+const Output = either(
+  (value) => typeof value !== "object",
+  Pointer,
+  members(
+    {
+      at: Pointer,
+      url: z
+        .string("must be a path like /view?filename={filename}")
+        .check(faultless((path) => faultOf([], pathFault(path, null)))),
+    },
+    'must be a pointer, or an object like {"at": "/images/*", "url": "/view?filename={filename}"}',
+  ),
+);
+
+const ErrorPlace = either(
+  (value) => typeof value !== "object" || Array.isArray(value),
+  Pointers,
+  members(
+    { code: z.nullish(Pointers), message: z.nullish(Pointers) },
+    'must be a pointer, or an object like {"code": "/error/code", "message": "/error/message"}',
+  ),
+);
+
+const Progress = either(
+  (value) => typeof value !== "object" || Array.isArray(value),
+  Pointers,
+  members(
+    { at: Pointers, full: z.number("must be a number").check(z.gt(0, "must be above 0")) },
+    'must be a pointer to a percentage, or an object like {"at": "/progress", "full": 1}',
+  ),
+);
+
+const metadataShape = Object.fromEntries(METADATA.map((name) => [name, z.nullish(Pointers)]));
+
+const Poll = members(
+  {
+    path: CallPath,
+    method: z.nullish(oneOf(["GET", "POST"])),
+    body: z.nullish(Json),
+    id: z.nullish(Pointers),
+    state: either((value) => value === HTTP_STATUS, z.literal(HTTP_STATUS), Pointers),
+    otherwise: z.nullish(oneOf(["queued", "processing"])),
+    outputs: z
+      .array(Output, "must be a list of pointers")
+      .check(z.minLength(1, "must have a pointer")),
+    error: z.nullish(ErrorPlace),
+    progress: z.nullish(Progress),
+    usage: z.nullish(
+      named(
+        AMOUNT,
+        Pointers,
+        'must be an object like {"execution_ms": "/executionTime"}, with names of letters, digits, _, - and dots',
+      ),
+    ),
+    metadata: z.nullish(members(metadataShape, 'must be an object like {"seed": "/seed"}')),
+    completed_at: z.nullish(Pointers),
+  },
+  'must be an object like {"path": "/status/{id}", "state": "/status", "outputs": ["/output/url"]}',
+).check(
+  faultless(({ path, method, body }) => [
+    ...faultOf(["path"], namesJob(path) || namesJob(body ?? null) ? null : NO_ID),
+    ...faultOf(["method"], body != null && method !== "POST" ? "must be POST with a body" : null),
+  ]),
+);
+
+const Signature = members(
+  {
+    header,
+    prefix: z.nullish(text("must be a text before the signature, like v1=")),
+    timestamp_header: z.nullish(header),
+    timestamp_prefix: z.nullish(text("must be a text before the time in the header, like t=")),
+    recipe: z.string("must be a text like {timestamp}.{body}"),
+    encoding: z.nullish(oneOf(["hex", "base64"])),
+    secret: z.nullish(oneOf(["text", "base64", "hex"])),
+    tolerance_s: z.nullish(
+      z
+        .int("must be a whole number of seconds")
+        .check(z.gte(1, "must be at least 1"), z.lte(3_600, "must be at most 3600")),
+    ),
+  },
+  'must be an object like {"header": "X-Signature", "recipe": "{body}"}',
+).check(
+  faultless((signature) => {
+    const [member = "recipe", message = null] = recipeFault(signature) ?? [];
+    return faultOf([member], message);
+  }),
+);
+
+const fieldOfCall = textThat(
+  (field) => FIELD.test(field),
+  "must be a field of the submit call: name, a.b for one in an object, or ?name for one in the query",
+);
+
+const Hook = members(
+  {
+    field: fieldOfCall,
+    id_field: z.nullish(fieldOfCall),
+    secret_field: z.nullish(fieldOfCall),
+    task_id: z.nullish(Pointers),
+    report: z.nullish(Pointer),
+    id: z.nullish(Pointers),
+    state: z.nullish(Pointers),
+    outputs: z.nullish(z.array(Output, "must be a list of pointers")),
+    error: z.nullish(ErrorPlace),
+    signature: z.nullish(Signature),
+  },
+  'must be an object like {"field": "webhook"}',
+);
+
+const Cancel = members(
+  {
+    path: CallPath,
+    method: z.nullish(oneOf(["POST", "PUT", "DELETE"])),
+    body: z.nullish(
+      z.custom<Readonly<Record<string, JsonValue>>>(
+        (value) => typeof value === "object" && value !== null && !Array.isArray(value),
+        "must be a JSON object",
+      ),
+    ),
+    state: z.nullish(Pointers),
+    means: z.nullish(oneOf(["canceled", "accepted"])),
+    only_while: z.nullish(
+      z
+        .array(oneOf(["queued", "processing"]), "must be a list of queued and processing")
+        .check(z.minLength(1, "must have a state")),
+    ),
+    forgets: z.nullish(flag),
+  },
+  'must be an object like {"path": "/cancel/{id}"}',
+).check(
+  faultless(({ path, body }) =>
+    faultOf(["path"], namesJob(path) || namesJob(body ?? null) ? null : NO_ID),
+  ),
+);
+
+const Auth = z.pipe(
+  textThat(
+    (line) => AUTH.test(line) && HEADER.test(line.split(":")[0] ?? ""),
+    "must be a header like Authorization: Bearer {key}, or X-Api-Key: {key}",
+  ),
+  z.transform((line) => {
+    const [, name = "", scheme = null] = AUTH.exec(line) ?? [];
+    return { name, scheme };
+  }),
+);
+
+const Entry = members(
+  {
+    provider: z.literal(DECLARED_PROVIDER),
+    base_url: text("must be a URL, below which the paths begin"),
+    key: z.nullish(text("must be a text")),
+    webhook_secret: z.nullish(text("must be a text")),
+    polls_per_minute: z.nullish(
+      z
+        .int("must be a whole number")
+        .check(z.gte(1, "must be at least 1"), z.lte(MAX_POLLS_PER_MINUTE, "is too large")),
+    ),
+    auth: z.nullish(Auth),
+    headers: z.nullish(
+      named(
+        HEADER,
+        textThat((value) => /^[\x20-\x7e]{1,1024}$/.test(value), "must be printable ASCII"),
+        'must be an object like {"X-Version": "1"}',
+      ),
+    ),
+    submit: Submit,
+    poll: Poll,
+    hook: z.nullish(Hook),
+    cancel: z.nullish(Cancel),
+    words: z.nullish(named(/^[^]{1,64}$/, meaning, 'must be an object like {"DONE": "completed"}')),
+    outputs_need_key: z.nullish(flag),
+    link_life_h: z.nullish(hours),
+    job_life_h: z.nullish(hours),
+    poll_gap_s: z.nullish(
+      z
+        .number("must be a number of seconds")
+        .check(z.gte(1, "must be at least 1"), z.lte(3_600, "must be at most 3600")),
+    ),
+  },
+  "must be an object",
+).check(faultless(conflicts));
+
+/** The parts of an entry that must fit together. */
+interface Combined {
+  readonly key?: string | null | undefined;
+  readonly auth?: object | null | undefined;
+  readonly webhook_secret?: string | null | undefined;
+  readonly words?: Readonly<Record<string, unknown>> | null | undefined;
+  readonly poll: { readonly state: unknown };
+  readonly hook?:
+    | {
+        readonly signature?: object | null | undefined;
+        readonly secret_field?: string | null | undefined;
+      }
+    | null
+    | undefined;
+}
+
+/** Returns what is wrong with members that are valid each by itself, with their places. */
+function conflicts(entry: Combined): readonly DeclarationFault[] {
+  const { key, auth, hook, words, poll, webhook_secret: secret } = entry;
+  const isSigned = hook?.signature != null;
+  const names = Object.keys(words ?? {});
+  const isUnused = secret != null || hook?.secret_field != null;
+  return [
+    ...faultOf(["auth"], key != null && auth == null ? AUTH_NEEDED : null),
+    ...faultOf(["hook", "signature"], isUnused && !isSigned ? SIGNATURE_NEEDED : null),
+    ...names.flatMap((word, at) => {
+      const isTwice = names.map(spelling).indexOf(spelling(word)) !== at;
+      return faultOf(["words", word], isTwice ? WORD_TWICE : null);
+    }),
+    ...(poll.state === HTTP_STATUS ? statusFaults(names) : []),
+  ];
+}
+
+const NO_ID = "must contain {id}, or the body must";
+const AUTH_NEEDED = "is required with a key, like Authorization: Bearer {key}";
+const SIGNATURE_NEEDED = "is required with webhook_secret or secret_field";
+const WORD_TWICE = "is the same word as another but for capitals and spaces";
+
+/** Returns the faults of words that must be HTTP statuses. */
+function statusFaults(names: readonly string[]): readonly DeclarationFault[] {
+  if (names.length === 0) {
+    return faultOf(["words"], `is required, because poll.state is ${HTTP_STATUS}`);
+  }
+  const message = `must be an HTTP status, because poll.state is ${HTTP_STATUS}, and none of ${NO_STATES.join(", ")}`;
+  return names.flatMap((name) => {
+    const isState = /^[2-5]\d\d$/.test(name) && !NO_STATES.includes(name);
+    return faultOf(["words", name], isState ? null : message);
+  });
+}
+
+/** Returns a fault in a list; no fault for null. */
+function faultOf(path: readonly string[], message: string | null): readonly DeclarationFault[] {
+  return message === null ? [] : [{ path, message }];
+}
+
+/** Returns a word in the spelling in which words are compared. */
+export function spelling(word: string): string {
+  return word.toLowerCase().replaceAll(" ", "_");
+}
+
+/** A connection that declares its upstream, as it is written but with `null` for nothing. */
+export type Declaration = z.output<typeof Entry>;
+export type DeclaredSubmit = Declaration["submit"];
+export type DeclaredPoll = Declaration["poll"];
+export type DeclaredHook = NonNullable<Declaration["hook"]>;
+export type DeclaredCancel = NonNullable<Declaration["cancel"]>;
+export type DeclaredSignature = NonNullable<DeclaredHook["signature"]>;
+export type DeclaredOutput = DeclaredPoll["outputs"][number];
+export type DeclaredError = NonNullable<DeclaredPoll["error"]>;
+
+/** Reads a connection that declares its upstream. Every fault names its place, and none contains a value. */
+export function parseDeclaration(
+  value: unknown,
+): Result<Declaration, readonly [DeclarationFault, ...DeclarationFault[]]> {
+  const parsed = Entry.safeParse(value);
+  if (parsed.success) return success(parsed.data);
+  const [first = { path: [], message: "is not valid" }, ...others] =
+    parsed.error.issues.flatMap(faultsOf);
+  return failure([first, ...others]);
+}

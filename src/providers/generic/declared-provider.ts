@@ -1,0 +1,114 @@
+import { HOUR_MS, SECOND_MS } from "../../core/time.ts";
+import type { CancelAdapter, CancelReading } from "../cancel.ts";
+import type { Phase } from "../phase.ts";
+import { readingOfStatus } from "../poll-answer.ts";
+import { type Answer, type PollAdapter, readingOf, type UpstreamProvider } from "../provider.ts";
+import { bodyFor, membersFor, pathFor } from "./call-template.ts";
+import {
+  type Declaration,
+  DECLARED_PROVIDER,
+  type DeclaredCancel,
+  HTTP_STATUS,
+} from "./declaration.ts";
+import { hooksOf } from "./declared-hooks.ts";
+import { phaseOfMeaning, readReport, type ReadState, stateIn } from "./declared-reports.ts";
+import { submitsOf } from "./declared-submits.ts";
+
+/** Time between two polls of one job where a declaration states none, in milliseconds. */
+const USUAL_GAP_MS = SECOND_MS;
+/** Statuses that say that a call about a job is not possible, and do not say that the job is unknown. */
+const REFUSALS: readonly number[] = [400, 405, 409, 410, 422];
+
+/**
+ * Returns the adapter for the upstream that a connection declares.
+ * @param name name of the connection.
+ */
+export function declaredProvider(declaration: Declaration, name: string): UpstreamProvider {
+  const { cancel, poll } = declaration;
+  const lifeMs = declaration.link_life_h == null ? null : declaration.link_life_h * HOUR_MS;
+  return {
+    name: DECLARED_PROVIDER,
+    baseUrls: null,
+    hooks: hooksOf(declaration),
+    linkLife: lifeMs === null ? null : { minMs: lifeMs, maxMs: lifeMs },
+    ...(declaration.outputs_need_key === true && { needsKey: () => true }),
+    polls: pollsOf(declaration),
+    submits: submitsOf(declaration, name),
+    ...(cancel != null && { cancels: cancelsOf(cancel, declaration) }),
+    usageNames: Object.keys(poll.usage ?? {}),
+  };
+}
+
+function pollsOf(declaration: Declaration): PollAdapter {
+  const { poll, auth, headers, poll_gap_s: gapS, job_life_h: lifeH } = declaration;
+  const { path, method, body } = poll;
+  const isPost = method === "POST";
+  return {
+    gapMs: gapS == null ? USUAL_GAP_MS : gapS * SECOND_MS,
+    maxAgeMs: lifeH == null ? null : lifeH * HOUR_MS,
+    endpoint: null,
+    ...(auth != null && {
+      keyHeader: { name: auth.name, schemes: auth.scheme === null ? [] : [auth.scheme] },
+    }),
+    ...(auth == null && { takesNoKey: true }),
+    headers: async (key) => ({
+      ...headers,
+      ...(auth != null && { [auth.name]: auth.scheme === null ? key : `${auth.scheme} ${key}` }),
+    }),
+    path: ({ id }) => pathFor(path, id),
+    ...(isPost && { body: ({ id }) => bodyFor(body ?? {}, id) }),
+    read: (answer, { id }, baseUrl) => {
+      const report = { ...answer, jobId: id, baseUrl };
+      if (poll.state === HTTP_STATUS && stateIn(report, poll, declaration).meaning === null) {
+        return readingOfStatus(answer) ?? { kind: "unclear", word: String(answer.status) };
+      }
+      return readingOf(readReport(report, poll, declaration));
+    },
+    ...(poll.state === HTTP_STATUS && { readsEveryStatus: true }),
+    // An output may stand in the answer itself.
+    echoesInput: true,
+  };
+}
+
+function cancelsOf(cancel: DeclaredCancel, declaration: Declaration): CancelAdapter {
+  return {
+    request: ({ id }) => ({
+      method: cancel.method ?? "POST",
+      path: pathFor(cancel.path, id),
+      ...(cancel.body != null && { body: membersFor(cancel.body, id) }),
+    }),
+    read: (answer) => cancelReadingOf(answer, cancel, declaration),
+    ...(cancel.only_while != null && { onlyWhile: cancel.only_while }),
+    ...(cancel.forgets === true && { forgetsCanceled: true }),
+  };
+}
+
+/** Returns what an answer to the call that cancels a job says: by the state that it names, or by its status alone. */
+function cancelReadingOf(
+  { status, body }: Answer,
+  { state, means }: DeclaredCancel,
+  declaration: Declaration,
+): CancelReading {
+  if (status < 200 || status > 299) return REFUSALS.includes(status) ? "refused" : "unknown";
+  if (state == null) return means ?? "accepted";
+  const report = { body, status: null, jobId: null, baseUrl: "" };
+  const read = stateIn(report, { state, otherwise: null }, declaration);
+  return isCanceled(read) ? "canceled" : CANCEL_READINGS[phaseOf(read)];
+}
+
+/** Meaning of the answer to a cancellation by the state of the job that it names. */
+const CANCEL_READINGS = {
+  queued: "accepted",
+  processing: "accepted",
+  completed: "ended",
+  failed: "ended",
+  unknown: "unknown",
+} as const satisfies Readonly<Record<Phase | "unknown", CancelReading>>;
+
+function isCanceled({ word, meaning }: ReadState): boolean {
+  return meaning === "canceled" || /^cancell?ed$/i.test(word ?? "");
+}
+
+function phaseOf({ meaning }: ReadState): Phase | "unknown" {
+  return meaning === null ? "unknown" : phaseOfMeaning(meaning);
+}

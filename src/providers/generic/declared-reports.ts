@@ -1,0 +1,273 @@
+import { isHttpUrl } from "../../core/url.ts";
+import type { UpstreamError } from "../failure.ts";
+import { booleanAt, integerAt, isoMsAt, numberAt, percentAt, textAt } from "../json-fields.ts";
+import type { Metadata, Observation } from "../observation.ts";
+import { type Phase, phaseOf } from "../phase.ts";
+import type { Amounts } from "../usage.ts";
+import { pathFrom } from "./call-template.ts";
+import {
+  type Declaration,
+  type DeclaredError,
+  type DeclaredOutput,
+  type DeclaredPoll,
+  HTTP_STATUS,
+  spelling,
+  type WordMeaning,
+} from "./declaration.ts";
+import { findAll, findFirst } from "./json-pointer.ts";
+
+/** Where a report on a job states what; the members are those of `poll` or, for a hook, of `hook` before these. */
+export type ReportPlaces = Pick<
+  DeclaredPoll,
+  | "id"
+  | "state"
+  | "otherwise"
+  | "outputs"
+  | "error"
+  | "progress"
+  | "usage"
+  | "metadata"
+  | "completed_at"
+>;
+
+/** A report on a job, before it is read. */
+export interface GivenReport {
+  readonly body: unknown;
+  /** HTTP status of the answer that is the report; null for a hook. */
+  readonly status: number | null;
+  /** Id of the job; null when it is not known. */
+  readonly jobId: string | null;
+  readonly baseUrl: string;
+}
+
+/** State of a job in a report. */
+export interface ReadState {
+  /** The word as the upstream spells it. Null when the report states none. */
+  readonly word: string | null;
+  /** Null for a word whose meaning is not known. */
+  readonly meaning: WordMeaning | null;
+}
+
+/** Outputs in a report. */
+export interface ReadOutputs {
+  /** Links that everybody can open. */
+  readonly urls: readonly string[];
+  /** Links on the host of the connection that open only with its key. */
+  readonly keyedUrls: readonly string[];
+  /** Pointers of the outputs that stand in the report itself, in base64. */
+  readonly inline: readonly string[];
+}
+
+/** Number of characters by which a text in base64 is recognised. Shorter texts may be words or names of files. */
+const BASE64_CHARS = 256;
+const MAX_ERROR_CHARS = 8_192;
+const FIRST_MS = 100_000_000_000;
+
+/** Returns a report on a job in the relay's fields. Null when it states neither the id nor the state of a job. */
+export function readReport(
+  report: GivenReport,
+  places: ReportPlaces,
+  declaration: Declaration,
+): Observation | null {
+  const jobId = jobIdIn(report, places);
+  const { word, meaning } = stateIn(report, places, declaration);
+  if (jobId === null && word === null && meaning === null) return null;
+  const { urls, keyedUrls, inline } = outputsIn(report, places, declaration);
+  return {
+    jobId,
+    state: word,
+    phase: meaning === null ? null : phaseOfMeaning(meaning),
+    urls,
+    keyedUrls,
+    inlineOutputs: inline,
+    metadata: metadataIn(report, places),
+    completedAt: completedAtIn(report, places),
+    error: errorIn(report, places, meaning),
+    progress: progressIn(report, places),
+    usage: usageIn(report, places),
+  };
+}
+
+/** Returns the phase of a job whose state means this. */
+export function phaseOfMeaning(meaning: WordMeaning): Phase {
+  return meaning === "moderated" || meaning === "canceled" ? "failed" : meaning;
+}
+
+/** Returns the id of the job that a report names. Null when it names none. */
+export function jobIdIn({ body, jobId }: GivenReport, { id }: ReportPlaces): string | null {
+  return idOf(findFirst(body, id ?? [], jobId)[0]);
+}
+
+/** Returns an id that stands in JSON as a text or a whole number. Null for anything else. */
+export function idOf(value: unknown): string | null {
+  if (typeof value === "number") return Number.isSafeInteger(value) ? String(value) : null;
+  return typeof value === "string" && value !== "" ? value : null;
+}
+
+/**
+ * Returns the state in a report. Where a report has several, e.g. of all images of a job, the job runs as long as one of
+ * them does, and is completed if one of them is.
+ */
+export function stateIn(
+  report: GivenReport,
+  { state, otherwise }: Pick<ReportPlaces, "state" | "otherwise">,
+  declaration: Declaration,
+): ReadState {
+  const words = state === HTTP_STATUS ? statusWords(report) : wordsAt(report, state);
+  if (words.length === 0) {
+    const isReport = typeof report.body === "object" && report.body !== null;
+    return { word: null, meaning: (isReport ? otherwise : null) ?? null };
+  }
+  const states = words.map((word) => ({ word, meaning: meaningOf(word, declaration) }));
+  const first = states.find(({ meaning }) => meaning === null);
+  if (first !== undefined) return first;
+  for (const phase of ["queued", "processing", "completed"] as const) {
+    const found = states.find(({ meaning }) => meaning === phase);
+    if (found !== undefined) return found;
+  }
+  return states[0] ?? { word: null, meaning: null };
+}
+
+function statusWords({ status }: GivenReport): readonly string[] {
+  return status === null ? [] : [String(status)];
+}
+
+function wordsAt({ body, jobId }: GivenReport, pointers: readonly string[]): readonly string[] {
+  const words = findFirst(body, pointers, jobId).flatMap((value) => {
+    if (typeof value === "number" || typeof value === "boolean") return [String(value)];
+    return typeof value === "string" && value !== "" ? [value] : [];
+  });
+  return [...new Set(words)];
+}
+
+/**
+ * Returns the meaning of a word by the declaration or, where that does not list it, by the words that the relay knows.
+ * Null for a word that is in neither.
+ */
+export function meaningOf(word: string, { words, poll }: Declaration): WordMeaning | null {
+  const declared = Object.entries(words ?? {}).find(([each]) => spelling(each) === spelling(word));
+  if (declared !== undefined) return declared[1];
+  return poll.state === HTTP_STATUS ? null : phaseOf(word);
+}
+
+/** Returns the outputs that a report states, in their order and each once. */
+export function outputsIn(
+  { body, jobId, baseUrl }: GivenReport,
+  { outputs }: Pick<ReportPlaces, "outputs">,
+  { outputs_need_key: areKeyed }: Declaration,
+): ReadOutputs {
+  const found = outputs.flatMap((output) => valuesOf(output, body, jobId, baseUrl));
+  const links = [...new Set(found.flatMap(({ value }) => linkOf(value, baseUrl) ?? []))];
+  const inline = found.flatMap(({ pointer, value }) => (isBase64(value) ? pointer : []));
+  const own = URL.parse(baseUrl)?.origin;
+  const isKeyed = (link: string) => areKeyed === true && URL.parse(link)?.origin === own;
+  return {
+    urls: links.filter((link) => !isKeyed(link)),
+    keyedUrls: links.filter(isKeyed),
+    inline,
+  };
+}
+
+/** Returns the values of one output of a declaration, with links made of the members of an object where it says so. */
+export function valuesOf(
+  output: DeclaredOutput,
+  body: unknown,
+  jobId: string | null,
+  baseUrl: string,
+) {
+  if (typeof output === "string") return findAll(body, output, jobId);
+  return findAll(body, output.at, jobId).flatMap(({ pointer, value }) => {
+    const path = pathFrom(output.url, value);
+    return path === null ? [] : [{ pointer, value: `${baseUrl}${path}` }];
+  });
+}
+
+/** Returns the link that a value is: an http(s) URL, or a path on the host of the connection. Null for anything else. */
+function linkOf(value: unknown, baseUrl: string): string | null {
+  if (typeof value !== "string" || isBase64(value)) return null;
+  if (isHttpUrl(value)) return value;
+  return /^\/(?!\/)/.test(value) ? (URL.parse(value, baseUrl)?.href ?? null) : null;
+}
+
+/** Tells whether a value is a file in base64, perhaps as a `data:` URL. Only its beginning is looked at. */
+function isBase64(value: unknown): boolean {
+  if (typeof value !== "string") return false;
+  if (/^data:[^,]{0,100};base64,/i.test(value)) return true;
+  return value.length >= BASE64_CHARS && /^[A-Za-z\d+/\r\n]+$/.test(value.slice(0, BASE64_CHARS));
+}
+
+function errorIn(
+  { body, jobId }: GivenReport,
+  { error }: ReportPlaces,
+  meaning: WordMeaning | null,
+): UpstreamError | null {
+  const { code, message } = errorPlaces(error ?? []);
+  const found = {
+    code: textOf(findFirst(body, code, jobId)[0]),
+    text: textOf(findFirst(body, message, jobId)[0]),
+  };
+  if (meaning === "moderated") return { ...found, category: "moderation" };
+  if (meaning === "canceled") return { ...found, category: "canceled" };
+  return found.code === null && found.text === null ? null : found;
+}
+
+/** Returns where the code and the text of an error stand. */
+export function errorPlaces(error: DeclaredError | readonly string[]) {
+  if (!("code" in error || "message" in error)) {
+    return { code: [], message: isList(error) ? error : [] };
+  }
+  return { code: error.code ?? [], message: error.message ?? [] };
+}
+
+function isList(value: object): value is readonly string[] {
+  return Array.isArray(value);
+}
+
+/** Returns a value of an error as text: objects and lists as JSON. Null for none. */
+function textOf(value: unknown): string | null {
+  if (value === undefined || value === null || value === "" || value === false) return null;
+  const text = typeof value === "string" ? value : JSON.stringify(value);
+  return text.slice(0, MAX_ERROR_CHARS).toWellFormed();
+}
+
+function progressIn({ body, jobId }: GivenReport, { progress }: ReportPlaces): number | null {
+  if (progress == null) return null;
+  const places = "full" in progress ? progress.at : progress;
+  const full = "full" in progress ? progress.full : 100;
+  const value = percentAt(findFirst(body, places, jobId)[0]);
+  return value === null ? null : (100 * value) / full;
+}
+
+function usageIn({ body, jobId }: GivenReport, { usage }: ReportPlaces): Amounts {
+  return Object.fromEntries(
+    Object.entries(usage ?? {}).map(([name, pointers]) => [
+      name,
+      numberAt(findFirst(body, pointers, jobId)[0]),
+    ]),
+  );
+}
+
+function metadataIn({ body, jobId }: GivenReport, { metadata }: ReportPlaces): Metadata {
+  const value = (name: string) => findFirst(body, metadata?.[name] ?? [], jobId)[0];
+  return {
+    seed: integerAt(value("seed")),
+    ratio: textAt(value("ratio")),
+    duration: integerAt(value("duration")),
+    resolution: textAt(value("resolution")),
+    generate_audio: booleanAt(value("generate_audio")),
+    framespersecond: integerAt(value("framespersecond")),
+  };
+}
+
+/** Returns the time at which the job ended: an ISO 8601 time, or Unix seconds or milliseconds. */
+function completedAtIn(
+  { body, jobId }: GivenReport,
+  { completed_at: places }: ReportPlaces,
+): number | null {
+  const value = findFirst(body, places ?? [], jobId)[0];
+  const iso = isoMsAt(value);
+  if (iso !== null || value === undefined) return iso;
+  const number = numberAt(value);
+  if (number === null || number <= 0) return null;
+  return number < FIRST_MS ? number * 1_000 : number;
+}

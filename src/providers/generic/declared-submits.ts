@@ -1,0 +1,81 @@
+import { jsonEqual } from "../../core/json.ts";
+import {
+  jobReadingOf,
+  type SubmitAdapter,
+  type SubmitReading,
+  type SubmitTarget,
+} from "../submit.ts";
+import { submitReadingOf } from "../submit.ts";
+import type { Declaration, DeclaredSubmit } from "./declaration.ts";
+import { idOf, readReport } from "./declared-reports.ts";
+import { findAll, findFirst } from "./json-pointer.ts";
+
+const SEGMENT = /^[A-Za-z0-9][\w.-]*$/;
+const MAX_NAME_CHARS = 200;
+const UNCLEAR: SubmitReading = { kind: "unclear" };
+
+/**
+ * Returns the description of the calls that start jobs, as a connection declares them.
+ * @param name name of the connection, which stands for the model where a call states none.
+ */
+export function submitsOf(declaration: Declaration, name: string): SubmitAdapter {
+  const { submit } = declaration;
+  const patterns = typeof submit.path === "string" ? [submit.path] : submit.path;
+  return {
+    target: (path) => {
+      const matched = patterns
+        .map((pattern) => matchOf(pattern, path))
+        .find((each) => each !== null);
+      return matched === undefined ? null : targetOf(submit, matched || name);
+    },
+    refuses: (status, body) => status < 500 && isRefused(submit, body),
+    readAnswer: (body, _path, baseUrl) => readAnswer(body, baseUrl, declaration),
+  };
+}
+
+/** Returns the segments of a path for which a pattern has `*`, joined by slashes. Null when the path does not match. */
+function matchOf(pattern: string, path: string): string | null {
+  const [expected, given] = [pattern.split("/"), path.split("/")];
+  if (expected.length !== given.length) return null;
+  const matched: string[] = [];
+  for (const [at, segment] of expected.entries()) {
+    const text = given[at] ?? "";
+    if (segment === "*" && SEGMENT.test(text)) matched.push(text);
+    else if (segment !== text) return null;
+  }
+  const name = matched.join("/");
+  return name.length > MAX_NAME_CHARS ? null : name;
+}
+
+function targetOf(submit: DeclaredSubmit, name: string): SubmitTarget {
+  return {
+    model: submit.model == null ? { name } : { pointer: submit.model, otherwise: name },
+    endpoint: null,
+    parameters: submit.parameters ?? {},
+    answer: submit.answer ?? "job",
+    ...(submit.list === true && { isListOfOne: true }),
+    ...("request" in submit.id && { jobId: submit.id.request }),
+  };
+}
+
+function isRefused({ refused }: DeclaredSubmit, body: unknown): boolean {
+  return Object.entries(refused ?? {}).some(([pointer, values]) =>
+    findAll(body, pointer, null).some(({ value }) =>
+      values.some((each) => isScalar(value) && jsonEqual(each, value)),
+    ),
+  );
+}
+
+function isScalar(value: unknown): value is string | number | boolean {
+  return typeof value === "string" || typeof value === "number" || typeof value === "boolean";
+}
+
+function readAnswer(body: unknown, baseUrl: string, declaration: Declaration): SubmitReading {
+  const { submit, poll } = declaration;
+  if (typeof body !== "object" || body === null) return UNCLEAR;
+  if ("request" in submit.id) return { kind: "named" };
+  const jobId = idOf(findFirst(body, submit.id, null)[0]);
+  if (submit.answer !== "job-or-result") return jobReadingOf(jobId, null);
+  const observation = readReport({ body, status: null, jobId, baseUrl }, poll, declaration);
+  return submitReadingOf(observation === null ? null : { ...observation, jobId });
+}

@@ -1,0 +1,75 @@
+import { at } from "../json-fields.ts";
+
+/** A value that a pointer has found, and the pointer that leads to this value alone. */
+export interface Found {
+  readonly pointer: string;
+  readonly value: unknown;
+}
+
+/**
+ * Pattern of a JSON Pointer (RFC 6901) in a declaration. A segment `*` stands for every member of an object and every
+ * element of a list, and a segment `{id}` for the id of the job.
+ */
+const POINTER = /^(?:\/(?:[^/~]|~[01])*)+$/;
+const MAX_CHARS = 256;
+/** Largest number of values that one pointer finds. It is above the largest number of outputs of a task. */
+const MAX_FOUND = 2_000;
+
+/** Tells whether a text is a pointer as declarations have them. */
+export function isPointer(text: string): boolean {
+  return text.length <= MAX_CHARS && POINTER.test(text);
+}
+
+/**
+ * Returns the values at a pointer in parsed JSON, at most 2,000; a pointer that leads nowhere finds none.
+ * @param id id of the job; null when it is not known, so that a pointer with `{id}` finds nothing.
+ */
+export function findAll(body: unknown, pointer: string, id: string | null): readonly Found[] {
+  let found: readonly Found[] = [{ pointer: "", value: body }];
+  for (const segment of pointer.slice(1).split("/")) {
+    if (segment === "{id}" && id === null) return [];
+    const name = segment === "{id}" ? id : unescaped(segment);
+    found = found.flatMap(({ pointer: above, value }) => membersOf(value, segment, name, above));
+    if (found.length > MAX_FOUND) found = found.slice(0, MAX_FOUND);
+  }
+  return found.filter(({ value }) => value !== undefined);
+}
+
+/** Returns the values at the first of the pointers that finds one which is not null. */
+export function findFirst(
+  body: unknown,
+  pointers: readonly string[],
+  id: string | null,
+): readonly unknown[] {
+  for (const pointer of pointers) {
+    const values = findAll(body, pointer, id).map(({ value }) => value);
+    const stated = values.filter((value) => value !== null);
+    if (stated.length > 0) return stated;
+  }
+  return [];
+}
+
+function membersOf(
+  value: unknown,
+  segment: string,
+  name: string | null,
+  above: string,
+): readonly Found[] {
+  if (typeof value !== "object" || value === null) return [];
+  if (segment === "*") {
+    const entries: readonly [string, unknown][] = Object.entries(value);
+    return entries
+      .slice(0, MAX_FOUND)
+      .map(([key, member]) => ({ pointer: `${above}/${escaped(key)}`, value: member }));
+  }
+  if (name === null || (Array.isArray(value) && !/^\d{1,6}$/.test(name))) return [];
+  return [{ pointer: `${above}/${escaped(name)}`, value: at(value, name) }];
+}
+
+function unescaped(segment: string): string {
+  return segment.replaceAll("~1", "/").replaceAll("~0", "~");
+}
+
+function escaped(name: string): string {
+  return name.replaceAll("~", "~0").replaceAll("/", "~1");
+}

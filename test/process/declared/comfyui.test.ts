@@ -1,0 +1,141 @@
+import { type ChildProcess, execFile, spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { afterAll, expect, it, vi } from "vitest";
+import * as z from "zod";
+import { ROOT } from "../harness/child.ts";
+import { LOCAL_VARS, OPERATOR_KEY } from "../harness/client.ts";
+import { forThisFile } from "../harness/for-this-file.ts";
+import { Receiver } from "../harness/receiver.ts";
+import { WranglerDev } from "../harness/wrangler-dev.ts";
+
+const run = promisify(execFile);
+/** Time within which the second poll finds the end of a job: the first is made after 4 s. */
+const CALLED_BACK_WITHIN_MS = 60_000;
+const OUTPUTS_URL = "https://outputs.example.com";
+const Callback = z.looseObject({ output: z.looseObject({ urls: z.array(z.string()) }) });
+const Failed = z.looseObject({ error: z.looseObject({ code: z.string(), message: z.string() }) });
+const Submitted = z.looseObject({ prompt_id: z.string() });
+
+const [comfy, port] = await startComfy();
+afterAll(() => comfy.kill());
+const declaration = declarationAt(`http://127.0.0.1:${port}`);
+const { poll, ...broken } = declaration;
+const receiver = await forThisFile(Receiver.start());
+const relay = await forThisFile(
+  WranglerDev.start({
+    vars: {
+      ...LOCAL_VARS,
+      OUTPUTS_URL,
+      CONNECTIONS: JSON.stringify({ comfyui: declaration, unfinished: broken }),
+    },
+    hasIndex: false,
+    hasOutputs: true,
+  }),
+);
+
+/** Starts the server, and returns its process and its port. */
+async function startComfy(): Promise<readonly [ChildProcess, number]> {
+  const script = join(import.meta.dirname, "comfy-server.ts");
+  const child = spawn(process.execPath, [script], { stdio: ["ignore", "pipe", "inherit"] });
+  const [line]: unknown[] = await once(child.stdout, "data");
+  const address = z.object({ port: z.int() }).parse(JSON.parse(String(line)));
+  return [child, address.port];
+}
+
+/** Returns the declaration of ComfyUI that docs/providers.md prints, with this address in place of its own. */
+function declarationAt(baseUrl: string): Readonly<Record<string, unknown>> {
+  const page = readFileSync(join(ROOT, "docs/providers.md"), "utf8");
+  const json = /^```json\n(\{"comfyui".*?)^```$/ms.exec(page)?.[1] ?? "";
+  const entries = z.object({ comfyui: z.record(z.string(), z.unknown()) }).parse(JSON.parse(json));
+  return { ...entries.comfyui, base_url: baseUrl };
+}
+
+/** Submits a workflow as a client of ComfyUI does, with a key of the relay, and returns the id that ComfyUI has given. */
+async function submit(prompt: string, path: string): Promise<string> {
+  const url = receiver.at(path, { kind: "answer", status: 200 });
+  const answer = await fetch(`${relay.url}/v1/submit/comfyui/prompt`, {
+    method: "POST",
+    headers: { Authorization: `Bearer ${OPERATOR_KEY}`, "Relay-Callback-Url": url },
+    body: JSON.stringify({ prompt: { 6: { inputs: { text: prompt } } } }),
+  });
+  expect(answer.status).toBe(200);
+  return Submitted.parse(await answer.json()).prompt_id;
+}
+
+/** Returns the body of the callback to a path, which is waited for. */
+async function calledBack(path: string): Promise<unknown> {
+  await vi.waitUntil(() => receiver.postsAt(path).length > 0, CALLED_BACK_WITHIN_MS);
+  return JSON.parse(receiver.postsAt(path)[0]?.body ?? "");
+}
+
+it("a ComfyUI server that knows nothing of the relay, declared as the documentation says, gets its workflow by one call; its end is found by polls, its image is kept, and the client is called back", async () => {
+  const id = await submit("a fox", "/done");
+  const { output } = Callback.parse(await calledBack("/done"));
+  expect(output.urls).toHaveLength(1);
+  const [link = ""] = output.urls;
+  expect(link.startsWith(`${OUTPUTS_URL}/outputs/`)).toBe(true);
+  const task = link.split("/")[4] ?? "";
+  const isKept = async () => {
+    const { json } = await relay.client.ask("GET", `/v1/tasks/${task}`);
+    const Read = z.looseObject({ outputs: z.array(z.looseObject({ kept: z.boolean() })) });
+    return Read.parse(json).outputs.every(({ kept }) => kept);
+  };
+  await vi.waitUntil(isKept, CALLED_BACK_WITHIN_MS);
+  const image = await fetch(link.replace(OUTPUTS_URL, relay.url));
+  expect([image.status, image.headers.get("Content-Type")]).toEqual([200, "image/png"]);
+  expect(Buffer.from(await image.arrayBuffer()).toString("latin1")).toContain(id);
+});
+
+it("a workflow that ComfyUI reports as failed fails its task, and the client is called back", async () => {
+  await submit("broken", "/failed");
+  const { error } = Failed.parse(await calledBack("/failed"));
+  expect(error.code).toBe("upstream_error");
+});
+
+it("a declaration that is not finished disables its connection alone, which npm run doctor and calls to it report", async () => {
+  const script = join(ROOT, "scripts/doctor.ts");
+  const env = { ...process.env, OPERATOR_KEY };
+  const doctor = run(process.execPath, [script, "--url", relay.url], { cwd: ROOT, env });
+  const { stdout } = await doctor.catch((error: unknown) =>
+    z.object({ stdout: z.string() }).parse(error),
+  );
+  expect(stdout).toContain("providers: unfinished is disabled: CONNECTIONS.unfinished.poll must");
+  const body = { model: "m", provider: "unfinished" };
+  const { status, json } = await relay.client.ask("POST", "/v1/tasks", body);
+  expect([status, json]).toEqual([503, expect.objectContaining({ code: "not_configured" })]);
+});
+
+it("npm run providers:check shows member by member what the declaration makes of a job of ComfyUI, and what it has not found", async () => {
+  const id = await submit("a bear", "/checked");
+  await calledBack("/checked");
+  const directory = mkdtempSync(join(tmpdir(), "task-relay-declared-"));
+  try {
+    const file = join(directory, "vars");
+    const wrong = { ...Object(poll), error: "/{id}/error", usage: { cost: "/cost" } };
+    const entries = { comfyui: { ...declaration, poll: wrong }, unfinished: broken };
+    const variables = `ALLOW_LOCAL_CALLBACKS='true'\nCONNECTIONS='${JSON.stringify(entries)}'\n`;
+    writeFileSync(file, variables);
+    const script = join(ROOT, "scripts/providers-check.ts");
+    const check = (name: string) =>
+      run(process.execPath, [script, name, "--job", id, "--secrets", file], { cwd: ROOT });
+    const { stdout } = await check("comfyui");
+    const [, members = ""] = stdout.split("What the declaration makes of the answer:\n");
+    expect(members.trimEnd().split("\n")).toEqual([
+      "poll.state       success, which means completed",
+      "poll.outputs.0   links: 1",
+      "poll.error       not found at /{id}/error",
+      "poll.usage.cost  not found at /cost",
+    ]);
+    expect(stdout).toContain("task         completes, with the whole links");
+    await expect(check("unfinished")).rejects.toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining("CONNECTIONS.unfinished.poll must"),
+    });
+  } finally {
+    rmSync(directory, { recursive: true });
+  }
+});

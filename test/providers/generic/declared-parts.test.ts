@@ -1,0 +1,204 @@
+import { expect, it } from "vitest";
+import { parseJson } from "../../../src/core/json.ts";
+import { bodyFor, pathFor, pathFrom } from "../../../src/providers/generic/call-template.ts";
+import { findAll, findFirst } from "../../../src/providers/generic/json-pointer.ts";
+import { toNews } from "../../../src/providers/observation.ts";
+import type { Job } from "../../../src/core/record/upstream.ts";
+import { readPollAnswer } from "../../../src/providers/poll-answer.ts";
+import { declared } from "../adapters.ts";
+import { DECLARATIONS } from "../declarations.ts";
+
+const BASE = "https://comfy.example.com";
+const JOB: Job = { id: "job-1", endpoint: null };
+const ERROR_TEXT = { isGeneric: false, secrets: [] };
+
+const COMFY = {
+  provider: "generic",
+  base_url: BASE,
+  submit: { path: "/prompt", id: "/prompt_id" },
+  poll: {
+    path: "/history/{id}",
+    state: "/{id}/status/status_str",
+    otherwise: "processing",
+    outputs: [
+      {
+        at: "/{id}/outputs/*/images/*",
+        url: "/view?filename={filename}&subfolder={subfolder}&type={type}",
+      },
+    ],
+    progress: { at: "/progress", full: 1 },
+  },
+};
+
+it.each<[string, string | null, unknown]>([
+  ["/a/b", null, [{ pointer: "/a/b", value: 1 }]],
+  ["/list/0", null, [{ pointer: "/list/0", value: "x" }]],
+  ["/list/length", null, []],
+  [
+    "/list/*",
+    null,
+    [
+      { pointer: "/list/0", value: "x" },
+      { pointer: "/list/1", value: null },
+    ],
+  ],
+  ["/a~1b/~0", null, [{ pointer: "/a~1b/~0", value: 2 }]],
+  ["/*/b", null, [{ pointer: "/a/b", value: 1 }]],
+  ["/{id}/*", "a", [{ pointer: "/a/b", value: 1 }]],
+  ["/{id}", null, []],
+  ["/toString", null, []],
+  ["/a/b/c", null, []],
+  ["/", null, [{ pointer: "/", value: 3 }]],
+])("the pointer %s finds in an answer exactly what it leads to (job %s)", (pointer, id, found) => {
+  const body = { a: { b: 1 }, list: ["x", null], "a/b": { "~": 2 }, "": 3 };
+  expect(findAll(body, pointer, id)).toEqual(found);
+});
+
+it("the first of several pointers that finds something other than null decides", () => {
+  const body = { a: null, b: ["", 2] };
+  expect(findFirst(body, ["/a", "/c", "/b/*"], null)).toEqual(["", 2]);
+  expect(findFirst(body, ["/a"], null)).toEqual([]);
+});
+
+it("a pointer through very many values finds a limited number of them", () => {
+  const body = Array.from({ length: 3_000 }, () => [1, 2]);
+  expect(findAll(body, "/*/*", null)).toHaveLength(2_000);
+});
+
+it.each([
+  ["a/b?c#d", "/jobs/a%2Fb%3Fc%23d"],
+  ["..", "/jobs/%252E%252E"],
+  [".", "/jobs/%252E"],
+  ["$&", "/jobs/%24%26"],
+])("the id %j of a job stays within its segment of a path", (id, path) => {
+  expect(pathFor("/jobs/{id}", id)).toBe(path);
+  expect(URL.parse(`${BASE}${path}`)?.pathname).toBe(path);
+});
+
+it("the id of a job adds no members to a body, whatever it contains", () => {
+  const id = '", "admin": true, "$&';
+  const template = { tasks: [{ uuid: "{id}", note: "job {id}, {id}" }], "{id}": 1 };
+  const body = bodyFor(template, id);
+  expect(body).toEqual({ tasks: [{ uuid: id, note: `job ${id}, ${id}` }], "{id}": 1 });
+  expect(parseJson(JSON.stringify(body))).toEqual(body);
+});
+
+it("a path that is made of members of an answer encodes them, and is none if one is missing", () => {
+  const value = { filename: "a b&type=x.png", subfolder: "", n: 2 };
+  const path = "/view?filename={filename}&sub={subfolder}&n={n}";
+  expect(pathFrom(path, value)).toBe("/view?filename=a%20b%26type%3Dx.png&sub=&n=2");
+  expect(pathFrom("/{filename}/{type}", value)).toBeNull();
+  expect(pathFrom("/files/{filename}", { filename: ".." })).toBe("/files/%252E%252E");
+});
+
+it("the declaration of a ComfyUI server, whose answer is empty while the job runs and has parts of links, is read", () => {
+  const { polls } = declared("comfy", COMFY);
+  const read = (body: unknown, status = 200) => {
+    const reading = readPollAnswer(polls, { status, body }, JOB, BASE);
+    return reading.kind === "observed" ? toNews(reading.observation, ERROR_TEXT) : reading;
+  };
+  const image = { filename: "ComfyUI_00001_.png", subfolder: "", type: "output" };
+  const outputs = { 9: { images: [image] } };
+  expect(read({})).toEqual({ status: "processing" });
+  expect(read({ "job-1": { status: { status_str: "success" }, outputs } })).toMatchObject({
+    status: "completed",
+    urls: [`${BASE}/view?filename=ComfyUI_00001_.png&subfolder=&type=output`],
+  });
+  expect(read({ "job-1": { status: { status_str: "error" }, outputs: {} } })).toMatchObject({
+    status: "failed",
+  });
+  expect(read({ "job-1": { status: { status_str: "pondering" }, outputs } })).toBeNull();
+  expect(read(undefined)).toEqual({ kind: "unclear" });
+  expect(read({}, 404)).toMatchObject({ kind: "unclear" });
+});
+
+it("a declaration without auth needs no key, and its calls have no credentials", async () => {
+  const { polls } = declared("comfy", COMFY);
+  expect(polls.takesNoKey).toBe(true);
+  expect(await polls.headers("", 0)).toEqual({});
+});
+
+it("auth names the header and the scheme of the key, also for customers with a key of their own, and headers are sent with it", async () => {
+  const auth = (line: string) =>
+    declared("a", { ...COMFY, key: "k", auth: line, headers: { "X-Version": "2" } }).polls;
+  const bearer = auth("Authorization: Bearer {key}");
+  expect(await bearer.headers("k", 0)).toEqual({ "X-Version": "2", Authorization: "Bearer k" });
+  expect(bearer.keyHeader).toEqual({ name: "Authorization", schemes: ["Bearer"] });
+  const alone = auth("x-api-key: {key}");
+  expect(await alone.headers("k", 0)).toEqual({ "X-Version": "2", "x-api-key": "k" });
+  expect(alone.keyHeader).toEqual({ name: "x-api-key", schemes: [] });
+});
+
+it("the state of a job can be the HTTP status of the answer, and a status that is not listed fails no task", () => {
+  const { polls } = declared("modal", {
+    ...COMFY,
+    poll: { path: "/result/{id}", state: "http_status", outputs: ["/url"] },
+    words: { 200: "completed", 202: "processing", 404: "failed" },
+  });
+  const read = (status: number, body: unknown = {}) => {
+    const reading = readPollAnswer(polls, { status, body }, JOB, BASE);
+    return reading.kind === "observed" ? toNews(reading.observation, ERROR_TEXT) : reading;
+  };
+  expect(read(202)).toEqual({ status: "processing" });
+  expect(read(200, { url: `${BASE}/a.mp4` })).toMatchObject({ urls: [`${BASE}/a.mp4`] });
+  expect(read(404)).toMatchObject({ status: "failed" });
+  expect(read(500)).toMatchObject({ kind: "unclear" });
+  expect(read(204)).toMatchObject({ kind: "unclear", word: "204" });
+  expect(read(401)).toEqual({ kind: "unauthorized" });
+  expect(read(429)).toEqual({ kind: "limited" });
+});
+
+it("words of a declaration count before those that the relay knows, whatever their case, and may name moderation", () => {
+  const { polls } = declared("a", {
+    ...COMFY,
+    poll: { ...COMFY.poll, state: "/state", outputs: ["/urls/*"] },
+    words: { Done: "processing", "In Review": "moderated", stopped: "canceled" },
+  });
+  const read = (state: unknown) => {
+    const reading = readPollAnswer(polls, { status: 200, body: { state } }, JOB, BASE);
+    return reading.kind === "observed" ? toNews(reading.observation, ERROR_TEXT) : reading;
+  };
+  expect(read("DONE")).toEqual({ status: "processing" });
+  expect(read("in_review")).toMatchObject({ failure: { category: "moderation" } });
+  expect(read("stopped")).toMatchObject({ failure: { category: "canceled" } });
+  expect(read("FAILED")).toMatchObject({ status: "failed" });
+  expect(read(true)).toBeNull();
+});
+
+it("relative links lead to the host of the connection, and those that need the key are told apart", () => {
+  const { polls, needsKey } = declared("a", {
+    ...COMFY,
+    outputs_need_key: true,
+    poll: { ...COMFY.poll, state: "/state", outputs: ["/urls/*"] },
+  });
+  const other = "https://cdn.example.com/b.mp4";
+  const body = { state: "done", urls: ["/files/a.mp4", other, "//evil.example/c.mp4", "x", 7] };
+  const reading = readPollAnswer(polls, { status: 200, body }, JOB, BASE);
+  expect(reading).toMatchObject({
+    observation: { urls: [other], keyedUrls: [`${BASE}/files/a.mp4`] },
+  });
+  expect(needsKey?.(new URL(`${BASE}/files/a.mp4`))).toBe(true);
+});
+
+it("progress is a percentage, or a part of a number that the declaration names", () => {
+  const { polls } = declared("comfy", COMFY);
+  const reading = readPollAnswer(polls, { status: 200, body: { progress: 0.25 } }, JOB, BASE);
+  expect(reading).toMatchObject({ observation: { progress: 25 } });
+});
+
+it("values of an answer that a declaration lists prove that no job was started, but not with an outage", () => {
+  const submits = declared("a", {
+    ...COMFY,
+    submit: { ...COMFY.submit, refused: { "/code": [433, "BAD"] } },
+  }).submits;
+  expect(submits?.refuses?.(200, { code: 433 })).toBe(true);
+  expect(submits?.refuses?.(400, { code: "BAD" })).toBe(true);
+  expect(submits?.refuses?.(200, { code: "433" })).toBe(false);
+  expect(submits?.refuses?.(503, { code: 433 })).toBe(false);
+});
+
+it("the amounts of usage that a declaration names are the only ones of its connection", () => {
+  const { runpod } = DECLARATIONS;
+  expect(declared("runpod", runpod).usageNames).toEqual(["execution_ms", "delay_ms"]);
+  expect(declared("comfy", COMFY).usageNames).toEqual([]);
+});
