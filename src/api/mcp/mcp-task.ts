@@ -27,8 +27,13 @@ export function detailedTaskOf(reply: TaskReply, times: Times): DetailedTaskV2 {
   const facts = factsOf(task, reply, times);
   const status = statusOf(task);
   return status === "completed"
-    ? { ...facts, status, result: JSON.parse(JSON.stringify(endResult(task))) }
+    ? { ...facts, status, result: resultOf(task) }
     : { ...facts, status };
+}
+
+/** Returns the result of the call that has started a task, as the answer to the call itself would have had it. */
+function resultOf(task: Task) {
+  return JSON.parse(JSON.stringify({ ...endResult(task), resultType: "complete" }));
 }
 
 function statusOf(task: Task): "working" | "completed" | "cancelled" {

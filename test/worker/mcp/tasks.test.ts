@@ -1,6 +1,7 @@
 import {
-  DetailedTaskV2Schema,
+  CallToolResultV2Schema,
   CreateTaskResultV2Schema,
+  DetailedTaskV2Schema,
   GetTaskResultV2Schema,
 } from "@modelcontextprotocol/ext-tasks/core/v2";
 import { expect, it } from "vitest";
@@ -30,7 +31,9 @@ async function started(asking: Asking = {}) {
 async function taskOf(taskId: string, asking: Asking = {}) {
   const { result } = await ask("tasks/get", { taskId }, asking);
   GetTaskResultV2Schema.parse(result);
-  return DetailedTaskV2Schema.parse(result);
+  const task = DetailedTaskV2Schema.parse(result);
+  if (task.status === "completed") CallToolResultV2Schema.parse(task.result);
+  return task;
 }
 
 it("the task of a call of a tool is a task of the relay: it works until its deadline and is kept for RETENTION_DAYS", async () => {
