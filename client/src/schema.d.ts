@@ -289,7 +289,7 @@ export interface paths {
          * Call the tools of the relay by the Model Context Protocol
          * @description Streamable HTTP without sessions: each request has one message of JSON-RPC. The revision 2026-07-28 with the extension `io.modelcontextprotocol/tasks`, and those before without it. Permitted to operator keys with the role `read` or `operate` or `all`, and to account keys with the role `read` or `full`.
          */
-        post: operations["callMcp"];
+        post: operations["callTools"];
         delete?: never;
         options?: never;
         head?: never;
@@ -4697,7 +4697,7 @@ export interface operations {
             503: components["responses"]["problem.not_configured.unavailable"];
         };
     };
-    callMcp: {
+    callTools: {
         parameters: {
             query?: never;
             header?: never;
@@ -4839,27 +4839,6 @@ export interface operations {
                      *       "error": {
                      *         "code": -32600,
                      *         "message": "A body may have at most 262144 bytes."
-                     *       }
-                     *     }
-                     */
-                    "application/json": components["schemas"]["McpError"];
-                };
-            };
-            /** @description the body is not declared as JSON */
-            415: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "Cache-Control": components["headers"]["Cache-Control"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "jsonrpc": "2.0",
-                     *       "id": null,
-                     *       "error": {
-                     *         "code": -32000,
-                     *         "message": "Unsupported Media Type"
                      *       }
                      *     }
                      */

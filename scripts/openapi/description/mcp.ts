@@ -31,7 +31,7 @@ function error(description: string, code: number, message: string): Answer {
 
 /** Description of the route for clients of MCP. */
 export const MCP_ROUTES = {
-  callMcp: {
+  callTools: {
     audience: "client",
     summary: "Call the tools of the relay by the Model Context Protocol",
     details:
@@ -60,7 +60,6 @@ export const MCP_ROUTES = {
       404: error("there is no such method", -32_601, "Method not found"),
       406: error("the client accepts no answer that there is", -32_000, "Not Acceptable"),
       413: error("the message is too large", -32_600, "A body may have at most 262144 bytes."),
-      415: error("the body is not declared as JSON", -32_000, "Unsupported Media Type"),
     },
     problems: [],
   },

@@ -6,7 +6,7 @@ export type McpSdk = typeof sdk;
 let loading: Promise<McpSdk> | null = null;
 
 /**
- * Returns the SDK of MCP. It is evaluated at the first call, which takes about as much CPU time as a quarter of the start
+ * Returns the SDK of MCP. It is evaluated at the first call, which takes about as much CPU time as a fifth of the start
  * of the relay; most deployments never need it.
  */
 export function loadMcpSdk(): Promise<McpSdk> {

@@ -14,13 +14,14 @@ const WIRE = { method: "POST", path: "/mcp" } as const;
 const PARSE_ERROR = -32_700;
 const INVALID_REQUEST = -32_600;
 const MISSING_CAPABILITY = -32_021;
+const ANSWER_TYPES = "application/json, text/event-stream";
 
 /**
  * Route of clients of MCP, by the transport Streamable HTTP without sessions
  * (https://modelcontextprotocol.io/specification/2026-07-28/basic/transports): each request has one message, which is
  * answered by itself. What tools do has the checks of the operations behind them.
  */
-export const mcpRoute = route({ id: "callMcp", ...WIRE, access: "read" }, async (call) => {
+export const mcpRoute = route({ id: "callTools", ...WIRE, access: "read" }, async (call) => {
   const { caller, request, env, runtime, requireCurrent } = call;
   const origin = linkOrigin(env, request);
   const read = await messageIn(call, origin);
@@ -35,8 +36,19 @@ export const mcpRoute = route({ id: "callMcp", ...WIRE, access: "read" }, async 
   const handler = sdk.createMcpHandler(({ era }) =>
     mcpServer(sdk, era, { caller, context, origin }),
   );
-  return handler.fetch(request, { parsedBody: message });
+  return handler.fetch(headOf(request), { parsedBody: message });
 });
+
+/**
+ * Returns a request without its body. As at all routes, the body is JSON whatever `Content-Type` says, and a client that
+ * accepts everything accepts JSON and event streams, which the SDK looks for by their names.
+ */
+function headOf({ url, method, headers: given, signal }: Request): Request {
+  const headers = new Headers(given);
+  headers.set("Content-Type", "application/json");
+  if (/\*\/\*/.test(given.get("Accept") ?? "*/*")) headers.set("Accept", ANSWER_TYPES);
+  return new Request(url, { method, headers, signal });
+}
 
 /** Reads the message of a request. Returns the answer to a request that has none. */
 async function messageIn(

@@ -75,12 +75,6 @@ it.each<[string, Message, number, object]>([
   ["a text", { body: '"tools/call"' }, 400, {}],
   ["an object that is no message", { body: { jsonrpc: "1.0", method: 1 } }, 400, {}],
   [
-    "a body that is not declared as JSON",
-    { body: CALL, headers: { "Content-Type": "text/plain" } },
-    415,
-    {},
-  ],
-  [
     "an Accept header without event streams, of an earlier revision",
     { body: CALL, headers: { Accept: "application/json" } },
     406,
@@ -128,6 +122,15 @@ it("a tool that does not exist, and a method that does not exist, are errors of 
     error: { code: -32_602, message: 'There is no tool "unknown".' },
   });
   expect(await ask("resources/list")).toMatchObject({ status: 404, error: { code: -32_601 } });
+});
+
+it.each([
+  ["as curl sends it", { Accept: "*/*", "Content-Type": "application/x-www-form-urlencoded" }],
+  ["with any other type", { Accept: "text/html, */*;q=0.8", "Content-Type": "text/plain" }],
+])("the body is JSON whatever its type says, as at all routes: %s", async (_, headers) => {
+  const response = await sent({ body: { jsonrpc: "2.0", id: 1, method: "tools/list" }, headers });
+  expect(response.status).toBe(200);
+  expect(await response.text()).toContain('"read_task"');
 });
 
 it("a notification is taken without an answer", async () => {
