@@ -210,7 +210,7 @@ export default defineConfig({
     "typescript/consistent-type-imports": "error",
     "import/no-cycle": "error",
     "typescript/consistent-return": "off",
-    "no-underscore-dangle": ["error", { allow: ["_default", "_zod"] }],
+    "no-underscore-dangle": ["error", { allow: ["_default", "_meta", "_zod"] }],
     "max-lines-per-function": ["error", { max: 50, skipComments: true, skipBlankLines: true }],
     complexity: ["error", { max: 12, variant: "modified" }],
     "unicorn/import-style": [

@@ -70,7 +70,7 @@ export default defineConfig({
       node("fuzz", ["test/fuzz/**/*.test.ts"], { testTimeout: 300_000, isolate: false }),
       // Safe to share one instance of workerd: each test uses objects of its own and restores what it
       // replaces; those of the index empty its tables.
-      workerd("worker", ["test/worker/*.test.ts"], false, { isolate: false }),
+      workerd("worker", ["test/worker/{,mcp/}*.test.ts"], false, { isolate: false }),
       workerd("worker-long", ["test/worker/long/*.test.ts"], false),
       workerd("index", ["test/index/*.test.ts"], true, { isolate: false }),
       workerd("outputs", ["test/outputs/*.test.ts"], false, { isolate: false }, OUTPUTS),

@@ -1,3 +1,4 @@
+import { prepareMcpSdk } from "./api/mcp/load-mcp-sdk.ts";
 import { AccountObject as Account } from "./objects/account/account-object.ts";
 import { app } from "./app.ts";
 import { Relay as Entrypoint } from "./service-binding/relay.ts";
@@ -14,6 +15,7 @@ export { DeploymentObject } from "./objects/deployment-object.ts";
 export { HostObject } from "./objects/host-object.ts";
 export { ListenersObject } from "./objects/listeners/listeners-object.ts";
 
+await prepareMcpSdk(env);
 await rehearse(env);
 
 // The platform constructs these with an environment whose configuration is not parsed; they get `env` instead.

@@ -276,6 +276,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/mcp": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Call the tools of the relay by the Model Context Protocol
+         * @description Streamable HTTP without sessions: each request has one message of JSON-RPC. The revision 2026-07-28 with the extension `io.modelcontextprotocol/tasks`, and those before without it. Permitted to operator keys with the role `read` or `operate` or `all`, and to account keys with the role `read` or `full`.
+         */
+        post: operations["callTools"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/accounts": {
         parameters: {
             query?: never;
@@ -1990,6 +2010,26 @@ export interface components {
                 body: string;
             };
         };
+        /** @description An answer of JSON-RPC. */
+        McpAnswer: {
+            /** @constant */
+            jsonrpc: "2.0";
+            id: string | number | null;
+            result: {
+                [key: string]: unknown;
+            };
+        } | components["schemas"]["McpError"];
+        /** @description An error of JSON-RPC. `data` has the members of the problem, where the relay has found it. */
+        McpError: {
+            /** @constant */
+            jsonrpc: "2.0";
+            id: string | number | null;
+            error: {
+                code: number;
+                message: string;
+                data?: unknown;
+            };
+        };
         /** @description An account: a tenant with API keys, a callback secret and credits of its own. */
         Account: {
             id: string;
@@ -2396,6 +2436,12 @@ export interface components {
                     price: {
                         credits: number;
                     } | null;
+                    /** @description What a caller of the offer's tool may set. */
+                    body: {
+                        [key: string]: unknown;
+                    } | null;
+                    /** @description Name of the tool at `POST /mcp`. */
+                    tool: string | null;
                 }[];
                 /** @description Whether the relay keeps outputs, because the bucket is bound. */
                 OUTPUTS: boolean;
@@ -4669,6 +4715,159 @@ export interface operations {
             401: components["responses"]["problem.unauthenticated"];
             403: components["responses"]["problem.forbidden"];
             404: components["responses"]["problem.not_found"];
+            429: components["responses"]["problem.rate_limited"];
+            500: components["responses"]["problem.internal_error"];
+            503: components["responses"]["problem.not_configured.unavailable"];
+        };
+    };
+    callTools: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description A message of JSON-RPC. Lists of messages are refused. */
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "jsonrpc": "2.0",
+                 *       "id": 1,
+                 *       "method": "tools/list"
+                 *     }
+                 */
+                "*/*": unknown;
+            };
+        };
+        responses: {
+            /** @description the result, or an error of the method */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "jsonrpc": "2.0",
+                     *       "id": 1,
+                     *       "result": {
+                     *         "resultType": "complete",
+                     *         "tools": []
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["McpAnswer"];
+                    /**
+                     * @example event: message
+                     *     data: {"jsonrpc":"2.0","id":1,"result":{"resultType":"complete","tools":[]}}
+                     */
+                    "text/event-stream": string;
+                };
+            };
+            /** @description the message is a notification, which has no answer */
+            202: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description the message is not valid, or its revision is not known; or `invalid_request`: The request is not valid. */
+            400: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "jsonrpc": "2.0",
+                     *       "id": null,
+                     *       "error": {
+                     *         "code": -32600,
+                     *         "message": "Bad Request"
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["McpError"];
+                    "application/problem+json": components["schemas"]["Problem"] & {
+                        /** @constant */
+                        status?: 400;
+                        /** @enum {string} */
+                        code?: "invalid_request";
+                    };
+                };
+            };
+            401: components["responses"]["problem.unauthenticated"];
+            403: components["responses"]["problem.forbidden"];
+            /** @description there is no such method */
+            404: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "jsonrpc": "2.0",
+                     *       "id": null,
+                     *       "error": {
+                     *         "code": -32601,
+                     *         "message": "Method not found"
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["McpError"];
+                };
+            };
+            /** @description the client accepts no answer that there is */
+            406: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "jsonrpc": "2.0",
+                     *       "id": null,
+                     *       "error": {
+                     *         "code": -32000,
+                     *         "message": "Not Acceptable"
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["McpError"];
+                };
+            };
+            /** @description the message is too large */
+            413: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "jsonrpc": "2.0",
+                     *       "id": null,
+                     *       "error": {
+                     *         "code": -32600,
+                     *         "message": "A body may have at most 262144 bytes."
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["McpError"];
+                };
+            };
             429: components["responses"]["problem.rate_limited"];
             500: components["responses"]["problem.internal_error"];
             503: components["responses"]["problem.not_configured.unavailable"];

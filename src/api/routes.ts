@@ -32,6 +32,7 @@ import { deleteOutputRoute } from "./outputs/delete-output.ts";
 import { readOutput } from "./outputs/read-output.ts";
 import type { Route } from "./http/route.ts";
 import { listen } from "./listen.ts";
+import { mcpRoute } from "./mcp/mcp-route.ts";
 import { readSubmittedRoute, submitJobRoute } from "./submit/submit-route.ts";
 import { testCallbackRoute } from "./test-callback.ts";
 
@@ -53,6 +54,7 @@ export const ROUTES = [
   receiveHook,
   testCallbackRoute,
   listen,
+  mcpRoute,
   createAccountRoute,
   listAccountsRoute,
   readAccountRoute,

@@ -4,7 +4,10 @@ import { failure, type Result, success } from "../core/result.ts";
 import type { KeyOwner } from "../providers/customer-credential.ts";
 import { at } from "../providers/json-fields.ts";
 import type { Connection } from "../providers/provider.ts";
+import { submitTargetOf } from "../providers/submit-target.ts";
 import type { ConfigIssue } from "./issue.ts";
+import { isModelOf } from "./model-glob.ts";
+import { ToolInput } from "./tool-input.ts";
 
 /** An entry of `OFFERS`: jobs that accounts may submit, within which limits and for how many credits. */
 export interface Offer {
@@ -18,7 +21,22 @@ export interface Offer {
   readonly limits: readonly Limit[];
   /** Credits that a submission costs. Null when it is free. */
   readonly credits: number | null;
+  /** Tool with which clients of MCP (`POST /mcp`) submit such jobs. Null when there is none. */
+  readonly tool: OfferedTool | null;
 }
+
+/** Tool of an offer, which is for one model at one path. */
+export interface OfferedTool {
+  readonly name: string;
+  /** Path of the submission below the base URL of the connection. */
+  readonly path: string;
+  readonly model: string;
+  /** What a caller may set in the body of the call, i.e. the member `body` of the entry. */
+  readonly input: ToolInput;
+}
+
+/** Names of the tools that the relay itself has. */
+export const OWN_TOOLS = ["read_task", "list_tasks", "cancel_task"] as const;
 
 /** Limit of one value in the request of an account. It has either `values`, or `min` or `max` or both. */
 export interface Limit {
@@ -33,6 +51,9 @@ export interface Limit {
   /** True when a request may lack the value. */
   readonly isOptional: boolean;
 }
+
+/** Largest length of a tool's name: the models of some providers take no longer one. */
+const MAX_NAME_CHARS = 64;
 
 /** Messages about invalid entries. The place of the fault follows each. */
 const MESSAGES = {
@@ -56,6 +77,15 @@ const MESSAGES = {
   optional: "must have true or false",
   price: 'must have a price like {"credits": 60}',
   credits: "must have a whole number of at least 1",
+  tool: "must have a name of at most 64 letters, digits, _ and -",
+  toolless: "must be left out, because the offer has no body,",
+  sameTool: "must have another name than every other tool",
+  bodyKey: "must be left out, because the offer has a body,",
+  bodyPath: "must have the path of the job, because the offer has a body,",
+  bodyModels: "must have one model without *, because the offer has a body,",
+  bodyOrder: "must be in the first offer for this connection, path and model",
+  bodyTarget: "must have a path at which the relay can submit jobs",
+  bodyModel: "must be left out, because the relay sets the model,",
   unknown: "has an unknown member",
 };
 
@@ -111,25 +141,42 @@ const Limits = z.pipe(
   }),
 );
 
-const Entry = z.strictObject(
-  {
-    connection: z.string(MESSAGES.connection),
-    key: z.nullish(z.literal("customer", MESSAGES.key)),
-    path: z.nullish(z.string(MESSAGES.path).check(z.refine(isPath, MESSAGES.path))),
-    models: z
-      .array(z.string(MESSAGES.model).check(z.minLength(1, MESSAGES.model)), MESSAGES.models)
-      .check(z.minLength(1, MESSAGES.models)),
-    limits: z.nullish(Limits),
-    price: z.nullish(
-      z.strictObject(
-        { credits: z.int(MESSAGES.credits).check(z.gte(1, MESSAGES.credits)) },
-        MESSAGES.price,
+const Entry = z
+  .strictObject(
+    {
+      connection: z.string(MESSAGES.connection),
+      key: z.nullish(z.literal("customer", MESSAGES.key)),
+      path: z.nullish(z.string(MESSAGES.path).check(z.refine(isPath, MESSAGES.path))),
+      models: z
+        .array(z.string(MESSAGES.model).check(z.minLength(1, MESSAGES.model)), MESSAGES.models)
+        .check(z.minLength(1, MESSAGES.models)),
+      limits: z.nullish(Limits),
+      price: z.nullish(
+        z.strictObject(
+          { credits: z.int(MESSAGES.credits).check(z.gte(1, MESSAGES.credits)) },
+          MESSAGES.price,
+        ),
       ),
+      body: z.nullish(ToolInput),
+      tool: z.nullish(z.string(MESSAGES.tool).check(z.regex(/^[\w-]{1,64}$/, MESSAGES.tool))),
+    },
+    MESSAGES.offer,
+  )
+  .check(
+    z.refine(({ body, tool }) => body != null || tool == null, issueAt("tool", MESSAGES.toolless)),
+    z.refine(({ body, key }) => body == null || key == null, issueAt("key", MESSAGES.bodyKey)),
+    z.refine(({ body, path }) => body == null || path != null, issueAt("path", MESSAGES.bodyPath)),
+    z.refine(
+      ({ body, models }) => body == null || (models.length === 1 && !models[0]?.includes("*")),
+      issueAt("models", MESSAGES.bodyModels),
     ),
-  },
-  MESSAGES.offer,
-);
+  );
+type Entry = z.output<typeof Entry>;
 const Entries = z.array(Entry, MESSAGES.offers);
+
+function issueAt(member: string, message: string) {
+  return { path: [member], message };
+}
 
 /**
  * Parses `OFFERS`, which is JSON: the offers, in the order in which a request is compared with them. The error names
@@ -139,27 +186,71 @@ export function parseOffers(value: unknown): Result<readonly Offer[], string> {
   const written = typeof value === "string" ? value.trim() : value;
   if (written === undefined || written === null || written === "") return success([]);
   const parsed = Entries.safeParse(typeof written === "string" ? parseJson(written) : written);
-  if (parsed.success) return success(parsed.data.map(offerOf));
-  return failure(parsed.error.issues.flatMap(faultsOf).map(describeFault).join("; "));
+  if (!parsed.success) {
+    return failure(parsed.error.issues.flatMap(faultsOf).map(describeFault).join("; "));
+  }
+  const offers = parsed.data.map(offerOf);
+  const faults = offers.flatMap((offer, i) => toolFaults(offer, i, offers));
+  return faults.length === 0 ? success(offers) : failure(faults.map(describeFault).join("; "));
 }
 
 /**
- * Returns a fault for each offer whose connection the relay does not have, not even as a disabled one, or takes no key although the offer is for
- * customers with a key of their own.
+ * Returns the faults of an offer's tool: its name is taken, or an earlier offer would decide about its calls, so that they
+ * would have another price and other limits than the tool states.
+ */
+function toolFaults({ tool, ...offer }: Offer, i: number, offers: readonly Offer[]): Fault[] {
+  if (tool === null) return [];
+  const earlier = offers.slice(0, i);
+  const taken: readonly (string | undefined)[] = [...OWN_TOOLS, ...earlier.map(nameOfTool)];
+  const isPreceded = earlier.some(
+    ({ connection, keyOwner, path, models }) =>
+      connection === offer.connection &&
+      keyOwner === offer.keyOwner &&
+      (path === null || path === tool.path) &&
+      models.some((glob) => isModelOf(glob, tool.model)),
+  );
+  return [
+    ...(taken.includes(tool.name) ? [{ path: [i, "tool"], message: MESSAGES.sameTool }] : []),
+    ...(isPreceded ? [{ path: [i, "body"], message: MESSAGES.bodyOrder }] : []),
+  ];
+}
+
+function nameOfTool({ tool }: Offer): string | undefined {
+  return tool?.name;
+}
+
+/**
+ * Returns a fault for each offer whose connection the relay does not have, not even as a disabled one, or takes no key
+ * although the offer is for customers with a key of their own; and for each with a tool whose calls would start no job at
+ * the connection, or could set the model.
  */
 export function unconnectedOffers(
   offers: readonly Offer[],
   connections: ReadonlyMap<string, Connection>,
   disabled: readonly { readonly name: string }[],
 ): ConfigIssue[] {
-  return offers.flatMap(({ connection: name, keyOwner }, i) => {
+  return offers.flatMap(({ connection: name, keyOwner, tool }, i) => {
     const connection = connections.get(name);
     if (connection === undefined && disabled.some((each) => each.name === name)) return [];
     if (connection === undefined) return offerIssue(i, "connection", MESSAGES.connection);
     const { polls } = connection.provider;
     const isKeyless = keyOwner === "customer" && (polls === null || polls.takesNoKey === true);
-    return isKeyless ? offerIssue(i, "key", MESSAGES.keyless) : [];
+    if (isKeyless) return offerIssue(i, "key", MESSAGES.keyless);
+    return tool === null ? [] : toolIssues(i, tool, connection);
   });
+}
+
+function toolIssues(
+  i: number,
+  { input, path }: OfferedTool,
+  connection: Connection,
+): ConfigIssue[] {
+  const target = submitTargetOf(connection, path);
+  if (target === null) return [offerIssue(i, "path", MESSAGES.bodyTarget)];
+  if (!("pointer" in target.model)) return [];
+  const [, member = ""] = target.model.pointer.split("/");
+  const isSettable = Object.hasOwn(input.schema.properties, member);
+  return isSettable ? [offerIssue(i, `body.properties.${member}`, MESSAGES.bodyModel)] : [];
 }
 
 function offerIssue(index: number, member: string, message: string): ConfigIssue {
@@ -171,7 +262,8 @@ function isPath(text: string): boolean {
   return URL.parse(text, "https://upstream.example")?.pathname === text && !text.includes("//");
 }
 
-function offerOf({ connection, key, path, models, limits, price }: z.output<typeof Entry>): Offer {
+function offerOf(entry: Entry): Offer {
+  const { connection, key, path, models, limits, price } = entry;
   return {
     connection,
     keyOwner: key ?? "connection",
@@ -179,7 +271,16 @@ function offerOf({ connection, key, path, models, limits, price }: z.output<type
     models,
     limits: Object.entries(limits ?? {}).map(([pointer, rule]) => limitOf(pointer, rule)),
     credits: price?.credits ?? null,
+    tool: toolOf(entry),
   };
+}
+
+function toolOf({ connection, path, models, body, tool }: Entry): OfferedTool | null {
+  const [model] = models;
+  if (body == null || path == null || model === undefined) return null;
+  // E.g. `ark_doubao-seedance-2-0-260128`.
+  const standard = `${connection}_${model}`.replaceAll(/[^\w-]/g, "-").slice(0, MAX_NAME_CHARS);
+  return { name: tool ?? standard, path, model, input: body };
 }
 
 function limitOf(pointer: string, { values, min, max, optional }: Rule): Limit {

@@ -21,22 +21,22 @@ const READ: readonly [what: string, written: object, read: object][] = [
   [
     "with a connection and models alone, which is free and not limited",
     OFFER,
-    { ...OFFERED, path: null, limits: [], credits: null },
+    { ...OFFERED, path: null, limits: [], credits: null, tool: null },
   ],
   [
     "for customers with a key of their own",
     { ...OFFER, key: "customer" },
-    { ...OFFER, keyOwner: "customer", path: null, limits: [], credits: null },
+    { ...OFFER, keyOwner: "customer", path: null, limits: [], credits: null, tool: null },
   ],
   [
     "whose other members are null, as if they were absent",
     { ...OFFER, key: null, path: null, limits: null, price: null },
-    { ...OFFERED, path: null, limits: [], credits: null },
+    { ...OFFERED, path: null, limits: [], credits: null, tool: null },
   ],
   [
     "with a path and a price",
     { ...OFFER, path: "/v1/models/a:predict", price: { credits: 1 } },
-    { ...OFFERED, path: "/v1/models/a:predict", limits: [], credits: 1 },
+    { ...OFFERED, path: "/v1/models/a:predict", limits: [], credits: 1, tool: null },
   ],
   [
     "with limits of every kind, in their order",
@@ -53,6 +53,7 @@ const READ: readonly [what: string, written: object, read: object][] = [
       ...OFFERED,
       path: null,
       credits: null,
+      tool: null,
       limits: [
         { pointer: "/duration", values: null, min: 0, max: 10, isOptional: false },
         { pointer: "/a/b~1c~0", values: null, min: -0.5, max: -0.5, isOptional: false },

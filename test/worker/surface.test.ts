@@ -21,6 +21,7 @@ const SURFACE = [
   "POST /hooks/{provider}/{id}/{token} | anyone | 200 | invalid_json not_configured payload_too_large rate_limited unauthenticated unavailable unknown_task",
   "POST /v1/callbacks/test | redeliver | 200 | ",
   "GET /v1/listen | listen | 101 | not_found",
+  "POST /mcp | read | 200 202 400 404 406 413 | ",
   "POST /v1/accounts | administer | 200 201 | reference_reused",
   "DELETE /v1/tasks/{id}/outputs/{output} | administer | 204 | not_found task_open unknown_task",
   "GET /v1/accounts | inspect | 200 | index_disabled",

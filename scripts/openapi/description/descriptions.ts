@@ -4,6 +4,7 @@ import { ACCOUNT_ROUTES } from "./accounts.ts";
 import { DELIVERY_ROUTES } from "./delivery.ts";
 import type { RouteDescription } from "./description.ts";
 import { LEDGER_ROUTES } from "./ledger.ts";
+import { MCP_ROUTES } from "./mcp.ts";
 import { MONITORING_ROUTES } from "./monitoring.ts";
 import { OPERATOR_ROUTES } from "./operators.ts";
 import { SEARCH_ROUTES } from "./search.ts";
@@ -19,6 +20,7 @@ export const DESCRIPTIONS: Readonly<Record<RouteId, RouteDescription>> = {
   ...LEDGER_ROUTES,
   ...ACCOUNT_KEY_ROUTES,
   ...SEARCH_ROUTES,
+  ...MCP_ROUTES,
   ...MONITORING_ROUTES,
   ...OPERATOR_ROUTES,
 };

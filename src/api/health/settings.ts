@@ -62,7 +62,7 @@ function submitSettingsOf(config: Config) {
     MAX_SUBMIT_MB: config.maxSubmitBytes / 1024 / 1024,
     SUBMIT_TIMEOUT_S: config.submitTimeoutMs / SECOND_MS,
     SUBMIT_UNKNOWN_MINUTES: config.submitUnknownMs / MINUTE_MS,
-    OFFERS: config.offers.map(({ limits, credits, keyOwner, ...offer }) => ({
+    OFFERS: config.offers.map(({ limits, credits, keyOwner, tool, ...offer }) => ({
       ...offer,
       key: keyOwner === "customer" ? keyOwner : null,
       limits: Object.fromEntries(
@@ -72,6 +72,8 @@ function submitSettingsOf(config: Config) {
         ]),
       ),
       price: credits === null ? null : { credits },
+      body: tool?.input.schema ?? null,
+      tool: tool?.name ?? null,
     })),
   };
 }

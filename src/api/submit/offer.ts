@@ -1,7 +1,7 @@
+import { isModelOf } from "../../config/model-glob.ts";
 import type { Limit, Offer } from "../../config/offers.ts";
 import type { KeyOwner } from "../../providers/customer-credential.ts";
 import type { Found } from "./json-body.ts";
-import { isModelOf } from "./model-glob.ts";
 
 /** Request of an account to submit a job, as far as offers depend on it. */
 export interface OfferRequest {

@@ -3,21 +3,15 @@ import { keySettingOf } from "../../config/needed-settings.ts";
 import type { Connection, UpstreamProvider } from "../../providers/provider.ts";
 import { readCustomerKey, withCustomerKey } from "../../providers/customer-credential.ts";
 import { idAt } from "../../providers/json-fields.ts";
-import { jobReadingOf, type SubmitAdapter, type SubmitTarget } from "../../providers/submit.ts";
+import { jobReadingOf, type SubmitAdapter } from "../../providers/submit.ts";
+import { SIMULATED_TARGET, submitTargetOf } from "../../providers/submit-target.ts";
 import { invalidRequest, Problem } from "../http/problem.ts";
 import { disabledConnection } from "../tasks/connection.ts";
 import type { SubmitPlace } from "./prepared-call.ts";
 import type { UpstreamCall } from "./upstream-call.ts";
 
-/** Path, body and answer of a submission to a simulated provider. */
-const SIMULATED: SubmitTarget = {
-  model: { pointer: "/model" },
-  endpoint: null,
-  parameters: {},
-  answer: "job",
-};
 const SIMULATED_ADAPTER: SubmitAdapter = {
-  target: () => SIMULATED,
+  target: () => SIMULATED_TARGET,
   readAnswer: (body) => jobReadingOf(idAt(body, "id"), null),
 };
 
@@ -39,18 +33,17 @@ export function requireSubmitPlace(
     throw new Problem("not_found", { detail: `There is no connection ${JSON.stringify(name)}.` });
   }
   const { provider } = connection;
+  const target = submitTargetOf(connection, path);
   if (provider.polls === null) {
-    const isJob = provider.simulation.submit(path, null) !== null;
-    if (!isJob) throw startsNoJob(connection);
+    if (target === null) throw startsNoJob(connection);
     requireNoCustomerKey(name, call);
-    return { connection, credential: null, adapter: SIMULATED_ADAPTER, target: SIMULATED };
+    return { connection, credential: null, adapter: SIMULATED_ADAPTER, target };
   }
   const adapter = provider.submits;
   if (adapter === undefined) {
     const detail = `Jobs of ${provider.name} cannot be submitted through the relay: register the task and submit the job yourself.`;
     throw new Problem("not_found", { detail });
   }
-  const target = adapter.target(path);
   if (target === null) throw startsNoJob(connection);
   if (provider.polls.takesNoKey === true) requireNoCustomerKey(name, call);
   if (call.keyOwner === "customer") {

@@ -21,11 +21,12 @@ end_servers() {
 }
 trap end_servers EXIT`;
 
-/** Returns the options for the relay, of all blocks that start one: `--var NAME:value`. */
+/** Returns the options for the relay, of all blocks that start one: `--var NAME:value`, the value perhaps in quotes. */
 export function relayOptions(blocks: readonly ShellBlock[]): readonly string[] {
   const options = blocks
     .filter(({ code }) => /\bnpm start\b/.test(code))
-    .flatMap(({ code }) => code.match(/(?<=--var )\S+/g) ?? []);
+    .flatMap(({ code }) => code.match(/(?<=--var )(?:'[^']+'|\S+)/g) ?? [])
+    .map((option) => option.replaceAll("'", ""));
   return [...new Set(options)].flatMap((option) => ["--var", option]);
 }
 

@@ -19,7 +19,6 @@ const FOUND: Statistics = {
     { ...HOST, callback: "delivered", tasks: 3, attempts: 4 },
     { ...HOST, callback: "failed", tasks: 1, attempts: 3 },
   ],
-  outputs: { keptOutputs: 4, keptBytes: 2_048, lostOutputs: 1 },
   histograms: { first_attempt: HISTOGRAM, settled: HISTOGRAM, index: HISTOGRAM },
   outputs: { keptOutputs: 2, keptBytes: 9, lostOutputs: 1 },
   found: [{ provider: "ark", foundBy: "poll", bucket: 3, tasks: 2, totalMs: 50 }],

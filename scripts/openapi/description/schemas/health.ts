@@ -1,6 +1,13 @@
 import * as z from "zod/mini";
 import { RATE_LIMITS } from "../../../../src/config/rate-limits.ts";
-import { Count, described, maybe, named, Time } from "../../../../src/api/shapes/described.ts";
+import {
+  AnyObject,
+  Count,
+  described,
+  maybe,
+  named,
+  Time,
+} from "../../../../src/api/shapes/described.ts";
 
 const Lag = z.nullable(z.number());
 
@@ -62,6 +69,8 @@ const Offer = z.strictObject({
   models: z.array(Text),
   limits: z.record(Text, Limit),
   price: z.nullable(z.strictObject({ credits: Count })),
+  body: described(z.nullable(AnyObject), "What a caller of the offer's tool may set."),
+  tool: described(z.nullable(Text), "Name of the tool at `POST /mcp`."),
 });
 
 const Settings = z.strictObject({

@@ -1,0 +1,75 @@
+import { log } from "../../log.ts";
+import { readBody, readJson } from "../http/body.ts";
+import { problemFrom } from "../http/internal-error.ts";
+import { linkOrigin } from "../http/link-origin.ts";
+import { invalidRequest, problemMembers, refusalLine } from "../http/problem.ts";
+import { PROBLEMS } from "../http/problem-list.ts";
+import { type CheckedRequest, route } from "../http/route.ts";
+import { loadMcpSdk } from "./load-mcp-sdk.ts";
+import { mcpServer } from "./mcp-server.ts";
+import { lacksTasks, TASKS_CAPABILITY } from "./task-capability.ts";
+
+const WIRE = { method: "POST", path: "/mcp" } as const;
+/** Codes of JSON-RPC (https://www.jsonrpc.org/specification#error_object) and MCP. */
+const PARSE_ERROR = -32_700;
+const INVALID_REQUEST = -32_600;
+const MISSING_CAPABILITY = -32_021;
+const ANSWER_TYPES = "application/json, text/event-stream";
+
+/**
+ * Route of clients of MCP, by the transport Streamable HTTP without sessions
+ * (https://modelcontextprotocol.io/specification/2026-07-28/basic/transports): each request has one message, which is
+ * answered by itself. What tools do has the checks of the operations behind them.
+ */
+export const mcpRoute = route({ id: "callTools", ...WIRE, access: "read" }, async (call) => {
+  const { caller, request, env, runtime, requireCurrent } = call;
+  const origin = linkOrigin(env, request);
+  const read = await messageIn(call, origin);
+  if (read instanceof Response) return read;
+  const { message } = read;
+  if (lacksTasks(message)) {
+    const data = { requiredCapabilities: TASKS_CAPABILITY };
+    return rpcError(400, MISSING_CAPABILITY, "The client does not declare tasks.", data);
+  }
+  const context = { env, runtime, origin: call.origin, requireCurrent };
+  const sdk = await loadMcpSdk();
+  const handler = sdk.createMcpHandler(({ era }) =>
+    mcpServer(sdk, era, { caller, context, origin }),
+  );
+  return handler.fetch(headOf(request), { parsedBody: message });
+});
+
+/**
+ * Returns a request without its body. As at all routes, the body is JSON whatever `Content-Type` says, and a client that
+ * accepts everything accepts JSON and event streams, which the SDK looks for by their names.
+ */
+function headOf({ url, method, headers: given, signal }: Request): Request {
+  const headers = new Headers(given);
+  headers.set("Content-Type", "application/json");
+  if (/\*\/\*/.test(given.get("Accept") ?? "*/*")) headers.set("Accept", ANSWER_TYPES);
+  return new Request(url, { method, headers, signal });
+}
+
+/** Reads the message of a request. Returns the answer to a request that has none. */
+async function messageIn(
+  { request, runtime }: CheckedRequest<never, object>,
+  origin: string,
+): Promise<{ readonly message: unknown } | Response> {
+  try {
+    const message = readJson(await readBody(request, runtime.config.maxBodyBytes));
+    // A list could submit many jobs in one request, past the limits that count requests.
+    if (!Array.isArray(message)) return { message };
+    throw invalidRequest([{ path: "", message: "must be one message, not a list" }]);
+  } catch (error) {
+    const problem = problemFrom(error);
+    log(refusalLine(problem, { via: "mcp", ...WIRE }), "info");
+    const code = problem.code === "invalid_json" ? PARSE_ERROR : INVALID_REQUEST;
+    const { status } = PROBLEMS[problem.code];
+    return rpcError(status, code, problem.details.detail, problemMembers(problem, origin));
+  }
+}
+
+/** Returns an error about a request whose message was not read, or is not answered. */
+function rpcError(status: number, code: number, message: string, data: object): Response {
+  return Response.json({ jsonrpc: "2.0", id: null, error: { code, message, data } }, { status });
+}

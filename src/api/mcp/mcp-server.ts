@@ -1,0 +1,168 @@
+import type { CallToolResult, Server, ServerContext } from "@modelcontextprotocol/server";
+import type { CreateTaskResultV2 } from "@modelcontextprotocol/ext-tasks/core/v2";
+import * as z from "zod/mini";
+import { log } from "../../log.ts";
+import { may } from "../../objects/task/caller.ts";
+import { validate } from "../http/body.ts";
+import type { ProtectedRoute } from "../http/route.ts";
+import { problemFrom } from "../http/internal-error.ts";
+import { type Problem, problemMembers, refusalLine } from "../http/problem.ts";
+import { PROBLEMS } from "../http/problem-list.ts";
+import { cancelTask, cancelTaskRoute } from "../tasks/cancel-task.ts";
+import { readTask, readTaskRoute } from "../tasks/read-task.ts";
+import type { McpSdk } from "./load-mcp-sdk.ts";
+import { detailedTaskOf, startedTaskOf } from "./mcp-task.ts";
+import { offerTool } from "./offer-tool.ts";
+import { declaresTasks, TASKS_CAPABILITY } from "./task-capability.ts";
+import { TASK_TOOLS } from "./task-tools.ts";
+import { problemResult, startedResult } from "./tool-result.ts";
+import type { Tool, ToolCall, ToolOutcome } from "./tool.ts";
+
+/** Member of `_meta` with the key under which a repeated call of a tool submits no second job. */
+export const IDEMPOTENCY_KEY = "task-relay/idempotency-key";
+const INSTRUCTIONS =
+  "Tools that cost something submit jobs that generate media. A job takes from seconds to hours; its end is that of its task. A call is never repeated for you: after an error, read the message before you call again.";
+
+/** Requests of one caller, as far as its messages depend on it. */
+export interface Session extends Pick<ToolCall, "caller" | "context"> {
+  /** Origin of the relay, for links. */
+  readonly origin: string;
+}
+
+const TaskParams = z.object({ taskId: z.string() });
+const Meta = z.object({ [IDEMPOTENCY_KEY]: z.optional(z.string()) });
+
+/**
+ * Returns the server that answers one message of a client of MCP.
+ * @param era `modern` for the revision 2026-07-28, which has the extension for tasks; `legacy` for those before.
+ */
+export function mcpServer(sdk: McpSdk, era: "legacy" | "modern", session: Session): Server {
+  const { version } = session.context.env.startup;
+  const extensions = era === "modern" ? TASKS_CAPABILITY : {};
+  const server = new sdk.Server(
+    { name: "task-relay", version: version ?? "development" },
+    { capabilities: { tools: {}, ...extensions }, instructions: INSTRUCTIONS },
+  );
+  const tools = toolsOf(session);
+  server.setRequestHandler("tools/list", () => ({
+    tools: tools
+      .filter(({ route }) => may(session.caller, route.access))
+      .map(({ definition }) => definition),
+  }));
+  server.setRequestHandler("tools/call", async ({ params }, { mcpReq }) => {
+    const tool = tools.find(({ definition }) => definition.name === params.name);
+    if (tool === undefined) {
+      const text = `There is no tool ${JSON.stringify(params.name)}.`;
+      throw new sdk.ProtocolError(sdk.ProtocolErrorCode.InvalidParams, text);
+    }
+    const outcome = await performed(tool, params.arguments ?? {}, mcpReq._meta ?? {}, session);
+    if (outcome.kind === "result") return outcome.result;
+    return declaresTasks(mcpReq.envelope)
+      ? createdTask(outcome.task, session)
+      : startedResult(outcome);
+  });
+  if (era === "modern") addTaskMethods(server, sdk, session);
+  return server;
+}
+
+function toolsOf({ context }: Session): readonly Tool[] {
+  const { offers, connections } = context.runtime.config;
+  const offered = offers.flatMap((offer) => {
+    const connection = connections.get(offer.connection);
+    if (offer.tool === null || connection === undefined) return [];
+    return offerTool(offer, offer.tool, connection);
+  });
+  return [...offered, ...TASK_TOOLS];
+}
+
+/** Calls a tool. A refusal becomes its result, which the model can read. */
+async function performed(
+  tool: Tool,
+  given: unknown,
+  meta: object,
+  { caller, context, origin }: Session,
+): Promise<ToolOutcome> {
+  try {
+    const idempotencyKey = validate(Meta, meta)[IDEMPOTENCY_KEY] ?? null;
+    return await tool.perform({ caller, context, given, idempotencyKey });
+  } catch (error) {
+    const result = problemResult(refused(error, tool.route), origin);
+    return { kind: "result", result };
+  }
+}
+
+/** Returns the refusal of a call as a problem, and logs it. */
+function refused(error: unknown, { method, path }: Pick<ProtectedRoute, "method" | "path">) {
+  const problem = problemFrom(error);
+  const line = refusalLine(problem, { via: "mcp", method, path });
+  log(line, line.status >= 500 ? "warn" : "info");
+  return problem;
+}
+
+function createdTask(
+  task: Parameters<typeof startedTaskOf>[0],
+  { context }: Session,
+): CreateTaskResultV2 & Pick<CallToolResult, "content"> {
+  const { config } = context.runtime;
+  // The SDK demands a content of every result of a tool.
+  return { ...startedTaskOf(task, config), resultType: "task", content: [] };
+}
+
+/** Adds the methods of the extension for tasks. */
+function addTaskMethods(server: Server, sdk: McpSdk, session: Session): void {
+  const { caller, context } = session;
+  const { config } = context.runtime;
+  const read = async (id: string) =>
+    (await readTask.perform({ params: { id } }, caller, context)).task;
+  const answer = async <T>(
+    { mcpReq }: ServerContext,
+    route: Pick<ProtectedRoute, "method" | "path">,
+    act: () => Promise<T>,
+  ) => {
+    if (!declaresTasks(mcpReq.envelope)) {
+      const requiredCapabilities = TASKS_CAPABILITY;
+      throw new sdk.MissingRequiredClientCapabilityError({ requiredCapabilities });
+    }
+    try {
+      return await act();
+    } catch (error) {
+      throw protocolError(refused(error, route), sdk, session);
+    }
+  };
+  server.setRequestHandler("tasks/get", { params: TaskParams }, async ({ taskId }, request) =>
+    answer(request, readTaskRoute, async () => detailedTaskOf(await read(taskId), config)),
+  );
+  // No task of the relay asks for anything, so all responses are to requests that were never made, which are ignored.
+  server.setRequestHandler("tasks/update", { params: TaskParams }, async ({ taskId }, request) =>
+    answer(request, readTaskRoute, async () => {
+      await read(taskId);
+      return {};
+    }),
+  );
+  server.setRequestHandler("tasks/cancel", { params: TaskParams }, async ({ taskId }, request) =>
+    answer(request, cancelTaskRoute, async () => {
+      await cancelOpen(taskId, session);
+      return {};
+    }),
+  );
+}
+
+/** Orders to cancel a task. An order for a task that has ended changes nothing, and is acknowledged. */
+async function cancelOpen(id: string, { caller, context }: Session): Promise<void> {
+  try {
+    await cancelTask.perform({ params: { id } }, caller, context);
+  } catch (error) {
+    if (problemFrom(error).code !== "task_settled") throw error;
+  }
+}
+
+/** Returns a problem as an error of the protocol: the parameters are at fault, or the relay. */
+function protocolError(
+  problem: Problem,
+  { ProtocolError, ProtocolErrorCode }: McpSdk,
+  { origin }: Session,
+) {
+  const isOfClient = PROBLEMS[problem.code].status < 500;
+  const code = isOfClient ? ProtocolErrorCode.InvalidParams : ProtocolErrorCode.InternalError;
+  return new ProtocolError(code, problem.details.detail, problemMembers(problem, origin));
+}

@@ -1,0 +1,75 @@
+import type { DetailedTaskV2, TaskV2 } from "@modelcontextprotocol/ext-tasks/core/v2";
+import type { Config } from "../../config/config.ts";
+import { CANCELED_CODE } from "../../core/record/cancellation.ts";
+import { SECOND_MS } from "../../core/time.ts";
+import type { TaskReply } from "../../objects/task/reply.ts";
+import type { Task } from "../shapes/task-shape.ts";
+import { taskIn } from "../tasks/task-json.ts";
+import { endResult } from "./tool-result.ts";
+
+const MIN_POLL_MS = 2 * SECOND_MS;
+const MAX_POLL_MS = 60 * SECOND_MS;
+
+type Times = Pick<Config, "retentionMs" | "pollLateness">;
+
+/** Returns a task as the answer to the call that has started it shows it. */
+export function startedTaskOf(reply: TaskReply, times: Times): TaskV2 {
+  const task = taskIn(reply);
+  return { ...factsOf(task, reply, times), status: statusOf(task) };
+}
+
+/**
+ * Returns a task as `tasks/get` shows it. A job that has failed is a completed task whose result is an error, because the
+ * status `failed` is for errors of the protocol.
+ */
+export function detailedTaskOf(reply: TaskReply, times: Times): DetailedTaskV2 {
+  const task = taskIn(reply);
+  const facts = factsOf(task, reply, times);
+  const status = statusOf(task);
+  return status === "completed"
+    ? { ...facts, status, result: resultOf(task) }
+    : { ...facts, status };
+}
+
+/** Returns the result of the call that has started a task, as the answer to the call itself would have had it. */
+function resultOf(task: Task) {
+  return JSON.parse(JSON.stringify({ ...endResult(task), resultType: "complete" }));
+}
+
+function statusOf(task: Task): "working" | "completed" | "cancelled" {
+  if (task.status === "failed")
+    return task.error?.code === CANCELED_CODE ? "cancelled" : "completed";
+  return task.status === "completed" ? "completed" : "working";
+}
+
+/**
+ * Returns what a task shows in every state. `ttlMs` ends when the relay may have erased the task: `RETENTION_DAYS` after
+ * its last change, and for an open task after its deadline.
+ */
+function factsOf(task: Task, { version }: TaskReply, { retentionMs, pollLateness }: Times) {
+  const createdAt = task.created_at * SECOND_MS;
+  // The version of a task is the time of its last change, or a little more.
+  const changedAt = Math.max(version, createdAt);
+  const keptFrom = Math.max((task.deadline_at ?? 0) * SECOND_MS, changedAt);
+  const ageMs = Date.now() - createdAt;
+  const pollMs = Math.min(Math.max(ageMs * pollLateness, MIN_POLL_MS), MAX_POLL_MS);
+  return {
+    taskId: task.id,
+    statusMessage: messageOf(task),
+    createdAt: new Date(createdAt).toISOString(),
+    lastUpdatedAt: new Date(changedAt).toISOString(),
+    ttlMs: keptFrom + retentionMs - createdAt,
+    pollIntervalMs: Math.round(pollMs),
+  };
+}
+
+function messageOf({ status, error, cancel, submission, progress }: Task): string {
+  if (status === "completed") return "The job has completed.";
+  if (error !== undefined) return `${error.code}: ${error.message}`;
+  if (cancel?.state === "asked") return "The upstream was asked to cancel the job.";
+  if (submission?.state === "unknown") {
+    return "It is not known whether the upstream has started a job. The relay looks for it; do not submit it again.";
+  }
+  const percent = progress === undefined ? "" : `: ${progress} %`;
+  return `The upstream works on the job${percent}.`;
+}

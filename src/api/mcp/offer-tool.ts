@@ -1,0 +1,123 @@
+import type { Offer, OfferedTool } from "../../config/offers.ts";
+import { submitTargetOf } from "../../providers/submit-target.ts";
+import type { Connection } from "../../providers/provider.ts";
+import { validate } from "../http/body.ts";
+import { Problem } from "../http/problem.ts";
+import { Unread } from "../operation.ts";
+import { submitJob } from "../submit/submit-job.ts";
+import { submitJobRoute } from "../submit/submit-route.ts";
+import type { Submitted } from "../submit/submitted.ts";
+import { UpstreamCall } from "../submit/upstream-call.ts";
+import { readTask } from "../tasks/read-task.ts";
+import { taskIn } from "../tasks/task-json.ts";
+import { inputSchemaOf, type Tool, type ToolCall, type ToolOutcome } from "./tool.ts";
+
+/** Longest part of an upstream's refusal that a model gets, in characters. */
+const MAX_REFUSAL_CHARS = 2_000;
+const LATER = "The call answers at once; what is generated comes later, as the result of a task.";
+const STARTED = "The job was submitted.";
+const REPEATED = "A call with the same key has submitted the job before.";
+
+/** Returns the tool with which clients submit jobs of an offer. @param connection connection of the offer. */
+export function offerTool(offer: Offer, tool: OfferedTool, connection: Connection): Tool {
+  const { title, description } = tool.input.schema;
+  const about = description ?? `Submits a job of the model ${tool.model} at ${offer.connection}.`;
+  return {
+    definition: {
+      name: tool.name,
+      ...(title !== undefined && { title }),
+      description: `${about} ${priceOf(offer)} ${LATER}`,
+      inputSchema: inputSchemaOf(tool.input),
+      annotations: { readOnlyHint: false, destructiveHint: false, openWorldHint: true },
+    },
+    route: submitJobRoute,
+    perform: (call) => submitOffered(tool, connection, call),
+  };
+}
+
+function priceOf({ credits }: Offer): string {
+  return credits === null
+    ? "Price: none."
+    : `Price: ${credits} credits, returned if the job fails.`;
+}
+
+/** Submits a job as `POST /v1/submit/{connection}/{path}` does, with the body that the arguments make. */
+async function submitOffered(
+  tool: OfferedTool,
+  connection: Connection,
+  { caller, context, given, idempotencyKey }: ToolCall,
+): Promise<ToolOutcome> {
+  const started = await submitJob
+    .perform(
+      {
+        params: { connection: connection.name },
+        body: new Unread(() => callOf(tool, connection, given)),
+        // A submission with a price needs a key.
+        idempotencyKey: idempotencyKey ?? crypto.randomUUID(),
+      },
+      caller,
+      context,
+    )
+    .then(startOf, knownTaskOf);
+  const { id, statusUrl, note } = started;
+  try {
+    const { task } = await readTask.perform({ params: { id } }, caller, context);
+    return { kind: "started", task, statusUrl, note };
+  } catch (error) {
+    const isErased = error instanceof Problem && error.code === "unknown_task";
+    if (!isErased || started.answer === null) throw error;
+    return { kind: "result", result: refusalOf(started.answer) };
+  }
+}
+
+/** What is known of a task after its submission. */
+interface Start {
+  readonly id: string;
+  readonly statusUrl: string | null;
+  readonly note: string;
+  /** Answer of the upstream. Null when it is not known. */
+  readonly answer: Submitted | null;
+}
+
+function startOf(answer: Submitted): Start {
+  const { taskId: id, statusUrl, isReplayed } = answer;
+  return { id, statusUrl, note: isReplayed ? REPEATED : STARTED, answer };
+}
+
+/**
+ * Returns the task of a submission whose answer is not known, or not kept: the task is open, and the client is to follow it.
+ * @throws the error itself when it names no task, or the task is that of another submission.
+ */
+function knownTaskOf(error: unknown): Start {
+  if (!(error instanceof Problem) || !KNOWN_TASKS.includes(error.code)) throw error;
+  const { taskJson, headers, detail } = error.details;
+  if (taskJson === undefined) throw error;
+  const statusUrl = headers?.["Relay-Status-Url"] ?? null;
+  return { id: taskIn({ json: taskJson }).id, statusUrl, note: detail, answer: null };
+}
+
+const KNOWN_TASKS: readonly string[] = ["submit_unknown", "task_exists"];
+
+/** Returns the upstream's call with these arguments and the model of the tool. @throws Problem `invalid_request`. */
+function callOf({ path, model, input }: OfferedTool, connection: Connection, given: unknown) {
+  const members = validate(input.parser, given);
+  const target = submitTargetOf(connection, path);
+  const isInBody = target !== null && "pointer" in target.model;
+  const set = isInBody ? memberAt(target.model.pointer, model) : {};
+  const headers = new Headers({ "Content-Type": "application/json" });
+  const { body } = new Response(JSON.stringify({ ...set, ...members }));
+  return new UpstreamCall(path, "", headers, body, "connection");
+}
+
+/** Returns an object with one value at the place to which a JSON Pointer without escapes leads. */
+function memberAt(pointer: string, value: string): object {
+  const names = pointer.split("/").slice(1);
+  return Object(names.reduceRight<unknown>((inner, name) => ({ [name]: inner }), value));
+}
+
+/** Returns the result of a call whose job the upstream has refused. Its task is erased and its price returned. */
+function refusalOf({ status, body }: Submitted) {
+  const answer = typeof body === "string" ? body : new TextDecoder().decode(body);
+  const text = `The upstream has refused the job with HTTP status ${status}, and nothing was charged: ${answer.slice(0, MAX_REFUSAL_CHARS)}`;
+  return { isError: true, content: [{ type: "text" as const, text }] };
+}

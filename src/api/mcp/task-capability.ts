@@ -1,0 +1,33 @@
+import * as z from "zod/mini";
+
+/**
+ * Name of the extension of MCP for tasks
+ * (https://modelcontextprotocol.github.io/ext-tasks/specification/2026-07-28/tasks.html).
+ */
+export const TASKS_EXTENSION = "io.modelcontextprotocol/tasks";
+/** Capabilities that a client needs for everything about tasks but a call of a tool. */
+export const TASKS_CAPABILITY = { extensions: { [TASKS_EXTENSION]: {} } };
+
+const Declared = z.object({
+  "io.modelcontextprotocol/clientCapabilities": z.object({
+    extensions: z.object({ [TASKS_EXTENSION]: z.strictObject({}) }),
+  }),
+});
+const TaskSubscription = z.object({
+  method: z.literal("subscriptions/listen"),
+  params: z.object({
+    notifications: z.object({ taskIds: z.array(z.string()) }),
+    _meta: z.optional(z.unknown()),
+  }),
+});
+
+/** Tells whether a client that sends this `_meta` with a request understands tasks. */
+export function declaresTasks(meta: unknown): boolean {
+  return Declared.safeParse(meta).success;
+}
+
+/** Tells whether a message asks for notifications about tasks although its client does not understand tasks. */
+export function lacksTasks(message: unknown): boolean {
+  const asked = TaskSubscription.safeParse(message);
+  return asked.success && !declaresTasks(asked.data.params["_meta"]);
+}

@@ -1,0 +1,55 @@
+import type { CallToolResult } from "@modelcontextprotocol/server";
+import type { Task } from "../shapes/task-shape.ts";
+import { type Problem, problemMembers } from "../http/problem.ts";
+import { taskIn } from "../tasks/task-json.ts";
+import type { StartedTask } from "./tool.ts";
+
+/** Returns a JSON object as the result of a tool: as text for models, and as it is for programs. */
+export function jsonResult(value: Readonly<Record<string, unknown>>): CallToolResult {
+  return { content: [{ type: "text", text: JSON.stringify(value) }], structuredContent: value };
+}
+
+/** Returns a task as the result of a tool that has read it, with links to its outputs. */
+export function taskResult(task: Task): CallToolResult {
+  const { content, ...result } = jsonResult({ ...task });
+  const links = (task.output?.urls ?? []).map((uri, i) => ({
+    type: "resource_link" as const,
+    uri,
+    name: `output ${i + 1}`,
+  }));
+  return { ...result, content: [...content, ...links] };
+}
+
+/** Returns the end of a task as the result of the tool that has started it: a job that has failed is an error. */
+export function endResult(task: Task): CallToolResult {
+  return { ...taskResult(task), ...(task.status === "failed" && { isError: true }) };
+}
+
+/** Returns the result of a tool that has started a task, for a client that does not understand tasks. */
+export function startedResult({ task, statusUrl, note }: StartedTask): CallToolResult {
+  const started = taskIn(task);
+  const { id } = started;
+  const link = statusUrl === null ? "" : ` Anybody may follow it at ${statusUrl} .`;
+  const text = `${note} Its task is ${id}: call read_task with this id until its status is completed or failed.${link}`;
+  return {
+    content: [{ type: "text", text }],
+    structuredContent: { task: started, ...(statusUrl !== null && { status_url: statusUrl }) },
+  };
+}
+
+/**
+ * Returns a refusal as the result of a tool: an error that the model reads and can correct.
+ * @param origin origin of the relay, for the link to the explanation of the problem.
+ */
+export function problemResult(problem: Problem, origin: string): CallToolResult {
+  const { detail, issues = [], taskJson } = problem.details;
+  const faults = issues.map(
+    ({ path, message }) => `${path === "" ? "The arguments" : path} ${message}.`,
+  );
+  const task = taskJson === undefined ? {} : { task: taskIn({ json: taskJson }) };
+  return {
+    isError: true,
+    content: [{ type: "text", text: [`${problem.code}:`, detail, ...faults].join(" ") }],
+    structuredContent: { ...problemMembers(problem, origin), ...task },
+  };
+}

@@ -1,0 +1,44 @@
+import type { CallToolResult, Tool as ToolDefinition } from "@modelcontextprotocol/server";
+import type { ToolInput } from "../../config/tool-input.ts";
+import type { TaskReply } from "../../objects/task/reply.ts";
+import type { Caller } from "../../objects/task/caller.ts";
+import type { Context } from "../operation.ts";
+import type { ProtectedRoute } from "../http/route.ts";
+
+/** A tool that clients of MCP can call: an operation of the relay with its description for models. */
+export interface Tool {
+  readonly definition: ToolDefinition;
+  /** Route of the same operation: only callers who may use it see the tool, and the log names refused calls by it. */
+  readonly route: Pick<ProtectedRoute, "access" | "method" | "path">;
+  /** @throws Problem when the operation refuses the call. */
+  readonly perform: (call: ToolCall) => Promise<ToolOutcome>;
+}
+
+export interface ToolCall {
+  readonly caller: Caller;
+  readonly context: Context;
+  /** What the client has sent; not checked yet. */
+  readonly given: unknown;
+  /** Key under which a repeated call submits no second job. Null when the client has given none. */
+  readonly idempotencyKey: string | null;
+}
+
+export type ToolOutcome =
+  | { readonly kind: "result"; readonly result: CallToolResult }
+  | StartedTask;
+
+/** A task that a call has started. */
+export interface StartedTask {
+  readonly kind: "started";
+  readonly task: TaskReply;
+  /** Status link of the task. Null when it could not be made. */
+  readonly statusUrl: string | null;
+  /** Sentence for the model about how the task was started. */
+  readonly note: string;
+}
+
+/** Returns the input of a tool as clients get it. Its title and description belong to the tool. */
+export function inputSchemaOf({ schema }: ToolInput): ToolDefinition["inputSchema"] {
+  const { title: _, description: __, ...inputSchema } = schema;
+  return JSON.parse(JSON.stringify(inputSchema));
+}

@@ -1,0 +1,195 @@
+import * as z from "zod/mini";
+
+/** Keywords that describe a value and refuse none. */
+interface Annotated {
+  readonly title?: string | undefined;
+  readonly description?: string | undefined;
+  readonly examples?: readonly unknown[] | undefined;
+  readonly default?: unknown;
+}
+
+interface TextNode extends Annotated {
+  readonly type: "string";
+  readonly enum?: readonly string[] | undefined;
+  readonly minLength?: number | undefined;
+  readonly maxLength?: number | undefined;
+  readonly format?: "uri" | undefined;
+}
+
+interface NumberNode extends Annotated {
+  readonly type: "integer" | "number";
+  readonly enum?: readonly number[] | undefined;
+  readonly minimum?: number | undefined;
+  readonly maximum?: number | undefined;
+}
+
+interface FlagNode extends Annotated {
+  readonly type: "boolean";
+}
+
+interface ListNode extends Annotated {
+  readonly type: "array";
+  readonly items: Node;
+  readonly minItems?: number | undefined;
+  readonly maxItems?: number | undefined;
+}
+
+interface ObjectNode extends Annotated {
+  readonly type: "object";
+  readonly properties: Readonly<Record<string, Node>>;
+  readonly required: readonly string[];
+  readonly additionalProperties: boolean;
+}
+
+/** A JSON Schema (https://json-schema.org/draft/2020-12) with the keywords that this file knows. */
+type Node = TextNode | NumberNode | FlagNode | ListNode | ObjectNode;
+
+/** Description of the JSON object that the caller of a tool may send. */
+export interface ToolInput {
+  /**
+   * The schema as clients get it, with `additionalProperties` at every object. Its title is the tool's name for people,
+   * its description the text from which a model decides when to use the tool.
+   */
+  readonly schema: ObjectNode;
+  /** Checks what a caller sends, and sets missing members that have a `default`. */
+  readonly parser: z.ZodMiniType<Readonly<Record<string, unknown>>>;
+}
+
+const MESSAGES = {
+  input:
+    'must have a JSON Schema like {"type": "object", "properties": {"prompt": {"type": "string"}}, "required": ["prompt"]}',
+  node: "must have a schema with the type string, integer, number, boolean, array or object",
+  text: "must have a text",
+  texts: "must have a list of one or more texts",
+  names: "must have a list of names",
+  count: "must have a whole number of at least 0",
+  number: "must have a number",
+  numbers: "must have a list of one or more numbers",
+  flag: "must have true or false",
+  format: 'must have "uri"',
+  examples: "must have a list",
+  properties: 'must have members like {"prompt": {"type": "string"}}',
+  required: "must name only members of properties",
+  permitted: "must have a value that the schema around it permits",
+  url: "must be a URL",
+};
+
+const Text = z.string(MESSAGES.text);
+const Count = z.int(MESSAGES.count).check(z.gte(0, MESSAGES.count));
+const Amount = z.number(MESSAGES.number);
+const AnyNode: z.ZodMiniType<Node> = z.lazy(() => PermittedNode);
+
+const ANNOTATIONS = {
+  title: z.optional(Text),
+  description: z.optional(Text),
+  examples: z.optional(z.array(z.unknown(), MESSAGES.examples)),
+  default: z.optional(z.unknown()),
+};
+const OBJECT = {
+  ...ANNOTATIONS,
+  type: z.literal("object", MESSAGES.input),
+  properties: z._default(z.record(z.string(), AnyNode, MESSAGES.properties), {}),
+  required: z._default(z.array(Text, MESSAGES.names), []),
+  additionalProperties: z._default(z.boolean(MESSAGES.flag), false),
+};
+const hasItsMembers = z.refine<Pick<ObjectNode, "properties" | "required">>(
+  ({ properties, required }) => required.every((name) => Object.hasOwn(properties, name)),
+  { message: MESSAGES.required, path: ["required"] },
+);
+
+const PermittedNode = z
+  .discriminatedUnion(
+    "type",
+    [
+      z.strictObject({
+        ...ANNOTATIONS,
+        type: z.literal("string"),
+        enum: z.optional(z.array(Text, MESSAGES.texts).check(z.minLength(1, MESSAGES.texts))),
+        minLength: z.optional(Count),
+        maxLength: z.optional(Count),
+        format: z.optional(z.literal("uri", MESSAGES.format)),
+      }),
+      z.strictObject({
+        ...ANNOTATIONS,
+        type: z.enum(["integer", "number"]),
+        enum: z.optional(z.array(Amount, MESSAGES.numbers).check(z.minLength(1, MESSAGES.numbers))),
+        minimum: z.optional(Amount),
+        maximum: z.optional(Amount),
+      }),
+      z.strictObject({ ...ANNOTATIONS, type: z.literal("boolean") }),
+      z.strictObject({
+        ...ANNOTATIONS,
+        type: z.literal("array"),
+        items: AnyNode,
+        minItems: z.optional(Count),
+        maxItems: z.optional(Count),
+      }),
+      z.strictObject(OBJECT).check(hasItsMembers),
+    ],
+    MESSAGES.node,
+  )
+  .check(
+    z.refine(
+      (node) => node.default === undefined || parserOf(node).safeParse(node.default).success,
+      { message: MESSAGES.permitted, path: ["default"] },
+    ),
+  );
+
+/** Reads the JSON Schema of an object. Keywords that the relay does not know are faults, because it would ignore them. */
+export const ToolInput = z.pipe(
+  z.strictObject({ ...OBJECT, $schema: z.optional(Text) }, MESSAGES.input).check(hasItsMembers),
+  z.transform((written): ToolInput => {
+    const { $schema: _, ...schema } = written;
+    return { schema, parser: objectParser(schema) };
+  }),
+);
+
+/** Returns a description of what a tool takes, for a tool that the relay itself has. */
+export function toolInput(properties: Readonly<Record<string, Node>>, required: readonly string[]) {
+  return ToolInput.parse({ type: "object", properties, required });
+}
+
+/** Returns the schema that checks a value. */
+function parserOf(node: Node): z.ZodMiniType {
+  switch (node.type) {
+    case "string":
+      return textParser(node);
+    case "integer":
+    case "number":
+      return numberParser(node);
+    case "boolean":
+      return z.boolean();
+    case "array":
+      return z
+        .array(parserOf(node.items))
+        .check(z.minLength(node.minItems ?? 0), z.maxLength(node.maxItems ?? Infinity));
+    case "object":
+      return objectParser(node);
+  }
+}
+
+function textParser({ enum: values, minLength, maxLength, format }: TextNode): z.ZodMiniType {
+  const text = z
+    .string()
+    .check(z.minLength(minLength ?? 0), z.maxLength(maxLength ?? Infinity))
+    .check(z.refine((value) => format === undefined || URL.canParse(value), MESSAGES.url));
+  return values === undefined ? text : z.literal([...values]);
+}
+
+function numberParser({ type, enum: values, minimum, maximum }: NumberNode): z.ZodMiniType {
+  const number = type === "integer" ? z.int() : z.number();
+  if (values !== undefined) return z.literal([...values]);
+  return number.check(z.gte(minimum ?? -Infinity), z.lte(maximum ?? Infinity));
+}
+
+function objectParser({ properties, required, additionalProperties }: ObjectNode) {
+  const members = Object.entries(properties).map(([name, node]) => {
+    const parser = parserOf(node);
+    // A default that the schema does not permit has been refused before.
+    const standard = node.default === undefined ? undefined : parser.safeParse(node.default).data;
+    if (standard != null) return [name, z._default(parser, standard)];
+    return [name, required.includes(name) ? parser : z.optional(parser)];
+  });
+  const shape: Record<string, z.ZodMiniType> = Object.fromEntries(members);
+  return additionalProperties ? z.looseObject(shape) : z.strictObject(shape);
+}

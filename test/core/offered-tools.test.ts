@@ -1,0 +1,221 @@
+import { expect, it } from "vitest";
+import { parseOffers } from "../../src/config/offers.ts";
+import { toolInput } from "../../src/config/tool-input.ts";
+import { configuredWith, MARK } from "./configuration.ts";
+
+const BODY = { type: "object", properties: { prompt: { type: "string" } }, required: ["prompt"] };
+const OFFER = { connection: "ark", path: "/contents/generations/tasks", models: ["m"], body: BODY };
+const NODE = "must have a schema with the type string, integer, number, boolean, array or object";
+
+const withBody = (body: unknown) => [{ ...OFFER, body }];
+const withMember = (member: object) => withBody({ ...BODY, properties: { prompt: member } });
+
+it("an offer with a body has a tool for its model and path, named after connection and model or as the offer says", () => {
+  const named = { ...OFFER, models: ["doubao/seedance-2.0"], tool: "video" };
+  const offers = parseOffers([{ ...OFFER, models: ["doubao/seedance-1.0"] }, named]);
+  const schema = { ...BODY, additionalProperties: false };
+  expect(offers.ok && offers.value.map(({ tool }) => tool)).toMatchObject([
+    {
+      name: "ark_doubao-seedance-1-0",
+      path: OFFER.path,
+      model: "doubao/seedance-1.0",
+      input: { schema },
+    },
+    { name: "video", model: "doubao/seedance-2.0" },
+  ]);
+});
+
+it.each<[string, object[], string]>([
+  [
+    "a body that is a list",
+    withBody([]),
+    'must have a JSON Schema like {"type": "object", "properties": {"prompt": {"type": "string"}}, "required": ["prompt"]} at 0.body',
+  ],
+  [
+    "a body of another type",
+    withBody({ type: "string" }),
+    'must have a JSON Schema like {"type": "object", "properties": {"prompt": {"type": "string"}}, "required": ["prompt"]} at 0.body.type',
+  ],
+  [
+    "a keyword that is not known",
+    withBody({ ...BODY, oneOf: [MARK] }),
+    "has an unknown member at 0.body.oneOf",
+  ],
+  [
+    "a misspelt keyword of a member",
+    withMember({ type: "integer", maximun: 1 }),
+    "has an unknown member at 0.body.properties.prompt.maximun",
+  ],
+  [
+    "a keyword of another type",
+    withMember({ type: "boolean", maximum: 1 }),
+    "has an unknown member at 0.body.properties.prompt.maximum",
+  ],
+  [
+    "a member without a type",
+    withMember({ description: MARK }),
+    `${NODE} at 0.body.properties.prompt.type`,
+  ],
+  [
+    "a member of two types",
+    withMember({ type: ["string", "null"] }),
+    `${NODE} at 0.body.properties.prompt.type`,
+  ],
+  [
+    "a bound that is a text",
+    withMember({ type: "number", minimum: MARK }),
+    "must have a number at 0.body.properties.prompt.minimum",
+  ],
+  [
+    "a length below 0",
+    withMember({ type: "string", maxLength: -1 }),
+    "must have a whole number of at least 0 at 0.body.properties.prompt.maxLength",
+  ],
+  [
+    "an empty list of values",
+    withMember({ type: "string", enum: [] }),
+    "must have a list of one or more texts at 0.body.properties.prompt.enum",
+  ],
+  [
+    "a list without items",
+    withMember({ type: "array" }),
+    `${NODE} at 0.body.properties.prompt.items`,
+  ],
+  [
+    "a default outside its bounds",
+    withMember({ type: "integer", maximum: 10, default: 11 }),
+    "must have a value that the schema around it permits at 0.body.properties.prompt.default",
+  ],
+  [
+    "a required member that is not described",
+    withBody({ ...BODY, required: [MARK] }),
+    "must name only members of properties at 0.body.required",
+  ],
+  [
+    "a body without a path",
+    [{ ...OFFER, path: null }],
+    "must have the path of the job, because the offer has a body, at 0.path",
+  ],
+  [
+    "a body and two models",
+    [{ ...OFFER, models: ["a", "b"] }],
+    "must have one model without *, because the offer has a body, at 0.models",
+  ],
+  [
+    "a body and any model",
+    [{ ...OFFER, models: ["*"] }],
+    "must have one model without *, because the offer has a body, at 0.models",
+  ],
+  [
+    "a body for customers with a key of their own",
+    [{ ...OFFER, key: "customer" }],
+    "must be left out, because the offer has a body, at 0.key",
+  ],
+  [
+    "a tool without a body",
+    [{ ...OFFER, body: null, tool: "video" }],
+    "must be left out, because the offer has no body, at 0.tool",
+  ],
+  [
+    "a tool with a name that clients do not take",
+    [{ ...OFFER, tool: "a b" }],
+    "must have a name of at most 64 letters, digits, _ and - at 0.tool",
+  ],
+  [
+    "a tool with the name of one of the relay",
+    [{ ...OFFER, tool: "read_task" }],
+    "must have another name than every other tool at 0.tool",
+  ],
+  [
+    "two tools with one name",
+    [
+      { ...OFFER, tool: "a" },
+      { ...OFFER, models: ["n"], tool: "a" },
+    ],
+    "must have another name than every other tool at 1.tool",
+  ],
+  [
+    "a body after an offer that decides about its calls",
+    [{ connection: "ark", models: ["*"] }, OFFER],
+    "must be in the first offer for this connection, path and model at 1.body",
+  ],
+  [
+    "a path that starts no job",
+    [{ ...OFFER, path: "/files" }],
+    "must have a path at which the relay can submit jobs at 0.path",
+  ],
+  [
+    "a body with the model",
+    withBody({ ...BODY, properties: { prompt: { type: "string" }, model: { type: "string" } } }),
+    "must be left out, because the relay sets the model, at 0.body.properties.model",
+  ],
+])(
+  "OFFERS with %s is refused, in a message that names the place of the fault and contains no value",
+  (_, OFFERS, message) => {
+    const error = [{ path: "OFFERS", message }];
+    expect(configuredWith({ OFFERS })).toEqual({ ok: false, error });
+    expect(configuredWith({ OFFERS: JSON.stringify(OFFERS) })).toEqual({ ok: false, error });
+  },
+);
+
+it.each([
+  ["another connection", { connection: "replicate", path: "/v1/predictions" }],
+  ["another model", { models: ["n"] }],
+  ["another path", { path: "/contents/other" }],
+  ["customers with a key of their own", { key: "customer" }],
+])("an offer for %s may stand before one with a body", (_, other) => {
+  const earlier = { ...OFFER, body: null, ...other };
+  expect(configuredWith({ OFFERS: [earlier, OFFER] }).ok).toBe(true);
+});
+
+const INPUT = toolInput(
+  {
+    text: { type: "string", minLength: 2, maxLength: 4 },
+    word: { type: "string", enum: ["a", "b"] },
+    url: { type: "string", format: "uri" },
+    whole: { type: "integer", minimum: -1, maximum: 1 },
+    number: { type: "number", enum: [0.5, 2], default: 2 },
+    flag: { type: "boolean" },
+    list: { type: "array", items: { type: "integer" }, minItems: 1, maxItems: 2 },
+    open: {
+      type: "object",
+      properties: { a: { type: "string" } },
+      required: ["a"],
+      additionalProperties: true,
+    },
+  },
+  ["flag"],
+);
+
+it("the input of a tool is taken as described, and a missing member with a default is set", () => {
+  const given = {
+    flag: true,
+    text: "abc",
+    word: "b",
+    url: "https://a.example",
+    whole: 0,
+    list: [1],
+  };
+  const open = { a: "", b: [null] };
+  expect(INPUT.parser.parse({ ...given, open })).toEqual({ ...given, open, number: 2 });
+});
+
+it.each<[object, string]>([
+  [{}, "flag"],
+  [{ flag: true, text: "a" }, "text"],
+  [{ flag: true, text: "abcde" }, "text"],
+  [{ flag: true, word: "c" }, "word"],
+  [{ flag: true, url: "a" }, "url"],
+  [{ flag: true, whole: 0.5 }, "whole"],
+  [{ flag: true, whole: -2 }, "whole"],
+  [{ flag: true, number: 1 }, "number"],
+  [{ flag: "true" }, "flag"],
+  [{ flag: true, list: [] }, "list"],
+  [{ flag: true, list: [1, 2, 3] }, "list"],
+  [{ flag: true, list: ["1"] }, "list.0"],
+  [{ flag: true, open: { b: 1 } }, "open.a"],
+  [{ flag: true, flag2: true }, ""],
+])("the input %j of a tool is refused at %j", (given, place) => {
+  const paths = INPUT.parser.safeParse(given).error?.issues.map(({ path }) => path.join("."));
+  expect(paths).toEqual([place]);
+});

@@ -1,0 +1,166 @@
+import {
+  CallToolResultV2Schema,
+  CreateTaskResultV2Schema,
+  DetailedTaskV2Schema,
+  GetTaskResultV2Schema,
+} from "@modelcontextprotocol/ext-tasks/core/v2";
+import { expect, it } from "vitest";
+import { aKey, anAccount } from "../accounts.ts";
+import { DAY_MS, pass, START, useClock } from "../clock.ts";
+import { restart, untilIdle } from "../objects.ts";
+import { anArk, ARK, JOB } from "../submitted.ts";
+import { aCompletion, aFailure, cancel, completed, finish, register, VIDEO } from "../tasks.ts";
+import { ARK_TOOL, ask, askAsBefore, type Asking, CONTENT, OFFERED } from "./messages.ts";
+
+useClock();
+
+const RETENTION_MS = 28 * DAY_MS;
+const DEADLINE_MS = 3 * DAY_MS;
+const MISSING_CAPABILITY = {
+  code: -32_021,
+  data: { requiredCapabilities: { extensions: { "io.modelcontextprotocol/tasks": {} } } },
+};
+
+async function started(asking: Asking = {}) {
+  anArk();
+  const params = { name: ARK_TOOL, arguments: { content: CONTENT } };
+  const { result } = await ask("tools/call", params, asking);
+  return CreateTaskResultV2Schema.parse(result);
+}
+
+async function taskOf(taskId: string, asking: Asking = {}) {
+  const { result } = await ask("tasks/get", { taskId }, asking);
+  GetTaskResultV2Schema.parse(result);
+  const task = DetailedTaskV2Schema.parse(result);
+  if (task.status === "completed") CallToolResultV2Schema.parse(task.result);
+  return task;
+}
+
+it("the task of a call of a tool is a task of the relay: it works until its deadline and is kept for RETENTION_DAYS", async () => {
+  const created = await started();
+  expect(created).toMatchObject({
+    resultType: "task",
+    status: "working",
+    createdAt: new Date(Math.floor(START / 1000) * 1000).toISOString(),
+    pollIntervalMs: 2_000,
+  });
+  const keptMs = created.ttlMs ?? 0;
+  expect(Math.abs(keptMs - DEADLINE_MS - RETENTION_MS)).toBeLessThan(2_000);
+  const { resultType: _, _meta: __, ...facts } = created;
+  expect(await taskOf(created.taskId)).toMatchObject(facts);
+});
+
+it.each([
+  [10_000, 2_000],
+  [100_000, 7_000],
+  [3_600_000, 60_000],
+])("a task that is %i ms old is to be read again after %i ms", async (ageMs, pollMs) => {
+  const { taskId } = await started();
+  pass(ageMs);
+  const { pollIntervalMs = 0 } = await taskOf(taskId);
+  expect(Math.abs(pollIntervalMs - pollMs)).toBeLessThan(100);
+});
+
+it("a completed task has the result of the call, with links to the outputs", async () => {
+  const { taskId } = await started();
+  await finish(aCompletion(taskId));
+  const task = await taskOf(taskId);
+  expect(task).toMatchObject({
+    status: "completed",
+    result: {
+      content: [{ type: "text" }, { type: "resource_link", uri: VIDEO }],
+      structuredContent: { id: taskId, status: "completed", output: { urls: [VIDEO] } },
+    },
+  });
+  expect(task).not.toHaveProperty("result.isError");
+  expect(Math.abs((task.ttlMs ?? 0) - RETENTION_MS)).toBeLessThan(2_000);
+});
+
+it("a failed task is a completed one whose result is an error, because the status failed is for errors of the protocol", async () => {
+  const { taskId } = await started();
+  await finish(aFailure(taskId));
+  expect(await taskOf(taskId)).toMatchObject({
+    status: "completed",
+    statusMessage: "moderation: Refused.",
+    result: { isError: true, structuredContent: { error: { code: "moderation" } } },
+  });
+});
+
+it("a canceled task is cancelled", async () => {
+  anArk();
+  const taskId = await register();
+  await cancel(taskId);
+  await untilIdle(taskId);
+  expect(await taskOf(taskId)).toMatchObject({ status: "cancelled" });
+});
+
+it("tasks/cancel orders the cancellation at the upstream, and is acknowledged also when the task has ended", async () => {
+  const { taskId } = await started();
+  const outside = anArk(({ method }) =>
+    method === "DELETE" ? Response.json({}) : Response.json({ id: JOB, status: "queued" }),
+  );
+  await restart(taskId, OFFERED);
+  expect(await ask("tasks/cancel", { taskId })).toMatchObject({
+    status: 200,
+    result: { resultType: "complete" },
+  });
+  await untilIdle(taskId);
+  expect(outside.sentTo(ARK).map(({ method }) => method)).toContain("DELETE");
+  const ended = await completed();
+  expect(await ask("tasks/cancel", { taskId: ended })).toMatchObject({ status: 200, result: {} });
+  expect(await taskOf(ended)).toMatchObject({ status: "completed" });
+});
+
+it("tasks/update is acknowledged and changes nothing, because no task asks for anything", async () => {
+  const { taskId } = await started();
+  const before = await taskOf(taskId);
+  const params = { taskId, inputResponses: { name: { action: "accept" } } };
+  expect((await ask("tasks/update", params)).result).toMatchObject({ resultType: "complete" });
+  expect(await taskOf(taskId)).toEqual(before);
+});
+
+it.each(["tasks/get", "tasks/update", "tasks/cancel"])(
+  "%s of a task that does not exist, or belongs to another account, gets the same error, and the task goes on",
+  async (method) => {
+    const account = await anAccount(100);
+    const { key } = await aKey(account);
+    const { taskId } = await started({ key });
+    const stranger = await aKey(await anAccount());
+    const asked = async (id: string) =>
+      (await ask(method, { taskId: id, inputResponses: {} }, { key: stranger.key })).error;
+    const [foreign, unknown] = [await asked(taskId), await asked(crypto.randomUUID())];
+    expect(foreign).toMatchObject({ code: -32_602, data: { code: "unknown_task" } });
+    expect(foreign).toEqual(unknown);
+    expect(await taskOf(taskId, { key })).toMatchObject({ status: "working" });
+  },
+);
+
+it("tasks/cancel of a task that the account may not cancel is an error that says why", async () => {
+  const account = await anAccount();
+  const { key } = await aKey(account);
+  const taskId = await register({ account });
+  const { error } = await ask("tasks/cancel", { taskId }, { key });
+  expect(error).toMatchObject({ code: -32_602, data: { code: "not_cancelable" } });
+});
+
+it.each(["tasks/get", "tasks/update", "tasks/cancel"])(
+  "%s of a client that does not declare tasks names the capability that is missing",
+  async (method) => {
+    const taskId = await register();
+    const params = { taskId, inputResponses: {} };
+    const { error } = await ask(method, params, { hasTasks: false });
+    expect(error).toMatchObject(MISSING_CAPABILITY);
+  },
+);
+
+it("a client that does not declare tasks cannot subscribe to them; one that does gets a subscription to nothing, and reads them", async () => {
+  const params = { notifications: { taskIds: [await register()] } };
+  const { status, error } = await ask("subscriptions/listen", params, { hasTasks: false });
+  expect([status, error]).toMatchObject([400, MISSING_CAPABILITY]);
+});
+
+it("an earlier revision has no methods for tasks, whose shapes are others there", async () => {
+  const taskId = await register();
+  const { error } = await askAsBefore("tasks/get", { taskId });
+  expect(error).toMatchObject({ code: -32_601 });
+});

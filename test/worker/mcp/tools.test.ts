@@ -1,0 +1,303 @@
+import { expect, it } from "vitest";
+import * as z from "zod";
+import { aKey, anAccount, balanceOf, booksOf } from "../accounts.ts";
+import { callWith, refusal } from "../client.ts";
+import { useClock } from "../clock.ts";
+import { restart } from "../objects.ts";
+import { answering } from "../outside.ts";
+import { aRateLimit } from "../rate-limits.ts";
+import { anArk, ARK, JOB, MODEL, readSubmitted, sentToArk } from "../submitted.ts";
+import { aCompletion, finish, VIDEO } from "../tasks.ts";
+import {
+  ARK_TOOL,
+  ask,
+  askAsBefore,
+  callTool,
+  CONTENT,
+  IDEMPOTENCY_KEY,
+  OFFERED,
+  PRICE,
+  textOf,
+  ToolResult,
+} from "./messages.ts";
+
+useClock();
+
+const Tools = z.object({
+  tools: z.array(
+    z.looseObject({
+      name: z.string(),
+      title: z.string().optional(),
+      description: z.string(),
+      inputSchema: z.looseObject({}),
+    }),
+  ),
+});
+
+async function toolsOf(key?: string) {
+  return Tools.parse((await ask("tools/list", {}, { ...(key !== undefined && { key }) })).result)
+    .tools;
+}
+
+const namesOf = async (key?: string) => (await toolsOf(key)).map(({ name }) => name);
+
+async function aTenant(credits = 100) {
+  const account = await anAccount(credits);
+  const { key } = await aKey(account);
+  return { account, key };
+}
+
+it("each offer with a body is a tool, with its price in the description and its schema closed to other members", async () => {
+  const [seedance, tried] = await toolsOf();
+  expect(seedance).toMatchObject({
+    name: ARK_TOOL,
+    title: "Seedance",
+    description: expect.stringMatching(/^Generates a video\. Price: 60 credits/),
+    inputSchema: {
+      type: "object",
+      required: ["content"],
+      additionalProperties: false,
+      properties: {
+        content: { items: { additionalProperties: false } },
+        duration: { type: "integer", minimum: 1, maximum: 10, default: 5 },
+      },
+    },
+  });
+  expect(Object.keys(seedance?.inputSchema ?? {})).not.toContain("title");
+  expect(tried).toMatchObject({
+    name: "try",
+    description: expect.stringContaining("Price: none."),
+  });
+});
+
+it("a key sees the tools that it may call: a key that only reads neither submits nor cancels", async () => {
+  const account = await anAccount();
+  const own = ["read_task", "list_tasks", "cancel_task"];
+  const offered = [ARK_TOOL, "try", "sandbox_sandbox-moderated", "sandbox_sandbox-slow"];
+  expect(await namesOf()).toEqual([...offered, ...own]);
+  expect(await namesOf((await aKey(account)).key)).toEqual([...offered, ...own]);
+  expect(await namesOf((await aKey(account, "read")).key)).toEqual(["read_task", "list_tasks"]);
+});
+
+it("a call of a tool submits the job once, with the model of its offer and the defaults of its schema, and charges the account", async () => {
+  const outside = anArk();
+  const { account, key } = await aTenant();
+  const { result } = await ask(
+    "tools/call",
+    { name: ARK_TOOL, arguments: { content: CONTENT } },
+    { key },
+  );
+  expect(result).toMatchObject({ resultType: "task", status: "working" });
+  const id = z.object({ taskId: z.string() }).parse(result).taskId;
+  expect(JSON.parse(sentToArk(outside).body)).toEqual({
+    model: MODEL,
+    content: CONTENT,
+    duration: 5,
+    callback_url: expect.stringContaining(`/hooks/ark/${id}/`),
+  });
+  expect(await booksOf(account)).toEqual(["grant 100", `charge ${PRICE}`]);
+  expect(await readSubmitted(id)).toMatchObject({ account, submission: { state: "accepted" } });
+});
+
+it("an operator's call submits the job without an account, and charges nobody", async () => {
+  anArk();
+  const { structuredContent } = await callTool(ARK_TOOL, { content: CONTENT }, { hasTasks: false });
+  expect(structuredContent).toMatchObject({ task: { model: MODEL } });
+  expect(structuredContent).not.toHaveProperty("task.account");
+  expect(structuredContent).not.toHaveProperty("task.credits");
+});
+
+it.each([
+  [
+    "the revision 2026-07-28",
+    (given: object, key: string) => callTool(ARK_TOOL, given, { key, hasTasks: false }),
+  ],
+  [
+    "an earlier revision",
+    async (given: object, key: string) => {
+      const params = { name: ARK_TOOL, arguments: given };
+      return ToolResult.omit({ resultType: true }).parse(
+        (await askAsBefore("tools/call", params, { key })).result,
+      );
+    },
+  ],
+])(
+  "a client of %s without tasks gets the id and the status link, reads the task by its id, and anybody by the link",
+  async (_, callAs) => {
+    anArk();
+    const { key } = await aTenant();
+    const { structuredContent, content } = await callAs({ content: CONTENT }, key);
+    const Started = z.object({ task: z.object({ id: z.string() }), status_url: z.string() });
+    const { task, status_url } = Started.parse(structuredContent);
+    expect(content[0]?.text).toContain(task.id);
+    expect(content[0]?.text).toContain(status_url);
+    await finish(aCompletion(task.id));
+    const read = await callTool("read_task", { id: task.id }, { key, hasTasks: false });
+    expect(read.structuredContent).toMatchObject({
+      status: "completed",
+      output: { urls: [VIDEO] },
+    });
+    expect(read.content.map(({ type, uri }) => [type, uri])).toEqual([
+      ["text", undefined],
+      ["resource_link", VIDEO],
+    ]);
+    const linked = await callWith(OFFERED, status_url, { key: null });
+    expect(await linked.json()).toMatchObject({ id: task.id, status: "completed" });
+  },
+);
+
+it.each([
+  ["a missing member", {}, "/content is required"],
+  ["an empty list", { content: [] }, "/content must have at least 1 items"],
+  ["a wrong type", { content: CONTENT, duration: "5" }, "/duration must be a number"],
+  ["a number beyond its bound", { content: CONTENT, duration: 11 }, "/duration must be at most 10"],
+  ["an unknown member", { content: CONTENT, seed: 1 }, "/seed Unknown field"],
+  ["the model", { content: CONTENT, model: "another" }, "/model Unknown field"],
+  ["a fault within a list", { content: [{ type: "text" }] }, "/content/0/text is required"],
+  [
+    "a value that is not listed",
+    { content: [{ type: "image", text: "" }] },
+    "/content/0/type must be one of text",
+  ],
+])(
+  "arguments with %s get an error that names the member; nothing is sent or charged",
+  async (_, given, fault) => {
+    const outside = anArk();
+    const { account, key } = await aTenant();
+    const result = await callTool(ARK_TOOL, given, { key });
+    expect(result).toMatchObject({ isError: true, structuredContent: { code: "invalid_request" } });
+    expect(textOf(result)).toContain(fault);
+    expect([outside.sentTo(ARK), await balanceOf(account)]).toEqual([[], 100]);
+  },
+);
+
+it("a call without enough credits, and one of a key that only reads, get an error with the code of the problem", async () => {
+  anArk();
+  const { account, key } = await aTenant(PRICE - 1);
+  const poor = await callTool(ARK_TOOL, { content: CONTENT }, { key });
+  expect(poor).toMatchObject({
+    isError: true,
+    structuredContent: { code: "insufficient_credits" },
+  });
+  const reader = await aKey(account, "read");
+  const forbidden = await callTool(ARK_TOOL, { content: CONTENT }, { key: reader.key });
+  expect(forbidden).toMatchObject({ isError: true, structuredContent: { code: "forbidden" } });
+});
+
+it("calls of tools count against the rate limits of the routes that do the same", async () => {
+  anArk();
+  const { key } = await aTenant(1_000);
+  const bindings = { ...OFFERED, LIMIT_SUBMITS: aRateLimit(1), LIMIT_LISTS: aRateLimit(0) };
+  const asking = { key, bindings };
+  expect(await callTool(ARK_TOOL, { content: CONTENT }, asking)).not.toHaveProperty("isError");
+  for (const [name, given] of [
+    [ARK_TOOL, { content: CONTENT }],
+    ["list_tasks", {}],
+    ["cancel_task", { id: crypto.randomUUID() }],
+  ] as const) {
+    expect(await callTool(name, given, asking)).toMatchObject({
+      isError: true,
+      structuredContent: { code: "rate_limited" },
+    });
+  }
+});
+
+it("a refusal of the upstream is the result of the call, with its text; the price is returned", async () => {
+  anArk(answering({ error: { message: "the prompt is too long" } }, 400));
+  const { account, key } = await aTenant();
+  const result = await callTool(ARK_TOOL, { content: CONTENT }, { key });
+  expect(result.isError).toBe(true);
+  expect(textOf(result)).toMatch(/HTTP status 400.*the prompt is too long/);
+  expect(await booksOf(account)).toEqual(["grant 100", `charge ${PRICE}`, `refund ${PRICE}`]);
+});
+
+it("a submission with an unknown outcome gives the task, whose message says not to submit again", async () => {
+  anArk(answering("", 502));
+  const { key } = await aTenant(1_000);
+  const { result } = await ask(
+    "tools/call",
+    { name: ARK_TOOL, arguments: { content: CONTENT } },
+    { key },
+  );
+  expect(result).toMatchObject({
+    resultType: "task",
+    status: "working",
+    statusMessage: expect.stringContaining("do not submit it again"),
+  });
+  const plain = await callTool(ARK_TOOL, { content: CONTENT }, { key, hasTasks: false });
+  expect(textOf(plain)).toMatch(/do not submit again.*read_task/i);
+});
+
+it("calls with one idempotency key in _meta submit one job, and other arguments under it are refused", async () => {
+  const outside = anArk();
+  const { account, key } = await aTenant(1_000);
+  const meta = { [IDEMPOTENCY_KEY]: "order-1" };
+  const asking = { key, meta, hasTasks: false };
+  const [first, second] = [
+    await callTool(ARK_TOOL, { content: CONTENT }, asking),
+    await callTool(ARK_TOOL, { content: CONTENT }, asking),
+  ];
+  expect(second.structuredContent).toMatchObject({ task: { id: taskIdIn(first) } });
+  expect([outside.sentTo(ARK).length, await balanceOf(account)]).toEqual([1, 1_000 - PRICE]);
+  const other = await callTool(ARK_TOOL, { content: CONTENT, duration: 9 }, asking);
+  expect(other.structuredContent).toMatchObject({ code: "idempotency_key_reused" });
+});
+
+function taskIdIn({ structuredContent }: z.output<typeof ToolResult>): string {
+  return z.object({ task: z.object({ id: z.string() }) }).parse(structuredContent).task.id;
+}
+
+it("an idempotency key that is not a text is refused, because the call could submit a second job", async () => {
+  const outside = anArk();
+  const meta = { [IDEMPOTENCY_KEY]: 1 };
+  const result = await callTool(ARK_TOOL, { content: CONTENT }, { meta });
+  expect(result).toMatchObject({ isError: true, structuredContent: { code: "invalid_request" } });
+  expect(textOf(result)).toContain("/task-relay~1idempotency-key must be a string");
+  expect(outside.sentTo(ARK)).toEqual([]);
+});
+
+it("read_task and cancel_task hide tasks of other accounts, and name the argument that is missing", async () => {
+  anArk();
+  const owner = await aTenant();
+  const id = taskIdIn(
+    await callTool(ARK_TOOL, { content: CONTENT }, { key: owner.key, hasTasks: false }),
+  );
+  const { key } = await aTenant();
+  for (const name of ["read_task", "cancel_task"]) {
+    const hidden = await callTool(name, { id }, { key });
+    expect(hidden).toMatchObject({ isError: true, structuredContent: { code: "unknown_task" } });
+    expect(textOf(await callTool(name, {}, { key }))).toContain("/id is required");
+  }
+  expect(await readSubmitted(id)).toMatchObject({ status: "pending" });
+});
+
+it("cancel_task cancels a task as its route does", async () => {
+  const outside = anArk(({ method }) =>
+    method === "DELETE" ? Response.json({}) : Response.json({ id: JOB, status: "queued" }),
+  );
+  const { account, key } = await aTenant();
+  const id = taskIdIn(await callTool(ARK_TOOL, { content: CONTENT }, { key, hasTasks: false }));
+  await restart(id, OFFERED);
+  const canceled = await callTool("cancel_task", { id }, { key });
+  expect(canceled.structuredContent).toMatchObject({ id, account, cancel: { reason: "order" } });
+  expect(outside.sentTo(ARK).map(({ method }) => method)).toContain("DELETE");
+});
+
+it("list_tasks needs the index, as its route does", async () => {
+  const result = await callTool("list_tasks", { status: "completed", limit: 5 });
+  expect(result).toMatchObject({ isError: true, structuredContent: { code: "index_disabled" } });
+});
+
+it("a key with which nothing can be read gets 403, one that nobody has 401, and no tool is called", async () => {
+  const outside = anArk();
+  const bindings = { ...OFFERED, OPERATOR_KEYS: "metrics:test-only-metrics-key" };
+  const body = { jsonrpc: "2.0", id: 1, method: "tools/call", params: { name: ARK_TOOL } };
+  const asMetrics = await callWith(bindings, "/mcp", { body, key: "test-only-metrics-key" });
+  expect(await refusal(asMetrics)).toEqual({ status: 403, code: "forbidden" });
+  for (const key of [null, "unknown"]) {
+    const unknown = await callWith(bindings, "/mcp", { body, key });
+    expect(unknown.headers.get("WWW-Authenticate")).toContain("Bearer");
+    expect(await refusal(unknown)).toEqual({ status: 401, code: "unauthenticated" });
+  }
+  expect(outside.sentTo(ARK)).toEqual([]);
+});
