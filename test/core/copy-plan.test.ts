@@ -11,7 +11,7 @@ import {
   wakeAt,
   withUpload,
 } from "../../src/objects/output/copy-plan.ts";
-import { takeCopySlot } from "../../src/objects/output/copy-slots.ts";
+import { type CopySlot, takeCopySlot } from "../../src/objects/output/copy-slots.ts";
 import { DAY, HOUR, ID, MINUTE, NOW, ORIGIN, SECOND, VIDEO } from "./builders.ts";
 
 const KEPT = { kind: "kept", bytes: 7, mediaType: "video/mp4" } as const;
@@ -126,23 +126,43 @@ describe("the report of copies", () => {
   });
 });
 
+/** Asks for the permission to copy for an object that does not wait. */
+function slotAt(now: number): CopySlot | null {
+  return takeCopySlot("", now, 0).slot;
+}
+
 describe("the permission to copy in an isolate", () => {
   it("is given to two copies at a time, and to another when one gives it back", () => {
-    const [first, second] = [takeCopySlot(NOW), takeCopySlot(NOW)];
+    const [first, second] = [slotAt(NOW), slotAt(NOW)];
     expect([first, second]).not.toContain(null);
-    expect(takeCopySlot(NOW)).toBeNull();
+    expect(slotAt(NOW)).toBeNull();
     first?.giveBack();
-    const third = takeCopySlot(NOW);
+    const third = slotAt(NOW);
     expect(third).not.toBeNull();
     for (const slot of [second, third]) slot?.giveBack();
   });
 
   it("ends after a minute, because the object may have been reset, unless the copy makes progress", () => {
-    const [first, second] = [takeCopySlot(NOW), takeCopySlot(NOW)];
+    const [first, second] = [slotAt(NOW), slotAt(NOW)];
     first?.renew(NOW + 30 * SECOND);
-    const third = takeCopySlot(NOW + MINUTE);
+    const third = slotAt(NOW + MINUTE);
     expect(third).not.toBeNull();
-    expect(takeCopySlot(NOW + MINUTE)).toBeNull();
+    expect(slotAt(NOW + MINUTE)).toBeNull();
     for (const slot of [first, second, third]) slot?.giveBack();
+  });
+
+  it("is asked for again after 1 to 5 seconds by the only object that waits, and after a minute at most by one of many", () => {
+    const slots = [slotAt(NOW), slotAt(NOW)];
+    const waitOf = (name: string, now: number, random: number) => {
+      const answer = takeCopySlot(name, now, random);
+      return answer.slot === null ? answer.waitMs : null;
+    };
+    for (const slot of slots) slot?.renew(NOW + DAY);
+    expect(waitOf("only", NOW + HOUR, 0)).toBe(SECOND);
+    expect(waitOf("only", NOW + HOUR + 5 * SECOND, 1)).toBe(5 * SECOND);
+    const waits = Array.from({ length: 200 }, (_, nth) => waitOf(`one ${nth}`, NOW + HOUR, 1));
+    expect([waits[1], waits.at(-1)]).toEqual([6 * SECOND, 61 * SECOND]);
+    expect(waitOf("only", NOW + 2 * HOUR, 1)).toBe(5 * SECOND);
+    for (const slot of slots) slot?.giveBack();
   });
 });

@@ -50,7 +50,7 @@ export type LossReason = (typeof LOSS_REASONS)[number];
  * - `too_large`: it has more than `MAX_OUTPUT_MB`.
  * - `empty`: it has no bytes.
  * - `refused`: the upstream answered with a status of refusal, e.g. because its link was dead.
- * - `unreachable`: the upstream did not answer, or broke off, or sent nothing for too long, at every try.
+ * - `unreachable`: the upstream did not answer, or broke off, or was too slow, at every try.
  * - `blocked`: its link led to a URL from which the relay must not fetch.
  * - `not_stored`: the relay could not store it.
  */

@@ -60,9 +60,6 @@ const TIMEOUTS: CopyTimeouts = { stallMs: 30 * SECOND_MS, tryMs: 12 * MINUTE_MS 
 const KEY = "copies";
 /** Time in milliseconds after which one alarm starts no further copy: the platform ends an alarm after 15 minutes. */
 const ALARM_MS = 2 * MINUTE_MS;
-/** Shortest and longest wait for the permission to copy, in milliseconds. */
-const MIN_SLOT_WAIT_MS = SECOND_MS;
-const MAX_SLOT_WAIT_MS = 5 * SECOND_MS;
 const REPORT_MS = 2 * SECOND_MS;
 /**
  * Time in milliseconds for which the object remembers that its task was erased, because an order to copy may still arrive
@@ -181,12 +178,12 @@ export class OutputObject extends DurableObject<OutputBindings> {
       if (copies.expiresAt <= now) return this.#expire(copies);
       const copy = now < until ? nextCopy(copies, now) : null;
       if (copy === null) break;
-      const slot = takeCopySlot(now);
-      if (slot === null) {
-        slotWaitMs = MIN_SLOT_WAIT_MS + Math.random() * (MAX_SLOT_WAIT_MS - MIN_SLOT_WAIT_MS);
+      const taken = takeCopySlot(this.ctx.id.toString(), now, Math.random());
+      if (taken.slot === null) {
+        slotWaitMs = taken.waitMs;
         break;
       }
-      await this.#try(copies, copy, slot, runtime);
+      await this.#try(copies, copy, taken.slot, runtime);
     }
     await this.#report();
     const copies = this.#read();
