@@ -44,6 +44,20 @@ const FIRST_WITH_HONO = "api";
 
 const PLAIN_ZOD = { name: "zod", message: "src uses zod/mini, which keeps the bundle small." };
 
+/** The SDK of MCP and the file with what the relay uses of it, which one file each may import. */
+const LAZY = [
+  {
+    reader: "src/api/mcp/mcp-sdk.ts",
+    group: ["@modelcontextprotocol/*"],
+    message: "Only src/api/mcp/mcp-sdk.ts imports the SDK of MCP, which takes long to evaluate.",
+  },
+  {
+    reader: "src/api/mcp/load-mcp-sdk.ts",
+    group: ["**/mcp-sdk.ts"],
+    message: "Call loadMcpSdk, which evaluates the SDK of MCP where it is needed.",
+  },
+];
+
 const SIGNAL_TIMEOUT = {
   object: "AbortSignal",
   property: "timeout",
@@ -91,7 +105,13 @@ function refusal(names: readonly string[], message: string) {
 
 /** Restricts the imports of these files. The last restriction that applies to a file replaces all before. */
 function imports(files: string, ...own: object[]): OxlintOverride {
-  const patterns = [...own, refusal(["scripts", "test"], "The relay imports no tool and no test.")];
+  const tools = refusal(["scripts", "test"], "The relay imports no tool and no test.");
+  const lazy = LAZY.filter(({ reader }) => reader !== files).map(({ group, message }) => ({
+    group,
+    message,
+    allowTypeImports: true,
+  }));
+  const patterns = [...own, tools, ...lazy];
   return {
     files: [files],
     rules: { "no-restricted-imports": ["error", { paths: [PLAIN_ZOD], patterns }] },
@@ -181,6 +201,7 @@ const SOURCE_RULES: OxlintOverride[] = [
     regex: String.raw`^\.\./(?:[^./]+/|[^.o]|o[^p]|op[^e]|ope[^r])`,
     message: "The frame imports no route and no other folder of the API; it performs operations.",
   }),
+  ...LAZY.map(({ reader }) => imports(reader, ...ofLayer("api"))),
   {
     files: ["src/objects/object-names.ts"],
     rules: { "no-restricted-properties": ["error", SIGNAL_TIMEOUT] },

@@ -36,7 +36,8 @@ export interface OfferedTool {
 }
 
 /** Names of the tools that the relay itself has. */
-export const OWN_TOOLS = ["read_task", "list_tasks", "cancel_task"] as const;
+const OWN_TOOLS = ["read_task", "list_tasks", "cancel_task"] as const;
+export type OwnTool = (typeof OWN_TOOLS)[number];
 
 /** Limit of one value in the request of an account. It has either `values`, or `min` or `max` or both. */
 export interface Limit {

@@ -3,6 +3,7 @@ import { expect, it } from "vitest";
 import { aKey, anAccount } from "../worker/accounts.ts";
 import { call, invalid, ORIGIN, refusal } from "../worker/client.ts";
 import { pass, START, START_S } from "../worker/clock.ts";
+import { callTool } from "../worker/mcp/messages.ts";
 import { aRow, insert, list, useIndex, callWith, listAll } from "./support.ts";
 
 useIndex();
@@ -25,6 +26,24 @@ it("Relay.list answers over a service binding what GET /v1/tasks answers", async
   expect(expected.data).toHaveLength(1);
   const page = await exports.Relay.list(query);
   expect(page).toMatchObject({ ok: true, data: expected.data, next_cursor: expect.any(String) });
+});
+
+it("the tool list_tasks of an agent answers what GET /v1/tasks answers, page by page, and an account only its own tasks", async () => {
+  await insert(agedRow(60), agedRow(5, { status: "failed" }), agedRow(50));
+  const query = { status: "completed", limit: 1 };
+  const pages = ["", "&cursor="];
+  let cursor = "";
+  for (const more of pages) {
+    const expected = await list(`?status=completed&limit=1${more}${cursor}`);
+    const given = cursor === "" ? query : { ...query, cursor };
+    const { structuredContent } = await callTool("list_tasks", given, { bindings: env });
+    expect(structuredContent).toEqual(expected);
+    expect(expected.data).toHaveLength(1);
+    cursor = expected.next_cursor ?? "";
+  }
+  const { key } = await aKey(await anAccount());
+  const own = await callTool("list_tasks", {}, { bindings: env, key });
+  expect(own.structuredContent).toEqual({ data: [], next_cursor: null });
 });
 
 it("GET /v1/tasks leaves out an expired task even before the cron has removed its index row", async () => {

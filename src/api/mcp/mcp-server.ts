@@ -19,7 +19,7 @@ import { problemResult, startedResult } from "./tool-result.ts";
 import type { Tool, ToolCall, ToolOutcome } from "./tool.ts";
 
 /** Member of `_meta` with the key under which a repeated call of a tool submits no second job. */
-export const IDEMPOTENCY_KEY = "task-relay/idempotency-key";
+const IDEMPOTENCY_KEY = "task-relay/idempotency-key";
 const INSTRUCTIONS =
   "Tools that cost something submit jobs that generate media. A job takes from seconds to hours; its end is that of its task. A call is never repeated for you: after an error, read the message before you call again.";
 

@@ -4,7 +4,7 @@ import * as z from "zod/mini";
  * Name of the extension of MCP for tasks
  * (https://modelcontextprotocol.github.io/ext-tasks/specification/2026-07-28/tasks.html).
  */
-export const TASKS_EXTENSION = "io.modelcontextprotocol/tasks";
+const TASKS_EXTENSION = "io.modelcontextprotocol/tasks";
 /** Capabilities that a client needs for everything about tasks but a call of a tool. */
 export const TASKS_CAPABILITY = { extensions: { [TASKS_EXTENSION]: {} } };
 

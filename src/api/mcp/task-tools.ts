@@ -1,3 +1,4 @@
+import type { OwnTool } from "../../config/offers.ts";
 import { toolInput, type ToolInput } from "../../config/tool-input.ts";
 import { validate } from "../http/body.ts";
 import { Unread } from "../operation.ts";
@@ -41,7 +42,7 @@ const LIST = toolInput(
 const CANCEL = toolInput({ id: ID }, ["id"]);
 
 /** Tools for tasks, whether a tool has started them or not. */
-export const TASK_TOOLS: readonly Tool[] = [
+export const TASK_TOOLS: readonly (Tool & { definition: { name: OwnTool } })[] = [
   {
     definition: {
       name: "read_task",

@@ -11,7 +11,7 @@ const ACCEPT = "application/json, text/event-stream";
 export const IDEMPOTENCY_KEY = "task-relay/idempotency-key";
 export const PRICE = 60;
 /** Offers with a tool at Ark, whose upstream is replaced, and one of the sandbox, which needs none. */
-export const OFFERS = [
+const OFFERS = [
   {
     connection: "ark",
     path: ARK_PATH,
