@@ -1093,7 +1093,7 @@ export interface components {
             /** @constant */
             status: "failed";
             error: {
-                /** @description `upstream_error`, `upstream_timeout`, `submit_unknown`, `canceled`, or the code that an event stated. */
+                /** @description `upstream_error`, `upstream_timeout`, `submit_unknown`, `canceled`, `output_needs_store`, or the code that an event stated. */
                 code: string;
                 message: string;
             };
@@ -1441,7 +1441,7 @@ export interface components {
              */
             status: "failed";
             error: {
-                /** @description `upstream_error`, `upstream_timeout`, `submit_unknown`, `canceled`, or the code that an event stated. */
+                /** @description `upstream_error`, `upstream_timeout`, `submit_unknown`, `canceled`, `output_needs_store`, or the code that an event stated. */
                 code: string;
                 message: string;
             };
@@ -1752,7 +1752,7 @@ export interface components {
             /** @constant */
             status: "failed";
             error: {
-                /** @description `upstream_error`, `upstream_timeout`, `submit_unknown`, `canceled`, or the code that an event stated. */
+                /** @description `upstream_error`, `upstream_timeout`, `submit_unknown`, `canceled`, `output_needs_store`, or the code that an event stated. */
                 code: string;
                 message: string;
             };
@@ -2585,7 +2585,7 @@ export interface components {
             /** @constant */
             status: "failed";
             error: {
-                /** @description `upstream_error`, `upstream_timeout`, `submit_unknown`, `canceled`, or the code that an event stated. */
+                /** @description `upstream_error`, `upstream_timeout`, `submit_unknown`, `canceled`, `output_needs_store`, or the code that an event stated. */
                 code: string;
                 message: string;
             };

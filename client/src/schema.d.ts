@@ -1113,7 +1113,7 @@ export interface components {
             /** @constant */
             status: "failed";
             error: {
-                /** @description `upstream_error`, `upstream_timeout`, `submit_unknown`, `canceled`, or the code that an event stated. */
+                /** @description `upstream_error`, `upstream_timeout`, `submit_unknown`, `canceled`, `output_needs_store`, or the code that an event stated. */
                 code: string;
                 message: string;
             };
@@ -1461,7 +1461,7 @@ export interface components {
              */
             status: "failed";
             error: {
-                /** @description `upstream_error`, `upstream_timeout`, `submit_unknown`, `canceled`, or the code that an event stated. */
+                /** @description `upstream_error`, `upstream_timeout`, `submit_unknown`, `canceled`, `output_needs_store`, or the code that an event stated. */
                 code: string;
                 message: string;
             };
@@ -1772,7 +1772,7 @@ export interface components {
             /** @constant */
             status: "failed";
             error: {
-                /** @description `upstream_error`, `upstream_timeout`, `submit_unknown`, `canceled`, or the code that an event stated. */
+                /** @description `upstream_error`, `upstream_timeout`, `submit_unknown`, `canceled`, `output_needs_store`, or the code that an event stated. */
                 code: string;
                 message: string;
             };
@@ -2631,7 +2631,7 @@ export interface components {
             /** @constant */
             status: "failed";
             error: {
-                /** @description `upstream_error`, `upstream_timeout`, `submit_unknown`, `canceled`, or the code that an event stated. */
+                /** @description `upstream_error`, `upstream_timeout`, `submit_unknown`, `canceled`, `output_needs_store`, or the code that an event stated. */
                 code: string;
                 message: string;
             };

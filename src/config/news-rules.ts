@@ -9,11 +9,13 @@ export type NewsConfig = CalledUrlsConfig & Pick<Config, "isErrorTextGeneric">;
 
 /**
  * Returns the rules by which the news of a job is read: whether clients may read the upstream's own error text, and whether
- * the relay can give them links of its own to outputs that open only with the key of the connection.
+ * the relay can give them links of its own to outputs that open only with the key of the connection, or stand in the answer
+ * itself.
  */
 export function newsRulesOf(config: NewsConfig, connection: Connection): NewsRules {
   const areKeyedLinksServed = canServeKeyedLinks(config, connection);
-  return { ...errorTextOf(config, connection), areKeyedLinksServed };
+  const areInlineOutputsKept = config.areOutputsKept && areKeyedLinksServed;
+  return { ...errorTextOf(config, connection), areKeyedLinksServed, areInlineOutputsKept };
 }
 
 /** Tells whether the relay has an address for links, a key, and the permission to fetch from the connection's host. */

@@ -1,6 +1,8 @@
 import type { UrlRules } from "../security/url-rules.ts";
 import { checkCallbackUrl } from "../security/url-rules.ts";
-import { getStream } from "./http.ts";
+import { findAll } from "../providers/generic/json-pointer.ts";
+import { fromBase64 } from "../security/encoding.ts";
+import { get, getStream } from "./http.ts";
 
 /** An output at its upstream, as the relay fetches it. */
 export interface Source {
@@ -10,6 +12,8 @@ export interface Source {
    * Headers that authenticate the relay, for the origin of the link alone. They are never sent to where the link redirects.
    */
   readonly keyHeaders: Readonly<Record<string, string>>;
+  /** JSON Pointer of the output in the answer behind the link, in base64. Null when the answer is the output. */
+  readonly pointer: string | null;
   /** The rules that the link and everything that it redirects to must fulfil. */
   readonly rules: UrlRules;
 }
@@ -33,10 +37,12 @@ const REDIRECTS: readonly number[] = [301, 302, 303, 307, 308];
  * @param signal ends the request, and the reading of its answer.
  */
 export async function openSource(
-  { url, keyHeaders, rules }: Source,
+  source: Source,
   headers: Readonly<Record<string, string>>,
   signal: AbortSignal,
 ): Promise<OpenedSource> {
+  const { url, keyHeaders, rules, pointer } = source;
+  if (pointer !== null) return openInline(source, pointer, signal);
   let next = url;
   for (let redirects = 0; redirects <= MAX_REDIRECTS; redirects++) {
     if (!checkCallbackUrl(next, rules).ok) return { kind: "blocked" };
@@ -50,6 +56,41 @@ export async function openSource(
     next = target.href;
   }
   return { kind: "unreachable" };
+}
+
+/** Asks for the answer that contains an output, which is small enough to be read as a whole, and returns the output. */
+async function openInline(
+  { url, keyHeaders, rules }: Source,
+  pointer: string,
+  signal: AbortSignal,
+): Promise<OpenedSource> {
+  if (!checkCallbackUrl(url, rules).ok) return { kind: "blocked" };
+  const answer = await get(
+    { url: url.split("#")[0] ?? "", headers: keyHeaders, isLarge: true },
+    signal,
+  );
+  if (answer === null) return { kind: "unreachable" };
+  const { status, body } = answer;
+  const [found] = status >= 200 && status < 300 ? findAll(body, pointer, null) : [];
+  const bytes = typeof found?.value === "string" ? bytesIn(found.value) : null;
+  if (bytes === null) return { kind: "refused", status };
+  const { readable, writable } = new FixedLengthStream(bytes.length);
+  const writer = writable.getWriter();
+  void writer.write(bytes).then(
+    () => writer.close(),
+    () => undefined,
+  );
+  const headers = { "Content-Length": String(bytes.length) };
+  return { kind: "opened", response: new Response(readable, { headers }) };
+}
+
+/** Returns the bytes of a file in base64, perhaps as a `data:` URL. Null for any other text. */
+function bytesIn(text: string): Uint8Array | null {
+  try {
+    return fromBase64(text.replace(/^data:[^,]{0,100},/i, "").replaceAll(/[\r\n]/g, ""));
+  } catch {
+    return null;
+  }
 }
 
 async function answered(response: Response): Promise<OpenedSource> {

@@ -29,9 +29,10 @@ export interface Observation {
    */
   readonly keyedUrls?: readonly string[];
   /**
-   * JSON Pointers of the outputs that stand in the report itself, in base64. Absent when the adapter reads none.
+   * Links behind which the relay finds the outputs that stand in the report itself, in base64 (`inlinePointer` of the
+   * provider). Null for one that it cannot find again. Absent when the adapter reads none.
    */
-  readonly inlineOutputs?: readonly string[];
+  readonly inlineOutputs?: readonly (string | null)[];
   readonly metadata: Metadata;
   /** Time at which the job completed, in Unix milliseconds. Null when the report does not state it. */
   readonly completedAt: number | null;
@@ -82,7 +83,7 @@ const NEEDS_STORE: UpstreamFailure = {
   error: {
     code: NEEDS_STORE_CODE,
     message:
-      "The upstream has sent the output itself and no link to it. The relay keeps such outputs only where the bucket OUTPUTS is bound.",
+      "The upstream has sent the output itself and no link to it. The relay keeps such outputs only where the bucket OUTPUTS is bound and PUBLIC_URL is set.",
   },
   failure: { category: "provider", retryable: false },
 };
@@ -94,6 +95,11 @@ export interface NewsRules extends ErrorText {
    * it cannot; such an output then counts as none.
    */
   readonly areKeyedLinksServed?: boolean;
+  /**
+   * True when the relay keeps outputs that stand in an answer itself. Absent means that it does not; a task with such an
+   * output fails.
+   */
+  readonly areInlineOutputsKept?: boolean;
 }
 
 /**
@@ -112,9 +118,7 @@ export function toNews(observation: Observation, rules: NewsRules): UpstreamNews
     case "processing":
       return { status: phase };
     case "completed":
-      if (urls.length === 0 && (observation.inlineOutputs ?? []).length > 0) {
-        return { ...NEEDS_STORE, ...usage };
-      }
+      if (urls === "inline") return { ...NEEDS_STORE, ...usage };
       if (urls.length === 0) return { status: "no_output", ...usage };
       return {
         status: "completed",
@@ -133,11 +137,17 @@ export function phaseIn({ phase, state }: Pick<Observation, "phase" | "state">):
   return phase === undefined ? phaseOf(state) : phase;
 }
 
+/**
+ * Returns the links to the output. `inline` means that it stands in the report itself, and that the relay cannot keep it.
+ */
 function usableUrls(
-  { urls, keyedUrls = [] }: Observation,
-  { areKeyedLinksServed = false }: NewsRules,
-): readonly string[] {
-  return urls.length === 0 && areKeyedLinksServed ? keyedUrls : urls;
+  { urls, keyedUrls = [], inlineOutputs = [] }: Observation,
+  { areKeyedLinksServed = false, areInlineOutputsKept = false }: NewsRules,
+): readonly string[] | "inline" {
+  const linked = urls.length === 0 && areKeyedLinksServed ? keyedUrls : urls;
+  if (linked.length > 0 || inlineOutputs.length === 0) return linked;
+  const kept = inlineOutputs.filter((source) => source !== null);
+  return areInlineOutputsKept && kept.length === inlineOutputs.length ? kept : "inline";
 }
 
 /**

@@ -81,6 +81,11 @@ export interface UpstreamProvider {
    * open without it.
    */
   readonly needsKey?: (link: URL) => boolean;
+  /**
+   * Returns the JSON Pointer of an output that stands, in base64, in the answer behind a link on the host of the connection.
+   * Null for a link to the output itself. Absent when the provider has only such links.
+   */
+  readonly inlinePointer?: (link: URL) => string | null;
   readonly polls: PollAdapter;
   /** Description of the calls that start jobs. Absent when the relay cannot submit jobs to the provider. */
   readonly submits?: SubmitAdapter;

@@ -24,9 +24,16 @@ export async function sourceOf(
 ): Promise<Source> {
   const rules = sourceUrlRulesOf(runtime.config, origin);
   const isKeyed = isKeyNeeded(url, runtime.config.connections.get(name ?? ""));
-  if (name === null || !isKeyed) return { url, rules, keyHeaders: {} };
+  if (name === null || !isKeyed) return { url, rules, keyHeaders: {}, pointer: null };
   const connection = await connectionOf({ taskId, connection: name, customerKey }, runtime);
-  return { url, rules, keyHeaders: connection === null ? {} : await keyHeadersOf(connection) };
+  if (connection === null) return { url, rules, keyHeaders: {}, pointer: null };
+  const pointer = pointerOf(url, connection);
+  return { url, rules, keyHeaders: await keyHeadersOf(connection), pointer };
+}
+
+function pointerOf(url: string, { provider }: Connection): string | null {
+  if (provider.polls === null) return null;
+  return provider.inlinePointer?.(new URL(url)) ?? null;
 }
 
 async function keyHeadersOf({ provider, key }: Connection) {

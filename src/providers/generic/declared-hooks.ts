@@ -41,7 +41,7 @@ function readHook(body: unknown, hook: DeclaredHook, declaration: Declaration): 
     jobId: idAtFirst(body, hook.id) ?? read?.jobId ?? null,
     taskId: idAtFirst(body, hook.task_id),
   };
-  if (read !== null && read.state !== null) return { ...read, ...named };
+  if (read !== null && read.state !== null) return { ...read, ...named, inlineOutputs: [] };
   const isClaim = hook.signature == null && !Array.isArray(body);
   return isClaim ? { ...CLAIM, ...named } : null;
 }

@@ -12,6 +12,7 @@ import {
 } from "./declaration.ts";
 import { hooksOf } from "./declared-hooks.ts";
 import { phaseOfMeaning, readReport, type ReadState, stateIn } from "./declared-reports.ts";
+import { inlinePointer } from "./inline-output.ts";
 import { submitsOf } from "./declared-submits.ts";
 
 /** Time between two polls of one job where a declaration states none, in milliseconds. */
@@ -31,7 +32,8 @@ export function declaredProvider(declaration: Declaration, name: string): Upstre
     baseUrls: null,
     hooks: hooksOf(declaration),
     linkLife: lifeMs === null ? null : { minMs: lifeMs, maxMs: lifeMs },
-    ...(declaration.outputs_need_key === true && { needsKey: () => true }),
+    needsKey: (link) => declaration.outputs_need_key === true || inlinePointer(link) !== null,
+    inlinePointer,
     polls: pollsOf(declaration),
     submits: submitsOf(declaration, name),
     ...(cancel != null && { cancels: cancelsOf(cancel, declaration) }),

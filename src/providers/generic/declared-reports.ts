@@ -14,6 +14,7 @@ import {
   spelling,
   type WordMeaning,
 } from "./declaration.ts";
+import { inlineSource } from "./inline-output.ts";
 import { findAll, findFirst } from "./json-pointer.ts";
 
 /** Where a report on a job states what; the members are those of `poll` or, for a hook, of `hook` before these. */
@@ -79,7 +80,9 @@ export function readReport(
     phase: meaning === null ? null : phaseOfMeaning(meaning),
     urls,
     keyedUrls,
-    inlineOutputs: inline,
+    inlineOutputs: inline.map((pointer) =>
+      inlineSource(pointer, report.jobId ?? jobId, report.baseUrl, declaration),
+    ),
     metadata: metadataIn(report, places),
     completedAt: completedAtIn(report, places),
     error: errorIn(report, places, meaning),
@@ -185,8 +188,21 @@ export function valuesOf(
 /** Returns the link that a value is: an http(s) URL, or a path on the host of the connection. Null for anything else. */
 function linkOf(value: unknown, baseUrl: string): string | null {
   if (typeof value !== "string" || isBase64(value)) return null;
-  if (isHttpUrl(value)) return value;
-  return /^\/(?!\/)/.test(value) ? (URL.parse(value, baseUrl)?.href ?? null) : null;
+  if (isHttpUrl(value)) return withoutPlace(value, baseUrl);
+  return /^\/(?!\/)/.test(value)
+    ? withoutPlace(URL.parse(value, baseUrl)?.href ?? "", baseUrl) || null
+    : null;
+}
+
+/**
+ * Returns a link of an upstream, on its own host without a fragment: there a fragment means that the relay fetches an answer
+ * with its key (`inline-output.ts`), which no upstream may make it do by a link.
+ */
+function withoutPlace(link: string, baseUrl: string): string {
+  const url = URL.parse(link);
+  if (url === null || url.hash === "" || url.origin !== URL.parse(baseUrl)?.origin) return link;
+  url.hash = "";
+  return url.href;
 }
 
 /** Tells whether a value is a file in base64, perhaps as a `data:` URL. Only its beginning is looked at. */

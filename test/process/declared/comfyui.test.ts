@@ -25,12 +25,19 @@ afterAll(() => comfy.kill());
 const declaration = declarationAt(`http://127.0.0.1:${port}`);
 const { poll, ...broken } = declaration;
 const receiver = await forThisFile(Receiver.start());
+/** A worker that answers with its file in base64. */
+const worker = {
+  provider: "generic",
+  base_url: receiver.origin,
+  submit: { path: "/run", id: "/id" },
+  poll: { path: "/status/{id}", id: "/id", state: "/status", outputs: ["/output/file"] },
+};
 const relay = await forThisFile(
   WranglerDev.start({
     vars: {
       ...LOCAL_VARS,
       OUTPUTS_URL,
-      CONNECTIONS: JSON.stringify({ comfyui: declaration, unfinished: broken }),
+      CONNECTIONS: JSON.stringify({ comfyui: declaration, unfinished: broken, worker }),
     },
     hasIndex: false,
     hasOutputs: true,
@@ -54,27 +61,27 @@ function declarationAt(baseUrl: string): Readonly<Record<string, unknown>> {
   return { ...entries.comfyui, base_url: baseUrl };
 }
 
-/** Submits a workflow as a client of ComfyUI does, with a key of the relay, and returns the id that ComfyUI has given. */
-async function submit(prompt: string, path: string): Promise<string> {
+/** Submits a call with a key of the relay, to be called back at a path, and returns the upstream's answer. */
+async function submitTo(target: string, body: unknown, path: string): Promise<unknown> {
   const url = receiver.at(path, { kind: "answer", status: 200 });
-  const answer = await fetch(`${relay.url}/v1/submit/comfyui/prompt`, {
+  const answer = await fetch(`${relay.url}/v1/submit/${target}`, {
     method: "POST",
     headers: { Authorization: `Bearer ${OPERATOR_KEY}`, "Relay-Callback-Url": url },
-    body: JSON.stringify({ prompt: { 6: { inputs: { text: prompt } } } }),
+    body: JSON.stringify(body),
   });
   expect(answer.status).toBe(200);
-  return Submitted.parse(await answer.json()).prompt_id;
+  return answer.json();
 }
 
-/** Returns the body of the callback to a path, which is waited for. */
-async function calledBack(path: string): Promise<unknown> {
-  await vi.waitUntil(() => receiver.postsAt(path).length > 0, CALLED_BACK_WITHIN_MS);
-  return JSON.parse(receiver.postsAt(path)[0]?.body ?? "");
+/** Submits a workflow as a client of ComfyUI does, and returns the id that ComfyUI has given. */
+async function submit(prompt: string, path: string): Promise<string> {
+  const body = { prompt: { 6: { inputs: { text: prompt } } } };
+  return Submitted.parse(await submitTo("comfyui/prompt", body, path)).prompt_id;
 }
 
-it("a ComfyUI server that knows nothing of the relay, declared as the documentation says, gets its workflow by one call; its end is found by polls, its image is kept, and the client is called back", async () => {
-  const id = await submit("a fox", "/done");
-  const { output } = Callback.parse(await calledBack("/done"));
+/** Waits until the only output in the callback to a path is kept, and returns the answer to a request for its link. */
+async function keptOutput(path: string): Promise<Response> {
+  const { output } = Callback.parse(await calledBack(path));
   expect(output.urls).toHaveLength(1);
   const [link = ""] = output.urls;
   expect(link.startsWith(`${OUTPUTS_URL}/outputs/`)).toBe(true);
@@ -85,9 +92,33 @@ it("a ComfyUI server that knows nothing of the relay, declared as the documentat
     return Read.parse(json).outputs.every(({ kept }) => kept);
   };
   await vi.waitUntil(isKept, CALLED_BACK_WITHIN_MS);
-  const image = await fetch(link.replace(OUTPUTS_URL, relay.url));
+  return fetch(link.replace(OUTPUTS_URL, relay.url));
+}
+
+/** Returns the body of the callback to a path, which is waited for. */
+async function calledBack(path: string): Promise<unknown> {
+  await vi.waitUntil(() => receiver.postsAt(path).length > 0, CALLED_BACK_WITHIN_MS);
+  return JSON.parse(receiver.postsAt(path)[0]?.body ?? "");
+}
+
+it("a ComfyUI server that knows nothing of the relay, declared as the documentation says, gets its workflow by one call; its end is found by polls, its image is kept, and the client is called back", async () => {
+  const id = await submit("a fox", "/done");
+  const image = await keptOutput("/done");
   expect([image.status, image.headers.get("Content-Type")]).toEqual([200, "image/png"]);
   expect(Buffer.from(await image.arrayBuffer()).toString("latin1")).toContain(id);
+});
+
+it("a file that a declared worker answers in base64 is kept, and its link opens it", async () => {
+  const png = Buffer.concat([Buffer.from("89504e470d0a1a0a", "hex"), Buffer.alloc(300, "x")]);
+  const answer = (body: unknown) =>
+    ({ kind: "answer", status: 200, body: JSON.stringify(body) }) as const;
+  receiver.at("/run", answer({ id: "job-1" }));
+  const output = { file: png.toString("base64") };
+  receiver.at("/status/job-1", answer({ id: "job-1", status: "COMPLETED", output }));
+  await submitTo("worker/run", { input: {} }, "/encoded");
+  const file = await keptOutput("/encoded");
+  expect([file.status, file.headers.get("Content-Type")]).toEqual([200, "image/png"]);
+  expect(Buffer.from(await file.arrayBuffer())).toEqual(png);
 });
 
 it("a workflow that ComfyUI reports as failed fails its task, and the client is called back", async () => {
