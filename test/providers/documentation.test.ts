@@ -121,7 +121,7 @@ describe.each(
     const parameter = hooks?.parameter ?? null;
     if (parameter === null) expect(text).not.toContain("HOOK_URL");
     else if (parameter.startsWith("?")) expect(text).toContain(`${parameter.slice(1)}=$HOOK_URL`);
-    else expect(text).toContain(`"${parameter.split(".").at(-1)}": "'$HOOK_URL'"`);
+    else expect(text).toContain(shownField(parameter));
     expect(text.includes("\"'$ID'\"")).toBe(hooks?.idParameter != null);
     if (hooks?.idParameter != null) expect(text).toContain(`"${hooks.idParameter}": "'$ID'"`);
     expect(text).toContain(`"provider": "${provider.name}"`);
@@ -162,6 +162,13 @@ it("README.md names every provider, in the order of src/providers/registry.ts", 
   const [sentence = ""] = rest.split(". [");
   expect(codes(sentence)).toEqual(providers.map(({ name }) => name));
 });
+
+/** Returns how the page must show the hook URL in a field of the body, in the notation of adapters (`a.b`, `a.b[]`). */
+function shownField(parameter: string): string {
+  const name = parameter.split(".").at(-1) ?? "";
+  const value = `"'$HOOK_URL'"`;
+  return name.endsWith("[]") ? `"${name.slice(0, -2)}": [${value}]` : `"${name}": ${value}`;
+}
 
 /** Tells whether the links of a provider can expire within an hour, before a client has opened them. */
 function dying({ linkLife }: UpstreamProvider): boolean {
