@@ -1,5 +1,6 @@
 import type { UpstreamFailure, FailureCategory } from "../core/record/upstream.ts";
 import { MAX_CHARS_READ, publicText } from "./redaction.ts";
+import { requestIdsIn } from "./request-ids.ts";
 
 /** A failure of a job as the provider reports it. */
 export interface UpstreamError {
@@ -44,7 +45,7 @@ const CATEGORIES: readonly (readonly [FailureCategory, RegExp])[] = [
 /**
  * Returns the failure as clients see it: the code is `upstream_error`, and the message is the provider's text or,
  * without a text, the provider's error code or job state. When clients may not read the provider's texts, the
- * message is a generic one.
+ * message is a generic one. Ids of requests, which the message leaves out, are kept for the operator.
  */
 export function failureOf(
   state: string,
@@ -56,11 +57,16 @@ export function failureOf(
   const report = `${state} ${code ?? ""} ${text ?? ""}`.slice(0, MAX_CHARS_READ);
   const category = error?.category ?? categoryOf(report);
   const isRetryable = RETRYABLE.includes(category) && !UNPAID.test(report);
+  const requestIds = requestIdsIn((text ?? "").slice(0, MAX_CHARS_READ));
   const ownText = text ?? (code === null ? `The task ended upstream as "${state}".` : `"${code}"`);
   return {
     status: "failed",
     error: { code: "upstream_error", message: messageOf(ownText, errorText) },
-    failure: { category, retryable: isRetryable },
+    failure: {
+      category,
+      retryable: isRetryable,
+      ...(requestIds.length > 0 && { requestIds }),
+    },
   };
 }
 
