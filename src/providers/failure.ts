@@ -25,7 +25,7 @@ const GENERIC = "The upstream reported a failure.";
 const RETRYABLE: readonly FailureCategory[] = ["rate_limited", "timeout", "provider"];
 /** Words for an account at the provider that has no credit left. A retry does not help then. */
 const UNPAID =
-  /(insufficient|not.?enough|out.?of|exhausted|\bno).?(account.?)?(credit|balance|fund)|(credit|balance|fund)s?.?(is.?|are.?)?(insufficient|not.?enough|exhausted)|payment.?required|in.?arrears/i;
+  /(insufficient|not.?enough|out.?of|exhausted|\bno).?(account.?)?(credit|balance|fund|budget)|(credit|balance|fund|budget)s?.?(is.?|are.?)?(insufficient|not.?enough|exhausted)|payment.?required|in.?arrears/i;
 
 /**
  * Categories of failures, each with the words in a provider's state, code or text that show it. The first match

@@ -92,6 +92,16 @@ it("docs/providers.md says for every provider which numbers of a job's usage its
   expect(stated).toEqual(facts);
 });
 
+const sources = table(PROVIDER_PAGE, "provider | read | not read again");
+
+it("docs/providers.md names for every provider the pages that its facts are from, and when they were read", () => {
+  expect(sources.map(([name = ""]) => codes(name))).toEqual(providers.map(({ name }) => [name]));
+  for (const [, read = "", older = ""] of sources) {
+    expect(read).toMatch(/, 20\d\d-\d\d-\d\d$/);
+    expect(`${read} ${older}`).toContain("](https://");
+  }
+});
+
 describe.each(
   providers.map((provider, i) => ({ name: provider.name, provider, row: rows[i] ?? [] })),
 )("docs/providers.md for $name", ({ provider, row }) => {
