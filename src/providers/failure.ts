@@ -1,4 +1,4 @@
-import type { UpstreamFailure, FailureCategory } from "../core/record/upstream.ts";
+import type { Failure, FailureCategory, UpstreamFailure } from "../core/record/upstream.ts";
 import { MAX_CHARS_READ, publicText } from "./redaction.ts";
 import { requestIdsIn } from "./request-ids.ts";
 
@@ -57,7 +57,6 @@ export function failureOf(
   const report = `${state} ${code ?? ""} ${text ?? ""}`.slice(0, MAX_CHARS_READ);
   const category = error?.category ?? categoryOf(report);
   const isRetryable = RETRYABLE.includes(category) && !UNPAID.test(report);
-  const requestIds = requestIdsIn((text ?? "").slice(0, MAX_CHARS_READ));
   const ownText = text ?? (code === null ? `The task ended upstream as "${state}".` : `"${code}"`);
   return {
     status: "failed",
@@ -65,9 +64,14 @@ export function failureOf(
     failure: {
       category,
       retryable: isRetryable,
-      ...(requestIds.length > 0 && { requestIds }),
+      ...requestIdsOf(text),
     },
   };
+}
+
+function requestIdsOf(text: string | null): Pick<Failure, "requestIds"> {
+  const requestIds = text === null ? [] : requestIdsIn(text.slice(0, MAX_CHARS_READ));
+  return requestIds.length > 0 ? { requestIds } : {};
 }
 
 function messageOf(text: string, { isGeneric, secrets }: ErrorText): string {
