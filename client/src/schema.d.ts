@@ -1546,6 +1546,8 @@ export interface components {
                 /** @enum {string} */
                 category: "moderation" | "invalid_input" | "rate_limited" | "timeout" | "canceled" | "provider";
                 retryable: boolean;
+                /** @description Ids of the upstream's requests, as its text named them. Only operators see them. */
+                request_ids?: string[];
             };
         };
         /** @description A registered task, with what its submit call to the provider must pass on. */
@@ -1857,6 +1859,8 @@ export interface components {
                 /** @enum {string} */
                 category: "moderation" | "invalid_input" | "rate_limited" | "timeout" | "canceled" | "provider";
                 retryable: boolean;
+                /** @description Ids of the upstream's requests, as its text named them. Only operators see them. */
+                request_ids?: string[];
             };
             /** @description URL to pass to the provider for its hook. */
             hook_url?: string;

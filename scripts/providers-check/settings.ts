@@ -12,7 +12,7 @@ import { failure, type Result, success } from "../../src/core/result.ts";
 import type { Declaration } from "../../src/providers/generic/declaration.ts";
 import type { Connection, UpstreamProvider } from "../../src/providers/provider.ts";
 import { PROVIDERS } from "../../src/providers/registry.ts";
-import { readTable } from "../setup/wrangler-toml.ts";
+import { hasBlock, readTable } from "../setup/wrangler-toml.ts";
 
 /** A configured connection through which the provider can be asked. */
 export interface Asking {
@@ -98,6 +98,7 @@ function parse(vars: object): Result<Parsed, readonly ConfigIssue[]> {
     outputsOrigin: data.OUTPUTS_URL ?? data.PUBLIC_URL,
     isListenOn: false,
     isErrorTextGeneric: false,
+    areOutputsKept: hasBlock(contentOf("wrangler.toml") ?? "", "[[r2_buckets]]", () => true),
   };
   return success({ ...parsed.value, config });
 }

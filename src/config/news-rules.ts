@@ -5,7 +5,7 @@ import { type CalledUrlsConfig, sourceUrlRulesOf } from "./callback-url-rules.ts
 import { type Config, errorTextOf } from "./config.ts";
 
 /** The part of the configuration that decides how the news of a job is read. */
-export type NewsConfig = CalledUrlsConfig & Pick<Config, "isErrorTextGeneric">;
+export type NewsConfig = CalledUrlsConfig & Pick<Config, "isErrorTextGeneric" | "areOutputsKept">;
 
 /**
  * Returns the rules by which the news of a job is read: whether clients may read the upstream's own error text, and whether

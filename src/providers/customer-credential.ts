@@ -13,7 +13,6 @@ const BEARER: KeyHeader = { name: "Authorization", schemes: ["Bearer"] };
 export const KEY_HEADERS: readonly string[] = [
   ...new Set([...PROVIDERS.values()].map((provider) => keyHeaderOf(provider).name)),
   "x-api-key",
-  "x-goog-api-key",
 ];
 /** The same, and further headers in which some upstreams take a key. */
 export const CREDENTIAL_HEADERS: readonly string[] = [...KEY_HEADERS, "api-key", "mj-api-secret"];

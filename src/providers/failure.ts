@@ -1,5 +1,6 @@
-import type { UpstreamFailure, FailureCategory } from "../core/record/upstream.ts";
+import type { Failure, FailureCategory, UpstreamFailure } from "../core/record/upstream.ts";
 import { MAX_CHARS_READ, publicText } from "./redaction.ts";
+import { requestIdsIn } from "./request-ids.ts";
 
 /** A failure of a job as the provider reports it. */
 export interface UpstreamError {
@@ -24,7 +25,7 @@ const GENERIC = "The upstream reported a failure.";
 const RETRYABLE: readonly FailureCategory[] = ["rate_limited", "timeout", "provider"];
 /** Words for an account at the provider that has no credit left. A retry does not help then. */
 const UNPAID =
-  /(insufficient|not.?enough|out.?of|exhausted|\bno).?(account.?)?(credit|balance|fund)|(credit|balance|fund)s?.?(is.?|are.?)?(insufficient|not.?enough|exhausted)|payment.?required|in.?arrears/i;
+  /(insufficient|not.?enough|out.?of|exhausted|\bno).?(account.?)?(credit|balance|fund|budget)|(credit|balance|fund|budget)s?.?(is.?|are.?)?(insufficient|not.?enough|exhausted)|payment.?required|in.?arrears/i;
 
 /**
  * Categories of failures, each with the words in a provider's state, code or text that show it. The first match
@@ -44,7 +45,7 @@ const CATEGORIES: readonly (readonly [FailureCategory, RegExp])[] = [
 /**
  * Returns the failure as clients see it: the code is `upstream_error`, and the message is the provider's text or,
  * without a text, the provider's error code or job state. When clients may not read the provider's texts, the
- * message is a generic one.
+ * message is a generic one. Ids of requests, which the message leaves out, are kept for the operator.
  */
 export function failureOf(
   state: string,
@@ -60,8 +61,17 @@ export function failureOf(
   return {
     status: "failed",
     error: { code: "upstream_error", message: messageOf(ownText, errorText) },
-    failure: { category, retryable: isRetryable },
+    failure: {
+      category,
+      retryable: isRetryable,
+      ...requestIdsOf(text),
+    },
   };
+}
+
+function requestIdsOf(text: string | null): Pick<Failure, "requestIds"> {
+  const requestIds = text === null ? [] : requestIdsIn(text.slice(0, MAX_CHARS_READ));
+  return requestIds.length > 0 ? { requestIds } : {};
 }
 
 function messageOf(text: string, { isGeneric, secrets }: ErrorText): string {

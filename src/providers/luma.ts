@@ -41,8 +41,8 @@ const TARGETS: ReadonlyMap<string, SubmitTarget> = new Map([
 ]);
 
 /**
- * Categories of failures by the failure code of Luma Agents. A code that is not listed means a failure of Luma
- * itself.
+ * Categories of failures by the failure code of Luma Agents (https://docs.agents.lumalabs.ai/guides/error-handling). A
+ * code that is not listed means a failure of Luma itself.
  */
 const CATEGORIES: ReadonlyMap<string, FailureCategory> = new Map([
   ["content_moderated", "moderation"],
@@ -56,7 +56,7 @@ const CATEGORIES: ReadonlyMap<string, FailureCategory> = new Map([
 /**
  * Adapter for both APIs of Luma, whose answers have the same format. Dream Machine sends unsigned hooks in the
  * format of the query API (https://docs.lumalabs.ai/changelog/callbacks-and-credits-balance). Luma Agents sends no
- * hooks (https://docs.lumalabs.ai).
+ * hooks (https://docs.agents.lumalabs.ai).
  */
 export const luma = {
   name: "luma",
@@ -70,7 +70,7 @@ export const luma = {
     authenticate: noSignature,
     read: observe,
   },
-  // https://docs.lumalabs.ai: links of Luma Agents work for an hour. Dream Machine documents no time.
+  // https://docs.agents.lumalabs.ai: links of Luma Agents work for an hour. Dream Machine documents no time.
   linkLife: { minMs: HOUR_MS, maxMs: HOUR_MS },
   polls: {
     gapMs: 1_000,

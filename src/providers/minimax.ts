@@ -57,8 +57,8 @@ export const minimax = {
     authenticate: noSignature,
     read: observe,
   },
-  // https://platform.minimax.io/docs: the link to download a file lives for an hour.
-  linkLife: { minMs: HOUR_MS, maxMs: HOUR_MS },
+  // https://platform.minimax.io/docs: some pages state an hour for the link to download a file, others nine hours.
+  linkLife: { minMs: HOUR_MS, maxMs: 9 * HOUR_MS },
   polls: {
     gapMs: 1_000,
     // MiniMax answers queries for jobs of API v2 for 7 days.

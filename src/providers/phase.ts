@@ -13,7 +13,7 @@ const STATES: Readonly<Record<Phase, string>> = {
   failed:
     "failed fail failure error expired cancelled canceled aborted timeout deleted incomplete budget_exceeded " +
     "request_moderated content_moderated sensitive_word_error create_task_failed generate_audio_failed " +
-    "generate_failed",
+    "generate_failed nsfw",
 };
 
 const PHASES: ReadonlyMap<string, Phase> = new Map(

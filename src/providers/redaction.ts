@@ -1,10 +1,12 @@
+import { withoutRequestIds } from "./request-ids.ts";
+
 /** A kind of text that clients must not read, with the function that removes it. The function takes linear time. */
 interface Redaction {
   readonly what: string;
   readonly redact: (text: string) => string;
 }
 
-/** Kinds of secrets that are removed from the texts of upstreams, in the order of the removal. */
+/** Kinds of texts that are removed from the texts of upstreams, in the order of the removal. */
 export const REDACTIONS: readonly Redaction[] = [
   { what: "user name and password of a URL", redact: inWords(withoutUserinfo) },
   { what: "query and fragment of a URL", redact: inWords(withoutQuery) },
@@ -39,6 +41,7 @@ export const REDACTIONS: readonly Redaction[] = [
     redact: replacing(/\b(?:sk|pk|rk|r8|whsec|key|vda)[-_][\w-]{8,}/g, "…"),
   },
   { what: "access key id", redact: replacing(/\bA(?:KIA|SIA|KLT)[A-Z\d]{12,}/gi, "…") },
+  { what: "request id", redact: withoutRequestIds },
 ];
 
 const MAX_BYTES = 1024;
@@ -46,8 +49,8 @@ const MAX_BYTES = 1024;
 export const MAX_CHARS_READ = 8192;
 
 /**
- * Returns an upstream's text in a form that clients may read: without secrets, such as tokens and hook URLs, and at
- * most 1 KB long.
+ * Returns an upstream's text in a form that clients may read: without secrets, such as tokens and hook URLs, without
+ * ids of requests, and at most 1 KB long.
  * @param secrets credentials of the connection.
  */
 export function publicText(text: string, secrets: readonly string[]): string {

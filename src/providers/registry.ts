@@ -7,6 +7,8 @@ import { runway } from "./runway.ts";
 import { atlascloud } from "./atlascloud.ts";
 import { bfl } from "./bfl.ts";
 import { fal } from "./fal.ts";
+import { gemini } from "./gemini.ts";
+import { higgsfield } from "./higgsfield.ts";
 import { kie } from "./kie.ts";
 import { newapi } from "./newapi.ts";
 import { openaiVideos } from "./openai-videos.ts";
@@ -36,6 +38,8 @@ const ADAPTERS = [
   xai,
   atlascloud,
   bfl,
+  higgsfield,
+  gemini,
   newapi,
   openaiVideos,
 ] as const satisfies readonly NamedProvider[];

@@ -159,7 +159,8 @@ function loggedProgress(logs: string): number | null {
 function errorOf(body: unknown, state: string | null): UpstreamError | null {
   const error = at(body, "error");
   const text = textAt(error) ?? textAt(error, "message") ?? textAt(error, "detail");
-  // https://replicate.com/docs/topics/predictions/lifecycle: a prediction that was canceled before it started.
+  // https://replicate.com/changelog/2025-10-16-prediction-deadlines: the deadline of the prediction (`Cancel-After`) passed
+  // before it started. Nothing ran, as after a cancellation.
   if (state === "aborted") return { code: null, text, category: "canceled" };
   return error == null ? null : { code: null, text };
 }

@@ -59,6 +59,11 @@ export interface SubmitTarget {
    * with such a value is not sent.
    */
   readonly unreadable?: Readonly<Record<string, readonly (string | boolean)[]>>;
+  /**
+   * JSON Pointers of members, and the value that each must have, because the answer would otherwise be none that the relay
+   * can read. A request without it is not sent.
+   */
+  readonly required?: Readonly<Record<string, string | boolean>>;
   /** Other places from which the upstream reads parameters. Absent when it reads them from their own members alone. */
   readonly hidden?: HiddenParameters;
   /**
@@ -90,7 +95,10 @@ export type ModelPlace =
   | { readonly name: string }
   | { readonly pointer: string; readonly otherwise?: string };
 
-/** Fields of a submit call for hooks. `?name` stands for a query parameter, and `a.b` for the field `b` of the object `a`. */
+/**
+ * Fields of a submit call for hooks. `?name` stands for a query parameter, `a.b` for the field `b` of the object `a`, and
+ * `a.b[]` for one that is a list.
+ */
 export interface HookParameters {
   /** Field that contains the hook URL. */
   readonly parameter: string;

@@ -38,6 +38,8 @@ const TARGETS: ReadonlyMap<string, SubmitTarget> = new Map([
     "/timing2audio",
   ].map((path) => [path, TARGET] as const),
   ["/lip-sync", { ...TARGET, model: { name: "lip-sync" } }],
+  // https://platform.vidu.com/docs/template-story: the member `story` is the template.
+  ["/template-story", { ...TARGET, model: { name: "template-story" } }],
 ]);
 
 /**

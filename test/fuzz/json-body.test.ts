@@ -4,6 +4,8 @@ import { expect, it } from "vitest";
 import {
   editBody,
   type Found,
+  listIn,
+  type NewValue,
   scanBody,
   type ScannedBody,
 } from "../../src/api/submit/json-body.ts";
@@ -21,6 +23,7 @@ const lenient = new TextDecoder("utf-8", { fatal: false, ignoreBOM: true });
 
 type Scan = typeof scanBody;
 type Edit = typeof editBody;
+type ReadList = typeof listIn;
 
 type Path = readonly string[];
 interface Chosen {
@@ -202,7 +205,7 @@ fuzz(
 function withMember(
   object: JsonObject,
   [name = "", ...inner]: Path,
-  text: string,
+  text: NewValue,
 ): JsonObject | null {
   const present = Object.hasOwn(object, name) ? object[name] : {};
   const value = inner.length === 0 ? text : isObject(present) && withMember(present, inner, text);
@@ -252,7 +255,10 @@ fuzz(
   "a body of a submission in which members are set is the body with these members, read by JSON.parse, and keeps every byte but those of the values that were replaced",
   {
     cases: 50_000,
-    inputs: fc.tuple(bodies, fc.constantFrom("https://relay.example.com/h", 'é"\\\n😀')),
+    inputs: fc.tuple(
+      bodies,
+      fc.constantFrom<NewValue>("https://relay.example.com/h", 'é"\\\n😀', ['é"\\\n😀']),
+    ),
     subject: editBody,
     defects: {
       "writes the body anew": ofResult((text) => JSON.stringify(JSON.parse(text))),
@@ -270,7 +276,7 @@ fuzz(
         editBody(
           bytes,
           scanned,
-          new Map([...texts].map(([pointer, text]) => [pointer, `${text}x`])),
+          new Map([...texts].map(([pointer, text]) => [pointer, `${text.toString()}x`])),
         ),
       "leaves out what cannot be set": (bytes, scanned, texts) => {
         const edited = editBody(bytes, scanned, texts);
@@ -304,6 +310,47 @@ fuzz(
         throw new Error("other bytes were replaced");
       }
       return true;
+    },
+  },
+);
+
+/** Returns a reader of lists whose result is changed. */
+const ofList =
+  (change: (list: readonly JsonValue[]) => readonly JsonValue[] | null): ReadList =>
+  (...args) => {
+    const list = listIn(...args);
+    return list === null ? null : change(list);
+  };
+
+fuzz(
+  "a member of a body of a submission that is a short list has the values that JSON.parse reads, and no other member is a list",
+  {
+    inputs: bodies,
+    subject: listIn,
+    defects: {
+      "reads no list": () => null,
+      "loses the last value": ofList((list) => list.slice(0, -1)),
+      "takes an empty list for none": ofList((list) => (list.length === 0 ? null : list)),
+      "takes a value for a list": (bytes, scanned, pointer) => {
+        const found = scanned.members.get(pointer);
+        return found?.kind === "scalar" ? [found.value] : listIn(bytes, scanned, pointer);
+      },
+    },
+    check: ({ bytes, paths }, subject) => {
+      const scan = scanBody(bytes, paths.map(pointerOf));
+      const body = objectOf(bytes);
+      if (!scan.ok || body === null) return false;
+      const isRead = paths.map((names) => {
+        const list = subject(bytes, scan.value, pointerOf(names));
+        const value = memberOf(body.value, names);
+        const isList = Array.isArray(value);
+        if (list === null && isList && JSON.stringify(value).length < MAX_SCALAR_CHARS) {
+          throw new Error("a list was not read");
+        }
+        if (list !== null && !(isList && jsonEqual(list, value))) throw new Error("no such list");
+        return isList;
+      });
+      return isRead.includes(true);
     },
   },
 );

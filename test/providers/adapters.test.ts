@@ -112,7 +112,7 @@ it.each([
   },
 );
 
-it("polls send the API key as a bearer token, except polls of bfl, fal and vidu; polls of Runway also send the version of its API", async () => {
+it("polls send the API key as a bearer token, except polls of bfl, fal, gemini, higgsfield and vidu; polls of Runway also send the version of its API", async () => {
   const [name, key] = ["Authorization", "key-0001"];
   const requests = [...PROVIDERS.values()].map(
     async (provider) => [provider.name, await provider.polls.headers(key, 0)] as const,
@@ -122,6 +122,8 @@ it("polls send the API key as a bearer token, except polls of bfl, fal and vidu;
     ...Object.fromEntries(bearers),
     bfl: { "x-key": key },
     fal: { [name]: `Key ${key}` },
+    higgsfield: { [name]: `Key ${key}` },
+    gemini: { "x-goog-api-key": key },
     vidu: { [name]: `Token ${key}` },
     runway: { [name]: `Bearer ${key}`, "X-Runway-Version": "2024-11-06" },
   });

@@ -94,6 +94,16 @@ it("docs/providers.md says for every provider which numbers of a job's usage its
   expect(stated).toEqual(facts);
 });
 
+const sources = table(PROVIDER_PAGE, "provider | read | not read again");
+
+it("docs/providers.md names for every provider the pages that its facts are from, and when they were read", () => {
+  expect(sources.map(([name = ""]) => codes(name))).toEqual(providers.map(({ name }) => [name]));
+  for (const [, read = "", older = ""] of sources) {
+    expect(read).toMatch(/, 20\d\d-\d\d-\d\d$/);
+    expect(`${read} ${older}`).toContain("](https://");
+  }
+});
+
 describe.each(
   providers.map((provider, i) => ({ name: provider.name, provider, row: rows[i] ?? [] })),
 )("docs/providers.md for $name", ({ provider, row }) => {
@@ -123,7 +133,7 @@ describe.each(
     const parameter = hooks?.parameter ?? null;
     if (parameter === null) expect(text).not.toContain("HOOK_URL");
     else if (parameter.startsWith("?")) expect(text).toContain(`${parameter.slice(1)}=$HOOK_URL`);
-    else expect(text).toContain(`"${parameter.split(".").at(-1)}": "'$HOOK_URL'"`);
+    else expect(text).toContain(shownField(parameter));
     expect(text.includes("\"'$ID'\"")).toBe(hooks?.idParameter != null);
     if (hooks?.idParameter != null) expect(text).toContain(`"${hooks.idParameter}": "'$ID'"`);
     expect(text).toContain(`"provider": "${provider.name}"`);
@@ -200,6 +210,13 @@ it("README.md names every provider, in the order of src/providers/registry.ts", 
   const [sentence = ""] = rest.split(". [");
   expect(codes(sentence)).toEqual(providers.map(({ name }) => name));
 });
+
+/** Returns how the page must show the hook URL in a field of the body, in the notation of adapters (`a.b`, `a.b[]`). */
+function shownField(parameter: string): string {
+  const name = parameter.split(".").at(-1) ?? "";
+  const value = `"'$HOOK_URL'"`;
+  return name.endsWith("[]") ? `"${name.slice(0, -2)}": [${value}]` : `"${name}": ${value}`;
+}
 
 /** Tells whether the links of a provider can expire within an hour, before a client has opened them. */
 function dying({ linkLife }: UpstreamProvider): boolean {

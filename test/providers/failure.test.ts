@@ -57,6 +57,7 @@ it.each([
   ["failed", null, "insufficient balance", "provider", false],
   ["failed", null, "User is locked. Reason: Exhausted balance.", "provider", false],
   ["failed", null, "The account is out of credits", "provider", false],
+  ["failed", "budget_exhausted", null, "provider", false],
 ] as const)(
   "a failure with the state %s, the code %j and the text %j gets the category %s and retryable: %s",
   (state, code, text, category, retryable) => {

@@ -29,8 +29,8 @@ export interface PollFixture {
 }
 
 /** An example of each report that a provider can make on a job, or the reason why it makes none. */
-export interface Reports<Fixture> {
-  readonly success: Fixture;
+export interface Reports<Fixture, Success = Fixture> {
+  readonly success: Success;
   /** A success without a link that can be opened. */
   readonly noOutput: Fixture | Exempt;
   readonly moderation: Fixture | Exempt;
@@ -47,7 +47,8 @@ export interface Exempt {
   readonly exempt: string;
 }
 
-export interface HookReports extends Reports<HookFixture> {
+/** Hooks may have no success with links: those of some providers only name the job that has ended. */
+export interface HookReports extends Reports<HookFixture, HookFixture | Exempt> {
   /** A hook in JSON of another shape. */
   readonly unreadable: HookFixture;
 }
@@ -66,7 +67,7 @@ export interface Fixtures {
 
 /** Lists all examples of a provider's reports. */
 export function examplesIn<Fixture extends object>(
-  reports: Reports<Fixture> | null,
+  reports: Reports<Fixture, Fixture | Exempt> | null,
 ): readonly Fixture[] {
   if (reports === null) return [];
   const { others, ...named } = reports;

@@ -10,7 +10,7 @@ it.each([
   ["completed", "succeeded succeed success completed complete ok finished done ready"],
   [
     "failed",
-    "failed fail failure error expired cancelled canceled aborted timeout deleted incomplete budget_exceeded request_moderated content_moderated sensitive_word_error create_task_failed generate_audio_failed generate_failed",
+    "failed fail failure error expired cancelled canceled aborted timeout deleted incomplete budget_exceeded request_moderated content_moderated sensitive_word_error create_task_failed generate_audio_failed generate_failed nsfw",
   ],
 ])(
   "phaseOf maps each known word for a job's state to the phase %s, in lower case with _ and in capitals with spaces",

@@ -41,6 +41,33 @@ const EXAMPLES: Readonly<Record<string, readonly (readonly [string, string])[]>>
     ["whsec_dGVzdC1rZXk=", "…="],
   ],
   "access key id": [["AKIAIOSFODNN7EXAMPLE is disabled", "… is disabled"]],
+  "request id": [
+    // new-api, once for each gateway on the way.
+    [
+      "status code 404 (request id: 20250619225120231967659nCl6icA7) (request id: 2025061922511890)",
+      "status code 404",
+    ],
+    ["no_valid_channel_error (tid: 2026042803152273999503507393078)", "no_valid_channel_error"],
+    ["Blocked (Request ID: 9417a243-e457-4075-895b-b68f3cda5303).", "Blocked."],
+    ["内部错误（请求ID：021748512345678abcdef）", "内部错误"],
+    // Ark.
+    [
+      "The parameter is not valid. Request id: 021748512345678901234567890abcdef0123456789",
+      "The parameter is not valid.",
+    ],
+    // OpenAI.
+    [
+      "Please include the request ID 05db48fb-224e-4ff7-8266-b72865ef4f1f in your message.",
+      "Please include the request ID … in your message.",
+    ],
+    ["Overloaded: req_011CSHoEeqs5C35K2UUqR7Fy", "Overloaded: …"],
+    [
+      "(Service: Bedrock, Status Code: 400, Request ID: 0d3b5f2e-7c1a, Extended Request ID: a1b2c3d4)",
+      "(Service: Bedrock, Status Code: 400, Request ID: …, Extended Request ID: …)",
+    ],
+    ['{"requestId":"a1b2c3d4e5","trace_id": "f6a7b8c9d0"}', '{"requestId":"…","trace_id": "…"}'],
+    ["x-request-id=a1b2c3d4e5; log_id=20260101120000, x", "x-request-id=…; log_id=…, x"],
+  ],
 };
 
 it("every redaction rule has examples in the redaction tests, and every example there belongs to a rule", () => {
@@ -61,6 +88,9 @@ it.each([
   ["a sentence with sizes", "The input image is too large (5 MB > 4 MB)."],
   ["a question with a ratio and a URL", "Is 16:9 supported? See https://docs.example/ratios"],
   ["the word token", "token limit exceeded"],
+  ["what is said of request ids", "The request id must be unique (request_id: missing)."],
+  ["an id of a job", "The task cgt-20260101120000-abcde was not found"],
+  ["a word that ends like the name of an id", "outid: 1234567890, stid=1234567890"],
   ["letters beyond ASCII", "Ungültige Eingabe: 画像が大きすぎます 🦊"],
   ["1,024 letters", "x".repeat(1024)],
 ])(
@@ -97,7 +127,19 @@ it("publicText, which examines only the first part of a provider's text, leaves 
 
 // A text of this length would exceed the time limit of the test if the work grew with the square of the
 // length.
-it.each(["https://", "key ", "api_key=", "http://a@", "token: ", "bearer\t"])(
+it.each([
+  "https://",
+  "key ",
+  "api_key=",
+  "http://a@",
+  "token: ",
+  "bearer\t",
+  "request id ",
+  "(request id: a",
+  "request_id=a1",
+  "tid:",
+  "req_a",
+])(
   "publicText, which makes a provider's text safe to show, shortens 4 MB of repeated %j in linear time",
   (text) => {
     expect(publicText(text.repeat(4_000_000 / text.length), []).length).toBeLessThanOrEqual(1024);

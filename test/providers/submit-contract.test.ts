@@ -156,6 +156,7 @@ it.each<[string, string, readonly string[]]>([
   ["atlascloud", "/api/v1/model/generateVideo", []],
   ["wavespeed", "/api/v3/bytedance/seedance-v1-pro-t2v-720p", []],
   ["openrouter", "/api/v1/videos", ["/provider"]],
+  ["higgsfield", "/bytedance/seedance/v1/pro/image-to-video", []],
 ])(
   "a call of the reseller %s to %s can have parameters in the prompt of a Seedance model, and in these members: %j",
   (provider, path, pointers) => {

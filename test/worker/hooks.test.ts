@@ -52,7 +52,7 @@ describe.each(CASES)("$name", (hookCase) => {
     `${hookCase.name} about another job than the attached one only has its refusal stored and logged`,
     async () => {
       const scene = await attached(hookCase);
-      const { body } = hookOf(hookCase, "completed");
+      const { body } = hookOf(hookCase, "completed", "no_output");
       const foreign = body.replaceAll(hookCase.sender.done.jobId, "another-job");
       const reasons = await refusalsOf(scene.task.id, async () => {
         expect(await outcome(scene, hookCase, foreign)).toEqual([200, ["other_job"]]);
@@ -66,7 +66,7 @@ describe.each(CASES)("$name", (hookCase) => {
     `${hookCase.name} about a success whose links begin with ftp:// ends no task, and causes a poll`,
     async () => {
       const scene = await attached(hookCase);
-      const { body } = hookOf(hookCase, "completed");
+      const { body } = hookOf(hookCase, "completed", "no_output");
       const [status] = await outcome(scene, hookCase, body.replaceAll(/https?:\/\//g, "ftp://"));
       await polled(scene);
       expect([status, (await readHooked(scene.task)).status]).toEqual([200, "processing"]);

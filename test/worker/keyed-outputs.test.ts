@@ -163,3 +163,48 @@ describe("an output that opens only with the key of its gateway, on a relay with
     expect(task).toMatchObject({ status: "pending", tracking: { answer: "no_output" } });
   });
 });
+
+describe("a video of Gemini, on a relay without a bucket", () => {
+  const google = "https://generativelanguage.googleapis.com/v1beta";
+  const download = `${google}/files/bx2q:download?alt=media`;
+  const vars = { ...env, GEMINI_API_KEY: "test-only-gemini-key" };
+
+  /** Lets a poll find that an interaction has completed with a video, and returns the link in the task's output. */
+  async function completed(): Promise<string> {
+    const outside = anOutside();
+    const id = crypto.randomUUID();
+    const content = [{ type: "video", mime_type: "video/mp4", uri: download }];
+    const steps = [{ type: "model_output", content }];
+    const interaction = { id: "v1_7", status: "completed", steps };
+    outside.on(`${google}/interactions/v1_7`, answering(interaction));
+    outside.on(`${google}/files/bx2q`, answering({ name: "files/bx2q", state: "ACTIVE" }));
+    outside.on(download, ({ headers }) => {
+      const hasKey = headers["x-goog-api-key"] === vars.GEMINI_API_KEY;
+      return hasKey ? new Response(VIDEO) : new Response(null, { status: 403 });
+    });
+    await restart(id, vars);
+    await callWith(vars, "/v1/tasks", { body: { id, model: "m", provider: "gemini" } });
+    const job = { provider: "gemini", id: "v1_7" };
+    await callWith(vars, `/v1/tasks/${id}/upstream`, { body: job });
+    await wake(id, 150_000);
+    await untilIdle(id);
+    const { status, output } = Completed.parse(await (await call(`/v1/tasks/${id}`)).json());
+    expect(status).toBe("completed");
+    return output.urls[0] ?? "";
+  }
+
+  it("becomes a link of the relay, which opens it with the key in x-goog-api-key", async () => {
+    const link = await completed();
+    expect(link).toMatch(/^https:\/\/relay\.example\.com\/outputs\//);
+    const response = await answerTo(new Request(link), vars);
+    expect(new Uint8Array(await response.arrayBuffer())).toEqual(VIDEO);
+  });
+
+  it("is gone after the 48 hours for which Google keeps it, although the link lives longer", async () => {
+    const link = await completed();
+    pass(2 * DAY_MS - 60_000);
+    expect((await answerTo(new Request(link), vars)).status).toBe(200);
+    pass(60_000);
+    expect(await refusal(await answerTo(new Request(link), vars))).toEqual(GONE);
+  });
+});

@@ -47,6 +47,7 @@ const ECHOED = /0f8fad5b-d9cb-469f-a165-70867728950e|0190f5c2-0000-7000-8000-000
 const SIGNERS: Readonly<Record<SigningProvider, Sender["sign"]>> = {
   replicate: signedAsStandardWebhook,
   kling: signedAsStandardWebhook,
+  higgsfield: signedAsStandardWebhook,
   async wavespeed(body) {
     const content = `msg_1.${nowS()}.${body}`;
     return webhookHeaders(`v3,${hex(await hmac(TEXT_SECRET, content))}`);
@@ -98,6 +99,7 @@ const SIGNERS: Readonly<Record<SigningProvider, Sender["sign"]>> = {
 const SECRET_VARS: Readonly<Record<SigningProvider, Headers>> = {
   replicate: { REPLICATE_WEBHOOK_SECRET: WHSEC },
   kling: { KLING_WEBHOOK_SECRET: WHSEC },
+  higgsfield: { HIGGSFIELD_WEBHOOK_SECRET: WHSEC },
   wavespeed: { WAVESPEED_WEBHOOK_SECRET: `whsec_${TEXT_SECRET}` },
   "openai-videos": { OPENAI_VIDEOS_WEBHOOK_SECRET: TEXT_SECRET },
   openrouter: { OPENROUTER_WEBHOOK_SECRET: TEXT_SECRET },

@@ -68,12 +68,13 @@ function jobIn({ means }: SubmitFixture): string | undefined {
   return "namedJob" in means ? means.namedJob : means.job?.id;
 }
 
-/** Returns the value at a field of a sent call, in the notation of adapters, e.g. `?name` or `a.b`. */
+/** Returns the value at a field of a sent call, in the notation of adapters, e.g. `?name`, `a.b` or, for a list, `a.b[]`. */
 function fieldOf({ url, body }: Sent, field: string): unknown {
   if (field.startsWith("?")) return new URL(url).searchParams.get(field.slice(1));
   const sent: unknown = JSON.parse(body);
   const call: unknown = Array.isArray(sent) ? sent[0] : sent;
-  return field.split(".").reduce((value, name) => at(value, name), call);
+  const names = field.replace("[]", ".0").split(".");
+  return names.reduce((value, name) => at(value, name), call);
 }
 
 describe.each(SUBMITTING)("one call to $provider", (submitting) => {
@@ -172,4 +173,70 @@ it("a call that leaves the model to the upstream is stored under the name of its
   const nameless = { path: "/v1/submit/runway/v1/text_to_video", body: "{}" };
   const missing = await submit({ ...nameless, bindings: submittingTo("runway").bindings });
   expect(await refusal(missing)).toEqual(invalid("/model"));
+});
+
+const GEMINI_PATH = "/v1beta/interactions";
+
+/** Returns the documented call to Gemini with further members. */
+function geminiCall(members: object): object {
+  return { ...callAt(submittingTo("gemini").submits, GEMINI_PATH).body, ...members };
+}
+
+it("a URL in the list of hook URLs of a call to Gemini becomes the callback_url, the relay's takes its place, and the rest of the object stays", async () => {
+  const gemini = submittingTo("gemini");
+  const config = { uris: [CALLBACK_URL], user_metadata: { order: 7 } };
+  const given = { body: geminiCall({ webhook_config: config }), headers: {} };
+  const { id, sent } = await submitted(gemini, gemini.submits.accepted, given);
+  const hookUrl = fieldOf(sent, "webhook_config.uris[]");
+  expect(hookUrl).toContain(`/hooks/gemini/${id}/`);
+  expect(JSON.parse(sent.body)).toEqual(
+    geminiCall({ webhook_config: { ...config, uris: [hookUrl] } }),
+  );
+  expect(await readSubmitted(id, gemini.bindings)).toMatchObject({
+    callback: { url: CALLBACK_URL },
+  });
+});
+
+it("an empty list of hook URLs in a call to Gemini gets the relay's", async () => {
+  const gemini = submittingTo("gemini");
+  const body = geminiCall({ webhook_config: { uris: [] } });
+  const { id, sent } = await submitted(gemini, gemini.submits.accepted, { body });
+  expect(fieldOf(sent, "webhook_config.uris[]")).toContain(`/hooks/gemini/${id}/`);
+});
+
+it.each<[string, object, string]>([
+  [
+    "has two hook URLs",
+    { webhook_config: { uris: [CALLBACK_URL, CALLBACK_URL] } },
+    "/webhook_config/uris",
+  ],
+  [
+    "has a hook URL that is no list",
+    { webhook_config: { uris: CALLBACK_URL } },
+    "/webhook_config/uris",
+  ],
+  ["has a hook URL that is no text", { webhook_config: { uris: [7] } }, "/webhook_config/uris"],
+  ["does not run in the background", { background: false }, "/background"],
+  [
+    "does not say how the file is delivered",
+    { response_format: { type: "video" } },
+    "/response_format/delivery",
+  ],
+  [
+    "asks for the file as base64",
+    { response_format: { delivery: "inline" } },
+    "/response_format/delivery",
+  ],
+  [
+    "has a list of formats",
+    { response_format: [{ delivery: "uri" }] },
+    "/response_format/delivery",
+  ],
+  ["is not to be stored", { store: false }, "/store"],
+  ["asks for a stream", { stream: true }, "/stream"],
+])("a call to Gemini that %s is refused before anything is sent", async (_, members, path) => {
+  const { bindings } = submittingTo("gemini");
+  const body = JSON.stringify(geminiCall(members));
+  const response = await submit({ path: `/v1/submit/gemini${GEMINI_PATH}`, body, bindings });
+  expect(await refusal(response)).toEqual(invalid(path));
 });

@@ -5,7 +5,7 @@ import type { OutputPlace } from "../../core/views/output-place.ts";
 import { SECOND_MS } from "../../core/time.ts";
 import type { Env } from "../../env.ts";
 import { errorText } from "../../log.ts";
-import { linkLifeMs, sourceOf } from "../../objects/output/copy-source.ts";
+import { documentedLinkLifeMs, linkLifeMs, sourceOf } from "../../objects/output/copy-source.ts";
 import { measureRefusal } from "../../objects/task/measure.ts";
 import { type LinkedOutput, OUTPUTS_PATH, readOutputLink } from "../../security/output-link.ts";
 import { checkCallbackUrl } from "../../security/url-rules.ts";
@@ -98,8 +98,8 @@ async function answerFromSource(
   const { config } = runtime;
   const { state, source, origin, connection, endedAt } = place;
   if (state.kind === "deleted") throw outputGone("deleted");
-  const isGivenUp = state.kind === "lost" || state.kind === "kept";
-  if (isGivenUp && Date.now() >= endedAt + linkLifeMs(connection, runtime)) {
+  const lifeMs = sourceLifeMs(state, connection, runtime);
+  if (lifeMs !== null && Date.now() >= endedAt + lifeMs) {
     throw outputGone(state.kind === "lost" ? state.reason : "source_expired");
   }
   // The rules may be other ones than when the result was recorded.
@@ -110,6 +110,27 @@ async function answerFromSource(
   }
   const headers = { ...OUTPUT_HEADERS, Location: target.value.href, "Cache-Control": "no-store" };
   return new Response(null, { status: 302, headers });
+}
+
+/**
+ * Returns the time in milliseconds, from the end of the job, for which the upstream's own link is tried. Null while a copy
+ * is being made, and when an output that is passed on has an upstream which documents no time: it may work for ever.
+ */
+function sourceLifeMs(
+  { kind }: OutputPlace["state"],
+  connection: string | null,
+  runtime: Runtime,
+): number | null {
+  switch (kind) {
+    case "copying":
+    case "deleted":
+      return null;
+    case "streamed":
+      return documentedLinkLifeMs(connection, runtime);
+    case "kept":
+    case "lost":
+      return linkLifeMs(connection, runtime);
+  }
 }
 
 function noOutput(): Problem {

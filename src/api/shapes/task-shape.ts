@@ -151,7 +151,14 @@ const FAILED_FIELDS = {
   ...FAILED,
   ...ENDED_FIELDS,
   failure: maybe(
-    z.strictObject({ category: z.enum(FAILURE_CATEGORIES), retryable: z.boolean() }),
+    z.strictObject({
+      category: z.enum(FAILURE_CATEGORIES),
+      retryable: z.boolean(),
+      request_ids: maybe(
+        z.array(z.string()),
+        "Ids of the upstream's requests, as its text named them. Only operators see them.",
+      ),
+    }),
     "Kind of the failure, where known.",
   ),
 };

@@ -3,6 +3,7 @@
  * parsing and writing it would damage what JavaScript cannot hold, e.g. integers beyond 2^53. It is never held as a
  * tree, because many small values take many times the memory of their text.
  */
+import type { JsonValue } from "../../core/json.ts";
 import { failure, type Result, success } from "../../core/result.ts";
 import { JsonTokens, maxSpelledLength, type TokenKind } from "./json-tokens.ts";
 
@@ -113,16 +114,19 @@ export function scanBody(
   return success({ members: foundMembers(bytes, root, watched), lookalikes, root });
 }
 
+/** Value to which a member is set: a text, or a list of texts. */
+export type NewValue = string | readonly string[];
+
 /**
- * Returns the body with these members set to texts, as parts that follow each other; everything else stays byte for
- * byte. A member that is missing is added at the end of its object, which is added too where it is missing. Fails when
- * what a member stands in is not an object.
- * @param texts texts by JSON Pointer, each of which was watched when the body was scanned; none may be inside another.
+ * Returns the body with these members set, as parts that follow each other; everything else stays byte for byte. A
+ * member that is missing is added at the end of its object, which is added too where it is missing. Fails when what a
+ * member stands in is not an object.
+ * @param texts values by JSON Pointer, each of which was watched when the body was scanned; none may be inside another.
  */
 export function editBody(
   bytes: Uint8Array,
   { root }: ScannedBody,
-  texts: ReadonlyMap<string, string>,
+  texts: ReadonlyMap<string, NewValue>,
 ): Result<readonly Uint8Array[], BodyFault> {
   for (const pointer of texts.keys()) requireSettable(root, pointer, texts);
   const edits: Edit[] = [];
@@ -136,6 +140,25 @@ export function editBody(
     end = edit.end;
   }
   return success([...parts, bytes.subarray(end)].filter(({ length }) => length > 0));
+}
+
+/**
+ * Returns the values in the list that a watched member is. Null when the member is missing or no list, and when the list
+ * is longer than a value that is read.
+ */
+export function listIn(
+  bytes: Uint8Array,
+  { root }: ScannedBody,
+  pointer: string,
+): readonly JsonValue[] | null {
+  const place = insideOf(root).find((member) => member.pointer === pointer)?.place ?? null;
+  if (place?.kind !== "array" || place.end - place.start > maxSpelledLength(MAX_SCALAR_CHARS)) {
+    return null;
+  }
+  const list: readonly JsonValue[] = JSON.parse(
+    UTF8.decode(bytes.subarray(place.start, place.end)),
+  );
+  return list;
 }
 
 /** Reads the tokens of a text in one pass, and fills in the places of the watched members. */
@@ -295,10 +318,10 @@ interface Edit {
   readonly text: string;
 }
 
-/** Plans the edits that set these texts in an object. Returns a fault when what one stands in is not an object. */
+/** Plans the edits that set these values in an object. Returns a fault when what one stands in is not an object. */
 function planEdits(
   object: Member,
-  texts: ReadonlyMap<string, string>,
+  texts: ReadonlyMap<string, NewValue>,
   edits: Edit[],
 ): BodyFault | null {
   for (const member of object.members.values()) {
@@ -322,8 +345,8 @@ function planEdits(
   return null;
 }
 
-/** Returns the JSON text of the members that an object lacks and that these texts need; empty when there are none. */
-function newMembers(object: Member, texts: ReadonlyMap<string, string>): string {
+/** Returns the JSON text of the members that an object lacks and that these values need; empty when there are none. */
+function newMembers(object: Member, texts: ReadonlyMap<string, NewValue>): string {
   const added: string[] = [];
   for (const [name, member] of object.members) {
     if (member.place !== null) continue;
@@ -336,7 +359,11 @@ function newMembers(object: Member, texts: ReadonlyMap<string, string>): string 
 }
 
 /** @throws Error when the member was not watched, or stands in another one that is set too. */
-function requireSettable(root: Member, pointer: string, texts: ReadonlyMap<string, string>): void {
+function requireSettable(
+  root: Member,
+  pointer: string,
+  texts: ReadonlyMap<string, NewValue>,
+): void {
   let member: Member | undefined = root;
   for (const segment of segmentsOf(pointer)) {
     member = member.members.get(nameOf(segment));

@@ -1,5 +1,5 @@
 import type { Runtime } from "../../config/runtime.ts";
-import type { JsonObject } from "../../core/json.ts";
+import type { JsonObject, JsonValue } from "../../core/json.ts";
 import type { Caller } from "../../objects/task/caller.ts";
 import { accountOf } from "../../objects/task/caller.ts";
 import { areHooksVerified } from "../../providers/hook-verification.ts";
@@ -15,7 +15,7 @@ import { sha256, toBase64Url } from "../../security/encoding.ts";
 import { Model } from "../http/fields.ts";
 import { invalidRequest, Problem } from "../http/problem.ts";
 import type { BodyReservation } from "./body-budget.ts";
-import { editBody, type ScannedBody, scanBody } from "./json-body.ts";
+import { editBody, listIn, type NewValue, type ScannedBody, scanBody } from "./json-body.ts";
 import { decideOffer, watchedPointers } from "./offer.ts";
 import { invalidJson, readSubmittedBody } from "./submitted-body.ts";
 import type { UpstreamCall } from "./upstream-call.ts";
@@ -46,7 +46,7 @@ export interface PreparedCall {
   readonly credits: number | null;
   /**
    * Returns the call as it is sent.
-   * @param fields texts that the relay sets, by the adapter's names of the fields, e.g. `?fal_webhook` or `a.b`.
+   * @param fields texts that the relay sets, by the adapter's names of the fields, e.g. `?fal_webhook`, `a.b` or `a[]`.
    * @throws Problem `invalid_request` when a field stands in something that is no object.
    */
   readonly withFields: (fields: ReadonlyMap<string, string>) => SentCall;
@@ -66,6 +66,8 @@ export interface SentCall {
 /** Largest length of a text that the relay takes as a parameter of a task, in characters. */
 const MAX_PARAMETER_CHARS = 256;
 const JSON_TYPE = "application/json";
+/** End of the name of a field that is a list, in the notation of adapters. */
+const LIST = /\[\]$/;
 
 /**
  * Reads a call: its body if it is JSON, what the relay must know of it, and whether the caller may submit it.
@@ -97,7 +99,7 @@ export async function prepareCall(
   const asked = { ...requestOf(call, place, query), model, isMultipart: false, member };
   const credits = offeredPrice(asked, caller, config);
   if (isOfAccount) requireNothingHidden(place.target, bytes, scanned);
-  const ownHookUrl = ownHookUrlIn(place, scanned, query);
+  const ownHookUrl = ownHookUrlIn(place, bytes, scanned, query);
   return {
     model,
     parameters: parametersIn(place.target, scanned),
@@ -183,9 +185,9 @@ function takesHookUrl(place: SubmitPlace, ownHookUrl: string | null): boolean {
   return hooks.assurance !== "body-signed" || areHooksVerified(connection);
 }
 
-/** Returns the JSON Pointer of a field in the adapter's notation, e.g. `/a/b` for `a.b`. */
+/** Returns the JSON Pointer of a field in the adapter's notation, e.g. `/a/b` for `a.b` and for `a.b[]`. */
 function pointerOf(field: string): string {
-  return `/${field.replaceAll(".", "/")}`;
+  return `/${field.replace(LIST, "").replaceAll(".", "/")}`;
 }
 
 /** Returns the JSON Pointers that the relay reads or writes in a body. */
@@ -203,6 +205,7 @@ function watchedBy(place: SubmitPlace, offers: Runtime["config"]["offers"]): rea
       ...Object.values(target.parameters),
       ...Object.keys(target.unreadable ?? {}),
       ...(target.jobId === undefined ? [] : [target.jobId]),
+      ...Object.keys(target.required ?? {}),
       ...(target.hidden?.pointers ?? []),
       ...watchedPointers(offers, connection.name),
     ]),
@@ -245,11 +248,20 @@ function modelIn({ connection, target }: SubmitPlace, { members }: ScannedBody):
 }
 
 /** Checks that the upstream will answer in a form that the relay can read. */
-function requireReadableAnswer({ unreadable = {} }: SubmitTarget, { members }: ScannedBody): void {
+function requireReadableAnswer(
+  { unreadable = {}, required = {} }: SubmitTarget,
+  { members }: ScannedBody,
+): void {
   for (const [pointer, values] of Object.entries(unreadable)) {
     const found = members.get(pointer);
     if (found?.kind !== "scalar" || !values.some((value) => value === found.value)) continue;
     const message = `must not be ${JSON.stringify(found.value)}, because the relay could not read the answer`;
+    throw invalidRequest([{ path: pointer, message }]);
+  }
+  for (const [pointer, value] of Object.entries(required)) {
+    const found = members.get(pointer);
+    if (found?.kind === "scalar" && found.value === value) continue;
+    const message = `must be ${JSON.stringify(value)}, because the relay could not read the answer otherwise`;
     throw invalidRequest([{ path: pointer, message }]);
   }
 }
@@ -299,15 +311,25 @@ function parametersIn({ parameters }: SubmitTarget, { members }: ScannedBody): J
 
 function ownHookUrlIn(
   place: SubmitPlace,
-  { members }: ScannedBody,
+  bytes: Uint8Array,
+  scanned: ScannedBody,
   query: URLSearchParams,
 ): string | null {
   if (isInQuery(place)) return query.get(hookField(place).slice(1));
   const pointer = pointerOf(hookField(place));
-  const found = hookField(place) === "" ? undefined : members.get(pointer);
+  const found = hookField(place) === "" ? undefined : scanned.members.get(pointer);
   if (found === undefined || (found.kind === "scalar" && found.value === null)) return null;
+  if (LIST.test(hookField(place))) return onlyUrlOf(listIn(bytes, scanned, pointer), pointer);
   if (found.kind === "scalar" && typeof found.value === "string") return found.value;
   throw invalidRequest([{ path: pointer, message: "must be a URL" }]);
+}
+
+/** Returns the URL in a list of hook URLs, which may have one at most; null when it is empty. */
+function onlyUrlOf(list: readonly JsonValue[] | null, pointer: string): string | null {
+  const [url = null, ...others] = list ?? [];
+  if (list?.length === 0) return null;
+  if (typeof url === "string" && others.length === 0) return url;
+  throw invalidRequest([{ path: pointer, message: "must be a list of one URL" }]);
 }
 
 function pathWith({ path, query }: UpstreamCall, fields: ReadonlyMap<string, string>): string {
@@ -329,9 +351,9 @@ function bodyWith(
   scanned: ScannedBody,
   fields: ReadonlyMap<string, string>,
 ): readonly Uint8Array[] {
-  const texts = new Map(
+  const texts = new Map<string, NewValue>(
     [...fields].flatMap(([field, text]) =>
-      field.startsWith("?") ? [] : [[pointerOf(field), text]],
+      field.startsWith("?") ? [] : [[pointerOf(field), LIST.test(field) ? [text] : text]],
     ),
   );
   if (texts.size === 0) return [bytes];

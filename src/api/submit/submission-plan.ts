@@ -191,10 +191,10 @@ function callbackUrlOf(
   return url;
 }
 
-/** Returns the path of an issue with the provider's own hook field: `/a/b` for `a.b`, `/name` for `?name`. */
+/** Returns the path of an issue with the provider's own hook field: `/a/b` for `a.b` and `a.b[]`, `/name` for `?name`. */
 function hookPathOf(place: SubmitPlace): string {
   const field = hookParametersOf(place)?.parameter ?? "";
-  return `/${field.replace(/^\?/, "").replaceAll(".", "/")}`;
+  return `/${field.replace(/^\?|\[\]$/g, "").replaceAll(".", "/")}`;
 }
 
 /**

@@ -105,6 +105,11 @@ export interface Failure {
   readonly category: FailureCategory;
   /** True when the same task may succeed if it is submitted again. */
   readonly retryable: boolean;
+  /**
+   * Ids of the upstream's requests that its text has named. Only the operator sees them, as `request_ids`. Absent when
+   * it has named none.
+   */
+  readonly requestIds?: readonly string[];
 }
 
 export type FailureCategory = (typeof FAILURE_CATEGORIES)[number];

@@ -14,7 +14,7 @@ import {
   type TerminalTask,
 } from "../record/task.ts";
 import type { Policy } from "../policy.ts";
-import type { UpstreamTimes } from "../record/upstream.ts";
+import type { Failure, UpstreamTimes } from "../record/upstream.ts";
 import { callbackView } from "./callback-view.ts";
 import { optional } from "./optional.ts";
 import type { TaskReader } from "./reader.ts";
@@ -84,9 +84,9 @@ function timesView({ attachedAt, hookAt, askedAt }: UpstreamTimes) {
 }
 
 /**
- * Returns when the relay accepted the result, and the kind of a failure. What the job has consumed or cost, and the
- * upstream's own links, which calls that go on with a result need, are shown to the operator only: an account could derive
- * from them what the operator pays, and to whom.
+ * Returns when the relay accepted the result, and the kind of a failure. What the job has consumed or cost, the ids of the
+ * upstream's requests, and the upstream's own links, which calls that go on with a result need, are shown to the operator
+ * only: an account could derive from them what the operator pays, and to whom.
  */
 function endView(record: TerminalTask, reader: TaskReader) {
   const { finishedAt, failure, usage, outputs } = record;
@@ -95,9 +95,14 @@ function endView(record: TerminalTask, reader: TaskReader) {
     ...optional("source_urls", hasSources ? sourcesOf(record) : null),
     ...optional("outputs", outputs && outputsView(record, outputs)),
     ...optional("finished_at", finishedAt === null ? null : toSeconds(finishedAt)),
-    ...optional("failure", failure),
+    ...optional("failure", failure && failureView(failure, reader)),
     ...optional("usage", reader === "operator" ? usage : null),
   };
+}
+
+function failureView({ category, retryable, requestIds }: Failure, reader: TaskReader) {
+  const shown = reader === "operator" ? requestIds : undefined;
+  return { category, retryable, ...optional("request_ids", shown ?? null) };
 }
 
 /**

@@ -42,9 +42,13 @@ async function keyHeadersOf({ provider, key }: Connection) {
 }
 
 /** Returns the time for which the upstream's own links of a connection work, in milliseconds from the end of the job. */
-export function linkLifeMs(name: string | null, { config }: Runtime): number {
+export function linkLifeMs(name: string | null, runtime: Runtime): number {
+  return documentedLinkLifeMs(name, runtime) ?? USUAL_LINK_LIFE_MS;
+}
+
+/** Returns the same as `linkLifeMs`, but null when the provider documents no time, or states another one for each job. */
+export function documentedLinkLifeMs(name: string | null, { config }: Runtime): number | null {
   const provider = config.connections.get(name ?? "")?.provider;
   const life = provider === undefined || provider.polls === null ? null : provider.linkLife;
-  if (life === null || life === "stated") return USUAL_LINK_LIFE_MS;
-  return life.maxMs ?? life.minMs;
+  return life === null || life === "stated" ? null : (life.maxMs ?? life.minMs);
 }

@@ -35,6 +35,7 @@ const Json = z.custom<JsonObject>((value) => typeof value === "object" && value 
 const Failure = z.looseObject({
   category: z.enum(FAILURE_CATEGORIES),
   retryable: z.boolean(),
+  requestIds: z.exactOptional(z.array(z.string())),
 });
 
 const Usage = z.record(z.string(), z.number());

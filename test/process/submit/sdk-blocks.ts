@@ -35,7 +35,7 @@ const PYTHON: Language = {
   mark: "python",
   registry: "PyPI",
   command: [process.env["SDK_PYTHON"] ?? "", "-c"],
-  importing: /^(?:from|import) (?!os$)(\w+)/m,
+  importing: /^(?:from|import) (?!os$)([\w.]+)/m,
   print: "print(job)",
 };
 export const HAS_PYTHON = process.env["SDK_PYTHON"] !== undefined;

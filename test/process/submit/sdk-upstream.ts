@@ -19,7 +19,8 @@ interface SubmitPath {
 
 /** The part of an upstream's API that its fake takes, by the upstream's documentation. */
 interface Api {
-  readonly scheme: "Bearer" | "Key";
+  /** What stands before the key in `Authorization`; null where the key stands alone in `x-goog-api-key`. */
+  readonly scheme: "Bearer" | "Key" | null;
   readonly submits: readonly SubmitPath[];
   readonly polls: readonly (readonly [path: RegExp, answer: object])[];
 }
@@ -127,6 +128,32 @@ const APIS = {
     ],
     polls: [[/^\/generations\//, { id: JOB, state: "completed", assets: { video: OUTPUT } }]],
   },
+  gemini: {
+    scheme: null,
+    submits: [
+      {
+        path: /^\/v1\/interactions$/,
+        body: z.strictObject({
+          model: z.string(),
+          input: prompt,
+          background: z.literal(true),
+          response_format: z.strictObject({ type: z.literal("video"), delivery: z.literal("uri") }),
+          webhook_config: z.strictObject({ uris: z.tuple([hookUrl]) }),
+        }),
+        answer: { id: JOB, object: "interaction", status: "in_progress" },
+      },
+    ],
+    polls: [
+      [
+        /^\/v1beta\/interactions\//,
+        {
+          id: JOB,
+          status: "completed",
+          steps: [{ type: "model_output", content: [{ type: "video", uri: OUTPUT }] }],
+        },
+      ],
+    ],
+  },
   ark: {
     scheme: "Bearer",
     submits: [
@@ -205,11 +232,11 @@ export class SdkUpstream extends LoopbackServer {
   #answer(
     api: Api | undefined,
     call: string,
-    { authorization }: IncomingMessage["headers"],
+    headers: IncomingMessage["headers"],
     body: string,
   ): readonly [status: number, body: object] {
     if (api === undefined) return [404, {}];
-    if (!this.#keys.some((key) => authorization === `${api.scheme} ${key}`)) return [401, {}];
+    if (!this.#keys.some((key) => hasKey(headers, api, key))) return [401, {}];
     const [method, path = ""] = call.split(" ");
     if (method === "GET") {
       const answer = api.polls.find(([pattern]) => pattern.test(path))?.[1];
@@ -219,6 +246,16 @@ export class SdkUpstream extends LoopbackServer {
     if (submit === undefined) return [404, {}];
     return isAsDocumented(body, submit.body) ? [200, submit.answer] : [400, { body }];
   }
+}
+
+function hasKey(headers: IncomingMessage["headers"], { scheme }: Api, key: string): boolean {
+  if (scheme === null) return headers["x-goog-api-key"] === key;
+  return headers.authorization === `${scheme} ${key}`;
+}
+
+/** Returns the key with which a call was sent to an upstream. */
+export function keyIn({ headers }: UpstreamRequest): unknown {
+  return headers["x-goog-api-key"] ?? headers.authorization?.split(" ")[1];
 }
 
 function isAsDocumented(body: string, expected: z.ZodType | RegExp): boolean {

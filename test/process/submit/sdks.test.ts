@@ -6,7 +6,7 @@ import { Receiver } from "../harness/receiver.ts";
 import { Workerd } from "../harness/workerd.ts";
 import { BROKEN, RelayFront, TlsFront } from "./relay-front.ts";
 import { HAS_PYTHON, type KeyOwner, npmVersions, runBlock, sdkBlocks } from "./sdk-blocks.ts";
-import { LOST, SDK_JOB, SdkUpstream } from "./sdk-upstream.ts";
+import { keyIn, LOST, SDK_JOB, SdkUpstream } from "./sdk-upstream.ts";
 
 /** Time in milliseconds within which polls find the end of a job: the first is made after 4 s. */
 const CALLED_BACK_WITHIN_MS = 60_000;
@@ -54,9 +54,7 @@ it.concurrent.each(RUNS)(
   async ({ owner, ...block }) => {
     const { output, path, submitted } = await run(block, owner, "submitted");
     expect(output).toMatch(new RegExp(`${SDK_JOB.id}|${SDK_JOB.output}`));
-    expect(submitted.map(({ headers }) => headers.authorization?.split(" ")[1])).toEqual([
-      KEYS[owner],
-    ]);
+    expect(submitted.map(keyIn)).toEqual([KEYS[owner]]);
     await vi.waitUntil(() => receiver.postsAt(path).length > 0, CALLED_BACK_WITHIN_MS);
     const [callback] = receiver.postsAt(path);
     expect(callback && verify(callback)).toMatchObject({

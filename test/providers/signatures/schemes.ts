@@ -1,3 +1,4 @@
+import { higgsfield } from "../../../src/providers/higgsfield.ts";
 import { kie } from "../../../src/providers/kie.ts";
 import { kling } from "../../../src/providers/kling.ts";
 import { openaiVideos } from "../../../src/providers/openai-videos.ts";
@@ -117,6 +118,8 @@ export const REPLICATE: Scheme = {
 };
 
 export const KLING: Scheme = { ...REPLICATE, provider: kling };
+
+const HIGGSFIELD: Scheme = { ...REPLICATE, provider: higgsfield };
 
 const OPENAI_VIDEOS_SIGNATURE = "v1,9FkchxVDD8Le8GOlzq/gaRmAHsN3TfW8hmvv1VD+Xrk=";
 
@@ -335,6 +338,7 @@ export const FAL: Scheme = {
 /** The way of signing of every provider that signs its hooks. */
 export const SCHEMES: Readonly<Record<SigningProvider, Scheme>> = {
   fal: FAL,
+  higgsfield: HIGGSFIELD,
   kie: KIE,
   kling: KLING,
   "openai-videos": OPENAI_VIDEOS,

@@ -1,0 +1,44 @@
+import { expect, it } from "vitest";
+import { failureOf } from "../../src/providers/failure.ts";
+import { requestIdsIn } from "../../src/providers/request-ids.ts";
+
+const ALL = { isGeneric: false, secrets: [] };
+
+it.each<[string, readonly string[]]>([
+  ["no id here", []],
+  ["Blocked (request id: a1b2c3d4) (request id: e5f6a7b8)", ["a1b2c3d4", "e5f6a7b8"]],
+  ["Request id: a1b2c3d4, again: request-id=a1b2c3d4", ["a1b2c3d4"]],
+  ["Overloaded: req_011CSHoEeqs5C35K, trace id 0a1b2c3d", ["0a1b2c3d", "req_011CSHoEeqs5C35K"]],
+  [
+    ["a1", "b2", "c3", "d4", "e5"].map((id) => `request id: ${id.repeat(4)}`).join(", "),
+    ["a1a1a1a1", "b2b2b2b2", "c3c3c3c3", "d4d4d4d4"],
+  ],
+  [`request id: 1${"x".repeat(200)}`, [`1${"x".repeat(127)}`]],
+])("requestIdsIn finds the ids of requests in %j", (text, ids) => {
+  expect(requestIdsIn(text)).toEqual(ids);
+});
+
+it.each([
+  ["as clients read it", ALL, "Blocked by the safety filter"],
+  ["as clients may not read it", { ...ALL, isGeneric: true }, "The upstream reported a failure."],
+])(
+  "the failure of a job has the ids of the upstream's requests apart from its text, %s",
+  (_, errorText, message) => {
+    const text = "Blocked by the safety filter (request id: 20260619225120)";
+    expect(failureOf("failed", { code: null, text }, errorText)).toEqual({
+      status: "failed",
+      error: { code: "upstream_error", message },
+      failure: { category: "moderation", retryable: false, requestIds: ["20260619225120"] },
+    });
+  },
+);
+
+it("a failure whose text is nothing but the id of a request has a generic message", () => {
+  const { error } = failureOf("failed", { code: null, text: "Request id: a1b2c3d4" }, ALL);
+  expect(error.message).toBe("The upstream reported a failure.");
+});
+
+it("the failure of a job whose text names no request has no ids", () => {
+  const { failure } = failureOf("failed", { code: null, text: "Worker crashed" }, ALL);
+  expect(failure).toEqual({ category: "provider", retryable: true });
+});
