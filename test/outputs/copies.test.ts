@@ -3,6 +3,7 @@ import { env } from "cloudflare:workers";
 import { expect, it, vi } from "vitest";
 import type { CopyOrder } from "../../src/core/duties/copy-order.ts";
 import { TaskObject } from "../../src/objects/task/task-object.ts";
+import type { OutputObject } from "../../src/objects/output/output-object.ts";
 import { call, ORIGIN } from "../worker/client.ts";
 import { DAY_MS, pass, realMs, START, START_S, until, useClock } from "../worker/clock.ts";
 import { restart, wake } from "../worker/objects.ts";
@@ -411,6 +412,42 @@ it("the parts that an interrupted try has left are aborted by the next try", asy
   await copy(id);
   expect((await readCopied(id)).outputs[0]).toMatchObject({ kept: true });
   await expect(upload.uploadPart(2, new Uint8Array(5 * MIB))).rejects.toThrow();
+});
+
+it.each([
+  ["erasing the task", (copier: OutputObject, id: string) => copier.delete(anOrder(id))],
+  ["deleting the output", (copier: OutputObject, id: string) => copier.deleteOne(anOrder(id), 1)],
+])("%s again aborts the upload that a crash has left while it did so", async (_, act) => {
+  const repeat = (taskId: string) =>
+    runInDurableObject(copierOf(taskId), (copier: OutputObject) =>
+      act(copier, taskId).then(
+        () => "done",
+        () => "failed",
+      ),
+    );
+  anUpstream(sending(VIDEO_BYTES));
+  const id = await completedWith([SOURCE]);
+  const upload = await bucket().createMultipartUpload(keyOf(id));
+  await upload.uploadPart(1, new Uint8Array(5 * MIB));
+  await runInDurableObject(copierOf(id), (_instance, { storage }) => {
+    const copies = storage.kv.get<{ list: { state: object }[] }>("copies");
+    if (copies === undefined) throw new Error("no copies");
+    const { uploadId } = upload;
+    const list = copies.list.map((one) => ({ ...one, state: { ...one.state, uploadId } }));
+    storage.kv.put("copies", { ...copies, list });
+  });
+  const probe = await bucket().createMultipartUpload("outputs/probe");
+  const uploads: R2MultipartUpload = Object.getPrototypeOf(probe);
+  const abort = vi.spyOn(uploads, "abort").mockRejectedValueOnce(new Error("the object was reset"));
+  const remove = vi
+    .spyOn(Object.getPrototypeOf(bucket()), "delete")
+    .mockRejectedValueOnce(new Error("the object was reset"));
+  expect(await repeat(id)).toBe("failed");
+  expect(await repeat(id)).toBe("done");
+  expect([abort.mock.calls.length, remove.mock.calls.length]).toEqual([2, 2]);
+  await expect(upload.uploadPart(2, new Uint8Array(5 * MIB))).rejects.toThrow();
+  await repeat(id);
+  expect(abort).toHaveBeenCalledTimes(2);
 });
 
 it("a report that the task's object does not take is repeated", async () => {

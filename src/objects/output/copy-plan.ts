@@ -26,6 +26,14 @@ export interface DeletedCopies extends KeptOutputs {
   readonly kind: "deleted";
   /** Time at which this state is erased, in Unix milliseconds. */
   readonly forgetAt: number;
+  /** Multipart uploads that may have left parts, which the deletion aborts. Absent in states of earlier builds. */
+  readonly uploads?: readonly LeftUpload[];
+}
+
+/** A multipart upload of an output that was not completed. */
+export interface LeftUpload {
+  readonly number: number;
+  readonly uploadId: string;
 }
 
 /** The copy of one output. */
@@ -39,8 +47,11 @@ export interface Copy {
 export type CopyState =
   | OpenCopy
   | (EndedCopy & { readonly isReported: boolean })
-  /** State of a copy that the operator has deleted, or that is never made for this reason. */
-  | { readonly kind: "deleted" };
+  /**
+   * State of a copy that the operator has deleted, or that is never made for this reason. `uploadId` is the multipart upload
+   * that the deletion aborts, which may have left parts; null for none, absent in states of earlier builds.
+   */
+  | { readonly kind: "deleted"; readonly uploadId?: string | null };
 
 /** State of a copy that is being made or waits for its next try. */
 export interface OpenCopy extends Retry {
@@ -156,12 +167,36 @@ export function endReport(
   return unreported(after).length > 0 ? { ...after, report: { retryAt: now, tries: 0 } } : after;
 }
 
-/** Returns the copies without that of one output, which is not made any more. */
+/** Returns the copies without that of one output, which is not made any more. Its upload is still to be aborted. */
 export function withoutCopy(copies: Copies, number: number): Copies {
+  const list = copies.list.map((copy) => {
+    const state = { kind: "deleted", uploadId: uploadOf(copy) } as const;
+    return copy.number === number ? { ...copy, state } : copy;
+  });
+  return { ...copies, list };
+}
+
+/** Returns the copies after the upload of a deleted one was aborted. */
+export function withoutUpload(copies: Copies, number: number): Copies {
   const list = copies.list.map((copy) =>
-    copy.number === number ? { ...copy, state: { kind: "deleted" } as const } : copy,
+    copy.number === number && copy.state.kind === "deleted"
+      ? { ...copy, state: { ...copy.state, uploadId: null } }
+      : copy,
   );
   return { ...copies, list };
+}
+
+/** Returns the multipart uploads that may have left parts in the bucket. */
+export function leftUploads(stored: StoredCopies): readonly LeftUpload[] {
+  if (stored.kind === "deleted") return stored.uploads ?? [];
+  return stored.list.flatMap((copy) => {
+    const uploadId = uploadOf(copy);
+    return uploadId === null ? [] : { number: copy.number, uploadId };
+  });
+}
+
+function uploadOf({ state }: Copy): string | null {
+  return state.kind === "open" || state.kind === "deleted" ? (state.uploadId ?? null) : null;
 }
 
 /** Returns the time of the next work, in Unix milliseconds: a try, a report, or the end of the copies. */

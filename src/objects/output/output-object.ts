@@ -16,6 +16,8 @@ import {
   type DueCopy,
   endReport,
   endTry,
+  leftUploads,
+  type LeftUpload,
   nextCopy,
   startTry,
   type StoredCopies,
@@ -23,6 +25,7 @@ import {
   unreported,
   wakeAt,
   withoutCopy,
+  withoutUpload,
   withUpload,
 } from "./copy-plan.ts";
 import { type CopySlot, takeCopySlot } from "./copy-slots.ts";
@@ -122,12 +125,15 @@ export class OutputObject extends DurableObject<OutputBindings> {
     const now = Date.now();
     const known = this.#read();
     const forgetAt = now + REMEMBER_MS;
-    this.#write({ ...outputs, kind: "deleted", forgetAt });
+    const uploads = known === null ? [] : leftUploads(known);
+    const deleted: DeletedCopies = { ...outputs, kind: "deleted", forgetAt, uploads };
+    this.#write(deleted);
     await this.ctx.storage.setAlarm(forgetAt);
     this.#stop?.abort();
     await this.#trying;
-    if (known?.kind === "copies") await this.#abortUploads(known);
+    await this.#abortUploads(outputs, uploads);
     await this.#deleteCopies(outputs);
+    if (uploads.length > 0) this.#write({ ...deleted, uploads: [] });
     if (outputs.expiresAt <= now) await this.ctx.storage.deleteAll();
   }
 
@@ -139,16 +145,16 @@ export class OutputObject extends DurableObject<OutputBindings> {
   async deleteOne(order: CopyOrder, number: number): Promise<void> {
     const known = this.#read();
     if (known === null) await this.copy(order);
-    const copy = known?.kind === "copies" ? known.list.find((one) => one.number === number) : null;
+    const uploads = known === null ? [] : leftUploads(known);
+    const own = uploads.filter((upload) => upload.number === number);
     this.#change((copies) => withoutCopy(copies, number));
     if (this.#stop !== null && this.#tried === number) {
       this.#stop.abort();
       await this.#trying;
     }
-    if (known !== null && copy?.state.kind === "open" && copy.state.uploadId !== null) {
-      await this.#abortUpload(order, number, copy.state.uploadId);
-    }
+    await this.#abortUploads(order, own);
     await this.#deleteCopies({ ...order, outputs: [{ number, source: "" }] });
+    if (own.length > 0) this.#change((copies) => withoutUpload(copies, number));
   }
 
   /**
@@ -295,7 +301,7 @@ export class OutputObject extends DurableObject<OutputBindings> {
 
   /** Deletes the copies at their end, and then everything that this object stores. */
   async #expire(copies: Copies): Promise<void> {
-    await this.#abortUploads(copies);
+    await this.#abortUploads(copies, leftUploads(copies));
     await this.#deleteCopies({ ...copies, outputs: copies.list });
     await this.ctx.storage.deleteAll();
   }
@@ -303,6 +309,7 @@ export class OutputObject extends DurableObject<OutputBindings> {
   /** Deletes the copies of an erased task once more, and forgets that it was erased. */
   async #forget(deleted: DeletedCopies, now: number): Promise<void> {
     if (now < deleted.forgetAt) return this.ctx.storage.setAlarm(deleted.forgetAt);
+    await this.#abortUploads(deleted, leftUploads(deleted));
     await this.#deleteCopies(deleted);
     await this.ctx.storage.deleteAll();
   }
@@ -316,12 +323,11 @@ export class OutputObject extends DurableObject<OutputBindings> {
     await bucket.delete(outputs.outputs.map(({ number }) => outputKey(outputs, number)));
   }
 
-  async #abortUploads(copies: Copies): Promise<void> {
-    for (const { number, state } of copies.list) {
-      if (state.kind === "open" && state.uploadId !== null) {
-        await this.#abortUpload(copies, number, state.uploadId);
-      }
-    }
+  async #abortUploads(
+    outputs: Pick<KeptOutputs, "taskId" | "recordedAt">,
+    uploads: readonly LeftUpload[],
+  ): Promise<void> {
+    for (const { number, uploadId } of uploads) await this.#abortUpload(outputs, number, uploadId);
   }
 
   /** Aborts an upload that an earlier try has left. One that has ended already is no fault. */

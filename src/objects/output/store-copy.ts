@@ -195,6 +195,8 @@ async function storeParts(
   const upload = await bucket.createMultipartUpload(key, options);
   onUpload(upload.uploadId);
   try {
+    // The task may have been erased meanwhile, so that the id is not stored.
+    if (target.signal.aborted) throw new SourceFault(failed("unreachable"));
     const uploaded = [await upload.uploadPart(1, first.value)];
     for await (const part of parts) {
       uploaded.push(await upload.uploadPart(uploaded.length + 1, part));
