@@ -63,6 +63,22 @@ const HOOKS: readonly object[] = [
   { challenge: "abc" },
   { task_id: "cgt-1", status: "Success", video_url: OUTPUT.urls[0] },
 ];
+const META = {
+  "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+  "io.modelcontextprotocol/clientInfo": { name: "fuzz", version: "1" },
+  "io.modelcontextprotocol/clientCapabilities": {
+    extensions: { "io.modelcontextprotocol/tasks": {} },
+  },
+};
+const MCP: readonly object[] = [
+  ["initialize", { protocolVersion: "2025-06-18", capabilities: {}, clientInfo: { name: "fuzz" } }],
+  ["tools/list", {}],
+  ["tools/call", { name: "read_task", arguments: { id: IDS[0], wait: 1 } }],
+  ["tools/call", { name: "cancel_task", arguments: { id: IDS[0] } }],
+  ["tools/call", { name: "list_tasks", arguments: { limit: 5 }, _meta: META }],
+  ["tasks/get", { taskId: IDS[0], _meta: META }],
+  ["subscriptions/listen", { notifications: { taskIds: IDS }, _meta: META }],
+].map(([method, params]) => ({ jsonrpc: "2.0", id: 1, method, params }));
 const QUERIES = [
   "",
   "",
@@ -79,6 +95,7 @@ const HEADERS: Readonly<Record<string, string>> = {
   "If-None-Match": '"1-operator", W/"2-account"',
   Prefer: "respond-async, wait=2",
   "Content-Type": "application/json",
+  "MCP-Protocol-Version": "2026-07-28",
   "Content-Length": "9",
   "X-Request-Id": "request-1",
 };
@@ -166,7 +183,8 @@ function pathOf(pattern: string, tokens: readonly HookToken[]): fc.Arbitrary<str
 
 /** Generates the JSON text of a body, of which half lack some members and many are damaged. */
 function bodyOf(path: string): fc.Arbitrary<Uint8Array<ArrayBuffer>> {
-  const valid = path.startsWith("/hooks/") ? HOOKS : [BODIES[path] ?? {}];
+  const ofRoute = path === "/mcp" ? MCP : [BODIES[path] ?? {}];
+  const valid = path.startsWith("/hooks/") ? HOOKS : ofRoute;
   const bodies = valid.flatMap((body) => {
     const members = Object.entries(body).map(([name, value]) => [
       name,

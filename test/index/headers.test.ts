@@ -34,6 +34,7 @@ const BODIES: Readonly<Record<string, (task: string) => object>> = {
   "POST /v1/accounts": () => ({ id: crypto.randomUUID() }),
   "POST /v1/accounts/{account}/grants": () => ({ reference: "one", amount: 1 }),
   "POST /v1/accounts/{account}/adjustments": () => ({ reference: "a", amount: -1, reason: "r" }),
+  "POST /mcp": () => ({ jsonrpc: "2.0", id: 1, method: "tools/list" }),
   "POST /v1/reindex": (task) => ({ ids: [task] }),
   "POST /v1/wake": (task) => ({ ids: [task] }),
 };

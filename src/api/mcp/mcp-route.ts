@@ -36,7 +36,7 @@ export const mcpRoute = route({ id: "callTools", ...WIRE, access: "read" }, asyn
   const handler = sdk.createMcpHandler(({ era }) =>
     mcpServer(sdk, era, { caller, context, origin }),
   );
-  return handler.fetch(headOf(request), { parsedBody: message });
+  return asAnswer(await handler.fetch(headOf(request), { parsedBody: message }));
 });
 
 /**
@@ -48,6 +48,13 @@ function headOf({ url, method, headers: given, signal }: Request): Request {
   headers.set("Content-Type", "application/json");
   if (/\*\/\*/.test(given.get("Accept") ?? "*/*")) headers.set("Accept", ANSWER_TYPES);
   return new Request(url, { method, headers, signal });
+}
+
+/** Returns an answer of the SDK without its headers about caches and the connection: as all answers, it is not stored. */
+function asAnswer({ body, status, headers: given }: Response): Response {
+  const headers = new Headers(given);
+  for (const name of ["Cache-Control", "Connection"]) headers.delete(name);
+  return new Response(body, { status, headers });
 }
 
 /** Reads the message of a request. Returns the answer to a request that has none. */

@@ -3,10 +3,11 @@ import type { CreateTaskResultV2 } from "@modelcontextprotocol/ext-tasks/core/v2
 import * as z from "zod/mini";
 import { log } from "../../log.ts";
 import { may } from "../../objects/task/caller.ts";
+import type { TaskReply } from "../../objects/task/reply.ts";
 import { validate } from "../http/body.ts";
 import type { ProtectedRoute } from "../http/route.ts";
 import { problemFrom } from "../http/internal-error.ts";
-import { type Problem, problemMembers, refusalLine } from "../http/problem.ts";
+import { Problem, problemMembers, refusalLine } from "../http/problem.ts";
 import { PROBLEMS } from "../http/problem-list.ts";
 import { cancelTask, cancelTaskRoute } from "../tasks/cancel-task.ts";
 import { readTask, readTaskRoute } from "../tasks/read-task.ts";
@@ -23,8 +24,8 @@ const IDEMPOTENCY_KEY = "task-relay/idempotency-key";
 const INSTRUCTIONS =
   "Tools that cost something submit jobs that generate media. A job takes from seconds to hours; its end is that of its task. A call is never repeated for you: after an error, read the message before you call again.";
 
-/** Requests of one caller, as far as its messages depend on it. */
-export interface Session extends Pick<ToolCall, "caller" | "context"> {
+/** The caller who has sent a message, and the circumstances under which the relay acts for it. */
+export interface McpCall extends Pick<ToolCall, "caller" | "context"> {
   /** Origin of the relay, for links. */
   readonly origin: string;
 }
@@ -36,17 +37,17 @@ const Meta = z.object({ [IDEMPOTENCY_KEY]: z.optional(z.string()) });
  * Returns the server that answers one message of a client of MCP.
  * @param era `modern` for the revision 2026-07-28, which has the extension for tasks; `legacy` for those before.
  */
-export function mcpServer(sdk: McpSdk, era: "legacy" | "modern", session: Session): Server {
-  const { version } = session.context.env.startup;
+export function mcpServer(sdk: McpSdk, era: "legacy" | "modern", call: McpCall): Server {
+  const { version } = call.context.env.startup;
   const extensions = era === "modern" ? TASKS_CAPABILITY : {};
   const server = new sdk.Server(
     { name: "task-relay", version: version ?? "development" },
     { capabilities: { tools: {}, ...extensions }, instructions: INSTRUCTIONS },
   );
-  const tools = toolsOf(session);
+  const tools = toolsOf(call);
   server.setRequestHandler("tools/list", () => ({
     tools: tools
-      .filter(({ route }) => may(session.caller, route.access))
+      .filter(({ route }) => may(call.caller, route.access))
       .map(({ definition }) => definition),
   }));
   server.setRequestHandler("tools/call", async ({ params }, { mcpReq }) => {
@@ -55,17 +56,17 @@ export function mcpServer(sdk: McpSdk, era: "legacy" | "modern", session: Sessio
       const text = `There is no tool ${JSON.stringify(params.name)}.`;
       throw new sdk.ProtocolError(sdk.ProtocolErrorCode.InvalidParams, text);
     }
-    const outcome = await performed(tool, params.arguments ?? {}, mcpReq._meta ?? {}, session);
+    const outcome = await performed(tool, params.arguments ?? {}, mcpReq._meta ?? {}, call);
     if (outcome.kind === "result") return outcome.result;
     return declaresTasks(mcpReq.envelope)
-      ? createdTask(outcome.task, session)
+      ? createdTask(outcome.task, call)
       : startedResult(outcome);
   });
-  if (era === "modern") addTaskMethods(server, sdk, session);
+  if (era === "modern") addTaskMethods(server, sdk, call);
   return server;
 }
 
-function toolsOf({ context }: Session): readonly Tool[] {
+function toolsOf({ context }: McpCall): readonly Tool[] {
   const { offers, connections } = context.runtime.config;
   const offered = offers.flatMap((offer) => {
     const connection = connections.get(offer.connection);
@@ -80,7 +81,7 @@ async function performed(
   tool: Tool,
   given: unknown,
   meta: object,
-  { caller, context, origin }: Session,
+  { caller, context, origin }: McpCall,
 ): Promise<ToolOutcome> {
   try {
     const idempotencyKey = validate(Meta, meta)[IDEMPOTENCY_KEY] ?? null;
@@ -99,9 +100,10 @@ function refused(error: unknown, { method, path }: Pick<ProtectedRoute, "method"
   return problem;
 }
 
+/** Returns a task as the answer to the call that has started it. */
 function createdTask(
-  task: Parameters<typeof startedTaskOf>[0],
-  { context }: Session,
+  task: TaskReply,
+  { context }: McpCall,
 ): CreateTaskResultV2 & Pick<CallToolResult, "content"> {
   const { config } = context.runtime;
   // The SDK demands a content of every result of a tool.
@@ -109,8 +111,8 @@ function createdTask(
 }
 
 /** Adds the methods of the extension for tasks. */
-function addTaskMethods(server: Server, sdk: McpSdk, session: Session): void {
-  const { caller, context } = session;
+function addTaskMethods(server: Server, sdk: McpSdk, call: McpCall): void {
+  const { caller, context } = call;
   const { config } = context.runtime;
   const read = async (id: string) =>
     (await readTask.perform({ params: { id } }, caller, context)).task;
@@ -126,7 +128,7 @@ function addTaskMethods(server: Server, sdk: McpSdk, session: Session): void {
     try {
       return await act();
     } catch (error) {
-      throw protocolError(refused(error, route), sdk, session);
+      throw protocolError(refused(error, route), sdk, call);
     }
   };
   server.setRequestHandler("tasks/get", { params: TaskParams }, async ({ taskId }, request) =>
@@ -141,18 +143,19 @@ function addTaskMethods(server: Server, sdk: McpSdk, session: Session): void {
   );
   server.setRequestHandler("tasks/cancel", { params: TaskParams }, async ({ taskId }, request) =>
     answer(request, cancelTaskRoute, async () => {
-      await cancelOpen(taskId, session);
+      await cancelOpen(taskId, call);
       return {};
     }),
   );
 }
 
 /** Orders to cancel a task. An order for a task that has ended changes nothing, and is acknowledged. */
-async function cancelOpen(id: string, { caller, context }: Session): Promise<void> {
+async function cancelOpen(id: string, { caller, context }: McpCall): Promise<void> {
   try {
     await cancelTask.perform({ params: { id } }, caller, context);
   } catch (error) {
-    if (problemFrom(error).code !== "task_settled") throw error;
+    const hasEnded = error instanceof Problem && error.code === "task_settled";
+    if (!hasEnded) throw error;
   }
 }
 
@@ -160,7 +163,7 @@ async function cancelOpen(id: string, { caller, context }: Session): Promise<voi
 function protocolError(
   problem: Problem,
   { ProtocolError, ProtocolErrorCode }: McpSdk,
-  { origin }: Session,
+  { origin }: McpCall,
 ) {
   const isOfClient = PROBLEMS[problem.code].status < 500;
   const code = isOfClient ? ProtocolErrorCode.InvalidParams : ProtocolErrorCode.InternalError;
