@@ -50,13 +50,16 @@ export function readConnection(name: string, file: string): Result<Asking, strin
   const { connections, disabledConnections, config } = parsed.value;
   const connection = connections.get(name);
   const disabled = disabledConnections.find((each) => each.name === name);
-  if (connection === undefined && disabled !== undefined) {
-    return failure(describeIssues(disabled.issues));
+  if (connection === undefined) {
+    if (disabled !== undefined) return failure(describeIssues(disabled.issues));
+    const provider = PROVIDERS.get(name);
+    return failure(
+      provider === undefined ? unknown(name, connections) : missing(name, provider, file),
+    );
   }
-  const known = connection?.provider ?? PROVIDERS.get(name);
-  if (known === undefined || known.polls === null) return failure(unknown(name, connections));
-  const key = connection?.key ?? null;
-  if (connection === undefined || key === null) return failure(missing(name, known, file));
+  const { provider: known, key } = connection;
+  if (known.polls === null) return failure(unknown(name, connections));
+  if (key === null) return failure(missing(name, known, file));
   const declaration = declarationOf(name, vars);
   return success({ connection, provider: known, key, config, declaration });
 }

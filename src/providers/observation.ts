@@ -76,7 +76,7 @@ export interface Metadata {
 const MAX_TIME_MS = 99_999_999_999_000;
 
 /** Code of the error of a task whose output the relay would have to keep, because it stands in the answer itself. */
-export const NEEDS_STORE_CODE = "output_needs_store";
+const NEEDS_STORE_CODE = "output_needs_store";
 /** News of a job whose output stands in the upstream's answer, in base64. A callback has only links. */
 const NEEDS_STORE: UpstreamFailure = {
   status: "failed",

@@ -47,7 +47,7 @@ it("a declaration that is not valid disables its connection alone, with the plac
     "CONNECTIONS.gpu.submit",
     "CONNECTIONS.gpu.poll",
   ]);
-  expect(faultsOf({ ...runpod, key: `${MARK} ` + "ü" })).toEqual(["CONNECTIONS.gpu.key"]);
+  expect(faultsOf({ ...runpod, key: `${MARK} ü` })).toEqual(["CONNECTIONS.gpu.key"]);
 });
 
 it("a declaration in CONNECTIONS_2 is named there, and an unknown provider beside it still makes the configuration invalid", () => {

@@ -58,6 +58,34 @@ function requireInside(provider: UpstreamProvider, id: string): void {
   if (body !== undefined && JSON.stringify(body) === undefined) throw new Error("no body");
 }
 
+/** Requires that each fault has a place, unless the whole is no object, and shows no value. */
+function requireNamed(faults: readonly DeclarationFault[], declaration: unknown): void {
+  const isObject =
+    typeof declaration === "object" && declaration !== null && !Array.isArray(declaration);
+  for (const { path, message } of faults) {
+    if ((isObject && path.length === 0) || message === "") throw new Error("a fault has no place");
+    if (message.includes(PLANTED)) throw new Error(`the refusal says ${message}`);
+  }
+}
+
+/** Requires that every reader of a connection takes an answer or a hook without an exception. */
+function requireReadable(
+  provider: UpstreamProvider,
+  id: string,
+  status: number,
+  body: unknown,
+): void {
+  const job = { id, endpoint: null };
+  const reading = readPollAnswer(provider.polls, { status, body }, job, GATEWAY);
+  if (reading.kind === "observed") requireSound(reading.observation);
+  const hook = aHook({}, "", { path: "/hooks/gpu/task/token" });
+  const hooked = provider.hooks?.read(body, hook) ?? null;
+  if (hooked !== null) requireSound(hooked);
+  provider.submits?.readAnswer(body, "/run", GATEWAY);
+  provider.submits?.refuses?.(status, body);
+  provider.cancels?.read({ status, body });
+}
+
 fuzz(
   "any declaration is refused with the places of its faults, or its connection reads any answer and hook without an exception and calls nothing outside of its base URL",
   {
@@ -101,28 +129,12 @@ fuzz(
     check: ({ declaration, body, status, id }, { parse, make }) => {
       const parsed = parse(declaration);
       if (!parsed.ok) {
-        for (const { path, message } of parsed.error) {
-          const isNamed =
-            path.length > 0 ||
-            typeof declaration !== "object" ||
-            declaration === null ||
-            Array.isArray(declaration);
-          if (!isNamed || message === "") throw new Error("the refusal names no place");
-          if (message.includes(PLANTED)) throw new Error(`the refusal says ${message}`);
-        }
+        requireNamed(parsed.error, declaration);
         return false;
       }
       const provider = make(parsed.value);
       requireInside(provider, id);
-      const job = { id, endpoint: null };
-      const reading = readPollAnswer(provider.polls, { status, body }, job, GATEWAY);
-      if (reading.kind === "observed") requireSound(reading.observation);
-      const hook = aHook({}, "", { path: "/hooks/gpu/task/token" });
-      const hooked = provider.hooks?.read(body, hook) ?? null;
-      if (hooked !== null) requireSound(hooked);
-      provider.submits?.readAnswer(body, "/run", GATEWAY);
-      provider.submits?.refuses?.(status, body);
-      provider.cancels?.read({ status, body });
+      requireReadable(provider, id, status, body);
       return true;
     },
   },

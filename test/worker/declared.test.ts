@@ -1,6 +1,7 @@
 import { env } from "cloudflare:workers";
 import { expect, it } from "vitest";
 import { connectionsWith, DECLARATIONS } from "../providers/declarations.ts";
+import { logIn, visit } from "./browser.ts";
 import { callWith, invalid, refusal, UNKNOWN_TASK } from "./client.ts";
 import { useClock } from "./clock.ts";
 import { hooked, sendHook } from "./hooked.ts";
@@ -44,6 +45,13 @@ it("GET /healthz names a connection that is disabled with the place of each faul
   expect(await refusal(await callWith(DAMAGED, "/v1/tasks", { body }))).toMatchObject(
     NOT_CONFIGURED,
   );
+});
+
+it("the console names a connection that is disabled, with the place of each fault", async () => {
+  const page = await visit("/providers", await logIn(undefined, DAMAGED), {}, DAMAGED);
+  const text = await page.text();
+  expect(text).toContain("CONNECTIONS.runpod.poll.path");
+  expect(text).toContain("disabled");
 });
 
 it("GET /healthz shows that the upstream of a connection needs no key", async () => {

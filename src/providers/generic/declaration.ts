@@ -363,7 +363,6 @@ export type DeclaredSubmit = Declaration["submit"];
 export type DeclaredPoll = Declaration["poll"];
 export type DeclaredHook = NonNullable<Declaration["hook"]>;
 export type DeclaredCancel = NonNullable<Declaration["cancel"]>;
-export type DeclaredSignature = NonNullable<DeclaredHook["signature"]>;
 export type DeclaredOutput = DeclaredPoll["outputs"][number];
 export type DeclaredError = NonNullable<DeclaredPoll["error"]>;
 

@@ -147,7 +147,7 @@ function wordsAt({ body, jobId }: GivenReport, pointers: readonly string[]): rea
  * Returns the meaning of a word by the declaration or, where that does not list it, by the words that the relay knows.
  * Null for a word that is in neither.
  */
-export function meaningOf(word: string, { words, poll }: Declaration): WordMeaning | null {
+function meaningOf(word: string, { words, poll }: Declaration): WordMeaning | null {
   const declared = Object.entries(words ?? {}).find(([each]) => spelling(each) === spelling(word));
   if (declared !== undefined) return declared[1];
   return poll.state === HTTP_STATUS ? null : phaseOf(word);

@@ -108,13 +108,16 @@ it("a ComfyUI server that knows nothing of the relay, declared as the documentat
   expect(Buffer.from(await image.arrayBuffer()).toString("latin1")).toContain(id);
 });
 
+/** Returns the behaviour of a server that answers so. */
+function answering(body: unknown) {
+  return { kind: "answer", status: 200, body: JSON.stringify(body) } as const;
+}
+
 it("a file that a declared worker answers in base64 is kept, and its link opens it", async () => {
   const png = Buffer.concat([Buffer.from("89504e470d0a1a0a", "hex"), Buffer.alloc(300, "x")]);
-  const answer = (body: unknown) =>
-    ({ kind: "answer", status: 200, body: JSON.stringify(body) }) as const;
-  receiver.at("/run", answer({ id: "job-1" }));
+  receiver.at("/run", answering({ id: "job-1" }));
   const output = { file: png.toString("base64") };
-  receiver.at("/status/job-1", answer({ id: "job-1", status: "COMPLETED", output }));
+  receiver.at("/status/job-1", answering({ id: "job-1", status: "COMPLETED", output }));
   await submitTo("worker/run", { input: {} }, "/encoded");
   const file = await keptOutput("/encoded");
   expect([file.status, file.headers.get("Content-Type")]).toEqual([200, "image/png"]);

@@ -118,13 +118,16 @@ it("a declaration without auth needs no key, and its calls have no credentials",
   expect(await polls.headers("", 0)).toEqual({});
 });
 
+/** Returns the polls of a connection with this header for the key. */
+function pollsWith(auth: string) {
+  return declared("a", { ...COMFY, key: "k", auth, headers: { "X-Version": "2" } }).polls;
+}
+
 it("auth names the header and the scheme of the key, also for customers with a key of their own, and headers are sent with it", async () => {
-  const auth = (line: string) =>
-    declared("a", { ...COMFY, key: "k", auth: line, headers: { "X-Version": "2" } }).polls;
-  const bearer = auth("Authorization: Bearer {key}");
+  const bearer = pollsWith("Authorization: Bearer {key}");
   expect(await bearer.headers("k", 0)).toEqual({ "X-Version": "2", Authorization: "Bearer k" });
   expect(bearer.keyHeader).toEqual({ name: "Authorization", schemes: ["Bearer"] });
-  const alone = auth("x-api-key: {key}");
+  const alone = pollsWith("x-api-key: {key}");
   expect(await alone.headers("k", 0)).toEqual({ "X-Version": "2", "x-api-key": "k" });
   expect(alone.keyHeader).toEqual({ name: "x-api-key", schemes: [] });
 });
@@ -201,4 +204,47 @@ it("the amounts of usage that a declaration names are the only ones of its conne
   const { runpod } = DECLARATIONS;
   expect(declared("runpod", runpod).usageNames).toEqual(["execution_ms", "delay_ms"]);
   expect(declared("comfy", COMFY).usageNames).toEqual([]);
+});
+
+it("an output in base64 is found again behind the link of the poll, and fails the task where the relay keeps none", () => {
+  const { polls, inlinePointer, needsKey } = declared("a", {
+    ...COMFY,
+    poll: { ...COMFY.poll, state: "/state", outputs: ["/a~1b/*/{id}"] },
+  });
+  const body = { state: "done", "a/b": [{ "job-1": "A".repeat(300) }] };
+  const reading = readPollAnswer(polls, { status: 200, body }, JOB, BASE);
+  if (reading.kind !== "observed") throw new Error("the answer was not read");
+  const kept = toNews(reading.observation, { ...ERROR_TEXT, areInlineOutputsKept: true });
+  const link = `${BASE}/history/job-1#/a~1b/0/job-1`;
+  expect(kept).toMatchObject({ status: "completed", urls: [link] });
+  expect(inlinePointer?.(new URL(link))).toBe("/a~1b/0/job-1");
+  expect(needsKey?.(new URL(link))).toBe(true);
+  expect(toNews(reading.observation, ERROR_TEXT)).toMatchObject({
+    error: { code: "output_needs_store", message: expect.stringContaining("OUTPUTS") },
+  });
+});
+
+it("a link of the upstream to its own host loses its fragment, which would make the relay fetch an answer with its key", () => {
+  const { polls } = declared("a", {
+    ...COMFY,
+    poll: { ...COMFY.poll, state: "/state", outputs: ["/urls/*"] },
+  });
+  const urls = [`${BASE}/history/other#/a`, "/history/other#/a", "https://cdn.example.com/a#b"];
+  const reading = readPollAnswer(polls, { status: 200, body: { state: "done", urls } }, JOB, BASE);
+  expect(reading).toMatchObject({
+    observation: { urls: [`${BASE}/history/other`, "https://cdn.example.com/a#b"] },
+  });
+});
+
+it("an output in base64 of an upstream that is polled by POST cannot be found again", () => {
+  const { polls } = declared("a", {
+    ...COMFY,
+    poll: { path: "/q", method: "POST", body: { id: "{id}" }, state: "/state", outputs: ["/file"] },
+  });
+  const body = { state: "done", file: `data:image/png;base64,${"A".repeat(8)}` };
+  const reading = readPollAnswer(polls, { status: 200, body }, JOB, BASE);
+  if (reading.kind !== "observed") throw new Error("the answer was not read");
+  expect(toNews(reading.observation, { ...ERROR_TEXT, areInlineOutputsKept: true })).toMatchObject({
+    error: { code: "output_needs_store" },
+  });
 });

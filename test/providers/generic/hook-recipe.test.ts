@@ -68,8 +68,8 @@ it.each([
 
 it("a signature in its own header, in base64 and without a time, is verified", async () => {
   const recipe = { header: "X-Hub-Signature", prefix: "sha256=", recipe: "{body}" } as const;
-  const hex = { "X-Hub-Signature": `sha256=${await hmac(BODY)}` };
-  expect(await verified(hex, recipe)).toBe("signed");
+  const inHex = { "X-Hub-Signature": `sha256=${await hmac(BODY)}` };
+  expect(await verified(inHex, recipe)).toBe("signed");
   const plain: HookRecipe = { header: "X-Signature", recipe: "{body}", encoding: "base64" };
   expect(await verified({ "X-Signature": await hmac(BODY, "base64") }, plain)).toBe("signed");
   expect(await verified({ "X-Signature": await hmac(BODY) }, plain)).toBe("refused");

@@ -1,4 +1,5 @@
 import type { healthDetails } from "../../../api/health/details.ts";
+import type { ConfigIssue } from "../../../config/issue.ts";
 import { SECOND_MS } from "../../../core/time.ts";
 import { documentedLimits } from "../../../providers/documented-limits.ts";
 import { areHooksVerified } from "../../../providers/hook-verification.ts";
@@ -24,11 +25,13 @@ interface Row {
   readonly state: Details["connections"][string] | undefined;
   /** Settings that are missing: those that a connection without a key, or a provider without a connection, needs. */
   readonly lack: Details["without_key"][string] | undefined;
+  /** Faults of a connection that declares its upstream and is disabled. Undefined for any other. */
+  readonly faults: readonly ConfigIssue[] | undefined;
 }
 
 interface ConnectionTableProps {
   readonly connections: ReadonlyMap<string, Connection>;
-  readonly details: Pick<Details, "connections" | "without_key">;
+  readonly details: Pick<Details, "connections" | "without_key" | "disabled">;
   /** Numbers of open tasks of all connections; null when they could not be counted. */
   readonly open: OpenTasks | null;
 }
@@ -39,11 +42,19 @@ interface ConnectionTableProps {
  * links to outputs work.
  */
 export function ConnectionTable({ connections, details, open }: ConnectionTableProps) {
-  const { connections: states, without_key: lacks } = details;
-  const rows = Object.keys({ ...states, ...lacks }).map((name) => {
+  const { connections: states, without_key: lacks, disabled } = details;
+  const faulty = Object.fromEntries(disabled.map(({ name, issues }) => [name, issues]));
+  const rows = Object.keys({ ...states, ...lacks, ...faulty }).map((name) => {
     const connection = connections.get(name);
     const provider = connection?.provider ?? PROVIDERS.get(name);
-    return { name, provider, connection, state: states[name], lack: lacks[name] };
+    return {
+      name,
+      provider,
+      connection,
+      state: states[name],
+      lack: lacks[name],
+      faults: faulty[name],
+    };
   });
   const columns = open === null ? COLUMNS : COLUMNS.toSpliced(2, 0, openColumn(open));
   return (
@@ -85,7 +96,8 @@ function Name({ name, connection }: Row) {
   );
 }
 
-function Key({ state, lack }: Row) {
+function Key({ state, lack, faults }: Row) {
+  if (faults !== undefined) return <Faults issues={faults} />;
   if (state === undefined) return lack === undefined ? "" : <Lack {...lack} />;
   const { unclear } = state;
   return (
@@ -101,6 +113,20 @@ function Key({ state, lack }: Row) {
           answer {unclear.status_code} not understood, <Time at={unclear.at * SECOND_MS} />
         </p>
       )}
+    </>
+  );
+}
+
+/** Shows why a connection that declares its upstream is disabled. */
+function Faults({ issues }: { readonly issues: readonly ConfigIssue[] }) {
+  return (
+    <>
+      <Status of="disabled" />
+      {issues.map(({ path, message }) => (
+        <p class="muted small">
+          <code>{path}</code> {message}
+        </p>
+      ))}
     </>
   );
 }
