@@ -131,6 +131,12 @@ function slotAt(now: number): CopySlot | null {
   return takeCopySlot("", now, 0).slot;
 }
 
+/** Asks for the permission to copy, and returns the wait; null when the permission is given. */
+function waitOf(name: string, now: number, random: number): number | null {
+  const answer = takeCopySlot(name, now, random);
+  return answer.slot === null ? answer.waitMs : null;
+}
+
 describe("the permission to copy in an isolate", () => {
   it("is given to two copies at a time, and to another when one gives it back", () => {
     const [first, second] = [slotAt(NOW), slotAt(NOW)];
@@ -153,10 +159,6 @@ describe("the permission to copy in an isolate", () => {
 
   it("is asked for again after 1 to 5 seconds by the only object that waits, and after a minute at most by one of many", () => {
     const slots = [slotAt(NOW), slotAt(NOW)];
-    const waitOf = (name: string, now: number, random: number) => {
-      const answer = takeCopySlot(name, now, random);
-      return answer.slot === null ? answer.waitMs : null;
-    };
     for (const slot of slots) slot?.renew(NOW + DAY);
     expect(waitOf("only", NOW + HOUR, 0)).toBe(SECOND);
     expect(waitOf("only", NOW + HOUR + 5 * SECOND, 1)).toBe(5 * SECOND);
