@@ -106,6 +106,8 @@ it("an account key may use exactly the routes that this test lists, and none of 
     "GET /v1/tasks": 501,
     // The request asks for no WebSocket.
     "GET /v1/listen": 400,
+    // The body is no message.
+    "POST /mcp": 400,
     "GET /v1/tasks/{id}": 200,
     "GET /v1/tasks/{id}/events": 200,
     "GET /v1/tasks/{id}/attempts/{number}/request": 200,
