@@ -322,6 +322,7 @@ it("GET /healthz shows the operator the configured or default value of every set
     },
     connections: {},
     without_key: expect.objectContaining({ ark: expect.anything() }),
+    disabled: [],
     index: null,
   });
 });

@@ -42,8 +42,13 @@ function readHook(body: unknown, hook: DeclaredHook, declaration: Declaration): 
     taskId: idAtFirst(body, hook.task_id),
   };
   if (read !== null && read.state !== null) return { ...read, ...named, inlineOutputs: [] };
-  const isClaim = hook.signature == null && !Array.isArray(body);
+  const isClaim = hook.signature == null && !Array.isArray(body) && isPolled(declaration);
   return isClaim ? { ...CLAIM, ...named } : null;
+}
+
+/** Tells whether a poll can find out what a claim is worth. Without a key a claim would itself end the task. */
+function isPolled({ auth, key }: Declaration): boolean {
+  return auth == null || key != null;
 }
 
 /** Returns where the report of a hook states what: as an answer to a poll does, unless the declaration says otherwise. */

@@ -3,9 +3,9 @@ import {
   jobReadingOf,
   type SubmitAdapter,
   type SubmitReading,
+  submitReadingOf,
   type SubmitTarget,
 } from "../submit.ts";
-import { submitReadingOf } from "../submit.ts";
 import type { Declaration, DeclaredSubmit } from "./declaration.ts";
 import { idOf, readReport } from "./declared-reports.ts";
 import { findAll, findFirst } from "./json-pointer.ts";

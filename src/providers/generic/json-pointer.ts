@@ -29,10 +29,23 @@ export function findAll(body: unknown, pointer: string, id: string | null): read
   for (const segment of pointer.slice(1).split("/")) {
     if (segment === "{id}" && id === null) return [];
     const name = segment === "{id}" ? id : unescaped(segment);
-    found = found.flatMap(({ pointer: above, value }) => membersOf(value, segment, name, above));
-    if (found.length > MAX_FOUND) found = found.slice(0, MAX_FOUND);
+    found = membersOfAll(found, segment, name);
   }
   return found.filter(({ value }) => value !== undefined);
+}
+
+/** Returns the members of all these values. Stops at the largest number, because every member takes memory. */
+function membersOfAll(
+  values: readonly Found[],
+  segment: string,
+  name: string | null,
+): readonly Found[] {
+  const found: Found[] = [];
+  for (const { pointer, value } of values) {
+    if (found.length >= MAX_FOUND) break;
+    found.push(...membersOf(value, segment, name, pointer));
+  }
+  return found.slice(0, MAX_FOUND);
 }
 
 /** Returns the values at the first of the pointers that finds one which is not null. */

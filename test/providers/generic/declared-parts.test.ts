@@ -6,6 +6,7 @@ import { toNews } from "../../../src/providers/observation.ts";
 import type { Job } from "../../../src/core/record/upstream.ts";
 import { readPollAnswer } from "../../../src/providers/poll-answer.ts";
 import { declared } from "../adapters.ts";
+import { aHook } from "../hook.ts";
 import { DECLARATIONS } from "../declarations.ts";
 
 const BASE = "https://comfy.example.com";
@@ -247,4 +248,17 @@ it("an output in base64 of an upstream that is polled by POST cannot be found ag
   expect(toNews(reading.observation, { ...ERROR_TEXT, areInlineOutputsKept: true })).toMatchObject({
     error: { code: "output_needs_store" },
   });
+});
+
+it("an unsigned hook without a readable state is a claim that a poll decides, and nothing where the job cannot be polled", () => {
+  const { runpod } = DECLARATIONS;
+  const read = (members: object, body: unknown) => {
+    const hook = aHook({}, "", { path: "/hooks/gpu/task/token" });
+    return declared("gpu", { ...runpod, ...members }).hooks?.read(body, hook) ?? null;
+  };
+  const claim = { jobId: "job-1", phase: "completed", urls: [] };
+  expect(read({ key: "k" }, { id: "job-1" })).toMatchObject(claim);
+  expect(read({ key: null, auth: null }, { id: "job-1" })).toMatchObject(claim);
+  expect(read({ key: null }, { id: "job-1" })).toBeNull();
+  expect(read({ key: "k" }, [{ id: "job-1" }])).toBeNull();
 });
