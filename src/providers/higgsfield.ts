@@ -8,16 +8,10 @@ import { standardWebhook } from "./standard-webhook.ts";
 import { membersAt, submitReadingOf, type SubmitTarget } from "./submit.ts";
 
 /**
- * First segments of the paths at which Higgsfield has no models: those of requests, estimates and uploads, and `v1` of
- * the older API, whose answers are sets of jobs.
+ * First segments of the paths at which Higgsfield has no models: those of estimates and uploads, and `v1` of the
+ * older API, whose answers are sets of jobs.
  */
-const OTHER_ROUTES: readonly (string | undefined)[] = [
-  "estimate",
-  "files",
-  "models",
-  "requests",
-  "v1",
-];
+const OTHER_ROUTES: readonly (string | undefined)[] = ["estimate", "files", "models", "v1"];
 const SEGMENT = /^[A-Za-z0-9][\w.-]*$/;
 const MAX_MODEL_CHARS = 200;
 const PARAMETERS = membersAt("", [
@@ -75,7 +69,10 @@ export const higgsfield = {
   },
 } as const satisfies UpstreamProvider;
 
-/** Returns what a call to a path starts: a request to the model that the path names, e.g. `higgsfield-ai/soul/standard`. */
+/**
+ * Returns what a call to a path starts: a request to the model that the path names, e.g. `higgsfield-ai/soul/standard`.
+ * The paths of requests themselves (`/requests/{id}/status`) start none, also below a prefix.
+ */
 function targetOf(path: string): SubmitTarget | null {
   const [root, ...segments] = path.split("/");
   const name = segments.join("/");
@@ -83,7 +80,7 @@ function targetOf(path: string): SubmitTarget | null {
     root === "" &&
     name.length <= MAX_MODEL_CHARS &&
     segments.length > 1 &&
-    segments.every((segment) => SEGMENT.test(segment)) &&
+    segments.every((segment) => SEGMENT.test(segment) && segment.toLowerCase() !== "requests") &&
     !OTHER_ROUTES.includes(segments[0]?.toLowerCase());
   if (!isModel) return null;
   return {

@@ -57,7 +57,8 @@ export const minimax = {
     authenticate: noSignature,
     read: observe,
   },
-  // https://platform.minimax.io/docs: some pages state an hour for the link to download a file, others nine hours.
+  // https://platform.minimax.io/docs: an hour for the link to download a file. What others state of the guide to videos
+  // (https://platform.minimax.io/docs/guides/video-generation) says nine hours.
   linkLife: { minMs: HOUR_MS, maxMs: 9 * HOUR_MS },
   polls: {
     gapMs: 1_000,
