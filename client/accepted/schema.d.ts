@@ -63,7 +63,7 @@ export interface paths {
         put?: never;
         /**
          * Submit a job to an upstream through the relay, once
-         * @description The call is the upstream's own: its path, query, content type and body, and the relay's key in the header of the upstream's key. The relay registers the task, charges its price, puts its hook URL into the call, sends it once with the connection's own key, stores the answer, and passes it on. The answer of a refusal is passed on too; the task is then erased and its price returned. Accounts submit what `OFFERS` lists. Permitted to operator keys with the role `operate` or `all`, and to account keys with the role `full`.
+         * @description The call is the upstream's own: its path, query, content type and body, and the relay's key in the header of the upstream's key. The relay registers the task, charges its price, puts its hook URL into the call, sends it once with the connection's own key (or, with `Relay-Key`, with that of the caller), stores the answer, and passes it on. The answer of a refusal is passed on too; the task is then erased and its price returned. Accounts submit what `OFFERS` lists. Permitted to operator keys with the role `operate` or `all`, and to account keys with the role `full`.
          */
         post: operations["submitJob"];
         delete?: never;
@@ -716,6 +716,46 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/outputs/{id}/{output}/{file}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read an output by its link
+         * @description Links in `output.urls` lead here where the relay keeps outputs; nobody else makes them, and they need no key. The relay serves its copy, whose type follows its first bytes; everything but videos, sound and plain images is sent to be saved. Before the copy is there, and after copying has failed, the answer is a redirect to the upstream's own link or, where this opens only with a key, what the upstream sends, until that link is dead too. Needs no key.
+         */
+        get: operations["readOutput"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/tasks/{id}/outputs/{output}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Delete an output
+         * @description Its link opens nothing any more, and the relay's copy is deleted; the upstream's own link is not. The task stays as it is. An output that keeps the upstream's own link cannot be deleted. Permitted to operator keys with the role `all`.
+         */
+        delete: operations["deleteOutput"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/openapi.json": {
         parameters: {
             query?: never;
@@ -808,7 +848,7 @@ export interface webhooks {
         get?: never;
         put?: never;
         /**
-         * Credits are not refunded after 5 minutes
+         * Credits are not refunded or released after 5 minutes
          * @description Sent to OPERATOR_CALLBACK_URL, unless OPERATOR_EVENTS excludes it or OPERATOR_CALLBACK_FORMAT is `slack`.
          */
         post: operations["operatorRefundDelayed"];
@@ -872,6 +912,86 @@ export interface webhooks {
          * @description Sent to OPERATOR_CALLBACK_URL, unless OPERATOR_EVENTS excludes it or OPERATOR_CALLBACK_FORMAT is `slack`.
          */
         post: operations["operatorTaskLateResult"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "key.unreadable": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * No value of RELAY_SECRET opens the customer's key of an open task any more
+         * @description Sent to OPERATOR_CALLBACK_URL, unless OPERATOR_EVENTS excludes it or OPERATOR_CALLBACK_FORMAT is `slack`.
+         */
+        post: operations["operatorKeyUnreadable"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "output.lost": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Outputs of a task could not be copied, and their links end with those of the upstream
+         * @description Sent to OPERATOR_CALLBACK_URL, unless OPERATOR_EVENTS excludes it or OPERATOR_CALLBACK_FORMAT is `slack`.
+         */
+        post: operations["operatorOutputLost"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "price.unknown": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * The price of a completed task is not known, so that all credits of the charge are kept
+         * @description Sent to OPERATOR_CALLBACK_URL, unless OPERATOR_EVENTS excludes it or OPERATOR_CALLBACK_FORMAT is `slack`.
+         */
+        post: operations["operatorPriceUnknown"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "price.above_hold": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * The price of a completed task is above the credits that were charged
+         * @description Sent to OPERATOR_CALLBACK_URL, unless OPERATOR_EVENTS excludes it or OPERATOR_CALLBACK_FORMAT is `slack`.
+         */
+        post: operations["operatorPriceAboveHold"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1067,6 +1187,13 @@ export interface components {
                 answered_at?: number;
                 /** @description HTTP status of its answer. */
                 status_code?: number;
+                /**
+                 * @description The key at the upstream is the customer's own.
+                 * @constant
+                 */
+                key?: "customer";
+                /** @description Since when the upstream has refused this key. */
+                key_refused_since?: number;
             };
             /** @description The latest order to cancel the task. */
             cancel?: {
@@ -1087,12 +1214,25 @@ export interface components {
                 status_code?: number;
             };
             credits?: {
+                /** @description Credits that are charged: the price or, for a price by usage, the most that the task can cost. */
                 amount: number;
-                /** @enum {string} */
-                state: "charging" | "charged" | "refunding" | "refunded";
+                /** @description What the completed task costs. Only of a price by usage. */
+                final?: number;
+                /**
+                 * @description `releasing` and `released`: the part of `amount` above `final` is being given back, or is back.
+                 * @enum {string}
+                 */
+                state: "charging" | "charged" | "releasing" | "released" | "refunding" | "refunded";
+                /**
+                 * @description By what `final` was found: by the usage of the job, or by a field of the output metadata. `hold`: the number was not known, so that all of `amount` is kept.
+                 * @enum {string}
+                 */
+                basis?: "usage" | "field" | "hold";
+                /** @description When the release was confirmed. */
+                released_at?: number;
                 /** @description When the refund was confirmed. */
                 refunded_at?: number;
-                /** @description When the charge or refund is tried again. Only operators see it. */
+                /** @description When the charge, refund or release is tried again. Only operators see it. */
                 retry_at?: number;
                 tries?: number;
             };
@@ -1193,6 +1333,8 @@ export interface components {
                 status_code?: number;
                 word?: string;
             };
+            /** @description Since when no value of `RELAY_SECRET` opens the customer's key, so that the job is not polled. */
+            key_unreadable_since?: number;
         };
         /** @description A task that has completed. It begins with the body of its callback, byte for byte. */
         CompletedTask: {
@@ -1251,6 +1393,13 @@ export interface components {
                 answered_at?: number;
                 /** @description HTTP status of its answer. */
                 status_code?: number;
+                /**
+                 * @description The key at the upstream is the customer's own.
+                 * @constant
+                 */
+                key?: "customer";
+                /** @description Since when the upstream has refused this key. */
+                key_refused_since?: number;
             };
             /** @description The latest order to cancel the task. */
             cancel?: {
@@ -1271,12 +1420,25 @@ export interface components {
                 status_code?: number;
             };
             credits?: {
+                /** @description Credits that are charged: the price or, for a price by usage, the most that the task can cost. */
                 amount: number;
-                /** @enum {string} */
-                state: "charging" | "charged" | "refunding" | "refunded";
+                /** @description What the completed task costs. Only of a price by usage. */
+                final?: number;
+                /**
+                 * @description `releasing` and `released`: the part of `amount` above `final` is being given back, or is back.
+                 * @enum {string}
+                 */
+                state: "charging" | "charged" | "releasing" | "released" | "refunding" | "refunded";
+                /**
+                 * @description By what `final` was found: by the usage of the job, or by a field of the output metadata. `hold`: the number was not known, so that all of `amount` is kept.
+                 * @enum {string}
+                 */
+                basis?: "usage" | "field" | "hold";
+                /** @description When the release was confirmed. */
+                released_at?: number;
                 /** @description When the refund was confirmed. */
                 refunded_at?: number;
-                /** @description When the charge or refund is tried again. Only operators see it. */
+                /** @description When the charge, refund or release is tried again. Only operators see it. */
                 retry_at?: number;
                 tries?: number;
             };
@@ -1286,6 +1448,24 @@ export interface components {
             usage?: {
                 [key: string]: number;
             };
+            /** @description The upstream's own links, in the order of `output.urls`, where these are links of the relay. Only operators see them. */
+            source_urls?: string[];
+            /** @description What the relay has kept of each output, in the order of `output.urls`, where these are links of the relay. */
+            outputs?: {
+                /** @description Whether the relay has a copy. */
+                kept: boolean;
+                /** @description Size of the copy. */
+                bytes?: number;
+                /** @description Media type by the first bytes of the copy. */
+                content_type?: string;
+                /** @description When the relay's link ends and its copy is deleted. Absent for an output that keeps the upstream's own link. */
+                expires_at?: number;
+                /**
+                 * @description Why there is no copy: the output keeps the upstream's own link (`own_link`), the relay keeps no copies and passes on what the upstream sends (`streamed`), the operator has deleted it (`deleted`), or copying was given up. Absent while it is being copied.
+                 * @enum {string}
+                 */
+                reason?: "own_link" | "streamed" | "deleted" | "too_large" | "empty" | "refused" | "unreachable" | "blocked" | "not_stored";
+            }[];
         };
         /** @description The callback of a finished task. */
         Callback: {
@@ -1365,6 +1545,13 @@ export interface components {
                 answered_at?: number;
                 /** @description HTTP status of its answer. */
                 status_code?: number;
+                /**
+                 * @description The key at the upstream is the customer's own.
+                 * @constant
+                 */
+                key?: "customer";
+                /** @description Since when the upstream has refused this key. */
+                key_refused_since?: number;
             };
             /** @description The latest order to cancel the task. */
             cancel?: {
@@ -1385,12 +1572,25 @@ export interface components {
                 status_code?: number;
             };
             credits?: {
+                /** @description Credits that are charged: the price or, for a price by usage, the most that the task can cost. */
                 amount: number;
-                /** @enum {string} */
-                state: "charging" | "charged" | "refunding" | "refunded";
+                /** @description What the completed task costs. Only of a price by usage. */
+                final?: number;
+                /**
+                 * @description `releasing` and `released`: the part of `amount` above `final` is being given back, or is back.
+                 * @enum {string}
+                 */
+                state: "charging" | "charged" | "releasing" | "released" | "refunding" | "refunded";
+                /**
+                 * @description By what `final` was found: by the usage of the job, or by a field of the output metadata. `hold`: the number was not known, so that all of `amount` is kept.
+                 * @enum {string}
+                 */
+                basis?: "usage" | "field" | "hold";
+                /** @description When the release was confirmed. */
+                released_at?: number;
                 /** @description When the refund was confirmed. */
                 refunded_at?: number;
-                /** @description When the charge or refund is tried again. Only operators see it. */
+                /** @description When the charge, refund or release is tried again. Only operators see it. */
                 retry_at?: number;
                 tries?: number;
             };
@@ -1451,6 +1651,13 @@ export interface components {
                 answered_at?: number;
                 /** @description HTTP status of its answer. */
                 status_code?: number;
+                /**
+                 * @description The key at the upstream is the customer's own.
+                 * @constant
+                 */
+                key?: "customer";
+                /** @description Since when the upstream has refused this key. */
+                key_refused_since?: number;
             };
             /** @description The latest order to cancel the task. */
             cancel?: {
@@ -1471,12 +1678,25 @@ export interface components {
                 status_code?: number;
             };
             credits?: {
+                /** @description Credits that are charged: the price or, for a price by usage, the most that the task can cost. */
                 amount: number;
-                /** @enum {string} */
-                state: "charging" | "charged" | "refunding" | "refunded";
+                /** @description What the completed task costs. Only of a price by usage. */
+                final?: number;
+                /**
+                 * @description `releasing` and `released`: the part of `amount` above `final` is being given back, or is back.
+                 * @enum {string}
+                 */
+                state: "charging" | "charged" | "releasing" | "released" | "refunding" | "refunded";
+                /**
+                 * @description By what `final` was found: by the usage of the job, or by a field of the output metadata. `hold`: the number was not known, so that all of `amount` is kept.
+                 * @enum {string}
+                 */
+                basis?: "usage" | "field" | "hold";
+                /** @description When the release was confirmed. */
+                released_at?: number;
                 /** @description When the refund was confirmed. */
                 refunded_at?: number;
-                /** @description When the charge or refund is tried again. Only operators see it. */
+                /** @description When the charge, refund or release is tried again. Only operators see it. */
                 retry_at?: number;
                 tries?: number;
             };
@@ -1546,6 +1766,13 @@ export interface components {
                 answered_at?: number;
                 /** @description HTTP status of its answer. */
                 status_code?: number;
+                /**
+                 * @description The key at the upstream is the customer's own.
+                 * @constant
+                 */
+                key?: "customer";
+                /** @description Since when the upstream has refused this key. */
+                key_refused_since?: number;
             };
             /** @description The latest order to cancel the task. */
             cancel?: {
@@ -1566,12 +1793,25 @@ export interface components {
                 status_code?: number;
             };
             credits?: {
+                /** @description Credits that are charged: the price or, for a price by usage, the most that the task can cost. */
                 amount: number;
-                /** @enum {string} */
-                state: "charging" | "charged" | "refunding" | "refunded";
+                /** @description What the completed task costs. Only of a price by usage. */
+                final?: number;
+                /**
+                 * @description `releasing` and `released`: the part of `amount` above `final` is being given back, or is back.
+                 * @enum {string}
+                 */
+                state: "charging" | "charged" | "releasing" | "released" | "refunding" | "refunded";
+                /**
+                 * @description By what `final` was found: by the usage of the job, or by a field of the output metadata. `hold`: the number was not known, so that all of `amount` is kept.
+                 * @enum {string}
+                 */
+                basis?: "usage" | "field" | "hold";
+                /** @description When the release was confirmed. */
+                released_at?: number;
                 /** @description When the refund was confirmed. */
                 refunded_at?: number;
-                /** @description When the charge or refund is tried again. Only operators see it. */
+                /** @description When the charge, refund or release is tried again. Only operators see it. */
                 retry_at?: number;
                 tries?: number;
             };
@@ -1581,6 +1821,24 @@ export interface components {
             usage?: {
                 [key: string]: number;
             };
+            /** @description The upstream's own links, in the order of `output.urls`, where these are links of the relay. Only operators see them. */
+            source_urls?: string[];
+            /** @description What the relay has kept of each output, in the order of `output.urls`, where these are links of the relay. */
+            outputs?: {
+                /** @description Whether the relay has a copy. */
+                kept: boolean;
+                /** @description Size of the copy. */
+                bytes?: number;
+                /** @description Media type by the first bytes of the copy. */
+                content_type?: string;
+                /** @description When the relay's link ends and its copy is deleted. Absent for an output that keeps the upstream's own link. */
+                expires_at?: number;
+                /**
+                 * @description Why there is no copy: the output keeps the upstream's own link (`own_link`), the relay keeps no copies and passes on what the upstream sends (`streamed`), the operator has deleted it (`deleted`), or copying was given up. Absent while it is being copied.
+                 * @enum {string}
+                 */
+                reason?: "own_link" | "streamed" | "deleted" | "too_large" | "empty" | "refused" | "unreachable" | "blocked" | "not_stored";
+            }[];
             /** @description URL to pass to the provider for its hook. */
             hook_url?: string;
             /** @description Name of the parameter of the provider's submit call that takes `hook_url`. */
@@ -1637,6 +1895,13 @@ export interface components {
                 answered_at?: number;
                 /** @description HTTP status of its answer. */
                 status_code?: number;
+                /**
+                 * @description The key at the upstream is the customer's own.
+                 * @constant
+                 */
+                key?: "customer";
+                /** @description Since when the upstream has refused this key. */
+                key_refused_since?: number;
             };
             /** @description The latest order to cancel the task. */
             cancel?: {
@@ -1657,12 +1922,25 @@ export interface components {
                 status_code?: number;
             };
             credits?: {
+                /** @description Credits that are charged: the price or, for a price by usage, the most that the task can cost. */
                 amount: number;
-                /** @enum {string} */
-                state: "charging" | "charged" | "refunding" | "refunded";
+                /** @description What the completed task costs. Only of a price by usage. */
+                final?: number;
+                /**
+                 * @description `releasing` and `released`: the part of `amount` above `final` is being given back, or is back.
+                 * @enum {string}
+                 */
+                state: "charging" | "charged" | "releasing" | "released" | "refunding" | "refunded";
+                /**
+                 * @description By what `final` was found: by the usage of the job, or by a field of the output metadata. `hold`: the number was not known, so that all of `amount` is kept.
+                 * @enum {string}
+                 */
+                basis?: "usage" | "field" | "hold";
+                /** @description When the release was confirmed. */
+                released_at?: number;
                 /** @description When the refund was confirmed. */
                 refunded_at?: number;
-                /** @description When the charge or refund is tried again. Only operators see it. */
+                /** @description When the charge, refund or release is tried again. Only operators see it. */
                 retry_at?: number;
                 tries?: number;
             };
@@ -2213,6 +2491,7 @@ export interface components {
                 /** @description What accounts may submit, in the form of the variable. */
                 OFFERS: {
                     connection: string;
+                    key: "customer" | null;
                     path: string | null;
                     models: string[];
                     limits: {
@@ -2227,6 +2506,12 @@ export interface components {
                         credits: number;
                     } | null;
                 }[];
+                /** @description Whether the relay keeps outputs, because the bucket is bound. */
+                OUTPUTS: boolean;
+                /** @description Origin of the links to outputs, which is `PUBLIC_URL` by default. */
+                OUTPUTS_URL: string | null;
+                OUTPUT_DAYS: number;
+                MAX_OUTPUT_MB: number;
                 ALLOW_LOCAL_CALLBACKS: boolean;
                 ALLOW_IP_CALLBACKS: boolean;
                 EXTRA_BASE_HOSTS: string;
@@ -2332,7 +2617,7 @@ export interface components {
              * @description The kind of problem, which does not change.
              * @enum {string}
              */
-            code: "invalid_json" | "invalid_request" | "unauthenticated" | "insufficient_credits" | "forbidden" | "not_found" | "unknown_task" | "method_not_allowed" | "body_timeout" | "task_exists" | "task_open" | "task_settled" | "reference_reused" | "conflicting_result" | "series_running" | "submission_running" | "not_cancelable" | "no_callback" | "payload_too_large" | "submit_unknown" | "idempotency_key_reused" | "rate_limited" | "internal_error" | "index_disabled" | "not_configured" | "unavailable";
+            code: "invalid_json" | "invalid_request" | "unauthenticated" | "insufficient_credits" | "forbidden" | "not_found" | "unknown_task" | "method_not_allowed" | "body_timeout" | "task_exists" | "task_open" | "task_settled" | "reference_reused" | "conflicting_result" | "series_running" | "submission_running" | "not_cancelable" | "no_callback" | "output_gone" | "payload_too_large" | "submit_unknown" | "idempotency_key_reused" | "rate_limited" | "internal_error" | "index_disabled" | "not_configured" | "unavailable";
             /** @description Faults of the input: `path` is a JSON Pointer, or `/Name` of a header or parameter. */
             issues?: {
                 path: string;
@@ -2344,6 +2629,11 @@ export interface components {
             balance?: number;
             /** @description Price of the task, of `insufficient_credits`. */
             price?: number;
+            /**
+             * @description Why the output is gone, of `output_gone`.
+             * @enum {string}
+             */
+            reason?: "link_expired" | "deleted" | "source_expired" | "too_large" | "empty" | "refused" | "unreachable" | "blocked" | "not_stored";
             task?: components["schemas"]["Task"];
         };
         /** @description A task as whoever has its status link sees it. */
@@ -2671,7 +2961,7 @@ export interface components {
         "problem.submit_unknown": {
             headers: {
                 /**
-                 * @description Path of the new task.
+                 * @description Path of the new task, or the upstream's own link to an output.
                  * @example /v1/tasks/6f9619ff-8b86-4d01-b42d-00cf4fc964ff
                  */
                 Location?: string;
@@ -2879,6 +3169,22 @@ export interface components {
                 };
             };
         };
+        /** @description `output_gone`: The output is gone. */
+        "problem.output_gone": {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                "Cache-Control": components["headers"]["Cache-Control"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"] & {
+                    /** @constant */
+                    status?: 410;
+                    /** @enum {string} */
+                    code?: "output_gone";
+                };
+            };
+        };
     };
     parameters: never;
     requestBodies: never;
@@ -3072,6 +3378,20 @@ export interface operations {
                     deadline_at?: number | null;
                     /** @description Price in whole credits, refunded when the task fails. Needs `account`. */
                     credits?: number | null;
+                    /** @description The same as `{"credits": 60}`, or a price by usage: `hold` is charged, and what the completed task costs less is given back. It costs `per.credits` for `per.units` of the number `per.usage` of the job's usage, or of `per.field` of the output metadata, at least `min`. `per.credits` may have a number for each `resolution`. In place of `credits`. */
+                    price?: {
+                        credits?: number | null;
+                        hold?: number | null;
+                        min?: number | null;
+                        per?: {
+                            usage?: string | null;
+                            field?: "duration" | null;
+                            units: number;
+                            credits: number | {
+                                [key: string]: number;
+                            };
+                        } | null;
+                    } | null;
                 };
             };
         };
@@ -3122,7 +3442,7 @@ export interface operations {
             201: {
                 headers: {
                     /**
-                     * @description Path of the new task.
+                     * @description Path of the new task, or the upstream's own link to an output.
                      * @example /v1/tasks/6f9619ff-8b86-4d01-b42d-00cf4fc964ff
                      */
                     Location: string;
@@ -3295,6 +3615,11 @@ export interface operations {
                  */
                 "Relay-Metadata"?: string;
                 /**
+                 * @description Key of the relay, when the call has your own key of the upstream in the upstream's header. That key goes up as it is, and the job is asked for with it. Accounts need an offer for it.
+                 * @example trk_acme_…
+                 */
+                "Relay-Key"?: string;
+                /**
                  * @description Id of the task, a UUID. Only for operators.
                  * @example 6f9619ff-8b86-4d01-b42d-00cf4fc964ff
                  */
@@ -3314,6 +3639,11 @@ export interface operations {
                  * @example 60
                  */
                 "Relay-Credits"?: string;
+                /**
+                 * @description Price as `price` of `POST /v1/tasks` states it, in place of `Relay-Credits`, with `Relay-Account`. Only for operators.
+                 * @example {"hold": 200, "min": 10, "per": {"usage": "completion_tokens", "units": 1000000, "credits": 15000}}
+                 */
+                "Relay-Price"?: string;
             };
             path: {
                 /**
@@ -3369,7 +3699,7 @@ export interface operations {
                      */
                     "Idempotent-Replayed"?: string;
                     /**
-                     * @description Path of the new task.
+                     * @description Path of the new task, or the upstream's own link to an output.
                      * @example /v1/tasks/6f9619ff-8b86-4d01-b42d-00cf4fc964ff
                      */
                     Location?: string;
@@ -3441,12 +3771,12 @@ export interface operations {
             200: {
                 headers: {
                     /**
-                     * @description `*` in answers to a status token, so that pages of any site may read them.
+                     * @description `*` in answers to a status token and to the link of an output, so that pages of any site may read them.
                      * @example *
                      */
                     "Access-Control-Allow-Origin"?: string;
                     /**
-                     * @description Version of the task as this caller sees it, for `If-None-Match`. It changes with the state of the task and, while the task is open, with its progress; for the operator with every member.
+                     * @description Version of the task as this caller sees it, for `If-None-Match`. It changes with the state of the task and, while the task is open, with its progress; for the operator with every member. Of an output: the tag of its bytes, which never change, also for `If-Range`.
                      * @example "1767225600002-account"
                      */
                     ETag: string;
@@ -3518,12 +3848,12 @@ export interface operations {
             304: {
                 headers: {
                     /**
-                     * @description `*` in answers to a status token, so that pages of any site may read them.
+                     * @description `*` in answers to a status token and to the link of an output, so that pages of any site may read them.
                      * @example *
                      */
                     "Access-Control-Allow-Origin"?: string;
                     /**
-                     * @description Version of the task as this caller sees it, for `If-None-Match`. It changes with the state of the task and, while the task is open, with its progress; for the operator with every member.
+                     * @description Version of the task as this caller sees it, for `If-None-Match`. It changes with the state of the task and, while the task is open, with its progress; for the operator with every member. Of an output: the tag of its bytes, which never change, also for `If-Range`.
                      * @example "1767225600002-account"
                      */
                     ETag: string;
@@ -3617,7 +3947,7 @@ export interface operations {
             200: {
                 headers: {
                     /**
-                     * @description `*` in answers to a status token, so that pages of any site may read them.
+                     * @description `*` in answers to a status token and to the link of an output, so that pages of any site may read them.
                      * @example *
                      */
                     "Access-Control-Allow-Origin"?: string;
@@ -3640,7 +3970,7 @@ export interface operations {
             204: {
                 headers: {
                     /**
-                     * @description `*` in answers to a status token, so that pages of any site may read them.
+                     * @description `*` in answers to a status token and to the link of an output, so that pages of any site may read them.
                      * @example *
                      */
                     "Access-Control-Allow-Origin"?: string;
@@ -4119,6 +4449,8 @@ export interface operations {
                     output?: null;
                     /** @description Reason of a failed task. */
                     error?: null;
+                    /** @description What the job has consumed or cost, at most 1 KB of numbers under names of your own. A price by usage needs it. */
+                    usage?: null;
                 } | {
                     /**
                      * Format: uuid
@@ -4147,6 +4479,10 @@ export interface operations {
                     };
                     /** @description Reason of a failed task. */
                     error?: null;
+                    /** @description What the job has consumed or cost, at most 1 KB of numbers under names of your own. A price by usage needs it. */
+                    usage?: {
+                        [key: string]: number;
+                    } | null;
                 } | {
                     /**
                      * Format: uuid
@@ -4175,6 +4511,10 @@ export interface operations {
                         code: string;
                         message: string;
                     };
+                    /** @description What the job has consumed or cost, at most 1 KB of numbers under names of your own. A price by usage needs it. */
+                    usage?: {
+                        [key: string]: number;
+                    } | null;
                 };
             };
         };
@@ -4982,7 +5322,7 @@ export interface operations {
             200: {
                 headers: {
                     /**
-                     * @description Name under which a browser saves the export.
+                     * @description Name under which a browser saves the file.
                      * @example attachment; filename="acme-entries.csv"
                      */
                     "Content-Disposition"?: string;
@@ -6301,6 +6641,259 @@ export interface operations {
             };
         };
     };
+    readOutput: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description `bytes=…`, one range (RFC 9110).
+                 * @example bytes=0-1023
+                 */
+                Range?: string;
+                /**
+                 * @description `ETag` of the output: with another one the answer has all bytes.
+                 * @example "5d41402abc4b2a76b9719d911017c592"
+                 */
+                "If-Range"?: string;
+                /**
+                 * @description `ETag` of the version that the caller has: the answer is 304 while it is the current one.
+                 * @example "1767225600002-account"
+                 */
+                "If-None-Match"?: string;
+            };
+            path: {
+                /**
+                 * @description Id of the task, a UUID of any version; upper and lower case mean the same.
+                 * @example 6f9619ff-8b86-4d01-b42d-00cf4fc964ff
+                 */
+                id: string;
+                /**
+                 * @description Number of the output: its place in `output.urls`, from 1.
+                 * @example 1
+                 */
+                output: string;
+                /**
+                 * @description Token and extension, which only the relay can make. They prove the reader.
+                 * @example 1767830400_1767225600012_3q2-7w.mp4
+                 */
+                file: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description the whole output */
+            200: {
+                headers: {
+                    /**
+                     * @description `*` in answers to a status token and to the link of an output, so that pages of any site may read them.
+                     * @example *
+                     */
+                    "Access-Control-Allow-Origin": string;
+                    /**
+                     * @description `bytes`: `Range` gets a part.
+                     * @example bytes
+                     */
+                    "Accept-Ranges"?: string;
+                    /**
+                     * @description Name under which a browser saves the file.
+                     * @example attachment; filename="acme-entries.csv"
+                     */
+                    "Content-Disposition": string;
+                    /**
+                     * @description Version of the task as this caller sees it, for `If-None-Match`. It changes with the state of the task and, while the task is open, with its progress; for the operator with every member. Of an output: the tag of its bytes, which never change, also for `If-Range`.
+                     * @example "1767225600002-account"
+                     */
+                    ETag?: string;
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /** @example … */
+                    "*/*": string;
+                };
+            };
+            /** @description the part that Range names */
+            206: {
+                headers: {
+                    /**
+                     * @description `*` in answers to a status token and to the link of an output, so that pages of any site may read them.
+                     * @example *
+                     */
+                    "Access-Control-Allow-Origin": string;
+                    /**
+                     * @description `bytes`: `Range` gets a part.
+                     * @example bytes
+                     */
+                    "Accept-Ranges"?: string;
+                    /**
+                     * @description Name under which a browser saves the file.
+                     * @example attachment; filename="acme-entries.csv"
+                     */
+                    "Content-Disposition": string;
+                    /**
+                     * @description Which bytes of the output the answer has (RFC 9110).
+                     * @example bytes 0-1023/146515
+                     */
+                    "Content-Range": string;
+                    /**
+                     * @description Version of the task as this caller sees it, for `If-None-Match`. It changes with the state of the task and, while the task is open, with its progress; for the operator with every member. Of an output: the tag of its bytes, which never change, also for `If-Range`.
+                     * @example "1767225600002-account"
+                     */
+                    ETag?: string;
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /** @example … */
+                    "*/*": string;
+                };
+            };
+            /** @description the upstream's own link */
+            302: {
+                headers: {
+                    /**
+                     * @description `*` in answers to a status token and to the link of an output, so that pages of any site may read them.
+                     * @example *
+                     */
+                    "Access-Control-Allow-Origin": string;
+                    /**
+                     * @description Path of the new task, or the upstream's own link to an output.
+                     * @example /v1/tasks/6f9619ff-8b86-4d01-b42d-00cf4fc964ff
+                     */
+                    Location: string;
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description If-None-Match names the output */
+            304: {
+                headers: {
+                    /**
+                     * @description `*` in answers to a status token and to the link of an output, so that pages of any site may read them.
+                     * @example *
+                     */
+                    "Access-Control-Allow-Origin": string;
+                    /**
+                     * @description `bytes`: `Range` gets a part.
+                     * @example bytes
+                     */
+                    "Accept-Ranges"?: string;
+                    /**
+                     * @description Version of the task as this caller sees it, for `If-None-Match`. It changes with the state of the task and, while the task is open, with its progress; for the operator with every member. Of an output: the tag of its bytes, which never change, also for `If-Range`.
+                     * @example "1767225600002-account"
+                     */
+                    ETag?: string;
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["problem.invalid_request"];
+            404: components["responses"]["problem.not_found"];
+            410: components["responses"]["problem.output_gone"];
+            /** @description If-Match does not name the output */
+            412: {
+                headers: {
+                    /**
+                     * @description `*` in answers to a status token and to the link of an output, so that pages of any site may read them.
+                     * @example *
+                     */
+                    "Access-Control-Allow-Origin": string;
+                    /**
+                     * @description `bytes`: `Range` gets a part.
+                     * @example bytes
+                     */
+                    "Accept-Ranges"?: string;
+                    /**
+                     * @description Version of the task as this caller sees it, for `If-None-Match`. It changes with the state of the task and, while the task is open, with its progress; for the operator with every member. Of an output: the tag of its bytes, which never change, also for `If-Range`.
+                     * @example "1767225600002-account"
+                     */
+                    ETag?: string;
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Range begins behind the end */
+            416: {
+                headers: {
+                    /**
+                     * @description `*` in answers to a status token and to the link of an output, so that pages of any site may read them.
+                     * @example *
+                     */
+                    "Access-Control-Allow-Origin": string;
+                    /**
+                     * @description `bytes`: `Range` gets a part.
+                     * @example bytes
+                     */
+                    "Accept-Ranges"?: string;
+                    /**
+                     * @description Which bytes of the output the answer has (RFC 9110).
+                     * @example bytes 0-1023/146515
+                     */
+                    "Content-Range"?: string;
+                    /**
+                     * @description Version of the task as this caller sees it, for `If-None-Match`. It changes with the state of the task and, while the task is open, with its progress; for the operator with every member. Of an output: the tag of its bytes, which never change, also for `If-Range`.
+                     * @example "1767225600002-account"
+                     */
+                    ETag?: string;
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            429: components["responses"]["problem.rate_limited"];
+            500: components["responses"]["problem.internal_error"];
+            503: components["responses"]["problem.not_configured.unavailable"];
+        };
+    };
+    deleteOutput: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description Id of the task, a UUID of any version; upper and lower case mean the same.
+                 * @example 6f9619ff-8b86-4d01-b42d-00cf4fc964ff
+                 */
+                id: string;
+                /**
+                 * @description Number of the output: its place in `output.urls`, from 1.
+                 * @example 1
+                 */
+                output: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description deleted */
+            204: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["problem.invalid_request"];
+            401: components["responses"]["problem.unauthenticated"];
+            403: components["responses"]["problem.forbidden"];
+            404: components["responses"]["problem.not_found.unknown_task"];
+            409: components["responses"]["problem.task_open"];
+            429: components["responses"]["problem.rate_limited"];
+            500: components["responses"]["problem.internal_error"];
+            503: components["responses"]["problem.not_configured.unavailable"];
+        };
+    };
     readOpenApi: {
         parameters: {
             query?: never;
@@ -6798,6 +7391,360 @@ export interface operations {
                                 [key: string]: unknown;
                             };
                         } | null;
+                    };
+                };
+            };
+        };
+        responses: {
+            /** @description The receiver has taken it. Any other answer is a failed attempt. */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    operatorKeyUnreadable: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description Id of the message, the same on every attempt: de-duplicate on it. */
+                "webhook-id": string;
+                /** @description Time of this attempt in Unix seconds. */
+                "webhook-timestamp": string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "type": "key.unreadable",
+                 *       "timestamp": 1767225600,
+                 *       "data": {
+                 *         "task": {
+                 *           "id": "6f9619ff-8b86-4d01-b42d-00cf4fc964ff",
+                 *           "model": "seedance-1-pro",
+                 *           "created_at": 1767225600,
+                 *           "status": "failed",
+                 *           "error": {
+                 *             "code": "canceled",
+                 *             "message": "The task was canceled."
+                 *           },
+                 *           "callback": {
+                 *             "url": "https://client.example.com/hook?order=4711",
+                 *             "status": "sending",
+                 *             "attempts": [],
+                 *             "waits_for": "refund"
+                 *           },
+                 *           "account": "acme",
+                 *           "metadata": {
+                 *             "order": "4711"
+                 *           },
+                 *           "credits": {
+                 *             "amount": 12,
+                 *             "state": "refunding"
+                 *           },
+                 *           "finished_at": 1767225661,
+                 *           "failure": {
+                 *             "category": "canceled",
+                 *             "retryable": false
+                 *           },
+                 *           "cancel": {
+                 *             "state": "confirmed",
+                 *             "reason": "order",
+                 *             "requested_at": 1767225660
+                 *           }
+                 *         }
+                 *       }
+                 *     }
+                 */
+                "application/json": {
+                    /** @constant */
+                    type: "key.unreadable";
+                    timestamp: number;
+                    data: {
+                        task: components["schemas"]["Task"];
+                    };
+                };
+            };
+        };
+        responses: {
+            /** @description The receiver has taken it. Any other answer is a failed attempt. */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    operatorOutputLost: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description Id of the message, the same on every attempt: de-duplicate on it. */
+                "webhook-id": string;
+                /** @description Time of this attempt in Unix seconds. */
+                "webhook-timestamp": string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "type": "output.lost",
+                 *       "timestamp": 1767225600,
+                 *       "data": {
+                 *         "task": {
+                 *           "id": "6f9619ff-8b86-4d01-b42d-00cf4fc964ff",
+                 *           "model": "seedance-1-pro",
+                 *           "created_at": 1767225600,
+                 *           "status": "failed",
+                 *           "error": {
+                 *             "code": "canceled",
+                 *             "message": "The task was canceled."
+                 *           },
+                 *           "callback": {
+                 *             "url": "https://client.example.com/hook?order=4711",
+                 *             "status": "sending",
+                 *             "attempts": [],
+                 *             "waits_for": "refund"
+                 *           },
+                 *           "account": "acme",
+                 *           "metadata": {
+                 *             "order": "4711"
+                 *           },
+                 *           "credits": {
+                 *             "amount": 12,
+                 *             "state": "refunding"
+                 *           },
+                 *           "finished_at": 1767225661,
+                 *           "failure": {
+                 *             "category": "canceled",
+                 *             "retryable": false
+                 *           },
+                 *           "cancel": {
+                 *             "state": "confirmed",
+                 *             "reason": "order",
+                 *             "requested_at": 1767225660
+                 *           }
+                 *         },
+                 *         "outputs": [
+                 *           {
+                 *             "number": 1,
+                 *             "reason": "refused"
+                 *           }
+                 *         ]
+                 *       }
+                 *     }
+                 */
+                "application/json": {
+                    /** @constant */
+                    type: "output.lost";
+                    timestamp: number;
+                    data: {
+                        task: components["schemas"]["Task"];
+                        outputs: {
+                            number: number;
+                            /** @enum {string} */
+                            reason: "too_large" | "empty" | "refused" | "unreachable" | "blocked" | "not_stored";
+                        }[];
+                    };
+                };
+            };
+        };
+        responses: {
+            /** @description The receiver has taken it. Any other answer is a failed attempt. */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    operatorPriceUnknown: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description Id of the message, the same on every attempt: de-duplicate on it. */
+                "webhook-id": string;
+                /** @description Time of this attempt in Unix seconds. */
+                "webhook-timestamp": string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "type": "price.unknown",
+                 *       "timestamp": 1767225600,
+                 *       "data": {
+                 *         "task": {
+                 *           "id": "6f9619ff-8b86-4d01-b42d-00cf4fc964ff",
+                 *           "model": "seedance-1-pro",
+                 *           "created_at": 1767225600,
+                 *           "status": "completed",
+                 *           "completed_at": 1767225660,
+                 *           "output": {
+                 *             "urls": [
+                 *               "https://cdn.example.com/video.mp4"
+                 *             ],
+                 *             "metadata": {
+                 *               "seed": 42,
+                 *               "ratio": "16:9",
+                 *               "duration": 5,
+                 *               "resolution": "720p"
+                 *             }
+                 *           },
+                 *           "callback": {
+                 *             "url": "https://client.example.com/hook?order=4711",
+                 *             "status": "delivered",
+                 *             "attempts": [
+                 *               {
+                 *                 "number": 1,
+                 *                 "series": 1,
+                 *                 "started_at": 1767225661,
+                 *                 "late_ms": 0,
+                 *                 "after_ms": 4,
+                 *                 "duration_ms": 84,
+                 *                 "outcome": "delivered",
+                 *                 "status_code": 204
+                 *               }
+                 *             ],
+                 *             "delivered_at": 1767225661
+                 *           },
+                 *           "account": "acme",
+                 *           "metadata": {
+                 *             "order": "4711"
+                 *           },
+                 *           "credits": {
+                 *             "amount": 200,
+                 *             "final": 200,
+                 *             "state": "charged",
+                 *             "basis": "hold"
+                 *           },
+                 *           "finished_at": 1767225661
+                 *         },
+                 *         "credits": 200,
+                 *         "usage": "completion_tokens",
+                 *         "reason": "absent"
+                 *       }
+                 *     }
+                 */
+                "application/json": {
+                    /** @constant */
+                    type: "price.unknown";
+                    timestamp: number;
+                    data: {
+                        task: components["schemas"]["Task"];
+                        credits: number;
+                        usage?: string;
+                        field?: string;
+                        /** @enum {string} */
+                        reason: "absent" | "not_positive" | "no_rate";
+                    };
+                };
+            };
+        };
+        responses: {
+            /** @description The receiver has taken it. Any other answer is a failed attempt. */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    operatorPriceAboveHold: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description Id of the message, the same on every attempt: de-duplicate on it. */
+                "webhook-id": string;
+                /** @description Time of this attempt in Unix seconds. */
+                "webhook-timestamp": string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "type": "price.above_hold",
+                 *       "timestamp": 1767225600,
+                 *       "data": {
+                 *         "task": {
+                 *           "id": "6f9619ff-8b86-4d01-b42d-00cf4fc964ff",
+                 *           "model": "seedance-1-pro",
+                 *           "created_at": 1767225600,
+                 *           "status": "completed",
+                 *           "completed_at": 1767225660,
+                 *           "output": {
+                 *             "urls": [
+                 *               "https://cdn.example.com/video.mp4"
+                 *             ],
+                 *             "metadata": {
+                 *               "seed": 42,
+                 *               "ratio": "16:9",
+                 *               "duration": 5,
+                 *               "resolution": "720p"
+                 *             }
+                 *           },
+                 *           "callback": {
+                 *             "url": "https://client.example.com/hook?order=4711",
+                 *             "status": "delivered",
+                 *             "attempts": [
+                 *               {
+                 *                 "number": 1,
+                 *                 "series": 1,
+                 *                 "started_at": 1767225661,
+                 *                 "late_ms": 0,
+                 *                 "after_ms": 4,
+                 *                 "duration_ms": 84,
+                 *                 "outcome": "delivered",
+                 *                 "status_code": 204
+                 *               }
+                 *             ],
+                 *             "delivered_at": 1767225661
+                 *           },
+                 *           "account": "acme",
+                 *           "metadata": {
+                 *             "order": "4711"
+                 *           },
+                 *           "credits": {
+                 *             "amount": 200,
+                 *             "final": 200,
+                 *             "state": "charged",
+                 *             "basis": "hold"
+                 *           },
+                 *           "finished_at": 1767225661
+                 *         },
+                 *         "credits": 200,
+                 *         "usage": "completion_tokens",
+                 *         "missing": 34
+                 *       }
+                 *     }
+                 */
+                "application/json": {
+                    /** @constant */
+                    type: "price.above_hold";
+                    timestamp: number;
+                    data: {
+                        task: components["schemas"]["Task"];
+                        credits: number;
+                        usage?: string;
+                        field?: string;
+                        missing: number;
                     };
                 };
             };

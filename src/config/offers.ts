@@ -1,10 +1,12 @@
 import * as z from "zod/mini";
 import { parseJson } from "../core/json.ts";
 import { failure, type Result, success } from "../core/result.ts";
+import type { Price } from "../core/record/price-rule.ts";
 import type { KeyOwner } from "../providers/customer-credential.ts";
 import { at } from "../providers/json-fields.ts";
 import type { Connection } from "../providers/provider.ts";
 import type { ConfigIssue } from "./issue.ts";
+import { priceForm, priceOf, usageNamesWithout } from "./price.ts";
 
 /** An entry of `OFFERS`: jobs that accounts may submit, within which limits and for how many credits. */
 export interface Offer {
@@ -16,8 +18,8 @@ export interface Offer {
   /** Names of models, in which `*` stands for any number of any characters. */
   readonly models: readonly string[];
   readonly limits: readonly Limit[];
-  /** Credits that a submission costs. Null when it is free. */
-  readonly credits: number | null;
+  /** Price of a submission. Null when it is free. */
+  readonly price: Price | null;
 }
 
 /** Limit of one value in the request of an account. It has either `values`, or `min` or `max` or both. */
@@ -54,8 +56,6 @@ const MESSAGES = {
   value: "must have a text, a number, true or false",
   bound: "must have a number",
   optional: "must have true or false",
-  price: 'must have a price like {"credits": 60}',
-  credits: "must have a whole number of at least 1",
   unknown: "has an unknown member",
 };
 
@@ -120,12 +120,7 @@ const Entry = z.strictObject(
       .array(z.string(MESSAGES.model).check(z.minLength(1, MESSAGES.model)), MESSAGES.models)
       .check(z.minLength(1, MESSAGES.models)),
     limits: z.nullish(Limits),
-    price: z.nullish(
-      z.strictObject(
-        { credits: z.int(MESSAGES.credits).check(z.gte(1, MESSAGES.credits)) },
-        MESSAGES.price,
-      ),
-    ),
+    price: z.nullish(priceForm("have")),
   },
   MESSAGES.offer,
 );
@@ -144,19 +139,28 @@ export function parseOffers(value: unknown): Result<readonly Offer[], string> {
 }
 
 /**
- * Returns a fault for each offer whose connection the relay does not have, or takes no key although the offer is for
- * customers with a key of their own.
+ * Returns a fault for each offer whose connection the relay does not have, takes no key although the offer is for
+ * customers with a key of their own, or does not state the usage by which the price is.
  */
 export function unconnectedOffers(
   offers: readonly Offer[],
   connections: ReadonlyMap<string, Connection>,
 ): ConfigIssue[] {
-  return offers.flatMap(({ connection: name, keyOwner }, i) => {
+  return offers.flatMap(({ connection: name, keyOwner, price }, i) => {
     const connection = connections.get(name);
     if (connection === undefined) return offerIssue(i, "connection", MESSAGES.connection);
-    const isKeyless = keyOwner === "customer" && connection.provider.polls === null;
-    return isKeyless ? offerIssue(i, "key", MESSAGES.keyless) : [];
+    const { provider } = connection;
+    const isKeyless = keyOwner === "customer" && provider.polls === null;
+    if (isKeyless) return offerIssue(i, "key", MESSAGES.keyless);
+    const known = price === null ? null : usageNamesWithout(price, provider);
+    return known === null ? [] : offerIssue(i, "price.per.usage", unknownUsage(known));
   });
+}
+
+function unknownUsage(known: readonly string[]): string {
+  return known.length === 0
+    ? "must be left out, because jobs of this connection state no usage,"
+    : `must name a number of the usage that jobs of this connection state (${known.join(", ")})`;
 }
 
 function offerIssue(index: number, member: string, message: string): ConfigIssue {
@@ -175,7 +179,7 @@ function offerOf({ connection, key, path, models, limits, price }: z.output<type
     path: path ?? null,
     models,
     limits: Object.entries(limits ?? {}).map(([pointer, rule]) => limitOf(pointer, rule)),
-    credits: price?.credits ?? null,
+    price: price == null ? null : priceOf(price),
   };
 }
 

@@ -59,6 +59,7 @@ export const minimax = {
   },
   // https://platform.minimax.io/docs: the link to download a file lives for an hour.
   linkLife: { minMs: HOUR_MS, maxMs: HOUR_MS },
+  usageNames: ["output_seconds"],
   polls: {
     gapMs: 1_000,
     // MiniMax answers queries for jobs of API v2 for 7 days.

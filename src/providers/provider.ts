@@ -76,6 +76,11 @@ export interface UpstreamProvider {
    */
   readonly needsKey?: (link: URL) => boolean;
   readonly polls: PollAdapter;
+  /**
+   * Names of the numbers that the provider states as the usage of a job, by which a price may be stated. Absent when it
+   * states none.
+   */
+  readonly usageNames?: readonly string[];
   /** Description of the calls that start jobs. Absent when the relay cannot submit jobs to the provider. */
   readonly submits?: SubmitAdapter;
   /** Description of the call that cancels a job. Absent when the provider documents none. */

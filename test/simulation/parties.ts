@@ -137,6 +137,16 @@ export class Parties implements Outside {
     return isHeard && isBack;
   };
 
+  readonly release: Outside["release"] = async (release, caller) => {
+    this.#observer.onRelease?.(release, CALL_MS);
+    let isBack = false;
+    const book = () => {
+      isBack = this.ledger.release(release);
+    };
+    const isHeard = await this.#call("release", caller, CALL_MS, DONE_OR_NOT, false, book);
+    return isHeard && isBack;
+  };
+
   readonly poll: Outside["poll"] = (poll, aborted, caller) => {
     this.#observer.onPoll(poll, caller, ATTEMPT_MS);
     const isConfirmed = this.#isConfirmed(poll);

@@ -1,5 +1,6 @@
 import type { Runtime } from "../../config/runtime.ts";
 import type { JsonObject } from "../../core/json.ts";
+import type { Price } from "../../core/record/price-rule.ts";
 import type { Caller } from "../../objects/task/caller.ts";
 import { accountOf } from "../../objects/task/caller.ts";
 import { areHooksVerified } from "../../providers/hook-verification.ts";
@@ -35,8 +36,8 @@ export interface PreparedCall {
   readonly ownHookUrl: string | null;
   /** True when the relay can put its hook URL into the call. */
   readonly takesHookUrl: boolean;
-  /** Price of the call in credits, by the offer for an account; null when it costs nothing. */
-  readonly credits: number | null;
+  /** Price of the call by the offer for an account; null when it costs nothing. */
+  readonly price: Price | null;
   /**
    * Returns the call as it is sent.
    * @param fields texts that the relay sets, by the adapter's names of the fields, e.g. `?fal_webhook` or `a.b`.
@@ -87,7 +88,7 @@ export async function prepareCall(
   const model = modelIn(place, scanned);
   const member = (pointer: string) => scanned.members.get(pointer);
   const asked = { ...requestOf(call, place, query), model, isMultipart: false, member };
-  const credits = offeredPrice(asked, caller, config);
+  const price = offeredPrice(asked, caller, config);
   if (isOfAccount) requireNothingHidden(place.target, bytes, scanned);
   const ownHookUrl = ownHookUrlIn(place, scanned, query);
   return {
@@ -96,7 +97,7 @@ export async function prepareCall(
     requestDigest: await digestOf(call, bytes),
     ownHookUrl,
     takesHookUrl: takesHookUrl(place, ownHookUrl),
-    credits,
+    price,
     withFields: (fields) => ({
       path: pathWith(call, fields),
       body: bodyWith(bytes, scanned, fields),
@@ -120,7 +121,7 @@ async function prepareMultipart(
   }
   const request = requestOf(call, place, query);
   const asked = { ...request, model: null, isMultipart: true, member: () => undefined };
-  const credits = offeredPrice(asked, caller, config);
+  const price = offeredPrice(asked, caller, config);
   const isOfAccount = accountOf(caller) !== null;
   return {
     model: place.connection.provider.name,
@@ -128,7 +129,7 @@ async function prepareMultipart(
     requestDigest: await digestOf(call, null),
     ownHookUrl: null,
     takesHookUrl: false,
-    credits,
+    price,
     withFields: (fields) => ({
       path: pathWith(call, fields),
       body: call.body,
@@ -254,10 +255,10 @@ function offeredPrice(
   request: Parameters<typeof decideOffer>[1],
   caller: Caller,
   { offers }: Runtime["config"],
-): number | null {
+): Price | null {
   if (accountOf(caller) === null) return null;
   const decision = decideOffer(offers, request);
-  if (decision.kind === "offered") return decision.credits;
+  if (decision.kind === "offered") return decision.price;
   throw new Problem("forbidden", { detail: decision.detail });
 }
 

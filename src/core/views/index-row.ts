@@ -75,8 +75,8 @@ export interface IndexRow {
   readonly settledMs: number | null;
   /**
    * Time at which the next change of the task is expected at the latest, in Unix milliseconds: the deadline, the
-   * next try of the refund, the next attempt of the callback, or the end of the running attempt. Null when the task
-   * has ended and no attempt and no refund is left to make.
+   * next try of the refund, the next attempt of the callback, the end of the running attempt, or the next try of the
+   * release. Null when the task has ended and no attempt, refund or release is left to make.
    */
   readonly dueAt: number | null;
   /**
@@ -187,7 +187,7 @@ function dueAtOf({ credits, callback, finishedAt }: TerminalTask): number | null
   if (credits?.state.kind === "refunding") return credits.state.retryAt;
   if (callback?.state.kind === "due") return callback.state.nextAttemptAt;
   if (callback?.state.kind === "in_flight") return callback.state.startedAt + MAX_ATTEMPT_MS;
-  return finishedAt;
+  return credits?.state.kind === "releasing" ? credits.state.retryAt : finishedAt;
 }
 
 /**
