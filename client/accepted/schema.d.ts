@@ -2153,7 +2153,7 @@ export interface components {
         /** @description An entry of a ledger. */
         Entry: {
             /** @enum {string} */
-            kind: "opening" | "grant" | "adjustment" | "charge" | "refund";
+            kind: "opening" | "grant" | "adjustment" | "charge" | "refund" | "release";
             /** @description Credits; an adjustment has its sign, and a charge is subtracted. */
             amount: number;
             /** @description Balance after the entry. */
@@ -2227,6 +2227,13 @@ export interface components {
                 attempts_per_callback: number | null;
             } & {
                 [key: string]: number | null;
+            };
+            /** @description Credits that were charged for these tasks: those of open tasks and those that are being given back (`held`), those that completed tasks cost (`earned`), and those that were given back because a completed task costs less (`released`) or a task failed (`refunded`). */
+            credits: {
+                held: number;
+                earned: number;
+                released: number;
+                refunded: number;
             };
             /** @description Tasks by model. */
             models: {
@@ -5776,6 +5783,12 @@ export interface operations {
                      *         "failed": 1,
                      *         "success_rate": 0.9917,
                      *         "attempts_per_callback": 1.0083
+                     *       },
+                     *       "credits": {
+                     *         "held": 200,
+                     *         "earned": 4107,
+                     *         "released": 893,
+                     *         "refunded": 36
                      *       },
                      *       "models": {
                      *         "seedance-1-pro": 120

@@ -40,11 +40,20 @@ interface CountTable {
   readonly added: (from: string, maxHosts: number) => string;
 }
 
-/** Columns of the table `rollups` with numbers of tasks, attempts and refunds. */
+/** Columns of the tables `tasks` and `rollups` with credits, by where they are. */
+const CREDIT_SUMS = [
+  "credits_held",
+  "credits_earned",
+  "credits_released",
+  "credits_refunded",
+] as const;
+
+/** Columns of the table `rollups` with numbers of tasks, attempts, refunds and credits. */
 const TASK_SUMS = [
   "tasks",
   "attempts",
   "refunds",
+  ...CREDIT_SUMS,
   ...OUTCOMES.map((outcome) => `attempts_${outcome}` as const),
 ] as const;
 
@@ -52,11 +61,12 @@ const TABLES: readonly CountTable[] = [
   table("rollups", ["model", "host", "status", "callback"], TASK_SUMS, {
     // Few texts of `outcomes` differ, so the JSON is read once for each and not for each task.
     ofPart: `
-      SELECT model, '' AS host, status, callback, tasks, attempts, refunds,
+      SELECT model, '' AS host, status, callback, tasks, attempts, refunds, ${CREDIT_SUMS.join(", ")},
         ${OUTCOMES.map((name) => `tasks * coalesce(outcomes ->> '${name}', 0) AS attempts_${name}`).join(", ")}
       FROM (
         SELECT model, status, coalesce(callback, '') AS callback, outcomes, count(*) AS tasks,
-          sum(attempts) AS attempts, sum(refunded) AS refunds
+          sum(attempts) AS attempts, sum(refunded) AS refunds,
+          ${CREDIT_SUMS.map((sum) => `sum(${sum}) AS ${sum}`).join(", ")}
         FROM tasks WHERE ${OF_PART} GROUP BY 1, 2, 3, 4
       )`,
   }),

@@ -2,7 +2,7 @@ import pMap from "p-map";
 import type { Measure } from "./buckets.ts";
 import type { Histogram } from "./found-late.ts";
 import type { Shards } from "./shards.ts";
-import type { Backlog, Statistics, Window } from "./statistics.ts";
+import { type Backlog, type Statistics, sumOfCredits, type Window } from "./statistics.ts";
 import { statistics } from "./stats.ts";
 
 const CONCURRENCY = 6;
@@ -23,6 +23,7 @@ export async function shardStatistics(
   });
   return {
     counts: parts.flatMap(({ counts }) => counts),
+    credits: sumOfCredits(parts.map(({ credits }) => credits)),
     hosts: parts.flatMap(({ hosts }) => hosts),
     histograms: {
       first_attempt: histogram(parts, "first_attempt"),

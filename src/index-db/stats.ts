@@ -3,7 +3,15 @@ import type { Measure } from "./buckets.ts";
 import { nearest, onSchema } from "./database.ts";
 import { countsByHost } from "./count-tables.ts";
 import { OPEN } from "./open-count.ts";
-import type { Backlog, Count, HostCount, Statistics, Window } from "./statistics.ts";
+import {
+  type Backlog,
+  type Count,
+  type CreditSums,
+  type HostCount,
+  type Statistics,
+  sumOfCredits,
+  type Window,
+} from "./statistics.ts";
 import type { TotalRow } from "./totals.ts";
 import { searchedSince, UNKNOWN, type UnknownRow } from "./unknown-submissions.ts";
 import { FOUND_LATE_ROWS, type FoundRow, type Histogram, histogramOf } from "./found-late.ts";
@@ -30,7 +38,9 @@ const OVERDUE_MS = MINUTE_MS;
 const MAX_OPEN = 10_000;
 
 const COUNTS = `
-  SELECT model, status, callback, sum(tasks) AS tasks, sum(attempts) AS attempts
+  SELECT model, status, callback, sum(tasks) AS tasks, sum(attempts) AS attempts,
+    sum(credits_held) AS held, sum(credits_earned) AS earned,
+    sum(credits_released) AS released, sum(credits_refunded) AS refunded
   FROM rollups WHERE hour >= ? AND hour < ? GROUP BY 1, 2, 3`;
 const HOSTS = `
   SELECT host, callback, sum(tasks) AS tasks, sum(attempts) AS attempts
@@ -59,6 +69,7 @@ export async function statistics(
   const { tasks, oldestAt, overdue, overdueSince } = unsettled?.results[0] ?? EMPTY;
   return {
     counts: rowsOf(counts),
+    credits: sumOfCredits(rowsOf(counts)),
     hosts: rowsOf(hosts),
     histograms: {
       first_attempt: histogram(rows, "first_attempt"),
@@ -75,7 +86,14 @@ export async function statistics(
   };
 }
 
-type Row = Count & HostCount & HistogramRow & Unsettled & FoundRow & TotalRow & UnknownRow;
+type Row = Count &
+  CreditSums &
+  HostCount &
+  HistogramRow &
+  Unsettled &
+  FoundRow &
+  TotalRow &
+  UnknownRow;
 
 function read(
   database: D1DatabaseSession,

@@ -124,6 +124,33 @@ export function aRefundingTask(changes: Partial<TerminalTask> = {}): TerminalTas
   });
 }
 
+/** Price by usage: three credits for two tokens. */
+export const TOKEN_RULE: PriceRule = {
+  by: "usage",
+  name: "total_tokens",
+  units: 2,
+  rate: 3,
+  min: 0,
+};
+
+/** Builds a registration with a price by usage, of which the relay's own ledger charges the most that it can be. */
+export function aUsagePricedRegistration(
+  changes: Parameters<typeof aRegistration>[0] = {},
+): RegisterEvent {
+  return withRule(aPricedRegistration(changes));
+}
+
+/** Builds a registration with a price by usage, of which the operator's own billing has charged the most. */
+export function aUsageSettledRegistration(
+  changes: Parameters<typeof aRegistration>[0] = {},
+): RegisterEvent {
+  return withRule(aSettledRegistration(changes));
+}
+
+function withRule(event: RegisterEvent): RegisterEvent {
+  return { ...event, registration: { ...event.registration, priceRule: TOKEN_RULE } };
+}
+
 /** Price by usage: a second costs half a credit. */
 export const PRICE_RULE: PriceRule = { by: "usage", name: "seconds", units: 2, rate: 1, min: 0 };
 

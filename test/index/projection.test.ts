@@ -49,7 +49,7 @@ it("the first index write of an isolate is a single SQL statement; only when tha
 
 /** Drops the tables of the index, so that the next isolate creates them again. */
 async function dropSchema(): Promise<void> {
-  const tables = ["tasks", "dirty_hours", "rollups", "relay_schema"];
+  const tables = ["tasks", "dirty_hours", "rollups", "rollups_parts", "relay_schema"];
   await db.batch(tables.map((name) => db.prepare(`DROP TABLE ${name}`)));
 }
 
@@ -81,6 +81,10 @@ describe("the row of a task", () => {
     found_by: null,
     found_late_ms: null,
     refunded: 0,
+    credits_held: 0,
+    credits_earned: 0,
+    credits_released: 0,
+    credits_refunded: 0,
     settled_at: null,
     first_attempt_ms: null,
     settled_ms: null,

@@ -97,6 +97,11 @@ export class SimulatedLedger {
       .length;
   }
 
+  /** Returns the credits that were charged under a reference. */
+  charged(reference: string): number {
+    return this.#entry("charge", reference)?.amount ?? 0;
+  }
+
   /** Returns the credits that were given back under a reference, by refunds and releases. */
   returned(reference: string): number {
     const returns = this.entries.filter(

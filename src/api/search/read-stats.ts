@@ -52,7 +52,8 @@ function windowOf(given: z.output<typeof Window>, nowS: number) {
 }
 
 function viewOf(statistics: Statistics, now: number) {
-  const { counts, hosts, histograms, found, totals, backlog, overdue, submitUnknown } = statistics;
+  const { counts, credits, hosts, histograms, found, totals } = statistics;
+  const { backlog, overdue, submitUnknown } = statistics;
   const callbacks = sumBy(counts, ({ callback }) => callback);
   const { delivered = 0, failed = 0 } = callbacks;
   const countedAt = Math.max(0, ...totals.map(({ advancedAt }) => advancedAt));
@@ -68,6 +69,7 @@ function viewOf(statistics: Statistics, now: number) {
         total(ended),
       ),
     },
+    credits,
     models: sumBy(counts, ({ model }) => model),
     latency_ms: {
       first_attempt: quantiles(histograms.first_attempt.counts),

@@ -128,10 +128,8 @@ export function endRelease(
     return changed({ ...next, credits: { ...credits, state: { kind: "released", at: now } } });
   }
   const retry = planRetry(credits.state, now);
-  const late = {
-    ...next,
-    credits: { ...credits, state: { kind: "releasing", ...retry } as const },
-  };
+  const state = { kind: "releasing", ...retry } as const;
+  const late = { ...next, credits: { ...credits, state } };
   return changed(withDelayNotice(late, record, credits.state, retry, policy, now));
 }
 

@@ -1,5 +1,6 @@
 import { MAX_CALLBACK_TIMEOUT_MS, type Policy } from "../policy.ts";
 import { type Attempt, type Callback, callbackStatus } from "../record/callback.ts";
+import { type Credits, releasedOf } from "../record/credits.ts";
 import { type OutcomeCounts, outcomesOf } from "../record/outcome-counts.ts";
 import { completedAtOf } from "../record/callback-body.ts";
 import type { FoundBy } from "../record/finding.ts";
@@ -61,6 +62,14 @@ export interface IndexRow {
   readonly foundLateMs: number | null;
   /** 1 when the credits of the task were refunded, else 0. */
   readonly refunded: number;
+  /** Credits that were charged for the task, and that it may still cost or is still to give back. */
+  readonly creditsHeld: number;
+  /** Credits that the completed task costs. */
+  readonly creditsEarned: number;
+  /** Credits that were given back because the completed task costs less than was charged. */
+  readonly creditsReleased: number;
+  /** Credits that were given back because the task has failed. */
+  readonly creditsRefunded: number;
   readonly settledAt: number | null;
   /**
    * Time from the result to the start of the first attempt of the callback, in milliseconds. Null when it is not
@@ -122,7 +131,7 @@ function submissionOf({ submission }: CreatedTask): IndexRow["submission"] {
   return kind === "unsent" ? null : kind;
 }
 
-function openColumns({ callbackUrl, deadlineAt, submission }: OpenTask): StatusColumns {
+function openColumns({ callbackUrl, deadlineAt, submission, credits }: OpenTask): StatusColumns {
   const awaitedAt = sendingEndsAt(submission) ?? unknownOutcomeOf(submission)?.failsAt ?? null;
   return {
     ...NO_CALLBACK,
@@ -133,6 +142,7 @@ function openColumns({ callbackUrl, deadlineAt, submission }: OpenTask): StatusC
     foundBy: null,
     foundLateMs: null,
     refunded: 0,
+    ...creditColumns(false, credits),
     settledAt: null,
     firstAttemptMs: null,
     settledMs: null,
@@ -148,7 +158,8 @@ function terminalColumns(record: TerminalTask, policy: Policy): StatusColumns {
   const firstAttemptMs = durationMs(finishedAt, startedAt);
   const { by: foundBy = null, lateMs: foundLateMs = null } = found ?? {};
   const refunded = record.credits?.state.kind === "refunded" ? 1 : 0;
-  const timing = { completedAt, finishedAt, foundBy, foundLateMs, refunded, firstAttemptMs };
+  const returns = { refunded, ...creditColumns(record.status === "completed", record.credits) };
+  const timing = { completedAt, finishedAt, foundBy, foundLateMs, ...returns, firstAttemptMs };
   const columns = callback === null ? NO_CALLBACK : callbackColumns(callback);
   if (!isSettled(record)) {
     const unsettled = { settledAt: null, settledMs: null, expiresAt: null };
@@ -160,6 +171,20 @@ function terminalColumns(record: TerminalTask, policy: Policy): StatusColumns {
   const settledMs = durationMs(finishedAt, end);
   const expiresAt = rowExpiresAt(record, policy);
   return { ...columns, ...timing, settledAt, settledMs, dueAt: null, expiresAt };
+}
+
+/**
+ * Returns where the credits of a charge are: each of them is still held, or was earned, released or refunded.
+ * @param isCompleted true when the task has completed, so that it costs the credits that are not given back.
+ */
+function creditColumns(isCompleted: boolean, credits: Credits | null) {
+  const { amount = 0, state = null } = credits ?? {};
+  const back = credits === null ? 0 : releasedOf(credits);
+  const creditsEarned = isCompleted ? amount - back : 0;
+  const creditsReleased = state?.kind === "released" ? back : 0;
+  const creditsRefunded = state?.kind === "refunded" ? amount : 0;
+  const creditsHeld = amount - creditsEarned - creditsReleased - creditsRefunded;
+  return { creditsHeld, creditsEarned, creditsReleased, creditsRefunded };
 }
 
 const NO_CALLBACK = {
