@@ -11,7 +11,7 @@ export const ORIGIN = "https://relay.example.com";
 /** Codes of problems that may disappear at a later attempt. */
 const TEMPORARY: readonly string[] = ["unavailable", "index_disabled"];
 const WITH_TASK = new Set(
-  "task_exists task_open task_settled conflicting_result series_running no_callback idempotency_key_reused".split(
+  "task_exists task_open task_settled conflicting_result series_running no_callback idempotency_key_reused not_cancelable submission_running".split(
     " ",
   ),
 );

@@ -75,7 +75,11 @@ export function isEqual(a: unknown, b: unknown): boolean {
   if (!isObject(a) || !isObject(b) || Array.isArray(a) !== Array.isArray(b)) return false;
   const names = Object.keys(a);
   if (names.length !== Object.keys(b).length) return false;
-  return names.every((name) => Object.hasOwn(b, name) && isEqual(a[name], b[name]));
+  for (const name of names) {
+    if (a[name] !== b[name] && !isEqual(a[name], b[name])) return false;
+    if (!Object.hasOwn(b, name)) return false;
+  }
+  return true;
 }
 
 function isObject(value: unknown): value is Readonly<Record<string, unknown>> {

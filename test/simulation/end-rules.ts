@@ -12,6 +12,7 @@ import {
 } from "../../src/core/record/task.ts";
 import type { UpstreamNews, UpstreamResult } from "../../src/core/record/upstream.ts";
 import { CONNECTION, DAY, MINUTE } from "../core/builders.ts";
+import { parsedBody } from "./callback-body.ts";
 import { isCancelMissing, isConfirmedEnd, isFoundCanceled } from "./cancel-rules.ts";
 import { type Change, firstViolation, isEqual, recentResult } from "./change.ts";
 import type { OutsideEvent } from "./moves.ts";
@@ -70,14 +71,14 @@ export function isOversized(news: object): boolean {
 
 /** Returns the end in the stored callback body as it was reported, and the stored consumption of the job. */
 export function storedResult(record: TerminalTask): EndResult {
-  const task: { status: EndResult["status"]; error?: { code: string } } = JSON.parse(record.body);
-  const content = JSON.stringify(reportedLinks(record) ?? task.error?.code);
-  return { status: task.status, content, usage: record.usage };
+  const { status, error } = parsedBody(record.body);
+  const content = JSON.stringify(reportedLinks(record) ?? error?.code);
+  return { status, content, usage: record.usage };
 }
 
 /** Checks `completed_at`: in the simulation no party states another time, so it is the time of the report. */
 function isDated({ body, status }: TerminalTask, now: number): boolean {
-  const { completed_at: at }: { completed_at?: number } = JSON.parse(body);
+  const { completed_at: at } = parsedBody(body);
   return status === "completed" ? at === Math.floor(now / 1000) : at === undefined;
 }
 

@@ -3,6 +3,7 @@ import type { CopiesEndedEvent } from "../../src/core/events/event.ts";
 import type { Output, Outputs } from "../../src/core/record/outputs.ts";
 import { isTerminal, type TaskRecord, type TerminalTask } from "../../src/core/record/task.ts";
 import { MINUTE, OUTPUT_LINKS, relayLink, SECOND } from "../core/builders.ts";
+import { parsedBody } from "./callback-body.ts";
 import { type Change, firstViolation, isEqual } from "./change.ts";
 import type { Setting } from "./setting.ts";
 import type { TaskHistory } from "./task-history.ts";
@@ -14,8 +15,7 @@ const CLEARANCE_MS = 2_500;
 
 /** Returns the links in a stored callback body; undefined when it has none. */
 function linksOf({ body }: TerminalTask): readonly string[] | undefined {
-  const { output }: { output?: { urls: readonly string[] } } = JSON.parse(body);
-  return output?.urls;
+  return parsedBody(body).output?.urls;
 }
 
 /** Returns the links to the outputs of a task as its result has reported them; undefined when it has none. */

@@ -130,7 +130,10 @@ export function readWriteFault(
   const isStill = disk.written.record === record && disk.written.alarm === alarm;
   if (record === null) return firstViolation({ "a read creates nothing": isStill });
   const isLate = isTerminal(record) && isWaitingLate(record);
-  const isVague = isOpen(record) || isLate || setting.isIndexed || setting.isOperatorNotified;
+  // During a pause, an order to copy outputs may leave before the next check whether the pause is over.
+  const isOrderVague = setting.isPaused && isTerminal(record) && record.outputs?.order != null;
+  const isVague =
+    isOpen(record) || isLate || isOrderVague || setting.isIndexed || setting.isOperatorNotified;
   const isOverdue = dueTime(record, setting, now) < now;
   return firstViolation({ "a read writes nothing": isVague || isOverdue || isStill });
 }

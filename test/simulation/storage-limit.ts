@@ -6,7 +6,7 @@ const PLATFORM_LIMIT_BYTES = 2_000_000;
 const KEY_BYTES = 10;
 
 /**
- * Largest number of bytes that a value takes in storage for each character of its JSON text. A character of a
+ * Largest number of bytes that a value takes in storage for each character that `charactersOf` counts. A character of a
  * text takes at most two, and a number, a mark or a name less than four for each of its characters.
  */
 const BYTES_PER_CHARACTER = 4;
@@ -17,9 +17,25 @@ const BYTES_PER_CHARACTER = 4;
  */
 export function requireStorable(value: unknown): void {
   // Measuring the exact size of every small record would take a tenth of the time of the simulation.
-  if (JSON.stringify(value).length * BYTES_PER_CHARACTER < PLATFORM_LIMIT_BYTES) return;
+  if (charactersOf(value) * BYTES_PER_CHARACTER < PLATFORM_LIMIT_BYTES) return;
   const { length } = serialize(value);
   if (length + KEY_BYTES > PLATFORM_LIMIT_BYTES) {
     throw new Error("string or blob too big: SQLITE_TOOBIG");
   }
+}
+
+/** Sizes of the parts of records, which stay the same objects through many changes of a task. */
+const sizes = new WeakMap<object, number>();
+
+/** Returns about the length of a value's JSON text; at least that length without escapes. */
+function charactersOf(value: unknown): number {
+  if (typeof value === "string") return value.length + 2;
+  if (typeof value !== "object" || value === null) return 24;
+  const known = sizes.get(value);
+  if (known !== undefined) return known;
+  let count = 2;
+  for (const [name, member] of Object.entries(value))
+    count += name.length + 4 + charactersOf(member);
+  sizes.set(value, count);
+  return count;
 }
