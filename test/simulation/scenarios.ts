@@ -345,7 +345,12 @@ function* lateRefund(world: World, random: Random): Iterable<Move> {
  * again, and perhaps over the death of an instance.
  */
 function* openRelease(world: World, random: Random): Iterable<Move> {
-  yield deploy(world, { isOperatorNotified: random.isLucky(0.5), isIndexed: random.isLucky(0.3) });
+  const scheduleMs = random.pick([
+    [0, 180_000],
+    [0, 1, MINUTE],
+    [0, 2 * SECOND],
+  ]);
+  yield deploy(world, { scheduleMs, isIndexed: random.isLucky(0.3) });
   yield { kind: "adjust", amount: 10 * PRICE };
   const registration = random.pick([aUsagePricedRegistration, aUsageSettledRegistration]);
   const callbackUrl = random.pick([URL_A, URL_A, null]);
@@ -354,6 +359,7 @@ function* openRelease(world: World, random: Random): Iterable<Move> {
   yield end(world, "charge", 0);
   const usage = random.pick([{ total_tokens: 7 }, { total_tokens: 9 }, { total_tokens: 1 }]);
   yield happen(aReport({ ...aCompletion(), usage }));
+  if (callbackUrl !== null && random.isLucky(0.5)) yield end(world, "send", 1);
   const times = random.pick([1, 1, 2, 3, 9]);
   for (let i = 0; i < times; i++) {
     yield* until(world, "release");
