@@ -276,6 +276,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/mcp": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Call the tools of the relay by the Model Context Protocol
+         * @description Streamable HTTP without sessions: each request has one message of JSON-RPC. The revision 2026-07-28 with the extension `io.modelcontextprotocol/tasks`, and those before without it. Permitted to operator keys with the role `read` or `operate` or `all`, and to account keys with the role `read` or `full`.
+         */
+        post: operations["callTools"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/accounts": {
         parameters: {
             query?: never;
@@ -848,7 +868,7 @@ export interface webhooks {
         get?: never;
         put?: never;
         /**
-         * Credits are not refunded after 5 minutes
+         * Credits are not refunded or released after 5 minutes
          * @description Sent to OPERATOR_CALLBACK_URL, unless OPERATOR_EVENTS excludes it or OPERATOR_CALLBACK_FORMAT is `slack`.
          */
         post: operations["operatorRefundDelayed"];
@@ -952,6 +972,46 @@ export interface webhooks {
          * @description Sent to OPERATOR_CALLBACK_URL, unless OPERATOR_EVENTS excludes it or OPERATOR_CALLBACK_FORMAT is `slack`.
          */
         post: operations["operatorOutputLost"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "price.unknown": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * The price of a completed task is not known, so that all credits of the charge are kept
+         * @description Sent to OPERATOR_CALLBACK_URL, unless OPERATOR_EVENTS excludes it or OPERATOR_CALLBACK_FORMAT is `slack`.
+         */
+        post: operations["operatorPriceUnknown"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "price.above_hold": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * The price of a completed task is above the credits that were charged
+         * @description Sent to OPERATOR_CALLBACK_URL, unless OPERATOR_EVENTS excludes it or OPERATOR_CALLBACK_FORMAT is `slack`.
+         */
+        post: operations["operatorPriceAboveHold"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1174,12 +1234,25 @@ export interface components {
                 status_code?: number;
             };
             credits?: {
+                /** @description Credits that are charged: the price or, for a price by usage, the most that the task can cost. */
                 amount: number;
-                /** @enum {string} */
-                state: "charging" | "charged" | "refunding" | "refunded";
+                /** @description What the completed task costs. Only of a price by usage. */
+                final?: number;
+                /**
+                 * @description `releasing` and `released`: the part of `amount` above `final` is being given back, or is back.
+                 * @enum {string}
+                 */
+                state: "charging" | "charged" | "releasing" | "released" | "refunding" | "refunded";
+                /**
+                 * @description By what `final` was found: by the usage of the job, or by a field of the output metadata. `hold`: the number was not known, so that all of `amount` is kept.
+                 * @enum {string}
+                 */
+                basis?: "usage" | "field" | "hold";
+                /** @description When the release was confirmed. */
+                released_at?: number;
                 /** @description When the refund was confirmed. */
                 refunded_at?: number;
-                /** @description When the charge or refund is tried again. Only operators see it. */
+                /** @description When the charge, refund or release is tried again. Only operators see it. */
                 retry_at?: number;
                 tries?: number;
             };
@@ -1367,12 +1440,25 @@ export interface components {
                 status_code?: number;
             };
             credits?: {
+                /** @description Credits that are charged: the price or, for a price by usage, the most that the task can cost. */
                 amount: number;
-                /** @enum {string} */
-                state: "charging" | "charged" | "refunding" | "refunded";
+                /** @description What the completed task costs. Only of a price by usage. */
+                final?: number;
+                /**
+                 * @description `releasing` and `released`: the part of `amount` above `final` is being given back, or is back.
+                 * @enum {string}
+                 */
+                state: "charging" | "charged" | "releasing" | "released" | "refunding" | "refunded";
+                /**
+                 * @description By what `final` was found: by the usage of the job, or by a field of the output metadata. `hold`: the number was not known, so that all of `amount` is kept.
+                 * @enum {string}
+                 */
+                basis?: "usage" | "field" | "hold";
+                /** @description When the release was confirmed. */
+                released_at?: number;
                 /** @description When the refund was confirmed. */
                 refunded_at?: number;
-                /** @description When the charge or refund is tried again. Only operators see it. */
+                /** @description When the charge, refund or release is tried again. Only operators see it. */
                 retry_at?: number;
                 tries?: number;
             };
@@ -1506,12 +1592,25 @@ export interface components {
                 status_code?: number;
             };
             credits?: {
+                /** @description Credits that are charged: the price or, for a price by usage, the most that the task can cost. */
                 amount: number;
-                /** @enum {string} */
-                state: "charging" | "charged" | "refunding" | "refunded";
+                /** @description What the completed task costs. Only of a price by usage. */
+                final?: number;
+                /**
+                 * @description `releasing` and `released`: the part of `amount` above `final` is being given back, or is back.
+                 * @enum {string}
+                 */
+                state: "charging" | "charged" | "releasing" | "released" | "refunding" | "refunded";
+                /**
+                 * @description By what `final` was found: by the usage of the job, or by a field of the output metadata. `hold`: the number was not known, so that all of `amount` is kept.
+                 * @enum {string}
+                 */
+                basis?: "usage" | "field" | "hold";
+                /** @description When the release was confirmed. */
+                released_at?: number;
                 /** @description When the refund was confirmed. */
                 refunded_at?: number;
-                /** @description When the charge or refund is tried again. Only operators see it. */
+                /** @description When the charge, refund or release is tried again. Only operators see it. */
                 retry_at?: number;
                 tries?: number;
             };
@@ -1526,6 +1625,8 @@ export interface components {
                 /** @enum {string} */
                 category: "moderation" | "invalid_input" | "rate_limited" | "timeout" | "canceled" | "provider";
                 retryable: boolean;
+                /** @description Ids of the upstream's requests, as its text named them. Only operators see them. */
+                request_ids?: string[];
             };
         };
         /** @description A registered task, with what its submit call to the provider must pass on. */
@@ -1599,12 +1700,25 @@ export interface components {
                 status_code?: number;
             };
             credits?: {
+                /** @description Credits that are charged: the price or, for a price by usage, the most that the task can cost. */
                 amount: number;
-                /** @enum {string} */
-                state: "charging" | "charged" | "refunding" | "refunded";
+                /** @description What the completed task costs. Only of a price by usage. */
+                final?: number;
+                /**
+                 * @description `releasing` and `released`: the part of `amount` above `final` is being given back, or is back.
+                 * @enum {string}
+                 */
+                state: "charging" | "charged" | "releasing" | "released" | "refunding" | "refunded";
+                /**
+                 * @description By what `final` was found: by the usage of the job, or by a field of the output metadata. `hold`: the number was not known, so that all of `amount` is kept.
+                 * @enum {string}
+                 */
+                basis?: "usage" | "field" | "hold";
+                /** @description When the release was confirmed. */
+                released_at?: number;
                 /** @description When the refund was confirmed. */
                 refunded_at?: number;
-                /** @description When the charge or refund is tried again. Only operators see it. */
+                /** @description When the charge, refund or release is tried again. Only operators see it. */
                 retry_at?: number;
                 tries?: number;
             };
@@ -1701,12 +1815,25 @@ export interface components {
                 status_code?: number;
             };
             credits?: {
+                /** @description Credits that are charged: the price or, for a price by usage, the most that the task can cost. */
                 amount: number;
-                /** @enum {string} */
-                state: "charging" | "charged" | "refunding" | "refunded";
+                /** @description What the completed task costs. Only of a price by usage. */
+                final?: number;
+                /**
+                 * @description `releasing` and `released`: the part of `amount` above `final` is being given back, or is back.
+                 * @enum {string}
+                 */
+                state: "charging" | "charged" | "releasing" | "released" | "refunding" | "refunded";
+                /**
+                 * @description By what `final` was found: by the usage of the job, or by a field of the output metadata. `hold`: the number was not known, so that all of `amount` is kept.
+                 * @enum {string}
+                 */
+                basis?: "usage" | "field" | "hold";
+                /** @description When the release was confirmed. */
+                released_at?: number;
                 /** @description When the refund was confirmed. */
                 refunded_at?: number;
-                /** @description When the charge or refund is tried again. Only operators see it. */
+                /** @description When the charge, refund or release is tried again. Only operators see it. */
                 retry_at?: number;
                 tries?: number;
             };
@@ -1817,12 +1944,25 @@ export interface components {
                 status_code?: number;
             };
             credits?: {
+                /** @description Credits that are charged: the price or, for a price by usage, the most that the task can cost. */
                 amount: number;
-                /** @enum {string} */
-                state: "charging" | "charged" | "refunding" | "refunded";
+                /** @description What the completed task costs. Only of a price by usage. */
+                final?: number;
+                /**
+                 * @description `releasing` and `released`: the part of `amount` above `final` is being given back, or is back.
+                 * @enum {string}
+                 */
+                state: "charging" | "charged" | "releasing" | "released" | "refunding" | "refunded";
+                /**
+                 * @description By what `final` was found: by the usage of the job, or by a field of the output metadata. `hold`: the number was not known, so that all of `amount` is kept.
+                 * @enum {string}
+                 */
+                basis?: "usage" | "field" | "hold";
+                /** @description When the release was confirmed. */
+                released_at?: number;
                 /** @description When the refund was confirmed. */
                 refunded_at?: number;
-                /** @description When the charge or refund is tried again. Only operators see it. */
+                /** @description When the charge, refund or release is tried again. Only operators see it. */
                 retry_at?: number;
                 tries?: number;
             };
@@ -1837,6 +1977,8 @@ export interface components {
                 /** @enum {string} */
                 category: "moderation" | "invalid_input" | "rate_limited" | "timeout" | "canceled" | "provider";
                 retryable: boolean;
+                /** @description Ids of the upstream's requests, as its text named them. Only operators see them. */
+                request_ids?: string[];
             };
             /** @description URL to pass to the provider for its hook. */
             hook_url?: string;
@@ -1990,6 +2132,26 @@ export interface components {
                 body: string;
             };
         };
+        /** @description An answer of JSON-RPC. */
+        McpAnswer: {
+            /** @constant */
+            jsonrpc: "2.0";
+            id: string | number | null;
+            result: {
+                [key: string]: unknown;
+            };
+        } | components["schemas"]["McpError"];
+        /** @description An error of JSON-RPC. `data` has the members of the problem, where the relay has found it. */
+        McpError: {
+            /** @constant */
+            jsonrpc: "2.0";
+            id: string | number | null;
+            error: {
+                code: number;
+                message: string;
+                data?: unknown;
+            };
+        };
         /** @description An account: a tenant with API keys, a callback secret and credits of its own. */
         Account: {
             id: string;
@@ -2035,7 +2197,7 @@ export interface components {
         /** @description An entry of a ledger. */
         Entry: {
             /** @enum {string} */
-            kind: "opening" | "grant" | "adjustment" | "charge" | "refund";
+            kind: "opening" | "grant" | "adjustment" | "charge" | "refund" | "release";
             /** @description Credits; an adjustment has its sign, and a charge is subtracted. */
             amount: number;
             /** @description Balance after the entry. */
@@ -2109,6 +2271,13 @@ export interface components {
                 attempts_per_callback: number | null;
             } & {
                 [key: string]: number | null;
+            };
+            /** @description Credits that were charged for these tasks: those of open tasks and those that are being given back (`held`), those that completed tasks cost (`earned`), and those that were given back because a completed task costs less (`released`) or a task failed (`refunded`). */
+            credits: {
+                held: number;
+                earned: number;
+                released: number;
+                refunded: number;
             };
             /** @description Tasks by model. */
             models: {
@@ -2396,6 +2565,12 @@ export interface components {
                     price: {
                         credits: number;
                     } | null;
+                    /** @description What a caller of the offer's tool may set. */
+                    body: {
+                        [key: string]: unknown;
+                    } | null;
+                    /** @description Name of the tool at `POST /mcp`. */
+                    tool: string | null;
                 }[];
                 /** @description Whether the relay keeps outputs, because the bucket is bound. */
                 OUTPUTS: boolean;
@@ -3283,6 +3458,20 @@ export interface operations {
                     deadline_at?: number | null;
                     /** @description Price in whole credits, refunded when the task fails. Needs `account`. */
                     credits?: number | null;
+                    /** @description The same as `{"credits": 60}`, or a price by usage: `hold` is charged, and what the completed task costs less is given back. It costs `per.credits` for `per.units` of the number `per.usage` of the job's usage, or of `per.field` of the output metadata, at least `min`. `per.credits` may have a number for each `resolution`. In place of `credits`. */
+                    price?: {
+                        credits?: number | null;
+                        hold?: number | null;
+                        min?: number | null;
+                        per?: {
+                            usage?: string | null;
+                            field?: "duration" | null;
+                            units: number;
+                            credits: number | {
+                                [key: string]: number;
+                            };
+                        } | null;
+                    } | null;
                 };
             };
         };
@@ -3530,6 +3719,11 @@ export interface operations {
                  * @example 60
                  */
                 "Relay-Credits"?: string;
+                /**
+                 * @description Price as `price` of `POST /v1/tasks` states it, in place of `Relay-Credits`, with `Relay-Account`. Only for operators.
+                 * @example {"hold": 200, "min": 10, "per": {"usage": "completion_tokens", "units": 1000000, "credits": 15000}}
+                 */
+                "Relay-Price"?: string;
             };
             path: {
                 /**
@@ -4335,6 +4529,8 @@ export interface operations {
                     output?: null;
                     /** @description Reason of a failed task. */
                     error?: null;
+                    /** @description What the job has consumed or cost, at most 1 KB of numbers under names of your own. A price by usage needs it. */
+                    usage?: null;
                 } | {
                     /**
                      * Format: uuid
@@ -4363,6 +4559,10 @@ export interface operations {
                     };
                     /** @description Reason of a failed task. */
                     error?: null;
+                    /** @description What the job has consumed or cost, at most 1 KB of numbers under names of your own. A price by usage needs it. */
+                    usage?: {
+                        [key: string]: number;
+                    } | null;
                 } | {
                     /**
                      * Format: uuid
@@ -4391,6 +4591,10 @@ export interface operations {
                         code: string;
                         message: string;
                     };
+                    /** @description What the job has consumed or cost, at most 1 KB of numbers under names of your own. A price by usage needs it. */
+                    usage?: {
+                        [key: string]: number;
+                    } | null;
                 };
             };
         };
@@ -4669,6 +4873,159 @@ export interface operations {
             401: components["responses"]["problem.unauthenticated"];
             403: components["responses"]["problem.forbidden"];
             404: components["responses"]["problem.not_found"];
+            429: components["responses"]["problem.rate_limited"];
+            500: components["responses"]["problem.internal_error"];
+            503: components["responses"]["problem.not_configured.unavailable"];
+        };
+    };
+    callTools: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description A message of JSON-RPC. Lists of messages are refused. */
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "jsonrpc": "2.0",
+                 *       "id": 1,
+                 *       "method": "tools/list"
+                 *     }
+                 */
+                "*/*": unknown;
+            };
+        };
+        responses: {
+            /** @description the result, or an error of the method */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "jsonrpc": "2.0",
+                     *       "id": 1,
+                     *       "result": {
+                     *         "resultType": "complete",
+                     *         "tools": []
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["McpAnswer"];
+                    /**
+                     * @example event: message
+                     *     data: {"jsonrpc":"2.0","id":1,"result":{"resultType":"complete","tools":[]}}
+                     */
+                    "text/event-stream": string;
+                };
+            };
+            /** @description the message is a notification, which has no answer */
+            202: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description the message is not valid, or its revision is not known; or `invalid_request`: The request is not valid. */
+            400: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "jsonrpc": "2.0",
+                     *       "id": null,
+                     *       "error": {
+                     *         "code": -32600,
+                     *         "message": "Bad Request"
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["McpError"];
+                    "application/problem+json": components["schemas"]["Problem"] & {
+                        /** @constant */
+                        status?: 400;
+                        /** @enum {string} */
+                        code?: "invalid_request";
+                    };
+                };
+            };
+            401: components["responses"]["problem.unauthenticated"];
+            403: components["responses"]["problem.forbidden"];
+            /** @description there is no such method */
+            404: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "jsonrpc": "2.0",
+                     *       "id": null,
+                     *       "error": {
+                     *         "code": -32601,
+                     *         "message": "Method not found"
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["McpError"];
+                };
+            };
+            /** @description the client accepts no answer that there is */
+            406: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "jsonrpc": "2.0",
+                     *       "id": null,
+                     *       "error": {
+                     *         "code": -32000,
+                     *         "message": "Not Acceptable"
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["McpError"];
+                };
+            };
+            /** @description the message is too large */
+            413: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "jsonrpc": "2.0",
+                     *       "id": null,
+                     *       "error": {
+                     *         "code": -32600,
+                     *         "message": "A body may have at most 262144 bytes."
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["McpError"];
+                };
+            };
             429: components["responses"]["problem.rate_limited"];
             500: components["responses"]["problem.internal_error"];
             503: components["responses"]["problem.not_configured.unavailable"];
@@ -5652,6 +6009,12 @@ export interface operations {
                      *         "failed": 1,
                      *         "success_rate": 0.9917,
                      *         "attempts_per_callback": 1.0083
+                     *       },
+                     *       "credits": {
+                     *         "held": 200,
+                     *         "earned": 4107,
+                     *         "released": 893,
+                     *         "refunded": 36
                      *       },
                      *       "models": {
                      *         "seedance-1-pro": 120
@@ -7440,6 +7803,197 @@ export interface operations {
                             /** @enum {string} */
                             reason: "too_large" | "empty" | "refused" | "unreachable" | "blocked" | "not_stored";
                         }[];
+                    };
+                };
+            };
+        };
+        responses: {
+            /** @description The receiver has taken it. Any other answer is a failed attempt. */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    operatorPriceUnknown: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description Id of the message, the same on every attempt: de-duplicate on it. */
+                "webhook-id": string;
+                /** @description Time of this attempt in Unix seconds. */
+                "webhook-timestamp": string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "type": "price.unknown",
+                 *       "timestamp": 1767225600,
+                 *       "data": {
+                 *         "task": {
+                 *           "id": "6f9619ff-8b86-4d01-b42d-00cf4fc964ff",
+                 *           "model": "seedance-1-pro",
+                 *           "created_at": 1767225600,
+                 *           "status": "completed",
+                 *           "completed_at": 1767225660,
+                 *           "output": {
+                 *             "urls": [
+                 *               "https://cdn.example.com/video.mp4"
+                 *             ],
+                 *             "metadata": {
+                 *               "seed": 42,
+                 *               "ratio": "16:9",
+                 *               "duration": 5,
+                 *               "resolution": "720p"
+                 *             }
+                 *           },
+                 *           "callback": {
+                 *             "url": "https://client.example.com/hook?order=4711",
+                 *             "status": "delivered",
+                 *             "attempts": [
+                 *               {
+                 *                 "number": 1,
+                 *                 "series": 1,
+                 *                 "started_at": 1767225661,
+                 *                 "late_ms": 0,
+                 *                 "after_ms": 4,
+                 *                 "duration_ms": 84,
+                 *                 "outcome": "delivered",
+                 *                 "status_code": 204
+                 *               }
+                 *             ],
+                 *             "delivered_at": 1767225661
+                 *           },
+                 *           "account": "acme",
+                 *           "metadata": {
+                 *             "order": "4711"
+                 *           },
+                 *           "credits": {
+                 *             "amount": 200,
+                 *             "final": 200,
+                 *             "state": "charged",
+                 *             "basis": "hold"
+                 *           },
+                 *           "finished_at": 1767225661
+                 *         },
+                 *         "credits": 200,
+                 *         "usage": "completion_tokens",
+                 *         "reason": "absent"
+                 *       }
+                 *     }
+                 */
+                "application/json": {
+                    /** @constant */
+                    type: "price.unknown";
+                    timestamp: number;
+                    data: {
+                        task: components["schemas"]["Task"];
+                        credits: number;
+                        usage?: string;
+                        field?: string;
+                        /** @enum {string} */
+                        reason: "absent" | "not_positive" | "no_rate";
+                    };
+                };
+            };
+        };
+        responses: {
+            /** @description The receiver has taken it. Any other answer is a failed attempt. */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    operatorPriceAboveHold: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description Id of the message, the same on every attempt: de-duplicate on it. */
+                "webhook-id": string;
+                /** @description Time of this attempt in Unix seconds. */
+                "webhook-timestamp": string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "type": "price.above_hold",
+                 *       "timestamp": 1767225600,
+                 *       "data": {
+                 *         "task": {
+                 *           "id": "6f9619ff-8b86-4d01-b42d-00cf4fc964ff",
+                 *           "model": "seedance-1-pro",
+                 *           "created_at": 1767225600,
+                 *           "status": "completed",
+                 *           "completed_at": 1767225660,
+                 *           "output": {
+                 *             "urls": [
+                 *               "https://cdn.example.com/video.mp4"
+                 *             ],
+                 *             "metadata": {
+                 *               "seed": 42,
+                 *               "ratio": "16:9",
+                 *               "duration": 5,
+                 *               "resolution": "720p"
+                 *             }
+                 *           },
+                 *           "callback": {
+                 *             "url": "https://client.example.com/hook?order=4711",
+                 *             "status": "delivered",
+                 *             "attempts": [
+                 *               {
+                 *                 "number": 1,
+                 *                 "series": 1,
+                 *                 "started_at": 1767225661,
+                 *                 "late_ms": 0,
+                 *                 "after_ms": 4,
+                 *                 "duration_ms": 84,
+                 *                 "outcome": "delivered",
+                 *                 "status_code": 204
+                 *               }
+                 *             ],
+                 *             "delivered_at": 1767225661
+                 *           },
+                 *           "account": "acme",
+                 *           "metadata": {
+                 *             "order": "4711"
+                 *           },
+                 *           "credits": {
+                 *             "amount": 200,
+                 *             "final": 200,
+                 *             "state": "charged",
+                 *             "basis": "hold"
+                 *           },
+                 *           "finished_at": 1767225661
+                 *         },
+                 *         "credits": 200,
+                 *         "usage": "completion_tokens",
+                 *         "missing": 34
+                 *       }
+                 *     }
+                 */
+                "application/json": {
+                    /** @constant */
+                    type: "price.above_hold";
+                    timestamp: number;
+                    data: {
+                        task: components["schemas"]["Task"];
+                        credits: number;
+                        usage?: string;
+                        field?: string;
+                        missing: number;
                     };
                 };
             };

@@ -868,7 +868,7 @@ export interface webhooks {
         get?: never;
         put?: never;
         /**
-         * Credits are not refunded after 5 minutes
+         * Credits are not refunded or released after 5 minutes
          * @description Sent to OPERATOR_CALLBACK_URL, unless OPERATOR_EVENTS excludes it or OPERATOR_CALLBACK_FORMAT is `slack`.
          */
         post: operations["operatorRefundDelayed"];
@@ -972,6 +972,46 @@ export interface webhooks {
          * @description Sent to OPERATOR_CALLBACK_URL, unless OPERATOR_EVENTS excludes it or OPERATOR_CALLBACK_FORMAT is `slack`.
          */
         post: operations["operatorOutputLost"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "price.unknown": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * The price of a completed task is not known, so that all credits of the charge are kept
+         * @description Sent to OPERATOR_CALLBACK_URL, unless OPERATOR_EVENTS excludes it or OPERATOR_CALLBACK_FORMAT is `slack`.
+         */
+        post: operations["operatorPriceUnknown"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "price.above_hold": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * The price of a completed task is above the credits that were charged
+         * @description Sent to OPERATOR_CALLBACK_URL, unless OPERATOR_EVENTS excludes it or OPERATOR_CALLBACK_FORMAT is `slack`.
+         */
+        post: operations["operatorPriceAboveHold"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1194,12 +1234,25 @@ export interface components {
                 status_code?: number;
             };
             credits?: {
+                /** @description Credits that are charged: the price or, for a price by usage, the most that the task can cost. */
                 amount: number;
-                /** @enum {string} */
-                state: "charging" | "charged" | "refunding" | "refunded";
+                /** @description What the completed task costs. Only of a price by usage. */
+                final?: number;
+                /**
+                 * @description `releasing` and `released`: the part of `amount` above `final` is being given back, or is back.
+                 * @enum {string}
+                 */
+                state: "charging" | "charged" | "releasing" | "released" | "refunding" | "refunded";
+                /**
+                 * @description By what `final` was found: by the usage of the job, or by a field of the output metadata. `hold`: the number was not known, so that all of `amount` is kept.
+                 * @enum {string}
+                 */
+                basis?: "usage" | "field" | "hold";
+                /** @description When the release was confirmed. */
+                released_at?: number;
                 /** @description When the refund was confirmed. */
                 refunded_at?: number;
-                /** @description When the charge or refund is tried again. Only operators see it. */
+                /** @description When the charge, refund or release is tried again. Only operators see it. */
                 retry_at?: number;
                 tries?: number;
             };
@@ -1387,12 +1440,25 @@ export interface components {
                 status_code?: number;
             };
             credits?: {
+                /** @description Credits that are charged: the price or, for a price by usage, the most that the task can cost. */
                 amount: number;
-                /** @enum {string} */
-                state: "charging" | "charged" | "refunding" | "refunded";
+                /** @description What the completed task costs. Only of a price by usage. */
+                final?: number;
+                /**
+                 * @description `releasing` and `released`: the part of `amount` above `final` is being given back, or is back.
+                 * @enum {string}
+                 */
+                state: "charging" | "charged" | "releasing" | "released" | "refunding" | "refunded";
+                /**
+                 * @description By what `final` was found: by the usage of the job, or by a field of the output metadata. `hold`: the number was not known, so that all of `amount` is kept.
+                 * @enum {string}
+                 */
+                basis?: "usage" | "field" | "hold";
+                /** @description When the release was confirmed. */
+                released_at?: number;
                 /** @description When the refund was confirmed. */
                 refunded_at?: number;
-                /** @description When the charge or refund is tried again. Only operators see it. */
+                /** @description When the charge, refund or release is tried again. Only operators see it. */
                 retry_at?: number;
                 tries?: number;
             };
@@ -1526,12 +1592,25 @@ export interface components {
                 status_code?: number;
             };
             credits?: {
+                /** @description Credits that are charged: the price or, for a price by usage, the most that the task can cost. */
                 amount: number;
-                /** @enum {string} */
-                state: "charging" | "charged" | "refunding" | "refunded";
+                /** @description What the completed task costs. Only of a price by usage. */
+                final?: number;
+                /**
+                 * @description `releasing` and `released`: the part of `amount` above `final` is being given back, or is back.
+                 * @enum {string}
+                 */
+                state: "charging" | "charged" | "releasing" | "released" | "refunding" | "refunded";
+                /**
+                 * @description By what `final` was found: by the usage of the job, or by a field of the output metadata. `hold`: the number was not known, so that all of `amount` is kept.
+                 * @enum {string}
+                 */
+                basis?: "usage" | "field" | "hold";
+                /** @description When the release was confirmed. */
+                released_at?: number;
                 /** @description When the refund was confirmed. */
                 refunded_at?: number;
-                /** @description When the charge or refund is tried again. Only operators see it. */
+                /** @description When the charge, refund or release is tried again. Only operators see it. */
                 retry_at?: number;
                 tries?: number;
             };
@@ -1621,12 +1700,25 @@ export interface components {
                 status_code?: number;
             };
             credits?: {
+                /** @description Credits that are charged: the price or, for a price by usage, the most that the task can cost. */
                 amount: number;
-                /** @enum {string} */
-                state: "charging" | "charged" | "refunding" | "refunded";
+                /** @description What the completed task costs. Only of a price by usage. */
+                final?: number;
+                /**
+                 * @description `releasing` and `released`: the part of `amount` above `final` is being given back, or is back.
+                 * @enum {string}
+                 */
+                state: "charging" | "charged" | "releasing" | "released" | "refunding" | "refunded";
+                /**
+                 * @description By what `final` was found: by the usage of the job, or by a field of the output metadata. `hold`: the number was not known, so that all of `amount` is kept.
+                 * @enum {string}
+                 */
+                basis?: "usage" | "field" | "hold";
+                /** @description When the release was confirmed. */
+                released_at?: number;
                 /** @description When the refund was confirmed. */
                 refunded_at?: number;
-                /** @description When the charge or refund is tried again. Only operators see it. */
+                /** @description When the charge, refund or release is tried again. Only operators see it. */
                 retry_at?: number;
                 tries?: number;
             };
@@ -1723,12 +1815,25 @@ export interface components {
                 status_code?: number;
             };
             credits?: {
+                /** @description Credits that are charged: the price or, for a price by usage, the most that the task can cost. */
                 amount: number;
-                /** @enum {string} */
-                state: "charging" | "charged" | "refunding" | "refunded";
+                /** @description What the completed task costs. Only of a price by usage. */
+                final?: number;
+                /**
+                 * @description `releasing` and `released`: the part of `amount` above `final` is being given back, or is back.
+                 * @enum {string}
+                 */
+                state: "charging" | "charged" | "releasing" | "released" | "refunding" | "refunded";
+                /**
+                 * @description By what `final` was found: by the usage of the job, or by a field of the output metadata. `hold`: the number was not known, so that all of `amount` is kept.
+                 * @enum {string}
+                 */
+                basis?: "usage" | "field" | "hold";
+                /** @description When the release was confirmed. */
+                released_at?: number;
                 /** @description When the refund was confirmed. */
                 refunded_at?: number;
-                /** @description When the charge or refund is tried again. Only operators see it. */
+                /** @description When the charge, refund or release is tried again. Only operators see it. */
                 retry_at?: number;
                 tries?: number;
             };
@@ -1839,12 +1944,25 @@ export interface components {
                 status_code?: number;
             };
             credits?: {
+                /** @description Credits that are charged: the price or, for a price by usage, the most that the task can cost. */
                 amount: number;
-                /** @enum {string} */
-                state: "charging" | "charged" | "refunding" | "refunded";
+                /** @description What the completed task costs. Only of a price by usage. */
+                final?: number;
+                /**
+                 * @description `releasing` and `released`: the part of `amount` above `final` is being given back, or is back.
+                 * @enum {string}
+                 */
+                state: "charging" | "charged" | "releasing" | "released" | "refunding" | "refunded";
+                /**
+                 * @description By what `final` was found: by the usage of the job, or by a field of the output metadata. `hold`: the number was not known, so that all of `amount` is kept.
+                 * @enum {string}
+                 */
+                basis?: "usage" | "field" | "hold";
+                /** @description When the release was confirmed. */
+                released_at?: number;
                 /** @description When the refund was confirmed. */
                 refunded_at?: number;
-                /** @description When the charge or refund is tried again. Only operators see it. */
+                /** @description When the charge, refund or release is tried again. Only operators see it. */
                 retry_at?: number;
                 tries?: number;
             };
@@ -2079,7 +2197,7 @@ export interface components {
         /** @description An entry of a ledger. */
         Entry: {
             /** @enum {string} */
-            kind: "opening" | "grant" | "adjustment" | "charge" | "refund";
+            kind: "opening" | "grant" | "adjustment" | "charge" | "refund" | "release";
             /** @description Credits; an adjustment has its sign, and a charge is subtracted. */
             amount: number;
             /** @description Balance after the entry. */
@@ -2153,6 +2271,13 @@ export interface components {
                 attempts_per_callback: number | null;
             } & {
                 [key: string]: number | null;
+            };
+            /** @description Credits that were charged for these tasks: those of open tasks and those that are being given back (`held`), those that completed tasks cost (`earned`), and those that were given back because a completed task costs less (`released`) or a task failed (`refunded`). */
+            credits: {
+                held: number;
+                earned: number;
+                released: number;
+                refunded: number;
             };
             /** @description Tasks by model. */
             models: {
@@ -3333,6 +3458,20 @@ export interface operations {
                     deadline_at?: number | null;
                     /** @description Price in whole credits, refunded when the task fails. Needs `account`. */
                     credits?: number | null;
+                    /** @description The same as `{"credits": 60}`, or a price by usage: `hold` is charged, and what the completed task costs less is given back. It costs `per.credits` for `per.units` of the number `per.usage` of the job's usage, or of `per.field` of the output metadata, at least `min`. `per.credits` may have a number for each `resolution`. In place of `credits`. */
+                    price?: {
+                        credits?: number | null;
+                        hold?: number | null;
+                        min?: number | null;
+                        per?: {
+                            usage?: string | null;
+                            field?: "duration" | null;
+                            units: number;
+                            credits: number | {
+                                [key: string]: number;
+                            };
+                        } | null;
+                    } | null;
                 };
             };
         };
@@ -3580,6 +3719,11 @@ export interface operations {
                  * @example 60
                  */
                 "Relay-Credits"?: string;
+                /**
+                 * @description Price as `price` of `POST /v1/tasks` states it, in place of `Relay-Credits`, with `Relay-Account`. Only for operators.
+                 * @example {"hold": 200, "min": 10, "per": {"usage": "completion_tokens", "units": 1000000, "credits": 15000}}
+                 */
+                "Relay-Price"?: string;
             };
             path: {
                 /**
@@ -4385,6 +4529,8 @@ export interface operations {
                     output?: null;
                     /** @description Reason of a failed task. */
                     error?: null;
+                    /** @description What the job has consumed or cost, at most 1 KB of numbers under names of your own. A price by usage needs it. */
+                    usage?: null;
                 } | {
                     /**
                      * Format: uuid
@@ -4413,6 +4559,10 @@ export interface operations {
                     };
                     /** @description Reason of a failed task. */
                     error?: null;
+                    /** @description What the job has consumed or cost, at most 1 KB of numbers under names of your own. A price by usage needs it. */
+                    usage?: {
+                        [key: string]: number;
+                    } | null;
                 } | {
                     /**
                      * Format: uuid
@@ -4441,6 +4591,10 @@ export interface operations {
                         code: string;
                         message: string;
                     };
+                    /** @description What the job has consumed or cost, at most 1 KB of numbers under names of your own. A price by usage needs it. */
+                    usage?: {
+                        [key: string]: number;
+                    } | null;
                 };
             };
         };
@@ -5855,6 +6009,12 @@ export interface operations {
                      *         "failed": 1,
                      *         "success_rate": 0.9917,
                      *         "attempts_per_callback": 1.0083
+                     *       },
+                     *       "credits": {
+                     *         "held": 200,
+                     *         "earned": 4107,
+                     *         "released": 893,
+                     *         "refunded": 36
                      *       },
                      *       "models": {
                      *         "seedance-1-pro": 120
@@ -7643,6 +7803,197 @@ export interface operations {
                             /** @enum {string} */
                             reason: "too_large" | "empty" | "refused" | "unreachable" | "blocked" | "not_stored";
                         }[];
+                    };
+                };
+            };
+        };
+        responses: {
+            /** @description The receiver has taken it. Any other answer is a failed attempt. */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    operatorPriceUnknown: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description Id of the message, the same on every attempt: de-duplicate on it. */
+                "webhook-id": string;
+                /** @description Time of this attempt in Unix seconds. */
+                "webhook-timestamp": string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "type": "price.unknown",
+                 *       "timestamp": 1767225600,
+                 *       "data": {
+                 *         "task": {
+                 *           "id": "6f9619ff-8b86-4d01-b42d-00cf4fc964ff",
+                 *           "model": "seedance-1-pro",
+                 *           "created_at": 1767225600,
+                 *           "status": "completed",
+                 *           "completed_at": 1767225660,
+                 *           "output": {
+                 *             "urls": [
+                 *               "https://cdn.example.com/video.mp4"
+                 *             ],
+                 *             "metadata": {
+                 *               "seed": 42,
+                 *               "ratio": "16:9",
+                 *               "duration": 5,
+                 *               "resolution": "720p"
+                 *             }
+                 *           },
+                 *           "callback": {
+                 *             "url": "https://client.example.com/hook?order=4711",
+                 *             "status": "delivered",
+                 *             "attempts": [
+                 *               {
+                 *                 "number": 1,
+                 *                 "series": 1,
+                 *                 "started_at": 1767225661,
+                 *                 "late_ms": 0,
+                 *                 "after_ms": 4,
+                 *                 "duration_ms": 84,
+                 *                 "outcome": "delivered",
+                 *                 "status_code": 204
+                 *               }
+                 *             ],
+                 *             "delivered_at": 1767225661
+                 *           },
+                 *           "account": "acme",
+                 *           "metadata": {
+                 *             "order": "4711"
+                 *           },
+                 *           "credits": {
+                 *             "amount": 200,
+                 *             "final": 200,
+                 *             "state": "charged",
+                 *             "basis": "hold"
+                 *           },
+                 *           "finished_at": 1767225661
+                 *         },
+                 *         "credits": 200,
+                 *         "usage": "completion_tokens",
+                 *         "reason": "absent"
+                 *       }
+                 *     }
+                 */
+                "application/json": {
+                    /** @constant */
+                    type: "price.unknown";
+                    timestamp: number;
+                    data: {
+                        task: components["schemas"]["Task"];
+                        credits: number;
+                        usage?: string;
+                        field?: string;
+                        /** @enum {string} */
+                        reason: "absent" | "not_positive" | "no_rate";
+                    };
+                };
+            };
+        };
+        responses: {
+            /** @description The receiver has taken it. Any other answer is a failed attempt. */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    operatorPriceAboveHold: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description Id of the message, the same on every attempt: de-duplicate on it. */
+                "webhook-id": string;
+                /** @description Time of this attempt in Unix seconds. */
+                "webhook-timestamp": string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "type": "price.above_hold",
+                 *       "timestamp": 1767225600,
+                 *       "data": {
+                 *         "task": {
+                 *           "id": "6f9619ff-8b86-4d01-b42d-00cf4fc964ff",
+                 *           "model": "seedance-1-pro",
+                 *           "created_at": 1767225600,
+                 *           "status": "completed",
+                 *           "completed_at": 1767225660,
+                 *           "output": {
+                 *             "urls": [
+                 *               "https://cdn.example.com/video.mp4"
+                 *             ],
+                 *             "metadata": {
+                 *               "seed": 42,
+                 *               "ratio": "16:9",
+                 *               "duration": 5,
+                 *               "resolution": "720p"
+                 *             }
+                 *           },
+                 *           "callback": {
+                 *             "url": "https://client.example.com/hook?order=4711",
+                 *             "status": "delivered",
+                 *             "attempts": [
+                 *               {
+                 *                 "number": 1,
+                 *                 "series": 1,
+                 *                 "started_at": 1767225661,
+                 *                 "late_ms": 0,
+                 *                 "after_ms": 4,
+                 *                 "duration_ms": 84,
+                 *                 "outcome": "delivered",
+                 *                 "status_code": 204
+                 *               }
+                 *             ],
+                 *             "delivered_at": 1767225661
+                 *           },
+                 *           "account": "acme",
+                 *           "metadata": {
+                 *             "order": "4711"
+                 *           },
+                 *           "credits": {
+                 *             "amount": 200,
+                 *             "final": 200,
+                 *             "state": "charged",
+                 *             "basis": "hold"
+                 *           },
+                 *           "finished_at": 1767225661
+                 *         },
+                 *         "credits": 200,
+                 *         "usage": "completion_tokens",
+                 *         "missing": 34
+                 *       }
+                 *     }
+                 */
+                "application/json": {
+                    /** @constant */
+                    type: "price.above_hold";
+                    timestamp: number;
+                    data: {
+                        task: components["schemas"]["Task"];
+                        credits: number;
+                        usage?: string;
+                        field?: string;
+                        missing: number;
                     };
                 };
             };

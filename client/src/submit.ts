@@ -13,9 +13,27 @@ export interface SubmitOptions {
   readonly account?: string;
   /** Price in credits, which the account is charged. */
   readonly credits?: number;
+  /** The same, or a price by what the job turns out to be, in place of `credits`. */
+  readonly price?: Price;
   /** Time at which the task fails if it is still open, in Unix seconds. */
   readonly deadlineAt?: number;
 }
+
+/** Price of a task in credits: fixed, or by a number that is known only at its end. */
+export type Price =
+  | { readonly credits: number }
+  | {
+      /** Credits that are charged at first: the most that the task can cost. */
+      readonly hold: number;
+      /** Fewest credits that the completed task costs. */
+      readonly min?: number;
+      /** Credits for so many units of a number of the job's usage, or of a field of the output metadata. */
+      readonly per: {
+        readonly units: number;
+        /** The same for all outputs, or by their resolution. */
+        readonly credits: number | Readonly<Record<string, number>>;
+      } & ({ readonly usage: string } | { readonly field: "duration" });
+    };
 
 /** The call to the upstream, and what the relay is told about it. */
 export interface SubmitInit extends SubmitOptions {

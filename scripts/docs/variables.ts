@@ -79,7 +79,7 @@ const TASKS = {
   SETTLEMENT_URL: {
     values: "URL",
     meaning:
-      "refunds go to your own billing instead of the relay's ledger: a `POST {task_id, account, credits, reason}` with `webhook-id: refund_<task id>`, signed with the `settlement` secret of `GET /v1/signing-secrets` and repeated until it answers 2xx; the relay charges nothing then. Keep it set while tasks with credits are open, and never use a task id twice",
+      "refunds go to your own billing instead of the relay's ledger: a `POST {task_id, account, credits, reason}` with `webhook-id: refund_<task id>`, and for what a completed task [does not cost](accounts.md#a-price-by-usage) `settle_<task id>`, signed with the `settlement` secret of `GET /v1/signing-secrets` and repeated until it answers 2xx; the relay charges nothing then. Keep it set while tasks with credits are open, and never use a task id twice",
   },
   PAUSED: {
     meaning:
@@ -112,7 +112,7 @@ const SUBMITS = {
     without: "nothing",
     values: "JSON",
     meaning:
-      'what accounts may submit, and for how many credits: `[{"connection": "ark", "models": ["doubao-seedance-*"], "limits": {"/duration": {"max": 10}}, "price": {"credits": 60}}]`; operators may submit everything. With `body` an offer is a [tool for agents](mcp.md#offer-a-tool). Cloudflare limits a variable to 5 KB. [accounts.md](accounts.md#offers) has the fields',
+      'what accounts may submit, and for how many credits: `[{"connection": "ark", "models": ["doubao-seedance-*"], "limits": {"/duration": {"max": 10}}, "price": {"credits": 60}}]`, also at a [price by usage](accounts.md#a-price-by-usage); operators may submit everything. With `body` an offer is a [tool for agents](mcp.md#offer-a-tool). Cloudflare limits a variable to 5 KB. [accounts.md](accounts.md#offers) has the fields',
   },
 } satisfies Entries;
 

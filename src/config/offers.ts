@@ -1,12 +1,14 @@
 import * as z from "zod/mini";
 import { parseJson } from "../core/json.ts";
 import { failure, type Result, success } from "../core/result.ts";
+import type { Price } from "../core/record/price-rule.ts";
 import type { KeyOwner } from "../providers/customer-credential.ts";
 import { at } from "../providers/json-fields.ts";
 import type { Connection } from "../providers/provider.ts";
 import { submitTargetOf } from "../providers/submit-target.ts";
 import type { ConfigIssue } from "./issue.ts";
 import { isModelOf } from "./model-glob.ts";
+import { priceForm, priceOf, usageNamesWithout } from "./price.ts";
 import { ToolInput } from "./tool-input.ts";
 
 /** An entry of `OFFERS`: jobs that accounts may submit, within which limits and for how many credits. */
@@ -19,8 +21,8 @@ export interface Offer {
   /** Names of models, in which `*` stands for any number of any characters. */
   readonly models: readonly string[];
   readonly limits: readonly Limit[];
-  /** Credits that a submission costs. Null when it is free. */
-  readonly credits: number | null;
+  /** Price of a submission. Null when it is free. */
+  readonly price: Price | null;
   /** Tool with which clients of MCP (`POST /mcp`) submit such jobs. Null when there is none. */
   readonly tool: OfferedTool | null;
 }
@@ -76,8 +78,6 @@ const MESSAGES = {
   value: "must have a text, a number, true or false",
   bound: "must have a number",
   optional: "must have true or false",
-  price: 'must have a price like {"credits": 60}',
-  credits: "must have a whole number of at least 1",
   tool: "must have a name of at most 64 letters, digits, _ and -",
   toolless: "must be left out, because the offer has no body,",
   sameTool: "must have another name than every other tool",
@@ -152,12 +152,7 @@ const Entry = z
         .array(z.string(MESSAGES.model).check(z.minLength(1, MESSAGES.model)), MESSAGES.models)
         .check(z.minLength(1, MESSAGES.models)),
       limits: z.nullish(Limits),
-      price: z.nullish(
-        z.strictObject(
-          { credits: z.int(MESSAGES.credits).check(z.gte(1, MESSAGES.credits)) },
-          MESSAGES.price,
-        ),
-      ),
+      price: z.nullish(priceForm("have")),
       body: z.nullish(ToolInput),
       tool: z.nullish(z.string(MESSAGES.tool).check(z.regex(/^[\w-]{1,64}$/, MESSAGES.tool))),
     },
@@ -222,21 +217,24 @@ function nameOfTool({ tool }: Offer): string | undefined {
 
 /**
  * Returns a fault for each offer whose connection the relay does not have, not even as a disabled one, or takes no key
- * although the offer is for customers with a key of their own; and for each with a tool whose calls would start no job at
- * the connection, or could set the model.
+ * although the offer is for customers with a key of their own, or does not state the usage by which the price is; and for
+ * each with a tool whose calls would start no job at the connection, or could set the model.
  */
 export function unconnectedOffers(
   offers: readonly Offer[],
   connections: ReadonlyMap<string, Connection>,
   disabled: readonly { readonly name: string }[],
 ): ConfigIssue[] {
-  return offers.flatMap(({ connection: name, keyOwner, tool }, i) => {
+  return offers.flatMap(({ connection: name, keyOwner, price, tool }, i) => {
     const connection = connections.get(name);
     if (connection === undefined && disabled.some((each) => each.name === name)) return [];
     if (connection === undefined) return offerIssue(i, "connection", MESSAGES.connection);
-    const { polls } = connection.provider;
+    const { provider } = connection;
+    const { polls } = provider;
     const isKeyless = keyOwner === "customer" && (polls === null || polls.takesNoKey === true);
     if (isKeyless) return offerIssue(i, "key", MESSAGES.keyless);
+    const known = price === null ? null : usageNamesWithout(price, provider);
+    if (known !== null) return offerIssue(i, "price.per.usage", unknownUsage(known));
     return tool === null ? [] : toolIssues(i, tool, connection);
   });
 }
@@ -252,6 +250,12 @@ function toolIssues(
   const [, member = ""] = target.model.pointer.split("/");
   const isSettable = Object.hasOwn(input.schema.properties, member);
   return isSettable ? [offerIssue(i, `body.properties.${member}`, MESSAGES.bodyModel)] : [];
+}
+
+function unknownUsage(known: readonly string[]): string {
+  return known.length === 0
+    ? "must be left out, because jobs of this connection state no usage,"
+    : `must name a number of the usage that jobs of this connection state (${known.join(", ")})`;
 }
 
 function offerIssue(index: number, member: string, message: string): ConfigIssue {
@@ -271,7 +275,7 @@ function offerOf(entry: Entry): Offer {
     path: path ?? null,
     models,
     limits: Object.entries(limits ?? {}).map(([pointer, rule]) => limitOf(pointer, rule)),
-    credits: price?.credits ?? null,
+    price: price == null ? null : priceOf(price),
     tool: toolOf(entry),
   };
 }

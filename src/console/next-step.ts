@@ -36,13 +36,17 @@ export function nextStepOf(task: Task, facts: TaskFacts, now: number): NextStep 
     );
   const refund = refundStep(task, now);
   if (refund !== null) return refund;
-  if (callback === null) return settled("idle", "This task has no callback URL.");
+  if (callback === null) {
+    return releaseStep(task, now) ?? settled("idle", "This task has no callback URL.");
+  }
   const running = callback.attempts.find(({ durationMs }) => durationMs === null);
   if (running !== undefined) {
     const text = `Attempt ${running.number} runs for ${durationText(now - running.startedAt)}.`;
     return { tone: "busy", text, at: null, refreshS: 1 };
   }
   if (callback.nextAttemptAt !== null) return planned(task, facts, callback.nextAttemptAt, now);
+  const release = releaseStep(task, now);
+  if (release !== null) return release;
   const count = callback.attempts.length;
   if (task.callback?.status === "delivered")
     return settled("ok", "Delivered. Nothing is left to do.");
@@ -150,6 +154,15 @@ function refundStep({ credits, callback }: Task, now: number): NextStep | null {
   const text = `${what} waits for the refund of ${amount} credits${nth}`;
   const at = retryAt === undefined || retryAt * SECOND_MS <= now ? null : retryAt * SECOND_MS;
   return { tone: "warn", text, at, refreshS: at === null ? 2 : untilS(at, now) };
+}
+
+function releaseStep({ credits }: Task, now: number): NextStep | null {
+  if (credits?.state !== "releasing") return null;
+  const { amount, final = amount, retry_at: retryAt, tries } = credits;
+  const nth = tries === undefined ? "" : `, try ${tries + 1}`;
+  const text = `Gives back ${amount - final} of ${amount} credits${nth}`;
+  const at = retryAt === undefined || retryAt * SECOND_MS <= now ? null : retryAt * SECOND_MS;
+  return { tone: "busy", text, at, refreshS: at === null ? 2 : untilS(at, now) };
 }
 
 function isEnded({ status }: Task): boolean {

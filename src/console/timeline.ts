@@ -1,4 +1,5 @@
 import type { AttemptFacts, SubmissionFacts, TaskFacts } from "../core/views/task-facts.ts";
+import type { Task } from "../api/shapes/task-shape.ts";
 import { durationText } from "./format.ts";
 import {
   between,
@@ -55,14 +56,16 @@ export interface Timeline {
 
 /** Facts for the drawing that are not in `TaskFacts`. */
 export interface TimelineDetails {
-  /** Credits of the task; null when it costs nothing. */
+  /** Credits that were charged for the task; null when it costs nothing. */
   readonly credits: number | null;
+  /** Credits that are given back after its completion; 0 when none are. */
+  readonly released: number;
 }
 
 /** Returns the parts of the drawing of a task. @param now time up to which it is drawn, in Unix milliseconds. */
-export function timelineOf(facts: TaskFacts, { credits }: TimelineDetails, now: number): Timeline {
+export function timelineOf(facts: TaskFacts, details: TimelineDetails, now: number): Timeline {
   const series = seriesOf(facts, now).slice(-MAX_SERIES_DRAWN);
-  const events = eventsOf(facts, credits);
+  const events = eventsOf(facts, details);
   const end = facts.finishedAt ?? now;
   const upstream: Stretch = {
     title: `Upstream · ${durationText(end - facts.createdAt)}`,
@@ -137,8 +140,17 @@ function endOf({ startedAt, durationMs }: AttemptFacts, now: number): number {
   return durationMs === null ? Math.max(now, startedAt) : startedAt + durationMs;
 }
 
-export function eventsOf(facts: TaskFacts, credits: number | null): readonly Omit<Mark, "x">[] {
-  const { createdAt, finishedAt, refundedAt, upstreamTimes, submission } = facts;
+/** Returns the credits of a task for its timeline. */
+export function creditDetails({ credits }: Pick<Task, "credits">): TimelineDetails {
+  const { amount = null, final = amount } = credits ?? {};
+  return { credits: amount, released: (amount ?? 0) - (final ?? 0) };
+}
+
+export function eventsOf(
+  facts: TaskFacts,
+  { credits, released }: TimelineDetails,
+): readonly Omit<Mark, "x">[] {
+  const { createdAt, finishedAt, refundedAt, releasedAt, upstreamTimes, submission } = facts;
   const paid = credits === null ? "" : `, charged ${credits}`;
   const events: (Omit<Mark, "x" | "at"> & { readonly at: number | null | undefined })[] = [
     { at: createdAt, name: `registered${paid}`, kind: "event" },
@@ -148,6 +160,7 @@ export function eventsOf(facts: TaskFacts, credits: number | null): readonly Omi
     { at: upstreamTimes?.hookAt, name: "hook", kind: "event" },
     { at: upstreamTimes?.askedAt, name: "asked", kind: "event" },
     { at: finishedAt, name: "result", kind: "result" },
+    { at: releasedAt, name: `released ${released}`, kind: "money" },
     { at: refundedAt, name: `refunded${credits === null ? "" : ` ${credits}`}`, kind: "money" },
   ];
   return events

@@ -8,7 +8,7 @@ export interface Entry {
   readonly kind: EntryKind;
   /**
    * Reference of the entry, unique among entries of the same kind. For a grant or an adjustment the caller chooses
-   * it. A charge and its refund both have the id of the charge.
+   * it. A charge and its refund or release have the id of the charge.
    */
   readonly reference: string;
   /**
@@ -20,7 +20,7 @@ export interface Entry {
   readonly balance: number;
 }
 
-export type EntryKind = "opening" | "grant" | "adjustment" | "charge" | "refund";
+export type EntryKind = "opening" | "grant" | "adjustment" | "charge" | "refund" | "release";
 
 /**
  * The result of an order to the ledger: a new entry to book, nothing to do because the order is booked already, or
@@ -31,7 +31,13 @@ export type Posting =
   | { readonly kind: "booked" }
   | { readonly kind: "refused"; readonly reason: LedgerRefusal };
 
-export type LedgerRefusal = "insufficient" | "reference_reused" | "no_charge" | "too_large";
+export type LedgerRefusal =
+  | "insufficient"
+  | "reference_reused"
+  | "no_charge"
+  | "already_refunded"
+  | "already_released"
+  | "too_large";
 
 export interface Booking {
   readonly reference: string;
@@ -81,11 +87,38 @@ export function charge(balance: number, known: Entry | null, order: Booking): Po
   return post(balance, known, { kind: "charge", ...order });
 }
 
-/** Returns what the ledger does with a refund of all credits of a charge. A charge is refunded only once. */
-export function refund(balance: number, charged: Entry | null, known: Entry | null): Posting {
+/** The entries that the ledger has for one charge; null for each that it does not have. */
+export interface ChargeEntries {
+  readonly charge: Entry | null;
+  readonly refund: Entry | null;
+  readonly release: Entry | null;
+}
+
+/**
+ * Returns what the ledger does with a refund of all credits of a charge. A charge is refunded only once, and not after a
+ * release.
+ */
+export function refund(balance: number, { charge: charged, ...known }: ChargeEntries): Posting {
   if (charged === null) return { kind: "refused", reason: "no_charge" };
+  if (known.release !== null) return { kind: "refused", reason: "already_released" };
   const { reference, amount } = charged;
-  return post(balance, known, { kind: "refund", reference, amount });
+  return post(balance, known.refund, { kind: "refund", reference, amount });
+}
+
+/**
+ * Returns what the ledger does with a release: the return of a part of a charge, because the task costs less. A charge is
+ * released only once, by at most its amount, and not after a refund.
+ */
+export function release(
+  balance: number,
+  { charge: charged, ...known }: ChargeEntries,
+  amount: number,
+): Posting {
+  if (charged === null) return { kind: "refused", reason: "no_charge" };
+  if (known.refund !== null) return { kind: "refused", reason: "already_refunded" };
+  if (amount > charged.amount) return { kind: "refused", reason: "too_large" };
+  const { reference } = charged;
+  return post(balance, known.release, { kind: "release", reference, amount });
 }
 
 function post(balance: number, known: Entry | null, wanted: Omit<Entry, "balance">): Posting {
@@ -101,7 +134,7 @@ function post(balance: number, known: Entry | null, wanted: Omit<Entry, "balance
 /**
  * Returns the reason why an entry is refused because of the balance after it. The balance is too small after a
  * charge if it is negative, and too large after a grant or an adjustment beyond `MAX_BALANCE`. Null when the entry
- * is not refused. A refund is never refused here, because a charge must be refunded whatever the balance is.
+ * is not refused. A refund or release is never refused here, because credits must be given back whatever the balance is.
  */
 function limitPassed({ kind, amount, balance }: Entry): LedgerRefusal | null {
   switch (kind) {
@@ -111,6 +144,7 @@ function limitPassed({ kind, amount, balance }: Entry): LedgerRefusal | null {
     case "adjustment":
       return (amount < 0 ? -balance : balance) > MAX_BALANCE ? "too_large" : null;
     case "refund":
+    case "release":
     case "opening":
       return null;
   }

@@ -13,6 +13,7 @@ import { poll } from "./duties/poll.ts";
 import { writeIndexRow } from "./duties/index-row-write.ts";
 import { orderCopies } from "./duties/copy-order.ts";
 import { refund } from "./duties/refund.ts";
+import { release } from "./duties/release.ts";
 import { endSubmissionWait } from "./duties/submission-wait.ts";
 import type { Policy } from "./policy.ts";
 import type { TaskRecord } from "./record/task.ts";
@@ -31,6 +32,7 @@ const DUTIES = [
   passDeadline,
   refund,
   deliver,
+  release,
   writeIndexRow,
   sendNotice,
   orderCopies,

@@ -8,6 +8,8 @@ import type {
   CallEndedEvent,
   CancelEvent,
   CancelSubmittedEvent,
+  HookEvent,
+  HookRefusedEvent,
   OutputEvent,
   PollEndedEvent,
   SubmissionEvent,
@@ -23,7 +25,7 @@ import { deleteOutput, endCopies, endCopyOrder } from "./events/output-copies.ts
 import { endPoll } from "./events/polling.ts";
 import { refuseHook } from "./events/refused-hooks.ts";
 import { endLostSubmission, endSubmission } from "./events/submission-end.ts";
-import { endCharge, endRefund } from "./events/charge-refund-end.ts";
+import { endCharge, endRefund, endRelease } from "./events/charge-refund-end.ts";
 import { OF_A_LATER_RELEASE } from "./later-release.ts";
 import type { Policy } from "./policy.ts";
 import { type Counts, withOneMore } from "./record/counts.ts";
@@ -65,9 +67,8 @@ function decide(
     case "customer_key_checked":
       return decideOnSubmission(record, event, policy, now);
     case "hook":
-      return counted("hooks", applyHook(record, event, policy, now));
     case "hook_refused":
-      return refuseHook(record, event, now);
+      return decideOnHook(record, event, policy, now);
     case "redeliver":
       return redeliver(record, event, policy, now);
     case "republish":
@@ -86,6 +87,7 @@ function decide(
     case "poll_ended":
     case "cancel_ended":
     case "refund_ended":
+    case "release_ended":
     case "index_row_ended":
     case "notice_ended":
       return endCall(record, event, policy, now);
@@ -96,6 +98,17 @@ function decide(
     default:
       return unknownEvent(event);
   }
+}
+
+function decideOnHook(
+  record: TaskRecord | null,
+  event: HookEvent | HookRefusedEvent,
+  policy: Policy,
+  now: number,
+): Decision {
+  return event.type === "hook"
+    ? counted("hooks", applyHook(record, event, policy, now))
+    : refuseHook(record, event, now);
 }
 
 function decideOnAttempt(
@@ -136,6 +149,8 @@ function endCall(
       return endCancel(record, event, policy, now);
     case "refund_ended":
       return endRefund(record, event, policy, now);
+    case "release_ended":
+      return endRelease(record, event, policy, now);
     case "index_row_ended":
       return endIndexRow(record, event);
     case "notice_ended":

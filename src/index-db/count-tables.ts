@@ -42,12 +42,22 @@ interface CountTable {
 
 /** Columns with the numbers of kept and lost outputs and of the bytes that are kept, which `tasks` has too. */
 const COPY_SUMS = ["kept_outputs", "kept_bytes", "lost_outputs"] as const;
-/** Columns of the table `rollups` with numbers of tasks, attempts, refunds, and copies of outputs and their bytes. */
+/** Columns of the tables `tasks` and `rollups` with credits, by where they are. */
+const CREDIT_SUMS = [
+  "credits_held",
+  "credits_earned",
+  "credits_released",
+  "credits_refunded",
+] as const;
+
+/** Columns of the table `tasks` that a count adds up as they are. */
+const ADDED_SUMS = [...COPY_SUMS, ...CREDIT_SUMS] as const;
+/** Columns of the table `rollups` with numbers of tasks, attempts, refunds, credits, and copies of outputs and their bytes. */
 const TASK_SUMS = [
   "tasks",
   "attempts",
   "refunds",
-  ...COPY_SUMS,
+  ...ADDED_SUMS,
   ...OUTCOMES.map((outcome) => `attempts_${outcome}` as const),
 ] as const;
 
@@ -55,12 +65,12 @@ const TABLES: readonly CountTable[] = [
   table("rollups", ["model", "host", "status", "callback"], TASK_SUMS, {
     // Few texts of `outcomes` differ, so the JSON is read once for each and not for each task.
     ofPart: `
-      SELECT model, '' AS host, status, callback, tasks, attempts, refunds, ${COPY_SUMS.join(", ")},
+      SELECT model, '' AS host, status, callback, tasks, attempts, refunds, ${ADDED_SUMS.join(", ")},
         ${OUTCOMES.map((name) => `tasks * coalesce(outcomes ->> '${name}', 0) AS attempts_${name}`).join(", ")}
       FROM (
         SELECT model, status, coalesce(callback, '') AS callback, outcomes, count(*) AS tasks,
           sum(attempts) AS attempts, sum(refunded) AS refunds,
-          ${COPY_SUMS.map((sum) => `sum(${sum}) AS ${sum}`).join(", ")}
+          ${ADDED_SUMS.map((sum) => `sum(${sum}) AS ${sum}`).join(", ")}
         FROM tasks WHERE ${OF_PART} GROUP BY 1, 2, 3, 4
       )`,
   }),

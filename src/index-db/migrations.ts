@@ -1,6 +1,9 @@
 import { OUTCOMES } from "../core/record/outcome.ts";
 import { HOUR_MS } from "../core/time.ts";
 
+/** Columns with credits of charges: those that are still held, and those that were earned, released or refunded. */
+const CREDIT_COLUMNS = ["credits_held", "credits_earned", "credits_released", "credits_refunded"];
+
 const HOUR_OF_ROW = `NEW.created_at - NEW.created_at % ${HOUR_MS}`;
 const MARK_TRIGGERS = ["insert", "update"].map(
   (change) => `CREATE TRIGGER IF NOT EXISTS mark_hour_on_${change} AFTER ${change} ON tasks
@@ -262,4 +265,9 @@ export const MIGRATIONS: readonly (readonly string[])[] = [
     ),
     "CREATE INDEX IF NOT EXISTS tasks_outputs_lost ON tasks (created_at, id) WHERE lost_outputs > 0",
   ],
+  ["tasks", "rollups", "rollups_parts"].flatMap((table) =>
+    CREDIT_COLUMNS.map(
+      (column) => `ALTER TABLE ${table} ADD COLUMN ${column} INTEGER NOT NULL DEFAULT 0`,
+    ),
+  ),
 ];

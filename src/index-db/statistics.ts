@@ -36,8 +36,20 @@ export interface CopyCount {
   readonly lostOutputs: number;
 }
 
+/**
+ * Credits that were charged for the tasks of a window: those that are still held, and those that were earned, given back
+ * after a completion (`released`), or given back after a failure (`refunded`).
+ */
+export interface CreditSums {
+  readonly held: number;
+  readonly earned: number;
+  readonly released: number;
+  readonly refunded: number;
+}
+
 export interface Statistics {
   readonly counts: readonly Count[];
+  readonly credits: CreditSums;
   readonly hosts: readonly HostCount[];
   /** Outputs of the tasks of the window. */
   readonly outputs: CopyCount;
@@ -91,4 +103,16 @@ export interface Backlog {
    * milliseconds; null when there are no tasks.
    */
   readonly oldestAt: number | null;
+}
+
+export function sumOfCredits(parts: readonly CreditSums[]): CreditSums {
+  return parts.reduce(
+    (sum, part) => ({
+      held: sum.held + part.held,
+      earned: sum.earned + part.earned,
+      released: sum.released + part.released,
+      refunded: sum.refunded + part.refunded,
+    }),
+    { held: 0, earned: 0, released: 0, refunded: 0 },
+  );
 }

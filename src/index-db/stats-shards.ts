@@ -2,7 +2,13 @@ import pMap from "p-map";
 import type { Measure } from "./buckets.ts";
 import type { Histogram } from "./found-late.ts";
 import type { Shards } from "./shards.ts";
-import type { Backlog, CopyCount, Statistics, Window } from "./statistics.ts";
+import {
+  type Backlog,
+  type CopyCount,
+  type Statistics,
+  sumOfCredits,
+  type Window,
+} from "./statistics.ts";
 import { statistics } from "./stats.ts";
 
 const CONCURRENCY = 6;
@@ -23,6 +29,7 @@ export async function shardStatistics(
   });
   return {
     counts: parts.flatMap(({ counts }) => counts),
+    credits: sumOfCredits(parts.map(({ credits }) => credits)),
     hosts: parts.flatMap(({ hosts }) => hosts),
     outputs: copies(parts.map(({ outputs }) => outputs)),
     histograms: {

@@ -3,7 +3,16 @@ import type { Measure } from "./buckets.ts";
 import { nearest, onSchema } from "./database.ts";
 import { countsByHost } from "./count-tables.ts";
 import { OPEN } from "./open-count.ts";
-import type { Backlog, CopyCount, Count, HostCount, Statistics, Window } from "./statistics.ts";
+import {
+  type Backlog,
+  type CopyCount,
+  type Count,
+  type CreditSums,
+  type HostCount,
+  type Statistics,
+  sumOfCredits,
+  type Window,
+} from "./statistics.ts";
 import type { TotalRow } from "./totals.ts";
 import { searchedSince, UNKNOWN, type UnknownRow } from "./unknown-submissions.ts";
 import { FOUND_LATE_ROWS, type FoundRow, type Histogram, histogramOf } from "./found-late.ts";
@@ -31,7 +40,9 @@ const MAX_OPEN = 10_000;
 
 const COUNTS = `
   SELECT model, status, callback, sum(tasks) AS tasks, sum(attempts) AS attempts,
-    sum(kept_outputs) AS keptOutputs, sum(kept_bytes) AS keptBytes, sum(lost_outputs) AS lostOutputs
+    sum(kept_outputs) AS keptOutputs, sum(kept_bytes) AS keptBytes, sum(lost_outputs) AS lostOutputs,
+    sum(credits_held) AS held, sum(credits_earned) AS earned,
+    sum(credits_released) AS released, sum(credits_refunded) AS refunded
   FROM rollups WHERE hour >= ? AND hour < ? GROUP BY 1, 2, 3`;
 const HOSTS = `
   SELECT host, callback, sum(tasks) AS tasks, sum(attempts) AS attempts
@@ -60,6 +71,7 @@ export async function statistics(
   const { tasks, oldestAt, overdue, overdueSince } = unsettled?.results[0] ?? EMPTY;
   return {
     counts: rowsOf(counts),
+    credits: sumOfCredits(rowsOf(counts)),
     hosts: rowsOf(hosts),
     outputs: copiesIn(rowsOf(counts)),
     histograms: {
@@ -79,6 +91,7 @@ export async function statistics(
 
 type Row = CopyCount &
   Count &
+  CreditSums &
   HostCount &
   HistogramRow &
   Unsettled &

@@ -4,6 +4,7 @@ import type { Runtime } from "../config/runtime.ts";
 import { type AttemptResult, unansweredAttempt } from "../core/record/callback.ts";
 import type { Delivery } from "../core/duties/callback-attempt.ts";
 import type { Refund } from "../core/duties/refund.ts";
+import type { Release } from "../core/duties/release.ts";
 import { toSeconds } from "../core/time.ts";
 import { LISTEN_URL } from "../core/url.ts";
 import { log } from "../log.ts";
@@ -90,20 +91,53 @@ export async function headersDigest(headers: PostRequest["headers"]): Promise<st
   return (await sha256Hex(JSON.stringify(headers))).slice(0, DIGEST_CHARS);
 }
 
+/** A message to the operator's own billing, by which it gives back credits. */
+export interface SettlementMessage {
+  /** Value of `webhook-id`, the same on every try. */
+  readonly id: string;
+  readonly body: string;
+}
+
+/** Returns the message by which the operator's own billing refunds a task. */
+export function refundMessage({
+  taskId,
+  accountId: account,
+  amount: credits,
+  reason,
+  submissionId,
+}: Refund): SettlementMessage {
+  return {
+    // After a refused submission the id of the task is free again, and a later refund needs another name.
+    id: submissionId === null ? `refund_${taskId}` : `refund_${taskId}.${submissionId}`,
+    body: JSON.stringify({ task_id: taskId, account, credits, reason }),
+  };
+}
+
+/** Returns the message by which the operator's own billing gives back what a completed task does not cost. */
+export function releaseMessage({
+  taskId,
+  accountId: account,
+  amount: credits,
+  final,
+  usage,
+}: Release): SettlementMessage {
+  const body = { task_id: taskId, account, credits, reason: "completed", final, usage };
+  return { id: `settle_${taskId}`, body: JSON.stringify(body) };
+}
+
 /**
- * Asks the operator's own billing, at `SETTLEMENT_URL`, to refund a task.
- * @returns true when the billing answered with a 2xx status, which confirms the refund.
+ * Asks the operator's own billing, at `SETTLEMENT_URL`, to give back credits.
+ * @returns true when the billing answered with a 2xx status, which confirms that they are back.
  */
 export async function settle(
-  { taskId, accountId: account, amount: credits, reason, submissionId }: Refund,
+  { id, body }: SettlementMessage,
   url: string,
   { config, keyring }: Runtime,
 ): Promise<boolean> {
   const request = await signedRequest({
     url,
-    body: JSON.stringify({ task_id: taskId, account, credits, reason }),
-    // After a refused submission the id of the task is free again, and a later refund needs another name.
-    id: submissionId === null ? `refund_${taskId}` : `refund_${taskId}.${submissionId}`,
+    body,
+    id,
     signedAt: Date.now(),
     headers: {},
     keys: { callbackSecrets: keyring.settlementSecrets, signingKeys: [] },

@@ -37,6 +37,7 @@ export const ark = {
   },
   // https://www.volcengine.com/docs/82379/1521309: outputs are deleted after 24 hours.
   linkLife: { minMs: DAY_MS, maxMs: DAY_MS },
+  usageNames: ["completion_tokens", "total_tokens"],
   polls: {
     gapMs: 1_000,
     // Ark answers queries only for tasks of the last 7 days.

@@ -38,6 +38,7 @@ export const bfl = {
   },
   // https://docs.bfl.ai: the signed links live for 10 minutes.
   linkLife: { minMs: 10 * MINUTE_MS, maxMs: 10 * MINUTE_MS },
+  usageNames: ["cost", "input_mp", "output_mp"],
   polls: {
     gapMs: 1_000,
     maxAgeMs: null,

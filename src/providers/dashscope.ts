@@ -63,6 +63,15 @@ export const dashscope = {
   },
   hooks: null,
   linkLife: { minMs: DAY_MS, maxMs: DAY_MS },
+  usageNames: [
+    "duration",
+    "video_duration",
+    "input_video_duration",
+    "output_video_duration",
+    "image_count",
+    "SR",
+    "fps",
+  ],
   polls: {
     gapMs: 1_000,
     // Model Studio permits 20 polls per second for an account.

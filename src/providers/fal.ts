@@ -62,6 +62,7 @@ export const fal = {
   },
   // https://fal.ai/docs/model-apis/data-retention: at least 7 days, or longer if the account is set so.
   linkLife: { minMs: 7 * DAY_MS, maxMs: null },
+  usageNames: ["inference_time"],
   polls: {
     gapMs: 1_000,
     // fal stores results for 30 days, unless payload storage is turned off in the account.

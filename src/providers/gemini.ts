@@ -73,6 +73,7 @@ export const gemini = {
   },
   // https://ai.google.dev/gemini-api/docs/files: files are kept for 48 hours.
   linkLife: { minMs: 48 * HOUR_MS, maxMs: 48 * HOUR_MS },
+  usageNames: ["total_input_tokens", "total_output_tokens", "total_tokens"],
   needsKey: ({ pathname }) => FILE_PATH.test(pathname),
   polls: {
     gapMs: 1_000,

@@ -94,6 +94,7 @@ export const kie = {
   },
   // https://docs.kie.ai: 14 days in general, about 24 hours for the links of some models.
   linkLife: { minMs: DAY_MS, maxMs: 14 * DAY_MS },
+  usageNames: ["consumeCredits"],
   polls: {
     gapMs: 1_000,
     maxAgeMs: null,

@@ -65,6 +65,7 @@ export const kling = {
   },
   // Documentation of the document API: outputs are deleted after 30 days.
   linkLife: { minMs: 30 * DAY_MS, maxMs: 30 * DAY_MS },
+  usageNames: ["final_unit_deduction"],
   polls: {
     gapMs: 1_000,
     maxAgeMs: null,

@@ -60,6 +60,7 @@ export const minimax = {
   // https://platform.minimax.io/docs: an hour for the link to download a file. What others state of the guide to videos
   // (https://platform.minimax.io/docs/guides/video-generation) says nine hours.
   linkLife: { minMs: HOUR_MS, maxMs: 9 * HOUR_MS },
+  usageNames: ["output_seconds"],
   polls: {
     gapMs: 1_000,
     // MiniMax answers queries for jobs of API v2 for 7 days.

@@ -76,6 +76,7 @@ export const newapi = {
   },
   linkLife: null,
   needsKey,
+  usageNames: ["quota", "completion_tokens", "total_tokens"],
   polls: {
     gapMs: 1_000,
     maxAgeMs: null,

@@ -51,6 +51,7 @@ export const openaiVideos = {
   },
   linkLife: null,
   needsKey,
+  usageNames: ["cost", "duration_seconds"],
   polls: {
     gapMs: 1_000,
     maxAgeMs: null,

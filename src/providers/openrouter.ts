@@ -58,6 +58,7 @@ export const openrouter = {
   // Each job states in `expires_at` when its signed links expire.
   linkLife: "stated",
   needsKey,
+  usageNames: ["cost"],
   polls: {
     gapMs: 1_000,
     maxAgeMs: null,

@@ -87,14 +87,15 @@ export interface UpstreamProvider {
    */
   readonly inlinePointer?: (link: URL) => string | null;
   readonly polls: PollAdapter;
+  /**
+   * Names of the numbers that the provider states as the usage of a job, by which a price may be stated. Absent when it
+   * states none.
+   */
+  readonly usageNames?: readonly string[];
   /** Description of the calls that start jobs. Absent when the relay cannot submit jobs to the provider. */
   readonly submits?: SubmitAdapter;
   /** Description of the call that cancels a job. Absent when the provider documents none. */
   readonly cancels?: CancelAdapter;
-  /**
-   * Names of all amounts that can stand in the usage of a job. Absent when the provider's reports may state any amounts.
-   */
-  readonly usageNames?: readonly string[];
 }
 
 /** A provider with a default connection, whose variables are named. */

@@ -59,6 +59,7 @@ export const replicate = {
   },
   // https://replicate.com/docs/topics/predictions/data-retention: outputs are removed after an hour.
   linkLife: { minMs: HOUR_MS, maxMs: HOUR_MS },
+  usageNames: ["predict_time", "total_time"],
   polls: {
     gapMs: 1_000,
     // https://replicate.com/docs/topics/predictions/rate-limits: 3000 a minute for all requests except the creation

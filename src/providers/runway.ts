@@ -71,6 +71,7 @@ export const runway = {
   hooks: null,
   // https://docs.dev.runwayml.com/api: links live for 24 to 48 hours.
   linkLife: { minMs: DAY_MS, maxMs: 2 * DAY_MS },
+  usageNames: ["credits"],
   polls: {
     gapMs: 5_000,
     maxAgeMs: null,

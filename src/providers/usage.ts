@@ -44,7 +44,7 @@ export function usageOf(amounts: Amounts | null): { readonly usage?: Usage } {
   const kept: [string, number][] = [];
   let bytes = "{}".length;
   for (const [name, amount] of Object.entries(amounts ?? {})) {
-    if (amount === null || !isExact(amount) || !isName(name)) continue;
+    if (amount === null || !isExact(amount) || !isUsageName(name)) continue;
     bytes += `"${name}":${amount},`.length;
     if (bytes > MAX_USAGE_BYTES) break;
     kept.push([name, amount]);
@@ -56,6 +56,7 @@ function isExact(amount: number): boolean {
   return Math.abs(amount) <= Number.MAX_SAFE_INTEGER;
 }
 
-function isName(name: string): boolean {
+/** Tells whether a text can be the name of an amount that is stored. */
+export function isUsageName(name: string): boolean {
   return name.length <= MAX_NAME_CHARS && NAME.test(name);
 }

@@ -60,6 +60,7 @@ export const vidu = {
   },
   // https://platform.vidu.com/docs: some pages state an hour, others 24 hours.
   linkLife: { minMs: HOUR_MS, maxMs: DAY_MS },
+  usageNames: ["credits"],
   polls: {
     gapMs: 1_000,
     maxAgeMs: null,

@@ -64,6 +64,7 @@ export const wavespeed = {
   },
   // https://wavespeed.ai/docs: predictions and their outputs are stored for 7 days.
   linkLife: { minMs: 7 * DAY_MS, maxMs: 7 * DAY_MS },
+  usageNames: ["inference"],
   polls: {
     gapMs: 1_000,
     maxAgeMs: 7 * DAY_MS,

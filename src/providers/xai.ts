@@ -44,6 +44,7 @@ export const xai = {
   baseUrls: ["https://api.x.ai"],
   hooks: null,
   linkLife: null,
+  usageNames: ["cost_in_usd_ticks"],
   polls: {
     gapMs: 1_000,
     maxAgeMs: null,

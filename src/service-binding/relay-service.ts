@@ -69,7 +69,24 @@ export interface TaskRegistration {
   readonly metadata?: object | null;
   readonly deadline_at?: number | null;
   readonly credits?: number | null;
+  readonly price?: Price | null;
 }
+
+/** Price of a task in credits: fixed, or by a number that is known only at its end. */
+export type Price =
+  | { readonly credits: number }
+  | {
+      /** Credits that are charged at first: the most that the task can cost. */
+      readonly hold: number;
+      /** Fewest credits that the completed task costs. */
+      readonly min?: number;
+      /** Credits for so many units of a number of the job's usage, or of a field of the output metadata. */
+      readonly per: {
+        readonly units: number;
+        /** The same for all outputs, or by their resolution. */
+        readonly credits: number | Readonly<Record<string, number>>;
+      } & ({ readonly usage: string } | { readonly field: "duration" });
+    };
 
 /** The upstream job of a task, as the provider named it in its answer to the submit call. */
 export interface UpstreamJob {
@@ -94,10 +111,12 @@ export type TaskEvent = {
       readonly status: "completed";
       readonly completed_at?: number | null;
       readonly output: { readonly urls: string[]; readonly metadata?: object | null };
+      readonly usage?: Readonly<Record<string, number>> | null;
     }
   | {
       readonly status: "failed";
       readonly error: { readonly code: string; readonly message: string };
+      readonly usage?: Readonly<Record<string, number>> | null;
     }
 );
 
@@ -155,6 +174,8 @@ export interface SubmitInit extends Repeatable {
   readonly account?: string;
   /** Price in credits, which the account is charged. */
   readonly credits?: number;
+  /** The same, or a price by what the job turns out to be, in place of `credits`. */
+  readonly price?: Price;
   /** Time at which the task fails if it is still open, in Unix seconds. */
   readonly deadlineAt?: number;
 }

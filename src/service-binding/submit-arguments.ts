@@ -8,6 +8,7 @@ const RELAY_HEADERS = {
   taskId: "Relay-Task-Id",
   account: "Relay-Account",
   credits: "Relay-Credits",
+  price: "Relay-Price",
   deadlineAt: "Relay-Deadline-At",
 };
 

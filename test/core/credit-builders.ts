@@ -1,5 +1,6 @@
 import type { Credits, CreditsState } from "../../src/core/record/credits.ts";
 import type { ChargeAnswer, ChargeEndedEvent, RegisterEvent } from "../../src/core/events/event.ts";
+import type { PriceRule } from "../../src/core/record/price-rule.ts";
 import type { ChargingTask, OpenTask, TerminalTask } from "../../src/core/record/task.ts";
 import { NO_KEY_NAMES } from "../../src/core/record/key-names.ts";
 import { NO_COUNTS } from "../../src/core/record/counts.ts";
@@ -52,7 +53,14 @@ export function credits(
   state: CreditsState = { kind: "charged" },
   changes: Partial<Credits> = {},
 ): Credits {
-  return { accountId: ACCOUNT.id, amount: PRICE, chargeId: CHARGE_ID, state, ...changes };
+  return {
+    accountId: ACCOUNT.id,
+    amount: PRICE,
+    chargeId: CHARGE_ID,
+    final: null,
+    state,
+    ...changes,
+  };
 }
 
 export function refunding(retryAt = NOW, tries = 0): CreditsState {
@@ -114,6 +122,55 @@ export function aRefundingTask(changes: Partial<TerminalTask> = {}): TerminalTas
     callback: aHeldCallback(),
     ...changes,
   });
+}
+
+/** Price by usage: three credits for two tokens. */
+export const TOKEN_RULE: PriceRule = {
+  by: "usage",
+  name: "total_tokens",
+  units: 2,
+  rate: 3,
+  min: 0,
+};
+
+/** Builds a registration with a price by usage, of which the relay's own ledger charges the most that it can be. */
+export function aUsagePricedRegistration(
+  changes: Parameters<typeof aRegistration>[0] = {},
+): RegisterEvent {
+  return withRule(aPricedRegistration(changes));
+}
+
+/** Builds a registration with a price by usage, of which the operator's own billing has charged the most. */
+export function aUsageSettledRegistration(
+  changes: Parameters<typeof aRegistration>[0] = {},
+): RegisterEvent {
+  return withRule(aSettledRegistration(changes));
+}
+
+function withRule(event: RegisterEvent): RegisterEvent {
+  return { ...event, registration: { ...event.registration, priceRule: TOKEN_RULE } };
+}
+
+/** Price by usage: a second costs half a credit. */
+export const PRICE_RULE: PriceRule = { by: "usage", name: "seconds", units: 2, rate: 1, min: 0 };
+
+/** Builds a completed task of 25 seconds by `PRICE_RULE`: its callback is delivered, and the rest is to be released. */
+export function aReleasingTask(changes: Partial<TerminalTask> = {}): TerminalTask {
+  const { account, registration } = aChargedTask();
+  return aFinishedTask({
+    account,
+    registration: registration && { ...registration, priceRule: PRICE_RULE },
+    usage: { seconds: 25 },
+    credits: credits(
+      { kind: "releasing", retryAt: NOW, tries: 0 },
+      { final: { credits: 13, basis: "usage" } },
+    ),
+    ...changes,
+  });
+}
+
+export function aReleaseEnd(isReleased: boolean) {
+  return { type: "release_ended", isReleased } as const;
 }
 
 export function aHeldCallback() {

@@ -29,8 +29,10 @@ import {
   aChargedTask,
   aHeldCallback,
   aRefundingTask,
+  aReleasingTask,
   credits,
   failedBody,
+  PRICE,
   refunding,
 } from "./credit-builders.ts";
 import { aSending, anAccepted, anUnknown, FAILS_AT, SENDING_ENDS } from "./stored-submissions.ts";
@@ -64,6 +66,10 @@ const OPEN: IndexRow = {
   foundBy: null,
   foundLateMs: null,
   refunded: 0,
+  creditsHeld: 0,
+  creditsEarned: 0,
+  creditsReleased: 0,
+  creditsRefunded: 0,
   settledAt: null,
   firstAttemptMs: null,
   settledMs: null,
@@ -154,7 +160,7 @@ describe("the row of an open task", () => {
       anAttachedTask({}, { deadlineAt: NOW + HOUR }),
       { ...OPEN, provider: CONNECTION, job: JOB.id, dueAt: NOW + HOUR },
     ],
-    ["has the account", aChargedTask(), { ...OPEN, account: ACCOUNT.id }],
+    ["has the account", aChargedTask(), { ...OPEN, account: ACCOUNT.id, creditsHeld: PRICE }],
     [
       "has, while the upstream has not answered the submission, the end of the wait for the answer as dueAt",
       anOpenTask({ submission: aSending() }),
@@ -248,6 +254,7 @@ describe("the row of a finished task", () => {
         ...HELD,
         account: ACCOUNT.id,
         status: "failed",
+        creditsHeld: PRICE,
         completedAt: null,
         dueAt: NOW + 7_000,
       },
@@ -262,6 +269,7 @@ describe("the row of a finished task", () => {
         ...UNCALLED,
         account: ACCOUNT.id,
         status: "failed",
+        creditsHeld: PRICE,
         completedAt: null,
         firstAttemptMs: null,
         dueAt: NOW,
@@ -426,4 +434,31 @@ it("the index row of a finished task has 1 in the column refunded when its credi
   const states: readonly CreditsState[] = [{ kind: "refunded", at: NOW }, { kind: "charged" }];
   const rows = states.map((state) => rowOf(aFinishedTask({ credits: credits(state) }), POLICY));
   expect(rows.map(({ refunded }) => refunded)).toEqual([1, 0]);
+});
+
+it.each<[string, CreatedTask, readonly [number, number, number, number]]>([
+  ["an open task holds them", aChargedTask(), [PRICE, 0, 0, 0]],
+  ["a completed task has earned them", aFinishedTask({ credits: credits() }), [0, PRICE, 0, 0]],
+  ["a failed task holds them until the refund", aRefundingTask(), [PRICE, 0, 0, 0]],
+  [
+    "a refunded task has refunded them",
+    aFinishedTask({ status: "failed", credits: credits({ kind: "refunded", at: NOW }) }),
+    [0, 0, 0, PRICE],
+  ],
+  [
+    "a completed task holds what it does not cost until the release",
+    aReleasingTask(),
+    [PRICE - 13, 13, 0, 0],
+  ],
+  [
+    "a released task has released what it does not cost",
+    aReleasingTask({
+      credits: credits({ kind: "released", at: NOW }, { final: { credits: 13, basis: "usage" } }),
+    }),
+    [0, 13, PRICE - 13, 0],
+  ],
+  ["a task without a price has none", anOpenTask(), [0, 0, 0, 0]],
+])("the index row says where the credits of a charge are: %s", (_what, task, sums) => {
+  const { creditsHeld, creditsEarned, creditsReleased, creditsRefunded } = rowOf(task, POLICY);
+  expect([creditsHeld, creditsEarned, creditsReleased, creditsRefunded]).toEqual(sums);
 });

@@ -3,12 +3,14 @@ import { describe, expect, it } from "vitest";
 import {
   adjust,
   charge,
+  type ChargeEntries,
   type Entry,
   type EntryKind,
   grant,
   type Booking,
   type Posting,
   refund,
+  release,
 } from "../../src/core/ledger.ts";
 
 const SEED = 20_261_020;
@@ -17,11 +19,13 @@ const TIMEOUT = 60_000;
 /** Largest balance that grants may lead to; refunds may exceed it. */
 const MAX = 2 ** 52;
 
-type Command = Booking & { readonly kind: "grant" | "charge" | "refund" | "adjustment" };
+type Command = Booking & {
+  readonly kind: "grant" | "charge" | "refund" | "release" | "adjustment";
+};
 
 const references = fc.constantFrom("a", "b", "c", "d");
 const anyOrder = fc.record<Command>({
-  kind: fc.constantFrom("grant", "charge", "charge", "refund"),
+  kind: fc.constantFrom("grant", "charge", "charge", "refund", "release"),
   reference: references,
   amount: fc.integer({ min: 1, max: 5 }),
 });
@@ -61,7 +65,9 @@ class Books {
     const reason = "correction";
     switch (kind) {
       case "refund":
-        return refund(balance, this.find("charge", given.reference), known);
+        return refund(balance, this.#ofCharge(given.reference));
+      case "release":
+        return release(balance, this.#ofCharge(given.reference), given.amount);
       case "adjustment":
         return adjust(balance, known && { ...known, reason }, { ...given, reason });
       case "grant":
@@ -69,6 +75,13 @@ class Books {
       case "charge":
         return charge(balance, known, given);
     }
+  }
+
+  #ofCharge(reference: string): ChargeEntries {
+    const [charged, refunded, released] = (["charge", "refund", "release"] as const).map((kind) =>
+      this.find(kind, reference),
+    );
+    return { charge: charged ?? null, refund: refunded ?? null, release: released ?? null };
   }
 
   find(kind: EntryKind, reference: string): Entry | null {
@@ -102,13 +115,18 @@ function checkBooks(books: Books): void {
   expect(new Set(names).size).toBe(names.length);
   for (const { reference, amount } of books.of("refund")) {
     expect(books.find("charge", reference)).toMatchObject({ amount });
+    expect(books.find("release", reference)).toBeNull();
+  }
+  for (const { reference, amount } of books.of("release")) {
+    expect(books.find("charge", reference)?.amount).toBeGreaterThanOrEqual(amount);
   }
 }
 
 /** Returns the expected result of an order, computed without the ledger's code. */
 function expected(books: Books, { kind, reference, amount }: Command): string {
   const charged = books.find("charge", reference);
-  if (kind === "refund" && charged === null) return "no_charge";
+  const refusal = refusalOfReturn(books, kind, charged, amount);
+  if (refusal !== null) return refusal;
   const known = books.find(kind, reference);
   const wanted = kind === "refund" ? (charged?.amount ?? 0) : amount;
   if (known !== null) return known.amount === wanted ? "booked" : "reference_reused";
@@ -116,14 +134,35 @@ function expected(books: Books, { kind, reference, amount }: Command): string {
   return limitOf(kind, amount, after) ?? "book";
 }
 
+/** Returns the reason for which a refund or release of this charge is refused; null for none. */
+function refusalOfReturn(
+  books: Books,
+  kind: Command["kind"],
+  charged: Entry | null,
+  amount: number,
+): string | null {
+  if (!isReturn(kind)) return null;
+  if (charged === null) return "no_charge";
+  const [other, reason] =
+    kind === "refund"
+      ? (["release", "already_released"] as const)
+      : (["refund", "already_refunded"] as const);
+  if (books.find(other, charged.reference) !== null) return reason;
+  return kind === "release" && amount > charged.amount ? "too_large" : null;
+}
+
+function isReturn(kind: Command["kind"]): boolean {
+  return kind === "refund" || kind === "release";
+}
+
 function limitOf(kind: Command["kind"], amount: number, after: bigint): string | null {
   if (kind === "charge") return after < 0n ? "insufficient" : null;
-  return kind !== "refund" && amount > 0 && after > BigInt(MAX) ? "too_large" : null;
+  return !isReturn(kind) && amount > 0 && after > BigInt(MAX) ? "too_large" : null;
 }
 
 describe("any sequence of orders", () => {
   it(
-    "whatever a ledger is ordered to book, it books each kind and reference at most once, refunds what it charged, and its balance is the sum",
+    "whatever a ledger is ordered to book, it books each kind and reference at most once, gives back what it charged at most, by a refund or a release, and its balance is the sum",
     () => {
       fc.assert(
         fc.property(commands, (sequence) => {

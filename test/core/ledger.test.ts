@@ -2,12 +2,14 @@ import { describe, expect, it } from "vitest";
 import {
   adjust,
   charge,
+  type ChargeEntries,
   type Entry,
   type EntryKind,
   grant,
   type Booking,
   type Posting,
   refund,
+  release,
 } from "../../src/core/ledger.ts";
 
 /** Largest balance that grants may lead to; refunds may exceed it. */
@@ -108,7 +110,9 @@ describe("an adjustment", () => {
 describe("a negative balance", () => {
   it("an account with a negative balance accepts grants and refunds, but no new charge", () => {
     expect(grant(-100, null, order)).toEqual(booking("grant", 40, -60));
-    expect(refund(-100, anEntry("charge"), null)).toEqual(booking("refund", 40, -60));
+    expect(refund(-100, { charge: anEntry("charge"), refund: null, release: null })).toEqual(
+      booking("refund", 40, -60),
+    );
     expect(charge(-100, null, order)).toEqual(refused("insufficient"));
     expect(charge(-100, anEntry("charge"), order)).toEqual(BOOKED);
   });
@@ -116,6 +120,13 @@ describe("a negative balance", () => {
 
 describe("a refund", () => {
   const charged = anEntry("charge");
+  it("a refund is refused after a release of the charge, also when it is booked already", () => {
+    const released = { charge: charged, release: anEntry("release", 1) };
+    for (const known of [null, anEntry("refund")]) {
+      expect(refund(61, { ...released, refund: known })).toEqual(refused("already_released"));
+    }
+  });
+
   it.each<[string, number, Entry | null, Entry | null, Posting]>([
     ["gives back what was charged", 60, charged, null, booking("refund", 40, 100)],
     ["that is repeated changes nothing", 100, charged, anEntry("refund"), BOOKED],
@@ -137,7 +148,40 @@ describe("a refund", () => {
   ])(
     "a refund gives back a booked charge once, whatever the balance: a refund %s",
     (_what, balance, known, refunded, posting) => {
-      expect(refund(balance, known, refunded)).toEqual(posting);
+      const entries = { charge: known, refund: refunded, release: null };
+      expect(refund(balance, entries)).toEqual(posting);
+    },
+  );
+});
+
+describe("a release", () => {
+  const entries = { charge: anEntry("charge"), refund: null, release: null };
+  it.each<[string, number, Partial<ChargeEntries>, number, Posting]>([
+    ["gives back a part of the charge", 60, {}, 15, booking("release", 15, 75)],
+    ["gives back at most the charge", 60, {}, 40, booking("release", 40, 100)],
+    ["of more than the charge is refused", 60, {}, 41, TOO_LARGE],
+    ["that is repeated changes nothing", 75, { release: anEntry("release", 15) }, 15, BOOKED],
+    ["of another amount is refused", 75, { release: anEntry("release", 15) }, 14, REUSED],
+    [
+      "may raise the balance above the limit of grants",
+      MAX,
+      {},
+      15,
+      booking("release", 15, MAX + 15),
+    ],
+    ["may leave a debt", -100, {}, 15, booking("release", 15, -85)],
+    ["without a charge is refused", 60, { charge: null }, 15, refused("no_charge")],
+    [
+      "after a refund is refused",
+      100,
+      { refund: anEntry("refund") },
+      15,
+      refused("already_refunded"),
+    ],
+  ])(
+    "a release gives back a part of a booked charge once, and not after a refund: a release %s",
+    (_what, balance, known, amount, posting) => {
+      expect(release(balance, { ...entries, ...known }, amount)).toEqual(posting);
     },
   );
 });

@@ -16,27 +16,83 @@ const limitedBy = (limit: unknown) => limited({ "/a": limit });
 const at = (path: unknown) => [{ ...OFFER, path }];
 const priced = (price: unknown) => [{ ...OFFER, price }];
 
+/** A price by the tokens that Ark states. */
+const BY_TOKENS = {
+  hold: 200,
+  min: 10,
+  per: { usage: "completion_tokens", units: 1_000_000, credits: 15_000 },
+};
+const EITHER = "must have either credits, or hold and per";
+const ABOVE_0 = "must have a number above 0";
+const RATES = `${ABOVE_0}, or such numbers by resolution like {"720p": 5},`;
+const per = (changes: object) => priced({ ...BY_TOKENS, per: { ...BY_TOKENS.per, ...changes } });
+
 /** Offers that the configuration reads, with what it reads. */
 const READ: readonly [what: string, written: object, read: object][] = [
   [
     "with a connection and models alone, which is free and not limited",
     OFFER,
-    { ...OFFERED, path: null, limits: [], credits: null, tool: null },
+    { ...OFFERED, path: null, limits: [], price: null, tool: null },
   ],
   [
     "for customers with a key of their own",
     { ...OFFER, key: "customer" },
-    { ...OFFER, keyOwner: "customer", path: null, limits: [], credits: null, tool: null },
+    { ...OFFER, keyOwner: "customer", path: null, limits: [], price: null, tool: null },
   ],
   [
     "whose other members are null, as if they were absent",
     { ...OFFER, key: null, path: null, limits: null, price: null },
-    { ...OFFERED, path: null, limits: [], credits: null, tool: null },
+    { ...OFFERED, path: null, limits: [], price: null, tool: null },
   ],
   [
     "with a path and a price",
     { ...OFFER, path: "/v1/models/a:predict", price: { credits: 1 } },
-    { ...OFFERED, path: "/v1/models/a:predict", limits: [], credits: 1, tool: null },
+    {
+      ...OFFERED,
+      path: "/v1/models/a:predict",
+      limits: [],
+      price: { credits: 1, rule: null },
+      tool: null,
+    },
+  ],
+  [
+    "with a price by usage",
+    { ...OFFER, price: BY_TOKENS },
+    {
+      ...OFFERED,
+      path: null,
+      limits: [],
+      price: {
+        credits: 200,
+        rule: { by: "usage", name: "completion_tokens", units: 1_000_000, rate: 15_000, min: 10 },
+      },
+    },
+  ],
+  [
+    "with a price by a field of the output, with rates by resolution",
+    {
+      ...OFFER,
+      price: {
+        hold: 90,
+        min: null,
+        per: { field: "duration", usage: null, units: 0.5, credits: { "720p": 5, "1080p": 9.5 } },
+      },
+    },
+    {
+      ...OFFERED,
+      path: null,
+      limits: [],
+      price: {
+        credits: 90,
+        rule: {
+          by: "field",
+          name: "duration",
+          units: 0.5,
+          rate: { "720p": 5, "1080p": 9.5 },
+          min: 0,
+        },
+      },
+    },
   ],
   [
     "with limits of every kind, in their order",
@@ -52,7 +108,7 @@ const READ: readonly [what: string, written: object, read: object][] = [
     {
       ...OFFERED,
       path: null,
-      credits: null,
+      price: null,
       tool: null,
       limits: [
         { pointer: "/duration", values: null, min: 0, max: 10, isOptional: false },
@@ -220,11 +276,7 @@ const FAULTS: readonly [what: string, value: unknown, message: string][] = [
     "has an unknown member at 0.limits./a.maximum",
   ],
   ["a price that is a number", priced(60), 'must have a price like {"credits": 60} at 0.price'],
-  [
-    "a price without credits",
-    priced({}),
-    "must have a whole number of at least 1 at 0.price.credits",
-  ],
+  ["a price without credits", priced({}), `${EITHER} at 0.price`],
   [
     "0 credits",
     priced({ credits: 0 }),
@@ -247,9 +299,66 @@ const FAULTS: readonly [what: string, value: unknown, message: string][] = [
   ],
   [
     "an unknown member of a price",
-    priced({ credits: 1, per: MARK }),
-    "has an unknown member at 0.price.per",
+    priced({ credits: 1, pre: MARK }),
+    "has an unknown member at 0.price.pre",
   ],
+  ["credits beside hold and per", priced({ ...BY_TOKENS, credits: 60 }), `${EITHER} at 0.price`],
+  ["credits beside min", priced({ credits: 60, min: 0 }), `${EITHER} at 0.price`],
+  ["hold without per", priced({ hold: 60 }), `${EITHER} at 0.price`],
+  ["per without hold", priced({ per: BY_TOKENS.per }), `${EITHER} at 0.price`],
+  [
+    "a hold of 0",
+    priced({ ...BY_TOKENS, hold: 0 }),
+    "must have a whole number of at least 1 at 0.price.hold",
+  ],
+  ["a min above hold", priced({ ...BY_TOKENS, min: 201 }), "must not be above hold at 0.price.min"],
+  [
+    "a min below 0",
+    priced({ ...BY_TOKENS, min: -1 }),
+    "must have a whole number of at least 0 at 0.price.min",
+  ],
+  [
+    "per as a text",
+    priced({ hold: 200, per: MARK }),
+    'must have an object like {"usage": "completion_tokens", "units": 1000000, "credits": 15000} at 0.price.per',
+  ],
+  [
+    "usage beside field",
+    per({ field: "duration" }),
+    "must have either usage or field at 0.price.per",
+  ],
+  [
+    "neither usage nor field",
+    per({ usage: null }),
+    "must have either usage or field at 0.price.per",
+  ],
+  ["0 units", per({ units: 0 }), `${ABOVE_0} at 0.price.per.units`],
+  ["units below 0", per({ units: -1 }), `${ABOVE_0} at 0.price.per.units`],
+  ["no units", per({ units: undefined }), `${ABOVE_0} at 0.price.per.units`],
+  ["units as a text", per({ units: MARK }), `${ABOVE_0} at 0.price.per.units`],
+  ["a rate of 0", per({ credits: 0 }), `${ABOVE_0} at 0.price.per.credits`],
+  [
+    "a rate below 0 for a resolution",
+    per({ credits: { "720p": -5 } }),
+    `${ABOVE_0} at 0.price.per.credits.720p`,
+  ],
+  ["a rate as a text", per({ credits: MARK }), `${RATES} at 0.price.per.credits`],
+  [
+    "no rate",
+    per({ credits: {} }),
+    "must have numbers for 1 to 32 resolutions at 0.price.per.credits",
+  ],
+  [
+    "a field that no price can be by",
+    per({ usage: null, field: MARK }),
+    "must have one of duration at 0.price.per.field",
+  ],
+  [
+    "a sentence as usage",
+    per({ usage: "a red fox" }),
+    "must have the name of a number of the usage at 0.price.per.usage",
+  ],
+  ["an unknown member of per", per({ unit: MARK }), "has an unknown member at 0.price.per.unit"],
   [
     "faults in several places, of which each is named",
     [
@@ -287,6 +396,25 @@ it.each([
     expect(result.error).toEqual([{ path: "OFFERS", message }]);
   },
 );
+
+it.each([
+  ["ark", "completion_tokens", null],
+  [
+    "ark",
+    "tokens",
+    "must name a number of the usage that jobs of this connection state (completion_tokens, total_tokens) at 0.price.per.usage",
+  ],
+  [
+    "luma",
+    "tokens",
+    "must be left out, because jobs of this connection state no usage, at 0.price.per.usage",
+  ],
+])("a price at %s may be by its own usage only: %s", (connection, usage, message) => {
+  const price = { ...BY_TOKENS, per: { ...BY_TOKENS.per, usage } };
+  const result = configuredWith({ OFFERS: [{ ...OFFER, connection, price }] });
+  if (message === null) expect(result.ok).toBe(true);
+  else expect(result).toEqual({ ok: false, error: [{ path: "OFFERS", message }] });
+});
 
 it("an offer for customers with a key of their own may name a connection without a key, but not the sandbox, which takes none", () => {
   const own = { ...OFFER, key: "customer" };

@@ -18,6 +18,7 @@ const DELIVERED = {
   hooks: 0,
   polls: 0,
   refunded: null,
+  released: null,
   open_ms: 0,
   settling_ms: MINUTE,
   registered_by: null,
@@ -64,6 +65,11 @@ it.each<[string, Partial<TerminalTask>, SettledSummary]>([
     "has no refunded credits when the credits of the task are charged and not refunded",
     { credits: credits() },
     DELIVERED,
+  ],
+  [
+    "has the released credits of a task that cost less than was charged",
+    { credits: credits({ kind: "released", at: NOW }, { final: { credits: 13, basis: "usage" } }) },
+    { ...DELIVERED, released: PRICE - 13 },
   ],
   [
     "has no attempts when the task has no callback URL",

@@ -11,7 +11,8 @@ function offersOf(...written: readonly object[]): readonly Offer[] {
 }
 
 const PATH = "/v1/videos";
-const FREE = { kind: "offered", credits: null };
+const FREE = { kind: "offered", price: null };
+const offeredFor = (credits: number) => ({ kind: "offered", price: { credits, rule: null } });
 /** Stands for a text that is too long to be compared. */
 const LONG = { text: "long" };
 type Value = string | number | boolean | null | object;
@@ -74,7 +75,7 @@ it.each([
 it("an offer for customers with a key of their own is for no request with the key of the connection, and the other way round", () => {
   const own = { ...OFFER, key: "customer", price: { credits: 1 } };
   const withOwnKey = aRequest({ keyOwner: "customer" });
-  expect(decideOffer(offersOf(OFFER, own), withOwnKey)).toEqual({ kind: "offered", credits: 1 });
+  expect(decideOffer(offersOf(OFFER, own), withOwnKey)).toEqual(offeredFor(1));
   expect(decideOffer(offersOf(own, OFFER), aRequest())).toEqual(FREE);
   expect(decideOffer(offersOf(OFFER), withOwnKey)).toEqual({
     kind: "refused",
@@ -116,7 +117,7 @@ it("the first offer with the connection, path and model of a request decides, wi
     { ...OFFER, price: { credits: 5 } },
   );
   const within = aRequest({ body: { "/n": 1 } });
-  expect(decideOffer(offers, within)).toEqual({ kind: "offered", credits: 4 });
+  expect(decideOffer(offers, within)).toEqual(offeredFor(4));
   expect(decideOffer(offers, aRequest({ body: { "/n": 2 } }))).toEqual({
     kind: "refused",
     detail: "The offer for this request limits it: /n must be a number from 0 to 1.",
@@ -287,7 +288,7 @@ it.each([
   for (const model of [null, "m"]) {
     const request = aRequest({ model, isMultipart: true });
     expect(decideOffer(offers, request)).toEqual(
-      isMatched ? { kind: "offered", credits: 7 } : { kind: "refused", detail },
+      isMatched ? offeredFor(7) : { kind: "refused", detail },
     );
   }
 });
@@ -301,7 +302,7 @@ it("a multipart body passes over the offers that cannot be compared with it, and
     { ...any, price: { credits: 4 } },
   );
   const asked = (query: string) => decideOffer(offers, aRequest({ isMultipart: true, query }));
-  expect(asked("a=1")).toEqual({ kind: "offered", credits: 3 });
+  expect(asked("a=1")).toEqual(offeredFor(3));
   expect(asked("a=2")).toEqual({
     kind: "refused",
     detail: 'The offer for this request limits it: ?a must be "1".',

@@ -3,6 +3,7 @@ import * as fc from "fast-check";
 import { parseConnections } from "../../src/config/connections.ts";
 import type { ConfigIssue } from "../../src/config/issue.ts";
 import type { Offer } from "../../src/config/offers.ts";
+import type { Price } from "../../src/core/record/price-rule.ts";
 import { failure, type Result, success } from "../../src/core/result.ts";
 import { checkCallbackUrl } from "../../src/security/url-rules.ts";
 import { PROVIDERS } from "../../src/providers/registry.ts";
@@ -150,15 +151,24 @@ function requireSound(config: Config): void {
 }
 
 /** Tells whether a request can be compared with an offer. */
-function isSoundOffer({ connection, models, limits, credits }: Offer, config: Config) {
+function isSoundOffer({ connection, models, limits, price }: Offer, config: Config) {
   const isSound = limits.every(({ pointer, values, min, max }) => {
     const isBounded = min !== null || max !== null;
     const isOrdered = min === null || max === null || min <= max;
     const hasRule = values === null ? isBounded && isOrdered : values.length > 0 && !isBounded;
     return hasRule && /^[/?]./s.test(pointer);
   });
-  const isPriced = credits === null || isWhole(1, Number.MAX_SAFE_INTEGER, credits);
+  const isPriced = price === null || isSoundPrice(price);
   return isSound && isPriced && models.length > 0 && config.connections.has(connection);
+}
+
+/** Tells whether a price can be charged, and what the task costs be computed. */
+function isSoundPrice({ credits, rule }: Price): boolean {
+  if (!isWhole(1, Number.MAX_SAFE_INTEGER, credits)) return false;
+  if (rule === null) return true;
+  const rates = typeof rule.rate === "number" ? [rule.rate] : Object.values(rule.rate);
+  const arePositive = [rule.units, ...rates].every((value) => value > 0 && Number.isFinite(value));
+  return arePositive && rates.length > 0 && rule.name !== "" && isWhole(0, credits, rule.min);
 }
 
 const encoder = new TextEncoder();

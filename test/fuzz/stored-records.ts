@@ -21,7 +21,7 @@ import {
 /** Policy under which the records are written and read. */
 export const POLICY = aPolicy({ isIndexed: true, isOperatorNotified: true });
 const FAILURE = '{"id":"x","status":"failed","error":{"code":"moderation","message":"Refused."}}';
-const price = { accountId: "acme", amount: 40, chargeId: "charge-1" };
+const price = { accountId: "acme", amount: 40, chargeId: "charge-1", final: null };
 const charging = transition(null, aPricedRegistration(), POLICY, NOW);
 const failed = aFinishedTask({
   status: "failed",

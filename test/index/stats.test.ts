@@ -31,6 +31,7 @@ it("GET /v1/stats answers zeros and nulls when there are no tasks", async () => 
     counted_at: null,
     tasks: { total: 0 },
     callbacks: { success_rate: null, attempts_per_callback: null },
+    credits: { held: 0, earned: 0, released: 0, refunded: 0 },
     models: {},
     outputs: { kept: 0, bytes: 0, lost: 0 },
     latency_ms: { first_attempt: EMPTY, settled: EMPTY },
@@ -64,6 +65,20 @@ it("GET /v1/stats has the time of the count, tasks by status, callback and model
     attempts_per_callback: 2,
   });
   expect(JSON.stringify(models)).toBe('{"__proto__":1,"a":2,"b":3}');
+});
+
+it("GET /v1/stats sums the credits of charges, of the tasks of the window: held, earned, released and refunded", async () => {
+  const credits = {
+    creditsHeld: 200,
+    creditsEarned: 41,
+    creditsReleased: 159,
+    creditsRefunded: 60,
+  };
+  await insert(aRow(), aRow(credits), aRow({ ...credits, status: "completed", creditsHeld: 7 }));
+  await cron();
+  expect(await stats()).toMatchObject({
+    credits: { held: 207, earned: 82, released: 318, refunded: 120 },
+  });
 });
 
 it("GET /v1/stats estimates the quantiles of latencies by interpolation within histogram buckets", async () => {

@@ -77,13 +77,14 @@ it("docs/providers.md says for every provider how a job's end is found, and whet
 const used = table(PROVIDER_PAGE, "provider | `usage` has | which is | stated in");
 
 it("docs/providers.md says for every provider which numbers of a job's usage its hooks and its answers to polls state", () => {
-  const facts = providers.map(({ name }) => {
+  const facts = providers.map(({ name, usageNames: declared = [] }) => {
     const fixtures = FIXTURES.filter(({ provider }) => provider === name);
     const hooks = fixtures.flatMap((one) => examplesIn(one.hooks).flatMap(usageNames));
     const polls = fixtures.flatMap((one) => examplesIn(one.polls).flatMap(usageNames));
     const sources = Object.entries({ hook: hooks, poll: polls });
     const stating = sources.flatMap(([source, { length }]) => (length > 0 ? [source] : []));
     const names = [...new Set([...hooks, ...polls])].toSorted();
+    expect(declared.toSorted(), `${name}: the names by which a price may be stated`).toEqual(names);
     return [[name], names, stating.join(", ")];
   });
   const stated = used.map(([name = "", names = "", , sources = ""]) => [

@@ -128,7 +128,8 @@ function isPaidBack({ id, credits }: TerminalTask, ledger: SimulatedLedger): boo
 
 function isSettled({ credits, callback }: TerminalTask): boolean {
   const { kind } = callback?.state ?? { kind: "delivered" };
-  return credits?.state.kind !== "refunding" && (kind === "delivered" || kind === "failed");
+  const isOpen = credits?.state.kind === "refunding" || credits?.state.kind === "releasing";
+  return !isOpen && (kind === "delivered" || kind === "failed");
 }
 
 /**

@@ -14,6 +14,7 @@ import { customerKeyFault } from "./customer-key-rules.ts";
 import { deadlineFault, finishFault, RETENTION_MS } from "./end-rules.ts";
 import { lateFault } from "./late-rules.ts";
 import { outputsFault } from "./output-rules.ts";
+import { priceFault } from "./price-rules.ts";
 import { recordFault } from "./record-rules.ts";
 import { retryFault } from "./retry-rules.ts";
 import { submissionFault } from "./submission-rules.ts";
@@ -29,6 +30,7 @@ export function commitFault(change: Change, row: IndexRow | null): string | null
     recordFault(change) ??
     indexFault(change, row) ??
     creditsFault(change) ??
+    priceFault(change) ??
     retryFault(change) ??
     submissionFault(change) ??
     customerKeyFault(change) ??

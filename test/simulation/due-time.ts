@@ -50,7 +50,8 @@ export function dueTime(
   const rowAt = isWritten ? Infinity : indexRowDueTime(record, setting, Math.max(now, rowTriedAt));
   const keyAt = isOpen(record) ? Infinity : customerKeyDueTime(record, setting);
   const orderAt = isOpen(record) ? Infinity : orderDueTime(record, setting);
-  return Math.min(own, late, rowAt, keyAt, orderAt);
+  const releaseAt = isOpen(record) ? Infinity : releaseDueTime(record);
+  return Math.min(own, late, rowAt, keyAt, orderAt, releaseAt);
 }
 
 function openDueTime(
@@ -110,6 +111,17 @@ function endDueTime(task: TerminalTask, setting: Setting, now: number): number {
     case "failed":
       return task.expiresAt;
   }
+}
+
+/**
+ * Returns the time of the next release of credits. While an attempt of the callback is due or under way, the release may
+ * wait for its end.
+ */
+function releaseDueTime({ credits, callback }: TerminalTask): number {
+  const kind = callback?.state.kind;
+  if (credits?.state.kind !== "releasing" || kind === "due" || kind === "in_flight")
+    return Infinity;
+  return credits.state.retryAt;
 }
 
 /**

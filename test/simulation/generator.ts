@@ -7,9 +7,15 @@ import type {
 import type { EndedCopy } from "../../src/core/record/outputs.ts";
 import type { SubmissionStart } from "../../src/core/record/submission.ts";
 import { type CreatedTask, isOpen, type TaskRecord } from "../../src/core/record/task.ts";
-import type { UpstreamNews, UpstreamResult } from "../../src/core/record/upstream.ts";
+import type { UpstreamNews, UpstreamResult, Used } from "../../src/core/record/upstream.ts";
 import * as build from "../core/builders.ts";
-import { aPricedRegistration, aSettledRegistration, PRICE } from "../core/credit-builders.ts";
+import {
+  aPricedRegistration,
+  aSettledRegistration,
+  aUsagePricedRegistration,
+  aUsageSettledRegistration,
+  PRICE,
+} from "../core/credit-builders.ts";
 import {
   aHook,
   anAttachment,
@@ -29,14 +35,16 @@ import type { World } from "./world.ts";
 
 const { CONNECTION, DAY, HOUR, MINUTE, SECOND, URL_A, URL_B } = build;
 
-const RESULTS: readonly UpstreamResult[] = [
+const RESULTS: readonly (UpstreamResult & Used)[] = [
   build.aCompletion(),
+  { ...build.aCompletion(), usage: { total_tokens: 9 } },
   build.aCompletion({ urls: [build.VIDEO, URL_A], metadata: { seed: 1, 7: "x" } }),
   build.aFailure(),
   build.aFailure("other", ""),
 ];
 const NEWS: readonly UpstreamNews[] = [
   { ...build.aCompletion(), usage: { total_tokens: 7 } },
+  { ...build.aCompletion(), usage: { total_tokens: 100 } },
   build.PROCESSING,
   QUEUED,
   NO_OUTPUT,
@@ -75,8 +83,10 @@ const HURRY = 0.15;
 const MAX_TURNS = 14;
 const REGISTRATIONS: readonly (readonly [number, typeof build.aRegistration])[] = [
   [3, build.aRegistration],
-  [4, aPricedRegistration],
-  [1, aSettledRegistration],
+  [2.5, aPricedRegistration],
+  [1.5, aUsagePricedRegistration],
+  [0.6, aSettledRegistration],
+  [0.4, aUsageSettledRegistration],
 ];
 
 /** Returns the next move; moves that have an effect now are more likely. */
@@ -293,7 +303,9 @@ function repeated(
   random: Random,
 ): RegisterEvent {
   const chargeId = credits !== null && credits.chargeId !== null ? "another" : null;
-  const again = build.aRegistration({ ...known, chargeId, account });
+  const given = build.aRegistration({ ...known, chargeId, account });
+  const rule = known?.priceRule === undefined ? {} : { priceRule: known.priceRule };
+  const again = { ...given, registration: { ...given.registration, ...rule } };
   if (submission === null) return again;
   const requestDigest = random.isLucky(0.2) ? "another" : submission.requestDigest;
   return { ...again, submission: { ...SUBMISSION, requestDigest } };

@@ -18,6 +18,7 @@ import { callFault, isOfAnotherLife } from "./submission-rules.ts";
 import { orderFault } from "./copy-order-rules.ts";
 import { deletedFault, recordCopies } from "./output-rules.ts";
 import { answeredPoll, askFault, newPoll } from "./poll-rules.ts";
+import { releaseFault } from "./price-rules.ts";
 import { settingFor } from "./setting.ts";
 import type { SimulatedObject, Subject } from "./simulated-object.ts";
 import { observedEvents, summary } from "./observed-events.ts";
@@ -201,6 +202,11 @@ export class InvariantChecker {
 
   onRefund(refund: Subject<"refund">): void {
     this.check("refund", refundFault(refund, this.#shared.disk.durable.record, this.history));
+  }
+
+  onRelease(release: Subject<"release">, withinMs: number): void {
+    this.check("release", releaseFault(release, withinMs, this.history, this.#shared));
+    this.observed.add("a release is ordered");
   }
 
   onSubmit(submissionId: string): void {

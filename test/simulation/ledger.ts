@@ -1,9 +1,21 @@
 import type { ChargeAnswer } from "../../src/core/events/event.ts";
-import { charge, type Entry, type Posting, refund } from "../../src/core/ledger.ts";
+import {
+  charge,
+  type ChargeEntries,
+  type Entry,
+  type Posting,
+  refund,
+  release,
+} from "../../src/core/ledger.ts";
 import type { Charge } from "../../src/core/duties/charge.ts";
 import type { Refund } from "../../src/core/duties/refund.ts";
+import type { Release } from "../../src/core/duties/release.ts";
 import { RefusedCharges } from "../../src/objects/account/refused-charges.ts";
 import { ACCOUNT } from "../core/builders.ts";
+
+function isReturn({ kind }: Entry): boolean {
+  return kind === "refund" || kind === "release";
+}
 
 /** One account of the ledger, and the operator's own billing. */
 export class SimulatedLedger {
@@ -13,6 +25,8 @@ export class SimulatedLedger {
    * submission.
    */
   readonly settled = new Set<string>();
+  /** Credits that the operator's own billing has given back for completed tasks, by the id of the task. */
+  readonly released = new Map<string, number>();
   /** Sum of the credits that the operator has granted or taken. */
   granted: number;
   readonly #refusals = new RefusedCharges();
@@ -54,8 +68,18 @@ export class SimulatedLedger {
       this.settled.add(submissionId ?? taskId);
       return true;
     }
-    const known = this.#entry("refund", chargeId);
-    const posting = refund(this.balance, this.#entry("charge", chargeId), known);
+    const posting = refund(this.balance, this.#ofCharge(chargeId));
+    this.#book(posting);
+    return posting.kind !== "refused";
+  }
+
+  /** Books a release. @returns whether the credits are back. */
+  release({ chargeId, taskId, amount }: Release): boolean {
+    if (chargeId === null) {
+      this.released.set(taskId, amount);
+      return true;
+    }
+    const posting = release(this.balance, this.#ofCharge(chargeId), amount);
     this.#book(posting);
     return posting.kind !== "refused";
   }
@@ -67,10 +91,31 @@ export class SimulatedLedger {
     );
   }
 
-  /** Counts the charges or refunds under a reference. */
-  count(kind: "charge" | "refund", reference: string): number {
+  /** Counts the charges, refunds or releases under a reference. */
+  count(kind: "charge" | "refund" | "release", reference: string): number {
     return this.entries.filter((entry) => entry.kind === kind && entry.reference === reference)
       .length;
+  }
+
+  /** Returns the credits that were charged under a reference. */
+  charged(reference: string): number {
+    return this.#entry("charge", reference)?.amount ?? 0;
+  }
+
+  /** Returns the credits that were given back under a reference, by refunds and releases. */
+  returned(reference: string): number {
+    const returns = this.entries.filter(
+      (entry) => isReturn(entry) && entry.reference === reference,
+    );
+    return returns.reduce((sum, { amount }) => sum + amount, 0);
+  }
+
+  #ofCharge(reference: string): ChargeEntries {
+    return {
+      charge: this.#entry("charge", reference),
+      refund: this.#entry("refund", reference),
+      release: this.#entry("release", reference),
+    };
   }
 
   #entry(kind: Entry["kind"], reference: string): Entry | null {

@@ -29,6 +29,7 @@ export interface CallObserver {
   onCharge(charge: Subject<"charge">): void;
   onChargeAnswer?(charge: Subject<"charge">, answer: ChargeAnswer): void;
   onRefund?(refund: Subject<"refund">): void;
+  onRelease?(release: Subject<"release">, withinMs: number): void;
   onPoll(poll: Subject<"poll">, caller: SimulatedObject, withinMs: number): void;
   onPollAnswer?(poll: Subject<"poll">, answer: PollAnswer, caller: SimulatedObject): void;
   onCancel?(cancel: Subject<"cancelJob">, caller: SimulatedObject): void;

@@ -50,6 +50,7 @@ export const POLL_ANSWERS: readonly PollAnswer[] = [
   UNANSWERED,
   { kind: "deferred", waitMs: 100 * SECOND },
   newsAnswer(TOO_MANY_LINKS),
+  newsAnswer({ ...aCompletion(), usage: { total_tokens: 7 } }),
 ];
 /** Result of a poll whose answer does not show that the job belongs to the task. */
 const UNCONFIRMED: PollAnswer = { kind: "unclear", statusCode: 200, word: null };
@@ -134,6 +135,16 @@ export class Parties implements Outside {
       isBack = this.ledger.refund(refund);
     };
     const isHeard = await this.#call("refund", caller, CALL_MS, DONE_OR_NOT, false, book);
+    return isHeard && isBack;
+  };
+
+  readonly release: Outside["release"] = async (release, caller) => {
+    this.#observer.onRelease?.(release, CALL_MS);
+    let isBack = false;
+    const book = () => {
+      isBack = this.ledger.release(release);
+    };
+    const isHeard = await this.#call("release", caller, CALL_MS, DONE_OR_NOT, false, book);
     return isHeard && isBack;
   };
 

@@ -14,7 +14,7 @@ const CREDITS: Readonly<Record<TaskRecord["status"], readonly string[]>> = {
   charging: ["charging", "refunding"],
   pending: ["charged"],
   processing: ["charged"],
-  completed: ["charged"],
+  completed: ["charged", "releasing", "released"],
   failed: ["refunding", "refunded"],
 };
 

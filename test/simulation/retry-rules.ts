@@ -8,10 +8,10 @@ const FIRST_WAIT_MS = 5 * SECOND;
 const MAX_WAIT_MS = 5 * MINUTE;
 /** Number of tries after which a notice is dropped. */
 export const NOTICE_TRIES = 10;
-/** Duration of a refund, in milliseconds, after which the operator gets a notice. */
+/** Duration of a refund or release, in milliseconds, after which the operator gets a notice. */
 const REFUND_LATE_MS = 5 * MINUTE;
 
-/** Checks the waits of repeated calls, and the notice of a late refund. */
+/** Checks the waits of repeated calls, and the notice of a late refund or release. */
 export function retryFault({ before, after, now, setting }: Change): string | null {
   const notices = isTerminal(after) ? after.notices : [];
   const isGivenUp = notices.every(({ tries }) => tries < NOTICE_TRIES);
@@ -25,13 +25,15 @@ export function retryFault({ before, after, now, setting }: Change): string | nu
   );
 }
 
-/** Checks that only the try after which a refund is late creates a notice. */
+/** Checks that only the try after which a refund or release is late creates a notice. */
 function delayFault(before: TerminalTask, after: TerminalTask, isTold: boolean): string | null {
   const lateAt = (after.finishedAt ?? 0) + REFUND_LATE_MS;
   const [from, to] = [waiting(before), waiting(after)];
   const isNews = from !== null && to !== null && from.retryAt <= lateAt && to.retryAt > lateAt;
   const isNew = delays(after).some((one) => delays(before).every((two) => !isSameNotice(one, two)));
-  return firstViolation({ "a late refund creates one notice": isNew === (isNews && isTold) });
+  return firstViolation({
+    "a late refund or release creates one notice": isNew === (isNews && isTold),
+  });
 }
 
 function* pairs(before: TaskRecord | null, after: TaskRecord): Iterable<readonly [Retry, Retry]> {
@@ -53,10 +55,10 @@ function isRepeatedLater(from: Retry, to: Retry, now: number): boolean {
   return to.tries === from.tries + 1 && to.retryAt === now + waitMs;
 }
 
-/** Returns the charge or refund that is still unanswered. */
+/** Returns the charge, refund or release that is still unanswered. */
 function waiting(record: TaskRecord | null): Retry | null {
   const state = record?.credits?.state;
-  return state?.kind === "charging" || state?.kind === "refunding" ? state : null;
+  return state !== undefined && "retryAt" in state ? state : null;
 }
 
 function delays({ notices }: TerminalTask): readonly Notice[] {

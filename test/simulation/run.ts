@@ -102,6 +102,7 @@ async function runToEnd(world: World, beginning: InitialState): Promise<void> {
     cancelJob: 0,
     charge: 0,
     refund: 0,
+    release: 0,
     writeIndexRow: 0,
     sendNotice: isOperatorDown ? 2 : 0,
     orderCopies: 0,

@@ -14,9 +14,16 @@ import {
   PROCESSING,
   SEALED_WITH,
   SECOND,
+  URL_A,
   URL_B,
 } from "../core/builders.ts";
-import { aPricedRegistration, aSettledRegistration, PRICE } from "../core/credit-builders.ts";
+import {
+  aPricedRegistration,
+  aSettledRegistration,
+  aUsagePricedRegistration,
+  aUsageSettledRegistration,
+  PRICE,
+} from "../core/credit-builders.ts";
 import {
   aHook,
   anAttachment,
@@ -334,6 +341,36 @@ function* lateRefund(world: World, random: Random): Iterable<Move> {
   for (let i = 0; i < times; i++) {
     yield* until(world, "refund");
     yield end(world, "refund", 2);
+  }
+}
+
+/**
+ * A task with a price by usage completes, and the answers to its release are lost, perhaps while its callback is sent
+ * again, and perhaps over the death of an instance.
+ */
+function* openRelease(world: World, random: Random): Iterable<Move> {
+  const scheduleMs = random.pick([
+    [0, 180_000],
+    [0, 1, MINUTE],
+    [0, 2 * SECOND],
+  ]);
+  yield deploy(world, { scheduleMs, isIndexed: random.isLucky(0.3) });
+  yield { kind: "adjust", amount: 10 * PRICE };
+  const registration = random.pick([aUsagePricedRegistration, aUsageSettledRegistration]);
+  const callbackUrl = random.pick([URL_A, URL_A, null]);
+  yield happen(registration({ callbackUrl }));
+  yield* until(world, "charge");
+  yield end(world, "charge", 0);
+  const usage = random.pick([{ total_tokens: 7 }, { total_tokens: 9 }, { total_tokens: 1 }]);
+  yield happen(aReport({ ...aCompletion(), usage }));
+  if (callbackUrl !== null && random.isLucky(0.5)) yield end(world, "send", 1);
+  const times = random.pick([1, 1, 2, 3, 9]);
+  for (let i = 0; i < times; i++) {
+    yield* until(world, "release");
+    if (random.isLucky(0.2)) yield happen(aRedelivery());
+    if (random.isLucky(0.2)) yield crash();
+    yield end(world, "release", random.pick([0, 1, 1, 2]));
+    if (random.isLucky(0.3)) yield { kind: "arriveLate", pick: 0 };
   }
 }
 
@@ -1047,6 +1084,7 @@ const SCENARIOS: readonly (readonly [weight: number, scenario: Scenario])[] = [
   [1, missingHook],
   [7, hooksOfOneState],
   [7, lateRefund],
+  [10, openRelease],
   [4, readBeforeAlarm],
   [5, anotherJob],
   [3, clockBack],

@@ -2,6 +2,7 @@ import type { TaskHistory } from "./task-history.ts";
 import type { World } from "./world.ts";
 import type { SimulatedLedger } from "./ledger.ts";
 import { firstViolation } from "./change.ts";
+import { releasesFault } from "./price-rules.ts";
 import { NOTICE_TRIES } from "./retry-rules.ts";
 
 /** Largest number of notices that a task keeps. */
@@ -36,12 +37,13 @@ function historyFault(history: TaskHistory, ledger: SimulatedLedger): string | n
   const isOwed = end?.status === "failed" || isWithdrawn;
   const endless = firstViolation({ "a task ends": !isVisible || isWithdrawn || end !== null });
   if (endless !== null || chargeId === null) return endless;
-  return firstViolation({
+  const fault = firstViolation({
     "a task is charged once, or does not exist":
       ledger.count("charge", chargeId) === (isVisible || isWithdrawn ? 1 : 0),
     "a failure or a withdrawal is refunded once, and nothing else is":
       ledger.count("refund", chargeId) === (isOwed ? 1 : 0),
   });
+  return fault ?? releasesFault(history, { ledger });
 }
 
 function noticeFault({ written, noticedVersions, isErased }: TaskHistory): string | null {

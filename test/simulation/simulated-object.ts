@@ -9,6 +9,7 @@ export type CallName =
   | "send"
   | "charge"
   | "refund"
+  | "release"
   | "poll"
   | "cancelJob"
   | "writeIndexRow"
@@ -94,6 +95,8 @@ export class SimulatedObject implements Platform {
   readonly send: Platform["send"] = (delivery) => this.#call((to) => to.send(delivery, this));
   readonly charge: Platform["charge"] = (charge) => this.#call((to) => to.charge(charge, this));
   readonly refund: Platform["refund"] = (refund) => this.#call((to) => to.refund(refund, this));
+  readonly release: Platform["release"] = (release) =>
+    this.#call((to) => to.release(release, this));
   readonly poll: Platform["poll"] = (poll, aborted) =>
     this.#call((to) => to.poll(poll, aborted, this));
   readonly cancelJob: Platform["cancelJob"] = (cancel, aborted) =>

@@ -9,7 +9,7 @@ import { until } from "./clock.ts";
 import { CALLBACK_URL } from "./tasks.ts";
 
 export const Entry = z.strictObject({
-  kind: z.enum(["opening", "grant", "adjustment", "charge", "refund"]),
+  kind: z.enum(["opening", "grant", "adjustment", "charge", "refund", "release"]),
   amount: z.int(),
   balance: z.int(),
   reference: z.string(),

@@ -361,4 +361,7 @@ type Schemas = typeof schemas;
 type Described = { [Name in keyof Schemas]: Plain<z.output<Schemas[Name]>> };
 type Members<S extends z.ZodMiniType> = keyof z.input<S>;
 /** Type of the members that events of every status have. */
-type SharedMembers = Exclude<Members<typeof TaskFinishEvent>, "completed_at" | "output" | "error">;
+type SharedMembers = Exclude<
+  Members<typeof TaskFinishEvent>,
+  "completed_at" | "output" | "error" | "usage"
+>;

@@ -78,6 +78,12 @@ export const COMPLETED_TASK = {
   finished_at: STARTED_AT + 61,
 };
 
+/** A completed task with a price by usage that was not stated. */
+export const PRICED_TASK = {
+  ...COMPLETED_TASK,
+  credits: { amount: 200, final: 200, state: "charged" as const, basis: "hold" as const },
+};
+
 export const CANCELED_TASK = {
   ...FAILED_CALLBACK,
   error: { code: "canceled", message: "The task was canceled." },

@@ -134,6 +134,12 @@ export const REQUEST_HEADERS = {
     description: "Price in whole credits, with `Relay-Account`. Only for operators.",
     example: "60",
   },
+  "Relay-Price": {
+    description:
+      "Price as `price` of `POST /v1/tasks` states it, in place of `Relay-Credits`, with `Relay-Account`. Only for operators.",
+    example:
+      '{"hold": 200, "min": 10, "per": {"usage": "completion_tokens", "units": 1000000, "credits": 15000}}',
+  },
   Upgrade: {
     description: "`websocket` opens a WebSocket (RFC 6455).",
     example: "websocket",

@@ -13,6 +13,7 @@ const STATISTICS = {
   counted_at: 1_767_225_600,
   tasks: { total: 120, completed: 117, failed: 3 },
   callbacks: { delivered: 119, failed: 1, success_rate: 0.9917, attempts_per_callback: 1.0083 },
+  credits: { held: 200, earned: 4_107, released: 893, refunded: 36 },
   models: { "seedance-1-pro": 120 },
   outputs: { kept: 116, bytes: 1_218_000_000, lost: 1 },
   latency_ms: { first_attempt: QUANTILES, settled: QUANTILES },

@@ -3,7 +3,13 @@ import { OPERATOR_EVENT_TYPES } from "../../../src/config/operator-events.ts";
 import { LOSS_REASONS } from "../../../src/core/record/outputs.ts";
 import { LAGGING_CAUSES } from "../../../src/outbound/operator-body.ts";
 import type { Content } from "./description.ts";
-import { CANCELED_TASK, COMPLETED_CALLBACK, FAILED_CALLBACK, TASK_ID } from "./examples.ts";
+import {
+  CANCELED_TASK,
+  COMPLETED_CALLBACK,
+  FAILED_CALLBACK,
+  PRICED_TASK,
+  TASK_ID,
+} from "./examples.ts";
 import { AnyObject, Count, Id, Time } from "../../../src/api/shapes/described.ts";
 import { CompletedCallback, FailedCallback, Task } from "../../../src/api/shapes/task-shape.ts";
 
@@ -32,6 +38,12 @@ export type OperatorEventType = (typeof OPERATOR_EVENT_TYPES)[number];
 
 const AboutTask = z.strictObject({ task: Task });
 const ABOUT_TASK = { task: CANCELED_TASK };
+/** Members of the events about the price of a task: what it costs, and the number of its rule. */
+const PRICED = {
+  credits: Count,
+  usage: z.optional(z.string()),
+  field: z.optional(z.string()),
+};
 const HOST = "client.example.com";
 const SINCE_S = 1_767_225_600;
 
@@ -49,7 +61,7 @@ const EVENT_DATA: Readonly<Record<OperatorEventType, Webhook>> = {
     example: { host: HOST, since: SINCE_S, failed: 1, tasks: [TASK_ID] },
   },
   "refund.delayed": {
-    summary: "Credits are not refunded after 5 minutes",
+    summary: "Credits are not refunded or released after 5 minutes",
     schema: AboutTask,
     example: ABOUT_TASK,
   },
@@ -88,6 +100,21 @@ const EVENT_DATA: Readonly<Record<OperatorEventType, Webhook>> = {
       outputs: z.array(z.strictObject({ number: z.int(), reason: z.enum(LOSS_REASONS) })),
     }),
     example: { ...ABOUT_TASK, outputs: [{ number: 1, reason: "refused" }] },
+  },
+  "price.unknown": {
+    summary:
+      "The price of a completed task is not known, so that all credits of the charge are kept",
+    schema: z.strictObject({
+      task: Task,
+      ...PRICED,
+      reason: z.enum(["absent", "not_positive", "no_rate"]),
+    }),
+    example: { task: PRICED_TASK, credits: 200, usage: "completion_tokens", reason: "absent" },
+  },
+  "price.above_hold": {
+    summary: "The price of a completed task is above the credits that were charged",
+    schema: z.strictObject({ task: Task, ...PRICED, missing: Count }),
+    example: { task: PRICED_TASK, credits: 200, usage: "completion_tokens", missing: 34 },
   },
   "host.failing": {
     summary: "Ten attempts to one host failed within 10 minutes",

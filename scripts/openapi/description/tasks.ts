@@ -55,6 +55,8 @@ export const TASK_ROUTES = {
         deadline_at:
           "When the task fails unless it has ended, in Unix seconds; by default after TASK_DEADLINE_HOURS.",
         credits: "Price in whole credits, refunded when the task fails. Needs `account`.",
+        price:
+          'The same as `{"credits": 60}`, or a price by usage: `hold` is charged, and what the completed task costs less is given back. It costs `per.credits` for `per.units` of the number `per.usage` of the job\'s usage, or of `per.field` of the output metadata, at least `min`. `per.credits` may have a number for each `resolution`. In place of `credits`.',
       },
     },
     answers: {
@@ -83,6 +85,7 @@ export const TASK_ROUTES = {
         "Relay-Deadline-At",
         "Relay-Account",
         "Relay-Credits",
+        "Relay-Price",
       ],
       example: {
         model: "doubao-seedance-2-0-260128",

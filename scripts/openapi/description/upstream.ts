@@ -25,6 +25,8 @@ export const UPSTREAM_ROUTES = {
         completed_at: "When the job ended, in Unix seconds.",
         output: "Result of a completed task.",
         error: "Reason of a failed task.",
+        usage:
+          "What the job has consumed or cost, at most 1 KB of numbers under names of your own. A price by usage needs it.",
       },
     },
     answers: {

@@ -1,4 +1,5 @@
 import type { Config } from "../../config/config.ts";
+import { formOfPrice } from "../../config/price.ts";
 import { OPERATOR_EVENT_TYPES } from "../../config/operator-events.ts";
 import { RATE_LIMITS } from "../../config/rate-limits.ts";
 import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from "../../core/time.ts";
@@ -62,7 +63,7 @@ function submitSettingsOf(config: Config) {
     MAX_SUBMIT_MB: config.maxSubmitBytes / 1024 / 1024,
     SUBMIT_TIMEOUT_S: config.submitTimeoutMs / SECOND_MS,
     SUBMIT_UNKNOWN_MINUTES: config.submitUnknownMs / MINUTE_MS,
-    OFFERS: config.offers.map(({ limits, credits, keyOwner, tool, ...offer }) => ({
+    OFFERS: config.offers.map(({ limits, price, keyOwner, tool, ...offer }) => ({
       ...offer,
       key: keyOwner === "customer" ? keyOwner : null,
       limits: Object.fromEntries(
@@ -71,7 +72,7 @@ function submitSettingsOf(config: Config) {
           { ...limit, optional: isOptional },
         ]),
       ),
-      price: credits === null ? null : { credits },
+      price: price && formOfPrice(price),
       body: tool?.input.schema ?? null,
       tool: tool?.name ?? null,
     })),

@@ -26,7 +26,7 @@ export function offerTool(offer: Offer, tool: OfferedTool, connection: Connectio
     definition: {
       name: tool.name,
       ...(title !== undefined && { title }),
-      description: `${about} ${priceOf(offer)} ${LATER}`,
+      description: `${about} ${priceText(offer)} ${LATER}`,
       inputSchema: inputSchemaOf(tool.input),
       annotations: { readOnlyHint: false, destructiveHint: false, openWorldHint: true },
     },
@@ -35,10 +35,19 @@ export function offerTool(offer: Offer, tool: OfferedTool, connection: Connectio
   };
 }
 
-function priceOf({ credits }: Offer): string {
-  return credits === null
-    ? "Price: none."
-    : `Price: ${credits} credits, returned if the job fails.`;
+function priceText({ price }: Offer): string {
+  if (price === null) return "Price: none.";
+  const { credits, rule } = price;
+  if (rule === null) return `Price: ${credits} credits, returned if the job fails.`;
+  const { name, units, rate, min } = rule;
+  const rates = typeof rate === "number" ? `${rate} credits` : ratesText(rate);
+  return `Price: ${rates} for ${units} of ${name}, at least ${min} and at most ${credits} credits. ${credits} credits are charged first; what the job has not used is returned, and all of it if the job fails.`;
+}
+
+function ratesText(rates: Readonly<Record<string, number>>): string {
+  return Object.entries(rates)
+    .map(([resolution, credits]) => `${credits} credits at ${resolution}`)
+    .join(", ");
 }
 
 /** Submits a job as `POST /v1/submit/{connection}/{path}` does, with the body that the arguments make. */

@@ -52,7 +52,7 @@ function windowOf(given: z.output<typeof Window>, nowS: number) {
 }
 
 function viewOf(statistics: Statistics, now: number) {
-  const { counts, hosts, outputs, histograms, found, totals } = statistics;
+  const { counts, credits, hosts, outputs, histograms, found, totals } = statistics;
   const { backlog, overdue, submitUnknown } = statistics;
   const callbacks = sumBy(counts, ({ callback }) => callback);
   const { delivered = 0, failed = 0 } = callbacks;
@@ -69,6 +69,7 @@ function viewOf(statistics: Statistics, now: number) {
         total(ended),
       ),
     },
+    credits,
     models: sumBy(counts, ({ model }) => model),
     outputs: {
       kept: outputs.keptOutputs,

@@ -1,5 +1,6 @@
 import * as z from "zod/mini";
 import { LOSS_REASONS } from "../../core/record/outputs.ts";
+import { PRICE_BASES } from "../../core/record/price-rule.ts";
 import { FAILURE_CATEGORIES } from "../../core/record/upstream.ts";
 import { Callback, WaitingCallback } from "./callback-shape.ts";
 import { AnyObject, Count, described, Id, maybe, named, Time } from "./described.ts";
@@ -43,10 +44,25 @@ const FAILED = {
 };
 
 const Credits = z.strictObject({
-  amount: z.int(),
-  state: z.enum(["charging", "charged", "refunding", "refunded"]),
+  amount: described(
+    z.int(),
+    "Credits that are charged: the price or, for a price by usage, the most that the task can cost.",
+  ),
+  final: maybe(z.int(), "What the completed task costs. Only of a price by usage."),
+  state: described(
+    z.enum(["charging", "charged", "releasing", "released", "refunding", "refunded"]),
+    "`releasing` and `released`: the part of `amount` above `final` is being given back, or is back.",
+  ),
+  basis: maybe(
+    z.enum(PRICE_BASES),
+    "By what `final` was found: by the usage of the job, or by a field of the output metadata. `hold`: the number was not known, so that all of `amount` is kept.",
+  ),
+  released_at: maybe(Time, "When the release was confirmed."),
   refunded_at: maybe(Time, "When the refund was confirmed."),
-  retry_at: maybe(Time, "When the charge or refund is tried again. Only operators see it."),
+  retry_at: maybe(
+    Time,
+    "When the charge, refund or release is tried again. Only operators see it.",
+  ),
   tries: z.optional(Count),
 });
 

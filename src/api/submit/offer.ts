@@ -1,5 +1,6 @@
 import { isModelOf } from "../../config/model-glob.ts";
 import type { Limit, Offer } from "../../config/offers.ts";
+import type { Price } from "../../core/record/price-rule.ts";
 import type { KeyOwner } from "../../providers/customer-credential.ts";
 import type { Found } from "./json-body.ts";
 
@@ -24,7 +25,7 @@ export interface OfferRequest {
 }
 
 export type OfferDecision =
-  | { readonly kind: "offered"; readonly credits: number | null }
+  | { readonly kind: "offered"; readonly price: Price | null }
   /** `detail` names what is not offered, in a sentence for the account. */
   | { readonly kind: "refused"; readonly detail: string };
 
@@ -54,7 +55,7 @@ export function decideOffer(offers: readonly Offer[], request: OfferRequest): Of
   const faults = first.limits.map((limit) => faultOf(limit, request));
   const fault = faults.find((each) => each !== null) ?? unnamedParameter(first, request);
   if (fault !== null) return refused(`The offer for this request limits it: ${fault}.`);
-  return { kind: "offered", credits: first.credits };
+  return { kind: "offered", price: first.price };
 }
 
 /**

@@ -1,5 +1,6 @@
 import type { Runtime } from "../../config/runtime.ts";
 import type { JsonObject, JsonValue } from "../../core/json.ts";
+import type { Price } from "../../core/record/price-rule.ts";
 import type { Caller } from "../../objects/task/caller.ts";
 import { accountOf } from "../../objects/task/caller.ts";
 import { areHooksVerified } from "../../providers/hook-verification.ts";
@@ -42,8 +43,8 @@ export interface PreparedCall {
   readonly takesHookUrl: boolean;
   /** Id of the job that the call itself names; null where the upstream's answer names it. */
   readonly jobId: string | null;
-  /** Price of the call in credits, by the offer for an account; null when it costs nothing. */
-  readonly credits: number | null;
+  /** Price of the call by the offer for an account; null when it costs nothing. */
+  readonly price: Price | null;
   /**
    * Returns the call as it is sent.
    * @param fields texts that the relay sets, by the adapter's names of the fields, e.g. `?fal_webhook`, `a.b` or `a[]`.
@@ -97,7 +98,7 @@ export async function prepareCall(
   const model = modelIn(place, scanned);
   const member = (pointer: string) => scanned.members.get(pointer);
   const asked = { ...requestOf(call, place, query), model, isMultipart: false, member };
-  const credits = offeredPrice(asked, caller, config);
+  const price = offeredPrice(asked, caller, config);
   if (isOfAccount) requireNothingHidden(place.target, bytes, scanned);
   const ownHookUrl = ownHookUrlIn(place, bytes, scanned, query);
   return {
@@ -107,7 +108,7 @@ export async function prepareCall(
     ownHookUrl,
     takesHookUrl: takesHookUrl(place, ownHookUrl),
     jobId: jobIdIn(place.target, scanned),
-    credits,
+    price,
     withFields: (fields) => ({
       path: pathWith(call, fields),
       body: bodyWith(bytes, scanned, fields),
@@ -131,7 +132,7 @@ async function prepareMultipart(
   }
   const request = requestOf(call, place, query);
   const asked = { ...request, model: null, isMultipart: true, member: () => undefined };
-  const credits = offeredPrice(asked, caller, config);
+  const price = offeredPrice(asked, caller, config);
   const isOfAccount = accountOf(caller) !== null;
   return {
     model: place.connection.provider.name,
@@ -140,7 +141,7 @@ async function prepareMultipart(
     ownHookUrl: null,
     takesHookUrl: false,
     jobId: null,
-    credits,
+    price,
     withFields: (fields) => ({
       path: pathWith(call, fields),
       body: call.body,
@@ -291,10 +292,10 @@ function offeredPrice(
   request: Parameters<typeof decideOffer>[1],
   caller: Caller,
   { offers }: Runtime["config"],
-): number | null {
+): Price | null {
   if (accountOf(caller) === null) return null;
   const decision = decideOffer(offers, request);
-  if (decision.kind === "offered") return decision.credits;
+  if (decision.kind === "offered") return decision.price;
   throw new Problem("forbidden", { detail: decision.detail });
 }
 

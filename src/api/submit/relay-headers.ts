@@ -1,5 +1,7 @@
 import * as z from "zod/mini";
+import { type PriceForm, priceForm, priceOf } from "../../config/price.ts";
 import { parseJson } from "../../core/json.ts";
+import type { Price } from "../../core/record/price-rule.ts";
 import { readerOf, type Caller } from "../../objects/task/caller.ts";
 import { AccountId, TaskId, TimeS } from "../http/fields.ts";
 import { type Issue, invalidRequest, Problem } from "../http/problem.ts";
@@ -13,15 +15,23 @@ export interface RelayHeaders {
   /** Time in Unix seconds. */
   readonly deadlineAtS: number | null;
   readonly accountId: string | null;
-  readonly credits: number | null;
+  /** The price, and the header that states it. */
+  readonly price: { readonly header: string; readonly value: Price } | null;
 }
 
 const PREFIX = "relay-";
 const WHOLE = /^\d{1,16}$/;
 const Credits = z.int().check(z.minimum(1));
+const PriceForm = priceForm("be");
 
 /** Headers that only operators may send, because they decide about the account, the price and the life of a task. */
-const FOR_OPERATORS = ["Relay-Task-Id", "Relay-Deadline-At", "Relay-Account", "Relay-Credits"];
+const FOR_OPERATORS = [
+  "Relay-Task-Id",
+  "Relay-Deadline-At",
+  "Relay-Account",
+  "Relay-Credits",
+  "Relay-Price",
+];
 const FOR_ALL = ["Relay-Callback-Url", "Relay-Metadata", "Relay-Key"];
 
 /**
@@ -44,22 +54,34 @@ export function readRelayHeaders(headers: Headers, caller: Caller): RelayHeaders
     if (parsed.success) return parsed.data;
     const [issue] = parsed.error.issues;
     const message = value === undefined ? "must be JSON" : (issue?.message ?? "is not valid");
-    issues.push({ path: `/${name}`, message });
+    const place =
+      value === undefined ? "" : (issue?.path ?? []).map((member) => `/${String(member)}`).join("");
+    issues.push({ path: `/${name}${place}`, message });
     return null;
   };
+  const credits = read("Relay-Credits", Credits, wholeNumber);
+  const price = read("Relay-Price", PriceForm, parseJson);
+  const header = headers.has("Relay-Price") ? "Relay-Price" : "Relay-Credits";
   const found: RelayHeaders = {
     callbackUrl: headers.get("Relay-Callback-Url"),
     metadata: read("Relay-Metadata", Labels, parseJson),
     taskId: read("Relay-Task-Id", TaskId, (text) => text),
     deadlineAtS: read("Relay-Deadline-At", TimeS, wholeNumber),
     accountId: read("Relay-Account", AccountId, (text) => text),
-    credits: read("Relay-Credits", Credits, wholeNumber),
+    price: pricedBy(header, price ?? (credits === null ? null : { credits })),
   };
-  if (found.credits !== null && found.accountId === null) {
-    issues.push({ path: "/Relay-Account", message: "is required with Relay-Credits" });
+  if (headers.has("Relay-Price") && headers.has("Relay-Credits")) {
+    issues.push({ path: "/Relay-Credits", message: "must be left out beside Relay-Price" });
+  }
+  if (found.price !== null && found.accountId === null) {
+    issues.push({ path: "/Relay-Account", message: `is required with ${header}` });
   }
   if (issues.length > 0) throw invalidRequest(issues);
   return found;
+}
+
+function pricedBy(header: string, form: PriceForm | null): RelayHeaders["price"] {
+  return form && { header, value: priceOf(form) };
 }
 
 /** Returns a fault for each unknown `Relay-…` header. It names the headers that the caller may send. */

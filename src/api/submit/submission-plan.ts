@@ -1,5 +1,6 @@
 import { MIN_SECRET_CHARS } from "../../config/config.ts";
 import type { Runtime } from "../../config/runtime.ts";
+import type { Price } from "../../core/record/price-rule.ts";
 import type { SubmissionStart } from "../../core/record/submission.ts";
 import { SECOND_MS } from "../../core/time.ts";
 import { accountOf, type Caller, readerOf } from "../../objects/task/caller.ts";
@@ -14,7 +15,7 @@ import { isKeyOfRelay } from "../http/auth.ts";
 import { invalidRequest } from "../http/problem.ts";
 import type { Call } from "../operation.ts";
 import { idOfKey } from "../tasks/idempotency-key.ts";
-import { billingOf, simulatedJobOf } from "../tasks/register-task.ts";
+import { billingOf, chargeOf, requireUsageName, simulatedJobOf } from "../tasks/register-task.ts";
 import { answerSecrets } from "./answer-secrets.ts";
 import type { BodyReservation } from "./body-budget.ts";
 import {
@@ -81,7 +82,7 @@ export async function planSubmission(
     origin,
     registration,
     ...simulatedJobOf(model, place.connection),
-    ...(await billingOf({ account: accountId, credits }, env, runtime)),
+    ...(await billingOf(accountId, credits !== null, env, runtime)),
     submission: { id: submissionId, endpoint, isByOwner, ...identity },
     ...(isByOwner && { isPriceOffered: true }),
   };
@@ -102,8 +103,8 @@ function registrationOf(
   const { caller, idempotencyKey } = given;
   const account = accountOf(caller);
   const accountId = account ?? asked.accountId;
-  const credits = account === null ? asked.credits : prepared.credits;
-  if (credits !== null && asked.taskId === null && idempotencyKey === null) {
+  const price = account === null ? askedPrice(asked, place) : prepared.price;
+  if (price !== null && asked.taskId === null && idempotencyKey === null) {
     const message = "is required for a submission with a price";
     throw invalidRequest([{ path: "/Idempotency-Key", message }]);
   }
@@ -114,8 +115,15 @@ function registrationOf(
     metadata: asked.metadata,
     deadlineAt: asked.deadlineAtS === null ? null : asked.deadlineAtS * SECOND_MS,
     accountId,
-    credits,
+    ...chargeOf(price),
   };
+}
+
+/** Returns the price that an operator states for a submission; null when it costs nothing. */
+function askedPrice({ price }: RelayHeaders, { connection }: SubmitPlace): Price | null {
+  const { header, value } = price ?? { header: "", value: null };
+  requireUsageName(value, connection, `/${header}/per/usage`);
+  return value;
 }
 
 /**

@@ -3,6 +3,7 @@ import type { JsonObject } from "../../core/json.ts";
 import { MAX_OUTPUT_URL_CHARS, MAX_OUTPUT_URLS } from "../../core/record/upstream.ts";
 import { DAY_MS, SECOND_MS } from "../../core/time.ts";
 import { isHttpUrl } from "../../core/url.ts";
+import { isUsageName } from "../../providers/usage.ts";
 import {
   AccountId,
   JsonField,
@@ -56,6 +57,17 @@ const Output = z.object({
   metadata: withDefault(Metadata, {}),
 });
 
+const MAX_USAGE_BYTES = 1_024;
+/** Schema of the consumption or cost of a job: numbers under the names that the upstream uses. */
+const Usage = z
+  .record(z.string().check(z.refine(isUsageName, "must be a word")), z.number())
+  .check(
+    z.refine(
+      (usage) => JSON.stringify(usage).length <= MAX_USAGE_BYTES,
+      `must be at most ${MAX_USAGE_BYTES} bytes of JSON`,
+    ),
+  );
+
 const NonEmpty = z.string().check(z.minLength(1));
 const TaskError = z.object({ code: NonEmpty, message: NonEmpty });
 
@@ -92,6 +104,7 @@ export const TaskFinishEvent = z.compile(
       completed_at: misplaced,
       output: misplaced,
       error: misplaced,
+      usage: misplaced,
     }),
     z.object({
       ...creation,
@@ -99,6 +112,7 @@ export const TaskFinishEvent = z.compile(
       completed_at: optional(TimeS),
       output: Output,
       error: misplaced,
+      usage: optional(Usage),
     }),
     z.object({
       ...creation,
@@ -106,6 +120,7 @@ export const TaskFinishEvent = z.compile(
       completed_at: misplaced,
       output: misplaced,
       error: TaskError,
+      usage: optional(Usage),
     }),
   ]),
 );

@@ -1,6 +1,8 @@
 import type * as z from "zod/mini";
 import { appendMembers } from "../../core/json.ts";
+import { priceOf, usageNamesWithout } from "../../config/price.ts";
 import type { RegisterEvent } from "../../core/events/event.ts";
+import type { Price } from "../../core/record/price-rule.ts";
 import type { Account } from "../../core/record/task.ts";
 import type { Env } from "../../env.ts";
 import type { Connection } from "../../providers/provider.ts";
@@ -30,9 +32,11 @@ export const registerTask = operation(
   { access: "operate", query: NoQuery, body: Registration, takesIdempotencyKey: true },
   async ({ env, runtime, caller, origin, body, idempotencyKey: key }): Promise<Registered> => {
     requireAcceptable(body.callback_url, runtime, origin, body.account !== null);
-    if (body.credits !== null && body.id === null && key === null) throw nameRequired();
+    const price = priceIn(body);
+    if (price !== null && body.id === null && key === null) throw nameRequired(body);
     const connection =
       body.provider === null ? null : requireConnection(body.provider, runtime.config);
+    requireUsageName(price, connection, "/price/per/usage");
     const id =
       body.id ?? (key === null ? crypto.randomUUID() : await idOfKey(readerOf(caller), key));
     const fields = connection === null ? {} : await hookFields(connection, id, runtime, origin);
@@ -41,9 +45,9 @@ export const registerTask = operation(
       id,
       model: body.model,
       origin,
-      registration: registrationOf(body),
+      registration: registrationOf(body, price),
       ...simulatedJobOf(body.model, connection),
-      ...(await billingOf(body, env, runtime)),
+      ...(await billingOf(body.account, price !== null, env, runtime)),
     };
     const applied = await taskClient(env, id).apply(event, caller);
     if (body.id === null) requireUnusedKey(applied);
@@ -90,7 +94,41 @@ interface Registered {
 
 type Body = z.output<typeof Registration>;
 
-function registrationOf(body: Body): RegisterEvent["registration"] {
+/** Returns the price of a task; null when it costs nothing. */
+function priceIn({ credits, price }: Body): Price | null {
+  if (price !== null) return priceOf(price);
+  return credits === null ? null : { credits, rule: null };
+}
+
+/** Returns what is charged for a task, and the rule for what it costs, in the form of a registration. */
+export function chargeOf(
+  price: Price | null,
+): Pick<RegisterEvent["registration"], "credits" | "priceRule"> {
+  if (price === null) return { credits: null };
+  const { credits, rule } = price;
+  return { credits, ...(rule !== null && { priceRule: rule }) };
+}
+
+/**
+ * Checks that jobs of the connection state the number by which the price is.
+ * @param path place of the name, as a JSON Pointer.
+ * @throws Problem `invalid_request` when they do not.
+ */
+export function requireUsageName(
+  price: Price | null,
+  connection: Connection | null,
+  path: string,
+): void {
+  const known = price && usageNamesWithout(price, connection && connection.provider);
+  if (known === null) return;
+  const message =
+    known.length === 0
+      ? "must be left out: jobs of this provider state no usage"
+      : `must be one of ${known.join(", ")}`;
+  throw invalidRequest([{ path, message }]);
+}
+
+function registrationOf(body: Body, price: Price | null): RegisterEvent["registration"] {
   return {
     callbackUrl: body.callback_url,
     provider: body.provider,
@@ -98,7 +136,7 @@ function registrationOf(body: Body): RegisterEvent["registration"] {
     metadata: body.metadata,
     deadlineAt: body.deadline_at === null ? null : body.deadline_at * 1000,
     accountId: body.account,
-    credits: body.credits,
+    ...chargeOf(price),
   };
 }
 
@@ -123,12 +161,13 @@ export function simulatedJobOf(model: string, connection: Connection | null) {
  * @throws Problem `not_found` when the account does not exist.
  */
 export async function billingOf(
-  { account: accountId, credits }: Pick<Body, "account" | "credits">,
+  accountId: string | null,
+  isPriced: boolean,
   env: Env,
   { config }: Runtime,
 ): Promise<{ readonly account: Account | null; readonly chargeId: string | null }> {
   if (accountId === null) return { account: null, chargeId: null };
-  if (credits !== null && config.settlementUrl === null) {
+  if (isPriced && config.settlementUrl === null) {
     return { account: null, chargeId: crypto.randomUUID() };
   }
   const account = await findAccount(env, accountId);
@@ -140,9 +179,10 @@ export async function billingOf(
  * Returns the problem for a registration that has a price, but neither a task id nor an `Idempotency-Key`. If the
  * answer were lost, its caller could not repeat the registration without being charged twice.
  */
-function nameRequired(): Problem {
+function nameRequired({ price }: Body): Problem {
+  const member = price === null ? "credits" : "price";
   return invalidRequest([
-    { path: "/id", message: "id or Idempotency-Key is required with credits" },
+    { path: "/id", message: `id or Idempotency-Key is required with ${member}` },
   ]);
 }
 

@@ -1,5 +1,6 @@
 import type * as z from "zod/mini";
 import type { ReportEvent } from "../../core/events/event.ts";
+import type { Usage } from "../../core/record/upstream.ts";
 import type { Env } from "../../env.ts";
 import type { OutsideEvent } from "../../objects/task/outside-event.ts";
 import { findAccount } from "../accounts/account-client.ts";
@@ -62,9 +63,13 @@ function eventNews(body: Body): ReportEvent["news"] {
     case "completed": {
       const { urls, metadata } = body.output;
       const completedAt = body.completed_at === null ? null : body.completed_at * 1000;
-      return { status: "completed", completedAt, urls, metadata };
+      return { status: "completed", completedAt, urls, metadata, ...usageIn(body.usage) };
     }
     case "failed":
-      return { status: "failed", error: body.error };
+      return { status: "failed", error: body.error, ...usageIn(body.usage) };
   }
+}
+
+function usageIn(usage: Usage | null): { readonly usage?: Usage } {
+  return usage === null || Object.keys(usage).length === 0 ? {} : { usage };
 }

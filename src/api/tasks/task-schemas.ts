@@ -1,4 +1,5 @@
 import * as z from "zod/mini";
+import { priceForm } from "../../config/price.ts";
 import type { JsonValue } from "../../core/json.ts";
 import {
   AccountId,
@@ -35,8 +36,17 @@ export const Registration = z.compile(
       metadata: optional(Labels),
       deadline_at: optional(TimeS),
       credits: optional(z.int().check(z.minimum(1))),
+      price: optional(priceForm("be")),
     })
     .check(
+      z.refine(({ price, credits }) => credits === null || price === null, {
+        path: ["credits"],
+        message: "must be left out beside price",
+      }),
+      z.refine(({ account, price }) => price === null || account !== null, {
+        path: ["account"],
+        message: "is required with price",
+      }),
       z.refine(({ account, credits }) => credits === null || account !== null, {
         path: ["account"],
         message: "is required with credits",

@@ -11,7 +11,7 @@ import {
   redeliverySeries,
 } from "../record/callback-attempt-plan.ts";
 import {
-  isSettled,
+  canRedeliver,
   isTerminal,
   nextVersion,
   type TaskRecord,
@@ -68,7 +68,7 @@ export function redeliver(
   if (earlier !== null) return repeatedRedelivery(record, event, earlier);
   const joined = joinPaused(record, event, policy, now);
   if (joined !== null) return joined;
-  if (!isSettled(record)) return conflict("series_running", record);
+  if (!canRedeliver(record)) return conflict("series_running", record);
   const url = event.callbackUrl ?? callback?.url ?? null;
   if (url === null) return conflict("no_callback", record);
   const next = redeliverySeries(callback, url, event, policy, now);

@@ -1,7 +1,7 @@
 import { changed, type Decision, erasure, unchanged } from "./decision.ts";
-import type { ChargeEndedEvent, RefundEndedEvent } from "./event.ts";
+import type { ChargeEndedEvent, RefundEndedEvent, ReleaseEndedEvent } from "./event.ts";
 import type { Policy } from "../policy.ts";
-import { release } from "../record/callback-attempt-plan.ts";
+import { startAutomatic } from "../record/callback-attempt-plan.ts";
 import {
   type ChargingCredits,
   type Credits,
@@ -23,7 +23,8 @@ import { trackingOf } from "../polls/next-poll.ts";
 import { MINUTE_MS } from "../time.ts";
 
 /**
- * Time in milliseconds after the end of a task. A refund that is not confirmed by then is reported to the operator.
+ * Time in milliseconds after the end of a task. A refund or release that is not confirmed by then is reported to the
+ * operator.
  */
 const REFUND_DELAYED_MS = 5 * MINUTE_MS;
 
@@ -71,7 +72,7 @@ export function endCharge(
 }
 
 function chargedOf(credits: ChargingCredits): Credits {
-  return { ...credits, state: { kind: "charged" } };
+  return { ...credits, final: null, state: { kind: "charged" } };
 }
 
 /**
@@ -99,15 +100,37 @@ export function endRefund(
     return changed({
       ...next,
       credits: refunded,
-      callback: callback && release(callback, policy, now),
+      callback: callback && startAutomatic(callback, policy, now),
     });
   }
   const retry = planRetry(credits.state, now);
   const state = { kind: "refunding", ...retry } as const;
   const late = { ...next, credits: { ...credits, state } };
-  const isNews =
-    isNoticeWanted(policy, "refund.delayed") && passesLimit(record, credits.state, retry);
-  return changed(isNews ? withDelayNotice(late, now) : late);
+  return changed(withDelayNotice(late, record, credits.state, retry, policy, now));
+}
+
+/**
+ * Returns the effect of the answer to a release, i.e. to the return of what a completed task costs less than was charged.
+ * Without a confirmation the next try is planned.
+ */
+export function endRelease(
+  record: TaskRecord | null,
+  { isReleased }: ReleaseEndedEvent,
+  policy: Policy,
+  now: number,
+): Decision {
+  if (record === null || !isTerminal(record) || record.credits === null) return unchanged(record);
+  const { credits } = record;
+  if (credits.state.kind !== "releasing") return unchanged(record);
+  const version = nextVersion(record, now);
+  const next = { ...record, version, expiresAt: now + policy.retentionMs };
+  if (isReleased) {
+    return changed({ ...next, credits: { ...credits, state: { kind: "released", at: now } } });
+  }
+  const retry = planRetry(credits.state, now);
+  const state = { kind: "releasing", ...retry } as const;
+  const late = { ...next, credits: { ...credits, state } };
+  return changed(withDelayNotice(late, record, credits.state, retry, policy, now));
 }
 
 /** Returns the effect of the answer to the refund of a refused submission. */
@@ -124,16 +147,21 @@ function endReturn(
 }
 
 /**
- * Tells whether the next try of a refund is the first one later than 5 minutes (`REFUND_DELAYED_MS`) after the end
- * of the task. The operator gets a notice only when this try is planned, so that one late refund causes one notice.
+ * Returns the task with the notice that its refund or release is delayed, if its next try is the first one later than 5
+ * minutes (`REFUND_DELAYED_MS`) after the end of the task. So one late refund or release causes one notice.
+ * @param record the task before the try.
  */
-function passesLimit({ finishedAt }: TerminalTask, tried: Retry, next: Retry): boolean {
-  if (finishedAt === null) return false;
+function withDelayNotice(
+  next: TerminalTask,
+  { finishedAt }: TerminalTask,
+  tried: Retry,
+  retry: Retry,
+  policy: Policy,
+  now: number,
+): TerminalTask {
+  if (!isNoticeWanted(policy, "refund.delayed") || finishedAt === null) return next;
   const limit = finishedAt + REFUND_DELAYED_MS;
-  return tried.retryAt <= limit && next.retryAt > limit;
-}
-
-function withDelayNotice(record: TerminalTask, now: number): TerminalTask {
-  const notice = noticeOf("refund.delayed", record.version, now);
-  return { ...record, notices: withNotice(record.notices, notice) };
+  if (tried.retryAt > limit || retry.retryAt <= limit) return next;
+  const notice = noticeOf("refund.delayed", next.version, now);
+  return { ...next, notices: withNotice(next.notices, notice) };
 }

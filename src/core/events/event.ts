@@ -4,7 +4,7 @@ import type { EndedCopy } from "../record/outputs.ts";
 import type { SubmissionAnswer, SubmissionStart } from "../record/submission.ts";
 import type { Account, Registration } from "../record/task.ts";
 import type { HookRefusal } from "../record/tracking.ts";
-import type { Job, UpstreamEnd, UpstreamNews, UpstreamResult } from "../record/upstream.ts";
+import type { Job, UpstreamEnd, UpstreamNews, UpstreamResult, Used } from "../record/upstream.ts";
 
 /**
  * An event: anything that can happen to a task, e.g. a hook, the answer to a poll, or a request to the API.
@@ -34,6 +34,7 @@ export type CallEndedEvent =
   | PollEndedEvent
   | CancelEndedEvent
   | RefundEndedEvent
+  | ReleaseEndedEvent
   | IndexRowEndedEvent
   | NoticeEndedEvent;
 
@@ -130,7 +131,7 @@ interface Answered {
 export interface ReportEvent extends Requested {
   readonly type: "report";
   readonly id: string;
-  readonly news: { readonly status: "processing" } | UpstreamResult;
+  readonly news: { readonly status: "processing" } | (UpstreamResult & Used);
   /** Fields for a task that does not exist yet. Null when this event cannot create a task. */
   readonly creation: Creation | null;
 }
@@ -307,6 +308,13 @@ export interface RefundEndedEvent {
   readonly isRefunded: boolean;
   /** The submission that was refused; null for the refund of a failed task. */
   readonly submissionId: string | null;
+}
+
+/** Event of the end of a call that gives back what a completed task costs less than was charged. */
+export interface ReleaseEndedEvent {
+  readonly type: "release_ended";
+  /** True when the release is confirmed. False when it was refused, and when no answer came in time. */
+  readonly isReleased: boolean;
 }
 
 /**

@@ -1,5 +1,5 @@
 import type { Policy } from "../policy.ts";
-import { automaticSeries, release } from "../record/callback-attempt-plan.ts";
+import { automaticSeries, startAutomatic } from "../record/callback-attempt-plan.ts";
 import { callbackBody } from "../record/callback-body.ts";
 import { CANCELED_CODE, confirmed } from "../record/cancellation.ts";
 import { isRefunding, startRefund } from "../record/credits.ts";
@@ -8,6 +8,7 @@ import { TIMEOUT_CODE } from "../record/late-job.ts";
 import { metadataOf } from "../record/metadata.ts";
 import { linkOutputs } from "../record/outputs.ts";
 import { isStorable } from "../record/stored-size.ts";
+import { withPrice } from "./final-price.ts";
 import { SUBMIT_UNKNOWN_CODE, withJobKnown } from "../record/submission.ts";
 import { nextVersion, type OpenTask, type TerminalTask } from "../record/task.ts";
 import {
@@ -16,16 +17,17 @@ import {
   type UpstreamEnd,
   type UpstreamResult,
   type UpstreamTimes,
+  type Used,
 } from "../record/upstream.ts";
 
 /**
  * Returns the record of a task that ends now. The body of its callback is written here and never changes. The
  * automatic attempts of the callback start, unless credits have to be refunded first: then they start after the
- * refund.
+ * refund. They do not wait for the release of credits that a completed task does not cost.
  */
 export function finish(
   task: OpenTask,
-  result: UpstreamResult,
+  result: UpstreamResult & Used,
   failure: Failure | null,
   policy: Policy,
   now: number,
@@ -34,7 +36,7 @@ export function finish(
   const credits = result.status === "failed" ? startRefund(task.credits, now) : task.credits;
   const callback = callbackUrl === null ? null : automaticSeries(callbackUrl);
   const { linked, outputs } = withLinks(task, result, policy, now);
-  return {
+  const ended: TerminalTask = {
     ...base,
     version: nextVersion(task, now),
     status: result.status,
@@ -42,15 +44,16 @@ export function finish(
     outputs,
     failure,
     credits,
-    callback: callback && !isRefunding(credits) ? release(callback, policy, now) : callback,
+    callback: callback && !isRefunding(credits) ? startAutomatic(callback, policy, now) : callback,
     finishedAt: now,
     upstreamTimes: upstreamTimesOf(task, policy),
     found: null,
-    usage: null,
+    usage: result.usage ?? null,
     notices: task.notices,
     late: null,
     expiresAt: now + policy.retentionMs,
   };
+  return result.status === "completed" ? withPrice(ended, result, policy, now) : ended;
 }
 
 /** Returns a result with the relay's links to its outputs, and what is stored of them. */

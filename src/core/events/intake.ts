@@ -62,7 +62,7 @@ export function register(
   if (amount === null || accountId === null) return accept({ ...open, account, credits: null });
   const price = { accountId, amount };
   if (chargeId === null) {
-    const credits: Credits = { ...price, chargeId, state: { kind: "charged" } };
+    const credits: Credits = { ...price, chargeId, final: null, state: { kind: "charged" } };
     return accept({ ...open, account, credits });
   }
   const charging = { kind: "charging", retryAt: now, tries: 0 } as const;
@@ -174,16 +174,19 @@ function createFromEvent(
  */
 function sameRegistration({ model, registration, submission }: TaskRecord, event: RegisterEvent) {
   if (registration === null) return false;
-  const { credits } = event.isPriceOffered === true ? registration : event.registration;
+  const paid = event.isPriceOffered === true ? registration : event.registration;
   return (
     model === event.model &&
     submission?.requestDigest === event.submission?.requestDigest &&
-    jsonEqual(comparable(registration), comparable({ ...event.registration, credits }))
+    jsonEqual(comparable(registration, registration), comparable(event.registration, paid))
   );
 }
 
-function comparable(registration: Registration): JsonValue {
-  const { callbackUrl, provider, parameters, metadata, deadlineAt, accountId, credits } =
-    registration;
-  return { callbackUrl, provider, parameters, metadata, deadlineAt, accountId, credits };
+/** Returns a registration for comparison. @param paid the registration with the price that counts. */
+function comparable(
+  { callbackUrl, provider, parameters, metadata, deadlineAt, accountId }: Registration,
+  { credits, priceRule }: Registration,
+): JsonValue {
+  const price = { credits, priceRule: priceRule === undefined ? null : { ...priceRule } };
+  return { callbackUrl, provider, parameters, metadata, deadlineAt, accountId, ...price };
 }

@@ -19,7 +19,7 @@ const WAIT_AFTER_INTERRUPTION_MS = 5 * SECOND_MS;
 
 /**
  * Returns the callback of a task that has just ended. Its automatic attempts (series 1) do not start before
- * `release` is called. The caller calls `release` at once or, when credits are to be refunded, after the refund.
+ * `startAutomatic` is called. The caller calls it at once or, when credits are to be refunded, after the refund.
  */
 export function automaticSeries(url: string): Callback {
   return {
@@ -39,7 +39,7 @@ export function automaticSeries(url: string): Callback {
  * planned after the first wait of the configured schedule. The caller makes sure that no refund has to come first.
  * A callback in another state is returned unchanged.
  */
-export function release(callback: Callback, policy: Policy, now: number): Callback {
+export function startAutomatic(callback: Callback, policy: Policy, now: number): Callback {
   return callback.state.kind === "held" ? begin(callback, policy, now) : callback;
 }
 

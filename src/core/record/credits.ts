@@ -1,21 +1,30 @@
 import { backoff } from "../backoff.ts";
 import { MINUTE_MS, SECOND_MS } from "../time.ts";
+import type { FinalPrice } from "./price-rule.ts";
 
-/** The credits that a task costs, and whether they were charged or refunded. */
+/** The credits that were charged for a task, and whether they, or a part of them, were given back. */
 export interface Credits {
   readonly accountId: string;
-  /** Number of credits, more than 0. */
+  /** Number of credits that are charged, more than 0: the price or, with a rule for the price, the most it can be. */
   readonly amount: number;
   /**
    * Reference of the charge in the ledger; a task that uses the id of an erased task has another reference. Null
    * when not the ledger but the operator's own billing charges and refunds the task.
    */
   readonly chargeId: string | null;
+  /**
+   * What the completed task costs by the rule for its price (record/price-rule.ts). Null until it is completed, and for a
+   * price without a rule.
+   */
+  readonly final: FinalPrice | null;
   readonly state: CreditsState;
 }
 
 export type CreditsState =
   | { readonly kind: "charged" }
+  /** State of the credits of a completed task while the part above its final price is given back. */
+  | ({ readonly kind: "releasing" } & Retry)
+  | { readonly kind: "released"; readonly at: number }
   | ({ readonly kind: "refunding" } & Retry)
   /**
    * State of credits that were refunded. The time `at` is null when the refund was confirmed under an earlier
@@ -27,13 +36,13 @@ export type CreditsState =
 export type HiddenCredits = ChargingCredits | ReturnedCredits;
 
 /** Credits of a charge that the ledger has not answered yet. */
-export interface ChargingCredits extends Omit<Credits, "chargeId" | "state"> {
+export interface ChargingCredits extends Omit<Credits, "chargeId" | "final" | "state"> {
   readonly chargeId: string;
   readonly state: { readonly kind: "charging" } & Retry;
 }
 
 /** Credits that are refunded because the submission was refused. The task is erased when they are back. */
-export interface ReturnedCredits extends Omit<Credits, "state"> {
+export interface ReturnedCredits extends Omit<Credits, "final" | "state"> {
   readonly state: { readonly kind: "refunding" } & Retry;
 }
 
@@ -75,6 +84,27 @@ export function startReturn(
   return { accountId, amount, chargeId, state: { kind: "refunding", retryAt: now, tries: 0 } };
 }
 
+/**
+ * Returns the credits of a completed task with its final price. The release of what is above this price is planned for
+ * now.
+ */
+export function withFinalPrice(credits: Credits, final: FinalPrice, now: number): Credits {
+  const isMore = credits.amount > final.credits;
+  const state: CreditsState = isMore
+    ? { kind: "releasing", retryAt: now, tries: 0 }
+    : credits.state;
+  return { ...credits, final, state };
+}
+
 export function isRefunding(credits: Credits | null): boolean {
   return credits?.state.kind === "refunding";
+}
+
+export function isReleasing(credits: Credits | null): boolean {
+  return credits?.state.kind === "releasing";
+}
+
+/** Returns the part of the charged credits that is given back after the completion of the task; 0 when there is none. */
+export function releasedOf({ amount, final }: Credits): number {
+  return final === null ? 0 : amount - final.credits;
 }

@@ -29,6 +29,8 @@ export const NOTICE_KINDS = [
   "task.late_result",
   "key.unreadable",
   "output.lost",
+  "price.unknown",
+  "price.above_hold",
 ] as const;
 
 /**

@@ -1,6 +1,6 @@
 import { type Callback, isCallbackSettled } from "./callback.ts";
 import type { Cancellation } from "./cancellation.ts";
-import { type Credits, type HiddenCredits, isRefunding } from "./credits.ts";
+import { type Credits, type HiddenCredits, isRefunding, isReleasing } from "./credits.ts";
 import type { Counts } from "./counts.ts";
 import type { Finding } from "./finding.ts";
 import type { JsonObject } from "../json.ts";
@@ -8,6 +8,7 @@ import type { KeyNames } from "./key-names.ts";
 import type { LateJob } from "./late-job.ts";
 import type { Notice } from "./operator-notice.ts";
 import type { Outputs } from "./outputs.ts";
+import type { PriceRule } from "./price-rule.ts";
 import type { IndexRowState } from "./index-row-state.ts";
 import type { Tracking } from "./tracking.ts";
 import type { Submission } from "./submission.ts";
@@ -149,8 +150,13 @@ export interface Registration {
   readonly metadata: JsonObject | null;
   readonly deadlineAt: number | null;
   readonly accountId: string | null;
-  /** Price of the task in credits, only with an account; null when the task costs nothing. */
+  /**
+   * Credits that are charged for the task, only with an account; null when the task costs nothing. With a rule for the
+   * price it is the most that the task can cost.
+   */
   readonly credits: number | null;
+  /** Rule for what the completed task costs. Absent when it costs all credits that were charged. */
+  readonly priceRule?: PriceRule;
 }
 
 /**
@@ -171,10 +177,15 @@ export function isTerminal(record: TaskRecord): record is TerminalTask {
 }
 
 /**
- * Tells whether a task that has ended is settled: no refund is open, and no attempt of the callback is running or
- * still to be made.
+ * Tells whether a task that has ended is settled: no refund or release of credits is open, and no attempt of the
+ * callback is running or still to be made.
  */
-export function isSettled({ credits, callback }: TerminalTask): boolean {
+export function isSettled(task: TerminalTask): boolean {
+  return !isReleasing(task.credits) && canRedeliver(task);
+}
+
+/** Tells whether another attempt of the callback may be ordered: no refund is open, and no attempt is running or planned. */
+export function canRedeliver({ credits, callback }: TerminalTask): boolean {
   return !isRefunding(credits) && (callback === null || isCallbackSettled(callback));
 }
 

@@ -80,7 +80,7 @@ export type UpstreamNews =
   | (UpstreamFailure & Used);
 
 /** Field that a report of the end of a job has besides the result. */
-interface Used {
+export interface Used {
   /** Consumption or cost of the job. Absent when the upstream reports none. */
   readonly usage?: Usage;
 }

@@ -1,5 +1,6 @@
 import { MAX_CALLBACK_TIMEOUT_MS, type Policy } from "../policy.ts";
 import { type Attempt, type Callback, callbackStatus } from "../record/callback.ts";
+import { type Credits, releasedOf } from "../record/credits.ts";
 import { type OutcomeCounts, outcomesOf } from "../record/outcome-counts.ts";
 import { completedAtOf } from "../record/callback-body.ts";
 import type { FoundBy } from "../record/finding.ts";
@@ -67,6 +68,14 @@ export interface IndexRow {
   readonly foundLateMs: number | null;
   /** 1 when the credits of the task were refunded, else 0. */
   readonly refunded: number;
+  /** Credits that were charged for the task, and that it may still cost or is still to give back. */
+  readonly creditsHeld: number;
+  /** Credits that the completed task costs. */
+  readonly creditsEarned: number;
+  /** Credits that were given back because the completed task costs less than was charged. */
+  readonly creditsReleased: number;
+  /** Credits that were given back because the task has failed. */
+  readonly creditsRefunded: number;
   readonly settledAt: number | null;
   /**
    * Time from the result to the start of the first attempt of the callback, in milliseconds. Null when it is not
@@ -81,8 +90,8 @@ export interface IndexRow {
   readonly settledMs: number | null;
   /**
    * Time at which the next change of the task is expected at the latest, in Unix milliseconds: the deadline, the
-   * next try of the refund, the next attempt of the callback, or the end of the running attempt. Null when the task
-   * has ended and no attempt and no refund is left to make.
+   * next try of the refund, the next attempt of the callback, the end of the running attempt, or the next try of the
+   * release. Null when the task has ended and no attempt, refund or release is left to make.
    */
   readonly dueAt: number | null;
   /**
@@ -128,7 +137,7 @@ function submissionOf({ submission }: CreatedTask): IndexRow["submission"] {
   return kind === "unsent" ? null : kind;
 }
 
-function openColumns({ callbackUrl, deadlineAt, submission }: OpenTask): StatusColumns {
+function openColumns({ callbackUrl, deadlineAt, submission, credits }: OpenTask): StatusColumns {
   const awaitedAt = sendingEndsAt(submission) ?? unknownOutcomeOf(submission)?.failsAt ?? null;
   return {
     ...NO_CALLBACK,
@@ -140,6 +149,7 @@ function openColumns({ callbackUrl, deadlineAt, submission }: OpenTask): StatusC
     foundBy: null,
     foundLateMs: null,
     refunded: 0,
+    ...creditColumns(false, credits),
     settledAt: null,
     firstAttemptMs: null,
     settledMs: null,
@@ -155,7 +165,8 @@ function terminalColumns(record: TerminalTask, policy: Policy): StatusColumns {
   const firstAttemptMs = durationMs(finishedAt, startedAt);
   const { by: foundBy = null, lateMs: foundLateMs = null } = found ?? {};
   const refunded = record.credits?.state.kind === "refunded" ? 1 : 0;
-  const timing = { completedAt, finishedAt, foundBy, foundLateMs, refunded, firstAttemptMs };
+  const returns = { refunded, ...creditColumns(record.status === "completed", record.credits) };
+  const timing = { completedAt, finishedAt, foundBy, foundLateMs, ...returns, firstAttemptMs };
   const ofCallback = callback === null ? NO_CALLBACK : callbackColumns(callback);
   const columns = { ...ofCallback, ...copyColumns(record) };
   if (!isSettled(record)) {
@@ -168,6 +179,20 @@ function terminalColumns(record: TerminalTask, policy: Policy): StatusColumns {
   const settledMs = durationMs(finishedAt, end);
   const expiresAt = rowExpiresAt(record, policy);
   return { ...columns, ...timing, settledAt, settledMs, dueAt: null, expiresAt };
+}
+
+/**
+ * Returns where the credits of a charge are: each of them is still held, or was earned, released or refunded.
+ * @param isCompleted true when the task has completed, so that it costs the credits that are not given back.
+ */
+function creditColumns(isCompleted: boolean, credits: Credits | null) {
+  const { amount = 0, state = null } = credits ?? {};
+  const back = credits === null ? 0 : releasedOf(credits);
+  const creditsEarned = isCompleted ? amount - back : 0;
+  const creditsReleased = state?.kind === "released" ? back : 0;
+  const creditsRefunded = state?.kind === "refunded" ? amount : 0;
+  const creditsHeld = amount - creditsEarned - creditsReleased - creditsRefunded;
+  return { creditsHeld, creditsEarned, creditsReleased, creditsRefunded };
 }
 
 const NO_CALLBACK = {
@@ -207,7 +232,7 @@ function dueAtOf({ credits, callback, finishedAt }: TerminalTask): number | null
   if (credits?.state.kind === "refunding") return credits.state.retryAt;
   if (callback?.state.kind === "due") return callback.state.nextAttemptAt;
   if (callback?.state.kind === "in_flight") return callback.state.startedAt + MAX_ATTEMPT_MS;
-  return finishedAt;
+  return credits?.state.kind === "releasing" ? credits.state.retryAt : finishedAt;
 }
 
 /**

@@ -1,4 +1,5 @@
 import { type Callback, callbackStatus } from "../record/callback.ts";
+import { type Credits, releasedOf } from "../record/credits.ts";
 import type { TerminalTask } from "../record/task.ts";
 
 /**
@@ -24,12 +25,21 @@ export function settledSummary(task: TerminalTask, now: number): SettledSummary 
     ...callbackSummary(task.callback),
     hooks: task.counts.hooks,
     polls: task.counts.polls,
-    refunded: credits?.state.kind === "refunded" ? credits.amount : null,
+    ...creditsSummary(credits),
     open_ms: finishedAt === null ? null : Math.max(0, finishedAt - task.createdAt),
     settling_ms: finishedAt === null ? null : Math.max(0, now - finishedAt),
     registered_by: keyNames.registeredBy,
     attached_by: keyNames.attachedBy,
     reported_by: keyNames.reportedBy,
+  };
+}
+
+function creditsSummary(credits: Credits | null): SettledSummary {
+  if (credits === null) return { refunded: null, released: null };
+  const { kind } = credits.state;
+  return {
+    refunded: kind === "refunded" ? credits.amount : null,
+    released: kind === "released" ? releasedOf(credits) : null,
   };
 }
 

@@ -27,6 +27,11 @@ export interface TaskFacts {
   readonly finishedAt: number | null;
   readonly refundedAt: number | null;
   /**
+   * Time at which it was confirmed that the credits above the final price were given back. Absent when the task's object
+   * still runs an earlier release.
+   */
+  readonly releasedAt?: number | null;
+  /**
    * Times of the provider's job. Null while the task is open, when it had no job, and for a reader of an account,
    * because accounts do not see the upstream.
    */
@@ -92,10 +97,11 @@ export interface AttemptFacts extends Pick<
 export function taskFacts(record: TaskRecord, reader: Reader, policy: Policy): TaskFacts {
   const { createdAt, recordedAt, credits } = record;
   const refundedAt = credits?.state.kind === "refunded" ? credits.state.at : null;
+  const releasedAt = credits?.state.kind === "released" ? credits.state.at : null;
   const statedDeadlineAt = record.registration?.deadlineAt ?? null;
   const submission = submissionFacts(record);
   const cancelEffect = cancelEffectOf(record, reader, policy);
-  const times = { createdAt, recordedAt, statedDeadlineAt, refundedAt };
+  const times = { createdAt, recordedAt, statedDeadlineAt, refundedAt, releasedAt };
   const known = { ...times, submission, cancelEffect };
   if (!isTerminal(record)) {
     return { ...known, finishedAt: null, upstreamTimes: null, callback: null };

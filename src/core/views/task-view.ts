@@ -203,11 +203,15 @@ function cancelStateOf({ kind }: CancelState) {
 function creditsView(credits: Credits | HiddenCredits | null, hasRetry: boolean) {
   if (credits === null) return null;
   const { amount, state } = credits;
+  const final = "final" in credits ? credits.final : null;
   const retry = hasRetry && "retryAt" in state ? state : null;
+  const endedAt = "at" in state ? state.at && toSeconds(state.at) : null;
   return {
     amount,
+    ...optional("final", final && final.credits),
     state: state.kind,
-    ...("at" in state && optional("refunded_at", state.at && toSeconds(state.at))),
+    ...optional("basis", final && final.basis),
+    ...optional(state.kind === "released" ? "released_at" : "refunded_at", endedAt),
     ...(retry && { retry_at: toSeconds(retry.retryAt), tries: retry.tries }),
   };
 }

@@ -18,6 +18,7 @@ import { type CreditAnswer, LedgerBook } from "./ledger-book.ts";
 const REPEATABLE = [
   "charge",
   "refund",
+  "release",
   "profile",
   "recentlyCharged",
   "describe",
@@ -42,7 +43,7 @@ export interface AccountState extends Profile {
  * never equals a name of another kind.
  *
  * - `<account id>`, one per account: stores `account`, `fold_at` and the table `entries`. Called by task objects,
- *   once to charge a task with a price and once to refund it, and by the routes of credits.
+ *   once to charge a task with a price and once to refund or release it, and by the routes of credits.
  * - `account-keys:<account id>`, one per account: stores `account` and the table `api_keys`. Called for an API key,
  *   by each isolate at most once a minute, and by the routes of keys and secrets.
  * - `keys:<digit>`, 16 in all: stores claims to keys by their SHA-256. Called for a key that the relay has not
@@ -110,6 +111,13 @@ export class AccountObject extends DurableObject<WithStartup> {
   }
 
   /**
+   * Gives back a part of the charge of a task, once, even after the deletion of the account; see `LedgerBook.release`.
+   */
+  release(order: Booking, taskId: string): boolean {
+    return this.#profile.exists() && this.#ledger.release(order, taskId);
+  }
+
+  /**
    * Books a grant of credits. Null when the account does not exist or was deleted.
    * @param bookedBy name of the API key that orders the grant; null from a caller of an earlier release.
    */
@@ -127,7 +135,7 @@ export class AccountObject extends DurableObject<WithStartup> {
   }
 
   /**
-   * Returns the tasks of charges that were booked after `time` and are not refunded; see
+   * Returns the tasks of charges that were booked after `time` and are neither refunded nor released; see
    * `EntryTable.recentlyCharged`. Null when there is no such account.
    */
   recentlyCharged(time: number, limit: number): string[] | null {
@@ -143,8 +151,8 @@ export class AccountObject extends DurableObject<WithStartup> {
   }
 
   /**
-   * Marks the account as deleted. From then on, charges, grants and adjustments are refused; refunds are still
-   * booked.
+   * Marks the account as deleted. From then on, charges, grants and adjustments are refused; refunds and
+   * releases are still booked.
    * @param foldAt time from which one entry with the total replaces all ledger entries, in Unix milliseconds.
    */
   deleteLedger(foldAt: number): void {

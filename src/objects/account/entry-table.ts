@@ -1,8 +1,8 @@
 import type { Entry, EntryKind } from "../../core/ledger.ts";
 
 /**
- * Data of a ledger entry that do not affect the balance: the task of a charge or a refund, the reason of an
- * adjustment, and the key that ordered the entry. A field that is absent is stored as null.
+ * Data of a ledger entry that do not affect the balance: the task of a charge, a refund or a release, the reason of
+ * an adjustment, and the key that ordered the entry. A field that is absent is stored as null.
  */
 export interface Annotation {
   readonly taskId?: string | null;
@@ -63,16 +63,16 @@ const FIND = "SELECT * FROM entries WHERE kind = ? AND reference = ?";
 const PAGE = "SELECT * FROM entries WHERE seq < ? ORDER BY seq DESC LIMIT ?";
 const GRANTS = "SELECT * FROM entries WHERE seq < ? AND kind = 'grant' ORDER BY seq DESC LIMIT ?";
 /**
- * Query for the tasks of charges that were booked after the time `?1` and are not refunded: newest first, at most
- * `?2`. It reads back from the newest entry to the first entry that is too old, and no others.
+ * Query for the tasks of charges that were booked after the time `?1` and are neither refunded nor released: newest
+ * first, at most `?2`. It reads back from the newest entry to the first entry that is too old, and no others.
  */
 const RECENTLY_CHARGED = `
   SELECT task_id AS taskId FROM entries AS charges NOT INDEXED
   WHERE seq > coalesce((SELECT seq FROM entries WHERE created_at <= ?1 ORDER BY seq DESC LIMIT 1), 0)
     AND kind = 'charge' AND task_id IS NOT NULL
     AND NOT EXISTS (
-      SELECT 1 FROM entries AS refunds
-      WHERE refunds.kind = 'refund' AND refunds.reference = charges.reference
+      SELECT 1 FROM entries AS returns
+      WHERE returns.kind IN ('refund', 'release') AND returns.reference = charges.reference
     )
   ORDER BY seq DESC LIMIT ?2`;
 /**
@@ -145,7 +145,8 @@ export class EntryTable {
   }
 
   /**
-   * Returns the ids of the tasks of charges that were booked after `time` and are not refunded, newest first.
+   * Returns the ids of the tasks of charges that were booked after `time` and are neither refunded nor released, newest
+   * first.
    * @param time in Unix milliseconds.
    */
   recentlyCharged(time: number, limit: number): string[] {

@@ -7,7 +7,9 @@ import {
   COMPACT_EVERY_MS,
   grant,
   type Posting,
+  type ChargeEntries,
   refund,
+  release,
 } from "../../core/ledger.ts";
 import { SECOND_MS } from "../../core/time.ts";
 import type { Profile } from "./account-profile.ts";
@@ -26,7 +28,7 @@ const FOLD_KEY = "fold_at";
 const COMPACT_PAUSE_MS = SECOND_MS;
 
 /**
- * The ledger of one account. It books charges, refunds, grants and adjustments as `core/ledger.ts` decides. No
+ * The ledger of one account. It books charges, refunds, releases, grants and adjustments as `core/ledger.ts` decides. No
  * method contains an `await`, so two bookings never start from the same balance.
  */
 export class LedgerBook {
@@ -86,9 +88,17 @@ export class LedgerBook {
    * @returns true when the charge is refunded, now or earlier; false when there is no such charge.
    */
   refund(reference: string, taskId: string): boolean {
-    const charged = this.#entries.find("charge", reference);
-    const known = this.#entries.find("refund", reference);
-    const posting = refund(this.balance(), charged, known);
+    const posting = refund(this.balance(), this.#ofCharge(reference));
+    this.#book(posting, { taskId });
+    return posting.kind !== "refused";
+  }
+
+  /**
+   * Gives back a part of the charge of a task, because the task costs less. A repeated call books nothing more.
+   * @returns true when this amount is released, now or earlier; false when it cannot be, e.g. after a refund.
+   */
+  release({ reference, amount }: Booking, taskId: string): boolean {
+    const posting = release(this.balance(), this.#ofCharge(reference), amount);
     this.#book(posting, { taskId });
     return posting.kind !== "refused";
   }
@@ -124,7 +134,7 @@ export class LedgerBook {
   }
 
   /**
-   * Returns the tasks of charges that were booked after `time` and are not refunded; see
+   * Returns the tasks of charges that were booked after `time` and are neither refunded nor released; see
    * `EntryTable.recentlyCharged`.
    */
   recentlyCharged(time: number, limit: number): string[] {
@@ -160,6 +170,14 @@ export class LedgerBook {
     const hasMore = this.#entries.compact(foldAt === null ? now - maxAgeMs : now + 1);
     if (hasMore) this.#setAlarm(COMPACT_PAUSE_MS);
     else if (foldAt !== null) void this.#storage.deleteAlarm();
+  }
+
+  #ofCharge(reference: string): ChargeEntries {
+    return {
+      charge: this.#entries.find("charge", reference),
+      refund: this.#entries.find("refund", reference),
+      release: this.#entries.find("release", reference),
+    };
   }
 
   #setAlarm(afterMs: number): void {

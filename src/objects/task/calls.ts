@@ -3,6 +3,7 @@ import type { IndexRowStep } from "../../core/duties/index-row-write.ts";
 import type { CopyStep } from "../../core/duties/copy-order.ts";
 import type { NoticeStep } from "../../core/duties/operator-notice-send.ts";
 import type { Delivery } from "../../core/duties/callback-attempt.ts";
+import type { ReleaseStep } from "../../core/duties/release.ts";
 import type { CancelAnswer, ChargeAnswer, PollAnswer, TaskEvent } from "../../core/events/event.ts";
 import type { AttemptResult } from "../../core/record/callback.ts";
 import { causeOf } from "../../core/record/outcome.ts";
@@ -30,7 +31,7 @@ export interface CallOutcome extends Logged {
 }
 
 /**
- * Makes the call of one step of the work loop: a charge, a refund, a poll, a cancellation, a write to the index, an order to
+ * Makes the call of one step of the work loop: a charge, a refund, a release, a poll, a cancellation, a write to the index, an order to
  * copy outputs, or a notice to the operator. It never throws: a call that fails or gets no answer in time returns an outcome
  * too.
  * @param aborted ends the wait early, when the answer is no longer needed.
@@ -72,6 +73,8 @@ export async function makeCall(
         level: levelOfPoll(answer, aborted),
       };
     }
+    case "release":
+      return release(step, platform, aborted);
     case "cancelJob":
       return cancelJob(step, platform, aborted);
     case "writeIndexRow":
@@ -81,6 +84,26 @@ export async function makeCall(
     case "sendNotice":
       return sendNotice(step, platform, aborted);
   }
+}
+
+async function release(
+  { release: order }: ReleaseStep,
+  platform: Platform,
+  aborted: AbortSignal,
+): Promise<CallOutcome> {
+  const { taskId, accountId: account, amount, final } = order;
+  // A redelivery that is ordered meanwhile does not wait for this call, which is repeated.
+  const answered = unlessAborted(platform.release(order), aborted);
+  const { answer: isReleased, fault } = await ended(answered, false);
+  const line = { task_id: taskId, account, amount, final };
+  const result = { outcome: outcome(isReleased, "released"), ...fault };
+  const event = { type: "release_ended", isReleased } as const;
+  const isExpected = isReleased || aborted.aborted;
+  return {
+    event,
+    line: { event: "credits.release", ...line, ...result },
+    level: level(isExpected),
+  };
 }
 
 async function cancelJob(

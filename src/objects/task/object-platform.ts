@@ -5,6 +5,7 @@ import type { Delivery } from "../../core/duties/callback-attempt.ts";
 import type { OperatorNotice } from "../../core/duties/operator-notice-send.ts";
 import type { Poll } from "../../core/duties/poll.ts";
 import type { Refund } from "../../core/duties/refund.ts";
+import type { Release } from "../../core/duties/release.ts";
 import type { CancelAnswer, ChargeAnswer, PollAnswer } from "../../core/events/event.ts";
 import type { Settings } from "../../core/policy.ts";
 import type { AttemptResult } from "../../core/record/callback.ts";
@@ -26,7 +27,14 @@ import { errorText, log, logAs, type LogLevel, type LogLine } from "../../log.ts
 import { askUpstream } from "../../outbound/ask-upstream.ts";
 import { cancelUpstream } from "../../outbound/cancel-upstream.ts";
 import { connectionOf } from "../../outbound/upstream-connection.ts";
-import { deliver, sendOperatorEvent, settle } from "../../outbound/webhooks.ts";
+import {
+  deliver,
+  refundMessage,
+  releaseMessage,
+  sendOperatorEvent,
+  settle,
+  type SettlementMessage,
+} from "../../outbound/webhooks.ts";
 import type { UrlRules } from "../../security/url-rules.ts";
 import { POLL_TIMEOUT_MS, withinTime } from "../../timeout.ts";
 import { Alerts } from "./alerts.ts";
@@ -203,15 +211,26 @@ export class ObjectPlatform implements Platform {
   }
 
   refund(refund: Refund): Promise<boolean> {
-    const { chargeId, accountId, taskId } = refund;
+    const { chargeId: reference, accountId, taskId } = refund;
+    if (reference === null) return this.#settle(refundMessage(refund), taskId);
+    const account = ledgerObject(this.#bindings, accountId);
+    const call = async () => account.refund(reference, taskId);
+    return withinTime(call, false, this.#timeouts.ledgerMs);
+  }
+
+  release(release: Release): Promise<boolean> {
+    const { chargeId: reference, accountId, taskId, amount } = release;
+    if (reference === null) return this.#settle(releaseMessage(release), taskId);
+    const account = ledgerObject(this.#bindings, accountId);
+    const call = async () => account.release({ reference, amount }, taskId);
+    return withinTime(call, false, this.#timeouts.ledgerMs);
+  }
+
+  /** Has the operator's own billing give back credits. */
+  #settle(message: SettlementMessage, taskId: string): Promise<boolean> {
     const runtime = this.#prepared();
-    if (chargeId !== null) {
-      const account = ledgerObject(this.#bindings, accountId);
-      const call = async () => account.refund(chargeId, taskId);
-      return withinTime(call, false, this.#timeouts.ledgerMs);
-    }
     const url = runtime.config.settlementUrl;
-    if (url !== null) return settle(refund, url, runtime);
+    if (url !== null) return settle(message, url, runtime);
     const line = { task_id: taskId, detail: "SETTLEMENT_URL is not set" };
     log({ event: "settlement.impossible", ...line }, "error");
     return Promise.resolve(false);

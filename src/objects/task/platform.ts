@@ -5,6 +5,7 @@ import type { Delivery } from "../../core/duties/callback-attempt.ts";
 import type { OperatorNotice } from "../../core/duties/operator-notice-send.ts";
 import type { Poll } from "../../core/duties/poll.ts";
 import type { Refund } from "../../core/duties/refund.ts";
+import type { Release } from "../../core/duties/release.ts";
 import type { CancelAnswer, ChargeAnswer, PollAnswer } from "../../core/events/event.ts";
 import type { Settings } from "../../core/policy.ts";
 import type { AttemptResult } from "../../core/record/callback.ts";
@@ -48,6 +49,12 @@ export interface Platform {
    * @throws when the ledger fails.
    */
   refund(refund: Refund): Promise<boolean>;
+  /**
+   * Has the credits given back that a completed task does not cost.
+   * @returns true when the release is confirmed in time; otherwise the task repeats the request later.
+   * @throws when the ledger fails.
+   */
+  release(release: Release): Promise<boolean>;
   /**
    * Asks the provider for the state of the job, unless the limit of polls of the connection is reached. It does not
    * throw: every failure is an answer. When aborted, it returns at once.

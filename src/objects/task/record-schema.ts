@@ -6,6 +6,7 @@ import { NO_COUNTS } from "../../core/record/counts.ts";
 import { FOUND_BY } from "../../core/record/finding.ts";
 import { NO_KEY_NAMES } from "../../core/record/key-names.ts";
 import { NOTICE_KINDS } from "../../core/record/operator-notice.ts";
+import { PRICE_BASES } from "../../core/record/price-rule.ts";
 import { LOSS_REASONS } from "../../core/record/outputs.ts";
 import { ANSWER_KINDS } from "../../core/record/poll-plan.ts";
 import { NO_INDEX_ROW } from "../../core/record/index-row-state.ts";
@@ -223,11 +224,16 @@ const retry = { retryAt: Time, tries: Int };
 const Charging = z.looseObject({ kind: z.literal("charging"), ...retry });
 const Refunding = z.looseObject({ kind: z.literal("refunding"), ...retry });
 
+const FinalPrice = z.looseObject({ credits: Int, basis: z.enum(PRICE_BASES) });
+
 const Credits = z.looseObject({
   ...price,
   chargeId: TextOrNull,
+  final: z._default(z.nullable(FinalPrice), null),
   state: z.discriminatedUnion("kind", [
     z.looseObject({ kind: z.literal("charged") }),
+    z.looseObject({ kind: z.literal("releasing"), ...retry }),
+    z.looseObject({ kind: z.literal("released"), at: Time }),
     Refunding,
     z.looseObject({ kind: z.literal("refunded"), at: LaterTime }),
   ]),
@@ -241,6 +247,14 @@ const KeyNames = z.looseObject({
   reportedBy: KeyName,
 });
 
+const PriceRule = z.looseObject({
+  by: z.enum(["usage", "field"]),
+  name: z.string(),
+  units: z.number(),
+  rate: z.union([z.number(), z.record(z.string(), z.number())]),
+  min: Int,
+});
+
 const Registration = z.looseObject({
   callbackUrl: TextOrNull,
   provider: z._default(TextOrNull, null),
@@ -249,6 +263,7 @@ const Registration = z.looseObject({
   deadlineAt: TimeOrNull,
   accountId: TextOrNull,
   credits: IntOrNull,
+  priceRule: z.exactOptional(PriceRule),
 });
 
 const CustomerKey = z.discriminatedUnion("kind", [

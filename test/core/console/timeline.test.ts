@@ -55,7 +55,7 @@ function failing(changes: Parameters<typeof aCallback>[0], task: Partial<Termina
 
 const factsOf = (task: TerminalTask, policy = POLICY) => taskFacts(task, "operator", policy);
 const drawn = (task: TerminalTask, now: number, paid: number | null = null) =>
-  timelineOf(factsOf(task), { credits: paid }, now);
+  timelineOf(factsOf(task), { credits: paid, released: 0 }, now);
 
 describe("the timeline of a task", () => {
   const waiting = failing({ state: { kind: "due", nextAttemptAt: NOW + 13 * MINUTE } });
@@ -128,7 +128,7 @@ describe("the timeline of a task", () => {
       const task = aFinishedTask({ submission, upstreamTimes, finishedAt: NOW + MINUTE });
       for (const reader of ["operator", "account"] as const) {
         const facts = taskFacts(task, reader, POLICY);
-        const { marks } = timelineOf(facts, { credits: null }, NOW + HOUR);
+        const { marks } = timelineOf(facts, { credits: null, released: 0 }, NOW + HOUR);
         const seen = reader === "operator" ? names : names.filter((name) => name !== "attached");
         expect(marks.map(({ name }) => name)).toEqual(["registered", ...seen, "result"]);
       }
@@ -360,7 +360,7 @@ describe("the next step of a task", () => {
 
 it("when a task's result came with its registration, the timeline's drawing shows the result's label above the label of the registration", async () => {
   const facts = taskFacts(aFinishedTask(), "operator", POLICY);
-  const timeline = timelineOf(facts, { credits: null }, NOW + MINUTE);
+  const timeline = timelineOf(facts, { credits: null, released: 0 }, NOW + MINUTE);
   const drawing = await html`${TimelineDrawing({ timeline })}`;
   const labels = drawing.matchAll(/<text x="(.+?)" y="(.+?)">(registered|result)</g);
   expect([...labels].map(([, x, y, name]) => [name, Number(x), Number(y)])).toEqual([

@@ -18,7 +18,7 @@ import {
   URL_A,
 } from "../builders.ts";
 import { aCancelEnd, aCancelingTask } from "../cancel-builders.ts";
-import { aChargingTask, aRefundingTask, PRICE } from "../credit-builders.ts";
+import { aChargingTask, aRefundingTask, aReleasingTask, PRICE } from "../credit-builders.ts";
 import {
   anAttachedTask,
   newsAnswer,
@@ -30,7 +30,7 @@ import {
 } from "../upstream-builders.ts";
 import { MemoryHost } from "./memory-host.ts";
 
-type Call = "charge" | "refund" | "poll" | "cancelJob" | "writeIndexRow" | "sendNotice";
+type Call = "charge" | "refund" | "release" | "poll" | "cancelJob" | "writeIndexRow" | "sendNotice";
 
 const everything = aPolicy({ isIndexed: true, isOperatorNotified: true });
 const notice = noticeOf("callback.failed", NOW, NOW);
@@ -38,6 +38,7 @@ const rowState = { version: NOW, retryAt: 0, tries: 0 };
 const RECORDS: Readonly<Record<Call, TaskRecord>> = {
   charge: aChargingTask(),
   refund: aRefundingTask(),
+  release: aReleasingTask(),
   poll: anAttachedTask(),
   cancelJob: aCancelingTask(),
   writeIndexRow: anOpenTask(),
@@ -49,6 +50,7 @@ const [canceled, refused, unclear, unanswered] = (
 const LINES: Readonly<Record<Call, object>> = {
   charge: { event: "credits.charge", account: "acme", amount: PRICE },
   refund: { event: "credits.refund", account: "acme", amount: PRICE },
+  release: { event: "credits.release", account: "acme", amount: PRICE - 13, final: 13 },
   poll: { event: "upstream.poll", connection: CONNECTION },
   cancelJob: { event: "upstream.cancel", connection: CONNECTION },
   writeIndexRow: { event: "index.publish", version: NOW },
@@ -82,6 +84,8 @@ describe("the log line of a call", () => {
     ["a charge without a usable answer", "charge", { kind: "unknown" }, "unknown", "warn"],
     ["a successful refund", "refund", true, "refunded", "detail"],
     ["a refund without a usable answer", "refund", false, "unknown", "warn"],
+    ["a successful release", "release", true, "released", "detail"],
+    ["a release without a usable answer", "release", false, "unknown", "warn"],
     ["a poll that finds the job queued", "poll", newsAnswer(QUEUED), "queued", "detail"],
     ["a poll that finds no output", "poll", newsAnswer(NO_OUTPUT), "no_output", "warn"],
     ["a poll refused by a rate limit", "poll", rateLimited(), "limited", "info"],
@@ -114,6 +118,7 @@ describe("the log line of a call", () => {
     ["an unanswered poll", "poll", UNANSWERED, "aborted"],
     ["an unanswered cancellation", "cancelJob", unanswered, "aborted"],
     ["an unfinished write to the index", "writeIndexRow", false, "unknown"],
+    ["an unanswered release", "release", false, "unknown"],
     ["an unanswered operator notice", "sendNotice", false, "unknown"],
   ])(
     '%s is logged at the log level "detail", not "warn", when the relay itself aborted it',

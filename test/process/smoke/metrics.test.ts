@@ -15,6 +15,7 @@ const FOUND: Statistics = {
     { ...KEY, status: "completed", callback: "delivered", tasks: 3, attempts: 4 },
     { ...KEY, status: "failed", callback: "failed", tasks: 1, attempts: 3 },
   ],
+  credits: { held: 0, earned: 0, released: 0, refunded: 0 },
   hosts: [
     { ...HOST, callback: "delivered", tasks: 3, attempts: 4 },
     { ...HOST, callback: "failed", tasks: 1, attempts: 3 },

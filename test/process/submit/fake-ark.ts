@@ -24,6 +24,8 @@ export interface Conduct {
   readonly doneAfterMs: number;
   /** True when a hook reports each change of the job to the URL that the submission contained. */
   readonly sendsHooks: boolean;
+  /** Usage that the job states at its end. Absent when it states none. */
+  readonly usage?: Readonly<Record<string, number>>;
 }
 
 /** Conduct of an upstream that answers at once, and whose job is done soon. */
@@ -48,6 +50,7 @@ interface ArkJob {
   readonly model: string;
   readonly createdAtS: number;
   readonly hookUrl: string;
+  readonly usage?: Conduct["usage"];
   isDone: boolean;
 }
 
@@ -124,14 +127,16 @@ export class FakeArk extends LoopbackServer {
   async #take(body: string, response: ServerResponse): Promise<void> {
     const { model, callback_url: hookUrl, content } = Body.parse(JSON.parse(body));
     const [{ text: prompt }] = content;
-    const { answer, answerAfterMs, doneAfterMs, sendsHooks } = this.#conductOf(prompt);
+    const { answer, answerAfterMs, doneAfterMs, sendsHooks, usage } = this.#conductOf(prompt);
     const id = `cgt-20261126000000-${this.submits.length}`;
     const isRefused = answer === "refusal";
     this.submits.push({ prompt, hookUrl, jobId: isRefused ? null : id });
     this.#nextSubmit.resolve();
     this.#nextSubmit = Promise.withResolvers();
     if (!isRefused) {
-      const job = { id, model, createdAtS: Math.floor(Date.now() / 1000), hookUrl, isDone: false };
+      const createdAtS = Math.floor(Date.now() / 1000);
+      const used = usage === undefined ? {} : { usage };
+      const job = { id, model, createdAtS, hookUrl, isDone: false, ...used };
       this.#jobs.set(id, job);
       void this.#run(job, doneAfterMs, sendsHooks);
     }
@@ -169,10 +174,11 @@ export class FakeArk extends LoopbackServer {
   }
 
   /** Returns a job in the form of hooks and of answers to polls. */
-  #shown({ id, model, createdAtS, isDone }: ArkJob): object {
+  #shown({ id, model, createdAtS, isDone, usage }: ArkJob): object {
     const task = { id, model, created_at: createdAtS, updated_at: Math.floor(Date.now() / 1000) };
     if (!isDone) return { ...task, status: "running" };
-    return { ...task, status: "succeeded", content: { video_url: this.#linkOf(id) }, duration: 5 };
+    const content = { video_url: this.#linkOf(id) };
+    return { ...task, status: "succeeded", content, duration: 5, usage };
   }
 
   /** Waits, at most until the server is closed. */

@@ -34,7 +34,7 @@ export const AdjustmentBooking = named(
 export const Entry = named(
   "Entry",
   z.strictObject({
-    kind: z.enum(["opening", "grant", "adjustment", "charge", "refund"]),
+    kind: z.enum(["opening", "grant", "adjustment", "charge", "refund", "release"]),
     amount: described(z.int(), "Credits; an adjustment has its sign, and a charge is subtracted."),
     balance: described(z.int(), "Balance after the entry."),
     reference: z.string(),

@@ -29,6 +29,10 @@ export const StatisticsView = named(
       z.object({ success_rate: Ratio, attempts_per_callback: Ratio }),
       z.nullable(z.number()),
     ),
+    credits: described(
+      z.strictObject({ held: Count, earned: Count, released: Count, refunded: Count }),
+      "Credits that were charged for these tasks: those of open tasks and those that are being given back (`held`), those that completed tasks cost (`earned`), and those that were given back because a completed task costs less (`released`) or a task failed (`refunded`).",
+    ),
     models: described(Counts, "Tasks by model."),
     outputs: described(
       z.strictObject({

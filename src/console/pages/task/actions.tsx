@@ -41,7 +41,8 @@ function isEndedTask({ task: { status } }: ShownTask): boolean {
 }
 
 function isSettledTask({ task: { callback, credits } }: ShownTask): boolean {
-  return callback?.status !== "sending" && credits?.state !== "refunding";
+  const isReturning = credits?.state === "refunding" || credits?.state === "releasing";
+  return callback?.status !== "sending" && !isReturning;
 }
 
 function Redeliver({ shown: { task }, fault }: Pick<ActionsProps, "shown" | "fault">) {

@@ -18,7 +18,7 @@ import { Neighbour } from "../../parts/neighbour.tsx";
 import { PageHead, Panel } from "../../parts/page-head.tsx";
 import { Ago, Time } from "../../parts/time.tsx";
 import { TimelineDrawing } from "../../parts/timeline.tsx";
-import { timelineOf } from "../../timeline.ts";
+import { creditDetails, timelineOf } from "../../timeline.ts";
 import { SECOND_MS } from "../../../core/time.ts";
 import { TaskActions } from "./actions.tsx";
 import type { Task } from "../../../api/shapes/task-shape.ts";
@@ -103,7 +103,7 @@ function Life({ shown, visit }: Shown) {
   const now = Date.now();
   const { task, facts, state } = shown;
   const next = nextStepOf(task, facts, now);
-  const timeline = timelineOf(facts, { credits: task.credits?.amount ?? null }, now);
+  const timeline = timelineOf(facts, creditDetails(task), now);
   const connection = visit.runtime.config.connections.get(task.provider ?? "");
   const endedS = task.completed_at ?? task.finished_at;
   const link = `${linkOrigin(visit.env, visit.request)}/tasks/${task.id}`;

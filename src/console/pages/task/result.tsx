@@ -138,6 +138,13 @@ function CreditsFacts({ task: { credits } }: Pick<ResultProps, "task">) {
       <dt>Credits</dt>
       <dd>
         {credits.amount} {credits.state}
+        {credits.final === undefined ? null : (
+          <span class="muted">
+            {" "}
+            (costs {credits.final},{" "}
+            {credits.basis === "hold" ? "its use is not known" : `by ${credits.basis}`})
+          </span>
+        )}
       </dd>
     </>
   );

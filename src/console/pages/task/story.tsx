@@ -4,7 +4,7 @@ import { durationText } from "../../format.ts";
 import { Status } from "../../parts/chip.tsx";
 import { Hostile } from "../../parts/hostile.tsx";
 import { Time } from "../../parts/time.tsx";
-import { eventsOf, latenessText } from "../../timeline.ts";
+import { creditDetails, eventsOf, latenessText } from "../../timeline.ts";
 import type { TaskAttempt } from "../../../api/shapes/task-shape.ts";
 import type { ShownTask } from "./data.ts";
 
@@ -31,7 +31,7 @@ export function Story({ shown, now }: { readonly shown: ShownTask; readonly now:
 
 function stepsOf({ task, facts }: ShownTask, now: number): readonly Step[] {
   const { callback } = facts;
-  const events = eventsOf(facts, task.credits?.amount ?? null).map(({ at, name, kind }): Step => {
+  const events = eventsOf(facts, creditDetails(task)).map(({ at, name, kind }): Step => {
     return {
       at,
       key: name.split(" ")[0] ?? name,

@@ -1,0 +1,102 @@
+import { ceilOfProduct } from "../decimal.ts";
+import type { JsonObject } from "../json.ts";
+import type { Usage } from "./upstream.ts";
+
+/** The price of a task in credits. */
+export interface Price {
+  /** Credits that are charged at the registration; the task never costs more. */
+  readonly credits: number;
+  /** Rule for what a completed task costs. Null when it costs all credits that were charged. */
+  readonly rule: PriceRule | null;
+}
+
+/**
+ * Rule for what a completed task costs, by a number that is known only at its end. The task costs this number × the rate
+ * ÷ `units`, rounded up once, but at least `min` and at most the credits that were charged.
+ */
+export interface PriceRule {
+  /** Whether the number is part of the usage that the upstream states, or a field of the output metadata. */
+  readonly by: "usage" | "field";
+  /** Name of the number there, e.g. `completion_tokens` or `duration`. */
+  readonly name: string;
+  /** For how many of these units the rate is, more than 0. */
+  readonly units: number;
+  readonly rate: Rate;
+  /** Fewest credits that the task costs, from 0 to the credits that were charged. */
+  readonly min: number;
+}
+
+/** Credits for `units`, more than 0: the same for all outputs, or by the `resolution` of the output metadata. */
+export type Rate = number | Readonly<Record<string, number>>;
+
+/** Fields of the output metadata by which a price may be stated. */
+export const PRICED_FIELDS = ["duration"] as const;
+
+/** What a completed task costs by its rule, and how that was found. */
+export interface FinalPrice {
+  readonly credits: number;
+  /** The number that has decided, by its place. `hold` when none was known: then all charged credits are kept. */
+  readonly basis: PriceBasis;
+}
+
+export type PriceBasis = (typeof PRICE_BASES)[number];
+export const PRICE_BASES = ["usage", "field", "hold"] as const;
+
+/**
+ * Reason for which the price of a completed task is not known:
+ * - `absent`: the result does not have the number of the rule.
+ * - `not_positive`: the number is zero, negative or not finite.
+ * - `no_rate`: the rule has no rate for the resolution of the output.
+ */
+export type UnknownPrice = "absent" | "not_positive" | "no_rate";
+
+/** What the end of a job says about its price. */
+export interface PricedResult {
+  readonly usage: Usage | null;
+  readonly metadata: JsonObject;
+}
+
+/** The final price of a completed task, and what the operator has to know about it. */
+export interface PriceDecision {
+  readonly final: FinalPrice;
+  /** Reason for which the price is not known; null when it is. */
+  readonly unknown: UnknownPrice | null;
+  /** Credits by which the price by the rule is above those that were charged; 0 when it is not. */
+  readonly missing: number;
+}
+
+/**
+ * Returns what a completed task costs by its rule. It is never more than the `hold`, the credits that were charged for
+ * it. When the number of the rule is not known, the hold is kept.
+ */
+export function decidePrice(hold: number, rule: PriceRule, result: PricedResult): PriceDecision {
+  const { by, units, min } = rule;
+  const amount = amountOf(rule, result);
+  const rate = rateOf(rule, result);
+  if (amount === null) return unknownPrice(hold, "absent");
+  if (!(amount > 0 && Number.isFinite(amount))) return unknownPrice(hold, "not_positive");
+  if (rate === null) return unknownPrice(hold, "no_rate");
+  const price = ceilOfProduct(amount, rate, units);
+  const most = BigInt(hold);
+  const missing = price > most ? Math.min(Number(price - most), Number.MAX_SAFE_INTEGER) : 0;
+  const credits = price > most ? hold : Math.max(Number(price), min);
+  return { final: { credits, basis: by }, unknown: null, missing };
+}
+
+function unknownPrice(hold: number, unknown: UnknownPrice): PriceDecision {
+  return { final: { credits: hold, basis: "hold" }, unknown, missing: 0 };
+}
+
+/** Returns the number by which the rule states the price. Null when the result does not have it as a number. */
+function amountOf({ by, name }: PriceRule, { usage, metadata }: PricedResult): number | null {
+  const amounts = by === "usage" ? (usage ?? {}) : metadata;
+  const amount = Object.hasOwn(amounts, name) ? amounts[name] : null;
+  return typeof amount === "number" ? amount : null;
+}
+
+/** Returns the rate for the output. Null when the rule has none for its resolution. */
+function rateOf({ rate }: PriceRule, { metadata: { resolution } }: PricedResult): number | null {
+  if (typeof rate === "number") return rate;
+  const isListed = typeof resolution === "string" && Object.hasOwn(rate, resolution);
+  return isListed ? (rate[resolution] ?? null) : null;
+}
