@@ -62,6 +62,7 @@ const READ: readonly [what: string, written: object, read: object][] = [
       ...OFFERED,
       path: null,
       limits: [],
+      tool: null,
       price: {
         credits: 200,
         rule: { by: "usage", name: "completion_tokens", units: 1_000_000, rate: 15_000, min: 10 },
@@ -82,6 +83,7 @@ const READ: readonly [what: string, written: object, read: object][] = [
       ...OFFERED,
       path: null,
       limits: [],
+      tool: null,
       price: {
         credits: 90,
         rule: {

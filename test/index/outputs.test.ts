@@ -20,6 +20,7 @@ import {
   list,
   TABLES,
   useIndex,
+  DROP_CREDITS,
   WITHOUT_COPIES,
 } from "./support.ts";
 
@@ -43,10 +44,9 @@ it("an index of an earlier release, without columns about outputs, gets them wit
   const row = aRow({ lostOutputs: 1 });
   await insert(row);
   await db.batch(
-    [
-      ...WITHOUT_COPIES,
-      "DELETE FROM relay_schema WHERE version = (SELECT max(version) FROM relay_schema)",
-    ].map((sql) => db.prepare(sql)),
+    [...DROP_CREDITS, ...WITHOUT_COPIES, "DELETE FROM relay_schema WHERE version > 12"].map((sql) =>
+      db.prepare(sql),
+    ),
   );
   // The proxy hides the database from the isolate's memory, as another isolate does not know it either.
   const INDEX_DB = new Proxy(db, BOUND);

@@ -8,6 +8,7 @@ import { invalid, refusal } from "../worker/client.ts";
 import { START, START_S } from "../worker/clock.ts";
 import { BOUND, gated } from "./bindings.ts";
 import {
+  DROP_CREDITS,
   answerOf,
   aRow,
   callWith,
@@ -110,8 +111,6 @@ const COUNT_BY_MODEL_AND_HOST = `
     sum(attempts), sum(refunded), ${OUTCOMES.map((outcome) => `total(outcomes ->> '${outcome}')`).join(", ")}
   FROM tasks GROUP BY 1, 2, 3, 4, 5`;
 
-const CREDIT_COLUMNS = ["credits_held", "credits_earned", "credits_released", "credits_refunded"];
-
 /** Puts the index back into the state in which the release before the table `summaries` has left it. */
 async function downgrade(): Promise<void> {
   const triggers = await db
@@ -126,12 +125,8 @@ async function downgrade(): Promise<void> {
       (table) => `DROP TABLE ${table}`,
     ),
     "DROP INDEX tasks_submit_unknown",
-    ...["category", "submission", ...CREDIT_COLUMNS].map(
-      (column) => `ALTER TABLE tasks DROP COLUMN ${column}`,
-    ),
-    ...["rollups", "rollups_parts"].flatMap((table) =>
-      CREDIT_COLUMNS.map((column) => `ALTER TABLE ${table} DROP COLUMN ${column}`),
-    ),
+    ...["category", "submission"].map((column) => `ALTER TABLE tasks DROP COLUMN ${column}`),
+    ...DROP_CREDITS,
     ...WITHOUT_COPIES,
     "DELETE FROM relay_schema WHERE version > 8",
   ];

@@ -190,6 +190,14 @@ export async function callWith(
   return answerTo(aRequest(...asked), { ...env, ...bindings });
 }
 
+/** Statements that undo the migration that has added the columns with credits. */
+export const DROP_CREDITS: readonly string[] = ["tasks", "rollups", "rollups_parts"].flatMap(
+  (table) =>
+    ["held", "earned", "released", "refunded"].map(
+      (name) => `ALTER TABLE ${table} DROP COLUMN credits_${name}`,
+    ),
+);
+
 /** Returns the answer of a relay with other bindings, without answers kept in memory. */
 export async function answerOf(
   path: string,

@@ -1,7 +1,14 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
+import * as z from "zod";
 import type { Client } from "../harness/client.ts";
-import { type Conduct, PROMPT_CONDUCT } from "../submit/fake-ark.ts";
+import {
+  ARK_MODEL,
+  ARK_TASKS,
+  type Conduct,
+  type FakeArk,
+  PROMPT_CONDUCT,
+} from "../submit/fake-ark.ts";
 
 /** Credits that are charged for a job at first: the most that it can cost. */
 export const HOLD = 200;
@@ -12,8 +19,10 @@ const MAX_THOUSANDTHS = 400_000;
 /** Shares of the jobs that state no usage, or one of 0. */
 const SILENT_SHARE = 0.05;
 const ZERO_SHARE = 0.05;
-const HUNG_UP_SHARE = 0.1;
 const MAX_JOB_MS = 3_000;
+
+const Registered = z.object({ hook_url: z.string() });
+const Accepted = z.object({ id: z.string() });
 
 /** Price of the jobs of the fake Ark: 15,000 credits for a million tokens. */
 export const TOKEN_PRICE = {
@@ -59,42 +68,81 @@ export function arkConduct(random: () => number): Conduct {
   const tokens = amountOf(random, MAX_TOKENS);
   const usage =
     tokens === null ? {} : { usage: { completion_tokens: tokens, total_tokens: 2 * tokens } };
-  const answer = random() < HUNG_UP_SHARE ? "hang_up" : "id";
-  return { ...PROMPT_CONDUCT, answer, doneAfterMs: random() * MAX_JOB_MS, ...usage };
+  return { ...PROMPT_CONDUCT, doneAfterMs: random() * MAX_JOB_MS, ...usage };
+}
+
+/** Whoever has tasks made: the account that pays, and where the callback goes. */
+export interface Buyer {
+  readonly client: Client;
+  readonly account: string;
+  readonly callbackUrl: string;
 }
 
 /**
- * Upstream of the operator's own, which reports fractions of seconds. Its log has what it has stated for each job, in
- * thousandths of a second.
+ * Registers a task at the price by tokens, submits its job to the fake Ark once, and attaches the job. Requests to the
+ * relay are repeated until it has answered.
+ * @returns the id of the task.
+ */
+export async function runArkJob(
+  { client, account, callbackUrl }: Buyer,
+  ark: FakeArk,
+  prompt: string,
+): Promise<string> {
+  const id = randomUUID();
+  const common = { id, model: ARK_MODEL, provider: "ark", account, callback_url: callbackUrl };
+  const registered = await tell(client, "/v1/tasks", { ...common, price: TOKEN_PRICE });
+  const jobId = await submitToArk(ark, prompt, Registered.parse(registered).hook_url);
+  await tell(client, `/v1/tasks/${id}/upstream`, { provider: "ark", id: jobId });
+  return id;
+}
+
+async function submitToArk(ark: FakeArk, prompt: string, hookUrl: string): Promise<string> {
+  const response = await fetch(`${ark.origin}${ARK_TASKS}`, {
+    method: "POST",
+    headers: { Authorization: `Bearer ${ark.vars["ARK_API_KEY"]}` },
+    body: JSON.stringify({
+      model: ARK_MODEL,
+      callback_url: hookUrl,
+      content: [{ type: "text", text: prompt }],
+    }),
+  });
+  return Accepted.parse(await response.json()).id;
+}
+
+/**
+ * Upstream of the operator's own, which reports fractions of seconds. Its log has what it has stated for each task, in
+ * thousandths of a second; null for no statement.
  */
 export class FractionUpstream {
   readonly log = new Map<string, number | null>();
-  readonly #client: Client;
   readonly #random: () => number;
 
-  constructor(client: Client, random: () => number) {
-    this.#client = client;
+  constructor(random: () => number) {
     this.#random = random;
   }
 
-  /** Registers the task of a job and reports its end, each again and again until the relay has answered. */
-  async run(account: string, callbackUrl: string): Promise<void> {
+  /** Registers a task at the price by seconds, and reports the end of its job. */
+  async run({ client, account, callbackUrl }: Buyer): Promise<void> {
     const id = randomUUID();
     const thousandths = amountOf(this.#random, MAX_THOUSANDTHS);
     const task = { id, model: "m", account, callback_url: callbackUrl, price: SECOND_PRICE };
-    await this.#tell("/v1/tasks", task, [201, 200]);
+    await tell(client, "/v1/tasks", task);
     const output = { urls: [`https://cdn.example.com/${id}.mp4`], metadata: {} };
     const usage = thousandths === null ? {} : { usage: { seconds: Number(`${thousandths}e-3`) } };
     this.log.set(id, thousandths);
-    await this.#tell("/v1/events", { id, status: "completed", output, ...usage }, [202, 200]);
+    await tell(client, "/v1/events", { id, status: "completed", output, ...usage });
   }
+}
 
-  async #tell(path: string, body: object, accepted: readonly number[]): Promise<void> {
-    for (;;) {
-      const answer = await this.#client.ask("POST", path, body).catch(() => null);
-      if (answer !== null && accepted.includes(answer.status)) return;
-      if (answer !== null && answer.status !== 503) throw new Error(`${path}: ${answer.text}`);
-      await sleep(REPEAT_AFTER_MS);
-    }
+/**
+ * Sends a request again and again until the relay has answered.
+ * @throws when it refuses the request.
+ */
+async function tell(client: Client, path: string, body: object): Promise<unknown> {
+  for (;;) {
+    const answer = await client.ask("POST", path, body).catch(() => null);
+    if (answer !== null && answer.status < 300) return answer.json;
+    if (answer !== null && answer.status !== 503) throw new Error(`${path}: ${answer.text}`);
+    await sleep(REPEAT_AFTER_MS);
   }
 }
