@@ -32,7 +32,7 @@ export function observedEvents({ before, after }: Change, source: string): reado
     ["a callback is redelivered", callback !== null && callback.series.number > 1],
     [`attempt ${attempts.length} is interrupted`, attempts.at(-1)?.outcome === "interrupted"],
     ["a series fails", callback?.state.kind === "failed"],
-    ["a release is booked", after.credits?.state.kind === "released"],
+    ["a release is booked", isReleased(after)],
     ["a copy is kept", hasCopy(after, "kept")],
     ["a copy is lost", hasCopy(after, "lost")],
   ];
@@ -42,6 +42,10 @@ export function observedEvents({ before, after }: Change, source: string): reado
     ...observedWaits(callback),
     ...seen.flatMap(([what, isSeen]) => (isSeen ? [what] : [])),
   ];
+}
+
+function isReleased({ credits }: TerminalTask): boolean {
+  return credits?.state.kind === "released";
 }
 
 function hasCopy({ outputs }: TerminalTask, kind: "kept" | "lost"): boolean {
