@@ -29,24 +29,31 @@ const OVERDUE_MS = 1_000;
 
 /** Returns what a task does next, when, and why it waits. A time that has passed is not counted down. */
 export function nextStepOf(task: Task, facts: TaskFacts, now: number): NextStep {
-  const { callback } = facts;
   if (!isEnded(task))
     return (
       waitForJob(facts.submission ?? null, now) ?? waitForCancel(task) ?? waitForUpstream(task, now)
     );
   const refund = refundStep(task, now);
   if (refund !== null) return refund;
-  if (callback === null) {
-    return releaseStep(task, now) ?? settled("idle", "This task has no callback URL.");
-  }
+  return callbackStep(task, facts, now) ?? releaseStep(task, now) ?? lastStep(task, facts);
+}
+
+/** Returns the attempt of the callback that is running or planned; null when there is none. */
+function callbackStep(task: Task, facts: TaskFacts, now: number): NextStep | null {
+  const { callback } = facts;
+  if (callback === null) return null;
   const running = callback.attempts.find(({ durationMs }) => durationMs === null);
   if (running !== undefined) {
     const text = `Attempt ${running.number} runs for ${durationText(now - running.startedAt)}.`;
     return { tone: "busy", text, at: null, refreshS: 1 };
   }
-  if (callback.nextAttemptAt !== null) return planned(task, facts, callback.nextAttemptAt, now);
-  const release = releaseStep(task, now);
-  if (release !== null) return release;
+  const { nextAttemptAt } = callback;
+  return nextAttemptAt === null ? null : planned(task, facts, nextAttemptAt, now);
+}
+
+/** Returns that nothing is left to do for a task, and how its callback has ended. */
+function lastStep(task: Task, { callback }: TaskFacts): NextStep {
+  if (callback === null) return settled("idle", "This task has no callback URL.");
   const count = callback.attempts.length;
   if (task.callback?.status === "delivered")
     return settled("ok", "Delivered. Nothing is left to do.");

@@ -125,7 +125,7 @@ export function aRefundingTask(changes: Partial<TerminalTask> = {}): TerminalTas
 }
 
 /** Price by usage: three credits for two tokens. */
-export const TOKEN_RULE: PriceRule = {
+const TOKEN_RULE: PriceRule = {
   by: "usage",
   name: "total_tokens",
   units: 2,

@@ -32,7 +32,7 @@ export function observedEvents({ before, after }: Change, source: string): reado
     ["a callback is redelivered", callback !== null && callback.series.number > 1],
     [`attempt ${attempts.length} is interrupted`, attempts.at(-1)?.outcome === "interrupted"],
     ["a series fails", callback?.state.kind === "failed"],
-    ["a release is booked", after.credits?.state.kind === "released"],
+    ["a release is booked", isReleased(after)],
     ["a copy is kept", hasCopy(after, "kept")],
     ["a copy is lost", hasCopy(after, "lost")],
     ["an output is deleted", hasCopy(after, "deleted")],
@@ -43,6 +43,10 @@ export function observedEvents({ before, after }: Change, source: string): reado
     ...observedWaits(callback),
     ...seen.flatMap(([what, isSeen]) => (isSeen ? [what] : [])),
   ];
+}
+
+function isReleased({ credits }: TerminalTask): boolean {
+  return credits?.state.kind === "released";
 }
 
 function hasCopy({ outputs }: TerminalTask, kind: "kept" | "lost" | "deleted"): boolean {

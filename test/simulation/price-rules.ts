@@ -13,7 +13,7 @@ const CREDITS = 3;
  * Returns what a completed task costs, in whole numbers: three credits for two tokens, rounded up, and at most what was
  * charged. Without tokens it costs all that was charged. Null for a task without such a price.
  */
-export function costOf({ status, registration, usage, credits }: TerminalTask): number | null {
+function costOf({ status, registration, usage, credits }: TerminalTask): number | null {
   if (status !== "completed" || credits === null) return null;
   if (registration?.priceRule === undefined) return null;
   const tokens = usage?.["total_tokens"] ?? 0;
@@ -24,7 +24,7 @@ export function costOf({ status, registration, usage, credits }: TerminalTask): 
 }
 
 /** Returns the credits that are to be given back for a completed task, because it costs less than was charged. */
-export function owedRelease(task: TerminalTask): number {
+function owedRelease(task: TerminalTask): number {
   const cost = costOf(task);
   return cost === null ? 0 : (task.credits?.amount ?? 0) - cost;
 }

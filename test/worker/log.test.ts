@@ -269,6 +269,7 @@ const SETTLED = {
   hooks: 0,
   polls: 0,
   refunded: null,
+  released: null,
   open_ms: expect.any(Number),
   settling_ms: expect.any(Number),
   registered_by: OPERATOR_NAME,

@@ -12,7 +12,7 @@ import {
 
 /** Credits that are charged for a job at first: the most that it can cost. */
 export const HOLD = 200;
-export const MIN = 10;
+const MIN = 10;
 const REPEAT_AFTER_MS = 200;
 const MAX_TOKENS = 20_000;
 const MAX_THOUSANDTHS = 400_000;
@@ -25,13 +25,13 @@ const Registered = z.object({ hook_url: z.string() });
 const Accepted = z.object({ id: z.string() });
 
 /** Price of the jobs of the fake Ark: 15,000 credits for a million tokens. */
-export const TOKEN_PRICE = {
+const TOKEN_PRICE = {
   hold: HOLD,
   min: MIN,
   per: { usage: "completion_tokens", units: 1_000_000, credits: 15_000 },
 };
 /** Price of the jobs of the fake upstream that reports fractions of seconds: 0.7 credits for a second. */
-export const SECOND_PRICE = {
+const SECOND_PRICE = {
   hold: HOLD,
   min: MIN,
   per: { usage: "seconds", units: 1, credits: 0.7 },

@@ -67,13 +67,14 @@ function costsIn(entries: readonly Entry[]): ReadonlyMap<string, number> {
 function faultsIn(entries: readonly Entry[]): readonly string[] {
   const booked = entries.filter(({ kind }) => kind !== "grant");
   return Object.entries(Object.groupBy(booked, ({ reference }) => reference)).flatMap(
-    ([reference, [first, ...others] = []]) => {
+    ([reference, own = []]) => {
+      const [first, ...others] = own;
       const isCharged = first?.kind === "charge" && first.amount === HOLD;
       const isBack = others.every(
         ({ kind, amount }) => kind === "release" && amount > 0 && amount <= HOLD,
       );
       const isRight = isCharged && isBack && others.length <= 1;
-      return isRight ? [] : [`${reference}: ${JSON.stringify([first, ...others])}`];
+      return isRight ? [] : [`${reference}: ${JSON.stringify(own)}`];
     },
   );
 }
