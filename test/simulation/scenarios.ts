@@ -356,11 +356,11 @@ function* openRelease(world: World, random: Random): Iterable<Move> {
   ]);
   yield deploy(world, { scheduleMs, isIndexed: random.isLucky(0.3) });
   yield { kind: "adjust", amount: 10 * PRICE };
-  const registration = random.pick([aUsagePricedRegistration, aUsageSettledRegistration]);
+  const isOwnBilling = random.isLucky(0.4);
+  const registration = isOwnBilling ? aUsageSettledRegistration : aUsagePricedRegistration;
   const callbackUrl = random.pick([URL_A, URL_A, null]);
   yield happen(registration({ callbackUrl }));
-  yield* until(world, "charge");
-  yield end(world, "charge", 0);
+  if (!isOwnBilling) yield end(world, "charge", 0);
   const usage = random.pick([{ total_tokens: 7 }, { total_tokens: 9 }, { total_tokens: 1 }]);
   yield happen(aReport({ ...aCompletion(), usage }));
   if (callbackUrl !== null && random.isLucky(0.5)) yield end(world, "send", 1);
@@ -368,6 +368,7 @@ function* openRelease(world: World, random: Random): Iterable<Move> {
   for (let i = 0; i < times; i++) {
     yield* until(world, "release");
     if (random.isLucky(0.2)) yield happen(aRedelivery());
+    if (random.isLucky(0.2)) yield happen({ type: "erase" });
     if (random.isLucky(0.2)) yield crash();
     yield end(world, "release", random.pick([0, 1, 1, 2]));
     if (random.isLucky(0.3)) yield { kind: "arriveLate", pick: 0 };

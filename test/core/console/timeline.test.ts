@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { html } from "hono/html";
 import { nextStepOf } from "../../../src/console/next-step.ts";
 import type { Task as TaskJson } from "../../../src/api/shapes/task-shape.ts";
-import { timelineOf } from "../../../src/console/timeline.ts";
+import { creditDetails, timelineOf } from "../../../src/console/timeline.ts";
 import type { TerminalTask } from "../../../src/core/record/task.ts";
 import { taskFacts } from "../../../src/core/views/task-facts.ts";
 import { taskView } from "../../../src/core/views/task-view.ts";
@@ -24,7 +24,7 @@ import {
   URL_A,
 } from "../builders.ts";
 import { aCancelingTask, cancelStateNamed } from "../cancel-builders.ts";
-import { aRefundingTask, credits } from "../credit-builders.ts";
+import { aRefundingTask, aReleasingTask, credits } from "../credit-builders.ts";
 import { aSending, anAccepted, anUnknown, FAILS_AT, SENDING_ENDS } from "../stored-submissions.ts";
 
 const REGISTERED = NOW - 2 * MINUTE;
@@ -90,6 +90,20 @@ describe("the timeline of a task", () => {
       "refunded 40",
     ]);
     expect(marks.at(-1)?.x).toBeLessThanOrEqual(bars[0]?.x ?? 0);
+  });
+
+  it("the timeline of a task that costs less than was charged marks the released credits", () => {
+    const final = { credits: 13, basis: "usage" } as const;
+    const task = aReleasingTask({
+      credits: credits({ kind: "released", at: NOW + SECOND }, { final }),
+    });
+    const details = creditDetails({ credits: { amount: 40, final: 13, state: "released" } });
+    const { marks } = timelineOf(factsOf(task), details, NOW + HOUR);
+    expect(marks.map(({ name }) => name)).toEqual([
+      "registered, charged 40",
+      "result",
+      "released 27",
+    ]);
   });
 
   it("the timeline of a task with a job marks the job's attachment, a hook and a poll, and draws a long gap shortened, with its duration as text", () => {
@@ -229,6 +243,24 @@ describe("the next step of a task", () => {
       POLICY,
       SECOND,
       "The callback waits for the refund of 40 credits, try 1",
+      null,
+      2,
+    ],
+    [
+      "a release of credits after the callback",
+      aReleasingTask(),
+      POLICY,
+      SECOND,
+      "Gives back 27 of 40 credits, try 1",
+      null,
+      2,
+    ],
+    [
+      "a release of credits of a task without a callback URL",
+      aReleasingTask({ callback: null }),
+      POLICY,
+      SECOND,
+      "Gives back 27 of 40 credits, try 1",
       null,
       2,
     ],
