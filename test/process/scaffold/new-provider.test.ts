@@ -13,6 +13,8 @@ const Report = z.object({
 const SIGNED = ["test/providers/signatures/schemes.ts", "test/worker/senders.ts"] as const;
 const PLACEHOLDERS =
   "no adapter, fixture or page still has a placeholder that npm run providers:new has written";
+const SOURCES =
+  "docs/providers.md names for every provider the pages that its facts are from, and when they were read";
 const MEANINGS = [
   "a success",
   "a success without output",
@@ -22,7 +24,7 @@ const MEANINGS = [
   "an unknown state",
 ];
 
-it("what npm run providers:new --code writes passes npm run check, and only the tests of its missing reports and of its placeholders fail", () => {
+it("what npm run providers:new --code writes passes npm run check, and only the tests of its missing reports, sources and of its placeholders fail", () => {
   using clone = new Checkout();
   clone.run(
     "npm run -s providers:new -- acme-video --code && npm run -s providers:new -- b --code --no-hooks",
@@ -41,7 +43,7 @@ it("what npm run providers:new --code writes passes npm run check, and only the 
     `a report of ${name} that names the state of a job with an unknown word does not end the task, whatever else it contains`,
   ]);
   const hooks = MEANINGS.map((meaning) => `an example hook of acme-video is read as ${meaning}`);
-  expect(titles.toSorted()).toEqual([...expected, ...hooks, PLACEHOLDERS].toSorted());
+  expect(titles.toSorted()).toEqual([...expected, ...hooks, PLACEHOLDERS, SOURCES].toSorted());
 });
 
 it("npm run providers:new --code names the files that signed hooks need, and the compiler names them once the adapter states that its hooks are signed", () => {
