@@ -3,7 +3,7 @@ import type { TaskRelay } from "./relay.ts";
 import type { EndedTask, RegisteredTask, Registration, UpstreamJob } from "./types.ts";
 import { WaitTimeoutError } from "./wait-for.ts";
 
-/** What the relay is told about a task; its id is made for each, and its connection is that of the webhooks. */
+/** Registration of the task of a video, without its id, which is generated, and its provider, which is the connection of the webhooks. */
 export type VideoTask = Omit<Registration, "id" | "provider">;
 export type FailedTask = Extract<EndedTask, { readonly status: "failed" }>;
 
@@ -129,7 +129,7 @@ class VideoWait {
       .catch(explaining("The relay gave no answer to the registration of a task.", signal));
     const { id, hook_url: hookUrl } = registered;
     if (hookUrl === undefined) {
-      // Nothing would end the task before its deadline.
+      // Without hooks the task would stay open until its deadline.
       await relay.cancel(id, options).catch(() => {});
       throw new Error(`The upstream of the connection ${connection} sends no hooks.`);
     }

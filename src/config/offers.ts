@@ -33,7 +33,7 @@ export interface OfferedTool {
   /** Path of the submission below the base URL of the connection. */
   readonly path: string;
   readonly model: string;
-  /** What a caller may set in the body of the call, i.e. the member `body` of the entry. */
+  /** Schema of the members that a caller may set in the body of the call: the member `body` of the entry. */
   readonly input: ToolInput;
 }
 

@@ -79,7 +79,7 @@ async function submitOffered(
   }
 }
 
-/** What is known of a task after its submission. */
+/** Task of a submitted job, with a sentence that says whether this call or an earlier one has started the job. */
 interface Start {
   readonly id: string;
   readonly statusUrl: string | null;

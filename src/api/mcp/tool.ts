@@ -17,7 +17,7 @@ export interface Tool {
 export interface ToolCall {
   readonly caller: Caller;
   readonly context: Context;
-  /** What the client has sent; not checked yet. */
+  /** Arguments of the call as the client has sent them, not checked yet. */
   readonly given: unknown;
   /** Key under which a repeated call submits no second job. Null when the client has given none. */
   readonly idempotencyKey: string | null;

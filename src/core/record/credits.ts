@@ -13,8 +13,8 @@ export interface Credits {
    */
   readonly chargeId: string | null;
   /**
-   * What the completed task costs by the rule for its price (record/price-rule.ts). Null until it is completed, and for a
-   * price without a rule.
+   * Final price of the completed task by the rule for its price (record/price-rule.ts). Null until it is completed, and
+   * for a price without a rule.
    */
   readonly final: FinalPrice | null;
   readonly state: CreditsState;

@@ -15,7 +15,7 @@ export interface Price {
  * ÷ `units`, rounded up once, but at least `min` and at most the credits that were charged.
  */
 export interface PriceRule {
-  /** Whether the number is part of the usage that the upstream states, or a field of the output metadata. */
+  /** Place of the number: the usage that the upstream states, or a field of the output metadata. */
   readonly by: "usage" | "field";
   /** Name of the number there, e.g. `completion_tokens` or `duration`. */
   readonly name: string;
@@ -32,7 +32,7 @@ export type Rate = number | Readonly<Record<string, number>>;
 /** Fields of the output metadata by which a price may be stated. */
 export const PRICED_FIELDS = ["duration"] as const;
 
-/** What a completed task costs by its rule, and how that was found. */
+/** Credits that a completed task costs by its rule, and the basis of that amount. */
 export interface FinalPrice {
   readonly credits: number;
   /** The number that has decided, by its place. `hold` when none was known: then all charged credits are kept. */
@@ -50,7 +50,7 @@ export const PRICE_BASES = ["usage", "field", "hold"] as const;
  */
 export type UnknownPrice = "absent" | "not_positive" | "no_rate";
 
-/** What the end of a job says about its price. */
+/** The parts of the result of a job from which its price is computed. */
 export interface PricedResult {
   readonly usage: Usage | null;
   readonly metadata: JsonObject;

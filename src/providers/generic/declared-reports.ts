@@ -45,7 +45,7 @@ export interface GivenReport {
 export interface ReadState {
   /** The word as the upstream spells it. Null when the report states none. */
   readonly word: string | null;
-  /** Null for a word whose meaning is not known. */
+  /** State that the word stands for; null for a word that is neither declared nor usual. */
   readonly meaning: WordMeaning | null;
 }
 
