@@ -10,6 +10,7 @@ import type { Submitted } from "../submit/submitted.ts";
 import { UpstreamCall } from "../submit/upstream-call.ts";
 import { readTask } from "../tasks/read-task.ts";
 import { taskIn } from "../tasks/task-json.ts";
+import { priceText } from "./price-text.ts";
 import { inputSchemaOf, type Tool, type ToolCall, type ToolOutcome } from "./tool.ts";
 
 /** Longest part of an upstream's refusal that a model gets, in characters. */
@@ -26,28 +27,13 @@ export function offerTool(offer: Offer, tool: OfferedTool, connection: Connectio
     definition: {
       name: tool.name,
       ...(title !== undefined && { title }),
-      description: `${about} ${priceText(offer)} ${LATER}`,
+      description: `${about} ${priceText(offer.price)} ${LATER}`,
       inputSchema: inputSchemaOf(tool.input),
       annotations: { readOnlyHint: false, destructiveHint: false, openWorldHint: true },
     },
     route: submitJobRoute,
     perform: (call) => submitOffered(tool, connection, call),
   };
-}
-
-function priceText({ price }: Offer): string {
-  if (price === null) return "Price: none.";
-  const { credits, rule } = price;
-  if (rule === null) return `Price: ${credits} credits, returned if the job fails.`;
-  const { name, units, rate, min } = rule;
-  const rates = typeof rate === "number" ? `${rate} credits` : ratesText(rate);
-  return `Price: ${rates} for ${units} of ${name}, at least ${min} and at most ${credits} credits. ${credits} credits are charged first; what the job has not used is returned, and all of it if the job fails.`;
-}
-
-function ratesText(rates: Readonly<Record<string, number>>): string {
-  return Object.entries(rates)
-    .map(([resolution, credits]) => `${credits} credits at ${resolution}`)
-    .join(", ");
 }
 
 /** Submits a job as `POST /v1/submit/{connection}/{path}` does, with the body that the arguments make. */
