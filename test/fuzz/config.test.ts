@@ -191,7 +191,8 @@ function requireSoundConnection({ name, provider, baseUrl, key }: Connection): v
   const isUnder = `${url.pathname}${url.search}`.endsWith(path) && url.hash === "";
   if (!isOwn || url.protocol !== "https:") throw new Error(`${name} leads to ${url.href}`);
   if (!isUnder || url.username !== "") throw new Error(`${name} leads to ${url.href}`);
-  if (key !== null && !/^[\x21-\x7e]+$/.test(key))
+  const isKeyless = key === null || (provider.polls.takesNoKey === true && key === "");
+  if (!isKeyless && !/^[\x21-\x7e]+$/.test(key))
     throw new Error(`${name} has a key that no header can carry`);
 }
 
