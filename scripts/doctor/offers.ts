@@ -8,7 +8,8 @@ export const Offers = z.array(
     // Earlier releases have none.
     key: z.optional(z.nullable(z.literal("customer"))),
     limits: z.record(z.string(), z.unknown()),
-    price: z.nullable(z.unknown()),
+    // Earlier releases know only fixed prices, without `per`.
+    price: z.nullable(z.looseObject({ per: z.optional(z.unknown()) })),
   }),
 );
 type Offer = z.output<typeof Offers>[number];
@@ -32,7 +33,10 @@ function offerWarnings(
   // The customer pays the upstream, and its key is the one that is needed.
   if (key === "customer") return found;
   if (price !== null && Object.keys(limits).length === 0) {
-    const text = `offers: ${place} has the same price for every request to ${connection}, without limits`;
+    const text =
+      price.per == null
+        ? `offers: ${place} has the same price for every request to ${connection}, without limits`
+        : `offers: ${place} has no limits, so a job at ${connection} may cost more than the hold of its price`;
     const cure =
       "add limits of what the upstream bills, such as /duration and /resolution, and deploy";
     found.push(warning(text, cure));

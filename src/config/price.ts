@@ -25,13 +25,13 @@ export function priceForm(verb: "be" | "have") {
     .strictObject(
       {
         usage: z.nullish(
-          z.string().check(z.refine(isUsageName, `must ${verb} the name of a number of the usage`)),
+          z.string().check(z.refine(isUsageName, `must ${verb} a name like completion_tokens`)),
         ),
         field: z.nullish(z.enum(PRICED_FIELDS, `must ${verb} one of ${PRICED_FIELDS.join(", ")}`)),
         units: rate,
         credits: z.union(
           [rate, rates],
-          `must ${verb} a number above 0, or such numbers by resolution like {"720p": 5},`,
+          `must ${verb} a number above 0, or such numbers by resolution like {"720p": 5}`,
         ),
       },
       `must ${verb} an object like {"usage": "completion_tokens", "units": 1000000, "credits": 15000}`,

@@ -8,7 +8,7 @@ import { at } from "./json-fields.ts";
 export type Amounts = Readonly<Record<string, number | null>>;
 
 /** Largest size of the stored amounts of a job, in bytes of JSON. */
-const MAX_USAGE_BYTES = 1_024;
+export const MAX_USAGE_BYTES = 1_024;
 const MAX_DEPTH = 3;
 /**
  * Pattern of the names of amounts that are stored: ASCII words with dots between them. Sentences and links do not

@@ -24,7 +24,7 @@ const BY_TOKENS = {
 };
 const EITHER = "must have either credits, or hold and per";
 const ABOVE_0 = "must have a number above 0";
-const RATES = `${ABOVE_0}, or such numbers by resolution like {"720p": 5},`;
+const RATES = `${ABOVE_0}, or such numbers by resolution like {"720p": 5}`;
 const per = (changes: object) => priced({ ...BY_TOKENS, per: { ...BY_TOKENS.per, ...changes } });
 
 /** Offers that the configuration reads, with what it reads. */
@@ -358,7 +358,7 @@ const FAULTS: readonly [what: string, value: unknown, message: string][] = [
   [
     "a sentence as usage",
     per({ usage: "a red fox" }),
-    "must have the name of a number of the usage at 0.price.per.usage",
+    "must have a name like completion_tokens at 0.price.per.usage",
   ],
   ["an unknown member of per", per({ unit: MARK }), "has an unknown member at 0.price.per.unit"],
   [

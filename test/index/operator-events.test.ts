@@ -204,6 +204,29 @@ it("the operator event refund.delayed is sent once when the refund of a failed t
   expect(outside.sentTo(OPERATOR_URL)).toHaveLength(1);
 });
 
+it("price.unknown and price.above_hold tell the operator of the completed task, what it costs and by which number", async () => {
+  const outside = receivers(200);
+  const account = await anAccount(400);
+  const per = { usage: "seconds", units: 1, credits: 2 };
+  for (const usage of [{ seconds: -1 }, { seconds: 101 }]) {
+    const id = crypto.randomUUID();
+    const body = { id, model: "m", account, price: { hold: 200, per } };
+    expect((await post("/v1/tasks", body)).status).toBe(201);
+    await restartWith(id, OPERATOR_BINDINGS);
+    const output = { urls: ["https://cdn.example.net/v.mp4"] };
+    expect((await post("/v1/events", { id, status: "completed", output, usage })).status).toBe(202);
+    await untilIdle(id);
+  }
+  const task = { status: "completed", account };
+  expect(await operatorEvents(outside)).toMatchObject([
+    {
+      type: "price.unknown",
+      data: { task, credits: 200, usage: "seconds", reason: "not_positive" },
+    },
+    { type: "price.above_hold", data: { task, credits: 200, usage: "seconds", missing: 2 } },
+  ]);
+});
+
 it("task.late_result has links and usage of a success that a poll finds an hour after the task failed at its deadline; the task stays failed", async () => {
   const outside = receivers(200);
   outside.on("https://ark.", answering("", 500));

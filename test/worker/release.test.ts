@@ -232,6 +232,28 @@ it.each<[string, unknown, string]>([
   expect(await read(id)).toMatchObject({ status: "pending" });
 });
 
+it("the refusal of a text as rate says what a rate must be", async () => {
+  const per = { ...PRICE.per, credits: "5" };
+  const body = registration(await anAccount(300), { price: { ...PRICE, per } });
+  const message = 'must be a number above 0, or such numbers by resolution like {"720p": 5}';
+  const issue = { path: "/price/per/credits", message };
+  expect(await (await post("/v1/tasks", body)).json()).toMatchObject({ issues: [issue] });
+});
+
+it.each<[string, unknown, string]>([
+  ["a list", [2_700], "must be an object"],
+  [
+    "a name with spaces",
+    { "a red fox": 1 },
+    "must be a name like completion_tokens, of at most 64 characters",
+  ],
+  ["a text in place of a number", { seconds: "5" }, "must be a number"],
+])("the refusal of %s as usage says what it must be", async (_, usage, message) => {
+  const id = await aPriced(await anAccount(300));
+  const problem = await (await report(aCompletion(id, { usage }))).json();
+  expect(problem).toMatchObject({ issues: [{ message }] });
+});
+
 function manyNumbers(): Record<string, number> {
   return Object.fromEntries(Array.from({ length: 100 }, (_, i) => [`number_${i}`, i]));
 }

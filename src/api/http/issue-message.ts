@@ -8,6 +8,7 @@ export function messageOf(issue: z.core.$ZodRawIssue): string | undefined {
   if (issue.code === "invalid_type") {
     return issue.input === undefined ? "is required" : `must be ${withArticle(issue.expected)}`;
   }
+  if (issue.code === "invalid_key") return issue.issues[0]?.message;
   if (issue.code === "invalid_format" && issue.format === "guid") return "must be a UUID";
   if (issue.code === "invalid_value") return oneOf(issue.values);
   if (issue.code === "invalid_union" && Array.isArray(issue.options)) return oneOf(issue.options);
@@ -22,6 +23,7 @@ function oneOf(values: readonly unknown[]): string {
 
 function withArticle(type: string): string {
   if (type === "int") return "an integer";
+  if (type === "record") return "an object";
   return /^[aeiou]/.test(type) ? `an ${type}` : `a ${type}`;
 }
 

@@ -3,7 +3,7 @@ import type { JsonObject } from "../../core/json.ts";
 import { MAX_OUTPUT_URL_CHARS, MAX_OUTPUT_URLS } from "../../core/record/upstream.ts";
 import { DAY_MS, SECOND_MS } from "../../core/time.ts";
 import { isHttpUrl } from "../../core/url.ts";
-import { isUsageName } from "../../providers/usage.ts";
+import { isUsageName, MAX_USAGE_BYTES } from "../../providers/usage.ts";
 import {
   AccountId,
   JsonField,
@@ -57,10 +57,12 @@ const Output = z.object({
   metadata: withDefault(Metadata, {}),
 });
 
-const MAX_USAGE_BYTES = 1_024;
+const UsageName = z
+  .string()
+  .check(z.refine(isUsageName, "must be a name like completion_tokens, of at most 64 characters"));
 /** Schema of the consumption or cost of a job: numbers under the names that the upstream uses. */
 const Usage = z
-  .record(z.string().check(z.refine(isUsageName, "must be a word")), z.number())
+  .record(UsageName, z.number())
   .check(
     z.refine(
       (usage) => JSON.stringify(usage).length <= MAX_USAGE_BYTES,

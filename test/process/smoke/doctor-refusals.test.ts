@@ -196,6 +196,11 @@ const OFFER = {
   limits: { "/duration": { values: null, min: null, max: 10, optional: false } },
   price: { credits: 60 },
 };
+const PRICE_BY_USAGE = {
+  hold: 200,
+  min: 0,
+  per: { usage: "completion_tokens", units: 1, credits: 1 },
+};
 
 /** Reports what the doctor says about these offers of a relay whose connections `fal` and `sandbox` have no key. */
 function offerLines(...OFFERS: readonly object[]): readonly string[] {
@@ -211,6 +216,7 @@ it("npm run doctor warns of each offer that has a price without limits, and of e
     { ...OFFER, limits: {} },
     { ...OFFER, connection: "fal" },
     { ...OFFER, connection: "fal", limits: {}, price: { credits: 1 } },
+    { ...OFFER, limits: {}, price: PRICE_BY_USAGE },
   ];
   expect(offerLines(...offers)).toEqual([
     expect.stringMatching(
@@ -219,6 +225,9 @@ it("npm run doctor warns of each offer that has a price without limits, and of e
     expect.stringMatching(/^warning {6}offers: OFFERS at 2 names fal, .* key\. Cure: set FAL_KEY /),
     expect.stringMatching(/^warning {6}offers: OFFERS at 3 has the same price .* to fal, /),
     expect.stringMatching(/^warning {6}offers: OFFERS at 3 names fal, /),
+    expect.stringMatching(
+      /^warning {6}offers: OFFERS at 4 has no limits, .* at ark may cost more than the hold .*\. Cure: /,
+    ),
   ]);
 });
 
