@@ -6,7 +6,7 @@ import { useClock } from "../clock.ts";
 import { restart } from "../objects.ts";
 import { answering } from "../outside.ts";
 import { aRateLimit } from "../rate-limits.ts";
-import { anArk, ARK, ARK_PATH, JOB, MODEL, readSubmitted, sentToArk } from "../submitted.ts";
+import { anArk, ARK, JOB, MODEL, readSubmitted, sentToArk } from "../submitted.ts";
 import { aCompletion, finish, VIDEO } from "../tasks.ts";
 import {
   ARK_TOOL,
@@ -68,16 +68,6 @@ it("each offer with a body is a tool, with its price in the description and its 
     name: "try",
     description: expect.stringContaining("Price: none."),
   });
-});
-
-it("the description of a tool with a price by usage says its rate, its bounds and that the rest is returned", async () => {
-  const per = { field: "duration", units: 1, credits: { "720p": 5, "1080p": 9.5 } };
-  const offer = { connection: "ark", path: ARK_PATH, models: [MODEL], body: { type: "object" } };
-  const OFFERS = JSON.stringify([{ ...offer, price: { hold: 90, min: 10, per } }]);
-  const { result } = await ask("tools/list", {}, { bindings: { ...OFFERED, OFFERS } });
-  expect(Tools.parse(result).tools[0]?.description).toContain(
-    "Price: 5 credits at 720p, 9.5 credits at 1080p for 1 of duration, at least 10 and at most 90 credits. 90 credits are charged first; what the job has not used is returned, and all of it if the job fails.",
-  );
 });
 
 it("a key sees the tools that it may call: a key that only reads neither submits nor cancels", async () => {
