@@ -92,7 +92,7 @@ function outcomeOfNews(news: UpstreamNews, { connection }: Asking, { reading }: 
     case "no_output":
       return `stays open, and fails after ten minutes of such answers${hasKeyedLink(reading) ? UNSERVED : ""}`;
     case "failed":
-      return "fails with upstream_error";
+      return `fails with ${news.error.code}`;
     case "completed":
       if (!areUrlsInBounds(news.urls)) return "fails with upstream_error: the result is too large";
       return news.urls.some((url) => isKeyNeeded(url, connection))

@@ -1,5 +1,6 @@
 import type { PollLimits } from "../core/policy.ts";
 import { failure, type Result, success } from "../core/result.ts";
+import { withoutSlash } from "../core/url.ts";
 import type { Connection, UpstreamProvider } from "../providers/provider.ts";
 import { PROVIDERS, SIMULATED_PROVIDERS } from "../providers/registry.ts";
 import type { SimulatedProvider } from "../providers/simulated-provider.ts";
@@ -151,7 +152,8 @@ function secretIssues(
 function upstreamConnections(draft: Draft, provider: UpstreamProvider): readonly Connection[] {
   const written = draft.entry.base_url ?? provider.baseUrls?.[0];
   if (written === undefined) return [];
-  const baseUrl = withoutSlash(new URL(written));
+  const { origin, pathname } = new URL(written);
+  const baseUrl = withoutSlash(`${origin}${pathname}`);
   const isHookless = isPinned(baseUrl, provider.hooklessBaseUrls ?? [], false);
   const own = isHookless ? { ...provider, hooks: null } : provider;
   return [{ name: draft.name, provider: own, baseUrl, ...settingsOf(draft, provider) }];
@@ -182,8 +184,4 @@ function simulatedConnection(provider: SimulatedProvider): Connection {
     jwksUrl: null,
     pollsPerMinute: null,
   };
-}
-
-function withoutSlash({ origin, pathname }: URL): string {
-  return `${origin}${pathname}`.replace(/(?<!\/)\/+$/, "");
 }

@@ -37,3 +37,8 @@ export const LISTEN_URL = "listen:";
 export function hostOf(url: string): string | null {
   return url === LISTEN_URL ? "listen" : (URL.parse(url)?.host ?? null);
 }
+
+/** Returns a base URL without slashes at its end, so that paths can be appended to it. */
+export function withoutSlash(baseUrl: string): string {
+  return baseUrl.replace(/(?<!\/)\/+$/, "");
+}

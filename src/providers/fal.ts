@@ -16,15 +16,13 @@ import {
   type Reading,
   UNCLEAR,
 } from "./provider.ts";
-import { jobReadingOf, membersAt, type SubmitTarget } from "./submit.ts";
+import { isModelSegment, jobReadingOf, membersAt, type SubmitTarget } from "./submit.ts";
 import { type Amounts, amountsAt } from "./usage.ts";
 import { bytesOf, fromHex, sha256Hex } from "../security/encoding.ts";
 import { verifyPublished } from "./published-keys.ts";
 
 const JWKS_URL = "https://rest.fal.ai/.well-known/jwks.json";
 const NAMESPACES: readonly (string | undefined)[] = ["workflows", "comfy"];
-/** Pattern of a part of an endpoint, as a job's endpoint may have it when it is attached. */
-const SEGMENT = /^[A-Za-z0-9][\w.-]*$/;
 const MAX_ENDPOINT_CHARS = 256;
 const PARAMETERS = membersAt("", [
   "seed",
@@ -108,7 +106,7 @@ function endpointIn(path: string): string | null {
     root === "" &&
     endpoint.length <= MAX_ENDPOINT_CHARS &&
     segments.length >= appLengthOf(segments) &&
-    segments.every((segment) => SEGMENT.test(segment) && segment.toLowerCase() !== "requests");
+    segments.every((segment) => isModelSegment(segment) && segment.toLowerCase() !== "requests");
   return isOfModel ? endpoint : null;
 }
 

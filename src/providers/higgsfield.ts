@@ -5,14 +5,13 @@ import type { Observation } from "./observation.ts";
 import { hasPromptParameters } from "./prompt-parameters.ts";
 import { readingOf, type UpstreamProvider } from "./provider.ts";
 import { standardWebhook } from "./standard-webhook.ts";
-import { membersAt, submitReadingOf, type SubmitTarget } from "./submit.ts";
+import { isModelSegment, membersAt, submitReadingOf, type SubmitTarget } from "./submit.ts";
 
 /**
  * First segments of the paths at which Higgsfield has no models: those of estimates and uploads, and `v1` of the
  * older API, whose answers are sets of jobs.
  */
 const OTHER_ROUTES: readonly (string | undefined)[] = ["estimate", "files", "models", "v1"];
-const SEGMENT = /^[A-Za-z0-9][\w.-]*$/;
 const MAX_MODEL_CHARS = 200;
 const PARAMETERS = membersAt("", [
   "seed",
@@ -80,7 +79,7 @@ function targetOf(path: string): SubmitTarget | null {
     root === "" &&
     name.length <= MAX_MODEL_CHARS &&
     segments.length > 1 &&
-    segments.every((segment) => SEGMENT.test(segment) && segment.toLowerCase() !== "requests") &&
+    segments.every((segment) => isModelSegment(segment) && segment.toLowerCase() !== "requests") &&
     !OTHER_ROUTES.includes(segments[0]?.toLowerCase());
   if (!isModel) return null;
   return {

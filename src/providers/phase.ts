@@ -27,5 +27,10 @@ const PHASES: ReadonlyMap<string, Phase> = new Map(
  * Upper and lower case count as the same, and so do a space and `_`. Null when the relay does not know the state.
  */
 export function phaseOf(state: string | null): Phase | null {
-  return PHASES.get((state ?? "").toLowerCase().replaceAll(" ", "_")) ?? null;
+  return PHASES.get(spelling(state ?? "")) ?? null;
+}
+
+/** Returns the word for a state in the spelling in which such words are compared. */
+export function spelling(word: string): string {
+  return word.toLowerCase().replaceAll(" ", "_");
 }

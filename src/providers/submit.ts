@@ -191,3 +191,8 @@ function hasEnded(observation: Observation): boolean {
 export function isJobId(id: string | null): id is string {
   return id !== null && id !== "" && id.length <= MAX_JOB_ID_CHARS && id.isWellFormed();
 }
+
+/** Tells whether a text can be a segment of a path that names a model: letters, digits and `_.-`, and first no sign. */
+export function isModelSegment(text: string): boolean {
+  return /^[A-Za-z0-9][\w.-]*$/.test(text);
+}

@@ -16,7 +16,13 @@ import { bytesOf, fromHex } from "../security/encoding.ts";
 import { verifyWithText } from "../security/hmac.ts";
 import { submittedMetadata } from "./echoed-input.ts";
 import { hasPromptParameters } from "./prompt-parameters.ts";
-import { isRefusedByCode, membersAt, submitReadingOf, type SubmitTarget } from "./submit.ts";
+import {
+  isModelSegment,
+  isRefusedByCode,
+  membersAt,
+  submitReadingOf,
+  type SubmitTarget,
+} from "./submit.ts";
 import { amountsAt } from "./usage.ts";
 
 const ROOT = "/api/v3/";
@@ -31,7 +37,6 @@ const OTHER_ROUTES: readonly (string | undefined)[] = [
   "user",
   "webhook",
 ];
-const SEGMENT = /^[A-Za-z0-9][\w.-]*$/;
 const MAX_MODEL_CHARS = 200;
 const PARAMETERS = membersAt("", [
   "seed",
@@ -98,7 +103,7 @@ function targetOf(path: string): SubmitTarget | null {
   const isModel =
     name.length <= MAX_MODEL_CHARS &&
     segments.length > 1 &&
-    segments.every((segment) => SEGMENT.test(segment)) &&
+    segments.every((segment) => isModelSegment(segment)) &&
     !OTHER_ROUTES.includes(segments[0]);
   if (!isModel) return null;
   return {

@@ -1,6 +1,7 @@
 import * as z from "zod/mini";
 import type { JsonValue } from "../../core/json.ts";
 import { failure, type Result, success } from "../../core/result.ts";
+import { spelling } from "../phase.ts";
 import { namesJob, pathFault } from "./call-template.ts";
 import {
   type DeclarationFault,
@@ -350,11 +351,6 @@ function statusFaults(names: readonly string[]): readonly DeclarationFault[] {
 /** Returns a fault in a list; no fault for null. */
 function faultOf(path: readonly string[], message: string | null): readonly DeclarationFault[] {
   return message === null ? [] : [{ path, message }];
-}
-
-/** Returns a word in the spelling in which words are compared. */
-export function spelling(word: string): string {
-  return word.toLowerCase().replaceAll(" ", "_");
 }
 
 /** A connection that declares its upstream, as it is written but with `null` for nothing. */

@@ -1,8 +1,10 @@
 import { parseJson } from "../../core/json.ts";
+import { withoutSlash } from "../../core/url.ts";
+import { idAt } from "../json-fields.ts";
 import type { Observation } from "../observation.ts";
 import type { HookAdapter } from "../provider.ts";
 import type { Declaration, DeclaredHook } from "./declaration.ts";
-import { idOf, readReport, type ReportPlaces } from "./declared-reports.ts";
+import { readReport, type ReportPlaces } from "./declared-reports.ts";
 import { verifyRecipe } from "./hook-recipe.ts";
 import { findFirst } from "./json-pointer.ts";
 
@@ -34,7 +36,7 @@ export function hooksOf(declaration: Declaration): HookAdapter | null {
 
 function readHook(body: unknown, hook: DeclaredHook, declaration: Declaration): Observation | null {
   if (typeof body !== "object" || body === null) return null;
-  const baseUrl = declaration.base_url.replace(/(?<!\/)\/+$/, "");
+  const baseUrl = withoutSlash(declaration.base_url);
   const report = { body: reportIn(body, hook), status: null, jobId: null, baseUrl };
   const read = readReport(report, placesOf(hook, declaration), declaration);
   const named = {
@@ -63,7 +65,7 @@ function placesOf(hook: DeclaredHook, { poll }: Declaration): ReportPlaces {
 }
 
 function idAtFirst(body: unknown, pointers: readonly string[] | null | undefined): string | null {
-  return idOf(findFirst(body, pointers ?? [], null)[0]);
+  return idAt(findFirst(body, pointers ?? [], null)[0]);
 }
 
 /** Returns the report within a hook: the hook itself, or a member of it, which may be JSON in a text. */

@@ -1,5 +1,5 @@
 import { HOUR_MS, SECOND_MS } from "../../core/time.ts";
-import type { CancelAdapter, CancelReading } from "../cancel.ts";
+import { type CancelAdapter, type CancelReading, isSuccess } from "../cancel.ts";
 import type { Phase } from "../phase.ts";
 import { readingOfStatus } from "../poll-answer.ts";
 import { type Answer, type PollAdapter, readingOf, type UpstreamProvider } from "../provider.ts";
@@ -87,13 +87,13 @@ function cancelsOf(cancel: DeclaredCancel, declaration: Declaration): CancelAdap
 
 /** Returns what an answer to the call that cancels a job says: by the state that it names, or by its status alone. */
 function cancelReadingOf(
-  { status, body }: Answer,
+  answer: Answer,
   { state, means }: DeclaredCancel,
   declaration: Declaration,
 ): CancelReading {
-  if (status < 200 || status > 299) return REFUSALS.includes(status) ? "refused" : "unknown";
+  if (!isSuccess(answer)) return REFUSALS.includes(answer.status) ? "refused" : "unknown";
   if (state == null) return means ?? "accepted";
-  const report = { body, status: null, jobId: null, baseUrl: "" };
+  const report = { body: answer.body, status: null, jobId: null, baseUrl: "" };
   const read = stateIn(report, { state, otherwise: null }, declaration);
   return isCanceled(read) ? "canceled" : CANCEL_READINGS[phaseOf(read)];
 }

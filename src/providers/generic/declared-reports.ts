@@ -1,8 +1,16 @@
 import { isHttpUrl } from "../../core/url.ts";
 import type { UpstreamError } from "../failure.ts";
-import { booleanAt, integerAt, isoMsAt, numberAt, percentAt, textAt } from "../json-fields.ts";
+import {
+  booleanAt,
+  idAt,
+  integerAt,
+  isoMsAt,
+  numberAt,
+  percentAt,
+  textAt,
+} from "../json-fields.ts";
 import type { Metadata, Observation } from "../observation.ts";
-import { type Phase, phaseOf } from "../phase.ts";
+import { type Phase, phaseOf, spelling } from "../phase.ts";
 import type { Amounts } from "../usage.ts";
 import { pathFrom } from "./call-template.ts";
 import {
@@ -11,7 +19,6 @@ import {
   type DeclaredOutput,
   type DeclaredPoll,
   HTTP_STATUS,
-  spelling,
   type WordMeaning,
 } from "./declaration.ts";
 import { inlineSource } from "./inline-output.ts";
@@ -98,13 +105,7 @@ export function phaseOfMeaning(meaning: WordMeaning): Phase {
 
 /** Returns the id of the job that a report names. Null when it names none. */
 export function jobIdIn({ body, jobId }: GivenReport, { id }: ReportPlaces): string | null {
-  return idOf(findFirst(body, id ?? [], jobId)[0]);
-}
-
-/** Returns an id that stands in JSON as a text or a whole number. Null for anything else. */
-export function idOf(value: unknown): string | null {
-  if (typeof value === "number") return Number.isSafeInteger(value) ? String(value) : null;
-  return typeof value === "string" && value !== "" ? value : null;
+  return idAt(findFirst(body, id ?? [], jobId)[0]);
 }
 
 /**

@@ -1,5 +1,7 @@
 import { jsonEqual } from "../../core/json.ts";
+import { idAt } from "../json-fields.ts";
 import {
+  isModelSegment,
   jobReadingOf,
   type SubmitAdapter,
   type SubmitReading,
@@ -7,10 +9,9 @@ import {
   type SubmitTarget,
 } from "../submit.ts";
 import type { Declaration, DeclaredSubmit } from "./declaration.ts";
-import { idOf, readReport } from "./declared-reports.ts";
+import { readReport } from "./declared-reports.ts";
 import { findAll, findFirst } from "./json-pointer.ts";
 
-const SEGMENT = /^[A-Za-z0-9][\w.-]*$/;
 const MAX_NAME_CHARS = 200;
 const UNCLEAR: SubmitReading = { kind: "unclear" };
 
@@ -40,7 +41,7 @@ function matchOf(pattern: string, path: string): string | null {
   const matched: string[] = [];
   for (const [at, segment] of expected.entries()) {
     const text = given[at] ?? "";
-    if (segment === "*" && SEGMENT.test(text)) matched.push(text);
+    if (segment === "*" && isModelSegment(text)) matched.push(text);
     else if (segment !== text) return null;
   }
   const name = matched.join("/");
@@ -74,7 +75,7 @@ function readAnswer(body: unknown, baseUrl: string, declaration: Declaration): S
   const { submit, poll } = declaration;
   if (typeof body !== "object" || body === null) return UNCLEAR;
   if ("request" in submit.id) return { kind: "named" };
-  const jobId = idOf(findFirst(body, submit.id, null)[0]);
+  const jobId = idAt(findFirst(body, submit.id, null)[0]);
   if (submit.answer !== "job-or-result") return jobReadingOf(jobId, null);
   const observation = readReport({ body, status: null, jobId, baseUrl }, poll, declaration);
   return submitReadingOf(observation === null ? null : { ...observation, jobId });

@@ -166,6 +166,19 @@ it.each([
   },
 );
 
+it("npm run providers:check prints the code with which a task fails whose output is in base64 and is not kept", async () => {
+  answering("/jobs/job-1", { status: "done", file: "data:image/png;base64,iVBORw0KGgo=" });
+  const gpu = {
+    provider: "generic",
+    base_url: upstream.origin,
+    submit: { path: "/jobs", id: "/id" },
+    poll: { path: "/jobs/{id}", state: "/status", outputs: ["/file"] },
+  };
+  const vars = { CONNECTIONS: JSON.stringify({ gpu }), ALLOW_LOCAL_CALLBACKS: "true" };
+  const { lines } = await check(["gpu", "--job", "job-1"], vars);
+  expect(lines).toContain("task         fails with output_needs_store");
+});
+
 it("npm run providers:check, for a connection to fal in CONNECTIONS, also sends a second request, for the result, and prints the result's link", async () => {
   const app = "/fal-ai/veo3/requests/req-1";
   answering(app, { video: { url: "https://v3.fal.media/a.mp4" } });

@@ -12,6 +12,7 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { parseEnv } from "node:util";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { unstable_readConfig as readConfig } from "wrangler";
 import { edit, warnings } from "../../../scripts/setup/edit.ts";
@@ -249,6 +250,22 @@ it("npm run setup --index off switches off every index database in wrangler.toml
   writeFileSync(tomlPath(), `${toml()}\n${shard}`);
   setup("--index", "off");
   expect(configured().d1_databases).toEqual([]);
+});
+
+it("npm run setup adds the secrets that .dev.vars lacks, without changing its other lines, and adds none to .secrets", () => {
+  const file = join(copy, ".dev.vars");
+  const before = "CONNECTIONS='{}'\nRELAY_SECRET=\nOPERATOR_KEYS=tok_of_the_owner";
+  writeFileSync(file, before);
+  writeFileSync(join(copy, ".secrets"), "ARK_API_KEY=a\n");
+  expect(runSetup().output).toContain(".dev.vars completed\n.secrets kept as it is\n");
+  const [dev, deployment] = secretFiles();
+  expect(dev?.content.startsWith(`${before}\n`)).toBe(true);
+  expect(parseEnv(dev?.content ?? "")).toEqual({
+    CONNECTIONS: "{}",
+    RELAY_SECRET: expect.stringMatching(/^[\w-]{43}$/),
+    OPERATOR_KEYS: "tok_of_the_owner",
+  });
+  expect(deployment?.content).toBe("ARK_API_KEY=a\n");
 });
 
 it("npm run setup keeps every comment of wrangler.toml, and changes nothing when it runs again with the same options", () => {
