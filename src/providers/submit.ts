@@ -187,9 +187,13 @@ function hasEnded(observation: Observation): boolean {
   return phase === "failed" || (phase === "completed" && urls.length > 0);
 }
 
-/** Tells whether an id can be that of a job: it becomes part of the URLs of polls, which take no half of a character. */
+/**
+ * Tells whether an id can be that of a job: it becomes a segment of the URLs of polls, which take no half of a character,
+ * and in which `.` and `..` would lead elsewhere.
+ */
 export function isJobId(id: string | null): id is string {
-  return id !== null && id !== "" && id.length <= MAX_JOB_ID_CHARS && id.isWellFormed();
+  if (id === null || id.length > MAX_JOB_ID_CHARS || !id.isWellFormed()) return false;
+  return !["", ".", ".."].includes(id);
 }
 
 /** Tells whether a text can be a segment of a path that names a model: letters, digits and `_.-`, and first no sign. */

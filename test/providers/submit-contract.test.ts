@@ -4,7 +4,12 @@ import { metadataOf } from "../../src/core/record/metadata.ts";
 import { at } from "../../src/providers/json-fields.ts";
 import { toNews } from "../../src/providers/observation.ts";
 import { PROVIDERS } from "../../src/providers/registry.ts";
-import type { ModelPlace, SubmitAdapter, SubmitTarget } from "../../src/providers/submit.ts";
+import {
+  jobReadingOf,
+  type ModelPlace,
+  type SubmitAdapter,
+  type SubmitTarget,
+} from "../../src/providers/submit.ts";
 import { ADAPTERS } from "./adapters.ts";
 import { GATEWAY } from "./fixture.ts";
 import { FIXTURES } from "./fixtures/index.ts";
@@ -108,6 +113,13 @@ describe.each(SUBMITTING)("submissions to $provider", ({ provider, submits }) =>
     }
   });
 });
+
+it.each(["", ".", "..", "\ud800", "x".repeat(513)])(
+  "an answer to a submission with the id %j, which no URL of a poll can have as a segment, names no job",
+  (id) => {
+    expect(jobReadingOf(id, null)).toEqual({ kind: "unclear" });
+  },
+);
 
 it.each<[string, string, SubmitTarget["unreadable"]]>([
   ["newapi", "/v1/images/generations", { "/response_format": ["b64_json"], "/stream": [true] }],

@@ -3,7 +3,7 @@ import { AnyObject, named } from "../../../src/api/shapes/described.ts";
 import type { Answer, RouteDescription } from "./description.ts";
 import { emptyAnswer, jsonAnswer } from "./description.ts";
 
-const HEAD = { jsonrpc: z.literal("2.0"), id: z.union([z.string(), z.int(), z.null()]) };
+const HEAD = { jsonrpc: z.literal("2.0"), id: z.union([z.string(), z.number(), z.null()]) };
 const McpError = named(
   "McpError",
   z.strictObject({

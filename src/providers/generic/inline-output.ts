@@ -4,15 +4,15 @@ import type { Declaration } from "./declaration.ts";
 /**
  * Returns the link behind which the relay finds an output that stands in the answer to a poll itself: the URL of the poll,
  * with the place of the output as its fragment (RFC 6901 §6). Null where the answer cannot be asked for again by a GET.
- * @param jobId id of the job; null when it is not known.
+ * @param jobId id of the job; null when it is not known. No poll can have an id with half of a character.
  */
 export function inlineSource(
   pointer: string,
   jobId: string | null,
   baseUrl: string,
-  { poll }: Declaration,
+  { poll }: Pick<Declaration, "poll">,
 ): string | null {
-  if (jobId === null || poll.method === "POST") return null;
+  if (jobId === null || !jobId.isWellFormed() || poll.method === "POST") return null;
   const fragment = pointer.split("/").map(encodeURIComponent).join("/");
   return `${baseUrl}${pathFor(poll.path, jobId)}#${fragment}`;
 }

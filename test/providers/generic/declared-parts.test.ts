@@ -2,6 +2,7 @@ import { expect, it } from "vitest";
 import { parseJson } from "../../../src/core/json.ts";
 import { bodyFor, pathFor, pathFrom } from "../../../src/providers/generic/call-template.ts";
 import { findAll, findFirst } from "../../../src/providers/generic/json-pointer.ts";
+import { inlineSource } from "../../../src/providers/generic/inline-output.ts";
 import { toNews } from "../../../src/providers/observation.ts";
 import type { Job } from "../../../src/core/record/upstream.ts";
 import { readPollAnswer } from "../../../src/providers/poll-answer.ts";
@@ -235,6 +236,12 @@ it("a link of the upstream to its own host loses its fragment, which would make 
   expect(reading).toMatchObject({
     observation: { urls: [`${BASE}/history/other`, "https://cdn.example.com/a#b"] },
   });
+});
+
+it("an output in base64 of a hook whose job id has half of a character cannot be found again", () => {
+  const declaration = { poll: { path: "/history/{id}", state: "http_status" as const } };
+  expect(inlineSource("/file", "job\ud800", BASE, declaration)).toBeNull();
+  expect(inlineSource("/file", "job-1", BASE, declaration)).toBe(`${BASE}/history/job-1#/file`);
 });
 
 it("an output in base64 of an upstream that is polled by POST cannot be found again", () => {

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
-import { DECLARATIONS } from "../providers/declarations.ts";
-import { configuredWith, connections, MARK } from "./configuration.ts";
+import { DECLARATIONS } from "./declarations.ts";
+import { configuredWith, connections, MARK } from "../core/configuration.ts";
 
 const runpod = { ...DECLARATIONS.runpod, key: "k" };
 const ARK = { provider: "ark", key: "k" };
