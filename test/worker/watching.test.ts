@@ -376,7 +376,8 @@ it.each([
     async (events: string) => {
       const reads = vi.spyOn(TaskObject.prototype, "readByLink");
       waits.between = async () => void reads.mockRejectedValue(lost);
-      await expect(open(events)).rejects.toThrow(lost.message);
+      // The head of the answer may have come before the fault, which then ends the body.
+      await expect(open(events).then((answer) => answer.text())).rejects.toThrow();
       reads.mockRestore();
     },
   ],

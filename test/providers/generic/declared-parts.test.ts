@@ -239,7 +239,9 @@ it("a link of the upstream to its own host loses its fragment, which would make 
 });
 
 it("an output in base64 of a hook whose job id has half of a character cannot be found again", () => {
-  const declaration = { poll: { path: "/history/{id}", state: "http_status" as const } };
+  const declaration = {
+    poll: { path: "/history/{id}", state: "http_status" as const, outputs: [] },
+  };
   expect(inlineSource("/file", "job\ud800", BASE, declaration)).toBeNull();
   expect(inlineSource("/file", "job-1", BASE, declaration)).toBe(`${BASE}/history/job-1#/file`);
 });
