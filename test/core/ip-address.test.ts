@@ -110,7 +110,7 @@ it("an address is global unicast exactly when it is in none of the special range
     fc.property(drawn, ([address, bits]) => {
       expect(isGlobalUnicast(hostOf(address, bits))).toBe(!isSpecial(address, bits));
     }),
-    { numRuns: 5_000 },
+    { seed: 20_261_121, numRuns: 5_000 },
   );
 });
 

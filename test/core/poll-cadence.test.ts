@@ -2,6 +2,9 @@ import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { type Cadence, nextPollTime } from "../../src/core/polls/cadence.ts";
 
+// A right change must not fail by chance.
+fc.configureGlobal({ seed: 20_261_121 });
+
 const ATTACHED_AT = 1_800_000_000_000;
 const UNHOOKED: Cadence = {
   attachedAt: ATTACHED_AT,

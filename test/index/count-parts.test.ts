@@ -22,9 +22,10 @@ const countIn = (partRows: number, database = db, budget = new TimeBudget(HOUR))
 
 /** Returns every count that the index shows: those of hours, the totals and the summaries. */
 async function shown() {
-  const names = [...COUNT_TABLES, "summaries"];
   const answers = await db.batch([
-    ...names.map((name) => db.prepare(`SELECT * FROM ${name}`)),
+    ...COUNT_TABLES.map((name) => db.prepare(`SELECT * FROM ${name}`)),
+    // An hour whose tasks are all erased keeps a summary without counts, which reads like none.
+    db.prepare("SELECT * FROM summaries WHERE counts <> '[]' OR latencies <> '[]'"),
     db.prepare("SELECT name, value FROM totals"),
   ]);
   return answers.map(({ results }) => results.map((row) => JSON.stringify(row)).toSorted());
@@ -305,6 +306,6 @@ it("hourly counts in parts are exact in any order of index writes, erasures and 
       expect(counts).toEqual(truth);
       if (erased.size === 0) expect(totals).toEqual(expected);
     }),
-    { numRuns: 15 },
+    { seed: 20_261_121, numRuns: 15 },
   );
 });

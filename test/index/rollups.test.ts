@@ -147,7 +147,7 @@ it("the hourly rollups are exact in any order of index writes, repeats, erasures
         expect((await rollups()).toSorted()).toEqual(countedFrom(truth));
       },
     ),
-    { numRuns: 10 },
+    { seed: 20_261_121, numRuns: 10 },
   );
 });
 

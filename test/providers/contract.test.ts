@@ -111,7 +111,7 @@ describe.each(FIXTURES)("the adapter of $provider", (fixtures) => {
           ({ read } = reading);
         }
       }),
-      { numRuns: 400 },
+      { seed: 20_261_121, numRuns: 400 },
     );
   });
 
