@@ -132,8 +132,11 @@ export function readWriteFault(
   const isLate = isTerminal(record) && isWaitingLate(record);
   // During a pause, an order to copy outputs may leave before the next check whether the pause is over.
   const isOrderVague = setting.isPaused && isTerminal(record) && record.outputs?.order != null;
-  const isVague =
-    isOpen(record) || isLate || isOrderVague || setting.isIndexed || setting.isOperatorNotified;
+  // While an attempt is planned, a release may be due or wait for its result.
+  const isReleaseVague =
+    isTerminal(record) && record.credits?.state.kind === "releasing" && record.callback !== null;
+  const isWorkVague = isOpen(record) || isLate || isOrderVague || isReleaseVague;
+  const isVague = isWorkVague || setting.isIndexed || setting.isOperatorNotified;
   const isOverdue = dueTime(record, setting, now) < now;
   return firstViolation({ "a read writes nothing": isVague || isOverdue || isStill });
 }
