@@ -5,7 +5,11 @@ import {
   outputsToDelete,
   orderOf,
 } from "../../src/core/duties/copy-order.ts";
-import type { CopiesEndedEvent, NumberedCopy } from "../../src/core/events/event.ts";
+import type {
+  CopiesEndedEvent,
+  CopiesOrderedEvent,
+  NumberedCopy,
+} from "../../src/core/events/event.ts";
 import { sealedKeyOf } from "../../src/core/record/customer-key.ts";
 import { linkOutputs } from "../../src/core/record/outputs.ts";
 import { isTerminal, type TerminalTask } from "../../src/core/record/task.ts";
@@ -50,6 +54,10 @@ function aTaskWithOutputs(changes: Partial<TerminalTask> = {}): TerminalTask {
   const { urls, outputs } = linkOutputs(task, sources, OUTPUT_LINKS, NOW);
   const { body } = finish(task, aReport(aCompletion({ urls })));
   return aFinishedTask({ body, outputs, ...changes });
+}
+
+function answers(isTaken: boolean, recordedAt = NOW): CopiesOrderedEvent {
+  return { type: "copies_ordered", recordedAt, isTaken };
 }
 
 function ends(...ended: readonly NumberedCopy[]): CopiesEndedEvent {
@@ -98,15 +106,20 @@ describe("the order to copy the outputs of a task", () => {
   });
 
   it("is repeated after 5 s and then twice as long when it is not taken, and never again when it is", () => {
-    const event = { type: "copies_ordered", isTaken: false } as const;
+    const event = answers(false);
     const once = apply(task, event, NOW + MINUTE);
     expect(orderCopies(once, POLICY)?.dueAt).toBe(NOW + MINUTE + 5 * SECOND);
     const twice = apply(once, event, NOW + 2 * MINUTE);
     expect(orderCopies(twice, POLICY)?.dueAt).toBe(NOW + 2 * MINUTE + 10 * SECOND);
-    const taken = apply(twice, { ...event, isTaken: true }, NOW + 3 * MINUTE);
+    const taken = apply(twice, answers(true), NOW + 3 * MINUTE);
     expect(orderCopies(taken, POLICY)).toBeNull();
     expect(taken.version).toBe(task.version);
     expectUnchanged(taken, event);
+  });
+
+  it("is repeated although an order for an earlier task with the same id was taken", () => {
+    expectUnchanged(task, answers(true, NOW - MINUTE));
+    expectUnchanged(task, answers(false, NOW - MINUTE));
   });
 
   it("waits where an attempt of the callback is planned within the next 2.5 s", () => {
@@ -136,9 +149,9 @@ describe("the order to copy the outputs of a task", () => {
       connection: CONNECTION,
       customerKey: SEALED_KEY,
     });
-    const late = apply(settled, { type: "copies_ordered", isTaken: false }, NOW + MINUTE);
+    const late = apply(settled, answers(false), NOW + MINUTE);
     expect(sealedKeyOf(late)).toEqual(SEALED_KEY);
-    const taken = apply(settled, { type: "copies_ordered", isTaken: true }, NOW + MINUTE);
+    const taken = apply(settled, answers(true), NOW + MINUTE);
     expect(sealedKeyOf(taken)).toEqual(SEALED_KEY);
     expect(sealedKeyOf(apply(taken, ends({ number: 1, state: KEPT }), NOW + MINUTE))).toBeNull();
   });

@@ -353,6 +353,8 @@ export interface NoticeEndedEvent {
 
 export interface CopiesOrderedEvent {
   readonly type: "copies_ordered";
+  /** Number that tells the task from others under the same id (`lifeOf` in record/outputs.ts). */
+  readonly recordedAt: number;
   /**
    * True when the object that copies the outputs of the task has taken the order. False when it has not, and when no
    * answer came in time.

@@ -24,10 +24,12 @@ import { isTerminal, nextVersion, type TaskRecord, type TerminalTask } from "../
  */
 export function endCopyOrder(
   record: TaskRecord | null,
-  { isTaken }: CopiesOrderedEvent,
+  { recordedAt, isTaken }: CopiesOrderedEvent,
   now: number,
 ): Decision {
-  if (record === null || !isTerminal(record)) return unchanged(record);
+  if (record === null || !isTerminal(record) || lifeOf(record) !== recordedAt) {
+    return unchanged(record);
+  }
   const { outputs } = record;
   if (outputs === null || outputs.order === null) return unchanged(record);
   const order = isTaken ? null : planRetry(outputs.order, now);

@@ -128,7 +128,7 @@ async function orderCopies(
   const { answer: isTaken, fault } = await ended(answered, false);
   const about = { task_id: order.taskId, count: order.outputs.length };
   const line = { ...about, outcome: outcome(isTaken, "taken"), ...fault };
-  const event = { type: "copies_ordered", isTaken } as const;
+  const event = { type: "copies_ordered", recordedAt: order.recordedAt, isTaken } as const;
   const isExpected = isTaken || aborted.aborted;
   return { event, line: { event: "outputs.order", ...line }, level: level(isExpected) };
 }
