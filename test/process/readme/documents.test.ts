@@ -125,10 +125,6 @@ it("each command of the reference in docs/api.md gets a status that its route do
   expect(answers.filter(({ isExpected }) => !isExpected)).toEqual([]);
 });
 
-it("README.md shows the receiver of docs/quickstart.md", () => {
-  expect(savedFiles("README.md")).toEqual(savedFiles("docs/quickstart.md"));
-});
-
 /** Saves the files that a page tells its reader to save. */
 function save(page: string): void {
   for (const [name, content] of savedFiles(page)) {
