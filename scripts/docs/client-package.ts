@@ -35,7 +35,10 @@ export function clientManifest(text: string, manifest: object): string {
   const { name, version, description, keywords, license, ...further } = rest;
   // In the order of the formatter.
   const members = {
-    ...{ name, version, description, keywords },
+    name,
+    version,
+    description,
+    keywords,
     ...(url !== null && { homepage: `${url}/tree/HEAD/${DIRECTORY}#readme` }),
     license,
     ...(url !== null && {

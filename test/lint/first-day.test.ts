@@ -63,12 +63,10 @@ it("the receiver of docs/first-day.md answers as the query of its URL says, and 
 it("the command of docs/first-day.md about punctual alarms prints how many attempts followed another, and how much later than planned: least, median and 99th percentile", ({
   skip,
 }) => {
-  skip(spawnSync("jq", ["--version"]).status !== 0, "jq is not installed");
-  const attempt = (id: string, number: number, at_ms: number) =>
-    JSON.stringify({ at_ms, url: "/hook?status=500&check=4", id, attempt: number, headers: {} });
+  skip(spawnSync("sh", ["-c", "command -v jq"]).status !== 0, "jq is not installed");
   const tasks = Array.from({ length: 100 }, (_, n) => {
     const late = [1000 + 180_000 + n, 1000 + 180_000 + n + 600_000 + 100 + n];
-    return [1000, ...late].map((at, i) => attempt(`msg_${n}`, i + 1, at));
+    return [1000, ...late].map((at, i) => logLine(`msg_${n}`, i + 1, at));
   });
   const other = JSON.stringify({ at_ms: 5, url: "/hook?wait=8", id: "msg_0", attempt: 1 });
   const log = [other, ...tasks.flat().toReversed()].join("\n");
@@ -78,3 +76,8 @@ it("the command of docs/first-day.md about punctual alarms prints how many attem
   const options = { cwd: directory, encoding: "utf8" } as const;
   expect(execFileSync("bash", ["-c", command ?? ""], options)).toBe("200 0 99 197\n");
 });
+
+/** Returns the line that the receiver of the page logs for an attempt of the check of punctual alarms. */
+function logLine(id: string, attempt: number, at_ms: number): string {
+  return JSON.stringify({ at_ms, url: "/hook?status=500&check=4", id, attempt, headers: {} });
+}

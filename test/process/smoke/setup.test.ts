@@ -382,12 +382,12 @@ it("npm run setup asks at a terminal for every option but --env, and an empty an
 });
 
 /** Returns what an empty answer keeps, as each question of `npm run setup` says it. */
-async function keptAnswers(toml: string): Promise<readonly string[]> {
+async function keptAnswers(text: string): Promise<readonly string[]> {
   const kept: string[] = [];
   await askOptions(async (question) => {
     kept.push(/Enter keeps (.+): $/.exec(question)?.[1] ?? "");
     return "";
-  }, presentOptions(toml));
+  }, presentOptions(text));
   return kept;
 }
 
@@ -403,8 +403,8 @@ it("npm run setup says in each question what an empty answer keeps", async () =>
   ]);
   const own = "--domain relay.example.com --jurisdiction eu --location weur --plan paid --queue";
   const outputs = "--outputs --outputs-domain outputs.example.net";
-  const configured = shippedWith(...`${own} ${outputs}`.split(" "));
-  const [domain, jurisdiction, location, ...others] = await keptAnswers(configured);
+  const full = shippedWith(...`${own} ${outputs}`.split(" "));
+  const [domain, jurisdiction, location, ...others] = await keptAnswers(full);
   expect([domain, jurisdiction, location]).toEqual(["relay.example.com", "eu", "weur"]);
   expect(others).toEqual(["yes", "yes", "yes", "yes", "outputs.example.net"]);
   const small = shippedWith("--plan", "free", "--index", "off");
