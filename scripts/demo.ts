@@ -2,8 +2,8 @@
  * Shows a task from the submission of its job to its callback on this machine, with a relay, an upstream and a client
  * that the script starts: the upstream finishes the task while the client is down, and the client gets the
  * callback once it is up. Further tasks, in every state, are then seen in the console; for some of them the
- * script starts the relay a second time. Ends by itself, unless it runs on a terminal or with `--open`, which
- * opens the console in a browser.
+ * script starts the relay a second time. On a terminal the relay and its console then stay open, and with `--open`
+ * the console is opened in a browser; otherwise the script ends by itself.
  */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -28,9 +28,12 @@ import { operatorKeyIn } from "./operator-keys.ts";
 import { writeSecrets } from "./secrets-files.ts";
 
 const { port, opensConsole } = readDemoOptions(process.argv.slice(2));
+const staysOpen = process.stdout.isTTY || opensConsole;
 await requireFreePort(port, ["127.0.0.1"], "stop what listens there, or add -- --port N");
 writeSecrets();
-say("Starting the relay (wrangler dev, storage on disk, schedule 0, 2, 2 s) …");
+say(
+  "Starting the relay (wrangler dev, storage on disk, attempts 2 s apart instead of 3 and 10 min) …",
+);
 const upstream = await startDemoUpstream();
 const vars = {
   ARK_API_KEY: upstream.key,
@@ -39,6 +42,7 @@ const vars = {
   CALLBACK_TIMEOUT_S: "2",
   ALLOW_LOCAL_CALLBACKS: "true",
   SANDBOX: "true",
+  PUBLIC_URL: `http://127.0.0.1:${port}`,
 };
 const receivers = await startReceivers();
 const relay = await startDemoRelay({ ...vars, ...SETTINGS_BEFORE_RESTART }, port);
@@ -48,18 +52,20 @@ const accountKey = await createAccount(client);
 const restarted = await registerBeforeRestart(client, receivers);
 say("Starting it again in the middle of an attempt, on the same storage …");
 await relay.restart({ ...vars, ...SETTINGS_AFTER_RESTART });
-console.log(await summaryOf(relay.origin));
+if (staysOpen) console.log(await summaryOf(relay.origin));
 
 const seeding = Promise.all([seed(client, receivers), finishAfterRestart(client, restarted)]);
 const shown = await runDemo();
-await showConsole([shown, ...(await seeding).flat()]);
-if (process.stdout.isTTY || opensConsole) {
+await showStates([shown, ...(await seeding).flat()]);
+if (staysOpen) {
+  await showConsole();
   say("The relay keeps running until Ctrl-C, and a task ends every 20 s.");
   show("to repair the receiver that is down", `curl ${receivers.down.repairUrl}`);
   const order = { model: "seedance-1-pro", callback_url: receivers.healthy.url };
   setInterval(() => void finish(client, order, COMPLETED).catch(() => {}), 20_000);
   if (opensConsole) openInBrowser(`${relay.origin}/`);
 } else {
+  say("On a terminal, or with `npm run demo -- --open`, the console then stays open.");
   for (const receiver of Object.values(receivers)) receiver.close();
   await relay.stop();
   process.exit(0);
@@ -81,8 +87,10 @@ async function runDemo(): Promise<string> {
   show("Relay-Task-Id", id);
   show("hook_url that the relay has added to the call", upstream.hookUrl() ?? "none");
 
-  say("2. The upstream posts its unsigned hook, and the relay polls it with the API key.");
-  say("   The client is down: the immediate first attempt fails, and the next is scheduled.");
+  say("2. The upstream posts its unsigned hook, and the relay asks the upstream for the result.");
+  say(
+    "   The client is down: the first attempt fails, the next waits for 2 s instead of 3 minutes.",
+  );
   show(`GET /v1/tasks/${id}`, await client.until(id, /"outcome":/));
 
   say("3. The client starts, and the second attempt arrives.");
@@ -102,18 +110,23 @@ async function runDemo(): Promise<string> {
   return id;
 }
 
-/**
- * Prints the states of the tasks and the address of the console. Fires the cron trigger first, which makes the
- * counts that the console shows.
- */
-async function showConsole(ids: readonly string[]): Promise<void> {
-  await fetch(`${relay.origin}/cdn-cgi/handler/scheduled?cron=*/10+*+*+*+*`);
-  say("6. The console shows this task, and others in every state, to you and to the account.");
-  say("   Its lists get open tasks half a minute after their registration.");
+/** Prints the states of the tasks. */
+async function showStates(ids: readonly string[]): Promise<void> {
+  say("6. The relay now has this task, and others in every state.");
   for (const [name, counts] of Object.entries(await statesOf(client, ids))) {
     const entries: [string, number][] = Object.entries(counts);
     show(name, entries.map(([state, count]) => `${count} ${state}`).join(", "));
   }
+}
+
+/**
+ * Prints where the console is and the keys that log in. Fires the cron trigger first, which makes the counts that the
+ * console shows.
+ */
+async function showConsole(): Promise<void> {
+  await fetch(`${relay.origin}/cdn-cgi/handler/scheduled?cron=*/10+*+*+*+*`);
+  say("7. The console shows them to you and to the account.");
+  say("   Its lists get open tasks half a minute after their registration.");
   show("Console", `${relay.origin}/`);
   show("Operator key", operatorKey);
   show(`Key of the account ${ACCOUNT}`, accountKey);

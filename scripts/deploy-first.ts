@@ -18,7 +18,7 @@ if (options === null) {
     }
   } catch (error) {
     if (error instanceof NoAnswer) {
-      console.error(`The relay stopped answering: ${error.message}. Cure: run this again`);
+      console.error(`The relay stopped answering: ${error.message}. Cure: run this command again`);
     } else if (error instanceof Refusal) console.error(error.message);
     else throw error;
     process.exitCode = 1;

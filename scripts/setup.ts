@@ -9,7 +9,7 @@ import { Refusal } from "./deploy/refusal.ts";
 import { lineOf } from "./doctor/finding.ts";
 import { ENVIRONMENTS } from "./environments.ts";
 import { reportSecrets } from "./secrets-files.ts";
-import { edit, warnings } from "./setup/edit.ts";
+import { edit, presentOptions, warnings } from "./setup/edit.ts";
 import { optionsOf, type SetupOptions, USAGE, WrongOption } from "./setup/options.ts";
 import { askOptions } from "./setup/questions.ts";
 import { UnexpectedToml } from "./setup/wrangler-toml.ts";
@@ -42,8 +42,10 @@ async function makeBucket(): Promise<void> {
   if (bucket === null) return;
   const { loggedIn } = await askLogin();
   if (loggedIn) return console.log(lineOf(await prepareBucket(bucket)));
-  const cure = "npx wrangler login, then this again, or npm run deploy:first";
-  console.log(`You are not logged in to Cloudflare: the bucket ${bucket.name} is made by ${cure}`);
+  console.log(
+    `You are not logged in to Cloudflare, so the bucket ${bucket.name} is not made yet. Run npx wrangler login and ` +
+      "then this command again, or leave it to npm run deploy:first",
+  );
 }
 
 function apply(options: SetupOptions): void {
@@ -67,7 +69,8 @@ function isCancelled(error: unknown): boolean {
 async function askOnTerminal(): Promise<SetupOptions> {
   const terminal = createInterface({ input: process.stdin, output: process.stdout });
   try {
-    return await askOptions((question) => terminal.question(question));
+    const present = presentOptions(readFileSync(path, "utf8"));
+    return await askOptions((question) => terminal.question(question), present);
   } finally {
     terminal.close();
   }

@@ -21,7 +21,8 @@ import {
 
 /**
  * The job that is priced: a task is accepted, its end is reported or found by polls, and its callback is sent
- * in up to three attempts, at once, 3 and 10 minutes later. The task is read once and stored for 28 days.
+ * in up to three attempts, with waits of 3 and 10 minutes between them. The task is read once and stored for 28
+ * days.
  */
 export interface Job extends OutputUse {
   /** Fraction of the attempts that fail, from 0 to 1. */

@@ -34,7 +34,7 @@ export async function waitForHealth(
     if (kind === "refused") throw new Refusal(`${relay.origin}: ${cause}`, cure);
     if (Date.now() + LOOK_EVERY_MS > giveUpAt) {
       const time = `within ${Math.round(waitMs / 1000)} s`;
-      const again = `${cure}; then run this again, which goes on where it stopped`;
+      const again = `${cure}; then run this command again, which goes on where it stopped`;
       throw new Refusal(`${relay.origin} was not healthy ${time}: ${cause}`, again);
     }
     await sleep(LOOK_EVERY_MS);

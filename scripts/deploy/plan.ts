@@ -35,7 +35,8 @@ const REQUIRED = ["RELAY_SECRET", "OPERATOR_KEYS"] as const;
  */
 export function secretsOf(content: string | null, environment: Environment): Secrets {
   const { secretsFile: file, setup } = environment;
-  if (content === null) throw new Refusal(`There is no file ${file}`, `${setup}, then run this`);
+  if (content === null)
+    throw new Refusal(`There is no file ${file}`, `${setup}, then run this command again`);
   const entries = Object.entries(parseEnv(content)).map(([name, text = ""]) => [name, text]);
   const values: Record<string, string> = Object.fromEntries(entries);
   const missing = REQUIRED.find((name) => (values[name] ?? "").trim() === "");
@@ -55,7 +56,10 @@ export function secretsOf(content: string | null, environment: Environment): Sec
  */
 export function requireAccount(login: Login, chosen: string | null): string {
   if (!login.loggedIn) {
-    throw new Refusal("You are not logged in to Cloudflare", "npx wrangler login, then run this");
+    throw new Refusal(
+      "You are not logged in to Cloudflare",
+      "npx wrangler login, then run this command again",
+    );
   }
   const { accounts = [] } = login;
   const [account] = accounts;

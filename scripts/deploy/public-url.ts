@@ -47,7 +47,7 @@ export async function storePublicUrl(
     await writeFile(path, setKey(await readFile(path, "utf8"), table, "PUBLIC_URL", `"${origin}"`));
   } catch (error) {
     if (!(error instanceof UnexpectedToml)) throw error;
-    const cure = `write PUBLIC_URL = "${origin}" under [${table}] yourself, then run this again`;
+    const cure = `write PUBLIC_URL = "${origin}" under [${table}] yourself, then run this command again`;
     throw new Refusal(`wrangler.toml ${error.message}`, cure);
   }
 }

@@ -65,7 +65,7 @@ export async function runWrangler(
     const code = new Promise((resolve) => child.once("close", resolve));
     const [stdout, stderr] = await Promise.all([text(child.stdout), text(child.stderr)]);
     const isSuccess = (await code) === 0;
-    if (interruption.signal.aborted) throw new Refusal("Interrupted", "run this again");
+    if (interruption.signal.aborted) throw new Refusal("Interrupted", "run this command again");
     const notes = await readFile(notesFile, "utf8").catch(() => "");
     return { isSuccess, stdout, stderr: stripVTControlCharacters(stderr), notes: notesIn(notes) };
   } finally {

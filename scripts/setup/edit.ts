@@ -5,6 +5,7 @@ const DATABASES = "[[d1_databases]]";
 const PRODUCERS = "[[queues.producers]]";
 const CONSUMERS = "[[queues.consumers]]";
 const BUCKETS = "[[r2_buckets]]";
+const LIMITS = "[limits]";
 const isIndex = (block: string) => /^binding\s*=\s*"INDEX_DB"/m.test(block);
 const isIndexOrShard = (block: string) => /^binding\s*=\s*"INDEX_DB(_\d+)?"/m.test(block);
 const isUnplaced = (block: string) => isIndexOrShard(block) && !/^database_id\s*=/m.test(block);
@@ -30,6 +31,28 @@ export function edit(toml: string, options: SetupOptions): string {
   if (index !== undefined) text = withIndex(text, index);
   if (queue !== undefined) text = withQueue(text, queue);
   return withOutputs(text, options);
+}
+
+/**
+ * Returns the options of `npm run setup` that a `wrangler.toml` fulfils at present. A domain, a place and a plan that the
+ * text does not set are missing.
+ */
+export function presentOptions(toml: string): SetupOptions {
+  const domain = routedHost(toml, "PUBLIC_URL");
+  const outputsDomain = routedHost(toml, "OUTPUTS_URL");
+  const [jurisdiction, location] = [textOf(toml, "JURISDICTION"), textOf(toml, "LOCATION_HINT")];
+  const isLimited = hasBlock(toml, LIMITS, () => true);
+  const isFree = textOf(toml, "PLAN") === "free";
+  return {
+    ...(domain !== null && { domain }),
+    ...(outputsDomain !== null && { outputsDomain }),
+    ...(jurisdiction !== "" && { jurisdiction }),
+    ...(location !== "" && { location }),
+    ...((isLimited || isFree) && { isPaid: isLimited }),
+    index: hasBlock(toml, DATABASES, isIndex),
+    queue: hasBlock(toml, PRODUCERS, isIndexProducer),
+    outputs: hasBlock(toml, BUCKETS, isOutputs),
+  };
 }
 
 /** Returns warnings for the user about the settings in a finished `wrangler.toml`. */
@@ -113,7 +136,7 @@ function withOutputs(toml: string, { outputs, jurisdiction }: SetupOptions): str
 }
 
 function withPlan(toml: string, isPaid: boolean): string {
-  const limited = switchBlocks(toml, "[limits]", isPaid);
+  const limited = switchBlocks(toml, LIMITS, isPaid);
   return setKey(limited, "vars", "PLAN", isPaid ? null : '"free"');
 }
 

@@ -5,33 +5,40 @@ import { checked, type SetupOptions, WrongOption } from "./options.ts";
 export type Ask = (question: string) => Promise<string>;
 
 /**
- * Asks for every setting that `npm run setup` can change; an empty answer keeps the setting, and a question
+ * Asks for every setting that `npm run setup` can change, and says in each question what an empty answer keeps. A question
  * is asked again after a wrong answer.
+ * @param present the options that the present settings fulfil.
  */
-export async function askOptions(ask: Ask): Promise<SetupOptions> {
-  const domain = await text(ask, "domain", "Host name of the relay, such as relay.example.com");
+export async function askOptions(ask: Ask, present: SetupOptions): Promise<SetupOptions> {
+  const text = (name: Text, question: string) =>
+    askText(ask, name, { question, kept: present[name] ?? "none" });
+  const yesOrNo = (question: string, kept: boolean | undefined) =>
+    askYesOrNo(ask, question, kept ? "yes" : "no");
+  const domain = await text("domain", "Host name of the relay, such as relay.example.com");
   const jurisdictions = JURISDICTIONS.join(", ");
   const jurisdiction = await text(
-    ask,
     "jurisdiction",
     `Keep all objects, with tasks and accounts, in one jurisdiction (${jurisdictions}); it cannot change later`,
   );
   const regions = LOCATION_HINTS.join(", ");
-  const location = await text(ask, "location", `Create objects near one region (${regions})`);
-  const isPaid = await yesOrNo(ask, "Does the account have the Workers Paid plan");
-  const index = await yesOrNo(ask, "Lists and statistics (the index, a D1 database)");
-  const queue =
-    index === false
-      ? null
-      : await yesOrNo(ask, "Write the index through a queue (from 15 tasks/s)");
-  const outputs = await yesOrNo(
+  const location = await text("location", `Create objects near one region (${regions})`);
+  const isPaid = await askYesOrNo(
     ask,
+    "Does the account have the Workers Paid plan, so that the CPU time of a request can be limited",
+    keptPlan(present),
+  );
+  const index = await yesOrNo("Lists and statistics (the index, a D1 database)", present.index);
+  const queue =
+    (index ?? present.index) === false
+      ? null
+      : await yesOrNo("Write the index through a queue (from 15 tasks/s)", present.queue);
+  const outputs = await yesOrNo(
     "Keep outputs, the files that tasks generate, in an R2 bucket",
+    present.outputs,
   );
   const outputsDomain =
-    outputs === true
+    (outputs ?? present.outputs) === true
       ? await text(
-          ask,
           "outputsDomain",
           "Host name of the links to outputs, such as outputs.example.net",
         )
@@ -48,14 +55,22 @@ export async function askOptions(ask: Ask): Promise<SetupOptions> {
   };
 }
 
-async function text(
+type Text = "domain" | "outputsDomain" | "jurisdiction" | "location";
+
+/** Returns in words which answer about the plan the present settings are those of. */
+function keptPlan({ isPaid }: SetupOptions): string {
+  if (isPaid === undefined) return "no limit";
+  return isPaid ? "yes" : "no";
+}
+
+async function askText(
   ask: Ask,
-  name: "domain" | "outputsDomain" | "jurisdiction" | "location",
-  question: string,
+  name: Text,
+  { question, kept }: { readonly question: string; readonly kept: string },
 ): Promise<SetupOptions> {
   let complaint = "";
   for (;;) {
-    const answer = (await ask(`${complaint}${question}, Enter to keep: `)).trim();
+    const answer = (await ask(`${complaint}${question}. Enter keeps ${kept}: `)).trim();
     if (answer === "") return {};
     try {
       return checked({ [name]: answer });
@@ -66,9 +81,9 @@ async function text(
   }
 }
 
-async function yesOrNo(ask: Ask, question: string): Promise<boolean | null> {
+async function askYesOrNo(ask: Ask, question: string, kept: string): Promise<boolean | null> {
   for (;;) {
-    const answer = (await ask(`${question}? y or n, Enter to keep: `)).trim().toLowerCase();
+    const answer = (await ask(`${question}? y or n, Enter keeps ${kept}: `)).trim().toLowerCase();
     if (answer === "") return null;
     if (/^(y|yes|n|no)$/.test(answer)) return answer.startsWith("y");
   }

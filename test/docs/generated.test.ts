@@ -91,13 +91,19 @@ it.each([
   },
 );
 
-it("when package.json names the repository github:acme/relay, npm run docs links to it in the README of the client, and writes it into the client's package.json once", () => {
+it("when package.json names the repository github:acme/relay, npm run docs links each page of it in the README of the client, and writes it and the home page into the client's package.json once", () => {
   const named = { repository: "github:acme/relay" };
   const url = "https://github.com/acme/relay";
-  expect(clientReadmeDoc(CLIENT_README, named)).toContain(`[repository of the relay](${url})`);
+  const readme = clientReadmeDoc(CLIENT_README, named);
+  expect(readme).toContain(`[repository of the relay](${url})`);
+  expect(readme).toContain(`([\`docs/errors.md\`](${url}/blob/HEAD/docs/errors.md), and`);
+  expect(readme.match(/(?<!\[)`docs\/[\w-]+\.md`/g)).toBeNull();
+  expect(clientReadmeDoc(readme, named)).toBe(readme);
+  expect(clientReadmeDoc(readme, {})).toBe(CLIENT_README);
   const text = clientManifest(CLIENT_MANIFEST, named);
   const repository = { type: "git", url: `git+${url}.git`, directory: "client" };
-  expect(JSON.parse(text)).toEqual({ ...JSON.parse(CLIENT_MANIFEST), repository });
+  const homepage = `${url}/tree/HEAD/client#readme`;
+  expect(JSON.parse(text)).toEqual({ ...JSON.parse(CLIENT_MANIFEST), homepage, repository });
   expect(clientManifest(text, named)).toBe(text);
   expect(clientManifest(text, {})).toBe(CLIENT_MANIFEST);
 });

@@ -30,7 +30,7 @@ it.each([
     MIGRATE_PAGE,
     (schedule: string) => {
       const [, second = NaN, third = NaN, ...more] = schedule.split(",").map((s) => Number(s) / 60);
-      return `${3 + more.length}: at once, after ${second} min, after ${third} min`;
+      return `${3 + more.length}: at once, then ${second} min and ${third} min after the end of the attempt before`;
     },
   ],
   [

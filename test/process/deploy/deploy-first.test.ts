@@ -180,7 +180,7 @@ it("npm run setup -- --outputs changes wrangler.toml without a login too, and le
   const setup = ["scripts/setup.ts", "--domain", "relay.example.com", "--outputs"];
   const { status, stdout, stderr } = await run(setup, "");
   expect([status, stderr]).toEqual([0, ""]);
-  expect(stdout).toContain("You are not logged in to Cloudflare: the bucket task-relay-outputs");
+  expect(stdout).toContain("You are not logged in to Cloudflare, so the bucket task-relay-outputs");
   expect(read("wrangler.toml")).toContain('\n[[r2_buckets]]\nbinding = "OUTPUTS"\n');
 
   const deployed = await deployFirst();
@@ -293,14 +293,18 @@ it("npm run deploy:first deletes the temporary file with the secrets when a sign
     child.kill("SIGTERM");
   };
   const { status, stderr } = await ended;
-  expect([status, stderr]).toEqual([1, "Interrupted. Cure: run this again\n"]);
+  expect([status, stderr]).toEqual([1, "Interrupted. Cure: run this command again\n"]);
   expect(during).toHaveLength(1);
   expect(temporary()).toEqual([]);
 });
 
 it.each([
   ["a token that Cloudflare refuses", "wrong", "The login was refused: .*npx wrangler login"],
-  ["no login", "", "You are not logged in to Cloudflare. Cure: npx wrangler login, then run this"],
+  [
+    "no login",
+    "",
+    "You are not logged in to Cloudflare. Cure: npx wrangler login, then run this command again",
+  ],
 ])(
   "npm run deploy:first, given %s, says in one line what is wrong with the login and creates nothing",
   async (_, token, expected) => {
@@ -315,7 +319,7 @@ it.each([
   [
     "there is no file of secrets",
     () => rmSync(join(clone.directory, ".secrets")),
-    "There is no file .secrets. Cure: npm run setup, then run this",
+    "There is no file .secrets. Cure: npm run setup, then run this command again",
   ],
   [
     "a variable has a wrong value",

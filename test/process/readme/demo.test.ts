@@ -1,10 +1,11 @@
-import { readFileSync } from "node:fs";
+import { globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import * as z from "zod";
-import { ROOT } from "../harness/child.ts";
+import { Child, ROOT } from "../harness/child.ts";
 import { freePort } from "../harness/loopback.ts";
-import { Checkout } from "./checkout.ts";
+import { Checkout, newcomersEnvironment } from "./checkout.ts";
 
 const Description = z.object({
   paths: z.object({
@@ -29,29 +30,25 @@ beforeAll(async () => {
 }, 180_000);
 afterAll(() => clone[Symbol.dispose]());
 
-it("npm run demo prints each step up to a callback with the members of the example in README.md, and ends by itself without a terminal", () => {
+it("npm run demo prints each step up to a callback with the members of the example in README.md, and without a terminal ends by itself and prints neither a key nor where the console is", () => {
   const course = [
-    /Relay: http:\S+/,
-    /Console: http:\S+\/, where/,
-    /Operator key: OPERATOR_KEYS in .dev.vars/,
-    /Switched on: ALLOW_LOCAL_CALLBACKS, .*connection ark/,
     /POST http:\S+\/v1\/submit\/ark\/contents\/generations\/tasks/,
     /"id": "cgt-\S+"/,
     /Relay-Task-Id: [\da-f-]{36}/,
     /hook_url .*: http:\S+\/hooks\/ark\//,
+    /waits for 2 s instead of 3 minutes/,
     /"status": "completed"/,
     /"outcome": "unreachable"/,
     /"x-attempt": "2"/,
     /body: \{"id":/,
     /signature: valid/,
     /"status": "delivered"/,
-    /Console: http:\S+\/\n/,
-    /Operator key: [\w-]{43}\n/,
-    /Key of the account acme: trk_acme_/,
+    /npm run demo -- --open/,
   ];
   const positions = course.map((line) => output.search(line));
   expect(positions).not.toContain(-1);
   expect(positions).toEqual(positions.toSorted((a, b) => a - b));
+  expect(output).not.toMatch(/Console: |Operator key: |trk_acme_/);
 
   const readme = readFileSync(join(ROOT, "README.md"), "utf8");
   const shown = /^```json\n(.*)\n```$/m.exec(readme)?.[1] ?? "";
@@ -71,6 +68,37 @@ it.each([
     expect(shown.toSorted()).toEqual(describedValues(filter).toSorted());
   },
 );
+
+it("npm run demo -- --open prints the console's address with the keys that log in, opens it in a browser and keeps running", async () => {
+  const browsers = mkdtempSync(join(tmpdir(), "task-relay-browsers-"));
+  for (const name of ["open", "xdg-open"]) {
+    writeFileSync(join(browsers, name), '#!/bin/sh\necho "$1" > "$0.url"\n', { mode: 0o755 });
+  }
+  const env = newcomersEnvironment();
+  env["PATH"] = `${browsers}:${env["PATH"] ?? ""}`;
+  const port = String(await freePort());
+  const args = ["--prefix", clone.directory, "run", "demo", "--", "--port", port, "--open"];
+  const demo = new Child("npm", args, env);
+  try {
+    await expect.poll(() => demo.output, { timeout: 90_000 }).toContain("until Ctrl-C");
+    expect(demo.output).toContain("Operator key: OPERATOR_KEYS in .dev.vars");
+    expect(demo.output).toMatch(/^Switched on: ALLOW_LOCAL_CALLBACKS, .*connection ark/m);
+    const [, origin = ""] = /^ +Console: (\S+)\/$/m.exec(demo.output) ?? [];
+    expect(demo.output).toContain(`PUBLIC_URL=${origin}, `);
+    const opened = () =>
+      globSync(join(browsers, "*.url")).map((file) => readFileSync(file, "utf8"));
+    await expect.poll(opened).toEqual([`${origin}/\n`]);
+    for (const name of ["Operator key", "Key of the account acme"]) {
+      const [, key = ""] = new RegExp(`^ +${name}: (\\S+)$`, "m").exec(demo.output) ?? [];
+      const headers = { Authorization: `Bearer ${key}` };
+      expect((await fetch(`${origin}/v1/tasks`, { headers })).status).toBe(200);
+    }
+  } finally {
+    demo.signal("SIGTERM");
+    await demo.ended();
+    rmSync(browsers, { recursive: true });
+  }
+});
 
 /** Returns the values that a filter of `GET /v1/tasks` can have, as `openapi.json` describes them. */
 function describedValues(filter: string): readonly string[] {

@@ -15,7 +15,6 @@ import { type Post, Receiver } from "../harness/receiver.ts";
 import { Workerd } from "../harness/workerd.ts";
 import { blocksBelow, install, missingCommand, RUNTIMES } from "./runtimes.ts";
 
-const MAX_LINES = 15;
 const WITHIN = { timeout: 20_000 };
 const relay = await forThisFile(Workerd.start({ vars: LOCAL_VARS }));
 const recorder = await forThisFile(Receiver.start());
@@ -34,21 +33,15 @@ it.for(RUNTIMES)(
   async (runtime, { skip }) => {
     const missing = missingCommand(runtime);
     skip(missing !== undefined, `${missing} is not installed`);
-    const [receiver = "", main = ""] = await blocksBelow(runtime.heading);
-    expect(receiver.split("\n").filter((line) => line.trim() !== "").length).toBeLessThanOrEqual(
-      MAX_LINES,
-    );
+    const [receiver = ""] = await blocksBelow(runtime.heading);
+    const lines = receiver.split("\n").filter((line) => line.trim() !== "");
+    expect(lines.length).toBeLessThanOrEqual(runtime.maxLines);
     const directory = await mkdtemp(join(tmpdir(), "task-relay-receiver-"));
     const port = String(await freePort());
     const env = { ...process.env, ...quiet(directory), CALLBACK_SECRET, TABLE, PORT: port };
     let child: Child | null = null;
     try {
-      const unreachable = await install(
-        runtime,
-        `${main}${main && "\n"}${receiver}`,
-        directory,
-        env,
-      );
+      const unreachable = await install(runtime, receiver, directory, env);
       skip(unreachable !== null, unreachable ?? "");
       child = new Child("sh", ["-c", `cd ${directory} && exec ${runtime.start}`], env);
       const url = `http://127.0.0.1:${port}/callbacks`;

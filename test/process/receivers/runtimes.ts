@@ -19,8 +19,11 @@ export interface Runtime {
   readonly file: string;
   readonly install: string;
   readonly start: string;
+  /** Most lines that the receiver may have, without empty ones. */
+  readonly maxLines: number;
 }
 
+const MAX_LINES = 15;
 const NPM = "npm ci --ignore-scripts --no-audit --no-fund";
 
 export const RUNTIMES: readonly Runtime[] = [
@@ -34,6 +37,7 @@ export const RUNTIMES: readonly Runtime[] = [
     file: "receive.py",
     install: "python3 -m venv . && bin/pip install -q -r requirements.txt",
     start: "bin/uvicorn receive:app --port $PORT",
+    maxLines: MAX_LINES,
   },
   {
     heading: "Go",
@@ -42,6 +46,8 @@ export const RUNTIMES: readonly Runtime[] = [
     file: "main.go",
     install: `test -z "$(gofmt -l .)" && go vet . && go build -o receiver .`,
     start: "./receiver",
+    // Go names each package that it imports, on a line of its own.
+    maxLines: 35,
   },
   {
     heading: "PHP",
@@ -50,6 +56,7 @@ export const RUNTIMES: readonly Runtime[] = [
     file: "receive.php",
     install: `composer require -n standard-webhooks/standard-webhooks && php -r '(new PDO("sqlite:callbacks.db"))->exec(getenv("TABLE"));'`,
     start: "php -S 127.0.0.1:$PORT receive.php",
+    maxLines: MAX_LINES,
   },
   {
     heading: "Ruby with Sinatra",
@@ -58,6 +65,7 @@ export const RUNTIMES: readonly Runtime[] = [
     file: "receive.rb",
     install: "gem install --no-document standardwebhooks base64 sinatra rackup puma",
     start: "ruby receive.rb",
+    maxLines: MAX_LINES,
   },
 ];
 
@@ -68,7 +76,8 @@ function node(
   build: string,
   start: string,
 ): Runtime {
-  return { heading, needs: ["npm"], packages, file, install: `${NPM} && ${build}`, start };
+  const common = { heading, needs: ["npm"], packages, file, maxLines: MAX_LINES };
+  return { ...common, install: `${NPM} && ${build}`, start };
 }
 
 /** Returns the first command that a runtime needs and that is not installed. */

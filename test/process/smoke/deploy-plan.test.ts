@@ -35,7 +35,11 @@ it.each([
 });
 
 it.each([
-  ["is missing", null, "There is no file .secrets. Cure: npm run setup, then run this"],
+  [
+    "is missing",
+    null,
+    "There is no file .secrets. Cure: npm run setup, then run this command again",
+  ],
   ["has no RELAY_SECRET", FILE.replace(/.*\n/, ""), ".secrets has no RELAY_SECRET. Cure: "],
   ["has no value of OPERATOR_KEYS", FILE.replace(/deploy-test-op.*"/, '"'), "no OPERATOR_KEYS"],
   [

@@ -15,7 +15,7 @@ import { join } from "node:path";
 import { parseEnv } from "node:util";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { unstable_readConfig as readConfig } from "wrangler";
-import { edit, warnings } from "../../../scripts/setup/edit.ts";
+import { edit, presentOptions, warnings } from "../../../scripts/setup/edit.ts";
 import { optionsOf } from "../../../scripts/setup/options.ts";
 import { ROOT } from "../harness/child.ts";
 import { askOptions } from "../../../scripts/setup/questions.ts";
@@ -367,7 +367,7 @@ it("npm run setup asks at a terminal for every option but --env, and an empty an
   const options = await askOptions(async (question) => {
     asked.push(question);
     return answers[asked.length - 1] ?? "";
-  });
+  }, {});
   expect(options).toEqual({
     domain: "relay.example.com",
     jurisdiction: "eu",
@@ -378,13 +378,43 @@ it("npm run setup asks at a terminal for every option but --env, and an empty an
     outputs: true,
     outputsDomain: "outputs.example.net",
   });
-  expect(await askOptions(async () => "")).toEqual({});
+  expect(await askOptions(async () => "", {})).toEqual({});
+});
+
+/** Returns what an empty answer keeps, as each question of `npm run setup` says it. */
+async function keptAnswers(text: string): Promise<readonly string[]> {
+  const kept: string[] = [];
+  await askOptions(async (question) => {
+    kept.push(/Enter keeps (.+): $/.exec(question)?.[1] ?? "");
+    return "";
+  }, presentOptions(text));
+  return kept;
+}
+
+it("npm run setup says in each question what an empty answer keeps", async () => {
+  expect(await keptAnswers(SHIPPED)).toEqual([
+    "none",
+    "none",
+    "none",
+    "no limit",
+    "yes",
+    "no",
+    "no",
+  ]);
+  const own = "--domain relay.example.com --jurisdiction eu --location weur --plan paid --queue";
+  const outputs = "--outputs --outputs-domain outputs.example.net";
+  const full = shippedWith(...`${own} ${outputs}`.split(" "));
+  const [domain, jurisdiction, location, ...others] = await keptAnswers(full);
+  expect([domain, jurisdiction, location]).toEqual(["relay.example.com", "eu", "weur"]);
+  expect(others).toEqual(["yes", "yes", "yes", "yes", "outputs.example.net"]);
+  const small = shippedWith("--plan", "free", "--index", "off");
+  expect(await keptAnswers(small)).toEqual(["none", "none", "none", "no", "no", "no"]);
 });
 
 it("npm run setup repeats a question after an invalid answer, asks for no queue when the index is off, and for no domain of outputs that are not kept", async () => {
   const places = ["relay", "relay.example.com", "mars", "eu", "moon", ""];
   const answers = [...places, "perhaps", "n", "no", "n", "outputs.example.net"];
-  expect(await askOptions(async () => answers.shift() ?? "")).toEqual({
+  expect(await askOptions(async () => answers.shift() ?? "", {})).toEqual({
     domain: "relay.example.com",
     jurisdiction: "eu",
     isPaid: false,
