@@ -123,6 +123,14 @@ describe("a change is written to the index", () => {
     expect(writeOf(MINUTE + SOON)).toBe(orderedAt);
     expect(writeOf(MINUTE + SOON - 1)).toBeNull();
   });
+
+  it("an overdue write is not made when the call before it has ended within 2.5 s before the attempt", () => {
+    const endedAt = NOW + 20 * SECOND;
+    const writeOf = (ms: number) =>
+      writeIndexRow(dueIn(ms), { ...INDEXED, callEndedAt: endedAt })?.dueAt ?? null;
+    expect(writeOf(20 * SECOND + SOON)).toBe(NOW + 5 * SECOND);
+    expect(writeOf(20 * SECOND + SOON - 1)).toBeNull();
+  });
 });
 
 describe("the next write of a row after a failed one", () => {

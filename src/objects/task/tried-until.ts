@@ -22,6 +22,8 @@ export interface TriedTimes {
   readonly pollDeferredTo: number;
   /** Time at which the latest poll was deferred; 0 when no poll is deferred. */
   readonly pollDeferredAt: number;
+  /** Time at which the latest call of this instance ended; 0 when none has ended. */
+  readonly callEndedAt: number;
 }
 
 /**
@@ -49,6 +51,7 @@ export class TriedUntil {
   #pollEndedAt = 0;
   #pollDeferredTo = 0;
   #pollDeferredAt = 0;
+  #callEndedAt = 0;
   /**
    * Values that `#polledAt` and `#askedAt` had before the newest poll began; they are restored when this poll
    * is deferred.
@@ -62,6 +65,11 @@ export class TriedUntil {
   noteAlarm(scheduledAt: number): void {
     this.#indexTriedAt = scheduledAt - 1;
     if (this.#askedAt === 0) this.#polledAt = 0;
+  }
+
+  /** Takes note that a call of any kind has ended at `now`. */
+  endCall(now: number): void {
+    this.#callEndedAt = now;
   }
 
   /** Takes note that a write to the index begins at `now`. */
@@ -131,6 +139,7 @@ export class TriedUntil {
       pollEndedAt: this.#pollEndedAt,
       pollDeferredTo: this.#pollDeferredTo,
       pollDeferredAt: this.#pollDeferredAt,
+      callEndedAt: this.#callEndedAt,
     };
   }
 }

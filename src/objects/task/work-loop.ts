@@ -204,6 +204,7 @@ export class WorkLoop {
     if (step.kind === "poll") this.#tried.notePoll(now);
     const outcome = await makeCall(step, this.#platform, aborter.signal, now);
     this.#callInFlight = null;
+    this.#tried.endCall(this.#now());
     const { event } = outcome;
     if (event.type === "poll_ended") this.#noteAnswer(event);
     if (event.type === "index_row_ended" && event.isWritten) {
