@@ -1050,6 +1050,33 @@ function* keptOutputs(world: World, random: Random): Iterable<Move> {
   if (random.isLucky(0.3)) yield happen({ type: "erase" });
 }
 
+/** An order to copy outputs is answered when its task is erased and another one with the same id has ended. */
+function* orderOfAnErasedTask(world: World): Iterable<Move> {
+  yield* register(world, null, { areOutputsKept: true, isOperatorNotified: false });
+  yield happen(aReport(TWO_OUTPUTS));
+  yield end(world, "send", 0);
+  yield* until(world, "orderCopies");
+  yield happen({ type: "erase" });
+  yield { ...end(world, "orderCopies", 0), turns: 0 };
+  yield happen(aReport(TWO_OUTPUTS, aCreation()));
+}
+
+/** Notices without an answer follow each other, and then a write to the index, until an attempt is due. */
+function* callsUntilAnAttempt(world: World): Iterable<Move> {
+  const changes = { areOutputsKept: true, isIndexed: true, isOperatorNotified: true };
+  yield* register(world, null, { ...changes, scheduleMs: [0, 61_000] });
+  yield happen(aReport(TWO_OUTPUTS));
+  yield ring();
+  yield* until(world, "orderCopies");
+  yield end(world, "orderCopies", 0);
+  const recordedAt = world.disk.written.record?.recordedAt ?? 0;
+  for (const number of [1, 2]) {
+    const ended = [{ number, state: { kind: "lost", reason: "too_large" } }] as const;
+    yield happen({ type: "copies_ended", recordedAt, ended });
+  }
+  yield ring();
+}
+
 function deletion(random: Random): OutsideEvent {
   return { type: "delete_output", number: random.pick([1, 2, 3]) };
 }
@@ -1094,7 +1121,7 @@ const SCENARIOS: readonly (readonly [weight: number, scenario: Scenario])[] = [
   [3, hooksBeforeTheJob],
   [7, jobOfAHookAtTheDeadline],
   [8, ordersWithKeys],
-  [5, eventAtTheEndOfARun],
+  [7, eventAtTheEndOfARun],
   [3, interruptedAttempts],
   [1, deadlineUnderPause],
   [7, orderedRow],
@@ -1122,6 +1149,8 @@ const SCENARIOS: readonly (readonly [weight: number, scenario: Scenario])[] = [
   [9, canceledSubmission],
   [9, canceledWithOwnKey],
   [22, keptOutputs],
+  [3, orderOfAnErasedTask],
+  [4, callsUntilAnAttempt],
 ];
 
 /** Returns the moves of one of the scenarios. */

@@ -27,9 +27,9 @@ export function endCopyOrder(
   { recordedAt, isTaken }: CopiesOrderedEvent,
   now: number,
 ): Decision {
-  if (record === null || !isTerminal(record) || lifeOf(record) !== recordedAt) {
-    return unchanged(record);
-  }
+  if (record === null || !isTerminal(record)) return unchanged(record);
+  // The order may be that of an earlier task with the same id.
+  if (lifeOf(record) !== recordedAt) return unchanged(record);
   const { outputs } = record;
   if (outputs === null || outputs.order === null) return unchanged(record);
   const order = isTaken ? null : planRetry(outputs.order, now);
