@@ -1,7 +1,8 @@
 import pMap from "p-map";
 import { closedPort, type Post, Receiver } from "../harness/receiver.ts";
-import { type Client, LOCAL_VARS } from "../harness/client.ts";
+import { Client, LOCAL_VARS } from "../harness/client.ts";
 import { seeded } from "../../simulation/random.ts";
+import type { LoopbackServer } from "../harness/loopback.ts";
 import { isRefundStored } from "../harness/stored-ledger.ts";
 import { Workerd } from "../harness/workerd.ts";
 import { FakeUpstream } from "../upstreams/fake-upstream.ts";
@@ -30,6 +31,12 @@ export interface RoundOptions {
   /** Kills and restarts the relay until the load is over. */
   readonly disturb: (load: Load) => Promise<void>;
   readonly underCurrent?: World["underCurrent"];
+  /** A bundle of another build, which runs beside the relay. */
+  readonly otherScript?: string;
+  /** Starts a server that passes the requests of callers and providers on to the relay. */
+  readonly frontOf?: (relay: Workerd) => Promise<LoopbackServer>;
+  /** Returns further figures of the round. */
+  readonly figuresOf?: (evidence: readonly Evidence[]) => Counters;
 }
 
 export interface RoundReport {
@@ -44,11 +51,13 @@ export interface RoundReport {
  * are read, because a read could wake a task that is stuck.
  */
 export async function runRound(options: RoundOptions): Promise<RoundReport> {
-  const { seed, planOf, isEnough } = options;
+  const { seed, planOf, isEnough, otherScript } = options;
   await using upstream = await FakeUpstream.start();
   await using relay = await Workerd.start({
     vars: { ...VARS, CONNECTIONS: upstream.connections },
+    ...(otherScript !== undefined && { otherScript }),
   });
+  await using front = (await options.frontOf?.(relay)) ?? null;
   const plans = new Map<string, TaskPlan>();
   const tooEarly: string[] = [];
   await using receiver = await Receiver.start((path, headers) => {
@@ -57,7 +66,7 @@ export async function runRound(options: RoundOptions): Promise<RoundReport> {
     const id = headers["x-task-id"] ?? "";
     if (!isRefundStored(relay.storage, id)) tooEarly.push(`${id}: task.failed before its refund`);
   });
-  const caller = new Caller(relay.client);
+  const caller = new Caller(front === null ? relay.client : new Client({ url: front.origin }));
   await openAccounts(caller);
   const verifier = await CallbackVerifier.create(caller);
 
@@ -98,6 +107,7 @@ export async function runRound(options: RoundOptions): Promise<RoundReport> {
   });
   const evidence = await pMap(histories, evidenceOf, { concurrency: READS_AT_ONCE });
   for (const each of evidence) counters.addTask(each);
+  if (options.figuresOf !== undefined) counters.addAll(options.figuresOf(evidence));
   counters.add("requests repeated", caller.repeats);
   counters.add("polls answered", upstream.polls);
   for (const [status, count] of caller.statuses) counters.add(`answers ${status}`, count);
