@@ -101,7 +101,7 @@ export async function runRound(options: RoundOptions): Promise<RoundReport> {
   const posts = Map.groupBy(receiver.posts, ({ path }) => path);
   const evidenceOf = async (history: TaskHistory): Promise<Evidence> => ({
     history,
-    ...(await readTask(relay.client, history.id)),
+    ...(await readTask(relay.client, history)),
     posts: posts.get(history.plan.path) ?? [],
     entries: entries.get(history.id) ?? [],
   });
@@ -136,7 +136,13 @@ async function runTasks(
   return histories;
 }
 
-async function readTask(client: Client, id: string): Promise<Pick<Evidence, "text" | "task">> {
+/** Reads a task at the end. An answer other than the task or 404 is a fault of the task. */
+async function readTask(
+  client: Client,
+  { id, faults }: TaskHistory,
+): Promise<Pick<Evidence, "text" | "task">> {
   const { status, text, json } = await client.ask("GET", `/v1/tasks/${id}`);
-  return status === 404 ? { text: null, task: null } : { text, task: ReadTask.parse(json) };
+  if (status === 200) return { text, task: ReadTask.parse(json) };
+  if (status !== 404) faults.push(`read at the end: ${status} ${text}`);
+  return { text: null, task: null };
 }

@@ -13,6 +13,7 @@ interface Objects {
   readonly others: Build;
 }
 
+const PERIOD_MS = 2_500;
 const BUILDS = ["present", "earlier"] as const;
 /** Every way to divide the objects; from each to the next the objects of one kind move. */
 const DIVISIONS: readonly [Objects, ...Objects[]] = [
@@ -50,7 +51,7 @@ export function gradualRound(
   earlier: string,
   random: () => number,
 ): Pick<RoundOptions, "otherScript" | "disturb" | "frontOf" | "figuresOf"> {
-  const turns = new Turns(DIVISIONS, moveObjects);
+  const turns = new Turns({ forms: DIVISIONS, periodMs: PERIOD_MS, take: moveObjects });
   const answers = new Counters();
   return {
     otherScript: earlier,
@@ -65,9 +66,9 @@ export function gradualRound(
   };
 }
 
-/** Moves objects to the other build by a restart; one in two is `kill -9`, also of those to the same division. */
+/** Moves objects to the other build by a restart: one in two is `kill -9`, also of those to the same division. */
 async function moveObjects({ relay, counters }: Load, objects: Objects, nth: number) {
-  const isKilled = (nth + Math.floor(nth / DIVISIONS.length)) % 2 === 0;
+  const isKilled = (nth + Math.floor(nth / DIVISIONS.length)) % 2 === 1;
   await relay.moveObjects((binding) => {
     return WORKERS[binding === "TASKS" ? objects.tasks : objects.others];
   }, isKilled);

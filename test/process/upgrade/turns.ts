@@ -1,41 +1,42 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Load } from "../chaos/kills.ts";
 
-const PERIOD_MS = 3_500;
 const LOOK_EVERY_MS = 50;
+
+interface TurnsOptions<T> {
+  /** Forms of the relay, which take turns; the load begins with the first. */
+  readonly forms: readonly [T, ...T[]];
+  /** Form with which the load ends; by default the one whose turn it is then. */
+  readonly last?: T;
+  /** Time in milliseconds from one change to the next, without the restart. */
+  readonly periodMs: number;
+  /** Restarts the relay in a form, with the number of the change. */
+  readonly take: (load: Load, form: T, nth: number) => Promise<void>;
+}
 
 /** Gives the relay under load another form, e.g. another bundle, at the end of each period. */
 export class Turns<T> {
-  readonly #forms: readonly [T, ...T[]];
-  readonly #take: (load: Load, form: T, nth: number) => Promise<void>;
+  readonly #options: TurnsOptions<T>;
   /** Form of the relay from a time on; null while it is changed. */
   readonly #log: { readonly form: T | null; readonly from: number }[] = [];
   readonly #protected = new Set<Promise<unknown>>();
 
-  /**
-   * @param forms forms of the relay, which take turns; the load begins and ends with the first.
-   * @param take restarts the relay in a form, with the number of the change.
-   */
-  constructor(
-    forms: readonly [T, ...T[]],
-    take: (load: Load, form: T, nth: number) => Promise<void>,
-  ) {
-    this.#forms = forms;
-    this.#take = take;
-    this.#begin(forms[0]);
+  constructor(options: TurnsOptions<T>) {
+    this.#options = options;
+    this.#begin(options.forms[0]);
   }
 
   /** Changes the form at the end of each period until the load is over. */
   async disturb(load: Load): Promise<void> {
-    const [first] = this.#forms;
-    for (let nth = 1; !load.isOver() || this.#present !== first; nth++) {
-      await sleep(PERIOD_MS);
-      const form = load.isOver() ? first : (this.#forms[nth % this.#forms.length] ?? first);
-      this.#begin(null);
-      await Promise.allSettled(this.#protected);
-      await this.#take(load, form, nth);
-      this.#begin(form);
+    const { forms, periodMs } = this.#options;
+    for (let nth = 1; !load.isOver(); nth++) {
+      await sleep(periodMs);
+      await this.#change(load, forms[nth % forms.length] ?? forms[0], nth);
     }
+    const { last = this.#present } = this.#options;
+    if (last === null || last === this.#present) return;
+    await sleep(periodMs);
+    await this.#change(load, last, 0);
   }
 
   /** Waits for a period of a form; the relay is not changed before the work has ended. */
@@ -53,6 +54,13 @@ export class Turns<T> {
   /** Returns the form at a time; null while it was changed. @param time in Unix milliseconds. */
   at(time: number): T | null {
     return this.#log.findLast(({ from }) => from <= time)?.form ?? null;
+  }
+
+  async #change(load: Load, form: T, nth: number): Promise<void> {
+    this.#begin(null);
+    await Promise.allSettled(this.#protected);
+    await this.#options.take(load, form, nth);
+    this.#begin(form);
   }
 
   get #present(): T | null {

@@ -9,6 +9,7 @@ import { Turns } from "./turns.ts";
 const SEED = Number(process.env["UPGRADE_SEED"] ?? 20_261_121);
 const TASKS = 1_000;
 const PARALLEL = 300;
+const PERIOD_MS = 3_500;
 /**
  * Factor that makes the pauses of a task longer than a period, so that most tasks run under several releases.
  */
@@ -29,13 +30,15 @@ it("the promises of docs/promises.md hold for 1,000 tasks while an earlier relea
   console.log(`seed ${SEED}`);
   const [{ script: present }, kept] = await Promise.all([bundleOf(), keptBundles()]);
   const [oldest = "", ...later] = kept;
-  const turns = new Turns(
-    [present, oldest, ...later.flatMap((bundle) => [present, bundle])],
-    async ({ relay, counters }, bundle) => {
+  const turns = new Turns({
+    forms: [present, oldest, ...later.flatMap((bundle) => [present, bundle])],
+    last: present,
+    periodMs: PERIOD_MS,
+    take: async ({ relay, counters }, bundle) => {
       await relay.restart("kept", bundle);
       counters.add("kills");
     },
-  );
+  });
   const buildAt = (time: number) => {
     const bundle = turns.at(time);
     if (bundle === null) return null;
