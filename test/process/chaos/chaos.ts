@@ -67,8 +67,12 @@ export async function chaos({ minutes, seed, print }: ChaosOptions): Promise<rea
   print(`${minutes} minutes, seed ${seed}`);
   // The relay is bundled before the load, so that no restart waits for the bundler.
   await bundleOf(SHORT_WATCHDOG);
-  const roundOf = () => ({ parallel: PARALLEL, planOf, disturb: killAtRandom });
-  const { counters, faults } = await runRounds({ length: lengthOf(minutes), seed, print, roundOf });
+  const { counters, faults } = await runRounds({
+    length: lengthOf(minutes),
+    seed,
+    print,
+    roundOf: () => ({ parallel: PARALLEL, planOf, disturb: killAtRandom }),
+  });
   if (faults.length > 0) return faults;
   const share = Math.min(1, minutes / 2);
   const least = Object.entries(LEAST_IN_TWO_MINUTES).map(([name, count]): [string, number] => {

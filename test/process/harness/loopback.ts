@@ -60,7 +60,7 @@ export function forward(
 }
 
 /** Passes an answer back to the client. */
-export function passBack(answer: IncomingMessage, response: ServerResponse): void {
+function passBack(answer: IncomingMessage, response: ServerResponse): void {
   response.writeHead(answer.statusCode ?? 502, answer.headers);
   // A client may hang up, or the server may break the connection.
   pipeline(answer, response, () => {});

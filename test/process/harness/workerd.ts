@@ -79,8 +79,8 @@ export class Workerd implements AsyncDisposable {
   readonly #port: number;
   readonly #command: readonly string[];
   readonly #further: readonly FurtherWorker[];
-  #homeOf: HomeOf;
   readonly #v8Flags: readonly string[];
+  #homeOf: HomeOf;
   #vars: Vars = {};
   #child: Child | null = null;
   #earlierOutput = "";
@@ -202,11 +202,6 @@ export class Workerd implements AsyncDisposable {
   }
 
   #config(vars: Vars): string {
-    const builds = [
-      "relay",
-      ...this.#further.flatMap(({ name }) => (name === "other" ? name : [])),
-    ];
-    const isBound = this.#further.some(({ name }) => name === "bound");
     const options = { homeOf: this.#homeOf, variables: Object.keys(vars) };
     return [
       configText({
@@ -215,8 +210,10 @@ export class Workerd implements AsyncDisposable {
         allow: ["public", "private"],
         v8Flags: this.#v8Flags,
       }),
-      ...builds.map((name) => workerText({ name, ...options })),
-      isBound ? BOUND_WORKER : "",
+      workerText({ name: "relay", ...options }),
+      ...this.#further.map(({ name }) =>
+        name === "bound" ? BOUND_WORKER : workerText({ name, ...options }),
+      ),
     ].join("");
   }
 }

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { lengthOf, runRounds } from "../chaos/chaos.ts";
+import { lengthOf, type RoundsLength, runRounds } from "../chaos/chaos.ts";
 import { planOf } from "../chaos/plan.ts";
 import { seeded } from "../../simulation/random.ts";
 import { bundleOf } from "../harness/workerd.ts";
@@ -9,8 +9,8 @@ import { keptBundle } from "./releases.ts";
 const SEED = Number(process.env["UPGRADE_SEED"] ?? 20_261_127);
 /** Minutes of the run, in rounds of two; 0 for one short round. */
 const MINUTES = Number(process.env["UPGRADE_MINUTES"] ?? 0);
-/** The short round: at least this many tasks, and this time, in which the objects are divided in every way. */
-const [SHORT_TASKS, SHORT_MS] = [400, 14_000];
+/** The short round: at least 400 tasks, and a time in which the objects are divided in every way. */
+const SHORT: RoundsLength = { rounds: 1, isEnough: (tasks, ms) => tasks >= 400 && ms >= 14_000 };
 const PARALLEL = 80;
 /** The last build before this one whose bundle is kept. */
 const EARLIER = "4-prices";
@@ -31,8 +31,7 @@ it(
   { timeout: (MINUTES + 10) * 60_000 },
   async () => {
     const [earlier] = await Promise.all([keptBundle(EARLIER), bundleOf()]);
-    const isEnough = (tasks: number, ms: number) => tasks >= SHORT_TASKS && ms >= SHORT_MS;
-    const length = MINUTES > 0 ? lengthOf(MINUTES) : { rounds: 1, isEnough };
+    const length = MINUTES > 0 ? lengthOf(MINUTES) : SHORT;
     const { counters, faults } = await runRounds({
       length,
       seed: SEED,

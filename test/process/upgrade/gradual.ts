@@ -60,13 +60,16 @@ export function gradualRound(
     figuresOf: (evidence) => {
       const figures = crossings(evidence, (time) => turns.at(time)?.tasks ?? null);
       figures.addAll(answers);
-      for (const each of evidence) countWork(each, turns, figures);
+      for (const each of evidence) {
+        countCharge(each, turns, figures);
+        countAttempts(each, turns, figures);
+      }
       return figures;
     },
   };
 }
 
-/** Moves objects to the other build by a restart: one in two is `kill -9`, also of those to the same division. */
+/** Restarts the relay with its objects divided in this way. One in two restarts into each division is `kill -9`. */
 async function moveObjects({ relay, counters }: Load, objects: Objects, nth: number) {
   const isKilled = (nth + Math.floor(nth / DIVISIONS.length)) % 2 === 1;
   await relay.moveObjects((binding) => {
@@ -75,21 +78,24 @@ async function moveObjects({ relay, counters }: Load, objects: Objects, nth: num
   counters.add(isKilled ? "kills" : "restarts without a kill");
 }
 
-/** Counts the charge and the attempts of a task by the builds that ran its objects then. */
-function countWork({ history, task, posts }: Evidence, turns: Turns<Objects>, figures: Counters) {
+/** Counts the charge of a task by the builds that ordered and booked it. */
+function countCharge({ history }: Evidence, turns: Turns<Objects>, figures: Counters) {
   const { state, createdAt, plan } = history;
   const objects = turns.at(createdAt);
-  if (state !== "refused" && plan.credits !== null && objects !== null) {
-    figures.add(chargesOf(objects));
-  }
+  if (state === "refused" || plan.credits === null || objects === null) return;
+  figures.add(chargesOf(objects));
+}
+
+/** Counts the attempts of a task that arrived at its receiver, by the build that made them. */
+function countAttempts({ task, posts }: Evidence, turns: Turns<Objects>, figures: Counters) {
   const attempts = task?.callback?.attempts ?? [];
   for (const { headers, arrivedAt } of posts) {
     const at = attempts.findIndex(({ number }) => number === Number(headers["x-attempt"]));
-    const tasks = turns.at(arrivedAt)?.tasks;
-    if (at === -1 || tasks === undefined) continue;
+    const objects = turns.at(arrivedAt);
+    if (at === -1 || objects === null) continue;
     // A further attempt of a series is made by an alarm, the first one at once.
     const isByAlarm = attempts[at]?.series === attempts[at - 1]?.series;
-    figures.add(attemptsOf(tasks, isByAlarm));
+    figures.add(attemptsOf(objects.tasks, isByAlarm));
   }
 }
 
