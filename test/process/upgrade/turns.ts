@@ -20,6 +20,7 @@ export class Turns<T> {
   /** Form of the relay from a time on; null while it is changed. */
   readonly #log: { readonly form: T | null; readonly from: number }[] = [];
   readonly #protected = new Set<Promise<unknown>>();
+  #isChanging = false;
 
   constructor(options: TurnsOptions<T>) {
     this.#options = options;
@@ -41,7 +42,7 @@ export class Turns<T> {
 
   /** Waits for a period of a form; the relay is not changed before the work has ended. */
   async during<R>(form: T, work: () => Promise<R>): Promise<R> {
-    while (this.#present !== form) await sleep(LOOK_EVERY_MS);
+    while (this.#present !== form || this.#isChanging) await sleep(LOOK_EVERY_MS);
     const done = work();
     this.#protected.add(done);
     try {
@@ -57,10 +58,12 @@ export class Turns<T> {
   }
 
   async #change(load: Load, form: T, nth: number): Promise<void> {
-    this.#begin(null);
+    this.#isChanging = true;
     await Promise.allSettled(this.#protected);
+    this.#begin(null);
     await this.#options.take(load, form, nth);
     this.#begin(form);
+    this.#isChanging = false;
   }
 
   get #present(): T | null {
