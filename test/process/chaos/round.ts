@@ -23,8 +23,11 @@ const READS_AT_ONCE = 12;
 
 export interface RoundOptions {
   readonly seed: number;
-  /** Tells, from the number of started tasks and the time since the start, whether to start no more tasks. */
-  readonly isEnough: (tasks: number, elapsedMs: number) => boolean;
+  /**
+   * Tells whether to start no more tasks, from the number of started tasks, the time since the start, and what
+   * has been counted.
+   */
+  readonly isEnough: (tasks: number, elapsedMs: number, counters: Counters) => boolean;
   /** Number of tasks that run at the same time. */
   readonly parallel: number;
   readonly planOf: (seed: number, nth: number) => TaskPlan;
@@ -70,13 +73,14 @@ export async function runRound(options: RoundOptions): Promise<RoundReport> {
   await openAccounts(caller);
   const verifier = await CallbackVerifier.create(caller);
 
+  const counters = new Counters();
   const startedAt = Date.now();
   const world: World = {
     caller,
     receiver,
     upstream,
     closedUrl: await closedPort(),
-    isClosing: () => isEnough(plans.size, Date.now() - startedAt),
+    isClosing: () => isEnough(plans.size, Date.now() - startedAt, counters),
     underCurrent: options.underCurrent ?? ((work) => work()),
   };
   const nextPlan = () => {
@@ -84,7 +88,6 @@ export async function runRound(options: RoundOptions): Promise<RoundReport> {
     plans.set(plan.path, plan);
     return plan;
   };
-  const counters = new Counters();
   let isOver = false;
   const [histories] = await Promise.all([
     runTasks(world, options.parallel, nextPlan).finally(() => (isOver = true)),

@@ -3,15 +3,19 @@ import { lengthOf, type RoundsLength, runRounds } from "../chaos/chaos.ts";
 import { planOf } from "../chaos/plan.ts";
 import { seeded } from "../../simulation/random.ts";
 import { bundleOf } from "../harness/workerd.ts";
-import { gradualRound, leastOf } from "./gradual.ts";
+import { DIVISIONS, gradualRound, leastOf } from "./gradual.ts";
 import { keptBundle } from "./releases.ts";
 
 const SEED = Number(process.env["UPGRADE_SEED"] ?? 20_261_127);
 /** Minutes of the run, in rounds of two; 0 for one short round. */
 const MINUTES = Number(process.env["UPGRADE_MINUTES"] ?? 0);
-/** The short round: at least 400 tasks, and a time in which the objects are divided in every way. */
-const SHORT: RoundsLength = { rounds: 1, isEnough: (tasks, ms) => tasks >= 400 && ms >= 14_000 };
-const PARALLEL = 80;
+/** The short round: at least 400 tasks, and until the objects have been divided in every way. */
+const SHORT: RoundsLength = {
+  rounds: 1,
+  isEnough: (tasks, _, counters) =>
+    tasks >= 400 && counters.of("objects moved") >= DIVISIONS.length,
+};
+const PARALLEL = 120;
 /** The last build before this one whose bundle is kept. */
 const EARLIER = "4-prices";
 /** Smallest figures that each round must reach to prove anything. */

@@ -16,7 +16,7 @@ interface Objects {
 const PERIOD_MS = 2_500;
 const BUILDS = ["present", "earlier"] as const;
 /** Every way to divide the objects; from each to the next the objects of one kind move. */
-const DIVISIONS: readonly [Objects, ...Objects[]] = [
+export const DIVISIONS: readonly [Objects, ...Objects[]] = [
   { tasks: "present", others: "present" },
   { tasks: "earlier", others: "present" },
   { tasks: "earlier", others: "earlier" },
@@ -75,6 +75,7 @@ async function moveObjects({ relay, counters }: Load, objects: Objects, nth: num
   await relay.moveObjects((binding) => {
     return WORKERS[binding === "TASKS" ? objects.tasks : objects.others];
   }, isKilled);
+  counters.add("objects moved");
   counters.add(isKilled ? "kills" : "restarts without a kill");
 }
 
