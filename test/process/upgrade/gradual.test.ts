@@ -30,6 +30,12 @@ const LEAST = {
   "requests repeated": 20,
 };
 
+/** Prints a line, of a long run also when it passes. */
+function print(line: string): void {
+  if (MINUTES > 0) process.stdout.write(`${line}\n`);
+  else console.log(line);
+}
+
 it(
   "nothing is lost, doubled or refused while two builds run at once: requests go to the Worker of either, and the objects of tasks and all others move between both",
   { timeout: (MINUTES + 10) * 60_000 },
@@ -39,7 +45,7 @@ it(
     const { counters, faults } = await runRounds({
       length,
       seed: SEED,
-      print: (line) => process.stdout.write(`${line}\n`),
+      print,
       roundOf: (seed) => ({ parallel: PARALLEL, planOf, ...gradualRound(earlier, seeded(seed)) }),
     });
     expect(faults).toEqual([]);
