@@ -19,6 +19,6 @@ export function workerdConfig(): string {
   const variables = [...described, ...ofProviders].filter(
     (name) => !/^(?:INDEX|SILENCE|JURISDICTION|LOCATION)/.test(name),
   );
-  const relay = workerText({ name: "relay", home: "relay", variables: [...new Set(variables)] });
+  const relay = workerText({ name: "relay", variables: [...new Set(variables)] });
   return HEADER + configText({ allow: ["public"] }) + relay;
 }

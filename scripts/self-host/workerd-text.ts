@@ -9,11 +9,11 @@ import { OBJECT_CLASSES } from "../../src/config/object-bindings.ts";
 const COMPATIBILITY = `compatibilityDate = "2026-10-20",
   compatibilityFlags = ["global_fetch_strictly_public"],`;
 
-/** A Worker of the configuration: its name, and whether it has the objects of the relay. */
+/** A Worker of the configuration: its name, and where the objects of the relay are. */
 interface WorkerOptions {
   readonly name: string;
-  /** Name of the Worker that has the objects, which may be this one. */
-  readonly home: string;
+  /** Returns the name of the Worker that runs the objects of a binding; by default this one. */
+  readonly homeOf?: (binding: string) => string;
   /** Variables that workerd takes from its environment; the relay sees those that are missing as not set. */
   readonly variables: readonly string[];
 }
@@ -56,19 +56,20 @@ const config :Workerd.Config = (
 const linesOf = (entries: readonly string[]) => entries.map((entry) => `\n    ${entry},`).join("");
 
 /** Describes a Worker of the relay, whose code is the file `index.js`, or for another one `<name>.js`. */
-export function workerText({ name, home, variables }: WorkerOptions): string {
+export function workerText({ name, homeOf = () => name, variables }: WorkerOptions): string {
   const file = name === "relay" ? "index.js" : `${name}.js`;
+  const classes = Object.entries(OBJECT_CLASSES);
   const namespace = (binding: string, className: string) =>
-    `(name = "${binding}", durableObjectNamespace = (className = "${className}", serviceName = "${home}")),`;
+    `(name = "${binding}", durableObjectNamespace = (className = "${className}", serviceName = "${homeOf(binding)}")),`;
   const bindings = [
-    ...Object.entries(OBJECT_CLASSES).map(([binding, className]) => namespace(binding, className)),
+    ...classes.map(([binding, className]) => namespace(binding, className)),
     ...variables.map((variable) => `(name = "${variable}", fromEnvironment = "${variable}"),`),
   ];
   return `
 const ${name} :Workerd.Worker = (
   modules = [(name = "${file}", esModule = embed "${file}")],
   ${COMPATIBILITY}
-  globalOutbound = "network",${name === home ? OBJECTS : ""}
+  globalOutbound = "network",${objectsText(classes.filter(([binding]) => homeOf(binding) === name))}
   bindings = [${bindings.map((binding) => `\n    ${binding}`).join("")}
   ],
 );
@@ -76,15 +77,18 @@ const ${name} :Workerd.Worker = (
 }
 
 /**
- * The classes of the objects. Each has a directory below the directory `disk`, the name of its binding in lower
- * case, with one SQLite database for each object and `metadata.sqlite` with their alarms.
+ * Describes the classes of objects that a Worker runs. Each has a directory below the directory `disk`, the name of
+ * its binding in lower case, with one SQLite database for each object and `metadata.sqlite` with their alarms.
  */
-const OBJECTS = `
+function objectsText(classes: readonly (readonly [binding: string, className: string])[]): string {
+  if (classes.length === 0) return "";
+  return `
   durableObjectNamespaces = [${linesOf(
-    Object.entries(OBJECT_CLASSES).map(
+    classes.map(
       ([binding, name]) =>
         `(className = "${name}", uniqueKey = "${binding.toLowerCase()}", enableSql = true)`,
     ),
   )}
   ],
   durableObjectStorage = (localDisk = "disk"),`;
+}

@@ -4,17 +4,9 @@ import { parseRecord } from "../../src/objects/task/record-schema.ts";
 import { aCompletion, aPolicy, aRedelivery } from "./builders.ts";
 import { expectUnchanged } from "./decisions.ts";
 import { MemoryHost } from "./loop/memory-host.ts";
-import accounts from "./stored-records/1-accounts.json" with { type: "json" };
-import providers from "./stored-records/2-providers.json" with { type: "json" };
-import index from "./stored-records/3-index.json" with { type: "json" };
+import { GENERATIONS } from "./stored-records/generations.ts";
 import { anAttachedTask, newsAnswer } from "./upstream-builders.ts";
 
-/**
- * Records as earlier builds have stored them, oldest first: before upstreams, before the index, and now.
- * A file with a successor is never changed, because whatever was stored once stays readable. Records of
- * the current build are added to the last file.
- */
-const GENERATIONS = { accounts, providers, index };
 const ALL = Object.entries(GENERATIONS).flatMap(([generation, records]) =>
   Object.entries(records).map(([name, stored]) => [generation, name, stored] as const),
 );
@@ -61,6 +53,7 @@ it("a poll plan that an earlier build has stored is read without what that build
 });
 
 it("a redelivery starts no attempt, whoever orders it, if an earlier build has stored its Idempotency-Key without the caller who used it", () => {
+  const { accounts, providers } = GENERATIONS;
   const records = [...Object.values(accounts), ...Object.values(providers)].map(parseRecord);
   const keyed = records.filter((record) => orderKeyOf(record) !== null);
   expect(keyed.length).toBeGreaterThan(0);

@@ -78,8 +78,8 @@ export class Caller {
         last = answer.text;
         const allowed = isRepeat ? [...expected, ...repeated] : expected;
         if (allowed.includes(answer.status)) return answer;
-        const isLater = answer.status === 503 && answer.headers.has("Retry-After");
-        if (!isLater) throw new Fault(`${call.method} ${call.path}: ${answer.status} ${last}`);
+        if (!isLater(answer))
+          throw new Fault(`${call.method} ${call.path}: ${answer.status} ${last}`);
       }
       this.repeats++;
       await sleep(REPEAT_AFTER_MS);
@@ -101,6 +101,11 @@ export class Caller {
       clearTimeout(timer);
     }
   }
+}
+
+/** Tells whether an answer asks to send the request again later. */
+export function isLater({ status, headers }: Pick<Answer, "status" | "headers">): boolean {
+  return status === 503 && headers.has("Retry-After");
 }
 
 /** Requires that the answer is a problem with this code. @throws Fault when it is not. */

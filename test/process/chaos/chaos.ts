@@ -3,7 +3,7 @@ import { Counters } from "./counters.ts";
 import { killAtRandom, SHORT_WATCHDOG } from "./kills.ts";
 import { unnoticedFaults } from "./planted-faults.ts";
 import { planOf } from "./plan.ts";
-import { runRound } from "./round.ts";
+import { type RoundOptions, type RoundReport, runRound } from "./round.ts";
 
 /** Length of a round, within the five minutes for which a signature can be verified. */
 const ROUND_S = 120;
@@ -46,37 +46,69 @@ export interface ChaosOptions {
   readonly print: (line: string) => void;
 }
 
+export interface RoundsOptions {
+  /** Number of rounds, and when each has started enough tasks. */
+  readonly length: RoundsLength;
+  readonly seed: number;
+  readonly print: (line: string) => void;
+  readonly roundOf: (seed: number) => Omit<RoundOptions, "seed" | "isEnough">;
+}
+
+export interface RoundsLength {
+  readonly rounds: number;
+  readonly isEnough: RoundOptions["isEnough"];
+}
+
 /**
- * Runs rounds of load and kills, each with storage of its own, up to the first one with faults.
- * After a round without faults, each of `PLANTED_FAULTS` must be noticed in what the round has recorded.
+ * Runs rounds of load and kills.
  * @returns the faults, or the figures that are too low to prove anything.
  */
 export async function chaos({ minutes, seed, print }: ChaosOptions): Promise<readonly string[]> {
   print(`${minutes} minutes, seed ${seed}`);
   // The relay is bundled before the load, so that no restart waits for the bundler.
   await bundleOf(SHORT_WATCHDOG);
-  const rounds = Math.ceil((minutes * 60) / ROUND_S);
-  const loadMs = Math.max(5, (minutes * 60) / rounds - TAIL_S) * 1000;
-  const total = new Counters();
-  for (let nth = 0; nth < rounds; nth++) {
-    const { counters, recording, faults } = await runRound({
-      seed: seed + nth,
-      isEnough: (_, elapsedMs) => elapsedMs > loadMs,
-      parallel: PARALLEL,
-      planOf,
-      disturb: killAtRandom,
-    });
-    total.addAll(counters);
-    const figures = `${counters.of("tasks")} tasks, ${counters.of("kills")} kills`;
-    print(`seed ${seed + nth}: ${figures}, ${faults.length} faults`);
-    if (faults.length > 0) return faults;
-    const unnoticed = unnoticedFaults(recording);
-    if (unnoticed.length > 0) return unnoticed;
-  }
-  print(total.toString());
+  const { counters, faults } = await runRounds({
+    length: lengthOf(minutes),
+    seed,
+    print,
+    roundOf: () => ({ parallel: PARALLEL, planOf, disturb: killAtRandom }),
+  });
+  if (faults.length > 0) return faults;
   const share = Math.min(1, minutes / 2);
   const least = Object.entries(LEAST_IN_TWO_MINUTES).map(([name, count]): [string, number] => {
     return [name, Math.floor(count * share)];
   });
-  return total.tooLow(Object.fromEntries(least));
+  return counters.tooLow(Object.fromEntries(least));
+}
+
+/** Divides a time into rounds. */
+export function lengthOf(minutes: number): RoundsLength {
+  const rounds = Math.ceil((minutes * 60) / ROUND_S);
+  const loadMs = Math.max(5, (minutes * 60) / rounds - TAIL_S) * 1000;
+  return { rounds, isEnough: (_, elapsedMs) => elapsedMs > loadMs };
+}
+
+/**
+ * Runs rounds, each with storage of its own, up to the first one with faults, and prints their figures.
+ * After a round without faults, each of `PLANTED_FAULTS` must be noticed in what the round has recorded.
+ * @returns the faults, and the figures of all rounds.
+ */
+export async function runRounds({
+  length: { rounds, isEnough },
+  seed,
+  print,
+  roundOf,
+}: RoundsOptions): Promise<Pick<RoundReport, "counters" | "faults">> {
+  const total = new Counters();
+  for (let nth = 0; nth < rounds; nth++) {
+    const round = { ...roundOf(seed + nth), seed: seed + nth, isEnough };
+    const { counters, recording, faults } = await runRound(round);
+    total.addAll(counters);
+    const figures = `${counters.of("tasks")} tasks, ${counters.of("kills")} kills`;
+    print(`seed ${seed + nth}: ${figures}, ${faults.length} faults`);
+    const found = faults.length > 0 ? faults : unnoticedFaults(recording);
+    if (found.length > 0) return { counters: total, faults: found };
+  }
+  print(total.toString());
+  return { counters: total, faults: [] };
 }

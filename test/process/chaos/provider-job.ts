@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { apiOf, field, type UpstreamApi } from "../upstreams/apis.ts";
-import { expectCode, Fault } from "./caller.ts";
+import { expectCode, Fault, isLater } from "./caller.ts";
 import { type Hook, jobUrl, type TaskPlan } from "./plan.ts";
 import type { TaskHistory, World } from "./task-history.ts";
 
@@ -74,7 +74,7 @@ async function postHook(
   for (let tries = 0; tries < TRIES; tries++) {
     const answer = await upstream.hook(api, id, state, signature).catch(() => null);
     if (answer?.status === expected) return;
-    if (answer !== null && answer.status !== 503) {
+    if (answer !== null && !isLater(answer)) {
       throw new Fault(`${hook} hook: ${answer.status} ${answer.text}`);
     }
     caller.repeats++;

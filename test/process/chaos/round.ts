@@ -1,7 +1,8 @@
 import pMap from "p-map";
 import { closedPort, type Post, Receiver } from "../harness/receiver.ts";
-import { type Client, LOCAL_VARS } from "../harness/client.ts";
+import { Client, LOCAL_VARS } from "../harness/client.ts";
 import { seeded } from "../../simulation/random.ts";
+import type { LoopbackServer } from "../harness/loopback.ts";
 import { isRefundStored } from "../harness/stored-ledger.ts";
 import { Workerd } from "../harness/workerd.ts";
 import { FakeUpstream } from "../upstreams/fake-upstream.ts";
@@ -22,14 +23,23 @@ const READS_AT_ONCE = 12;
 
 export interface RoundOptions {
   readonly seed: number;
-  /** Tells, from the number of started tasks and the time since the start, whether to start no more tasks. */
-  readonly isEnough: (tasks: number, elapsedMs: number) => boolean;
+  /**
+   * Tells whether to start no more tasks, from the number of started tasks, the time since the start, and what
+   * has been counted.
+   */
+  readonly isEnough: (tasks: number, elapsedMs: number, counters: Counters) => boolean;
   /** Number of tasks that run at the same time. */
   readonly parallel: number;
   readonly planOf: (seed: number, nth: number) => TaskPlan;
   /** Kills and restarts the relay until the load is over. */
   readonly disturb: (load: Load) => Promise<void>;
   readonly underCurrent?: World["underCurrent"];
+  /** A bundle of another build, which runs beside the relay. */
+  readonly otherScript?: string;
+  /** Starts a server that passes the requests of callers and providers on to the relay. */
+  readonly frontOf?: (relay: Workerd) => Promise<LoopbackServer>;
+  /** Returns further figures of the round. */
+  readonly figuresOf?: (evidence: readonly Evidence[]) => Counters;
 }
 
 export interface RoundReport {
@@ -44,11 +54,13 @@ export interface RoundReport {
  * are read, because a read could wake a task that is stuck.
  */
 export async function runRound(options: RoundOptions): Promise<RoundReport> {
-  const { seed, planOf, isEnough } = options;
+  const { seed, planOf, isEnough, otherScript } = options;
   await using upstream = await FakeUpstream.start();
   await using relay = await Workerd.start({
     vars: { ...VARS, CONNECTIONS: upstream.connections },
+    ...(otherScript !== undefined && { otherScript }),
   });
+  await using front = (await options.frontOf?.(relay)) ?? null;
   const plans = new Map<string, TaskPlan>();
   const tooEarly: string[] = [];
   await using receiver = await Receiver.start((path, headers) => {
@@ -57,17 +69,18 @@ export async function runRound(options: RoundOptions): Promise<RoundReport> {
     const id = headers["x-task-id"] ?? "";
     if (!isRefundStored(relay.storage, id)) tooEarly.push(`${id}: task.failed before its refund`);
   });
-  const caller = new Caller(relay.client);
+  const caller = new Caller(front === null ? relay.client : new Client({ url: front.origin }));
   await openAccounts(caller);
   const verifier = await CallbackVerifier.create(caller);
 
+  const counters = new Counters();
   const startedAt = Date.now();
   const world: World = {
     caller,
     receiver,
     upstream,
     closedUrl: await closedPort(),
-    isClosing: () => isEnough(plans.size, Date.now() - startedAt),
+    isClosing: () => isEnough(plans.size, Date.now() - startedAt, counters),
     underCurrent: options.underCurrent ?? ((work) => work()),
   };
   const nextPlan = () => {
@@ -75,7 +88,6 @@ export async function runRound(options: RoundOptions): Promise<RoundReport> {
     plans.set(plan.path, plan);
     return plan;
   };
-  const counters = new Counters();
   let isOver = false;
   const [histories] = await Promise.all([
     runTasks(world, options.parallel, nextPlan).finally(() => (isOver = true)),
@@ -92,12 +104,13 @@ export async function runRound(options: RoundOptions): Promise<RoundReport> {
   const posts = Map.groupBy(receiver.posts, ({ path }) => path);
   const evidenceOf = async (history: TaskHistory): Promise<Evidence> => ({
     history,
-    ...(await readTask(relay.client, history.id)),
+    ...(await readTask(relay.client, history)),
     posts: posts.get(history.plan.path) ?? [],
     entries: entries.get(history.id) ?? [],
   });
   const evidence = await pMap(histories, evidenceOf, { concurrency: READS_AT_ONCE });
   for (const each of evidence) counters.addTask(each);
+  if (options.figuresOf !== undefined) counters.addAll(options.figuresOf(evidence));
   counters.add("requests repeated", caller.repeats);
   counters.add("polls answered", upstream.polls);
   for (const [status, count] of caller.statuses) counters.add(`answers ${status}`, count);
@@ -126,7 +139,13 @@ async function runTasks(
   return histories;
 }
 
-async function readTask(client: Client, id: string): Promise<Pick<Evidence, "text" | "task">> {
+/** Reads a task at the end. An answer other than the task or 404 is a fault of the task. */
+async function readTask(
+  client: Client,
+  { id, faults }: TaskHistory,
+): Promise<Pick<Evidence, "text" | "task">> {
   const { status, text, json } = await client.ask("GET", `/v1/tasks/${id}`);
-  return status === 404 ? { text: null, task: null } : { text, task: ReadTask.parse(json) };
+  if (status === 200) return { text, task: ReadTask.parse(json) };
+  if (status !== 404) faults.push(`read at the end: ${status} ${text}`);
+  return { text: null, task: null };
 }

@@ -51,9 +51,10 @@ async function grant({ caller }: World, plan: TaskPlan): Promise<void> {
 
 /** Registers the task. @returns whether the task exists afterwards. */
 async function register(world: World, history: TaskHistory, deadlineAtS: number): Promise<boolean> {
-  const { id, isNamedByKey, credits, createdBy, ending } = history.plan;
+  const { id, isNamedByKey, accountId, credits, createdBy, ending } = history.plan;
   const isUpstream = createdBy === "upstream";
-  const refusals = [credits === null ? [] : [402], ending?.via === "deadline" ? [400] : []].flat();
+  const mayLackCredits = credits !== null && accountId === "poor";
+  const refusals = [mayLackCredits ? [402] : [], ending?.via === "deadline" ? [400] : []].flat();
   const headers: Record<string, string> = isNamedByKey ? { "Idempotency-Key": `order-${id}` } : {};
   const body = registrationOf(history, deadlineAtS);
   const call = { method: "POST", path: "/v1/tasks", body, headers, isBooked: credits !== null };

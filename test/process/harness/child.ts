@@ -17,6 +17,8 @@ export const QUIET_ENV = {
 
 const READY_WITHIN_MS = 30_000;
 const LOOK_EVERY_MS = 20;
+/** Time in milliseconds for which a process may end by itself after SIGTERM. */
+const END_WITHIN_MS = 3_000;
 
 const alive = new Set<Child>();
 process.on("exit", () => {
@@ -74,6 +76,13 @@ export class Child {
     if (this.#isChecked) return;
     this.#isChecked = true;
     refuseLeaks("the output of a server", this.#output);
+  }
+
+  /** Ends the process with SIGTERM, and with SIGKILL if it has not ended after `END_WITHIN_MS`. */
+  async terminate(): Promise<void> {
+    this.signal("SIGTERM");
+    await Promise.race([this.#closed, sleep(END_WITHIN_MS)]);
+    await this.kill9();
   }
 
   /** Waits until the process has ended by itself. */

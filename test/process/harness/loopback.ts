@@ -1,6 +1,14 @@
 import { once } from "node:events";
-import { createServer, type IncomingMessage, type RequestListener, type Server } from "node:http";
+import {
+  createServer,
+  type IncomingMessage,
+  request as send,
+  type RequestListener,
+  type Server,
+  type ServerResponse,
+} from "node:http";
 import type { Server as TcpServer } from "node:net";
+import { pipeline } from "node:stream";
 
 /**
  * Time in milliseconds after which an idle connection is closed, which no test reaches: closing it could lose
@@ -32,6 +40,30 @@ export class LoopbackServer implements AsyncDisposable {
     this.#server.close();
     await once(this.#server, "close");
   }
+}
+
+/**
+ * Passes a request on to the server at an origin. A connection that breaks on one side is broken on the other.
+ * @param take handles the head of the answer; by default the answer is passed back.
+ */
+export function forward(
+  origin: string,
+  request: IncomingMessage,
+  response: ServerResponse,
+  take = passBack,
+): void {
+  const { method = "", url = "", headers } = request;
+  const forwarded = send(origin + url, { method, headers }, (answer) => take(answer, response));
+  forwarded.on("error", () => response.destroy());
+  response.once("close", () => response.writableFinished || forwarded.destroy());
+  request.pipe(forwarded);
+}
+
+/** Passes an answer back to the client. */
+function passBack(answer: IncomingMessage, response: ServerResponse): void {
+  response.writeHead(answer.statusCode ?? 502, answer.headers);
+  // A client may hang up, or the server may break the connection.
+  pipeline(answer, response, () => {});
 }
 
 /** Returns the number of a port on which nothing listens. */

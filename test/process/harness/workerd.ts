@@ -23,8 +23,10 @@ export interface WorkerdOptions {
   readonly entry?: string;
   /** A bundle to serve instead of one of `entry`. */
   readonly script?: string;
-  /** A bundle that runs the objects, while the other one answers the requests. */
-  readonly objectScript?: string;
+  /** A bundle of another build: a Worker of the same process, at `otherUrl`, with the same objects. */
+  readonly otherScript?: string;
+  /** Tells which of the two Workers runs the objects of a binding; by default the relay runs all. */
+  readonly homeOf?: HomeOf;
   /** Script of another Worker, `boundUrl`, whose binding `RELAY` is the entrypoint `Relay`. */
   readonly boundScript?: string;
   /** Directory of its temporary directory, by default the system's. */
@@ -37,8 +39,12 @@ export interface WorkerdOptions {
   readonly v8Flags?: readonly string[];
 }
 
-/** A Worker in the same process that calls the relay through a service binding, on a port of its own. */
-interface BoundWorker {
+/** Returns the Worker that runs the objects of a binding, e.g. of `TASKS`. */
+export type HomeOf = (binding: string) => "relay" | "other";
+
+/** A further Worker in the same process, on a port of its own. */
+interface FurtherWorker {
+  readonly name: "bound" | "other";
   readonly script: string;
   readonly port: number;
 }
@@ -48,8 +54,9 @@ const BOUND_WORKER = `const bound :Workerd.Worker = (
   compatibilityDate = "2026-10-20",
   bindings = [(name = "RELAY", service = (name = "relay", entrypoint = "Relay"))],
 );`;
-const boundSocket = (port: number) =>
-  `(name = "bound-http", address = "127.0.0.1:${port}", http = (), service = "bound")`;
+const serviceText = ({ name }: FurtherWorker) => `(name = "${name}", worker = .${name})`;
+const socketText = ({ name, port }: FurtherWorker) =>
+  `(name = "${name}-http", address = "127.0.0.1:${port}", http = (), service = "${name}")`;
 
 const NativeWorkerd = z.object({ default: z.string() });
 const require = createRequire(import.meta.url);
@@ -71,9 +78,9 @@ export class Workerd implements AsyncDisposable {
   readonly #home: string;
   readonly #port: number;
   readonly #command: readonly string[];
-  readonly #objectScript: string | null;
-  readonly #bound: BoundWorker | null;
+  readonly #further: readonly FurtherWorker[];
   readonly #v8Flags: readonly string[];
+  #homeOf: HomeOf;
   #vars: Vars = {};
   #child: Child | null = null;
   #earlierOutput = "";
@@ -81,13 +88,13 @@ export class Workerd implements AsyncDisposable {
   private constructor(
     home: string,
     port: number,
-    { wrapper = [], objectScript, v8Flags = [] }: WorkerdOptions,
-    bound: BoundWorker | null,
+    { wrapper = [], homeOf = () => "relay", v8Flags = [] }: WorkerdOptions,
+    further: readonly FurtherWorker[],
   ) {
     this.#home = home;
     this.#port = port;
-    this.#objectScript = objectScript ?? null;
-    this.#bound = bound;
+    this.#further = further;
+    this.#homeOf = homeOf;
     this.#v8Flags = v8Flags;
     this.url = `http://127.0.0.1:${port}`;
     this.client = new Client(this);
@@ -95,16 +102,17 @@ export class Workerd implements AsyncDisposable {
   }
 
   static async start(options: WorkerdOptions): Promise<Workerd> {
-    const { vars, entry, parent = tmpdir() } = options;
+    const { vars, entry, parent = tmpdir(), boundScript, otherScript } = options;
     const script = options.script ?? (await bundleOf(entry)).script;
     const home = await mkdtemp(join(parent, "task-relay-workerd-"));
-    const bound =
-      options.boundScript === undefined
-        ? null
-        : { script: options.boundScript, port: await freePort() };
-    const relay = new Workerd(home, await freePort(), options, bound);
+    const further = [
+      ...(await furtherWorker("bound", boundScript)),
+      ...(await furtherWorker("other", otherScript)),
+    ];
+    const relay = new Workerd(home, await freePort(), options, further);
     try {
       await mkdir(relay.storage);
+      for (const { name, script: code } of further) await writeFile(join(home, `${name}.js`), code);
       await relay.restart(vars, script, options.isAsked);
     } catch (error) {
       await relay[Symbol.asyncDispose]();
@@ -115,7 +123,12 @@ export class Workerd implements AsyncDisposable {
 
   /** URL of the Worker that calls the relay through a service binding. */
   get boundUrl(): string {
-    return `http://127.0.0.1:${this.#bound?.port}`;
+    return this.#urlOf("bound");
+  }
+
+  /** URL of the Worker of another build. */
+  get otherUrl(): string {
+    return this.#urlOf("other");
   }
 
   /** Id of the current process. */
@@ -157,10 +170,6 @@ export class Workerd implements AsyncDisposable {
       this.#vars = vars;
       await writeFile(config, this.#config(vars));
     }
-    if (this.#objectScript !== null) {
-      await writeFile(join(this.#home, "objects.js"), this.#objectScript);
-    }
-    if (this.#bound !== null) await writeFile(join(this.#home, "bound.js"), this.#bound.script);
     const [command = "", ...args] = this.#command;
     const options = [
       `--socket-addr=http=127.0.0.1:${this.#port}`,
@@ -173,27 +182,48 @@ export class Workerd implements AsyncDisposable {
       : this.#child.listening(this.#port));
   }
 
+  /**
+   * Starts a new process on the same storage, in which the Workers run other objects than before.
+   * @param isKilled false to let the process first answer the requests that it has begun.
+   */
+  async moveObjects(homeOf: HomeOf, isKilled: boolean): Promise<void> {
+    if (!isKilled) await this.#child?.terminate();
+    this.#homeOf = homeOf;
+    await this.restart(this.#vars);
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     await this.kill9();
     await rm(this.#home, { recursive: true, force: true });
   }
 
+  #urlOf(name: FurtherWorker["name"]): string {
+    return `http://127.0.0.1:${this.#further.find((each) => each.name === name)?.port}`;
+  }
+
   #config(vars: Vars): string {
-    const variables = Object.keys(vars);
-    const home = this.#objectScript === null ? "relay" : "objects";
-    const bound = this.#bound;
-    const services = [
-      ...(home === "relay" ? [] : ['(name = "objects", worker = .objects)']),
-      ...(bound === null ? [] : ['(name = "bound", worker = .bound)']),
-    ];
-    const sockets = bound === null ? [] : [boundSocket(bound.port)];
+    const options = { homeOf: this.#homeOf, variables: Object.keys(vars) };
     return [
-      configText({ services, sockets, allow: ["public", "private"], v8Flags: this.#v8Flags }),
-      workerText({ name: "relay", home, variables }),
-      home === "relay" ? "" : workerText({ name: home, home, variables }),
-      bound === null ? "" : BOUND_WORKER,
+      configText({
+        services: this.#further.map(serviceText),
+        sockets: this.#further.map(socketText),
+        allow: ["public", "private"],
+        v8Flags: this.#v8Flags,
+      }),
+      workerText({ name: "relay", ...options }),
+      ...this.#further.map(({ name }) =>
+        name === "bound" ? BOUND_WORKER : workerText({ name, ...options }),
+      ),
     ].join("");
   }
+}
+
+/** Returns a list with a further Worker on a free port; an empty one without its script. */
+async function furtherWorker(
+  name: FurtherWorker["name"],
+  script: string | undefined,
+): Promise<readonly FurtherWorker[]> {
+  return script === undefined ? [] : [{ name, script, port: await freePort() }];
 }
 
 async function makeBundle(entry: string): Promise<Bundle> {

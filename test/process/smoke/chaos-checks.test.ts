@@ -1,8 +1,11 @@
 import { expect, it } from "vitest";
+import { Caller, Fault } from "../chaos/caller.ts";
 import { PLANTED_FAULTS } from "../chaos/planted-faults.ts";
 import { planOf, type TaskPlan } from "../chaos/plan.ts";
 import { faultsIn, type Recording } from "../chaos/recording.ts";
 import { type Evidence, ReadTask } from "../chaos/task-faults.ts";
+import { Client } from "../harness/client.ts";
+import { LoopbackServer } from "../harness/loopback.ts";
 
 const START_S = 1_795_000_000;
 const SERIES = [
@@ -106,5 +109,35 @@ it.each(PLANTED_FAULTS)(
     expect(changed === null ? null : faultsIn(changed)).toContainEqual(
       expect.stringContaining(fault),
     );
+  },
+);
+
+/** Sends a request as `npm run chaos` does to a server that gives these answers, one after another. */
+async function askOnce(...answers: readonly (readonly [status: number, headers?: object])[]) {
+  const left = [...answers];
+  await using server = await new LoopbackServer((_, response) => {
+    const [status = 404, headers = {}] = left.shift() ?? [];
+    response.writeHead(status, { ...headers }).end("{}");
+  }).listen();
+  const caller = new Caller(new Client({ url: server.origin }));
+  return await caller.ask({ method: "POST", path: "/v1/tasks", body: {} }, [201], [200]);
+}
+
+const LATER = [503, { "Retry-After": "2" }] as const;
+
+it("the callers of npm run chaos repeat a request after 503 with Retry-After, and accept the answer to a repeated request then", async () => {
+  expect(await askOnce(LATER, [201])).toMatchObject({ status: 201, isRepeat: true });
+  expect(await askOnce(LATER, [200])).toMatchObject({ status: 200, isRepeat: true });
+});
+
+it.each([
+  ["503 without Retry-After", [[503]]],
+  ["500", [[500]]],
+  ["404, after 503 with Retry-After", [LATER, [404]]],
+  ["the answer to a repeated request at the first time", [[200]]],
+] as const)(
+  "the callers of npm run chaos report a fault when a request is answered with %s",
+  async (_, answers) => {
+    await expect(askOnce(...answers)).rejects.toThrow(Fault);
   },
 );

@@ -1,14 +1,14 @@
 import { execFile } from "node:child_process";
 import { once } from "node:events";
 import { mkdtemp, readFile, rm } from "node:fs/promises";
-import { type IncomingMessage, request as send, type ServerResponse } from "node:http";
+import type { IncomingMessage, ServerResponse } from "node:http";
 import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pipeline } from "node:stream";
 import { createServer, type Server } from "node:tls";
 import { promisify } from "node:util";
-import { LoopbackServer, portOf } from "../harness/loopback.ts";
+import { forward, LoopbackServer, portOf } from "../harness/loopback.ts";
 
 /** Beginning of an `Idempotency-Key` whose calls get no answer. */
 export const BROKEN = "broken";
@@ -31,20 +31,13 @@ export class RelayFront extends LoopbackServer {
   }
 
   #forward(relay: string, request: IncomingMessage, response: ServerResponse): void {
-    const { method = "", url = "", headers } = request;
-    const key = String(headers["idempotency-key"]);
+    const key = String(request.headers["idempotency-key"]);
     this.#keys.push(key);
-    const forwarded = send(relay + url, { method, headers }, (answer) => {
-      if (key.startsWith(BROKEN)) {
-        answer.resume();
-        answer.once("end", () => response.destroy());
-        return;
-      }
-      response.writeHead(answer.statusCode ?? 502, answer.headers);
-      answer.pipe(response);
+    if (!key.startsWith(BROKEN)) return forward(relay, request, response);
+    forward(relay, request, response, (answer) => {
+      answer.resume();
+      answer.once("end", () => response.destroy());
     });
-    forwarded.on("error", () => response.destroy());
-    request.pipe(forwarded);
   }
 }
 

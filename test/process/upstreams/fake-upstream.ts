@@ -55,13 +55,14 @@ export class FakeUpstream extends LoopbackServer {
     id: string,
     state: JobState,
     headers?: Readonly<Record<string, string>>,
-  ): Promise<{ readonly status: number; readonly text: string }> {
+  ): Promise<{ readonly status: number; readonly headers: Headers; readonly text: string }> {
     const job = this.job(id);
     const body = JSON.stringify(show(job, state));
     const signed = headers ?? sign?.(job, body);
     const sent = { "Content-Type": "application/json", "User-Agent": provider, ...signed };
     const response = await fetch(job.hookUrl, { method: "POST", headers: sent, body });
-    return { status: response.status, text: await response.text() };
+    const { status, headers: answered } = response;
+    return { status, headers: answered, text: await response.text() };
   }
 
   async #handle({ url = "", headers }: IncomingMessage, response: ServerResponse): Promise<void> {

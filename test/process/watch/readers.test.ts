@@ -5,7 +5,7 @@ import { type EndedTask, type OpenTask, TaskRelay } from "../../../client/src/in
 import { completedEvent, LOCAL_VARS, OPERATOR_KEY } from "../harness/client.ts";
 import { Receiver } from "../harness/receiver.ts";
 import { bundleOf, Workerd } from "../harness/workerd.ts";
-import { earlierBundles } from "../upgrade/releases.ts";
+import { keptBundle } from "../upgrade/releases.ts";
 
 const ENTRY = "watched.ts";
 const PATIENCE = { timeout: 60_000, interval: 20 };
@@ -116,12 +116,13 @@ it.each([
   ["the objects run an earlier release than the Worker", true],
   ["the Worker runs an earlier release than the objects", false],
 ])("readers by streams and by ?wait=60 learn a result while %s", async (_, areObjectsOlder) => {
-  const [earlier = ""] = (await earlierBundles()).slice(-1);
+  const earlier = await keptBundle("3-index");
   const { script } = await bundleOf();
   await using relay = await Workerd.start({
     vars: LOCAL_VARS,
     script: areObjectsOlder ? script : earlier,
-    objectScript: areObjectsOlder ? earlier : script,
+    otherScript: areObjectsOlder ? earlier : script,
+    homeOf: () => "other",
   });
   const id = await openTask(relay);
   const readers = [true, false].map((hasStreams) => reader(relay, id, hasStreams));
@@ -131,7 +132,7 @@ it.each([
 });
 
 it("readers who wait while the relay is replaced by an earlier release, and by the present one again, learn the result", async () => {
-  const [earlier = ""] = (await earlierBundles()).slice(-1);
+  const earlier = await keptBundle("3-index");
   const { script } = await bundleOf(ENTRY);
   await using relay = await Workerd.start({ vars: LOCAL_VARS, script });
   const [first, second] = [await openTask(relay), await openTask(relay)];
