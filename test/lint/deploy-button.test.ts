@@ -78,7 +78,7 @@ it("the deploy button's commands, the scripts build and deploy, need no file of 
 it("the part of README.md between the marks dash-content, which the dashboard of Cloudflare shows, has neither shell commands nor relative links", () => {
   const [, shown = "", ...more] = read("README.md").split(/<!-- dash-content-(?:start|end) -->\n/);
   expect(more).toHaveLength(1);
-  expect(shown).toMatch(/^\n*Submits the jobs/);
+  expect(shown).toMatch(/^\n*Video and image APIs/);
   expect(shown).not.toMatch(/```sh|\]\((?!https:)/);
 });
 
