@@ -12,6 +12,7 @@ it("each text that a planted bug changes occurs once in its source file, so that
     const source = readFileSync(join(ROOT, "src", file), "utf8");
     return source.split(text).length !== 2;
   });
-  expect(changes.length).toBeGreaterThan(BUGS.length / 2);
+  expect(BUGS.length).toBeGreaterThan(0);
+  expect(changes.length).toBeGreaterThanOrEqual(BUGS.length);
   expect(misplaced).toEqual([]);
 });
