@@ -209,7 +209,7 @@ it("the webhook that the client makes has the type that the AI SDK takes", () =>
 
 it("the README of the client states the versions of the AI SDK with which its block runs here", () => {
   const page = readFileSync(join(ROOT, "client/README.md"), "utf8");
-  const [, stated = ""] = /^Run with (.+);/m.exec(page) ?? [];
+  const [, stated = ""] = /^Run with (.+?)\. The package/m.exec(page) ?? [];
   const versions = [...stated.matchAll(/`([\w@/-]+)` ([\d.]+\d)/g)].map(([, ...pair]) => pair);
   expect(versions.map(([name]) => name)).toEqual(["ai", "@ai-sdk/fal", "@ai-sdk/replicate"]);
   expect(devDependencies).toMatchObject(Object.fromEntries(versions));
