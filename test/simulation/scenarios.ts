@@ -357,9 +357,9 @@ function* openRelease(world: World, random: Random): Iterable<Move> {
   ]);
   yield deploy(world, { scheduleMs, isIndexed: random.isLucky(0.3) });
   yield { kind: "adjust", amount: 10 * PRICE };
-  const isOwnBilling = random.isLucky(0.4);
+  const isOwnBilling = random.isLucky(0.5);
   const registration = isOwnBilling ? aUsageSettledRegistration : aUsagePricedRegistration;
-  const callbackUrl = random.pick([URL_A, URL_A, null]);
+  const callbackUrl = random.pick([URL_A, URL_A, URL_A, null]);
   yield happen(registration({ callbackUrl }));
   if (!isOwnBilling) yield end(world, "charge", 0);
   // The last of these costs more than was charged, so that nothing is released.
@@ -1115,7 +1115,7 @@ const SCENARIOS: readonly (readonly [weight: number, scenario: Scenario])[] = [
   [1, missingHook],
   [7, hooksOfOneState],
   [7, lateRefund],
-  [13, openRelease],
+  [20, openRelease],
   [4, readBeforeAlarm],
   [5, anotherJob],
   [3, clockBack],
