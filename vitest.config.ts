@@ -38,19 +38,24 @@ const SMOKE_TESTS = ["process/smoke", "lint", "conformance"].map(
   (name) => `test/${name}/*.test.ts`,
 );
 
+/** The tests of random kills, which take two to five minutes each, in which they mostly wait. */
+const LONG_WAITS = ["outputs/kept-outputs", "chaos/chaos"].map((name) => `/${name}.test.ts`);
+
 /**
- * Starts the tests of random kills before the other files of their project. Vitest would start them last, because
- * the files are the shortest, and they take two minutes each, in which they mostly wait.
+ * Starts the tests that wait longest before the other files of their project, which run meanwhile. Vitest would
+ * start the largest files first, and these are short.
  */
-class ChaosFirst extends BaseSequencer {
+class LongWaitsFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     // oxlint-disable-next-line unicorn/no-array-sort -- this is the order of Vitest, not that of an array
     const sorted = await super.sort(files);
-    return [...sorted.filter(isChaos), ...sorted.filter((file) => !isChaos(file))];
+    return [...sorted.filter(waitsLong), ...sorted.filter((file) => !waitsLong(file))];
   }
 }
 
-const isChaos = ({ moduleId }: TestSpecification) => moduleId.endsWith("/chaos/chaos.test.ts");
+function waitsLong({ moduleId }: TestSpecification): boolean {
+  return LONG_WAITS.some((end) => moduleId.endsWith(end));
+}
 
 // Vitest evaluates this file once per project.
 const wranglerDirectory = join(tmpdir(), `task-relay-vitest-${process.pid}`);
@@ -63,7 +68,7 @@ if (mkdirSync(wranglerDirectory, { recursive: true }) !== undefined) {
 export default defineConfig({
   test: {
     silent: "passed-only",
-    sequence: { sequencer: ChaosFirst },
+    sequence: { sequencer: LongWaitsFirst },
     reporters: [new ProjectReporter(), new LeakReporter()],
     projects: [
       node("core", ["test/{core,docs,providers,client}/**/*.test.ts"], { isolate: false }),
@@ -94,7 +99,7 @@ export default defineConfig({
         isolate: false,
         testTimeout: 600_000,
         // More than the cores, because the tests wait for processes most of the time.
-        maxWorkers: 3,
+        maxWorkers: 4,
         sequence: { groupOrder: 4 },
       }),
       node("waiting", WAITING_TESTS, {
