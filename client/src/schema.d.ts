@@ -7186,7 +7186,7 @@ export interface operations {
                 "X-Timestamp": string;
                 /** @description Number of this attempt, from 1. */
                 "X-Attempt": string;
-                /** @description Id of the message, the same on every attempt: de-duplicate on it. */
+                /** @description Id of the message, the same on every attempt and redelivery: `msg_` and the id of the task. */
                 "webhook-id": string;
                 /** @description Time of this attempt in Unix seconds. */
                 "webhook-timestamp": string;
@@ -7241,7 +7241,7 @@ export interface operations {
                 "X-Timestamp": string;
                 /** @description Number of this attempt, from 1. */
                 "X-Attempt": string;
-                /** @description Id of the message, the same on every attempt: de-duplicate on it. */
+                /** @description Id of the message, the same on every attempt and redelivery: `msg_` and the id of the task. */
                 "webhook-id": string;
                 /** @description Time of this attempt in Unix seconds. */
                 "webhook-timestamp": string;
@@ -7280,7 +7280,7 @@ export interface operations {
         parameters: {
             query?: never;
             header: {
-                /** @description Id of the message, the same on every attempt: de-duplicate on it. */
+                /** @description Id of the message, the same on every attempt and redelivery: `msg_` and the id of the task. */
                 "webhook-id": string;
                 /** @description Time of this attempt in Unix seconds. */
                 "webhook-timestamp": string;
@@ -7333,7 +7333,7 @@ export interface operations {
         parameters: {
             query?: never;
             header: {
-                /** @description Id of the message, the same on every attempt: de-duplicate on it. */
+                /** @description Id of the message, the same on every attempt and redelivery: `msg_` and the id of the task. */
                 "webhook-id": string;
                 /** @description Time of this attempt in Unix seconds. */
                 "webhook-timestamp": string;
@@ -7409,7 +7409,7 @@ export interface operations {
         parameters: {
             query?: never;
             header: {
-                /** @description Id of the message, the same on every attempt: de-duplicate on it. */
+                /** @description Id of the message, the same on every attempt and redelivery: `msg_` and the id of the task. */
                 "webhook-id": string;
                 /** @description Time of this attempt in Unix seconds. */
                 "webhook-timestamp": string;
@@ -7489,7 +7489,7 @@ export interface operations {
         parameters: {
             query?: never;
             header: {
-                /** @description Id of the message, the same on every attempt: de-duplicate on it. */
+                /** @description Id of the message, the same on every attempt and redelivery: `msg_` and the id of the task. */
                 "webhook-id": string;
                 /** @description Time of this attempt in Unix seconds. */
                 "webhook-timestamp": string;
@@ -7565,7 +7565,7 @@ export interface operations {
         parameters: {
             query?: never;
             header: {
-                /** @description Id of the message, the same on every attempt: de-duplicate on it. */
+                /** @description Id of the message, the same on every attempt and redelivery: `msg_` and the id of the task. */
                 "webhook-id": string;
                 /** @description Time of this attempt in Unix seconds. */
                 "webhook-timestamp": string;
@@ -7658,7 +7658,7 @@ export interface operations {
         parameters: {
             query?: never;
             header: {
-                /** @description Id of the message, the same on every attempt: de-duplicate on it. */
+                /** @description Id of the message, the same on every attempt and redelivery: `msg_` and the id of the task. */
                 "webhook-id": string;
                 /** @description Time of this attempt in Unix seconds. */
                 "webhook-timestamp": string;
@@ -7734,7 +7734,7 @@ export interface operations {
         parameters: {
             query?: never;
             header: {
-                /** @description Id of the message, the same on every attempt: de-duplicate on it. */
+                /** @description Id of the message, the same on every attempt and redelivery: `msg_` and the id of the task. */
                 "webhook-id": string;
                 /** @description Time of this attempt in Unix seconds. */
                 "webhook-timestamp": string;
@@ -7821,7 +7821,7 @@ export interface operations {
         parameters: {
             query?: never;
             header: {
-                /** @description Id of the message, the same on every attempt: de-duplicate on it. */
+                /** @description Id of the message, the same on every attempt and redelivery: `msg_` and the id of the task. */
                 "webhook-id": string;
                 /** @description Time of this attempt in Unix seconds. */
                 "webhook-timestamp": string;
@@ -7917,7 +7917,7 @@ export interface operations {
         parameters: {
             query?: never;
             header: {
-                /** @description Id of the message, the same on every attempt: de-duplicate on it. */
+                /** @description Id of the message, the same on every attempt and redelivery: `msg_` and the id of the task. */
                 "webhook-id": string;
                 /** @description Time of this attempt in Unix seconds. */
                 "webhook-timestamp": string;
@@ -8012,7 +8012,7 @@ export interface operations {
         parameters: {
             query?: never;
             header: {
-                /** @description Id of the message, the same on every attempt: de-duplicate on it. */
+                /** @description Id of the message, the same on every attempt and redelivery: `msg_` and the id of the task. */
                 "webhook-id": string;
                 /** @description Time of this attempt in Unix seconds. */
                 "webhook-timestamp": string;
@@ -8055,7 +8055,7 @@ export interface operations {
         parameters: {
             query?: never;
             header: {
-                /** @description Id of the message, the same on every attempt: de-duplicate on it. */
+                /** @description Id of the message, the same on every attempt and redelivery: `msg_` and the id of the task. */
                 "webhook-id": string;
                 /** @description Time of this attempt in Unix seconds. */
                 "webhook-timestamp": string;
@@ -8098,7 +8098,7 @@ export interface operations {
         parameters: {
             query?: never;
             header: {
-                /** @description Id of the message, the same on every attempt: de-duplicate on it. */
+                /** @description Id of the message, the same on every attempt and redelivery: `msg_` and the id of the task. */
                 "webhook-id": string;
                 /** @description Time of this attempt in Unix seconds. */
                 "webhook-timestamp": string;
@@ -8144,7 +8144,7 @@ export interface operations {
         parameters: {
             query?: never;
             header: {
-                /** @description Id of the message, the same on every attempt: de-duplicate on it. */
+                /** @description Id of the message, the same on every attempt and redelivery: `msg_` and the id of the task. */
                 "webhook-id": string;
                 /** @description Time of this attempt in Unix seconds. */
                 "webhook-timestamp": string;
@@ -8189,7 +8189,7 @@ export interface operations {
         parameters: {
             query?: never;
             header: {
-                /** @description Id of the message, the same on every attempt: de-duplicate on it. */
+                /** @description Id of the message, the same on every attempt and redelivery: `msg_` and the id of the task. */
                 "webhook-id": string;
                 /** @description Time of this attempt in Unix seconds. */
                 "webhook-timestamp": string;

@@ -4,7 +4,8 @@ import { CALLBACKS, OPERATOR_EVENTS } from "./description/sent-messages.ts";
 const TEXT = { type: "string" as const };
 
 const SIGNATURE_HEADERS = {
-  "webhook-id": "Id of the message, the same on every attempt: de-duplicate on it.",
+  "webhook-id":
+    "Id of the message, the same on every attempt and redelivery: `msg_` and the id of the task.",
   "webhook-timestamp": "Time of this attempt in Unix seconds.",
 };
 
