@@ -5,11 +5,12 @@ import { LOOPBACK, requireFreePort } from "./dev/port.ts";
 import { optionsOf, USAGE } from "./receive/options.ts";
 import { CallbackReceiver } from "./receive/receiver.ts";
 
-const options = optionsOf(process.argv.slice(2));
-if (options === null) {
-  console.error(USAGE);
+const read = optionsOf(process.argv.slice(2));
+if (!read.ok) {
+  console.error(`${read.error}\n${USAGE}`);
   process.exitCode = 1;
 } else {
+  const options = read.value;
   await requireFreePort(options.port, LOOPBACK, "stop what listens there, or add -- --port N");
   const receiver = new CallbackReceiver(options);
   for (const host of LOOPBACK) await receiver.listen(host);

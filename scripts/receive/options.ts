@@ -1,4 +1,5 @@
 import { parseArgs } from "node:util";
+import { failure, type Result, success } from "../../src/core/result.ts";
 import { isPort } from "../dev/port.ts";
 
 export const USAGE =
@@ -29,42 +30,51 @@ const OPTIONS = {
   relay: { ...string, default: "http://localhost:8787" },
 } as const;
 
-/** Reads the options from the command line; null when they are wrong. */
-export function optionsOf(args: string[]): ReceiveOptions | null {
-  const values = parsed(args);
-  if (values === null || !isValid(values)) return null;
+/** Reads the options from the command line. The error is a sentence that names the wrong option. */
+export function optionsOf(args: string[]): Result<ReceiveOptions, string> {
+  const parsed = parsedOptions(args);
+  if (!parsed.ok) return parsed;
+  const values = parsed.value;
+  const fault = faultIn(values);
+  if (fault !== null) return failure(fault);
   const { fail, hang, status, port, secret = null, account = null } = values;
   const always = hang || status !== undefined ? Infinity : 0;
-  return {
+  return success({
     port: Number(port),
     failure: hang ? "hang" : Number(status ?? "500"),
     failures: fail === undefined ? always : Number(fail),
     secret,
     account,
     relay: new URL(values.relay).origin,
-  };
+  });
 }
 
-type Values = NonNullable<ReturnType<typeof parsed>>;
+function parsedOptions(args: string[]) {
+  try {
+    return success(parseArgs({ args, options: OPTIONS }).values);
+  } catch (error) {
+    // The sentences that follow the first one are about other ways to write options.
+    const [sentence = ""] = /^.*?\.(?=\s|$)|^.*/.exec(String(error).replace(/^.*?: /, "")) ?? [];
+    return failure(sentence);
+  }
+}
 
-function isValid({ fail = "0", hang, status, port, secret, account, relay }: Values): boolean {
-  return [
-    /^\d{1,6}$/.test(fail),
-    isPort(port),
-    isAbsentOr(status, /^[2-5]\d\d$/) && !(hang && status !== undefined),
-    isAbsentOr(secret, /^whsec_[A-Za-z0-9+/]+=*$/) && [secret, account].includes(undefined),
-    isAbsentOr(URL.parse(relay)?.protocol ?? "", /^https?:$/),
-  ].every(Boolean);
+type Values = Extract<ReturnType<typeof parsedOptions>, { ok: true }>["value"];
+
+function faultIn({ fail, hang, status, port, secret, account, relay }: Values): string | null {
+  if (!isAbsentOr(fail, /^\d{1,6}$/)) return "--fail must be a number of attempts.";
+  if (!isPort(port)) return "--port must be a port.";
+  if (!isAbsentOr(status, /^[2-5]\d\d$/)) return "--status must be from 200 to 599.";
+  if (hang && status !== undefined) return "--hang and --status exclude each other.";
+  if (!isAbsentOr(secret, /^whsec_[A-Za-z0-9+/]+=*$/)) {
+    return "--secret must be whsec_ and base64, as in GET /v1/signing-secrets.";
+  }
+  if (secret !== undefined && account !== undefined) {
+    return "--secret and --account exclude each other.";
+  }
+  return /^https?:$/.test(URL.parse(relay)?.protocol ?? "") ? null : "--relay must be a URL.";
 }
 
 function isAbsentOr(value: string | undefined, pattern: RegExp): boolean {
   return value === undefined || pattern.test(value);
-}
-
-function parsed(args: string[]) {
-  try {
-    return parseArgs({ args, options: OPTIONS }).values;
-  } catch {
-    return null;
-  }
 }

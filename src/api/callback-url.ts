@@ -1,4 +1,4 @@
-import { checkCallbackUrl } from "../security/url-rules.ts";
+import { checkCallbackUrl, isLoopback, type UrlRules } from "../security/url-rules.ts";
 import { callbackUrlRulesOf } from "../config/callback-url-rules.ts";
 import type { Runtime } from "../config/runtime.ts";
 import { invalidRequest } from "./http/problem.ts";
@@ -16,8 +16,16 @@ export function refusalOf(
   hasAccount: boolean,
 ): string | null {
   if (url === null) return null;
-  const verdict = checkCallbackUrl(url, callbackUrlRulesOf(config, origin, hasAccount));
-  return verdict.ok ? null : verdict.error;
+  const rules = callbackUrlRulesOf(config, origin, hasAccount);
+  const verdict = checkCallbackUrl(url, rules);
+  return verdict.ok ? null : `${verdict.error}${localCure(url, rules)}`;
+}
+
+/** Returns what a developer has left out whose receiver runs on the relay's own machine; "" for all other URLs. */
+function localCure(text: string, { allowLocal }: UrlRules): string {
+  const url = URL.parse(text);
+  if (allowLocal || url === null || !isLoopback(url)) return "";
+  return "; for development, ALLOW_LOCAL_CALLBACKS=true allows receivers on the relay's own machine";
 }
 
 /**

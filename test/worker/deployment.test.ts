@@ -93,6 +93,19 @@ it("ALLOW_IP_CALLBACKS allows a callback_url with a public IP address; without i
   expect(received).toMatchObject([{ url: body.callback_url }]);
 });
 
+it.each(["http://localhost:3000/callbacks", "http://127.0.0.1:3000/", "https://[::1]/"])(
+  "the refusal of the callback_url %s names ALLOW_LOCAL_CALLBACKS, which allows it",
+  async (url) => {
+    const body = { model: "m", callback_url: url };
+    const refused = await callWith(env, "/v1/tasks", { body });
+    expect(await refused.json()).toMatchObject({
+      issues: [{ message: expect.stringContaining("ALLOW_LOCAL_CALLBACKS=true") }],
+    });
+    const bindings = { ...env, ALLOW_LOCAL_CALLBACKS: "true" };
+    expect((await callWith(bindings, "/v1/tasks", { body })).status).toBe(201);
+  },
+);
+
 it("CALLBACK_SCHEDULE_S sets the number of attempts and the wait before each, also before the first", async () => {
   const received = aReceiver(status(500));
   const id = await register();

@@ -329,6 +329,17 @@ it("a call that the upstream has not answered in time has an unknown outcome by 
 });
 
 it.each([
+  ["an unknown connection names those that exist", "nobody/jobs", "The connections are ark, "],
+  ["the sandbox names the variable that switches it on", "sandbox/jobs", "It needs SANDBOX=true."],
+  ["a path of Ark that starts no job names the page with the paths", "ark/models", "#one-call "],
+])("the answer to a submission to %s", async (_case, path, cure) => {
+  const bindings = { ...BINDINGS, SANDBOX: "false" };
+  const { headers } = named();
+  const response = await submit({ path: `/v1/submit/${path}`, headers, bindings });
+  expect(await response.json()).toMatchObject({ detail: expect.stringContaining(cure) });
+});
+
+it.each([
   ["/v1/submit/ark/contents/generations/tasks/cgt-1", "not_found", 404],
   ["/v1/submit/ark/models", "not_found", 404],
   ["/v1/submit/nobody/jobs", "not_found", 404],

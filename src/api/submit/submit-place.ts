@@ -6,7 +6,7 @@ import { idAt } from "../../providers/json-fields.ts";
 import { jobReadingOf, type SubmitAdapter } from "../../providers/submit.ts";
 import { SIMULATED_TARGET, submitTargetOf } from "../../providers/submit-target.ts";
 import { invalidRequest, Problem } from "../http/problem.ts";
-import { disabledConnection } from "../tasks/connection.ts";
+import { disabledConnection, unknownConnection } from "../tasks/connection.ts";
 import type { SubmitPlace } from "./prepared-call.ts";
 import type { UpstreamCall } from "./upstream-call.ts";
 
@@ -21,16 +21,13 @@ const SIMULATED_ADAPTER: SubmitAdapter = {
  * @throws Problem `not_found` when there is no such connection, or the path starts no job there; `not_configured` when
  * the connection is disabled, or has no API key, and the customer sends none; `invalid_request` when the customer's key is at fault.
  */
-export function requireSubmitPlace(
-  name: string,
-  call: UpstreamCall,
-  { connections, disabledConnections }: Config,
-): SubmitPlace {
+export function requireSubmitPlace(name: string, call: UpstreamCall, config: Config): SubmitPlace {
   const { path } = call;
+  const { connections, disabledConnections } = config;
   const connection = connections.get(name);
   if (connection === undefined) {
     if (disabledConnections.some((each) => each.name === name)) throw disabledConnection(name);
-    throw new Problem("not_found", { detail: `There is no connection ${JSON.stringify(name)}.` });
+    throw unknownConnection(name, config);
   }
   const { provider } = connection;
   const target = submitTargetOf(connection, path);
@@ -80,6 +77,6 @@ function customerPlace(
 
 function startsNoJob({ provider }: Connection): Problem {
   return new Problem("not_found", {
-    detail: `A POST to this path of ${provider.name} starts no job that the relay knows.`,
+    detail: `A POST to this path of ${provider.name} starts no job that the relay knows. docs/providers.md#one-call lists the paths that do.`,
   });
 }

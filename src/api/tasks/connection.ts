@@ -17,7 +17,7 @@ export function requireConnection(name: string, config: Config): Connection {
     const needed = settingsNeededBy(name);
     const message =
       needed.length === 0
-        ? `must be one of ${[...connections.keys()].join(", ")}`
+        ? `must be one of ${namesOf(connections)}`
         : `is not configured: it needs ${needed.join(" and ")}`;
     throw invalidRequest([{ path: "/provider", message }]);
   }
@@ -27,6 +27,21 @@ export function requireConnection(name: string, config: Config): Connection {
     throw invalidRequest([{ path: "/provider", message }]);
   }
   return connection;
+}
+
+/** Returns the problem of a name in a path for which there is no connection, with what is missing. */
+export function unknownConnection(name: string, { connections }: Config): Problem {
+  const needed = settingsNeededBy(name);
+  const cure =
+    needed.length === 0
+      ? `The connections are ${namesOf(connections)}.`
+      : `It needs ${needed.join(" and ")}.`;
+  const detail = `There is no connection ${JSON.stringify(name)}. ${cure}`;
+  return new Problem("not_found", { detail });
+}
+
+function namesOf(connections: Config["connections"]): string {
+  return [...connections.keys()].join(", ");
 }
 
 /** Returns the problem of a connection whose declaration is not valid. Only operators can read the faults. */

@@ -113,22 +113,28 @@ it.each(CASES)(
 );
 
 it.each([
-  ["--fail -1"],
-  ["--status 99"],
-  ["--status 500 --hang"],
-  ["--port 0"],
-  ["--secret x"],
-  ["--relay x"],
-  ["x"],
+  ["--fail -1", /--fail/],
+  ["--fail x", /^--fail must be a number of attempts\.$/],
+  ["--fial 2", /^Unknown option '--fial'$/],
+  ["--status 99", /^--status must be from 200 to 599\.$/],
+  ["--status 500 --hang", /^--hang and --status exclude each other\.$/],
+  ["--port 0", /^--port must be a port\.$/],
+  ["--secret x", /^--secret must be whsec_ /],
+  ["--account acme --secret whsec_AAAA", /^--secret and --account exclude each other\.$/],
+  ["--relay x", /^--relay must be a URL\.$/],
+  ["x", /^Unexpected argument 'x'\.$/],
 ])(
-  "npm run receive with the wrong options %j prints one line with the options that exist",
-  async (options) => {
+  "npm run receive with the wrong options %j prints a line that names the wrong one, and one with the options that exist",
+  async (options, sentence) => {
     const args = ["scripts/receive.ts", ...options.split(" ")];
     const { status, stdout, stderr } = spawnSync("node", args, { cwd: ROOT, encoding: "utf8" });
     expect({ status, stdout, lines: stderr.trimEnd().split("\n") }).toEqual({
       status: 1,
       stdout: "",
-      lines: [expect.stringMatching(/^Usage: npm run receive -- /)],
+      lines: [
+        expect.stringMatching(sentence),
+        expect.stringMatching(/^Usage: npm run receive -- /),
+      ],
     });
   },
 );

@@ -318,9 +318,10 @@ it("npm run doctor compares its clock with the time in a callback when the relay
   expect(clockFinding(anAnswer({}), null).kind).toBe("unchecked");
 });
 
-function indexLines(index: object, metrics = ""): string {
+function indexLines(index: object, metrics = "", countedAt: number | null = NOW / 1000): string {
   const overdue = { tasks: 0, oldest_age_ms: null };
-  const stats = anAnswer({ index: { lag_ms: { p95: 900 }, overdue, ...index } });
+  const counts = { lag_ms: { p95: 900 }, overdue, ...index };
+  const stats = anAnswer({ counted_at: countedAt, index: counts });
   return indexFindings(stats, anAnswer(metrics)).map(lineOf).join("\n");
 }
 
@@ -329,6 +330,12 @@ const TWO_SIZES =
 
 it("npm run doctor reports no problem with an index that is up to date", () => {
   expect(indexLines({}, "task_relay_index_bytes 5999999999\n")).not.toContain("PROBLEM");
+});
+
+it("npm run doctor says whether nothing was written to the index in the last day, or nothing was counted yet", () => {
+  const empty = { lag_ms: { p95: null } };
+  expect(indexLines(empty)).toContain("index: on; nothing was written in the last day");
+  expect(indexLines(empty, "", null)).toContain("index: on; not counted yet");
 });
 
 it.each([
