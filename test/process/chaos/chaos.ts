@@ -1,9 +1,9 @@
 import { bundleOf } from "../harness/workerd.ts";
-import { Counters } from "./counters.ts";
+import { type ChaosReport, Counters } from "./counters.ts";
 import { killAtRandom, SHORT_WATCHDOG } from "./kills.ts";
 import { unnoticedFaults } from "./planted-faults.ts";
 import { planOf } from "./plan.ts";
-import { type RoundOptions, type RoundReport, runRound } from "./round.ts";
+import { type RoundOptions, runRound } from "./round.ts";
 
 /** Length of a round, within the five minutes for which a signature can be verified. */
 const ROUND_S = 120;
@@ -59,12 +59,8 @@ export interface RoundsLength {
   readonly isEnough: RoundOptions["isEnough"];
 }
 
-/**
- * Runs rounds of load and kills.
- * @returns the faults, or the figures that are too low to prove anything.
- */
-export async function chaos({ minutes, seed, print }: ChaosOptions): Promise<readonly string[]> {
-  print(`${minutes} minutes, seed ${seed}`);
+/** Runs rounds of load and kills, without submissions and outputs. */
+export async function chaos({ minutes, seed, print }: ChaosOptions): Promise<ChaosReport> {
   // The relay is bundled before the load, so that no restart waits for the bundler.
   await bundleOf(SHORT_WATCHDOG);
   const { counters, faults } = await runRounds({
@@ -73,12 +69,12 @@ export async function chaos({ minutes, seed, print }: ChaosOptions): Promise<rea
     print,
     roundOf: () => ({ parallel: PARALLEL, planOf, disturb: killAtRandom }),
   });
-  if (faults.length > 0) return faults;
+  if (faults.length > 0) return { counters, faults };
   const share = Math.min(1, minutes / 2);
   const least = Object.entries(LEAST_IN_TWO_MINUTES).map(([name, count]): [string, number] => {
     return [name, Math.floor(count * share)];
   });
-  return counters.tooLow(Object.fromEntries(least));
+  return { counters, faults: counters.tooLow(Object.fromEntries(least)) };
 }
 
 /** Divides a time into rounds. */
@@ -98,7 +94,7 @@ export async function runRounds({
   seed,
   print,
   roundOf,
-}: RoundsOptions): Promise<Pick<RoundReport, "counters" | "faults">> {
+}: RoundsOptions): Promise<ChaosReport> {
   const total = new Counters();
   for (let nth = 0; nth < rounds; nth++) {
     const round = { ...roundOf(seed + nth), seed: seed + nth, isEnough };

@@ -1,6 +1,12 @@
 import type { Hook, TaskPlan } from "./plan.ts";
 import type { Evidence } from "./task-faults.ts";
 
+/** What a run has shown: its figures, and what was wrong or too low to prove anything. */
+export interface ChaosReport {
+  readonly counters: Counters;
+  readonly faults: readonly string[];
+}
+
 /** Figures of a run, by name. */
 export class Counters {
   readonly #counts = new Map<string, number>();

@@ -1,5 +1,5 @@
 import { parseArgs } from "node:util";
-import { chaos } from "./chaos.ts";
+import { allChaos } from "./all-chaos.ts";
 
 // Loads and kills the relay: `npm run chaos -- --minutes 30 [--seed 7]`.
 
@@ -14,7 +14,7 @@ if (!(minutes > 0) || !Number.isInteger(seed) || seed < 0) {
   console.error("usage: npm run chaos -- --minutes N [--seed S]");
   process.exit(2);
 }
-const faults = await chaos({ minutes, seed, print: console.log });
+const faults = await allChaos({ minutes, seed, print: console.log });
 for (const fault of faults.slice(0, FAULTS_SHOWN)) console.error(fault);
 console.log(`${faults.length} faults`);
 process.exitCode = faults.length > 0 ? 1 : 0;

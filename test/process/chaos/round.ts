@@ -9,7 +9,7 @@ import { FakeUpstream } from "../upstreams/fake-upstream.ts";
 import { openAccounts, readLedger } from "./accounts.ts";
 import { CallbackVerifier } from "./callback-verifier.ts";
 import { Caller } from "./caller.ts";
-import { Counters } from "./counters.ts";
+import { type ChaosReport, Counters } from "./counters.ts";
 import type { Load } from "./kills.ts";
 import { ACCOUNTS, type TaskPlan } from "./plan.ts";
 import { quiescence } from "./quiescence.ts";
@@ -42,10 +42,8 @@ export interface RoundOptions {
   readonly figuresOf?: (evidence: readonly Evidence[]) => Counters;
 }
 
-export interface RoundReport {
-  readonly counters: Counters;
+export interface RoundReport extends ChaosReport {
   readonly recording: Recording;
-  readonly faults: readonly string[];
 }
 
 /**

@@ -1,0 +1,48 @@
+import { outputsChaos } from "../outputs/outputs-chaos.ts";
+import { pricesChaos } from "../prices/prices-chaos.ts";
+import { submitChaos } from "../submit/chaos/submit-chaos.ts";
+import { chaos, type ChaosOptions } from "./chaos.ts";
+import { type ChaosReport, Counters } from "./counters.ts";
+
+/** Longest round of tasks, in minutes. */
+const ROUND_MINUTES = 2;
+
+/** What a round of chaos is about. */
+type Kind = "tasks" | "submissions" | "prices" | "outputs";
+
+/** Order of the rounds. Those of tasks meet most: registrations, events, hooks, polls, cancels, redeliveries, credits. */
+const TURNS: readonly Kind[] = ["tasks", "submissions", "tasks", "prices", "tasks", "outputs"];
+
+/**
+ * Runs rounds of all kinds in turn, each with a relay of its own, and prints their figures. No round begins after
+ * `minutes`. Ends at the first round with faults.
+ */
+export async function allChaos({ minutes, seed, print }: ChaosOptions): Promise<readonly string[]> {
+  print(`${minutes} minutes, seed ${seed}`);
+  const endAt = Date.now() + minutes * 60_000;
+  const totals = new Map<Kind, Counters>();
+  for (let nth = 0; nth === 0 || Date.now() < endAt; nth++) {
+    const kind = TURNS[nth % TURNS.length] ?? "tasks";
+    const { counters, faults } = await roundOf(kind, seed + nth, minutes);
+    const total = totals.get(kind) ?? new Counters();
+    totals.set(kind, total);
+    total.addAll(counters);
+    print(`${kind}, seed ${seed + nth}: ${counters.of("kills")} kills, ${faults.length} faults`);
+    if (faults.length > 0) return faults;
+  }
+  for (const [kind, total] of totals) print(`${kind}:\n${total.toString()}`);
+  return [];
+}
+
+function roundOf(kind: Kind, seed: number, minutes: number): Promise<ChaosReport> {
+  switch (kind) {
+    case "tasks":
+      return chaos({ minutes: Math.min(minutes, ROUND_MINUTES), seed, print: () => {} });
+    case "submissions":
+      return submitChaos(seed);
+    case "prices":
+      return pricesChaos(seed);
+    case "outputs":
+      return outputsChaos(seed);
+  }
+}

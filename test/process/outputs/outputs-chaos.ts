@@ -1,0 +1,290 @@
+import { createHash } from "node:crypto";
+import { globSync } from "node:fs";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import pMap from "p-map";
+import * as z from "zod";
+import { seeded } from "../../simulation/random.ts";
+import { type ChaosReport, Counters } from "../chaos/counters.ts";
+import { completedEvent, LOCAL_VARS } from "../harness/client.ts";
+import { Receiver } from "../harness/receiver.ts";
+import { readCopy } from "../harness/stored-record.ts";
+import { WranglerDev } from "../harness/wrangler-dev.ts";
+import { OutputSource } from "./output-source.ts";
+import { endsOf, MAX_OUTPUT_MB, type OutputEnd, planOf, type TaskPlan } from "./test-tasks.ts";
+
+const TASKS = 300;
+const PARALLEL = { concurrency: 12 };
+const OUTPUTS_URL = "https://outputs.example.com";
+const VARS = { ...LOCAL_VARS, OUTPUTS_URL, MAX_OUTPUT_MB: String(MAX_OUTPUT_MB) };
+/** Smallest number of kills while tasks with outputs arrive and are copied, and the largest, for a slow machine. */
+const KILLS = 9;
+const MOST_KILLS = 12;
+const MIN_UP_MS = 400;
+const MAX_UP_MS = 4_000;
+/** Time in milliseconds within which the bucket changes as a kill awaits it, before the relay is killed in any case. */
+const CHANGE_WITHIN_MS = 8_000;
+const REPEAT_AFTER_MS = 200;
+const LOOK_EVERY_MS = 1_000;
+/** Time in milliseconds within which all copies end. A try that a kill has cut off makes the next one wait longer. */
+const ENDED_WITHIN_MS = 600_000;
+
+/** A task of the test with the links that its upstream has reported. */
+interface TestTask extends TaskPlan {
+  readonly callbackUrl: string;
+  readonly sources: readonly string[];
+}
+
+const Read = z.looseObject({
+  outputs: z.array(z.looseObject({ kept: z.boolean(), reason: z.string().optional() })),
+});
+const Callback = z.looseObject({ output: z.looseObject({ urls: z.array(z.string()) }) });
+const Key = z.object({ key: z.string() });
+const Count = z.object({ count: z.int() });
+
+function testTask(seed: number, nth: number, source: OutputSource, receiver: Receiver): TestTask {
+  const plan = planOf(seed, nth);
+  const { id, files } = plan;
+  const sources = files.map((file, index) => source.serve(`/${id}/${index}.mp4`, file));
+  return { ...plan, callbackUrl: receiver.at(`/${id}`, { kind: "answer", status: 204 }), sources };
+}
+
+/** Sends a request again and again until the relay answers with one of these statuses. */
+async function insist(
+  { client }: WranglerDev,
+  method: string,
+  path: string,
+  statuses: readonly number[],
+  body?: object,
+): Promise<void> {
+  for (;;) {
+    const answer = await client.ask(method, path, body).catch(() => null);
+    if (answer !== null && statuses.includes(answer.status)) return;
+    await sleep(REPEAT_AFTER_MS);
+  }
+}
+
+async function report(relay: WranglerDev, { id, callbackUrl, sources }: TestTask): Promise<void> {
+  const event = { ...completedEvent(id, callbackUrl), output: { urls: sources, metadata: {} } };
+  await insist(relay, "POST", "/v1/events", [202, 200], event);
+}
+
+/** Orders the deletion that is planned for a task. */
+async function orderDeletion(relay: WranglerDev, { id, deletion }: TestTask): Promise<void> {
+  if (deletion === null) return;
+  await sleep(deletion.pauseMs);
+  const path = deletion.of === "task" ? `/v1/tasks/${id}` : `/v1/tasks/${id}/outputs/1`;
+  // The task is not there any more when the answer to its erasure was lost.
+  await insist(relay, "DELETE", path, deletion.of === "task" ? [204, 404] : [204]);
+}
+
+/** Kills the relay again and again and restarts it, until all tasks are reported and it was killed often enough. */
+async function killAgainAndAgain(
+  relay: WranglerDev,
+  random: () => number,
+  counters: Counters,
+  isOver: () => boolean,
+): Promise<void> {
+  for (let nth = 0; nth < KILLS || (nth < MOST_KILLS && !isOver()); nth++) {
+    await momentToKill(relay, nth, random);
+    await relay.kill9();
+    counters.add("kills");
+    if (inBucket(relay).parts > 0) counters.add("kills that left parts of an upload");
+    await relay.restart();
+  }
+}
+
+/**
+ * Waits for the moment of a kill: in turns a random one, a random one after copies have been stored, and one at which an
+ * upload has parts in the bucket.
+ */
+async function momentToKill(relay: WranglerDev, nth: number, random: () => number): Promise<void> {
+  const { keys } = inBucket(relay);
+  if (nth % 3 === 1) await awaitChange(() => inBucket(relay).keys.length > keys.length);
+  if (nth % 3 === 2) return awaitChange(() => inBucket(relay).parts > 0);
+  await sleep(MIN_UP_MS + random() ** 2 * (MAX_UP_MS - MIN_UP_MS));
+}
+
+/** Waits until the condition holds, or for so long that it seems not to come. */
+async function awaitChange(isThere: () => boolean): Promise<void> {
+  const giveUpAt = Date.now() + CHANGE_WITHIN_MS;
+  while (!isThere() && Date.now() < giveUpAt) await sleep(50);
+}
+
+/** Tells whether each output of a task is kept or said not to be kept, as the plan has it. */
+async function hasEnded({ client }: WranglerDev, task: TestTask): Promise<boolean> {
+  const ends = endsOf(task);
+  const { status, json } = await client.ask("GET", `/v1/tasks/${task.id}`);
+  if (ends === null) return status === 404;
+  const { outputs } = Read.parse(json);
+  const found = outputs.map(({ kept, reason }) => (kept ? "kept" : reason));
+  return found.join() === ends.join();
+}
+
+/** Returns the links in the callback of a task. Null when it has none, or posts that differ. */
+function linksIn(receiver: Receiver, { id }: TestTask): readonly string[] | null {
+  const [body, ...others] = new Set(receiver.postsAt(`/${id}`).map((post) => post.body));
+  if (body === undefined || others.length > 0) return null;
+  return Callback.parse(JSON.parse(body)).output.urls;
+}
+
+/** Opens a link of the relay without following a redirect. */
+function openLink(
+  { url }: WranglerDev,
+  link: string,
+  headers: Readonly<Record<string, string>> = {},
+) {
+  return fetch(link.replace(OUTPUTS_URL, url), { headers, redirect: "manual" });
+}
+
+/** Statuses of the links to outputs that are not kept: the upstream's link is not known to have died yet. */
+const STATUS_OF: Readonly<Record<Exclude<OutputEnd, "kept">, number>> = {
+  too_large: 302,
+  deleted: 410,
+};
+
+/** Lists what is wrong with the links of a task: outputs that are kept open as a whole and in parts, others do not. */
+async function linkFaults(
+  relay: WranglerDev,
+  receiver: Receiver,
+  task: TestTask,
+): Promise<readonly string[]> {
+  const links = linksIn(receiver, task);
+  if (links === null) return [`${task.id}: no callback, or several that differ`];
+  const own = links.filter((link) => link.startsWith(`${OUTPUTS_URL}/outputs/`));
+  if (own.length !== task.files.length) return [`${task.id}: other links than the relay's`];
+  const ends = endsOf(task) ?? [];
+  const faults = await pMap(own, async (link, index) => {
+    const end = ends[index] ?? "kept";
+    const isRight =
+      end === "kept"
+        ? await opensWith(relay, link, task.files[index]?.bytes ?? new Uint8Array())
+        : (await openLink(relay, link)).status === STATUS_OF[end];
+    return isRight ? [] : [`${task.id}: output ${index + 1} does not open as one that is ${end}`];
+  });
+  return faults.flat();
+}
+
+/** Tells whether a link opens with exactly these bytes, as a whole and in part. */
+async function opensWith(relay: WranglerDev, link: string, bytes: Uint8Array): Promise<boolean> {
+  const whole = await openLink(relay, link);
+  const isWhole = whole.status === 200 && whole.headers.get("Content-Type") === "video/mp4";
+  if (!isWhole || digest(await whole.bytes()) !== digest(bytes)) return false;
+  const part = await openLink(relay, link, { Range: "bytes=-7" });
+  return part.status === 206 && digest(await part.bytes()) === digest(bytes.subarray(-7));
+}
+
+function digest(bytes: Uint8Array): string {
+  return createHash("sha256").update(bytes).digest("hex");
+}
+
+/** Reads the keys of the stored copies, and the number of parts of unfinished uploads, from the file of the bucket. */
+function inBucket({ buckets }: WranglerDev): { keys: readonly string[]; parts: number } {
+  const files = globSync("**/*.sqlite", { cwd: buckets }).filter(
+    (file) => !file.endsWith("metadata.sqlite"),
+  );
+  const found = files.map((file) =>
+    readCopy(join(buckets, file), (database) => {
+      const rows = database.prepare("SELECT key FROM _mf_objects").all();
+      const parts = database
+        .prepare("SELECT COUNT(*) AS count FROM _mf_multipart_parts WHERE object_key IS NULL")
+        .get();
+      return { keys: rows.map((row) => Key.parse(row).key), parts: Count.parse(parts).count };
+    }),
+  );
+  return {
+    keys: found.flatMap((each) => each?.keys ?? []).toSorted(),
+    parts: found.reduce((sum, each) => sum + (each?.parts ?? 0), 0),
+  };
+}
+
+/** Returns the task and the number of each output that must be kept. */
+function keptOutputs(tasks: readonly TestTask[]): readonly string[] {
+  const kept = tasks.flatMap((task) =>
+    (endsOf(task) ?? []).flatMap((end, index) => (end === "kept" ? `${task.id} ${index + 1}` : [])),
+  );
+  return kept.toSorted();
+}
+
+/** Returns the task and the number of an output by the key of its copy. */
+function outputAt(key: string): string {
+  const [, id, , number] = key.split("/");
+  return `${id} ${number}`;
+}
+
+/**
+ * Waits until each output of the tasks is kept or said not to be kept, as their plans have it.
+ * @returns the tasks that have not got there in time.
+ */
+async function awaitEnds(
+  relay: WranglerDev,
+  tasks: readonly TestTask[],
+): Promise<readonly TestTask[]> {
+  const giveUpAt = Date.now() + ENDED_WITHIN_MS;
+  for (let open = tasks; ; await sleep(LOOK_EVERY_MS)) {
+    const ended = await pMap(open, (task) => hasEnded(relay, task), PARALLEL);
+    open = open.filter((_, index) => ended[index] === false);
+    if (open.length === 0 || Date.now() > giveUpAt) return open;
+  }
+}
+
+/**
+ * Lists what is wrong with the bucket once the upstream has died, and with what is left when all tasks are erased.
+ */
+async function bucketFaults(
+  relay: WranglerDev,
+  receiver: Receiver,
+  tasks: readonly TestTask[],
+): Promise<readonly string[]> {
+  const living = tasks.filter((task) => endsOf(task) !== null);
+  const faults = (
+    await pMap(living, (task) => linkFaults(relay, receiver, task), { concurrency: 4 })
+  ).flat();
+  const stored = inBucket(relay);
+  if (stored.keys.map(outputAt).toSorted().join() !== keptOutputs(tasks).join()) {
+    faults.push("the bucket has not exactly one object for each output that is kept");
+  }
+  if (stored.parts > 0) faults.push(`the bucket has ${stored.parts} parts of unfinished uploads`);
+
+  const links = living.slice(0, 1).flatMap((task) => linksIn(receiver, task) ?? []);
+  await pMap(living, ({ id }) => insist(relay, "DELETE", `/v1/tasks/${id}`, [204, 404]), PARALLEL);
+  const { keys, parts } = inBucket(relay);
+  if (keys.length + parts > 0) faults.push("something of erased tasks is left in the bucket");
+  for (const link of links) {
+    const { status } = await openLink(relay, link);
+    if (status !== 404) faults.push(`a link of an erased task is answered with ${status}`);
+  }
+  return faults;
+}
+
+/** Reports 300 tasks with outputs while the relay is killed with `kill -9`, and checks what has become of each output. */
+export async function outputsChaos(seed: number): Promise<ChaosReport> {
+  await using source = await OutputSource.start();
+  await using receiver = await Receiver.start();
+  await using relay = await WranglerDev.start({ vars: VARS, hasIndex: false, hasOutputs: true });
+  const tasks = Array.from({ length: TASKS }, (_, nth) => testTask(seed, nth, source, receiver));
+  const counters = new Counters();
+  let isOver = false;
+  const deletions: Promise<void>[] = [];
+  const live = async (task: TestTask) => {
+    await report(relay, task);
+    deletions.push(orderDeletion(relay, task));
+  };
+  await Promise.all([
+    killAgainAndAgain(relay, seeded(seed), counters, () => isOver),
+    pMap(tasks, live, PARALLEL).finally(() => (isOver = true)),
+  ]);
+  await Promise.all(deletions);
+
+  const open = await awaitEnds(relay, tasks);
+  counters.add("tasks", tasks.length);
+  counters.add("copies", keptOutputs(tasks).length);
+  counters.add("downloads", source.requests);
+  if (open.length > 0) return { counters, faults: open.map(({ id }) => `${id}: not ended`) };
+  source.isDead = true;
+  const faults = [
+    ...(await bucketFaults(relay, receiver, tasks)),
+    ...counters.tooLow({ "kills that left parts of an upload": 1 }),
+  ];
+  return { counters, faults };
+}
