@@ -1,7 +1,7 @@
 import { outputsChaos } from "../outputs/outputs-chaos.ts";
 import { pricesChaos } from "../prices/prices-chaos.ts";
 import { submitChaos } from "../submit/chaos/submit-chaos.ts";
-import { chaos, type ChaosOptions } from "./chaos.ts";
+import { type ChaosOptions, taskRounds, tooFew } from "./chaos.ts";
 import { type ChaosReport, Counters } from "./counters.ts";
 
 /** Longest round of tasks, in minutes. */
@@ -31,13 +31,13 @@ export async function allChaos({ minutes, seed, print }: ChaosOptions): Promise<
     if (faults.length > 0) return faults;
   }
   for (const [kind, total] of totals) print(`${kind}:\n${total.toString()}`);
-  return [];
+  return tooFew(totals.get("tasks") ?? new Counters(), Math.min(minutes, ROUND_MINUTES));
 }
 
 function roundOf(kind: Kind, seed: number, minutes: number): Promise<ChaosReport> {
   switch (kind) {
     case "tasks":
-      return chaos({ minutes: Math.min(minutes, ROUND_MINUTES), seed, print: () => {} });
+      return taskRounds({ minutes: Math.min(minutes, ROUND_MINUTES), seed, print: () => {} });
     case "submissions":
       return submitChaos(seed);
     case "prices":

@@ -59,22 +59,32 @@ export interface RoundsLength {
   readonly isEnough: RoundOptions["isEnough"];
 }
 
-/** Runs rounds of load and kills, without submissions and outputs. */
-export async function chaos({ minutes, seed, print }: ChaosOptions): Promise<ChaosReport> {
+/** Runs rounds of tasks, without submissions and outputs, and fails when they have met too little to prove anything. */
+export async function chaos(options: ChaosOptions): Promise<ChaosReport> {
+  const { counters, faults } = await taskRounds(options);
+  const isHeld = faults.length === 0;
+  return { counters, faults: isHeld ? tooFew(counters, options.minutes) : faults };
+}
+
+/** Runs rounds of tasks, up to the first one with faults. */
+export async function taskRounds({ minutes, seed, print }: ChaosOptions): Promise<ChaosReport> {
   // The relay is bundled before the load, so that no restart waits for the bundler.
   await bundleOf(SHORT_WATCHDOG);
-  const { counters, faults } = await runRounds({
+  return runRounds({
     length: lengthOf(minutes),
     seed,
     print,
     roundOf: () => ({ parallel: PARALLEL, planOf, disturb: killAtRandom }),
   });
-  if (faults.length > 0) return { counters, faults };
+}
+
+/** Lists the figures of rounds of tasks that are too low to prove anything. */
+export function tooFew(counters: Counters, minutes: number): readonly string[] {
   const share = Math.min(1, minutes / 2);
   const least = Object.entries(LEAST_IN_TWO_MINUTES).map(([name, count]): [string, number] => {
     return [name, Math.floor(count * share)];
   });
-  return { counters, faults: counters.tooLow(Object.fromEntries(least)) };
+  return counters.tooLow(Object.fromEntries(least));
 }
 
 /** Divides a time into rounds. */
