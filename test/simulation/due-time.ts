@@ -29,16 +29,24 @@ interface KnownWork {
   readonly rowVersion: number;
   /** Time until which its connection has deferred its last poll, in Unix milliseconds; 0 when it has not. */
   readonly deferredTo: number;
+  /** Time before which it can start no overdue call, because another one ran until then; 0 when that is not known. */
+  readonly startsAt: number;
 }
 
-const NOTHING_KNOWN: KnownWork = { lastPoll: null, rowTriedAt: 0, rowVersion: 0, deferredTo: 0 };
+const NOTHING_KNOWN: KnownWork = {
+  lastPoll: null,
+  rowTriedAt: 0,
+  rowVersion: 0,
+  deferredTo: 0,
+  startsAt: 0,
+};
 
 /** Returns the latest time of the next work on a record, after the work that is known; Unix milliseconds. */
 export function dueTime(
   record: TaskRecord,
   given: Setting,
   now: number,
-  { lastPoll, rowTriedAt, rowVersion, deferredTo }: KnownWork = NOTHING_KNOWN,
+  { lastPoll, rowTriedAt, rowVersion, deferredTo, startsAt }: KnownWork = NOTHING_KNOWN,
 ): number {
   if (record.status === "charging") return record.credits.state.retryAt;
   const setting = settingFor(record, given);
@@ -49,7 +57,7 @@ export function dueTime(
   const isWritten = rowVersion === record.version;
   const rowAt = isWritten ? Infinity : indexRowDueTime(record, setting, Math.max(now, rowTriedAt));
   const keyAt = isOpen(record) ? Infinity : customerKeyDueTime(record, setting);
-  const orderAt = isOpen(record) ? Infinity : orderDueTime(record, setting);
+  const orderAt = isOpen(record) ? Infinity : orderDueTime(record, setting, startsAt);
   const releaseAt = isOpen(record) ? Infinity : releaseDueTime(record);
   return Math.min(own, late, rowAt, keyAt, orderAt, releaseAt);
 }

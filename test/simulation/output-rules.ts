@@ -163,16 +163,20 @@ export function deletedFault(record: TaskRecord, deleted: KeptOutputs | null): s
   });
 }
 
-/** Returns the latest time of the next order to copy outputs, in Unix milliseconds; Infinity for none. */
+/**
+ * Returns the latest time of the next order to copy outputs, in Unix milliseconds; Infinity for none.
+ * @param startsAt time before which no overdue order can start, in Unix milliseconds; 0 when that is not known.
+ */
 export function orderDueTime(
   { outputs, callback, version }: TerminalTask,
   setting: Setting,
+  startsAt: number,
 ): number {
   const at = outputs?.order?.retryAt ?? Infinity;
   if (at >= (outputs?.expiresAt ?? -Infinity)) return Infinity;
   const state = callback?.state;
   if (state?.kind === "in_flight") return Infinity;
   if (state?.kind !== "due") return at;
-  const isInTheWay = Math.max(at, version) + CLEARANCE_MS > state.nextAttemptAt;
+  const isInTheWay = Math.max(at, version, startsAt) + CLEARANCE_MS > state.nextAttemptAt;
   return isInTheWay || setting.isPaused ? Infinity : at;
 }

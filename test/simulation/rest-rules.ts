@@ -42,7 +42,10 @@ export function restFault(shared: SharedState, living: SimulatedObject | null): 
   const { rowTriedAt, isDead } = alarm.by;
   // An order to write the row again is lost with an instance that dies before it is stored.
   const rowVersion = Math.max(alarm.by.rowVersion, isDead ? alarm.rowVersion : 0);
-  const known = { lastPoll: pollOf(alarm), rowTriedAt, rowVersion, deferredTo: deferralOf(alarm) };
+  // An overdue call starts now at the earliest. The clock may have been put back since the alarm was set.
+  const startsAt = Math.max(alarm.armedAt, shared.now);
+  const deferredTo = deferralOf(alarm);
+  const known = { lastPoll: pollOf(alarm), rowTriedAt, rowVersion, deferredTo, startsAt };
   const owed = dueTime(record, alarm.under, knownAt, known);
   // The next poll may have to wait for the gap after the last one, or for its turn.
   const { limits } = settingFor(record, alarm.under);
