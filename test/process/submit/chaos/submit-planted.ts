@@ -29,12 +29,15 @@ const inOneTask = (isMeant: (evidence: Evidence) => boolean, change: Partial<Sub
     each.task !== null && isMeant(each) ? { ...each, task: { ...each.task, ...change } } : null,
   );
 
-/** Replaces the posts of the first order that has some; what replaces them counts as signed. */
+/** Replaces the posts of the first order that has a post which is meant; what replaces them counts as signed. */
 const inPosts =
-  (change: (posts: readonly Post[]) => readonly Post[]): PlantedFault["plant"] =>
+  (
+    isMeant: (post: Post) => boolean,
+    change: (posts: readonly Post[]) => readonly Post[],
+  ): PlantedFault["plant"] =>
   (recording) => {
     const changed = inOneOrder((each) =>
-      each.posts.length === 0 ? null : { ...each, posts: change(each.posts) },
+      each.posts.some(isMeant) ? { ...each, posts: change(each.posts) } : null,
     )(recording);
     if (changed === null) return null;
     return { ...changed, genuine: new Set(changed.evidence.flatMap(({ posts }) => posts)) };
@@ -136,13 +139,17 @@ const PLANTED_FAULTS: readonly PlantedFault[] = [
   {
     what: "a callback that never arrived",
     fault: "no callback",
-    plant: inPosts(() => []),
+    plant: inPosts(
+      () => true,
+      () => [],
+    ),
   },
   {
     what: "a callback with another result",
     fault: "another callback than the result",
-    plant: inPosts((posts) =>
-      posts.map((post) => ({ ...post, body: post.body.replaceAll("cgt-", "other-") })),
+    plant: inPosts(
+      ({ body }) => body.includes("cgt-"),
+      (posts) => posts.map((post) => ({ ...post, body: post.body.replaceAll("cgt-", "other-") })),
     ),
   },
   {
