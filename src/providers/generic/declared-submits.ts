@@ -41,8 +41,9 @@ function matchOf(pattern: string, path: string): string | null {
   const matched: string[] = [];
   for (const [at, segment] of expected.entries()) {
     const text = given[at] ?? "";
-    if (segment === "*" && isModelSegment(text)) matched.push(text);
-    else if (segment !== text) return null;
+    const isFitting = segment === "*" ? isModelSegment(text) : segment === text;
+    if (!isFitting) return null;
+    if (segment === "*") matched.push(text);
   }
   const name = matched.join("/");
   return name.length > MAX_NAME_CHARS ? null : name;
