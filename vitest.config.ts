@@ -99,7 +99,7 @@ export default defineConfig({
         isolate: false,
         testTimeout: 600_000,
         // More than the cores, because the tests wait for processes most of the time.
-        maxWorkers: 4,
+        maxWorkers: 3,
         sequence: { groupOrder: 4 },
       }),
       node("waiting", WAITING_TESTS, {
