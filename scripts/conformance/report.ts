@@ -80,7 +80,7 @@ const GENERAL_FAULTS: readonly {
     of: "genuine",
     isSeen: (seen) => seen.kind === "answer" && !isAccepted(seen),
     sentence: (seen) =>
-      `It refuses every genuine request (${seen}): its secret is not the one of --secret; or it does not verify the bytes that arrive; or, if it uses no library, it computes another signature than docs/receive.md#without-a-library says.`,
+      `It refuses every genuine request (${seen}): its secret is not the one of --secret; or it does not verify the bytes that arrive; or it computes the signature in another way than docs/receive.md#without-a-library says.`,
   },
   {
     of: "forged",

@@ -21,8 +21,7 @@ const MAX_LAG_MS = 60_000;
 export function indexFindings(stats: Answer, metrics: Answer): readonly Finding[] {
   const found = Stats.safeParse(stats.json).data;
   if (found === undefined) return [withoutStats(stats)];
-  const { lag_ms: lag, overdue } = found.index;
-  return [lagFinding(found, lag.p95), overdueFinding(overdue), sizeFinding(metrics.text)];
+  return [lagFinding(found), overdueFinding(found.index.overdue), sizeFinding(metrics.text)];
 }
 
 function withoutStats({ status, json }: Answer): Finding {
@@ -36,9 +35,10 @@ function withoutStats({ status, json }: Answer): Finding {
   );
 }
 
-function lagFinding({ counted_at: countedAt }: z.output<typeof Stats>, p95Ms: number | null) {
-  // The cron trigger counts. On a developer's machine nothing runs it.
+function lagFinding({ counted_at: countedAt, index }: z.output<typeof Stats>): Finding {
+  // On a developer's machine nothing runs the cron trigger.
   if (countedAt === null) return ok("index: on; not counted yet, because no cron trigger has run");
+  const { p95: p95Ms } = index.lag_ms;
   if (p95Ms === null) return ok("index: on; nothing was written in the last day");
   const text = `index: 95 % of the rows arrive within ${Math.ceil(p95Ms / 1000)} s`;
   if (p95Ms <= MAX_LAG_MS) return ok(text);

@@ -53,9 +53,10 @@ function parsedOptions(args: string[]) {
   try {
     return success(parseArgs({ args, options: OPTIONS }).values);
   } catch (error) {
-    // The sentences that follow the first one are about other ways to write options.
-    const [sentence = ""] = /^.*?\.(?=\s|$)|^.*/.exec(String(error).replace(/^.*?: /, "")) ?? [];
-    return failure(sentence);
+    const message = error instanceof Error ? error.message : String(error);
+    // Node adds sentences about other ways to write options.
+    const [sentence = ""] = message.split(/\.?\n|\. |\.$/, 1);
+    return failure(`${sentence}.`);
   }
 }
 
@@ -72,7 +73,9 @@ function faultIn({ fail, hang, status, port, secret, account, relay }: Values): 
   if (secret !== undefined && account !== undefined) {
     return "--secret and --account exclude each other.";
   }
-  return /^https?:$/.test(URL.parse(relay)?.protocol ?? "") ? null : "--relay must be a URL.";
+  return /^https?:$/.test(URL.parse(relay)?.protocol ?? "")
+    ? null
+    : "--relay must be an http or https URL.";
 }
 
 function isAbsentOr(value: string | undefined, pattern: RegExp): boolean {

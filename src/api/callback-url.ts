@@ -21,7 +21,7 @@ export function refusalOf(
   return verdict.ok ? null : `${verdict.error}${localCure(url, rules)}`;
 }
 
-/** Returns what a developer has left out whose receiver runs on the relay's own machine; "" for all other URLs. */
+/** Returns the end of a refusal that names the variable which allows a URL of the relay's own machine; "" for others. */
 function localCure(text: string, { allowLocal }: UrlRules): string {
   const url = URL.parse(text);
   if (allowLocal || url === null || !isLoopback(url)) return "";

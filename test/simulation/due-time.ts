@@ -29,7 +29,7 @@ interface KnownWork {
   readonly rowVersion: number;
   /** Time until which its connection has deferred its last poll, in Unix milliseconds; 0 when it has not. */
   readonly deferredTo: number;
-  /** Time before which it can start no overdue call, because another one ran until then; 0 when that is not known. */
+  /** Time before which it can start no overdue call, in Unix milliseconds; 0 when that is not known. */
   readonly startsAt: number;
 }
 

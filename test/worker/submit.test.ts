@@ -331,7 +331,11 @@ it("a call that the upstream has not answered in time has an unknown outcome by 
 it.each([
   ["an unknown connection names those that exist", "nobody/jobs", "The connections are ark, "],
   ["the sandbox names the variable that switches it on", "sandbox/jobs", "It needs SANDBOX=true."],
-  ["a path of Ark that starts no job names the page with the paths", "ark/models", "#one-call "],
+  [
+    "a path of Ark that starts no job names the page with the calls",
+    "ark/models",
+    "docs/providers.md",
+  ],
 ])("the answer to a submission to %s", async (_case, path, cure) => {
   const bindings = { ...BINDINGS, SANDBOX: "false" };
   const { headers } = named();

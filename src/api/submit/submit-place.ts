@@ -77,6 +77,6 @@ function customerPlace(
 
 function startsNoJob({ provider }: Connection): Problem {
   return new Problem("not_found", {
-    detail: `A POST to this path of ${provider.name} starts no job that the relay knows. docs/providers.md#one-call lists the paths that do.`,
+    detail: `A POST to this path of ${provider.name} starts no job that the relay knows. docs/providers.md in the repository of the relay has the calls of each provider.`,
   });
 }

@@ -29,7 +29,7 @@ export function requireConnection(name: string, config: Config): Connection {
   return connection;
 }
 
-/** Returns the problem of a name in a path for which there is no connection, with what is missing. */
+/** Returns the problem of a path that names no connection. It says which there are, or which settings are missing. */
 export function unknownConnection(name: string, { connections }: Config): Problem {
   const needed = settingsNeededBy(name);
   const cure =

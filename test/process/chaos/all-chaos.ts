@@ -1,7 +1,7 @@
 import { outputsChaos } from "../outputs/outputs-chaos.ts";
 import { pricesChaos } from "../prices/prices-chaos.ts";
 import { submitChaos } from "../submit/chaos/submit-chaos.ts";
-import { type ChaosOptions, taskRounds, tooFew } from "./chaos.ts";
+import { type ChaosOptions, taskRounds, lowTaskFigures } from "./chaos.ts";
 import { type ChaosReport, Counters } from "./counters.ts";
 
 /** Longest round of tasks, in minutes. */
@@ -31,7 +31,7 @@ export async function allChaos({ minutes, seed, print }: ChaosOptions): Promise<
     if (faults.length > 0) return faults;
   }
   for (const [kind, total] of totals) print(`${kind}:\n${total.toString()}`);
-  return tooFew(totals.get("tasks") ?? new Counters(), Math.min(minutes, ROUND_MINUTES));
+  return lowTaskFigures(totals.get("tasks") ?? new Counters(), Math.min(minutes, ROUND_MINUTES));
 }
 
 function roundOf(kind: Kind, seed: number, minutes: number): Promise<ChaosReport> {

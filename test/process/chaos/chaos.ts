@@ -63,7 +63,7 @@ export interface RoundsLength {
 export async function chaos(options: ChaosOptions): Promise<ChaosReport> {
   const { counters, faults } = await taskRounds(options);
   const isHeld = faults.length === 0;
-  return { counters, faults: isHeld ? tooFew(counters, options.minutes) : faults };
+  return { counters, faults: isHeld ? lowTaskFigures(counters, options.minutes) : faults };
 }
 
 /** Runs rounds of tasks, up to the first one with faults. */
@@ -79,7 +79,7 @@ export async function taskRounds({ minutes, seed, print }: ChaosOptions): Promis
 }
 
 /** Lists the figures of rounds of tasks that are too low to prove anything. */
-export function tooFew(counters: Counters, minutes: number): readonly string[] {
+export function lowTaskFigures(counters: Counters, minutes: number): readonly string[] {
   const share = Math.min(1, minutes / 2);
   const least = Object.entries(LEAST_IN_TWO_MINUTES).map(([name, count]): [string, number] => {
     return [name, Math.floor(count * share)];

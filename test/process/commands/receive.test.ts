@@ -113,15 +113,15 @@ it.each(CASES)(
 );
 
 it.each([
-  ["--fail -1", /--fail/],
+  ["--fail -1", /^Option '--fail' argument is ambiguous\.$/],
   ["--fail x", /^--fail must be a number of attempts\.$/],
-  ["--fial 2", /^Unknown option '--fial'$/],
+  ["--fial 2", /^Unknown option '--fial'\.$/],
   ["--status 99", /^--status must be from 200 to 599\.$/],
   ["--status 500 --hang", /^--hang and --status exclude each other\.$/],
   ["--port 0", /^--port must be a port\.$/],
   ["--secret x", /^--secret must be whsec_ /],
   ["--account acme --secret whsec_AAAA", /^--secret and --account exclude each other\.$/],
-  ["--relay x", /^--relay must be a URL\.$/],
+  ["--relay x", /^--relay must be an http or https URL\.$/],
   ["x", /^Unexpected argument 'x'\.$/],
 ])(
   "npm run receive with the wrong options %j prints a line that names the wrong one, and one with the options that exist",

@@ -34,6 +34,14 @@ interface Expected {
   readonly cost: number;
 }
 
+/** What a run has recorded. */
+interface Recording {
+  readonly entries: readonly Entry[];
+  readonly expected: readonly Expected[];
+  /** Credits that the account has paid, by its balance. */
+  readonly earned: number;
+}
+
 /** Creates the account that pays. */
 async function openAccount({ client }: Workerd): Promise<void> {
   await client.ask("POST", "/v1/accounts", { id: ACCOUNT });
@@ -65,8 +73,13 @@ function costsIn(entries: readonly Entry[]): ReadonlyMap<string, number> {
   return costs;
 }
 
+/** Lists what in a recording contradicts the promise about charges. */
+function faultsIn({ entries, expected, earned }: Recording): readonly string[] {
+  return [...wrongBookings(entries), ...wrongCosts(expected, entries, earned)];
+}
+
 /** Finds charges that were given back twice, by more than was charged, or without a charge. */
-function faultsIn(entries: readonly Entry[]): readonly string[] {
+function wrongBookings(entries: readonly Entry[]): readonly string[] {
   const booked = entries.filter(({ kind }) => kind !== "grant");
   return Object.entries(Object.groupBy(booked, ({ reference }) => reference)).flatMap(
     ([reference, own = []]) => {
@@ -130,12 +143,38 @@ export async function pricesChaos(seed: number): Promise<ChaosReport> {
   counters.add("submits", ark.submits.length);
   counters.add("credits earned", GRANT - balance);
   for (const { kind } of entries) counters.add(`booked: ${kind}`);
+  const recording = { entries, expected: [...ofArk, ...own], earned: GRANT - balance };
   const faults = [
-    ...faultsIn(entries),
-    ...wrongCosts([...ofArk, ...own], entries, GRANT - balance),
+    ...faultsIn(recording),
+    ...unnoticedFaults(recording),
     ...counters.tooLow({ tasks: 2 * TASKS, submits: TASKS, "booked: release": TASKS + 1 }),
   ];
   return { counters, faults };
+}
+
+/** Plants each fault into a copy of a recording without faults. @returns those that the checks do not notice. */
+function unnoticedFaults({ entries, expected, earned }: Recording): readonly string[] {
+  const at = entries.findIndex(({ kind }) => kind === "release");
+  const release = entries.slice(at, at + 1);
+  const more = release.map((entry) => ({ ...entry, amount: entry.amount + 1 }));
+  const planted: Readonly<Record<string, Recording>> = {
+    "a release that was booked twice": { entries: [...entries, ...release], expected, earned },
+    "a release that was not booked": { entries: entries.toSpliced(at, 1), expected, earned },
+    "a release of a credit too many": {
+      entries: entries.toSpliced(at, 1, ...more),
+      expected,
+      earned,
+    },
+    "a credit that was paid and not booked": { entries, expected, earned: earned + 1 },
+    "a task without a charge": {
+      entries: entries.filter(({ task_id: id }) => id !== release[0]?.task_id),
+      expected,
+      earned,
+    },
+  };
+  return Object.entries(planted).flatMap(([what, recording]) => {
+    return faultsIn(recording).length > 0 ? [] : [`the checks do not notice: ${what}`];
+  });
 }
 
 /** Lists the tasks that have not cost what the logs of the upstreams say, and a balance that differs from their sum. */
