@@ -61,6 +61,20 @@ it("an account submits what OFFERS lists, and is charged the offered price befor
   });
 });
 
+it.each(["nobody", "sandbox"])(
+  "an account that submits to the unknown connection %s learns neither the connections nor what is configured",
+  async (name) => {
+    const { response } = await asAccount(0, {
+      path: `/v1/submit/${name}/jobs`,
+      bindings: { ...OFFERED, SANDBOX: "false" },
+    });
+    expect(await response.json()).toMatchObject({
+      status: 404,
+      detail: `There is no connection "${name}".`,
+    });
+  },
+);
+
 it("an account without enough credits gets 402, and nothing is sent", async () => {
   const outside = anArk();
   const { response, account } = await asAccount(PRICE - 1);

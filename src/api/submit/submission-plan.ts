@@ -62,7 +62,8 @@ export async function planSubmission(
   memory: BodyReservation,
 ): Promise<SubmissionPlan> {
   const { body: call, caller, env, idempotencyKey: key, origin, params, runtime } = given;
-  const place = requireSubmitPlace(params.connection, call, runtime.config);
+  const isOperator = accountOf(caller) === null;
+  const place = requireSubmitPlace(params.connection, call, runtime.config, isOperator);
   if (place.credential !== null) await requireForeignKey(place.credential, call, runtime);
   const asked = readRelayHeaders(call.headers, caller);
   const prepared = await prepareCall(call, place, caller, runtime, memory);
@@ -73,7 +74,6 @@ export async function planSubmission(
   const { accountId, credits } = registration;
   const { model, jobId } = prepared;
   const { endpoint } = place.target;
-  const isByOwner = accountOf(caller) !== null;
   const identity = await identityOf(place, prepared, id, runtime);
   const event: Registering = {
     type: "register",
@@ -83,8 +83,8 @@ export async function planSubmission(
     registration,
     ...simulatedJobOf(model, place.connection),
     ...(await billingOf(accountId, credits !== null, env, runtime)),
-    submission: { id: submissionId, endpoint, isByOwner, ...identity },
-    ...(isByOwner && { isPriceOffered: true }),
+    submission: { id: submissionId, endpoint, isByOwner: !isOperator, ...identity },
+    ...(!isOperator && { isPriceOffered: true }),
   };
   const isHookExpected = fields.size > 0 && isReachable(runtime);
   const secrets = accountId === null ? ownSecrets(place) : answerSecrets(place, fields);

@@ -18,16 +18,22 @@ const SIMULATED_ADAPTER: SubmitAdapter = {
 /**
  * Returns where a submission goes, and with whose key.
  * @param name name of the connection.
+ * @param isOperator whether an operator key calls, which may learn what is configured.
  * @throws Problem `not_found` when there is no such connection, or the path starts no job there; `not_configured` when
  * the connection is disabled, or has no API key, and the customer sends none; `invalid_request` when the customer's key is at fault.
  */
-export function requireSubmitPlace(name: string, call: UpstreamCall, config: Config): SubmitPlace {
+export function requireSubmitPlace(
+  name: string,
+  call: UpstreamCall,
+  config: Config,
+  isOperator: boolean,
+): SubmitPlace {
   const { path } = call;
   const { connections, disabledConnections } = config;
   const connection = connections.get(name);
   if (connection === undefined) {
     if (disabledConnections.some((each) => each.name === name)) throw disabledConnection(name);
-    throw unknownConnection(name, config);
+    throw unknownConnection(name, config, isOperator);
   }
   const { provider } = connection;
   const target = submitTargetOf(connection, path);

@@ -29,15 +29,22 @@ export function requireConnection(name: string, config: Config): Connection {
   return connection;
 }
 
-/** Returns the problem of a path that names no connection. It says which there are, or which settings are missing. */
-export function unknownConnection(name: string, { connections }: Config): Problem {
+/**
+ * Returns the problem of a path that names no connection. To an operator it says which there are, or which settings are
+ * missing; an account must not learn what is configured.
+ */
+export function unknownConnection(
+  name: string,
+  { connections }: Config,
+  isOperator: boolean,
+): Problem {
   const needed = settingsNeededBy(name);
   const cure =
     needed.length === 0
       ? `The connections are ${namesOf(connections)}.`
       : `It needs ${needed.join(" and ")}.`;
-  const detail = `There is no connection ${JSON.stringify(name)}. ${cure}`;
-  return new Problem("not_found", { detail });
+  const sentence = `There is no connection ${JSON.stringify(name)}.`;
+  return new Problem("not_found", { detail: isOperator ? `${sentence} ${cure}` : sentence });
 }
 
 function namesOf(connections: Config["connections"]): string {
