@@ -25,7 +25,7 @@ export function refusalOf(
 function localCure(text: string, { allowLocal }: UrlRules): string {
   const url = URL.parse(text);
   if (allowLocal || url === null || !isLoopback(url)) return "";
-  return "; for development, ALLOW_LOCAL_CALLBACKS=true allows receivers on the relay's own machine";
+  return " (for development, ALLOW_LOCAL_CALLBACKS=true allows receivers on the relay's own machine)";
 }
 
 /**
