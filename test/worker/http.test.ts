@@ -53,6 +53,17 @@ it("the answer to a body with several faults names each by the path of its field
   ]);
 });
 
+it.each([
+  ["a comma too many", '{"model":"m",}', "must be JSON, which it is not from character 13 on"],
+  ["the end missing", '{"model":"m"', "must be JSON, which it is not from character 12 on"],
+  ["no JSON at all, which is not quoted", "sk-secret", "must be JSON"],
+  ["nothing after a blank", " ", "must be JSON"],
+  ["other bytes than UTF-8", new Uint8Array([0x22, 0xff, 0x22]), "must be UTF-8"],
+])("the answer to a body with %s says where it stops being JSON", async (_, body, message) => {
+  const { code, issues } = ProblemBody.parse(await (await post("/v1/tasks", body)).json());
+  expect({ code, issues }).toEqual({ code: "invalid_json", issues: [{ path: "", message }] });
+});
+
 it("a request whose connection breaks within its body gets 400 invalid_json", async () => {
   const body = new ReadableStream({
     start: (controller) => controller.enqueue(new TextEncoder().encode('{"model":')),

@@ -6,6 +6,8 @@ import { type Issue, invalidRequest, Problem } from "./problem.ts";
 
 const MAX_DEPTH = 64;
 
+const NOT_JSON = "The body must be JSON in UTF-8.";
+
 /**
  * Decoder that refuses bytes that are not UTF-8 and drops a byte order mark. It is shared, because it keeps no state
  * between two texts.
@@ -40,8 +42,9 @@ export function requireSize({ length }: Uint8Array, maxBytes: number): void {
  */
 export function readJson(body: Uint8Array): unknown {
   const text = utf8(body);
-  const value = text === null ? undefined : parseJson(text);
-  if (value === undefined) throw invalidJson("The body must be JSON in UTF-8.");
+  if (text === null) throw invalidJson(NOT_JSON, "must be UTF-8");
+  const value = parseJson(text);
+  if (value === undefined) throw invalidJson(NOT_JSON, faultIn(text));
   if (isDeeperThan(value, MAX_DEPTH)) {
     throw invalidRequest([{ path: "", message: `must not be nested deeper than ${MAX_DEPTH}` }]);
   }
@@ -92,8 +95,28 @@ function tooLarge(maxBytes: number): Problem {
   });
 }
 
-function invalidJson(detail: string): Problem {
-  return new Problem("invalid_json", { detail, issues: [{ path: "", message: "must be JSON" }] });
+function invalidJson(detail: string, message = "must be JSON"): Problem {
+  return new Problem("invalid_json", { detail, issues: [{ path: "", message }] });
+}
+
+/**
+ * Says why a text is not JSON, in words that continue "The body". It never quotes the text, which may contain a secret.
+ */
+function faultIn(text: string): string {
+  const at = faultAt(text);
+  return at === undefined
+    ? "must be JSON"
+    : `must be JSON, which it is not from character ${at} on`;
+}
+
+/** Returns the place of the first fault in a text that is not JSON; undefined when V8 does not name it. */
+function faultAt(text: string): string | undefined {
+  try {
+    JSON.parse(text);
+    return undefined;
+  } catch (error) {
+    return / at position (\d+)/.exec(String(error))?.[1];
+  }
 }
 
 function isDeeperThan(value: unknown, levels: number): boolean {

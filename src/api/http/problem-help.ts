@@ -13,7 +13,8 @@ interface ProblemHelp {
  */
 export const PROBLEM_HELP: Readonly<Record<ProblemCode, ProblemHelp>> = {
   invalid_json: {
-    cause: "The body is not JSON in UTF-8, or the connection ended before it was complete.",
+    cause:
+      "The body is not JSON in UTF-8, or the connection ended before it was complete. The entry of issues says from which character on it is not JSON, where that is known.",
     cure: "Send one JSON object, encoded in UTF-8.",
   },
   invalid_request: {
