@@ -2,6 +2,7 @@ import { env } from "cloudflare:workers";
 import { Webhook as Standard } from "standardwebhooks";
 import { expect, it } from "vitest";
 import { aKey, anAccount, booksOf, breakLedger, entriesOf } from "./accounts.ts";
+import { logIn, visit } from "./browser.ts";
 import { call, callWith, invalid, post, refusal } from "./client.ts";
 import { START, START_S, until, useClock } from "./clock.ts";
 import { answering } from "./outside.ts";
@@ -77,6 +78,18 @@ it.each<[string, object, object, number]>([
   expect(await read(id)).toMatchObject({ credits: { ...basis, amount: 200, final } });
   const books = ["grant 300", "charge 200", ...(final < 200 ? [`release ${200 - final}`] : [])];
   expect(await booksOf(account)).toEqual(books);
+});
+
+it.each([
+  ["by usage", { usage: { completion_tokens: 2_700 } }, "200 released (costs 41, by usage)"],
+  ["that is the hold", {}, "200 charged (costs 200, its use is not known)"],
+])("the console shows what a task with a final price %s has cost", async (_, fields, shown) => {
+  aReceiver();
+  const id = await aPriced(await anAccount(300));
+  await finish(aCompletion(id, fields));
+  const page = await (await visit(`/tasks/${id}`, await logIn())).text();
+  const [, credits = ""] = /<dt>Credits<\/dt><dd>(.*?)<\/dd>/.exec(page) ?? [];
+  expect(credits.replaceAll(/<[^>]+>/g, "")).toBe(shown);
 });
 
 it("a price may be by the duration of the output, with rates by resolution", async () => {
