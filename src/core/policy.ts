@@ -72,10 +72,10 @@ export interface Policy extends Settings {
   /** Time in Unix milliseconds at which the poll was deferred; 0 when no poll is deferred. */
   readonly pollDeferredAt: number;
   /**
-   * Time in Unix milliseconds at which the latest call of this instance ended; 0 when none has ended. A call that was
-   * due before starts no earlier, which counts when it must not delay an attempt of the callback.
+   * Time in Unix milliseconds from which this instance can make a call: it was woken then, or its latest call ended. A
+   * call that was due before starts no earlier, which counts when it must not delay an attempt of the callback.
    */
-  readonly callEndedAt: number;
+  readonly readyAt: number;
 }
 
 /** A job with the name of the connection through which it is reached. */

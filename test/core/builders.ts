@@ -60,7 +60,7 @@ const NOTHING_TRIED = {
   pollEndedAt: 0,
   pollDeferredTo: 0,
   pollDeferredAt: 0,
-  callEndedAt: 0,
+  readyAt: 0,
 };
 
 export function aPolicy(changes: Partial<Policy> = {}): Policy {

@@ -127,7 +127,7 @@ describe("a change is written to the index", () => {
   it("an overdue write is not made when the call before it has ended within 2.5 s before the attempt", () => {
     const endedAt = NOW + 20 * SECOND;
     const writeOf = (ms: number) =>
-      writeIndexRow(dueIn(ms), { ...INDEXED, callEndedAt: endedAt })?.dueAt ?? null;
+      writeIndexRow(dueIn(ms), { ...INDEXED, readyAt: endedAt })?.dueAt ?? null;
     expect(writeOf(20 * SECOND + SOON)).toBe(NOW + 5 * SECOND);
     expect(writeOf(20 * SECOND + SOON - 1)).toBeNull();
   });

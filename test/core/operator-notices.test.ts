@@ -306,9 +306,9 @@ describe("an operator notice", () => {
       expect(nextStep(noticed(lastAt + 1), NOTIFYING, NOW + HOUR)?.kind).toBe(first);
       const overdue = { ...noticed(NOW), version: lastAt + 1 };
       expect(wakeAt(overdue, NOTIFYING)).toBe(NOW + HOUR);
-      const afterCall = { ...NOTIFYING, callEndedAt: lastAt };
+      const afterCall = { ...NOTIFYING, readyAt: lastAt };
       expect(nextStep(noticed(NOW), afterCall, lastAt)?.kind).toBe("sendNotice");
-      const afterLongCall = { ...NOTIFYING, callEndedAt: lastAt + 1 };
+      const afterLongCall = { ...NOTIFYING, readyAt: lastAt + 1 };
       expect(nextStep(noticed(NOW), afterLongCall, lastAt + 1)).toBeNull();
     },
   );

@@ -50,7 +50,6 @@ function writeAt(record: CreatedTask, policy: Policy): number | null {
   const at = Math.max(plannedAt, indexOrderedAt);
   if (at >= rowExpiresAt(record, policy)) return null;
   if (isOpen(record) || record.callback?.state.kind !== "due") return at;
-  // An overdue write starts no earlier than the end of the latest call.
-  const startsAt = Math.max(at, policy.callEndedAt);
+  const startsAt = Math.max(at, policy.readyAt);
   return startsAt > dueAt(record.callback.state, policy) - CLEARANCE_MS ? null : at;
 }

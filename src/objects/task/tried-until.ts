@@ -22,8 +22,11 @@ export interface TriedTimes {
   readonly pollDeferredTo: number;
   /** Time at which the latest poll was deferred; 0 when no poll is deferred. */
   readonly pollDeferredAt: number;
-  /** Time at which the latest call of this instance ended; 0 when none has ended. */
-  readonly callEndedAt: number;
+  /**
+   * Time from which this instance can make a call: the end of its latest call, or the later time for which the alarm was
+   * set that has woken it. An instance that no alarm has woken can do so from its first event on.
+   */
+  readonly readyAt: number;
 }
 
 /**
@@ -51,7 +54,7 @@ export class TriedUntil {
   #pollEndedAt = 0;
   #pollDeferredTo = 0;
   #pollDeferredAt = 0;
-  #callEndedAt = 0;
+  #readyAt: number | null = null;
   /**
    * Values that `#polledAt` and `#askedAt` had before the newest poll began; they are restored when this poll
    * is deferred.
@@ -64,12 +67,13 @@ export class TriedUntil {
    */
   noteAlarm(scheduledAt: number): void {
     this.#indexTriedAt = scheduledAt - 1;
+    this.#readyAt = Math.max(this.#readyAt ?? 0, scheduledAt);
     if (this.#askedAt === 0) this.#polledAt = 0;
   }
 
   /** Takes note that a call of any kind has ended at `now`. */
   endCall(now: number): void {
-    this.#callEndedAt = now;
+    this.#readyAt = now;
   }
 
   /** Takes note that a write to the index begins at `now`. */
@@ -130,6 +134,7 @@ export class TriedUntil {
     this.#indexTriedAt = Math.min(this.#indexTriedAt ?? now - 1, now);
     this.#indexOrderedAt = Math.min(this.#indexOrderedAt, now);
     this.#polledAt = Math.min(this.#polledAt ?? now - 1, now);
+    this.#readyAt = Math.min(this.#readyAt ?? now, now);
     return {
       indexTriedAt: this.#indexTriedAt,
       indexOrderedAt: this.#indexOrderedAt,
@@ -139,7 +144,7 @@ export class TriedUntil {
       pollEndedAt: this.#pollEndedAt,
       pollDeferredTo: this.#pollDeferredTo,
       pollDeferredAt: this.#pollDeferredAt,
-      callEndedAt: this.#callEndedAt,
+      readyAt: this.#readyAt,
     };
   }
 }

@@ -1,14 +1,18 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { noticeOf } from "../../../src/core/record/operator-notice.ts";
 import { runMicrotasks } from "../../simulation/microtasks.ts";
 import {
+  aCallback,
   aCompletion,
   aCreation,
+  aFinishedTask,
   anAttempt,
   aPolicy,
   aRegistration,
   aReport,
   callbackOf,
   FIRST_WAIT,
+  HOUR,
   MINUTE,
   NOW,
   SECOND,
@@ -81,6 +85,26 @@ describe("a result that comes too late", () => {
     expect(host.logs.at(-1)).toMatchObject({ outcome: "delivered", recorded: false });
   });
 });
+
+it.each([
+  [5_500, ["sendNotice"]],
+  [5_499, []],
+])(
+  "when alarms have failed until %i ms before a callback attempt, the calls that are overdue then are %j, so that none delays the attempt",
+  async (clearanceMs, made) => {
+    const attemptAt = NOW + HOUR;
+    const state = { kind: "due", nextAttemptAt: attemptAt } as const;
+    const waiting = aFinishedTask({ callback: aCallback({ state }) });
+    const notices = [noticeOf("callback.failed", NOW, NOW)];
+    host.policyAt = () => aPolicy({ isOperatorNotified: true });
+    host.endings = {};
+    host.commit({ ...waiting, notices }, attemptAt - clearanceMs);
+    void host.ring();
+    await runMicrotasks();
+    expect(host.outside.openCalls.map(({ what }) => what)).toEqual(made);
+    if (made.length === 0) expect(host.alarm).toBe(attemptAt);
+  },
+);
 
 it("the next event sets a task's lost alarm again, even if an earlier order to wake the task could not set the alarm", () => {
   host.loop.apply(aRegistration());
