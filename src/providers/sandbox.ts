@@ -50,7 +50,8 @@ export const sandbox: SimulatedProvider = {
       isCreationStated: false,
     },
     start,
-    submit: (path, model) => (path === "/jobs" ? submitted(model ?? "") : null),
+    submitPath: "/jobs",
+    submit: (model) => submitted(model ?? ""),
     observe,
   },
 };

@@ -17,13 +17,14 @@ export interface Simulation {
   readonly limits: PollLimits;
   /** Returns the simulated job of a new task. For an unknown model the error says which models exist. */
   readonly start: (model: string) => Result<StartedJob, string>;
+  /** The one path of a call that starts a job, below the name of the connection. */
+  readonly submitPath: string;
   /**
-   * Returns the job that a submission starts, with the answer to the submission. Null when a call to this path starts
-   * no job. For an unknown model the error says which models exist.
-   * @param path path of the call below the name of the connection, e.g. `/jobs`.
+   * Returns the job that a submission starts, with the answer to the submission. For an unknown model the error says
+   * which models exist.
    * @param model member `model` of the body; null when the body has no such text.
    */
-  readonly submit: (path: string, model: string | null) => Result<SubmittedJob, string> | null;
+  readonly submit: (model: string | null) => Result<SubmittedJob, string>;
   /**
    * Returns the state that a simulated job has reached.
    * @param ageMs time since the task was created, in milliseconds.

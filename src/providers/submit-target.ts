@@ -12,5 +12,5 @@ export const SIMULATED_TARGET: SubmitTarget = {
 /** Returns what a `POST` to a path of a connection starts. Null when it starts no job that the relay knows. */
 export function submitTargetOf({ provider }: Connection, path: string): SubmitTarget | null {
   if (provider.polls !== null) return provider.submits?.target(path) ?? null;
-  return provider.simulation.submit(path, null) === null ? null : SIMULATED_TARGET;
+  return path === provider.simulation.submitPath ? SIMULATED_TARGET : null;
 }

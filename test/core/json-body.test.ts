@@ -166,7 +166,7 @@ describe("scanBody, which reads the JSON body of a submission,", () => {
     [
       "UTF-16",
       [0x7b, 0x00, 0x7d, 0x00],
-      "must be JSON as in RFC 8259, which it is not from byte 1 on",
+      "must be JSON as in RFC 8259, which it is not from byte 2 on",
     ],
     ["a byte that UTF-8 does not have", [0x7b, 0xff, 0x7d], "must be UTF-8"],
     ["a surrogate in UTF-8", [0x7b, 0x22, 0xed, 0xa0, 0x80, 0x22, 0x7d], "must be UTF-8"],
@@ -178,10 +178,10 @@ describe("scanBody, which reads the JSON body of a submission,", () => {
   });
 
   it.each([
-    ['{"é😀": "x", }', 16],
-    ['{"a":"b', 5],
-    ['{"a":1.}', 5],
-    ['{"a":1', 6],
+    ['{"é😀": "x", }', 17],
+    ['{"a":"b', 6],
+    ['{"a":1.}', 6],
+    ['{"a":1', 7],
   ])("names the byte from which on a body is not JSON: %j, %i", (body, byte) => {
     const message = `must be JSON as in RFC 8259, which it is not from byte ${byte} on`;
     expect(found(body)).toEqual({ pointer: "", message });

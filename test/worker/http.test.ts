@@ -54,8 +54,8 @@ it("the answer to a body with several faults names each by the path of its field
 });
 
 it.each([
-  ["a comma too many", '{"model":"m",}', "must be JSON, which it is not from character 13 on"],
-  ["the end missing", '{"model":"m"', "must be JSON, which it is not from character 12 on"],
+  ["a comma too many", '{"model":"m",}', "must be JSON, which it is not from character 14 on"],
+  ["the end missing", '{"model":"m"', "must be JSON, which it is not from character 13 on"],
   ["no JSON at all, which is not quoted", "sk-secret", "must be JSON"],
   ["nothing after a blank", " ", "must be JSON"],
   ["other bytes than UTF-8", new Uint8Array([0x22, 0xff, 0x22]), "must be UTF-8"],

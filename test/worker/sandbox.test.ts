@@ -79,8 +79,8 @@ it.each(MODELS.map(([model]) => model))(
   "a submission of the model %s to the provider sandbox starts the same job as a registration, and is answered with its id",
   (model) => {
     const started = sandbox.simulation.start(model);
-    const submitted = sandbox.simulation.submit("/jobs", model);
-    expect(started.ok && submitted?.ok && submitted.value).toEqual({
+    const submitted = sandbox.simulation.submit(model);
+    expect(started.ok && submitted.ok && submitted.value).toEqual({
       ...(started.ok && started.value),
       answer: JSON.stringify({ id: model, status: "queued" }),
     });
@@ -90,16 +90,19 @@ it.each(MODELS.map(([model]) => model))(
 it.each(["sandbox", "", null])(
   "a submission of the model %j to the provider sandbox, which it does not simulate, fails with the names of its models",
   (model) => {
-    const failed = sandbox.simulation.submit("/jobs", model);
+    const failed = sandbox.simulation.submit(model);
     expect(failed).toEqual(sandbox.simulation.start("sandbox"));
     expect(failed).toMatchObject({ ok: false });
   },
 );
 
-it.each(["", "/", "/jobs/", "/jobs/sandbox/ok", "jobs", "/JOBS"])(
-  "a call to the path %j of the provider sandbox is no submission",
-  (path) => {
-    expect(sandbox.simulation.submit(path, "sandbox/ok")).toBeNull();
+it.each(["/job", "/jobs/sandbox/ok", "/JOBS"])(
+  "a call to the path %j of the provider sandbox is no submission, and the refusal names the path that is",
+  async (path) => {
+    const body = { model: "sandbox/ok" };
+    const response = await callWith(WITH, `/v1/submit/sandbox${path}`, { body });
+    expect(await response.clone().text()).toContain("Its only path is /jobs.");
+    expect(await refusal(response)).toEqual({ status: 404, code: "not_found" });
   },
 );
 

@@ -95,7 +95,8 @@ function tooLarge(maxBytes: number): Problem {
   });
 }
 
-function invalidJson(detail: string, message = "must be JSON"): Problem {
+/** Returns the problem for a body that is not JSON. @param message why not, in words that continue "The body". */
+export function invalidJson(detail: string, message = "must be JSON"): Problem {
   return new Problem("invalid_json", { detail, issues: [{ path: "", message }] });
 }
 
@@ -109,13 +110,16 @@ function faultIn(text: string): string {
     : `must be JSON, which it is not from character ${at} on`;
 }
 
-/** Returns the place of the first fault in a text that is not JSON; undefined when V8 does not name it. */
-function faultAt(text: string): string | undefined {
+/**
+ * Returns the place of the first fault in a text that is not JSON, counted from 1; undefined when V8 does not name it.
+ */
+function faultAt(text: string): number | undefined {
   try {
     JSON.parse(text);
     return undefined;
   } catch (error) {
-    return / at position (\d+)/.exec(String(error))?.[1];
+    const [, position] = / at position (\d+)/.exec(String(error)) ?? [];
+    return position === undefined ? undefined : Number(position) + 1;
   }
 }
 

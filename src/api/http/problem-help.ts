@@ -14,8 +14,8 @@ interface ProblemHelp {
 export const PROBLEM_HELP: Readonly<Record<ProblemCode, ProblemHelp>> = {
   invalid_json: {
     cause:
-      "The body is not JSON in UTF-8, or the connection ended before it was complete. The entry of issues says from which character on it is not JSON, where that is known.",
-    cure: "Send one JSON object, encoded in UTF-8.",
+      "The body is not JSON in UTF-8, or the connection ended before it was complete. The entry of issues says from which character on it is not JSON, where that is known; that of a submission counts bytes.",
+    cure: "Send one JSON object, encoded in UTF-8. In a shell, put it into single quotes: others drop the quotes within.",
   },
   invalid_request: {
     cause:
@@ -45,7 +45,7 @@ export const PROBLEM_HELP: Readonly<Record<ProblemCode, ProblemHelp>> = {
   unknown_task: {
     cause:
       "No task has this id: it was never registered, belongs to another account, was erased or has expired. A hook URL that the relay did not make is answered in the same way.",
-    cure: "Check the id. Register the task first, or report an event that has a model, which creates it.",
+    cure: "Check the id, which is a UUID. Register the task first, or report an event that has a model, which creates it.",
   },
   method_not_allowed: {
     cause: "The path exists, but does not support this method.",

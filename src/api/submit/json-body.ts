@@ -105,8 +105,8 @@ export function scanBody(
   const scan = new Scan(text, root, isListOfOne);
   const fault = scan.run();
   if (fault === "syntax") {
-    const at = byteOffsets(bytes, [scan.offset]).get(scan.offset);
-    return failure(ofBody(`must be JSON as in RFC 8259, which it is not from byte ${at} on`));
+    const at = byteOffsets(bytes, [scan.offset]).get(scan.offset) ?? 0;
+    return failure(ofBody(`must be JSON as in RFC 8259, which it is not from byte ${at + 1} on`));
   }
   if (fault !== null) return failure(fault);
   if (text.length !== bytes.length) convertPlaces(bytes, root);

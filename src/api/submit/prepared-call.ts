@@ -14,11 +14,12 @@ import {
 } from "../../providers/submit.ts";
 import { sha256, toBase64Url } from "../../security/encoding.ts";
 import { Model } from "../http/fields.ts";
+import { invalidJson } from "../http/body.ts";
 import { invalidRequest, Problem } from "../http/problem.ts";
 import type { BodyReservation } from "./body-budget.ts";
 import { editBody, listIn, type NewValue, type ScannedBody, scanBody } from "./json-body.ts";
 import { decideOffer, watchedPointers } from "./offer.ts";
-import { invalidJson, readSubmittedBody } from "./submitted-body.ts";
+import { readSubmittedBody } from "./submitted-body.ts";
 import type { UpstreamCall } from "./upstream-call.ts";
 
 /** Where a submission goes: the connection, how its provider takes submissions, and what this path starts. */
@@ -221,7 +222,7 @@ function scanOrThrow(
   const scanned = scanBody(bytes, watched, isListOfOne);
   if (scanned.ok) return scanned.value;
   const { pointer, message } = scanned.error;
-  if (pointer === "") throw invalidJson(`The body ${message}.`);
+  if (pointer === "") throw invalidJson(`The body ${message}.`, message);
   throw invalidRequest([{ path: pointer, message }]);
 }
 

@@ -122,7 +122,7 @@ async function builtCall(
   const { provider, key, baseUrl } = connection;
   if (provider.polls === null) {
     const { simulation } = provider;
-    return async () => simulatedAnswer(simulation.submit(call.path, event.model));
+    return async () => simulatedAnswer(simulation.submit(event.model));
   }
   const authentication = key === null ? {} : await provider.polls.headers(key, Date.now());
   // The customer's own header goes up as it is: nothing is made of its key.
@@ -155,7 +155,7 @@ async function outcomeOfSending(
 }
 
 function simulatedAnswer(submitted: ReturnType<Simulation["submit"]>): SubmitAnswer | null {
-  if (submitted === null || !submitted.ok) return null;
+  if (!submitted.ok) return null;
   const text = submitted.value.answer;
   const bytes = bytesOf(text);
   const headers = new Headers(JSON_TYPE);

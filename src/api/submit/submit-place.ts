@@ -82,7 +82,11 @@ function customerPlace(
 }
 
 function startsNoJob({ provider }: Connection): Problem {
+  const known =
+    provider.polls === null
+      ? `Its only path is ${provider.simulation.submitPath}.`
+      : "docs/providers.md in the repository of the relay has the calls of each provider.";
   return new Problem("not_found", {
-    detail: `A POST to this path of ${provider.name} starts no job that the relay knows. docs/providers.md in the repository of the relay has the calls of each provider.`,
+    detail: `A POST to this path of ${provider.name} starts no job that the relay knows. ${known}`,
   });
 }

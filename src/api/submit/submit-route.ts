@@ -13,7 +13,7 @@ import { callTargetOf, UpstreamCall } from "./upstream-call.ts";
 
 const PATH = "/v1/submit/{connection}/{+path}";
 const KEY_REQUIRED =
-  "A key of the relay is required, in the header in which the upstream's SDK sends its key.";
+  "A key of the relay is required: Authorization: Bearer <key>, or the header in which the upstream's SDK sends its key.";
 /** Form of a header in which an SDK sends its key: alone, or behind any scheme, e.g. `Bearer` or `Key`. */
 const SDK_KEY = /^(?:[\w-]+\s+)?(\S+)$/;
 /** Form of `Relay-Key`. Two such headers are joined by a comma and a space, and are none. */

@@ -1,6 +1,7 @@
 import { SECOND_MS } from "../../core/time.ts";
 import { readUpTo } from "../../stream.ts";
 import { isDeadlinePassed, withDeadline } from "../../timeout.ts";
+import { invalidJson } from "../http/body.ts";
 import { Problem } from "../http/problem.ts";
 import type { BodyReservation } from "./body-budget.ts";
 import type { UpstreamCall } from "./upstream-call.ts";
@@ -39,11 +40,6 @@ export async function readSubmittedBody(
   if (bytes.length > maxBytes) throw tooLarge(maxBytes);
   if (isBroken) throw invalidJson("The body ended before it was complete.");
   return bytes;
-}
-
-/** Returns the problem for a body that is not JSON, or not JSON as a submission may have it. */
-export function invalidJson(detail: string): Problem {
-  return new Problem("invalid_json", { detail, issues: [{ path: "", message: "must be JSON" }] });
 }
 
 function tooLarge(maxBytes: number): Problem {
