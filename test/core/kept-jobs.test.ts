@@ -13,6 +13,7 @@ import {
   anOpenTask,
   aPolicy,
   CONNECTION,
+  DAY,
   finished,
   HOUR,
   ID,
@@ -232,7 +233,6 @@ describe("the deadline of a task to which no job was attached", () => {
     ["the task was erased", null],
     ["the task ended", aFinishedTask({ upstream })],
     ["the task was created again without a provider", anOpenTask()],
-    ["this job was attached to the task", anAttachedTask()],
     [
       "another job was attached to the task",
       anAttachedTask({}, { upstream: { ...upstream, job: OTHER_JOB } }),
@@ -242,6 +242,18 @@ describe("the deadline of a task to which no job was attached", () => {
     (_what, record) => {
       const end = aPollEnd(newsAnswer(aCompletion()), { purpose: "kept_job" });
       expectUnchanged(record, end, LATE, NAMING);
+    },
+  );
+
+  it.each([
+    ["a result", newsAnswer(aCompletion()), { status: "completed" }],
+    ["a wait", rateLimited(HOUR), { tracking: { poll: { notBefore: LATE + HOUR } } }],
+  ])(
+    "%s in the answer to a poll of a job that only a hook has named counts when this job was attached to the task during the poll",
+    (_what, answer, after) => {
+      const task = anAttachedTask({}, { deadlineAt: LATE + DAY });
+      const end = aPollEnd(answer, { purpose: "kept_job" });
+      expect(apply(task, end, LATE, NAMING)).toMatchObject(after);
     },
   );
 

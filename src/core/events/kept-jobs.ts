@@ -24,8 +24,9 @@ export function endKeptJobPoll(
   if (record === null || !isOpen(record) || record.upstream === null) return unchanged(record);
   const { upstream, tracking } = record;
   const { answer, job } = event;
-  const isNamed = keptJobIds(tracking).includes(job.id);
-  if (upstream.job !== null || !isNamed) return unchanged(record);
+  // The job may have been attached while the poll was under way. The answer, e.g. a wait that it names, then counts.
+  if (upstream.job !== null) return endPoll(record, event, policy, now);
+  if (!keptJobIds(tracking).includes(job.id)) return unchanged(record);
   if (answer.kind === "deferred") return unchanged(record);
   if (answer.kind === "news") {
     // A submission has no other way to learn of its job than a hook, so hooks come.
