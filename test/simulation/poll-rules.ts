@@ -149,10 +149,9 @@ export function isForPoll(
   // The first poll of a job that was attached since the deferral keeps its planned time.
   const isTurn = isDeferred && lastPoll.isOfAttachedJob && !isPostponed;
   const pollAt = Math.min(isTurn ? turnAt : Math.max(plannedAt, turnAt), endAt);
-  // Neither does an answer that has named a longer wait since then, nor the gap after a poll made since then, which
-  // counts only once a job is attached.
-  const polledAt = lastPoll?.at ?? -Infinity;
-  const gapEndsAt = polledAt >= armedAt ? polledAt + (limits?.gapMs ?? 0) : -Infinity;
+  // Neither does an answer that has named a longer wait since then, nor the gap after the last poll, which counts only
+  // once a job is attached: the alarm may have been set for a job that only a hook had named.
+  const gapEndsAt = (lastPoll?.at ?? -Infinity) + (limits?.gapMs ?? 0);
   const isPlanned = pollAt <= at && plan.notBefore <= at && gapEndsAt <= at;
   return isPlanned && isWritten && !isForNotice && isAhead && isIdle && mayPoll && !hadFault;
 }
