@@ -184,8 +184,8 @@ describe("the polls of a task that has failed at its deadline", () => {
   it("an overdue poll of a task that has failed at its deadline waits for the callback attempt that follows an interrupted one", () => {
     const [foundAt, nextAttemptAt] = [endedAt + 2 * HOUR, endedAt + 2 * HOUR + 5 * SECOND];
     const callback = aCallback({ state: { kind: "due", nextAttemptAt } });
-    const interrupted = { ...timedOut, version: foundAt, callback };
-    const asked = aPolicy({ polledAt: endedAt });
+    const interrupted = { ...timedOut, callback };
+    const asked = aPolicy({ polledAt: endedAt, readyAt: foundAt });
     expect(nextStep(interrupted, asked, foundAt)).toBeNull();
     expect(wakeAt(interrupted, asked)).toBe(nextAttemptAt);
   });

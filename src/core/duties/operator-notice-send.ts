@@ -69,10 +69,9 @@ export function sendNotice(record: TaskRecord, policy: Policy): Duty<NoticeStep>
 /**
  * Tells whether a call could delay the next planned refund or attempt of the callback, because the call may still
  * run at that time. It is meant for calls that no client waits for, e.g. an operator notice. An overdue call counts
- * as starting no earlier than the record's `version` and `policy.readyAt`. The version is at least the time of the last
- * change that readers can see, in Unix milliseconds. Without this, an overdue call could start right after an
- * interrupted attempt, after a call that took long, or when an alarm continues the work after a fault, and still run
- * when the next attempt is due.
+ * as starting no earlier than `policy.readyAt`. Without this, an overdue call could start right after an attempt or
+ * another call, or when an alarm continues the work after a crash or a fault, and still run when the next attempt is
+ * due.
  * @param plannedAt time for which the call is planned, in Unix milliseconds.
  * @param clearanceMs longest time that the call may take, in milliseconds.
  */
@@ -84,6 +83,6 @@ export function mayDelayClient(
 ): boolean {
   const refundAt = refund(record)?.dueAt ?? Infinity;
   const attemptAt = deliver(record, policy)?.dueAt ?? Infinity;
-  const startsAt = Math.max(plannedAt, record.version, policy.readyAt);
+  const startsAt = Math.max(plannedAt, policy.readyAt);
   return startsAt + clearanceMs > Math.min(refundAt, attemptAt);
 }

@@ -71,7 +71,7 @@ export class TriedUntil {
     if (this.#askedAt === 0) this.#polledAt = 0;
   }
 
-  /** Takes note that a call of any kind has ended at `now`. */
+  /** Takes note that a call of any kind, e.g. an attempt of the callback, has ended at `now`. */
   endCall(now: number): void {
     this.#readyAt = now;
   }

@@ -228,6 +228,7 @@ export class WorkLoop {
     const isOwn = this.#ownAttempt === number;
     this.#ownAttempt = null;
     const result = isOwn ? await this.#platform.send(delivery) : unansweredAttempt("interrupted");
+    this.#tried.endCall(this.#now());
     const decision = this.apply({ type: "attempt_ended", number, ...result });
     const durationMs = Math.max(0, this.#now() - delivery.startedAt);
     const isRecorded = decision.kind === "changed";

@@ -11,6 +11,7 @@ import {
   aRegistration,
   aReport,
   callbackOf,
+  finished,
   FIRST_WAIT,
   HOUR,
   MINUTE,
@@ -103,6 +104,22 @@ it.each([
     await runMicrotasks();
     expect(host.outside.openCalls.map(({ what }) => what)).toEqual(made);
     if (made.length === 0) expect(host.alarm).toBe(attemptAt);
+  },
+);
+
+it.each([
+  [5_500, ["sendNotice"]],
+  [5_499, []],
+])(
+  "when the next callback attempt follows %i ms after one, the overdue calls made between the two are %j, so that none delays the second",
+  async (waitMs, made) => {
+    host.policyAt = () => aPolicy({ isOperatorNotified: true, scheduleMs: [0, waitMs] });
+    host.endings = {};
+    const opened = finished(host.loop.apply(finish));
+    host.commit({ ...opened, notices: [noticeOf("callback.failed", NOW, NOW)] }, NOW + WATCHDOG_MS);
+    await host.answer("rejected", SECOND);
+    expect(host.outside.openCalls.map(({ what }) => what)).toEqual(made);
+    if (made.length === 0) expect(host.alarm).toBe(NOW + SECOND + waitMs);
   },
 );
 
