@@ -304,6 +304,8 @@ describe("an operator notice", () => {
       expect(nextStep(noticed(lastAt + 1), NOTIFYING, lastAt + 1)).toBeNull();
       expect(wakeAt(noticed(lastAt + 1), NOTIFYING)).toBe(NOW + HOUR);
       expect(nextStep(noticed(lastAt + 1), NOTIFYING, NOW + HOUR)?.kind).toBe(first);
+      const overdue = { ...noticed(NOW), version: lastAt + 1 };
+      expect(wakeAt(overdue, NOTIFYING)).toBe(NOW + HOUR);
       const afterCall = { ...NOTIFYING, readyAt: lastAt };
       expect(nextStep(noticed(NOW), afterCall, lastAt)?.kind).toBe("sendNotice");
       const afterLongCall = { ...NOTIFYING, readyAt: lastAt + 1 };

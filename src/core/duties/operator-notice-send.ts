@@ -71,7 +71,8 @@ export function sendNotice(record: TaskRecord, policy: Policy): Duty<NoticeStep>
  * run at that time. It is meant for calls that no client waits for, e.g. an operator notice. An overdue call counts
  * as starting no earlier than `policy.readyAt`. Without this, an overdue call could start right after an attempt or
  * another call, or when an alarm continues the work after a crash or a fault, and still run when the next attempt is
- * due.
+ * due. Nor does it count as starting before the last change of the task, whose time the `version` is at least: after a
+ * step of the clock back, a new instance is ready before it.
  * @param plannedAt time for which the call is planned, in Unix milliseconds.
  * @param clearanceMs longest time that the call may take, in milliseconds.
  */
@@ -83,6 +84,6 @@ export function mayDelayClient(
 ): boolean {
   const refundAt = refund(record)?.dueAt ?? Infinity;
   const attemptAt = deliver(record, policy)?.dueAt ?? Infinity;
-  const startsAt = Math.max(plannedAt, policy.readyAt);
+  const startsAt = Math.max(plannedAt, record.version, policy.readyAt);
   return startsAt + clearanceMs > Math.min(refundAt, attemptAt);
 }
