@@ -1,4 +1,4 @@
-import { Hono } from "hono";
+import { type Context, Hono } from "hono";
 import { requireUrl } from "./api/http/host.ts";
 import { linkOrigin } from "./api/http/link-origin.ts";
 import { problemFrom } from "./api/http/internal-error.ts";
@@ -14,88 +14,110 @@ import { isForBrowser, isStatusPage } from "./browser-request.ts";
 import { isOutputPath, isOutputsHost } from "./api/outputs/outputs-host.ts";
 import { configOf, logSettingsOf } from "./config/runtime.ts";
 
-interface Variables {
-  readonly requestId: string;
+/** The environment of a request, and what is found out before its route. */
+interface Scope {
+  readonly env: Env;
   readonly url: URL;
+  readonly requestId: string;
 }
-
-export const app = new Hono<{ Bindings: Env; Variables: Variables }>();
-
-app.use(async (c, next) => {
-  c.set("requestId", requestIdOf(c.req.raw));
-  await next();
-  // `c.header` would copy the whole response at each call.
-  const { headers } = c.res;
-  for (const [name, value] of SECURITY_HEADERS) headers.set(name, value);
-  for (const [name, value] of DEFAULT_HEADERS) if (!headers.has(name)) headers.set(name, value);
-  headers.set("X-Request-Id", c.get("requestId"));
-  // Hono answers HEAD like GET and drops the body unread, with all that a stream holds open.
-  if (c.req.method === "HEAD") await c.res.body?.cancel();
-});
-
-app.use(async (c, next) => {
-  const { req, env } = c;
-  c.set("url", requireUrl(req.raw));
-  // Hono's router would ignore a final slash, so that each route had two paths.
-  if (req.path.length > 1 && req.path.endsWith("/")) throw noRoute();
-  if (isOutputsHost(c.get("url"), configOf(env)) && !isOutputPath(req.path)) throw noRoute();
-  if (!isStatusPage(req.raw)) return next();
-  return answerBrowser(req.raw, env);
-});
-
-for (const route of ROUTES) {
-  app.on(route.method, honoPath(route.path), (c) =>
-    route.handle({
-      request: c.req.raw,
-      env: c.env,
-      url: c.get("url"),
-      params: c.req.param(),
-    }),
-  );
-}
-
-for (const [path, routes] of Map.groupBy(ROUTES, (route) => route.path)) {
-  const [allowed] = routes.flatMap(({ crossOriginHeaders }) => crossOriginHeaders ?? []);
-  const methods = routes.flatMap(({ method }) => (method === "GET" ? ["GET", "HEAD"] : [method]));
-  if (allowed !== undefined) methods.push("OPTIONS");
-  app.all(honoPath(path), async ({ req }) => {
-    if (allowed !== undefined && req.method === "OPTIONS") return preflight(allowed);
-    const detail = `This path supports ${methods.join(", ")}.`;
-    throw new Problem("method_not_allowed", { detail, headers: { Allow: methods.join(", ") } });
-  });
-}
-
-// A catch-all route, because `app.notFound` bypasses the middleware above.
-app.all("*", async ({ req, env }) => {
-  if (!isForBrowser(req.raw)) throw noRoute();
-  return answerBrowser(req.raw, env);
-});
-
-app.onError(async (error, c) => {
-  const problem = problemFrom(error);
-  const { method, routePath: path } = c.req;
-  const line = refusalLine(problem, { request_id: c.get("requestId"), method, path });
-  logAs(levelOfRefusal(line.status, path), () => line, logSettingsOf(c.env));
-  if ((path === NO_ROUTE && isForBrowser(c.req.raw)) || isStatusPage(c.req.raw)) {
-    return answerProblem(problem, {
-      request: c.req.raw,
-      env: c.env,
-      requestId: c.get("requestId"),
-    });
-  }
-  return problemResponse(problem, linkOrigin(c.env, c.req.raw));
-});
-
-/** Paths of the routes that anyone may call without a key. */
-const OPEN_PATHS: ReadonlySet<string> = new Set(
-  ROUTES.filter(({ access }) => access === "anyone").map(({ path }) => honoPath(path)),
-);
 
 /**
  * Path that the log shows for a refused request that reached no route: no route has the path of the request, the
  * path ends in a slash, or the `Host` header is not a valid host.
  */
 const NO_ROUTE = "/*";
+
+const routes = new Hono<{ Bindings: Scope }>();
+/** Answers of the paths that no route of the same method has. Finding them apart leaves one handler for each route. */
+const unrouted = new Hono<{ Bindings: Scope }>();
+
+for (const route of ROUTES) {
+  routes.on(route.method, honoPath(route.path), async ({ req, env: { env, url } }) => {
+    const answer = await route.handle({ request: req.raw, env, url, params: req.param() });
+    // Hono answers HEAD like GET and drops the body unread, with all that a stream holds open.
+    if (req.method === "HEAD") await answer.body?.cancel();
+    return answer;
+  });
+}
+
+for (const [path, ofPath] of Map.groupBy(ROUTES, (route) => route.path)) {
+  const [allowed] = ofPath.flatMap(({ crossOriginHeaders }) => crossOriginHeaders ?? []);
+  const methods = ofPath.flatMap(({ method }) => (method === "GET" ? ["GET", "HEAD"] : [method]));
+  if (allowed !== undefined) methods.push("OPTIONS");
+  unrouted.all(honoPath(path), async ({ req }) => {
+    if (allowed !== undefined && req.method === "OPTIONS") return preflight(allowed);
+    const detail = `This path supports ${methods.join(", ")}.`;
+    throw new Problem("method_not_allowed", { detail, headers: { Allow: methods.join(", ") } });
+  });
+}
+
+unrouted.all(NO_ROUTE, async ({ req, env: { env } }) => {
+  if (!isForBrowser(req.raw)) throw noRoute();
+  return answerBrowser(req.raw, env);
+});
+
+routes.notFound(({ req, env }) => unrouted.fetch(req.raw, env));
+routes.onError(refused);
+unrouted.onError(refused);
+
+function refused(
+  error: Error,
+  { req, env: { env, requestId } }: Context<{ Bindings: Scope }>,
+): Promise<Response> {
+  return refusal(error, { request: req.raw, env, requestId, path: req.routePath });
+}
+
+/** Answers a request to the relay: one of the API, or one for a page of the console. */
+export async function answerRequest(request: Request, env: Env): Promise<Response> {
+  const requestId = requestIdOf(request);
+  const answer = await answerTo(request, env, requestId);
+  const { headers } = answer;
+  for (const [name, value] of SECURITY_HEADERS) headers.set(name, value);
+  for (const [name, value] of DEFAULT_HEADERS) if (!headers.has(name)) headers.set(name, value);
+  headers.set("X-Request-Id", requestId);
+  return answer;
+}
+
+async function answerTo(request: Request, env: Env, requestId: string): Promise<Response> {
+  try {
+    const url = requireUrl(request);
+    const { pathname } = url;
+    // Hono's router would ignore a final slash, so that each route had two paths.
+    if (pathname.length > 1 && pathname.endsWith("/")) throw noRoute();
+    if (isOutputsHost(url, configOf(env)) && !isOutputPath(pathname)) throw noRoute();
+    if (isStatusPage(request)) return await answerBrowser(request, env);
+    return await routes.fetch(request, { env, url, requestId });
+  } catch (error) {
+    return refusal(error, { request, env, requestId, path: NO_ROUTE });
+  }
+}
+
+/** A refused request. `path` is that of its route, as the log shows it. */
+interface Refused {
+  readonly request: Request;
+  readonly env: Env;
+  readonly requestId: string;
+  readonly path: string;
+}
+
+/** Logs why a request is refused, and returns the answer: a page for a person, or a problem (RFC 9457). */
+async function refusal(
+  error: unknown,
+  { request, env, requestId, path }: Refused,
+): Promise<Response> {
+  const problem = problemFrom(error);
+  const line = refusalLine(problem, { request_id: requestId, method: request.method, path });
+  logAs(levelOfRefusal(line.status, path), () => line, logSettingsOf(env));
+  if ((path === NO_ROUTE && isForBrowser(request)) || isStatusPage(request)) {
+    return answerProblem(problem, { request, env, requestId });
+  }
+  return problemResponse(problem, linkOrigin(env, request));
+}
+
+/** Paths of the routes that anyone may call without a key. */
+const OPEN_PATHS: ReadonlySet<string> = new Set(
+  ROUTES.filter(({ access }) => access === "anyone").map(({ path }) => honoPath(path)),
+);
 
 /**
  * Returns the log level of a refused request. `warn` is for a status from 500 on. `detail`, which is written only

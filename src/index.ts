@@ -1,6 +1,6 @@
 import { prepareMcpSdk } from "./api/mcp/load-mcp-sdk.ts";
 import { AccountObject as Account } from "./objects/account/account-object.ts";
-import { app } from "./app.ts";
+import { answerRequest } from "./app.ts";
 import { Relay as Entrypoint } from "./service-binding/relay.ts";
 import { runScheduled } from "./cron.ts";
 import { consume } from "./index-db/index-row-queue.ts";
@@ -51,7 +51,7 @@ export class Relay extends Entrypoint {
 }
 
 export default {
-  fetch: (request, _env, ctx) => app.fetch(request, env, ctx),
+  fetch: (request) => answerRequest(request, env),
   queue: async (batch) => consume(batch, env),
   scheduled: async ({ scheduledTime }) => runScheduled(env, scheduledTime),
 } satisfies ExportedHandler;

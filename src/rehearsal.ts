@@ -1,5 +1,5 @@
 import { registerTaskRoute } from "./api/tasks/register-task.ts";
-import { app } from "./app.ts";
+import { answerRequest } from "./app.ts";
 import type { Runtime } from "./config/runtime.ts";
 import { success } from "./core/result.ts";
 import type { Env } from "./env.ts";
@@ -70,7 +70,7 @@ async function register(env: Env, { config, ...keys }: Runtime, key: string): Pr
   // makes its own, which is its last act.
   const headers = { "X-Request-Id": "rehearsal" };
   const preflight = new Request(`${URL_OF_TASKS}/${TASK.id}`, { method: "OPTIONS", headers });
-  await app.fetch(preflight, rehearsed);
+  await answerRequest(preflight, rehearsed);
   const url = new URL(URL_OF_TASKS);
   const call = { request: requestWith(key), env: rehearsed, url, params: {} };
   await registerTaskRoute.handle(call).catch(() => null);

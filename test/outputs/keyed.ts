@@ -1,11 +1,10 @@
 import { env } from "cloudflare:workers";
 import * as z from "zod";
-import { app } from "../../src/app.ts";
 import { callWith } from "../worker/client.ts";
 import { hooked } from "../worker/hooked.ts";
 import { untilIdle } from "../worker/objects.ts";
 import { anOutside, type Outside, type Site } from "../worker/outside.ts";
-import { isolateOf } from "../worker/started.ts";
+import { answerFrom, isolateOf } from "../worker/started.ts";
 import { pathOfLink, received } from "./copied.ts";
 import { aLinkRequest } from "./linked.ts";
 
@@ -54,5 +53,5 @@ async function keyedLinkOf(id: string, bindings: object): Promise<string> {
 
 /** Opens a link whose answer may break off or never end, and which is therefore not compared with its description. */
 export async function openRaw(link: string, bindings: object = WITHOUT_BUCKET): Promise<Response> {
-  return app.fetch(aLinkRequest(link), await isolateOf(bindings));
+  return answerFrom(await isolateOf(bindings), aLinkRequest(link));
 }

@@ -1,11 +1,10 @@
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
-import { app } from "../../src/app.ts";
 import { answerTo, ORIGIN, refusal } from "../worker/client.ts";
 import { DAY_MS, pass, useClock } from "../worker/clock.ts";
 import { answering } from "../worker/outside.ts";
 import { aRateLimit, sendFrom } from "../worker/rate-limits.ts";
-import { isolateOf } from "../worker/started.ts";
+import { answerFrom, isolateOf } from "../worker/started.ts";
 import { erase } from "../worker/tasks.ts";
 import {
   anUpstream,
@@ -157,7 +156,7 @@ describe("the link to an output that the relay has copied", () => {
     const bindings = { ...env, OUTPUTS_URL: "https://outputs.example.org" };
     const isolate = await isolateOf(bindings);
     const get = async (origin: string, path: string) =>
-      app.fetch(new Request(origin + path), isolate);
+      answerFrom(isolate, new Request(origin + path));
     expect((await get("https://outputs.example.org", pathname)).status).toBe(200);
     expect((await get(ORIGIN, pathname)).status).toBe(200);
     for (const path of ["/healthz", "/", "/login", "/v1/tasks", "/docs"]) {

@@ -1,7 +1,6 @@
 import { exports } from "cloudflare:workers";
 import * as z from "zod";
-import { app } from "../../src/app.ts";
-import { isolateOf } from "./started.ts";
+import { answerFrom, isolateOf } from "./started.ts";
 import { conforming } from "../description/conforms.ts";
 
 export const ORIGIN = "https://relay.example.com";
@@ -47,7 +46,7 @@ export async function call(path: string, message: Message = {}): Promise<Respons
 
 /** Sends a request to a relay with these bindings. Fails when the answer is not as its description states. */
 export async function answerTo(request: Request, bindings: object): Promise<Response> {
-  return conforming(request, await app.fetch(request, await isolateOf(bindings)));
+  return conforming(request, await answerFrom(await isolateOf(bindings), request));
 }
 
 export async function callWith(bindings: object, path: string, message: Message = {}) {

@@ -1,6 +1,6 @@
 import { env } from "../../src/startup.ts";
 import { expect, it } from "vitest";
-import { app } from "../../src/app.ts";
+import { answerRequest } from "../../src/app.ts";
 import { HTML } from "./browser.ts";
 import { call, callWith, ORIGIN } from "./client.ts";
 
@@ -80,7 +80,7 @@ it("pages are compressed for browsers that accept gzip, and redirects are not", 
 it("a page is not compressed for a client that does not accept gzip, although the platform puts gzip into Accept-Encoding", async () => {
   const headers = { ...HTML, "Accept-Encoding": "br, gzip" };
   const cf = { clientAcceptEncoding: "" };
-  const response = await app.fetch(new Request(`${ORIGIN}/login`, { headers, cf }), env);
+  const response = await answerRequest(new Request(`${ORIGIN}/login`, { headers, cf }), env);
   expect(response.status).toBe(200);
   expect(response.headers.has("Content-Encoding")).toBe(false);
 });

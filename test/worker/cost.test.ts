@@ -3,7 +3,7 @@ import { env } from "../../src/startup.ts";
 import { describe, expect, it, vi } from "vitest";
 import * as z from "zod";
 import { LISTENER } from "../../scripts/cost/lives.ts";
-import { app } from "../../src/app.ts";
+import { answerRequest } from "../../src/app.ts";
 import { AccountObject } from "../../src/objects/account/account-object.ts";
 import { ListenersObject } from "../../src/objects/listeners/listeners-object.ts";
 import { claimObject } from "../../src/objects/object-names.ts";
@@ -151,7 +151,7 @@ it("a listener uses the requests that docs/cost.md states: when it connects, for
   // Nothing that the isolate remembers of the account is used.
   pass(2 * MINUTE_MS);
   const request = aRequest("/v1/listen", { key, headers: { Upgrade: "websocket" } });
-  const { webSocket } = await app.fetch(request, env);
+  const { webSocket } = await answerRequest(request, env);
   if (webSocket === null) throw new Error("the answer has no WebSocket");
   const pongs: unknown[] = [];
   webSocket.addEventListener("message", ({ data }) => {

@@ -3,7 +3,7 @@ import { env } from "../../src/startup.ts";
 import { afterEach, expect, it, vi } from "vitest";
 import * as z from "zod";
 import { listenersObject } from "../../src/objects/object-names.ts";
-import { app } from "../../src/app.ts";
+import { answerRequest } from "../../src/app.ts";
 import { aKey, anAccount } from "./accounts.ts";
 import { aRequest, call, callWith, invalid, post, refusal, UNAUTHENTICATED } from "./client.ts";
 import { pass, until, useClock } from "./clock.ts";
@@ -39,7 +39,10 @@ afterEach(() => {
 
 async function aListener(key: string, behaviour: Behaviour): Promise<Listener> {
   // `call` would read the answer, which has no body.
-  const { webSocket: socket } = await app.fetch(aRequest("/v1/listen", { key, ...UPGRADE }), env);
+  const { webSocket: socket } = await answerRequest(
+    aRequest("/v1/listen", { key, ...UPGRADE }),
+    env,
+  );
   if (socket === null) throw new Error("the answer has no WebSocket");
   const listener: Listener = { socket, received: [], closed: [], pongs: [] };
   socket.addEventListener("message", ({ data }) => {

@@ -1,4 +1,5 @@
 import { waitUntil } from "cloudflare:workers";
+import { answerRequest } from "../../src/app.ts";
 import { withStartup, type WithStartup } from "../../src/config/runtime.ts";
 
 const isolates = new WeakMap<object, WithStartup>();
@@ -19,4 +20,11 @@ export async function isolateOf(bindings: object): Promise<WithStartup> {
   const first = isolates.get(bindings) ?? isolate;
   isolates.set(bindings, first);
   return first;
+}
+
+/** Passes a request to the application of an isolate, which may lack bindings that the request does not need. */
+export async function answerFrom(isolate: object, request: Request): Promise<Response> {
+  const answer: unknown = await Reflect.apply(answerRequest, null, [request, isolate]);
+  if (answer instanceof Response) return answer;
+  throw new Error("the relay did not answer");
 }

@@ -1,5 +1,5 @@
 import { expect, it, vi } from "vitest";
-import { app } from "../../src/app.ts";
+import { answerRequest } from "../../src/app.ts";
 import type { Runtime, WithStartup } from "../../src/config/runtime.ts";
 import type { Connection } from "../../src/providers/provider.ts";
 import { conforming } from "../description/conforms.ts";
@@ -33,7 +33,7 @@ async function submitTo(
   const changed: WithStartup = { startup: { ...env.startup, runtime: { ok: true, value } } };
   const message = { body: BODY, headers: { "Content-Type": "application/json", ...headers } };
   const request = aRequest(`/v1/submit/ark${ARK_PATH}`, message);
-  return conforming(request, await app.fetch(request, { ...env, ...changed }));
+  return conforming(request, await answerRequest(request, { ...env, ...changed }));
 }
 
 /** Returns the configuration with another connection to Ark. */
