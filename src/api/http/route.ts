@@ -23,7 +23,7 @@ import { textsIn } from "./query.ts";
 
 /**
  * A route of the HTTP API: a method, a path, what its requests need, and their handler. The texts for its
- * documentation are in scripts/openapi/description. Hono only finds the route and runs the middleware. Its own types
+ * documentation are in scripts/openapi/description. Hono only finds the route. Its own types
  * for handlers are not used, because paths and bodies would have to be declared a second time in them.
  */
 export interface Route<Id extends string = string> {
