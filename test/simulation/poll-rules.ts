@@ -138,7 +138,10 @@ export function isForPoll(
   // Other work for which the alarm was set may have been done since, polls among it.
   const knownAt = Math.max(armedAt, by.lastPoll?.at ?? 0);
   const { poll: plan } = record.tracking;
-  const plannedAt = limits === null ? Infinity : plannedPollTime(record, plan, setting, knownAt);
+  // The end of a named wait is no planned time for an instance that knows which polls it has made.
+  const isPollKnown = !by.isDead && by.lastPoll !== null && by.lastPoll.at !== -Infinity;
+  const due = isPollKnown ? { ...plan, notBefore: 0 } : plan;
+  const plannedAt = limits === null ? Infinity : plannedPollTime(record, due, setting, knownAt);
   // A deferred poll waits for its turn, but not past a deadline that has come since it was deferred.
   const { lastPoll } = by;
   const isDeferred = lastPoll?.at === -Infinity;
