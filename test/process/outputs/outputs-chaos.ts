@@ -11,11 +11,21 @@ import { Receiver } from "../harness/receiver.ts";
 import { readCopy } from "../harness/stored-record.ts";
 import { WranglerDev } from "../harness/wrangler-dev.ts";
 import { OutputSource } from "./output-source.ts";
-import { endsOf, MAX_OUTPUT_MB, type OutputEnd, planOf, type TaskPlan } from "./test-tasks.ts";
+import { faultsIn, keptOutputs, linksIn } from "./outputs-faults.ts";
+import { unnoticedFaults } from "./outputs-planted.ts";
+import {
+  type Bucket,
+  type Content,
+  type Evidence,
+  type ExpectedOutput,
+  type OpenedLink,
+  OUTPUTS_URL,
+  type Recording,
+} from "./outputs-recording.ts";
+import { endsOf, MAX_OUTPUT_MB, planOf, type TaskPlan } from "./test-tasks.ts";
 
 const TASKS = 300;
 const PARALLEL = { concurrency: 12 };
-const OUTPUTS_URL = "https://outputs.example.com";
 const VARS = { ...LOCAL_VARS, OUTPUTS_URL, MAX_OUTPUT_MB: String(MAX_OUTPUT_MB) };
 /** Smallest number of kills while tasks with outputs arrive and are copied, and the largest, for a slow machine. */
 const KILLS = 9;
@@ -26,6 +36,8 @@ const MAX_UP_MS = 4_000;
 const CHANGE_WITHIN_MS = 8_000;
 const REPEAT_AFTER_MS = 200;
 const LOOK_EVERY_MS = 1_000;
+/** Number of bytes at the end of a copy that are also read alone. */
+const TAIL_BYTES = 7;
 /** Time in milliseconds within which all copies end. A try that a kill has cut off makes the next one wait longer. */
 const ENDED_WITHIN_MS = 600_000;
 
@@ -38,7 +50,6 @@ interface TestTask extends TaskPlan {
 const Read = z.looseObject({
   outputs: z.array(z.looseObject({ kept: z.boolean(), reason: z.string().optional() })),
 });
-const Callback = z.looseObject({ output: z.looseObject({ urls: z.array(z.string()) }) });
 const Key = z.object({ key: z.string() });
 const Count = z.object({ count: z.int() });
 
@@ -121,65 +132,8 @@ async function hasEnded({ client }: WranglerDev, task: TestTask): Promise<boolea
   return found.join() === ends.join();
 }
 
-/** Returns the links in the callback of a task. Null when it has none, or posts that differ. */
-function linksIn(receiver: Receiver, { id }: TestTask): readonly string[] | null {
-  const [body, ...others] = new Set(receiver.postsAt(`/${id}`).map((post) => post.body));
-  if (body === undefined || others.length > 0) return null;
-  return Callback.parse(JSON.parse(body)).output.urls;
-}
-
-/** Opens a link of the relay without following a redirect. */
-function openLink(
-  { url }: WranglerDev,
-  link: string,
-  headers: Readonly<Record<string, string>> = {},
-) {
-  return fetch(link.replace(OUTPUTS_URL, url), { headers, redirect: "manual" });
-}
-
-/** Statuses of the links to outputs that are not kept: the upstream's link is not known to have died yet. */
-const STATUS_OF: Readonly<Record<Exclude<OutputEnd, "kept">, number>> = {
-  too_large: 302,
-  deleted: 410,
-};
-
-/** Lists what is wrong with the links of a task: outputs that are kept open as a whole and in parts, others do not. */
-async function linkFaults(
-  relay: WranglerDev,
-  receiver: Receiver,
-  task: TestTask,
-): Promise<readonly string[]> {
-  const links = linksIn(receiver, task);
-  if (links === null) return [`${task.id}: no callback, or several that differ`];
-  const own = links.filter((link) => link.startsWith(`${OUTPUTS_URL}/outputs/`));
-  if (own.length !== task.files.length) return [`${task.id}: other links than the relay's`];
-  const ends = endsOf(task) ?? [];
-  const faults = await pMap(own, async (link, index) => {
-    const end = ends[index] ?? "kept";
-    const isRight =
-      end === "kept"
-        ? await opensWith(relay, link, task.files[index]?.bytes ?? new Uint8Array())
-        : (await openLink(relay, link)).status === STATUS_OF[end];
-    return isRight ? [] : [`${task.id}: output ${index + 1} does not open as one that is ${end}`];
-  });
-  return faults.flat();
-}
-
-/** Tells whether a link opens with exactly these bytes, as a whole and in part. */
-async function opensWith(relay: WranglerDev, link: string, bytes: Uint8Array): Promise<boolean> {
-  const whole = await openLink(relay, link);
-  const isWhole = whole.status === 200 && whole.headers.get("Content-Type") === "video/mp4";
-  if (!isWhole || digest(await whole.bytes()) !== digest(bytes)) return false;
-  const part = await openLink(relay, link, { Range: "bytes=-7" });
-  return part.status === 206 && digest(await part.bytes()) === digest(bytes.subarray(-7));
-}
-
-function digest(bytes: Uint8Array): string {
-  return createHash("sha256").update(bytes).digest("hex");
-}
-
 /** Reads the keys of the stored copies, and the number of parts of unfinished uploads, from the file of the bucket. */
-function inBucket({ buckets }: WranglerDev): { keys: readonly string[]; parts: number } {
+function inBucket({ buckets }: WranglerDev): Bucket {
   const files = globSync("**/*.sqlite", { cwd: buckets }).filter(
     (file) => !file.endsWith("metadata.sqlite"),
   );
@@ -198,20 +152,6 @@ function inBucket({ buckets }: WranglerDev): { keys: readonly string[]; parts: n
   };
 }
 
-/** Returns the task and the number of each output that must be kept. */
-function keptOutputs(tasks: readonly TestTask[]): readonly string[] {
-  const kept = tasks.flatMap((task) =>
-    (endsOf(task) ?? []).flatMap((end, index) => (end === "kept" ? `${task.id} ${index + 1}` : [])),
-  );
-  return kept.toSorted();
-}
-
-/** Returns the task and the number of an output by the key of its copy. */
-function outputAt(key: string): string {
-  const [, id, , number] = key.split("/");
-  return `${id} ${number}`;
-}
-
 /**
  * Waits until each output of the tasks is kept or said not to be kept, as their plans have it.
  * @returns the tasks that have not got there in time.
@@ -228,33 +168,75 @@ async function awaitEnds(
   }
 }
 
-/**
- * Lists what is wrong with the bucket once the upstream has died, and with what is left when all tasks are erased.
- */
-async function bucketFaults(
+/** Records what has become of the outputs: at first with all tasks that were not erased, and then with none. */
+async function recordingOf(
   relay: WranglerDev,
   receiver: Receiver,
   tasks: readonly TestTask[],
-): Promise<readonly string[]> {
+): Promise<Recording> {
   const living = tasks.filter((task) => endsOf(task) !== null);
-  const faults = (
-    await pMap(living, (task) => linkFaults(relay, receiver, task), { concurrency: 4 })
-  ).flat();
-  const stored = inBucket(relay);
-  if (stored.keys.map(outputAt).toSorted().join() !== keptOutputs(tasks).join()) {
-    faults.push("the bucket has not exactly one object for each output that is kept");
-  }
-  if (stored.parts > 0) faults.push(`the bucket has ${stored.parts} parts of unfinished uploads`);
-
-  const links = living.slice(0, 1).flatMap((task) => linksIn(receiver, task) ?? []);
+  const record = (task: TestTask) => evidenceOf(relay, receiver, task);
+  const evidence = await pMap(living, record, { concurrency: 4 });
+  const bucket = inBucket(relay);
   await pMap(living, ({ id }) => insist(relay, "DELETE", `/v1/tasks/${id}`, [204, 404]), PARALLEL);
-  const { keys, parts } = inBucket(relay);
-  if (keys.length + parts > 0) faults.push("something of erased tasks is left in the bucket");
-  for (const link of links) {
-    const { status } = await openLink(relay, link);
-    if (status !== 404) faults.push(`a link of an erased task is answered with ${status}`);
-  }
-  return faults;
+  const [link = ""] = evidence.flatMap(({ bodies }) => bodies.slice(0, 1).flatMap(linksIn));
+  const { status: statusAfterErasure } = await openLink(relay, link);
+  return { evidence, bucket, bucketAfterErasure: inBucket(relay), statusAfterErasure };
+}
+
+async function evidenceOf(
+  relay: WranglerDev,
+  receiver: Receiver,
+  task: TestTask,
+): Promise<Evidence> {
+  const { id } = task;
+  const bodies = receiver.postsAt(`/${id}`).map(({ body }) => body);
+  const links = bodies.slice(0, 1).flatMap(linksIn);
+  return { id, outputs: expectedOutputs(task), bodies, opened: await openAll(relay, links) };
+}
+
+function openAll(relay: WranglerDev, links: readonly string[]): Promise<OpenedLink[]> {
+  return pMap(links, async (link) => {
+    const { status, headers, content } = await opened(relay, link);
+    const mediaType = headers.get("Content-Type");
+    if (status !== 200) return { status, mediaType, ...content, partStatus: null };
+    const part = await opened(relay, link, { Range: `bytes=-${TAIL_BYTES}` });
+    const { tail } = part.content;
+    return { status, mediaType, digest: content.digest, partStatus: part.status, tail };
+  });
+}
+
+async function opened(
+  relay: WranglerDev,
+  link: string,
+  given: Readonly<Record<string, string>> = {},
+) {
+  const answer = await openLink(relay, link, given);
+  const { status, headers } = answer;
+  return { status, headers, content: contentOf(await answer.bytes()) };
+}
+
+/** Opens a link of the relay without following a redirect. */
+function openLink(
+  { url }: WranglerDev,
+  link: string,
+  headers: Readonly<Record<string, string>> = {},
+) {
+  return fetch(link.replace(OUTPUTS_URL, url), { headers, redirect: "manual" });
+}
+
+/** Returns the outputs of a task as its plan has them; none for an erased task. */
+function expectedOutputs(task: TestTask): readonly ExpectedOutput[] {
+  const ends = endsOf(task) ?? [];
+  return task.files.flatMap(({ bytes }, index) => {
+    const end = ends[index];
+    return end === undefined ? [] : [{ end, ...contentOf(bytes) }];
+  });
+}
+
+function contentOf(bytes: Uint8Array): Content {
+  const tail = Buffer.from(bytes.subarray(-TAIL_BYTES)).toString("hex");
+  return { digest: createHash("sha256").update(bytes).digest("hex"), tail };
 }
 
 /** Reports 300 tasks with outputs while the relay is killed with `kill -9`, and checks what has become of each output. */
@@ -278,12 +260,14 @@ export async function outputsChaos(seed: number): Promise<ChaosReport> {
 
   const open = await awaitEnds(relay, tasks);
   counters.add("tasks", tasks.length);
-  counters.add("copies", keptOutputs(tasks).length);
   counters.add("downloads", source.requests);
   if (open.length > 0) return { counters, faults: open.map(({ id }) => `${id}: not ended`) };
   source.isDead = true;
+  const recording = await recordingOf(relay, receiver, tasks);
+  counters.add("copies", keptOutputs(recording.evidence).length);
   const faults = [
-    ...(await bucketFaults(relay, receiver, tasks)),
+    ...faultsIn(recording),
+    ...unnoticedFaults(recording),
     ...counters.tooLow({ "kills that left parts of an upload": 1 }),
   ];
   return { counters, faults };
