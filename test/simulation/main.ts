@@ -3,6 +3,9 @@ import { parseArgs } from "node:util";
 import { keepLife } from "./kept-lives.ts";
 import { simulate } from "./simulate.ts";
 
+/** Time in seconds between two lines that say how many lives have held. */
+const PROGRESS_S = 60;
+
 const { values } = parseArgs({
   options: {
     seed: { type: "string", default: String(Math.floor(Math.random() * 1e9)) },
@@ -14,12 +17,18 @@ const { values } = parseArgs({
 const seed = Number(values.seed);
 const startedAt = performance.now();
 console.log(`seed ${seed}`);
-const { lives, observed, broken } = await simulate({
-  seed,
-  lives: Number(values.lives),
-  threads: Number(values.threads),
-});
-const seconds = (performance.now() - startedAt) / 1000;
+const secondsSoFar = () => (performance.now() - startedAt) / 1000;
+let shownAt = 0;
+const { lives, observed, broken } = await simulate(
+  { seed, lives: Number(values.lives), threads: Number(values.threads) },
+  (held) => {
+    const now = secondsSoFar();
+    if (now < shownAt + PROGRESS_S) return;
+    shownAt = now;
+    console.log(`${held} lives have held in ${now.toFixed(0)} s`);
+  },
+);
+const seconds = secondsSoFar();
 for (const [what, count] of Object.entries(observed).toSorted(([, a], [, b]) => b - a)) {
   console.log(`${String(count).padStart(10)} lives in which ${what}`);
 }

@@ -23,15 +23,27 @@ const Part = z.object({
   broken: Broken.nullable(),
 });
 export type Part = z.infer<typeof Part>;
+/** Message of a thread: how many tasks more it has simulated, or its part at the end. */
+const Message = z.union([z.number(), Part]);
+/** Number of simulated tasks after which a thread says so. */
+export const REPORTED_LIVES = 10_000;
 
 const NOTHING: Part = { lives: 0, observed: {}, broken: null };
 
-/** Simulates many tasks. Stops at the first for which a promise is broken. */
-export async function simulate({ seed, lives, threads }: Simulation): Promise<Part> {
+/**
+ * Simulates many tasks. Stops at the first for which a promise is broken.
+ * @param onProgress is called again and again with the number of tasks for which all promises have held so far.
+ */
+export async function simulate(
+  { seed, lives, threads }: Simulation,
+  onProgress: (held: number) => void = () => {},
+): Promise<Part> {
+  let held = 0;
+  const hold = (more: number) => onProgress((held += more));
   const share = Math.ceil(lives / threads);
   const workers = Array.from({ length: threads }, (_, i) => {
     const from = Math.min(i * share, lives);
-    return working({ seed: seed + from, lives: Math.min(share, lives - from) });
+    return working({ seed: seed + from, lives: Math.min(share, lives - from) }, hold);
   });
   const { promise: broken, resolve } = Promise.withResolvers<readonly Part[]>();
   for (const { part } of workers) {
@@ -48,10 +60,17 @@ export async function simulate({ seed, lives, threads }: Simulation): Promise<Pa
   }
 }
 
-function working(share: Share): { readonly worker: Worker; readonly part: Promise<Part> } {
+function working(
+  share: Share,
+  hold: (more: number) => void,
+): { readonly worker: Worker; readonly part: Promise<Part> } {
   const { promise: part, resolve, reject } = Promise.withResolvers<Part>();
   const worker = new Worker(new URL("worker.ts", import.meta.url), { workerData: share });
-  worker.once("message", (message) => resolve(Part.parse(message)));
+  worker.on("message", (given) => {
+    const message = Message.parse(given);
+    if (typeof message === "number") hold(message);
+    else resolve(message);
+  });
   worker.once("error", reject);
   return { worker, part };
 }
