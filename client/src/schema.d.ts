@@ -4561,7 +4561,7 @@ export interface operations {
                     error?: null;
                     /** @description What the job has consumed or cost, at most 1 KB of numbers under names of your own. A price by usage needs it. */
                     usage?: {
-                        [key: string]: number;
+                        [key: string]: number | null;
                     } | null;
                 } | {
                     /**
@@ -4593,7 +4593,7 @@ export interface operations {
                     };
                     /** @description What the job has consumed or cost, at most 1 KB of numbers under names of your own. A price by usage needs it. */
                     usage?: {
-                        [key: string]: number;
+                        [key: string]: number | null;
                     } | null;
                 };
             };

@@ -8,7 +8,7 @@ import { attach, type Hooked, hooked, sendHook } from "./hooked.ts";
 import { stored, wake } from "./objects.ts";
 import { anOutside, answering } from "./outside.ts";
 import { found, SENDERS } from "./senders.ts";
-import { CALLBACK_URL } from "./tasks.ts";
+import { aCompletion, CALLBACK_URL, read, report } from "./tasks.ts";
 
 useClock();
 
@@ -44,14 +44,14 @@ it.each([
   ["a signed hook states with a failure", byHook, failure, "error"],
 ])(
   "usage that %s is shown by GET to operators with the role all or read, not to the account, and is not in the callback",
-  async (_, report, answer, outcome) => {
+  async (_, bring, answer, outcome) => {
     const outside = anOutside();
     outside.on(CALLBACK_URL, answering(""));
     outside.on("https://api.replicate.com", answering(JSON.parse(answer)));
     const account = await anAccount();
     const task = await hooked({ provider: "replicate", bindings: BINDINGS, fields: { account } });
     await attach(task, "job-1");
-    await report(task, answer);
+    await bring(task, answer);
     await until(() => outside.sentTo(CALLBACK_URL).length === 1);
     const usageFor = async (key?: string) => {
       const init = key === undefined ? {} : { key };
@@ -77,3 +77,12 @@ it.each([
     ]);
   },
 );
+
+it.each([
+  ["without its null members", { predict_time: 41.2, total_cost: null }, { predict_time: 41.2 }],
+  ["as none when all its members are null", { total_cost: null }, undefined],
+])("usage in an event is stored %s", async (_, usage, expected) => {
+  const id = crypto.randomUUID();
+  expect((await report(aCompletion(id, { model: "fox", usage }))).status).toBe(202);
+  expect((await read(id))["usage"]).toEqual(expected);
+});

@@ -60,15 +60,20 @@ const Output = z.object({
 const UsageName = z
   .string()
   .check(z.refine(isUsageName, "must be a name like completion_tokens, of at most 64 characters"));
-/** Schema of the consumption or cost of a job: numbers under the names that the upstream uses. */
-const Usage = z
-  .record(UsageName, z.number())
-  .check(
-    z.refine(
-      (usage) => JSON.stringify(usage).length <= MAX_USAGE_BYTES,
-      `must be at most ${MAX_USAGE_BYTES} bytes of JSON`,
+/**
+ * Schema of the consumption or cost of a job: numbers under the names that the upstream uses. A null member is dropped.
+ */
+const Usage = z.pipe(
+  z
+    .record(UsageName, z.nullable(z.number()))
+    .check(
+      z.refine(
+        (usage) => JSON.stringify(usage).length <= MAX_USAGE_BYTES,
+        `must be at most ${MAX_USAGE_BYTES} bytes of JSON`,
+      ),
     ),
-  );
+  z.transform(numbersIn),
+);
 
 const NonEmpty = z.string().check(z.minLength(1));
 const TaskError = z.object({ code: NonEmpty, message: NonEmpty });
@@ -131,5 +136,11 @@ function withoutNulls(metadata: JsonObject): JsonObject {
   const entries = Object.entries(metadata);
   return Object.fromEntries(
     entries.filter(([key, value]) => !(value === null && Object.hasOwn(MetadataFields.shape, key))),
+  );
+}
+
+function numbersIn(usage: Readonly<Record<string, number | null>>): Record<string, number> {
+  return Object.fromEntries(
+    Object.entries(usage).flatMap(([name, value]) => (value === null ? [] : [[name, value]])),
   );
 }

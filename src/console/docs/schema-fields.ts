@@ -111,8 +111,9 @@ function plainTypeOf({
 }: Schema): readonly TypePart[] {
   if (typeof additionalProperties === "object" && properties === undefined) {
     const [value] = typeOf(additionalProperties);
-    const isKnown = value !== undefined && value.text !== "any";
-    return isKnown ? [{ text: "object of " }, value] : [{ text: "object" }];
+    if (value === undefined || value.text === "any") return [{ text: "object" }];
+    const isUnion = value.text.includes(" | ");
+    return [{ text: "object of " }, isUnion ? { text: `(${value.text})` } : value];
   }
   const types = typeof type === "string" ? [type] : (type ?? ["any"]);
   const names = types.map((each) => (format === "uuid" && each === "string" ? "uuid" : each));
@@ -120,13 +121,19 @@ function plainTypeOf({
 }
 
 function unionOf(kinds: readonly Schema[]): readonly TypePart[] {
-  const types = kinds.map(typeOf);
+  const types = kinds.flatMap(alternativesOf).map(typeOf);
   const texts = types.map((parts) => parts.map(({ text }) => text).join(""));
   const distinct = types.filter((_, at) => texts.indexOf(texts[at] ?? "") === at);
   // The type null is written last.
   const isNull = (parts: readonly TypePart[]) => parts[0]?.text === "null";
   const ordered = distinct.toSorted((a, b) => Number(isNull(a)) - Number(isNull(b)));
   return ordered.flatMap((parts, at) => (at === 0 ? parts : [{ text: " | " }, ...parts]));
+}
+
+/** Returns the alternatives of a schema, and those of its alternatives; the schema itself when it has none. */
+function alternativesOf(schema: Schema): readonly Schema[] {
+  const kinds = schema.anyOf ?? schema.oneOf;
+  return kinds === undefined ? [schema] : kinds.flatMap(alternativesOf);
 }
 
 /** Returns the limits of a value as text, e.g. `1–256 characters`, `at least 1` or `at most 1,000 items`. */

@@ -81,6 +81,16 @@ it.each([
   ["a list of words", { type: "array", items: { enum: ["a", 1] } }, 'array of "a" | 1'],
   ["a constant", { const: "ok" }, '"ok"'],
   ["a map", { type: "object", additionalProperties: { type: "integer" } }, "object of integer"],
+  [
+    "a map of nullable values",
+    { type: "object", additionalProperties: { type: ["integer", "null"] } },
+    "object of (integer | null)",
+  ],
+  [
+    "alternatives with a type in common",
+    { oneOf: [{ anyOf: [{ type: "null" }, { type: "integer" }] }, { type: "null" }] },
+    "integer | null",
+  ],
   ["any object", { type: "object", additionalProperties: {} }, "object"],
   ["a list of types", { type: ["string", "null"] }, "string | null"],
   ["a value of any type", {}, "any"],
