@@ -1,4 +1,4 @@
-import { countText } from "../format.ts";
+import { countOf, countText } from "../format.ts";
 import { type ApiDocument, refName, type Schema } from "./document.ts";
 
 /**
@@ -140,18 +140,23 @@ function alternativesOf(schema: Schema): readonly Schema[] {
 export function limitsOf(schemas: readonly Schema[]): string {
   const all = schemas.flatMap((schema) => [schema, ...(schema.anyOf ?? [])]);
   const found = all.flatMap((schema) => [
-    range(schema.minLength, schema.maxLength, "characters"),
-    range(schema.minItems, schema.maxItems, "items"),
+    range(schema.minLength, schema.maxLength, "character"),
+    range(schema.minItems, schema.maxItems, "item"),
     // The number 99,999,999,999 is the maximum of every time; as a limit it would tell the reader nothing.
     schema.maximum === 99_999_999_999 ? "Unix seconds" : range(schema.minimum, schema.maximum, ""),
   ]);
   return [...new Set(found)].filter((text) => text !== "").join(", ");
 }
 
-function range(min: number | undefined, max: number | undefined, unit: string): string {
+function range(min: number | undefined, max: number | undefined, thing: string): string {
   const hasMin = min !== undefined && min > 0;
-  if (max === undefined) return hasMin ? `at least ${countText(min)} ${unit}`.trim() : "";
-  return (
-    hasMin ? `${countText(min)}–${countText(max)} ${unit}` : `at most ${countText(max)} ${unit}`
-  ).trim();
+  if (max !== undefined) {
+    const most = amountOf(max, thing);
+    return hasMin ? `${countText(min)}–${most}` : `at most ${most}`;
+  }
+  return hasMin ? `at least ${amountOf(min, thing)}` : "";
+}
+
+function amountOf(count: number, thing: string): string {
+  return thing === "" ? countText(count) : countOf(count, thing);
 }

@@ -143,6 +143,7 @@ it("the API reference lists each member of a schema with oneOf once, and says in
 it.each([
   [{ minLength: 1, maxLength: 256 }, "1–256 characters"],
   [{ anyOf: [{ minimum: 1 }, { type: "null" }] }, "at least 1"],
+  [{ minLength: 1 }, "at least 1 character"],
   [{ minItems: 0, maxItems: 1000 }, "at most 1,000 items"],
   [{ minimum: 0, maximum: 99_999_999_999 }, "Unix seconds"],
   [{ type: "string" }, ""],
