@@ -20,6 +20,7 @@ import {
   URL_B,
   NEW_ROW,
 } from "./builders.ts";
+import { aUsageSettledRegistration, PRICE_RULE } from "./credit-builders.ts";
 import { apply, expectRefused, expectUnchanged } from "./decisions.ts";
 
 const later = NOW + HOUR;
@@ -184,6 +185,24 @@ describe("the same registration again", () => {
       expectRefused(record, event, "task_exists", later);
     },
   );
+});
+
+describe("the same registration with a price by usage again", () => {
+  const priced = aUsageSettledRegistration();
+  const record = apply(null, priced);
+
+  it("is recognised", () => {
+    expectUnchanged(record, priced, later);
+  });
+
+  it.each([
+    ["another rule", { ...PRICE_RULE, rate: 7 }],
+    ["no rule", undefined],
+  ])("is refused with %s and the same charge", (_, priceRule) => {
+    const { priceRule: _known, ...others } = priced.registration;
+    const registration = { ...others, ...(priceRule !== undefined && { priceRule }) };
+    expectRefused(record, { ...priced, registration }, "task_exists", later);
+  });
 });
 
 describe("a registration for an id that an event created", () => {

@@ -196,6 +196,15 @@ describe("the view of a finished task", () => {
     );
   });
 
+  it("the ids of the upstream's requests in a failure are shown to operators alone", () => {
+    const failure = { category: "provider", retryable: true, requestIds: ["req_1"] } as const;
+    const shownTo = (reader: "operator" | "account") =>
+      JSON.parse(taskView(aFinishedTask({ failure }), reader)).failure;
+    const known = { category: "provider", retryable: true };
+    expect(shownTo("operator")).toEqual({ ...known, request_ids: ["req_1"] });
+    expect(shownTo("account")).toEqual(known);
+  });
+
   it("the view of a failed task ends with its failure category and whether it can be retried, when these are stored", () => {
     const failure = { category: "timeout", retryable: true } as const;
     expect(taskView(aFinishedTask({ callback: null, failure }), "account")).toBe(
@@ -299,6 +308,19 @@ describe("the view of a task with a price", () => {
       }
     },
   );
+
+  it("a finished task with a price by usage is shown to its account with what it costs, by what, and when the rest was released", () => {
+    const final = { credits: 13, basis: "usage" } as const;
+    const task = aFinishedTask({ credits: credits({ kind: "released", at: NOW }, { final }) });
+    const { credits: shown } = JSON.parse(taskView(task, "account"));
+    expect(Object.entries(shown)).toEqual([
+      ["amount", PRICE],
+      ["final", 13],
+      ["state", "released"],
+      ["basis", "usage"],
+      ["released_at", NOW_S],
+    ]);
+  });
 
   it.each([
     ["are charged", "charged", {}],

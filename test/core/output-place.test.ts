@@ -1,0 +1,44 @@
+import { expect, it } from "vitest";
+import type { TaskRecord } from "../../src/core/record/task.ts";
+import { outputPlaceOf } from "../../src/core/views/output-place.ts";
+import { aFinishedTask, anOpenTask, CONNECTION, HOUR, ID, NOW, ORIGIN, VIDEO } from "./builders.ts";
+import { accepted, aCustomerKey, aSubmission, SEALED_KEY } from "./submission-builders.ts";
+import { JOB } from "./upstream-builders.ts";
+
+const OTHER = "https://cdn.example.com/other.mp4";
+const KEPT = { kind: "kept", bytes: 7, mediaType: "video/mp4" } as const;
+const list = [
+  { number: 2, source: VIDEO, state: { kind: "copying" } },
+  { number: 3, source: OTHER, state: KEPT },
+] as const;
+const outputs = { expiresAt: NOW + HOUR, list, order: null };
+const ended = aFinishedTask({ outputs, createdAt: NOW - HOUR, recordedAt: NOW - 1 });
+
+it("the place of an output has its own link and state at the upstream, and the facts of its task", () => {
+  const upstream = { connection: CONNECTION, job: JOB };
+  const submission = aSubmission({ state: accepted(), customerKey: aCustomerKey() });
+  const task = { ...ended, finishedAt: NOW + 5, upstream, submission };
+  const common = { taskId: ID, endedAt: NOW + 5, origin: ORIGIN, connection: CONNECTION };
+  const place = { ...common, source: OTHER, state: KEPT, customerKey: SEALED_KEY };
+  expect(outputPlaceOf(task, NOW - 1, 3)).toEqual(place);
+});
+
+it("the place of an output of a task without a provider names no connection and no key", () => {
+  const place = outputPlaceOf(ended, NOW - 1, 2);
+  expect(place).toMatchObject({ source: VIDEO, connection: null, customerKey: null });
+});
+
+it("an output of a record of an early release is found by the time at which its task was created, which is also the time at which it ended", () => {
+  const early = { ...ended, recordedAt: null, finishedAt: null };
+  expect(outputPlaceOf(early, NOW - HOUR, 3)).toMatchObject({ endedAt: NOW - HOUR });
+});
+
+it.each<[string, TaskRecord | null, number, number]>([
+  ["a task that does not exist", null, NOW - 1, 3],
+  ["an open task", anOpenTask({ recordedAt: NOW - 1 }), NOW - 1, 3],
+  ["an earlier task with the same id", ended, NOW - 2, 3],
+  ["a task that keeps the links of its upstream", aFinishedTask(), NOW, 1],
+  ["a number that keeps the link of its upstream", ended, NOW - 1, 1],
+])("an output has no place for %s", (_, record, recordedAt, number) => {
+  expect(outputPlaceOf(record, recordedAt, number)).toBeNull();
+});
