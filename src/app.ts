@@ -28,7 +28,10 @@ interface Scope {
 const NO_ROUTE = "/*";
 
 const routes = new Hono<{ Bindings: Scope }>();
-/** Answers of the paths that no route of the same method has. Finding them apart leaves one handler for each route. */
+/**
+ * Answers requests that no route takes: another method of a known path, a page of the console, an unknown path. They are
+ * not in `routes`, so that Hono finds one handler for a request to a route and calls it directly.
+ */
 const unrouted = new Hono<{ Bindings: Scope }>();
 
 for (const route of ROUTES) {
@@ -78,6 +81,7 @@ export async function answerRequest(request: Request, env: Env): Promise<Respons
   return answer;
 }
 
+/** Returns the answer to a request, without the headers that every answer has. */
 async function answerTo(request: Request, env: Env, requestId: string): Promise<Response> {
   try {
     const url = requireUrl(request);

@@ -17,13 +17,16 @@ export const IN_README = ["simulation", "chaos", "load", "polls", "upgrade", "fo
 
 const SHOWN_DIGITS = 7;
 
-/** Returns a sentence about each build: which figures were measured at it, and whether the core has changed since. */
+/** Returns a sentence about each build: which figures were measured at it, and whether the core or the simulation has changed since. */
 function sentences(builds: Builds, present: string) {
   const groups = Map.groupBy(Object.entries(builds), ([, { commit }]) => commit);
   return Array.from(groups, ([commit, group]) => {
     const names = group.map(([name]) => name).join(", ");
     const hash = group[0]?.[1].hash ?? "";
-    const since = hash === present ? ", with the present core" : "; the core has changed since";
+    const since =
+      hash === present
+        ? ", with the present core and simulation"
+        : "; the core or the simulation has changed since";
     const at = commit.slice(0, SHOWN_DIGITS);
     return { hash, sentence: `Figures of ${names}: measured at ${at}${since}.` };
   });

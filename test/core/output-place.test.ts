@@ -34,11 +34,11 @@ it("an output of a record of an early release is found by the time at which its 
 });
 
 it.each<[string, TaskRecord | null, number, number]>([
-  ["a task that does not exist", null, NOW - 1, 3],
-  ["an open task", anOpenTask({ recordedAt: NOW - 1 }), NOW - 1, 3],
-  ["an earlier task with the same id", ended, NOW - 2, 3],
-  ["a task that keeps the links of its upstream", aFinishedTask(), NOW, 1],
-  ["a number that keeps the link of its upstream", ended, NOW - 1, 1],
-])("an output has no place for %s", (_, record, recordedAt, number) => {
+  ["of a task that does not exist", null, NOW - 1, 3],
+  ["of an open task", anOpenTask({ recordedAt: NOW - 1 }), NOW - 1, 3],
+  ["of an earlier task with the same id", ended, NOW - 2, 3],
+  ["of a task that shows the links of its upstream", aFinishedTask(), NOW, 1],
+  ["that has the link of its upstream beside others with links of the relay", ended, NOW - 1, 1],
+])("no place is found for an output %s", (_, record, recordedAt, number) => {
   expect(outputPlaceOf(record, recordedAt, number)).toBeNull();
 });

@@ -187,22 +187,25 @@ describe("the same registration again", () => {
   );
 });
 
-describe("the same registration with a price by usage again", () => {
+describe("a registration with a price by usage again", () => {
   const priced = aUsageSettledRegistration();
   const record = apply(null, priced);
 
-  it("is recognised", () => {
+  it("a repeated registration with a price by usage changes nothing", () => {
     expectUnchanged(record, priced, later);
   });
 
   it.each([
     ["another rule", { ...PRICE_RULE, rate: 7 }],
     ["no rule", undefined],
-  ])("is refused with %s and the same charge", (_, priceRule) => {
-    const { priceRule: _known, ...others } = priced.registration;
-    const registration = { ...others, ...(priceRule !== undefined && { priceRule }) };
-    expectRefused(record, { ...priced, registration }, "task_exists", later);
-  });
+  ])(
+    "a registration of a known task id with a price by usage is refused with %s, although the charge is the same",
+    (_, priceRule) => {
+      const { priceRule: _known, ...others } = priced.registration;
+      const registration = { ...others, ...(priceRule !== undefined && { priceRule }) };
+      expectRefused(record, { ...priced, registration }, "task_exists", later);
+    },
+  );
 });
 
 describe("a registration for an id that an event created", () => {

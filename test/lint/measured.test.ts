@@ -15,17 +15,17 @@ const pages = {
     readmeDoc(read("README.md"), JSON.parse(read("package.json")), readmeBuilds(builds, hash)),
   "docs/promises.md": (hash: string) => promisesDoc(read("docs/promises.md"), builds, hash),
 };
-const SENTENCE = "; the core has changed since.";
+const SENTENCE = "; the core or the simulation has changed since.";
 
 it.each(Object.entries(pages))(
-  "%s names the build of each of its figures and says whether the core has changed since, exactly as `npm run docs` generates it",
+  "%s names the build of each of its figures and says whether the core or the simulation has changed since, exactly as `npm run docs` generates it",
   (path, generated) => {
     expect(generated(present)).toBe(read(path));
   },
 );
 
 it.each(Object.entries(pages))(
-  "the generated part of %s says for each figure that the core has changed since, unless the figure's core hash is the present one",
+  "the generated part of %s says for each figure that the core or the simulation has changed since, unless the figure's core hash is the present one",
   (path, generated) => {
     for (const [name, { commit, hash }] of Object.entries(builds)) {
       const lineIn = (page: string) =>
@@ -33,7 +33,9 @@ it.each(Object.entries(pages))(
       if (path === "README.md" && !IN_README.includes(name)) continue;
       const measured = `: measured at ${commit.slice(0, 7)}`;
       expect(lineIn(generated("0"))).toContain(measured + SENTENCE);
-      expect(lineIn(generated(hash))).toContain(`${measured}, with the present core.`);
+      expect(lineIn(generated(hash))).toContain(
+        `${measured}, with the present core and simulation.`,
+      );
     }
   },
 );

@@ -23,8 +23,8 @@ import { textsIn } from "./query.ts";
 
 /**
  * A route of the HTTP API: a method, a path, what its requests need, and their handler. The texts for its
- * documentation are in scripts/openapi/description. Hono only finds the route. Its own types
- * for handlers are not used, because paths and bodies would have to be declared a second time in them.
+ * documentation are in scripts/openapi/description. Hono only finds the route. Its own types for
+ * handlers are not used, because paths and bodies would have to be declared a second time in them.
  */
 export interface Route<Id extends string = string> {
   /** Name of the operation. Its description (scripts/openapi/description) and generated clients use this name. */

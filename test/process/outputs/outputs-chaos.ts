@@ -179,8 +179,8 @@ async function recordingOf(
   const evidence = await pMap(living, record, { concurrency: 4 });
   const bucket = inBucket(relay);
   await pMap(living, ({ id }) => insist(relay, "DELETE", `/v1/tasks/${id}`, [204, 404]), PARALLEL);
-  const [link = ""] = evidence.flatMap(({ bodies }) => bodies.slice(0, 1).flatMap(linksIn));
-  const { status: statusAfterErasure } = await openLink(relay, link);
+  const [link] = evidence.flatMap(({ bodies }) => bodies.slice(0, 1).flatMap(linksIn));
+  const statusAfterErasure = link === undefined ? null : (await openLink(relay, link)).status;
   return { evidence, bucket, bucketAfterErasure: inBucket(relay), statusAfterErasure };
 }
 
@@ -195,6 +195,7 @@ async function evidenceOf(
   return { id, outputs: expectedOutputs(task), bodies, opened: await openAll(relay, links) };
 }
 
+/** Opens links as a whole and, where that succeeds, their last bytes alone. */
 function openAll(relay: WranglerDev, links: readonly string[]): Promise<OpenedLink[]> {
   return pMap(links, async (link) => {
     const { status, headers, content } = await opened(relay, link);
@@ -206,6 +207,7 @@ function openAll(relay: WranglerDev, links: readonly string[]): Promise<OpenedLi
   });
 }
 
+/** Opens a link and reads the answer to its end. */
 async function opened(
   relay: WranglerDev,
   link: string,

@@ -1,11 +1,11 @@
 import * as z from "zod";
 import {
   type Evidence,
+  type ExpectedOutput,
   type OpenedLink,
   OUTPUTS_URL,
   type Recording,
 } from "./outputs-recording.ts";
-import type { ExpectedOutput } from "./outputs-recording.ts";
 import type { OutputEnd } from "./test-tasks.ts";
 
 const Callback = z.looseObject({ output: z.looseObject({ urls: z.array(z.string()) }) });

@@ -44,6 +44,6 @@ export interface Recording {
   /** The bucket once each output had its end, and once all tasks were erased. */
   readonly bucket: Bucket;
   readonly bucketAfterErasure: Bucket;
-  /** Status of the answer to a link of an erased task. */
-  readonly statusAfterErasure: number;
+  /** Status of the answer to a link of an erased task; null where no callback had a link. */
+  readonly statusAfterErasure: number | null;
 }
