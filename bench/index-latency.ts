@@ -6,7 +6,6 @@ import { WranglerDev } from "../test/process/harness/wrangler-dev.ts";
 import { Receiver } from "../test/process/harness/receiver.ts";
 import { FASTEST_DIRECTORY, quantile } from "./figures.ts";
 
-const ROUNDS = 6;
 /**
  * Loads that are compared. In the load with a pause, work that follows a callback does not delay the next
  * task.
@@ -27,8 +26,11 @@ interface Measured {
   readonly delivered: number[];
 }
 
-/** Compares the latency of tasks with and without an index, in rounds that alternate between the two. */
-export async function compareLatencies(): Promise<void> {
+/**
+ * Compares the latency of tasks with and without an index, in rounds that alternate between the two. The first round
+ * is not counted.
+ */
+export async function compareLatencies(rounds: number): Promise<void> {
   await using receiver = await Receiver.start();
   const parent = FASTEST_DIRECTORY;
   await using indexed = await WranglerDev.start({ vars: VARS, parent });
@@ -39,7 +41,7 @@ export async function compareLatencies(): Promise<void> {
       { what: "with INDEX_DB", relay: indexed, measured: { accepted: [], delivered: [] } },
       { what: "without", relay: plain, measured: { accepted: [], delivered: [] } },
     ];
-    for (let i = 0; i < ROUNDS; i++) {
+    for (let i = 0; i < rounds; i++) {
       for (const { relay, measured } of relays) {
         // The first round only warms up, so its times are dropped.
         const kept = i === 0 ? { accepted: [], delivered: [] } : measured;

@@ -101,11 +101,16 @@ const TARGETS: readonly Target[] = [
   })),
 ];
 
+/** Processes of the same relay. What is measured of it is measured of both, because each differs a little by chance. */
+const RELAY: readonly ContenderKey[] = ["event", "twin"];
+
 /** Compares the relay with the servers of its targets in every respect that was measured. */
 export function checksOf(places: readonly PlaceResult[]): readonly Check[] {
   return TARGETS.flatMap(({ multiples, ...target }) => {
     const results = places.filter(({ place }) => place.key === target.place);
-    const measured = results.flatMap((result) => multiples(result, "event", target.other));
+    const measured = results.flatMap((result) =>
+      RELAY.flatMap((own) => multiples(result, own, target.other)),
+    );
     const noise = results.flatMap((result) => multiples(result, "twin", "event"));
     if (measured.length === 0) return [];
     return [

@@ -61,7 +61,7 @@ export function page(
 
 ## Ratios
 
-The relay, event only, as the median of the comparisons within each round, with the range in which half of the rounds lie. "${CONTENDERS.twin}" is a second process of it, compared with the first one in the same way: what it differs from 1 is noise.
+The relay, event only, as the median of the comparisons of its two processes with the other server within each round, with the range in which half of the comparisons lie. "${CONTENDERS.twin}" compares the second process with the first one in the same way: what it differs from 1 is noise.
 
 ${checkLines(checksOf(places))}
 
