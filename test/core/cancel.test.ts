@@ -204,6 +204,17 @@ describe("the upstream's answer to a cancellation", () => {
     },
   );
 
+  it.each([
+    [120, true],
+    [121, false],
+  ])("a poll %i s after the answer is made before those of other tasks: %s", (seconds, isFirst) => {
+    const after = apply(task, aCancelEnd("refused"), NOW, CANCELABLE);
+    expect(nextStep(after, CANCELABLE, NOW + seconds * SECOND)).toMatchObject({
+      kind: "poll",
+      poll: { isUrgent: isFirst },
+    });
+  });
+
   it("a poll that was made in the same millisecond is made again", () => {
     const policy = cancelable({ polledAt: NOW });
     const after = apply(task, aCancelEnd("ended"), NOW, policy);

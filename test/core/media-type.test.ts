@@ -1,5 +1,7 @@
 import { expect, it } from "vitest";
-import { isShownInline, mediaTypeOf, OTHER_TYPE, TYPE_BYTES } from "../../src/core/media-type.ts";
+import { isShownInline, mediaTypeOf, TYPE_BYTES } from "../../src/core/media-type.ts";
+
+const OTHER_TYPE = "application/octet-stream";
 
 /** Returns bytes of which each character of the text is one. */
 function bytes(text: string): Uint8Array {
@@ -19,9 +21,11 @@ it.each([
   ["a PNG", "\x89PNG\r\n\x1a\n\0\0\0\rIHDR", "image/png"],
   ["a JPEG", "\xff\xd8\xff\xe0\0\x10JFIF", "image/jpeg"],
   ["a GIF", "GIF89a\x01\0", "image/gif"],
+  ["a GIF of the first version", "GIF87a\x01\0", "image/gif"],
   ["a WebP", "RIFF\x24\0\0\0WEBPVP8 ", "image/webp"],
   ["an AVIF by its major brand", iso("avif", "mif1", "miaf"), "image/avif"],
   ["an AVIF by a compatible brand", iso("mif1", "avif"), "image/avif"],
+  ["a sequence of AVIF images", iso("avis", "msf1"), "image/avif"],
   ["an MP4", iso("isom", "iso2", "avc1", "mp41"), "video/mp4"],
   ["an MP4 of a brand of its own", iso("XAVC"), "video/mp4"],
   ["a QuickTime film", iso("qt  "), "video/quicktime"],
@@ -37,8 +41,11 @@ it.each([
   ["an MP3 with ID3", "ID3\x04\0\0", "audio/mpeg"],
   ["an MP3 without ID3", "\xff\xfb\x90\x44", "audio/mpeg"],
   ["an AAC", "\xff\xf1\x50\x80", "audio/aac"],
+  ["an AAC of MPEG-2", "\xff\xf9\x50\x80", "audio/aac"],
   ["an M4A", iso("M4A ", "mp42"), "audio/mp4"],
   ["a WAV", "RIFF\x24\0\0\0WAVEfmt ", "audio/wav"],
+  ["an AIFF", "FORM\0\0\0\x24AIFFCOMM", "audio/aiff"],
+  ["an AVI", "RIFF\x24\0\0\0AVI LIST", "video/x-msvideo"],
   ["a FLAC", "fLaC\0\0\0\x22", "audio/flac"],
 ])("the first bytes of %s make it media that browsers show", (_what, text, type) => {
   expect(mediaTypeOf(bytes(text))).toBe(type);
@@ -47,6 +54,14 @@ it.each([
 
 it.each([
   ["a HEIC", iso("heic", "mif1"), "image/heif"],
+  ["a HEIF of the brand heix", iso("heix"), "image/heif"],
+  ["a HEIF of the brand heim", iso("heim"), "image/heif"],
+  ["a HEIF of the brand heis", iso("heis"), "image/heif"],
+  ["a HEIF of the brand hevc", iso("hevc"), "image/heif"],
+  ["a HEIF of the brand hevx", iso("hevx"), "image/heif"],
+  ["a HEIF of the brand mif1", iso("mif1"), "image/heif"],
+  ["a HEIF of the brand mif2", iso("mif2"), "image/heif"],
+  ["a HEIF of the brand msf1", iso("msf1"), "image/heif"],
   ["a PDF", "%PDF-1.7\n", "application/pdf"],
   ["a ZIP", "PK\x03\x04\x14\0", "application/zip"],
   ["a GLB", "glTF\x02\0\0\0", "model/gltf-binary"],
@@ -60,6 +75,14 @@ it.each([
   ["HTML behind the name of a box", "<!--ftypx", OTHER_TYPE],
   ["a PNG behind a blank", " \x89PNG\r\n\x1a\n", OTHER_TYPE],
   ["a RIFF of another kind", "RIFF\x24\0\0\0XXXX", OTHER_TYPE],
+  ["an IFF file of another kind", "FORM\0\0\0\x24XXXX", OTHER_TYPE],
+  ["a WebP without its container", "XXXX\x24\0\0\0WEBPVP8 ", OTHER_TYPE],
+  ["a WAV without its container", "XXXX\x24\0\0\0WAVEfmt ", OTHER_TYPE],
+  ["an AVI file without its container", "XXXX\x24\0\0\0AVI LIST", OTHER_TYPE],
+  ["an AIFF file without its container", "XXXX\x24\0\0\0AIFFCOMM", OTHER_TYPE],
+  ["a text that names webm", "This is no webm.", OTHER_TYPE],
+  ["a text that names matroska", "This is no matroska.", OTHER_TYPE],
+  ["a text that names theora", "This is no theora.", OTHER_TYPE],
   ["a cut signature", "RIFF\x24", OTHER_TYPE],
   ["a cut box", "\0\0\0\x18ftypav", OTHER_TYPE],
   ["an empty file", "", OTHER_TYPE],

@@ -62,6 +62,11 @@ const submits: readonly (readonly [string, JsonObject, JsonObject])[] = [
     { parameters: { ratio: "adaptive", resolution: "1280*720" } },
     { ratio: "16:9", resolution: "720p" },
   ],
+  [
+    "with pixels as the aspect ratio",
+    { aspect_ratio: "1280x720" },
+    { ratio: "16:9", resolution: "720p" },
+  ],
   ["with a duration in hundredths of a second", { duration: "5.04s" }, { duration: 5 }],
   ["under the name that OpenAI uses (seconds)", { seconds: "8" }, { duration: 8 }],
   ["that are booleans (generate_audio)", { generate_audio: false }, { generate_audio: false }],
