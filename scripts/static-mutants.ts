@@ -1,6 +1,6 @@
 // Tests the mutants that `npm run mutation` leaves out because they act only when a module is loaded:
-// `npm run mutation:static`, after `npm run mutation`, whose report names them. Stryker cannot run them alone, and a run
-// with them repeats all tests also for each mutant that acts both then and later, which takes about three hours.
+// `npm run mutation:static`, after `npm run mutation`, whose report names them. Stryker has no option for them alone. With
+// them in one run it would repeat all tests also for each mutant that acts both then and later; it estimates three hours.
 import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
