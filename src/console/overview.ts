@@ -11,24 +11,6 @@ export type PresentProblem = Awaited<ReturnType<typeof presentProblems>>["data"]
 export type Series = Awaited<ReturnType<typeof series>>;
 export type Step = Series["steps"][number];
 
-/** Filters of a list that match every task. */
-export const ANY_TASK = {
-  status: null,
-  category: null,
-  submission: null,
-  outputs: null,
-  callback: null,
-  model: null,
-  provider: null,
-  account: null,
-  host: null,
-  outcome: null,
-  statusCode: null,
-  job: null,
-  since: null,
-  until: null,
-} as const;
-
 /**
  * Upper bounds of the rows of the heatmap, in milliseconds: times from the result of a task to the first attempt of
  * its callback. One more row is for longer times.

@@ -29,6 +29,24 @@ export interface Filters {
   readonly until: number | null;
 }
 
+/** Filters of a list that match every task. */
+export const ANY_TASK: Filters = {
+  status: null,
+  category: null,
+  submission: null,
+  outputs: null,
+  callback: null,
+  model: null,
+  provider: null,
+  account: null,
+  host: null,
+  outcome: null,
+  statusCode: null,
+  job: null,
+  since: null,
+  until: null,
+};
+
 /**
  * Position in the list of tasks, which runs from the newest to the oldest, given by the row of one task.
  * Clients get it as a signed cursor (api/search/cursor.ts).

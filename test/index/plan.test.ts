@@ -1,6 +1,5 @@
 import { expect, it, vi } from "vitest";
-import type { Filters } from "../../src/index-db/list.ts";
-import { listTasks } from "../../src/index-db/list.ts";
+import { ANY_TASK, type Filters, listTasks } from "../../src/index-db/list.ts";
 import { accountCounts } from "../../src/index-db/account-counts.ts";
 import { countShards } from "../../src/index-db/list-shards.ts";
 import { hourlyCounts, stepCounts } from "../../src/index-db/hourly-counts.ts";
@@ -24,22 +23,6 @@ import { aRow, cron, DAY, db, HOUR, insert, useIndex } from "./support.ts";
 
 useIndex();
 
-const ALL: Filters = {
-  status: null,
-  callback: null,
-  model: null,
-  provider: null,
-  account: null,
-  host: null,
-  outcome: null,
-  statusCode: null,
-  job: null,
-  category: null,
-  submission: null,
-  outputs: null,
-  since: null,
-  until: null,
-};
 const AFTER = { createdAt: START, id: "00000000-0000-4000-8000-000000000000" };
 const DAY_AGO = { since: START - DAY, until: START };
 
@@ -76,7 +59,7 @@ async function plansOf(work: () => Promise<unknown>): Promise<readonly string[]>
 }
 
 const page = (filters: Partial<Filters>, after: typeof AFTER | null = null) =>
-  plansOf(() => listTasks(db, { ...ALL, ...filters }, after, 50));
+  plansOf(() => listTasks(db, { ...ANY_TASK, ...filters }, after, 50));
 
 const LISTS: readonly [string, Partial<Filters>, string][] = [
   ["of an account", { account: "a" }, "INDEX tasks_of_account (account=?"],
@@ -124,7 +107,7 @@ it("the D1 query for the tasks of all accounts and times with the filter status=
 });
 
 it.each<[string, () => Promise<unknown>]>([
-  ["the list of tasks", () => listTasks(db, ALL, null, 50)],
+  ["the list of tasks", () => listTasks(db, ANY_TASK, null, 50)],
   ["the statistics", () => statistics(db, DAY_AGO, START)],
 ])("the D1 queries for %s may be answered by the nearest replica", async (_, work) => {
   const opening = vi.spyOn(db, "withSession");
@@ -157,7 +140,7 @@ const OTHERS: readonly [string, () => Promise<unknown>][] = [
       await countOpen(shards, 10, START);
       await openPerConnection(shards, 10);
       await unknownSubmissions(shards, 10, START);
-      await countShards(shards, ALL, AFTER);
+      await countShards(shards, ANY_TASK, AFTER);
       await accountCounts(shards, "a", DAY_AGO, 10);
     },
   ],
