@@ -2,11 +2,12 @@
 // `npm run mutation:static`, after `npm run mutation`, whose report names them. Stryker has no option for them alone. With
 // them in one run it would repeat all tests also for each mutant that acts both then and later; it estimates three hours.
 import { execFileSync } from "node:child_process";
-import { readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import * as z from "zod";
 
 const ROOT = join(import.meta.dirname, "..");
+const REPORT = join(ROOT, "dist/mutation.json");
 
 /** Place in a file; lines and columns are counted from 1. */
 const Place = z.object({ line: z.int(), column: z.int() });
@@ -25,7 +26,11 @@ function shown({ line, column }: z.infer<typeof Place>): string {
   return `${line}:${column - 1}`;
 }
 
-const { files } = Report.parse(JSON.parse(readFileSync(join(ROOT, "dist/mutation.json"), "utf8")));
+if (!existsSync(REPORT)) {
+  console.error("dist/mutation.json is missing, which `npm run mutation` writes: run that first.");
+  process.exit(2);
+}
+const { files } = Report.parse(JSON.parse(readFileSync(REPORT, "utf8")));
 const ranges = Object.entries(files).flatMap(([file, { mutants }]) =>
   mutants
     .filter((mutant) => mutant.static && mutant.status === "Ignored")
