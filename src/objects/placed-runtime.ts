@@ -48,7 +48,7 @@ export function placedRuntimeOf(env: ObjectNamespaces): Result<Runtime, readonly
   if (!runtime.ok) return runtime;
   if (stored === null && Math.abs(Date.now() - askedAt) >= MINUTE_MS)
     env.startup.waitUntil(compare(env));
-  const issue = jurisdictionIssue(env);
+  const issue = jurisdictionIssue(stored, wantedBy(env));
   return issue === null ? runtime : failure([issue]);
 }
 
@@ -105,9 +105,8 @@ function logMisplaced(taskId: string, jurisdiction: string): void {
  * Returns the fault in the configuration when the deployment's objects are known to be in another jurisdiction than
  * the configured one. Null when they are not, or when this is not known yet.
  */
-function jurisdictionIssue(env: ObjectNamespaces): ConfigIssue | null {
-  const { stored } = knownOf(env);
-  if (stored === null || stored === wantedBy(env)) return null;
+function jurisdictionIssue(stored: string | null, wanted: string): ConfigIssue | null {
+  if (stored === null || stored === wanted) return null;
   const right = stored === NONE ? "be empty" : `be ${stored}`;
   return { path: "JURISDICTION", message: `must ${right}, as when the first task was stored` };
 }

@@ -107,10 +107,9 @@ const VALIDATED: readonly (readonly [string, number, Work])[] = [
     "a query with many parameters",
     4_000,
     (count) => {
-      const query = new URLSearchParams(
-        Array.from({ length: count }, (_, i) => [`name-${i % 1_000}`, "a"]),
-      );
-      return () => parsedBy(() => readQuery(TaskPage, query));
+      const url = new URL("https://relay.example.com/v1/tasks");
+      for (let i = 0; i < count; i++) url.searchParams.append(`name-${i % 1_000}`, "a");
+      return () => parsedBy(() => readQuery(TaskPage, url));
     },
   ],
   [

@@ -158,7 +158,10 @@ fuzz(
 );
 
 function readList(given: URLSearchParams, caller: Caller) {
-  const { limit, ...page } = readQuery(TaskPage, given);
+  const { limit, ...page } = readQuery(
+    TaskPage,
+    new URL(`https://relay.example.com/v1/tasks?${given.toString()}`),
+  );
   return { limit, filters: filtersOf(page, caller) };
 }
 

@@ -27,7 +27,9 @@ const SAFE = {
   "access-control-allow-origin": "*",
   "content-security-policy":
     "default-src 'none'; media-src 'self'; img-src 'self'; style-src 'unsafe-inline'; sandbox",
+  "cross-origin-opener-policy": "same-origin",
   "cross-origin-resource-policy": "cross-origin",
+  "x-download-options": "noopen",
   "x-content-type-options": "nosniff",
 };
 

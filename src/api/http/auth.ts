@@ -76,14 +76,13 @@ export async function authenticate(
   runtime: Runtime,
   env: Env,
 ): Promise<Caller> {
-  const isSigned = !headers.has("Authorization") && headers.has("webhook-signature");
-  if (permission === "report" && isSigned) {
+  const key = bearerOf(headers);
+  if (permission === "report" && key === null && isSigned(headers)) {
     if (await isSignedEvent(headers, body, runtime, env)) return { kind: "upstream" };
     await countFailedCredential(headers, env);
     measureRefusal(env.METRICS);
     throw unauthenticated("The webhook signature is missing, wrong, or not within 300 s of now.");
   }
-  const key = bearerOf(headers);
   const caller = key === null ? null : await holderOfKey(key, headers, runtime, env);
   if (caller === null) {
     if (headers.has("Authorization")) measureRefusal(env.METRICS);
@@ -121,6 +120,11 @@ async function isSignedEvent(
     await countFailedCredential(headers, env);
     throw error;
   }
+}
+
+/** Tells whether a request has a signature in place of an API key. */
+function isSigned(headers: Headers): boolean {
+  return headers.has("webhook-signature") && !headers.has("Authorization");
 }
 
 /** Returns a text that says which credentials a request needs, for the refusal of a request without any. */

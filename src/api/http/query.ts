@@ -31,25 +31,21 @@ export function wholeNumber(min: number, max: number, message: string) {
 }
 
 /**
- * Reads the parameters of a query with a schema.
+ * Reads the parameters in the query of a URL with a schema.
  * @throws Problem `invalid_request` with an issue for every parameter that is invalid, unknown or repeated.
  */
-export function readQuery<S extends z.ZodMiniObject>(
-  schema: S,
-  query: URLSearchParams,
-): z.output<S> {
-  return validate(schema, textsIn(schema, query), "parameter");
+export function readQuery<S extends z.ZodMiniObject>(schema: S, url: URL): z.output<S> {
+  return validate(schema, textsIn(schema, url), "parameter");
 }
 
 /**
- * Returns the parameters of a query as texts, by name.
+ * Returns the parameters in the query of a URL as texts, by name.
  * @throws Problem `invalid_request` with an issue for every parameter of the schema that occurs more than once.
  */
-export function textsIn(
-  { shape }: z.ZodMiniObject,
-  query: URLSearchParams,
-): Readonly<Record<string, string>> {
-  if (query.size === 0) return {};
+export function textsIn({ shape }: z.ZodMiniObject, url: URL): Readonly<Record<string, string>> {
+  // Most requests have no query, and need no object for it.
+  if (url.search === "") return {};
+  const query = url.searchParams;
   const repeated = Object.keys(shape).filter((name) => query.getAll(name).length > 1);
   if (repeated.length === 0) return Object.fromEntries(query);
   throw invalidRequest(

@@ -125,7 +125,7 @@ export function routeOf<
   ) => Response | Promise<Response>,
   parameters: Parameters = {
     schema: query,
-    read: ({ searchParams }) => textsIn(query, searchParams),
+    read: (url) => textsIn(query, url),
   },
 ): ProtectedRoute<Id> {
   const readParams = paramsReader(wire.path);

@@ -1,19 +1,23 @@
-/**
- * Headers of every answer that restrict what browsers do with the answer. They are those that the middleware
- * `secureHeaders` of Hono sets, except `Referrer-Policy` and `Cross-Origin-Resource-Policy`, which are in
- * `DEFAULT_HEADERS`.
- */
+/** Headers of every answer that restrict what browsers do with it. */
 export const SECURITY_HEADERS = Object.entries({
-  "Cross-Origin-Opener-Policy": "same-origin",
-  "Origin-Agent-Cluster": "?1",
   "Strict-Transport-Security": "max-age=15552000; includeSubDomains",
   "X-Content-Type-Options": "nosniff",
+  "X-Frame-Options": "DENY",
+});
+
+/**
+ * Further headers of the answers that browsers show as a document or save as a file: pages and outputs. JSON, styles and
+ * scripts do not have them, because they would have no effect there. With `SECURITY_HEADERS`, `Referrer-Policy` and
+ * `Cross-Origin-Resource-Policy` they are those that the middleware `secureHeaders` of Hono sets.
+ */
+export const DOCUMENT_HEADERS = {
+  "Cross-Origin-Opener-Policy": "same-origin",
+  "Origin-Agent-Cluster": "?1",
   "X-DNS-Prefetch-Control": "off",
   "X-Download-Options": "noopen",
-  "X-Frame-Options": "DENY",
   "X-Permitted-Cross-Domain-Policies": "none",
   "X-XSS-Protection": "0",
-});
+} as const;
 
 /**
  * Headers that every answer gets unless the answer sets them itself. Browsers and proxies must not store an answer,

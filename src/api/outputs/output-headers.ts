@@ -1,4 +1,5 @@
 import { isShownInline } from "../../core/media-type.ts";
+import { DOCUMENT_HEADERS } from "../http/security-headers.ts";
 
 /**
  * Content-Security-Policy of every output. A stranger has made its bytes, and the console of the relay may have the same
@@ -10,6 +11,7 @@ const POLICY =
 
 /** Headers of every answer to a link of an output that keep browsers from running it, and let pages of all sites show it. */
 export const OUTPUT_HEADERS = {
+  ...DOCUMENT_HEADERS,
   "Access-Control-Allow-Origin": "*",
   "Access-Control-Expose-Headers": "Accept-Ranges, Content-Length, Content-Range, ETag",
   "Content-Security-Policy": POLICY,

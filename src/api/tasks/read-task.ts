@@ -83,25 +83,25 @@ const byKey = routeOf(
   answerOf,
   {
     schema: LinkQuery,
-    read: ({ searchParams }, headers) => {
-      const { waitMs, known } = awaitedBy(searchParams, headers);
+    read: (url, headers) => {
+      const { waitMs, known } = awaitedBy(url, headers);
       return { wait: String(waitMs / SECOND_MS), ...(known !== null && { known }) };
     },
   },
 );
 
 export const readTaskRoute = alsoByLink(byKey, async (reading, { url, headers }) =>
-  answerOf(await taskWhen(awaitedBy(url.searchParams, headers), reading)),
+  answerOf(await taskWhen(awaitedBy(url, headers), reading)),
 );
 
 /** Reads a task for everybody who has its status token. @throws Problem when the token is not valid. */
 export async function readLinkedTask(request: LinkRequest): Promise<FoundTask> {
   const reading = await readingByToken(request);
-  return taskWhen(awaitedBy(request.url.searchParams, request.headers), reading);
+  return taskWhen(awaitedBy(request.url, request.headers), reading);
 }
 
-function awaitedBy(search: URLSearchParams, headers: Headers): Awaited {
-  const { wait } = readQuery(LinkQuery, search);
+function awaitedBy(url: URL, headers: Headers): Awaited {
+  const { wait } = readQuery(LinkQuery, url);
   const tags = headers.get("If-None-Match")?.split(",");
   return {
     waitMs: waitMsOf(wait, headers.get("Prefer")),

@@ -91,7 +91,7 @@ export function alsoByLink<Id extends string>(
 function showsStatusToken({ url, request: { headers } }: RouteRequest<unknown>): boolean {
   const start = `bearer ${STATUS_TOKEN_PREFIX}`;
   return (
-    url.searchParams.has("token") ||
+    (url.search !== "" && url.searchParams.has("token")) ||
     headers.get("Authorization")?.toLowerCase().startsWith(start) === true
   );
 }

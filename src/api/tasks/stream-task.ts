@@ -35,7 +35,7 @@ const byKey = queryRoute(
  * (https://html.spec.whatwg.org/multipage/server-sent-events.html).
  */
 export const streamTask = alsoByLink(byKey, async (reading, { url, headers }) => {
-  readQuery(Query, url.searchParams);
+  readQuery(Query, url);
   return eventStream(reading, headers);
 });
 

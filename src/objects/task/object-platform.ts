@@ -94,6 +94,8 @@ export class ObjectPlatform implements Platform {
   readonly #jitter = Math.random();
   readonly #records: RecordStore;
   #runtime: Runtime | null = null;
+  /** Settings that follow from `#runtime`; null when they were not needed yet, and always while callbacks are paused. */
+  #settings: Settings | null = null;
 
   /** Creates the platform of one task object. @param timeouts time limits that differ from the defaults. */
   constructor(ctx: DurableObjectState, bindings: ObjectBindings, timeouts: Partial<Timeouts>) {
@@ -113,7 +115,9 @@ export class ObjectPlatform implements Platform {
   prepare(env: ObjectNamespaces): void {
     const result = placedRuntimeOf(env);
     if (!result.ok) throw new Error(`configuration: ${describeIssues(result.error)}`);
+    if (result.value === this.#runtime) return;
     this.#runtime = result.value;
+    this.#settings = null;
   }
 
   get watchdogMs(): number {
@@ -127,7 +131,9 @@ export class ObjectPlatform implements Platform {
 
   policy(now: number): Settings {
     const { config, keyring } = this.#prepared();
-    return policyOf(config, keyring, now, this.#jitter);
+    // The settings depend on the time only while callbacks are paused.
+    if (config.paused) return policyOf(config, keyring, now, this.#jitter);
+    return (this.#settings ??= policyOf(config, keyring, now, this.#jitter));
   }
 
   /** Returns the rules for the `callback_url` of a task. */
@@ -150,7 +156,7 @@ export class ObjectPlatform implements Platform {
 
   /** Sends the state of the task to all who watch it. The platform sends it only after the record is committed. */
   tellWatchers(): void {
-    this.watchers.tell(this.state);
+    this.watchers.tell(() => this.state);
   }
 
   /** The state of the task as a text, which changes whenever readers see another task. */
@@ -183,7 +189,7 @@ export class ObjectPlatform implements Platform {
 
   async erase(): Promise<void> {
     await this.#records.erase();
-    this.watchers.tell(NO_TASK);
+    this.watchers.tell(() => NO_TASK);
   }
 
   async send(delivery: Delivery): Promise<AttemptResult> {

@@ -12,7 +12,7 @@ export class Watchers {
   readonly #ctx: DurableObjectState;
   /**
    * State that this instance sent last, so that a commit without news for readers sends nothing; null when it has
-   * sent none.
+   * sent none, and when nobody watched the last time.
    */
   #told: string | null = null;
 
@@ -36,11 +36,15 @@ export class Watchers {
   /**
    * Tells all watchers the state of the task, unless they know it. The platform holds back what an object sends until
    * all that the object has written before is stored, so that nobody is told a state that a crash could undo.
+   * @param stateNow returns the state. It is called only when somebody watches.
    */
-  tell(state: string): void {
+  tell(stateNow: () => string): void {
+    const sockets = this.#ctx.getWebSockets();
+    const state = sockets.length === 0 ? null : stateNow();
     if (state === this.#told) return;
     this.#told = state;
-    for (const socket of this.#ctx.getWebSockets()) {
+    if (state === null) return;
+    for (const socket of sockets) {
       try {
         socket.send(state);
       } catch {

@@ -55,7 +55,7 @@ export async function showAccount(
 ): Promise<Response> {
   const { url, env, viewer, params } = visit;
   const id = ownOrAny(params.account, accountOf(viewer));
-  const { cursor, done = "" } = readQuery(Query, url.searchParams);
+  const { cursor, done = "" } = readQuery(Query, url);
   await countRequest("LIMIT_LISTS", viewer, env);
   const account = await readAccount.perform({ params: { account: id } }, viewer, visit);
   const isDeleted = account.deletedAt != null;

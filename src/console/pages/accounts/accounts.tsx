@@ -33,7 +33,7 @@ async function showAccounts(visit: ViewerVisit, fault: FormFault | null): Promis
   const { env, url, runtime, viewer } = visit;
   if (viewer.kind === "account") return seeOther(`/accounts/${viewer.id}`);
   const shards = shardsOf(env, runtime.config);
-  const { cursor } = readQuery(Query, url.searchParams);
+  const { cursor } = readQuery(Query, url);
   const query = { cursor, limit: String(PAGE) };
   const found =
     shards === null ? null : await listBalances.perform({ params: {}, query }, viewer, visit);

@@ -1,0 +1,38 @@
+import { expect, it } from "vitest";
+import { Watchers } from "../../src/objects/task/watchers.ts";
+
+/** Watchers of a task, with the sockets that are open and the states that were sent over them. */
+function watched() {
+  const sockets: { readonly send: (state: string) => void }[] = [];
+  const told: string[] = [];
+  const ctx: DurableObjectState = Object.create(null, { getWebSockets: { value: () => sockets } });
+  const join = () => sockets.push({ send: (state) => told.push(state) });
+  const leave = () => sockets.splice(0);
+  return { watchers: new Watchers(ctx), told, join, leave };
+}
+
+it("a state is sent once to those who watch, however often the task is written meanwhile", () => {
+  const { watchers, told, join } = watched();
+  join();
+  for (const state of ["1.40", "1.40", "1.50"]) watchers.tell(() => state);
+  expect(told).toEqual(["1.40", "1.50"]);
+});
+
+it("the state is not computed while nobody watches", () => {
+  const { watchers, told } = watched();
+  watchers.tell(() => {
+    throw new Error("the state was computed");
+  });
+  expect(told).toEqual([]);
+});
+
+it("a state that earlier watchers were told is sent to a later one, when nobody has watched in between", () => {
+  const { watchers, told, join, leave } = watched();
+  join();
+  watchers.tell(() => "1.40");
+  leave();
+  watchers.tell(() => "1.50");
+  join();
+  watchers.tell(() => "1.40");
+  expect(told).toEqual(["1.40", "1.40"]);
+});
