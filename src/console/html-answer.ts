@@ -1,5 +1,4 @@
 import type { HtmlEscapedString } from "hono/utils/html";
-import { DOCUMENT_HEADERS } from "../api/http/security-headers.ts";
 
 /**
  * Returns the Content-Security-Policy of a page. It allows only scripts, styles and connections of the relay itself, and no
@@ -34,7 +33,6 @@ export async function html(
   return new Response(text, {
     status,
     headers: {
-      ...DOCUMENT_HEADERS,
       "Content-Type": "text/html; charset=utf-8",
       "Content-Security-Policy": CONTENT_SECURITY_POLICY,
       ...headers,

@@ -2,6 +2,7 @@
 import { Hono } from "hono/tiny";
 import { honoPath } from "../api/http/path.ts";
 import { Problem } from "../api/http/problem.ts";
+import { DOCUMENT_HEADERS } from "../api/http/security-headers.ts";
 import type { Env } from "../env.ts";
 import { assetAnswer } from "./assets.ts";
 import type { Page } from "./page.ts";
@@ -97,7 +98,7 @@ pages.onError((error) => {
  * @throws Problem when the page cannot be shown, e.g. `not_found` when the console has no such page.
  */
 export async function answerBrowser(request: Request, env: Env): Promise<Response> {
-  return compressed(await pages.fetch(request, env), request);
+  return forBrowser(await pages.fetch(request, env), request);
 }
 
 /**
@@ -105,7 +106,16 @@ export async function answerBrowser(request: Request, env: Env): Promise<Respons
  * @param refused the refused request, and the id of the request in the log.
  */
 export async function answerProblem(problem: Problem, refused: Refused): Promise<Response> {
-  return compressed(await problemPage(problem, refused), refused.request);
+  return forBrowser(await problemPage(problem, refused), refused.request);
+}
+
+/**
+ * Returns the response with the headers of documents. A redirect needs them too: browsers compare the
+ * `Cross-Origin-Opener-Policy` of each answer on the way to a page.
+ */
+function forBrowser(response: Response, request: Request): Response {
+  for (const [name, value] of Object.entries(DOCUMENT_HEADERS)) response.headers.set(name, value);
+  return compressed(response, request);
 }
 
 /**

@@ -170,6 +170,7 @@ it("GET /v1/accounts/{account}/entries?format=csv has a header line, quotes as R
   const { headers } = response;
   expect(headers.get("Content-Type")).toBe("text/csv; charset=utf-8");
   expect(headers.get("Content-Disposition")).toBe(`attachment; filename="${account}-entries.csv"`);
+  expect(headers.get("X-Download-Options")).toBe("noopen");
   expect(headers.get("Cache-Control")).toBe("no-store");
   expect(headers.has("Next-Cursor")).toBe(false);
 });

@@ -2,6 +2,7 @@ import type { StoredEntry } from "../../objects/account/entry-table.ts";
 import type { Reader } from "../../core/views/reader.ts";
 import { readerOf } from "../../objects/task/caller.ts";
 import type { Call } from "../operation.ts";
+import { DOCUMENT_HEADERS } from "../http/security-headers.ts";
 import { callLedger } from "./account-client.ts";
 import { entryView } from "./entry-view.ts";
 
@@ -51,6 +52,7 @@ export async function exportEntries(
   const format = FORMATS[formatName];
   const { text, next } = await pageOf(call, format, cursor, limit);
   const headers = new Headers({
+    ...DOCUMENT_HEADERS,
     "Content-Type": format.mediaType,
     "Content-Disposition": `attachment; filename="${call.params.account}-entries.${formatName}"`,
   });

@@ -6,9 +6,10 @@ export const SECURITY_HEADERS = Object.entries({
 });
 
 /**
- * Further headers of the answers that browsers show as a document or save as a file: pages and outputs. JSON, styles and
- * scripts do not have them, because they would have no effect there. With `SECURITY_HEADERS`, `Referrer-Policy` and
- * `Cross-Origin-Resource-Policy` they are those that the middleware `secureHeaders` of Hono sets.
+ * Further headers of what browsers show as a page or save as a file: all answers of the console, outputs and exports.
+ * Answers of the API in JSON do not have them, because nothing runs in such an answer that they could restrict. With
+ * `SECURITY_HEADERS`, `Referrer-Policy` and `Cross-Origin-Resource-Policy` they are those that the middleware
+ * `secureHeaders` of Hono sets.
  */
 export const DOCUMENT_HEADERS = {
   "Cross-Origin-Opener-Policy": "same-origin",
@@ -21,8 +22,9 @@ export const DOCUMENT_HEADERS = {
 
 /**
  * Headers that every answer gets unless the answer sets them itself. Browsers and proxies must not store an answer,
- * because two users may share a browser cache. Pages of other sites must not embed it; only outputs may be. The referrer policy is not `no-referrer`: with it, a browser would not
- * send the origin of the page with the forms of the console.
+ * because two users may share a browser cache. Pages of other sites must not embed it; only outputs may be. The
+ * referrer policy is not `no-referrer`: with it, a browser would not send the origin of the page with the forms of the
+ * console.
  */
 export const DEFAULT_HEADERS = Object.entries({
   "Cache-Control": "no-store",

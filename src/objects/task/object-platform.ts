@@ -94,7 +94,10 @@ export class ObjectPlatform implements Platform {
   readonly #jitter = Math.random();
   readonly #records: RecordStore;
   #runtime: Runtime | null = null;
-  /** Settings that follow from `#runtime`; null when they were not needed yet, and always while callbacks are paused. */
+  /**
+   * Settings that follow from `#runtime`, which does not change while the isolate runs. Null when they were not needed
+   * yet, and always while the relay is paused.
+   */
   #settings: Settings | null = null;
 
   /** Creates the platform of one task object. @param timeouts time limits that differ from the defaults. */
@@ -115,9 +118,7 @@ export class ObjectPlatform implements Platform {
   prepare(env: ObjectNamespaces): void {
     const result = placedRuntimeOf(env);
     if (!result.ok) throw new Error(`configuration: ${describeIssues(result.error)}`);
-    if (result.value === this.#runtime) return;
     this.#runtime = result.value;
-    this.#settings = null;
   }
 
   get watchdogMs(): number {
@@ -131,7 +132,7 @@ export class ObjectPlatform implements Platform {
 
   policy(now: number): Settings {
     const { config, keyring } = this.#prepared();
-    // The settings depend on the time only while callbacks are paused.
+    // The settings depend on the time only while the relay is paused.
     if (config.paused) return policyOf(config, keyring, now, this.#jitter);
     return (this.#settings ??= policyOf(config, keyring, now, this.#jitter));
   }

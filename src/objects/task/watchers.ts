@@ -11,8 +11,9 @@ const MAX_WATCHERS = 64;
 export class Watchers {
   readonly #ctx: DurableObjectState;
   /**
-   * State that this instance sent last, so that a commit without news for readers sends nothing; null when it has
-   * sent none, and when nobody watched the last time.
+   * State that this instance told all watchers last, so that a commit without news for readers sends nothing. Null when
+   * it has told none, and when nobody watched the last time: the next commit then tells the state even if `accept` has
+   * sent it.
    */
   #told: string | null = null;
 
