@@ -1,12 +1,13 @@
-import { env } from "cloudflare:workers";
+import { env } from "../../src/startup.ts";
 import { secureHeaders } from "hono/secure-headers";
 import { Hono } from "hono/tiny";
 import { afterAll, beforeAll, expect, it, vi } from "vitest";
+import { answerRequest } from "../../src/app.ts";
 import { ROUTES } from "../../src/api/routes.ts";
 import { ready } from "../../src/index-db/database.ts";
 import type { Route } from "../../src/api/http/route.ts";
 import { aKey, anAccount } from "../worker/accounts.ts";
-import { call } from "../worker/client.ts";
+import { call, ORIGIN } from "../worker/client.ts";
 import { START } from "../worker/clock.ts";
 import { hooked } from "../worker/hooked.ts";
 import { anOutside, answering } from "../worker/outside.ts";
@@ -185,7 +186,7 @@ it.each(OWN_ROUTES.map((route) => [nameOf(route), route] as const))(
   },
 );
 
-it.each(["/", "/docs", "/tasks", "/dashboard", "/favicon.ico", "/nowhere"])(
+it.each(["/", "/docs", "/dashboard", "/favicon.ico", "/nowhere"])(
   "GET %s, which is no route of the API, answers with security headers to a request without a key",
   async (path) => {
     const response = await call(path, { key: null, headers: FOREIGN });
@@ -193,6 +194,12 @@ it.each(["/", "/docs", "/tasks", "/dashboard", "/favicon.ico", "/nowhere"])(
     expectGuarded(response);
   },
 );
+
+it("the redirect of a page to the login has the security headers of a page", async () => {
+  const response = await answerRequest(new Request(`${ORIGIN}/tasks`), env);
+  expect(response.status).toBe(303);
+  expectGuarded(response);
+});
 
 /** Paths that a status token, or the token in the link of an output, opens to pages of other sites. */
 const LINKED = ["/v1/tasks/{id}", "/v1/tasks/{id}/events", "/outputs/{id}/{output}/{file}"];
