@@ -110,8 +110,8 @@ export async function answerProblem(problem: Problem, refused: Refused): Promise
 }
 
 /**
- * Returns the response with the headers of documents. A redirect needs them too: browsers compare the
- * `Cross-Origin-Opener-Policy` of each answer on the way to a page.
+ * Returns the response with the headers of documents, compressed if the browser accepts that. A redirect needs the
+ * headers too: browsers compare the `Cross-Origin-Opener-Policy` of each answer on the way to a page.
  */
 function forBrowser(response: Response, request: Request): Response {
   for (const [name, value] of Object.entries(DOCUMENT_HEADERS)) response.headers.set(name, value);
