@@ -6,8 +6,7 @@ type Layers = readonly (readonly string[])[];
 /** Layers of `src`. What stands in no row imports nothing of any row. */
 const LAYERS: Layers = [
   ["core"],
-  ["log.ts"],
-  ["isolate-cache.ts", "stream.ts", "time-budget.ts", "timeout.ts"],
+  ["lib"],
   ["security"],
   ["providers"],
   ["config"],

@@ -7,7 +7,7 @@ import { ANY_TASK, type Filters, listTasks, type Position } from "../src/index-d
 import { statistics } from "../src/index-db/stats.ts";
 import { rollUp } from "../src/index-db/rollups.ts";
 import { overdueTasks, removeExpired } from "../src/index-db/sweep.ts";
-import { TimeBudget } from "../src/time-budget.ts";
+import { TimeBudget } from "../src/lib/time-budget.ts";
 import { FILL, FILL_HOUR, KEPT_MS } from "./index-rows.ts";
 
 /** Request of the benchmark to its worker; durations in milliseconds. */

@@ -8,7 +8,7 @@ import type { Job } from "../src/core/record/upstream.ts";
 import { failure, type Result, success } from "../src/core/result.ts";
 import { type Answered, askProvider, pollAnswer } from "../src/outbound/ask-upstream.ts";
 import { endpointFault } from "../src/providers/endpoint.ts";
-import { isDeadlinePassed, POLL_TIMEOUT_MS, withDeadline } from "../src/timeout.ts";
+import { isDeadlinePassed, POLL_TIMEOUT_MS, withDeadline } from "../src/lib/timeout.ts";
 import { examinationLines, examinePoll } from "./providers-check/examination.ts";
 import { reportLines } from "./providers-check/report.ts";
 import { type Asking, readConnection } from "./providers-check/settings.ts";

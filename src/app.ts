@@ -9,7 +9,7 @@ import { DEFAULT_HEADERS, SECURITY_HEADERS } from "./api/http/security-headers.t
 import { ROUTES } from "./api/routes.ts";
 import { answerBrowser, answerProblem } from "./console/index.tsx";
 import type { Env } from "./env.ts";
-import { logAs, type LogLevel } from "./log.ts";
+import { logAs, type LogLevel } from "./lib/log.ts";
 import { isForBrowser, isStatusPage } from "./browser-request.ts";
 import { isOutputPath, isOutputsHost } from "./api/outputs/outputs-host.ts";
 import { configOf, logSettingsOf } from "./config/runtime.ts";

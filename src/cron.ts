@@ -11,15 +11,15 @@ import { ALMOST_FULL_BYTES, MAX_INDEX_BYTES } from "./index-db/limits.ts";
 import { rollUp } from "./index-db/rollups.ts";
 import { type Shards, shardsOf } from "./index-db/shards.ts";
 import { removeExpired } from "./index-db/sweep.ts";
-import { errorText, log } from "./log.ts";
+import { errorText, log } from "./lib/log.ts";
 import type { OperatorEvent } from "./outbound/operator-body.ts";
 import type { IndexAlert } from "./objects/deployment-object.ts";
 import { deploymentObject } from "./objects/object-names.ts";
 import { comparedRuntimeOf } from "./objects/placed-runtime.ts";
 import { sendOperatorEvent } from "./outbound/webhooks.ts";
 import { ExpiryCheck } from "./objects/task/expiry-check.ts";
-import { TimeBudget } from "./time-budget.ts";
-import { withinTime } from "./timeout.ts";
+import { TimeBudget } from "./lib/time-budget.ts";
+import { withinTime } from "./lib/timeout.ts";
 import { wakeOverdue } from "./wake-overdue.ts";
 
 /** Time in milliseconds from one cron trigger to the next (wrangler.toml). */

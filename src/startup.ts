@@ -1,6 +1,6 @@
 import { env as platformEnv, waitUntil } from "cloudflare:workers";
 import { withStartup } from "./config/runtime.ts";
-import { nameVersion } from "./log.ts";
+import { nameVersion } from "./lib/log.ts";
 
 /**
  * Environment of this Worker. Its configuration is parsed and its keys are imported here, at module scope, because

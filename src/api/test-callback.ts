@@ -4,7 +4,7 @@ import { callbackBody } from "../core/record/callback-body.ts";
 import type { Account } from "../core/record/task.ts";
 import { causeOf } from "../core/record/outcome.ts";
 import type { UpstreamResult } from "../core/record/upstream.ts";
-import { log } from "../log.ts";
+import { log } from "../lib/log.ts";
 import { callbackRequest, deliver } from "../outbound/webhooks.ts";
 import { accountOf, keyNameOf, readerOf } from "../objects/task/caller.ts";
 import { findAccount } from "./accounts/account-client.ts";

@@ -1,7 +1,7 @@
 import type { PollLimits, Settings } from "../core/policy.ts";
 import { failure, type Result, success } from "../core/result.ts";
 import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from "../core/time.ts";
-import type { LogSettings } from "../log.ts";
+import type { LogSettings } from "../lib/log.ts";
 import { canCancel } from "../providers/cancel.ts";
 import type { ErrorText } from "../providers/failure.ts";
 import type { Connection } from "../providers/provider.ts";

@@ -1,6 +1,6 @@
 import * as z from "zod/mini";
 import { failure, type Result, success } from "../core/result.ts";
-import { type LogSettings, log } from "../log.ts";
+import { type LogSettings, log } from "../lib/log.ts";
 import { type Keyring, keyringOf } from "../security/keyring.ts";
 import { type HashedKey, hashedKeysOf } from "../security/operator-key-hashes.ts";
 import { type Config, parseConfig } from "./config.ts";

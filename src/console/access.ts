@@ -2,7 +2,7 @@ import { decodeHeader, verifyWithJwks } from "hono/utils/jwt/jwt";
 import * as z from "zod/mini";
 import type { AccessConfig } from "../config/config.ts";
 import { HOUR_MS } from "../core/time.ts";
-import { errorName, logAs, type LogSettings } from "../log.ts";
+import { errorName, logAs, type LogSettings } from "../lib/log.ts";
 import { keyReader } from "../outbound/jwks.ts";
 import type { KeyHolder } from "../objects/task/caller.ts";
 

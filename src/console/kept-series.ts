@@ -2,7 +2,7 @@ import { recentCounts } from "../api/search/recent-counts.ts";
 import { series } from "../api/search/read-series.ts";
 import type { Env } from "../env.ts";
 import type { Shards } from "../index-db/shards.ts";
-import { EnvCache } from "../isolate-cache.ts";
+import { EnvCache } from "../lib/isolate-cache.ts";
 import type { Series } from "./overview.ts";
 
 /** A time range that the overview can show. */

@@ -1,7 +1,7 @@
 import { HOUR_MS, MINUTE_MS, SECOND_MS } from "../core/time.ts";
 import type { Runtime } from "../config/runtime.ts";
 import { deploymentObject } from "../objects/object-names.ts";
-import { isolateCache } from "../isolate-cache.ts";
+import { isolateCache } from "../lib/isolate-cache.ts";
 import { callObject, unavailable } from "../api/http/object-call.ts";
 import { ownerOfHash } from "../api/http/key-owner.ts";
 import { isLogoutPermitted } from "../api/http/rate-limit.ts";
@@ -11,7 +11,7 @@ import { keyName } from "../security/operator-key-hashes.ts";
 import type { KeyHolder } from "../objects/task/caller.ts";
 import { accessUserOf } from "./access.ts";
 import { cookieHeader, cookieOf } from "./cookie.ts";
-import { withTimeout } from "../timeout.ts";
+import { withTimeout } from "../lib/timeout.ts";
 import { newSessionId, type Session, sessionIn, sessionText } from "./session-text.ts";
 
 /** Time in milliseconds without a request after which a session ends. */

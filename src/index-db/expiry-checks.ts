@@ -1,6 +1,6 @@
 import { HOUR_MS } from "../core/time.ts";
 import { fromBase64, toBase64, toHex, bytesOf, fromHex } from "../security/encoding.ts";
-import type { TimeBudget } from "../time-budget.ts";
+import type { TimeBudget } from "../lib/time-budget.ts";
 import { ready, READY_QUERIES } from "./database.ts";
 
 /**

@@ -1,7 +1,7 @@
 import { configOf, logSettingsOf, type WithStartup } from "../config/runtime.ts";
 import { backoff } from "../core/backoff.ts";
 import type { IndexRow } from "../core/views/index-row.ts";
-import { errorText, log, logAs, type LogSettings } from "../log.ts";
+import { errorText, log, logAs, type LogSettings } from "../lib/log.ts";
 import { RowSchema } from "./index-row-columns.ts";
 import { type Shards, shardsOf } from "./shards.ts";
 import { writeRows } from "./index-row-table.ts";

@@ -1,5 +1,5 @@
 import type { IndexRow } from "../core/views/index-row.ts";
-import { withinTime } from "../timeout.ts";
+import { withinTime } from "../lib/timeout.ts";
 import type { Shards } from "./shards.ts";
 import { writeRows } from "./index-row-table.ts";
 

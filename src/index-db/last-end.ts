@@ -1,4 +1,4 @@
-import type { TimeBudget } from "../time-budget.ts";
+import type { TimeBudget } from "../lib/time-budget.ts";
 import { onSchema } from "./database.ts";
 import { latest } from "./each-shard.ts";
 

@@ -1,5 +1,5 @@
 import { DAY_MS, HOUR_MS, MINUTE_MS } from "../core/time.ts";
-import type { TimeBudget } from "../time-budget.ts";
+import type { TimeBudget } from "../lib/time-budget.ts";
 import {
   ADD_PART,
   COUNT_TABLES,

@@ -1,6 +1,6 @@
 import { OUTCOMES } from "../core/record/outcome.ts";
 import { DAY_MS, HOUR_MS } from "../core/time.ts";
-import type { TimeBudget } from "../time-budget.ts";
+import type { TimeBudget } from "../lib/time-budget.ts";
 import { countsByHost } from "./count-tables.ts";
 
 /**

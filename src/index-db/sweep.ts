@@ -1,5 +1,5 @@
 import { DAY_MS, HOUR_MS } from "../core/time.ts";
-import type { TimeBudget } from "../time-budget.ts";
+import type { TimeBudget } from "../lib/time-budget.ts";
 import { onSchema } from "./database.ts";
 import { planCheck } from "./expiry-checks.ts";
 import type { Position } from "./list.ts";

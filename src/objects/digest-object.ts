@@ -2,7 +2,7 @@ import { DurableObject } from "cloudflare:workers";
 import { isWanted } from "../config/operator-events.ts";
 import type { Runtime, WithStartup } from "../config/runtime.ts";
 import { MINUTE_MS, toSeconds } from "../core/time.ts";
-import { log } from "../log.ts";
+import { log } from "../lib/log.ts";
 import { sendOperatorEvent } from "../outbound/webhooks.ts";
 import { type FailedCallbacks, merged } from "./failed-callback-batches.ts";
 

@@ -1,5 +1,5 @@
 import { SECOND_MS } from "../core/time.ts";
-import { isolateCache } from "../isolate-cache.ts";
+import { isolateCache } from "../lib/isolate-cache.ts";
 
 /**
  * Time in milliseconds from the first report on a host within which further failed callbacks to this host wait to

@@ -3,8 +3,8 @@ import { configOf, type Runtime, warnOnce } from "../config/runtime.ts";
 import type { ConfigIssue } from "../config/issue.ts";
 import { failure, type Result } from "../core/result.ts";
 import { MINUTE_MS, SECOND_MS } from "../core/time.ts";
-import { log } from "../log.ts";
-import { withTimeout } from "../timeout.ts";
+import { log } from "../lib/log.ts";
+import { withTimeout } from "../lib/timeout.ts";
 import { markerObject, type ObjectNamespaces } from "./object-names.ts";
 
 /** Value that is stored as the jurisdiction when `JURISDICTION` is not set. */

@@ -12,7 +12,7 @@ import {
 } from "../providers/provider.ts";
 import { newsRulesOf } from "../config/news-rules.ts";
 import type { Runtime } from "../config/runtime.ts";
-import { POLL_TIMEOUT_MS, withDeadline } from "../timeout.ts";
+import { POLL_TIMEOUT_MS, withDeadline } from "../lib/timeout.ts";
 import { get, type GetAnswer } from "./http.ts";
 import { type FinalReading, namesTask } from "./named-task.ts";
 

@@ -4,7 +4,7 @@ import type { Runtime } from "../config/runtime.ts";
 import type { CancelableState, CancelAdapter, CancelRequest } from "../providers/cancel.ts";
 import { type Observation, phaseIn } from "../providers/observation.ts";
 import type { Answer, Connection, PollAdapter } from "../providers/provider.ts";
-import { POLL_TIMEOUT_MS, withDeadline } from "../timeout.ts";
+import { POLL_TIMEOUT_MS, withDeadline } from "../lib/timeout.ts";
 import { askProvider } from "./ask-upstream.ts";
 import { send } from "./http.ts";
 import { connectionOf } from "./upstream-connection.ts";

@@ -8,10 +8,10 @@ import {
 } from "../core/record/callback.ts";
 import { type JsonObject, type JsonValue, parseJson } from "../core/json.ts";
 import { cloudflareErrorOf, outcomeOfAnswer } from "../core/record/outcome.ts";
-import { errorText, log } from "../log.ts";
+import { errorText, log } from "../lib/log.ts";
 import type { Answer } from "../providers/provider.ts";
-import { readBodyUpTo, readUpTo, type StreamStart } from "../stream.ts";
-import { isDeadlinePassed, withDeadline } from "../timeout.ts";
+import { readBodyUpTo, readUpTo, type StreamStart } from "../lib/stream.ts";
+import { isDeadlinePassed, withDeadline } from "../lib/timeout.ts";
 import { takeReadSlot } from "./read-slots.ts";
 
 export interface PostRequest {

@@ -1,6 +1,6 @@
 import * as z from "zod/mini";
 import { DAY_MS, HOUR_MS, SECOND_MS } from "../core/time.ts";
-import { withDeadline } from "../timeout.ts";
+import { withDeadline } from "../lib/timeout.ts";
 import { get, type GetRequest } from "./http.ts";
 
 /**

@@ -1,5 +1,5 @@
 import { SECOND_MS } from "../core/time.ts";
-import { POLL_TIMEOUT_MS } from "../timeout.ts";
+import { POLL_TIMEOUT_MS } from "../lib/timeout.ts";
 
 /** Largest number of large answers of providers that one isolate reads at the same time. */
 const SLOTS = 2;

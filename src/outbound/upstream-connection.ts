@@ -1,6 +1,6 @@
 import type { Runtime } from "../config/runtime.ts";
 import type { Poll } from "../core/duties/poll.ts";
-import { log } from "../log.ts";
+import { log } from "../lib/log.ts";
 import { withCustomerKey } from "../providers/customer-credential.ts";
 import type { Connection } from "../providers/provider.ts";
 import { openKey } from "../security/sealed-key.ts";

@@ -7,7 +7,7 @@ import type { Refund } from "../core/duties/refund.ts";
 import type { Release } from "../core/duties/release.ts";
 import { toSeconds } from "../core/time.ts";
 import { LISTEN_URL } from "../core/url.ts";
-import { log } from "../log.ts";
+import { log } from "../lib/log.ts";
 import { sha256Hex } from "../security/encoding.ts";
 import { accountSecrets, type Keyring } from "../security/keyring.ts";
 import { sign, signedHeaders } from "../security/signature.ts";

@@ -17,7 +17,7 @@ import { registerTask, registerTaskRoute } from "../api/tasks/register-task.ts";
 import { reportEvent, reportEventRoute } from "../api/tasks/report-event.ts";
 import { taskIn } from "../api/tasks/task-json.ts";
 import type { Env } from "../env.ts";
-import { log } from "../log.ts";
+import { log } from "../lib/log.ts";
 import { bytesOf } from "../security/encoding.ts";
 import type { Caller } from "../objects/task/caller.ts";
 import type * as service from "./relay-service.ts";

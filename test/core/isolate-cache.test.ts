@@ -1,5 +1,5 @@
 import { expect, it, vi } from "vitest";
-import { EnvCache, isolateCache } from "../../src/isolate-cache.ts";
+import { EnvCache, isolateCache } from "../../src/lib/isolate-cache.ts";
 
 it("an isolate cache of size n keeps the n entries used last and at most 2n, and returns none that has reached its maximum age", () => {
   const clock = vi.spyOn(Date, "now").mockReturnValue(0);

@@ -1,5 +1,5 @@
 import { afterEach, expect, it, vi } from "vitest";
-import { logAs } from "../../src/log.ts";
+import { logAs } from "../../src/lib/log.ts";
 
 afterEach(() => {
   vi.restoreAllMocks();

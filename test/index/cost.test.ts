@@ -3,7 +3,7 @@ import { expect, it, vi } from "vitest";
 import { anAccount } from "../worker/accounts.ts";
 import { call, post } from "../worker/client.ts";
 import { removeExpired } from "../../src/index-db/sweep.ts";
-import { TimeBudget } from "../../src/time-budget.ts";
+import { TimeBudget } from "../../src/lib/time-budget.ts";
 import { pass, START, until } from "../worker/clock.ts";
 import { rowsOf, NOTHING, stored, stubOf, untilIdle } from "../worker/objects.ts";
 import { aReceiver, status } from "../worker/receiver.ts";

@@ -4,7 +4,7 @@ import * as z from "zod";
 import { COUNT_TABLES, TABLES_OF_COUNT } from "../../src/index-db/count-tables.ts";
 import { removeRows } from "../../src/index-db/index-row-table.ts";
 import { PART_ROWS, rollUp } from "../../src/index-db/rollups.ts";
-import { TimeBudget } from "../../src/time-budget.ts";
+import { TimeBudget } from "../../src/lib/time-budget.ts";
 import { START } from "../worker/clock.ts";
 import { gated, metered } from "./bindings.ts";
 import { aRow, DAY, db, HOUR, insert, TABLES, UNANSWERED, UNTRIED, useIndex } from "./support.ts";

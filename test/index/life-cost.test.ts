@@ -13,7 +13,7 @@ import {
   REPEATED_ATTEMPT,
 } from "../../scripts/cost/lives.ts";
 import { rollUp } from "../../src/index-db/rollups.ts";
-import { TimeBudget } from "../../src/time-budget.ts";
+import { TimeBudget } from "../../src/lib/time-budget.ts";
 import { anAccount } from "../worker/accounts.ts";
 import { HTML, logIn } from "../worker/browser.ts";
 import { pass, START, until } from "../worker/clock.ts";

@@ -6,7 +6,7 @@ import * as z from "zod";
 import type { Meters } from "../../scripts/cost/lives.ts";
 import { hashOf } from "../../src/core/hash.ts";
 import { TaskObject } from "../../src/objects/task/task-object.ts";
-import { TimeBudget } from "../../src/time-budget.ts";
+import { TimeBudget } from "../../src/lib/time-budget.ts";
 import { callWith, type Message } from "../worker/client.ts";
 import { realMs, until } from "../worker/clock.ts";
 import { stubOf } from "../worker/objects.ts";

@@ -17,7 +17,7 @@ import { statistics } from "../../src/index-db/stats.ts";
 import { rollUp } from "../../src/index-db/rollups.ts";
 import { unsettledTasks } from "../../src/index-db/open-tasks.ts";
 import { overdueTasks } from "../../src/index-db/sweep.ts";
-import { TimeBudget } from "../../src/time-budget.ts";
+import { TimeBudget } from "../../src/lib/time-budget.ts";
 import { START } from "../worker/clock.ts";
 import { aRow, cron, DAY, db, HOUR, insert, useIndex } from "./support.ts";
 

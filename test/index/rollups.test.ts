@@ -4,7 +4,7 @@ import { OUTCOMES } from "../../src/core/record/outcome.ts";
 import type { IndexRow } from "../../src/core/views/index-row.ts";
 import { rollUp } from "../../src/index-db/rollups.ts";
 import { removeRows, writeRows } from "../../src/index-db/index-row-table.ts";
-import { TimeBudget } from "../../src/time-budget.ts";
+import { TimeBudget } from "../../src/lib/time-budget.ts";
 import { pass, START } from "../worker/clock.ts";
 import { allRows, aRow, cron, DAY, db, HOUR, insert, useIndex } from "./support.ts";
 

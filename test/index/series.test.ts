@@ -3,7 +3,7 @@ import { expect, it } from "vitest";
 import { BOUNDS_MS } from "../../src/index-db/buckets.ts";
 import { ready } from "../../src/index-db/database.ts";
 import { overdueTasks, removeExpired } from "../../src/index-db/sweep.ts";
-import { TimeBudget } from "../../src/time-budget.ts";
+import { TimeBudget } from "../../src/lib/time-budget.ts";
 import { invalid, refusal } from "../worker/client.ts";
 import { START, START_S } from "../worker/clock.ts";
 import { BOUND, gated } from "./bindings.ts";

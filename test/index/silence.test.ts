@@ -3,7 +3,7 @@ import { expect, it } from "vitest";
 import { ready } from "../../src/index-db/database.ts";
 import { writeRows } from "../../src/index-db/index-row-table.ts";
 import { lastEnd } from "../../src/index-db/last-end.ts";
-import { TimeBudget } from "../../src/time-budget.ts";
+import { TimeBudget } from "../../src/lib/time-budget.ts";
 import { pass, START, START_S } from "../worker/clock.ts";
 import { BOUND, metered } from "./bindings.ts";
 import {

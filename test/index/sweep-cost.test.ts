@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import type { IndexRow } from "../../src/core/views/index-row.ts";
 import { rollUp } from "../../src/index-db/rollups.ts";
 import { removeExpired, ROUND_QUERIES, SWEEP_QUERIES } from "../../src/index-db/sweep.ts";
-import { TimeBudget } from "../../src/time-budget.ts";
+import { TimeBudget } from "../../src/lib/time-budget.ts";
 import { pass, START } from "../worker/clock.ts";
 import { gated, metered } from "./bindings.ts";
 import { allRows, aRow, DAY, db, HOUR, insert, useIndex } from "./support.ts";

@@ -1,7 +1,7 @@
 import type { CopyOrder, KeptOutputs } from "../../src/core/duties/copy-order.ts";
 import type { Policy } from "../../src/core/policy.ts";
 import { isOpen, type TaskRecord } from "../../src/core/record/task.ts";
-import type { LogLevel, LogLine } from "../../src/log.ts";
+import type { LogLevel, LogLine } from "../../src/lib/log.ts";
 import type { Platform } from "../../src/objects/task/platform.ts";
 import type { LastPoll } from "./poll-rules.ts";
 

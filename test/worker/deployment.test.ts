@@ -1,7 +1,7 @@
 import { env } from "cloudflare:workers";
 import { expect, it, onTestFinished, vi } from "vitest";
 import * as z from "zod";
-import { nameVersion } from "../../src/log.ts";
+import { nameVersion } from "../../src/lib/log.ts";
 import { IP_REFUSAL } from "../../src/security/url-rules.ts";
 import { call, callWith, invalid, refusal } from "./client.ts";
 import { START, useClock } from "./clock.ts";

@@ -2,7 +2,7 @@ import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { expect, it } from "vitest";
 import { publicKeys } from "../../src/outbound/jwks.ts";
-import { POLL_TIMEOUT_MS } from "../../src/timeout.ts";
+import { POLL_TIMEOUT_MS } from "../../src/lib/timeout.ts";
 import { pass, realMs, until, useClock } from "./clock.ts";
 import { attach, type Hooked, hooked } from "./hooked.ts";
 import { stubOf, wake } from "./objects.ts";

@@ -2,7 +2,7 @@ import type { Account } from "../../core/record/task.ts";
 import type { Env } from "../../env.ts";
 import type { AccountObject } from "../../objects/account/account-object.ts";
 import { ledgerObject, profileObject } from "../../objects/object-names.ts";
-import { isolateCache } from "../../isolate-cache.ts";
+import { isolateCache } from "../../lib/isolate-cache.ts";
 import { unknownAccount } from "../http/problem.ts";
 import { callObject } from "../http/object-call.ts";
 

@@ -3,7 +3,7 @@ import type { Runtime } from "../../config/runtime.ts";
 import { sha256Hex } from "../../security/encoding.ts";
 import { keyName } from "../../security/operator-key-hashes.ts";
 import { toSeconds } from "../../core/time.ts";
-import { log } from "../../log.ts";
+import { log } from "../../lib/log.ts";
 import { type Caller, keyNameOf } from "../../objects/task/caller.ts";
 import type { StoredKey } from "../../objects/account/key-table.ts";
 import { callProfile, requireAccount } from "./account-client.ts";

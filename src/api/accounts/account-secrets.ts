@@ -4,7 +4,7 @@ import { accountSecrets, publicWhpk } from "../../security/keyring.ts";
 import { callProfile, forgetAccount, requireAccount } from "./account-client.ts";
 import { ledgerObject } from "../../objects/object-names.ts";
 import { callObject } from "../http/object-call.ts";
-import { log } from "../../log.ts";
+import { log } from "../../lib/log.ts";
 import { keyNameOf } from "../../objects/task/caller.ts";
 import { json } from "../http/answer.ts";
 import { routeOf } from "../http/route.ts";

@@ -1,5 +1,5 @@
 import type { CreditAnswer } from "../../objects/account/ledger-book.ts";
-import { log } from "../../log.ts";
+import { log } from "../../lib/log.ts";
 import { keyNameOf } from "../../objects/task/caller.ts";
 import { json } from "../http/answer.ts";
 import { unknownAnswer } from "../http/object-call.ts";

@@ -4,7 +4,7 @@ import type { Runtime } from "../../config/runtime.ts";
 import { refundableMs } from "../../core/policy.ts";
 import { MINUTE_MS } from "../../core/time.ts";
 import type { Env } from "../../env.ts";
-import { log } from "../../log.ts";
+import { log } from "../../lib/log.ts";
 import pMap from "p-map";
 import { keyNameOf } from "../../objects/task/caller.ts";
 import { taskObject } from "../../objects/task/task-stub.ts";

@@ -5,8 +5,8 @@ import { quantiles } from "../../index-db/buckets.ts";
 import { INDEX_TIMEOUT_MS } from "../../index-db/database.ts";
 import { readIndexState } from "../../index-db/index-state.ts";
 import { type Shards, shardsOf } from "../../index-db/shards.ts";
-import { EnvCache } from "../../isolate-cache.ts";
-import { withTimeout } from "../../timeout.ts";
+import { EnvCache } from "../../lib/isolate-cache.ts";
+import { withTimeout } from "../../lib/timeout.ts";
 
 /**
  * Time in milliseconds for which the state of the index is kept in memory. Monitors may ask for it every few seconds.

@@ -1,6 +1,6 @@
 import type * as z from "zod/mini";
 import { parseJson } from "../../core/json.ts";
-import { readBodyUpTo } from "../../stream.ts";
+import { readBodyUpTo } from "../../lib/stream.ts";
 import { messageOf } from "./issue-message.ts";
 import { type Issue, invalidRequest, Problem } from "./problem.ts";
 

@@ -1,4 +1,4 @@
-import { errorText, log } from "../../log.ts";
+import { errorText, log } from "../../lib/log.ts";
 import { Problem } from "./problem.ts";
 
 /**

@@ -4,8 +4,8 @@ import type { AccountRole } from "../../security/roles.ts";
 import type { Env } from "../../env.ts";
 import { claimObject, profileObject } from "../../objects/object-names.ts";
 import { DAY_MS, SECOND_MS } from "../../core/time.ts";
-import { withTimeout } from "../../timeout.ts";
-import { isolateCache } from "../../isolate-cache.ts";
+import { withTimeout } from "../../lib/timeout.ts";
+import { isolateCache } from "../../lib/isolate-cache.ts";
 import { callObject } from "./object-call.ts";
 import { countFailedCredential } from "./rate-limit.ts";
 

@@ -1,4 +1,4 @@
-import { errorText, log } from "../../log.ts";
+import { errorText, log } from "../../lib/log.ts";
 import { platformFailureOf } from "./object-failure.ts";
 import { Problem } from "./problem.ts";
 import type { Route } from "./route.ts";

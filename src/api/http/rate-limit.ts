@@ -1,12 +1,12 @@
 import type { RateLimitName } from "../../config/rate-limits.ts";
 import { SECOND_MS } from "../../core/time.ts";
 import type { Env } from "../../env.ts";
-import { errorText, log, type LogLine } from "../../log.ts";
+import { errorText, log, type LogLine } from "../../lib/log.ts";
 import { clientNetwork } from "../../security/ip-address.ts";
 import { accountOf, type Caller } from "../../objects/task/caller.ts";
 import { measureRefusal } from "../../objects/task/measure.ts";
-import { withinTime } from "../../timeout.ts";
-import { isolateCache } from "../../isolate-cache.ts";
+import { withinTime } from "../../lib/timeout.ts";
+import { isolateCache } from "../../lib/isolate-cache.ts";
 import { Problem } from "./problem.ts";
 
 /** Rate limits that a route can declare. They count the requests of an account. */

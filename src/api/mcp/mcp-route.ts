@@ -1,4 +1,4 @@
-import { log } from "../../log.ts";
+import { log } from "../../lib/log.ts";
 import { readBody, readJson } from "../http/body.ts";
 import { problemFrom } from "../http/internal-error.ts";
 import { linkOrigin } from "../http/link-origin.ts";

@@ -1,7 +1,7 @@
 import type { CallToolResult, Server, ServerContext } from "@modelcontextprotocol/server";
 import type { CreateTaskResultV2 } from "@modelcontextprotocol/ext-tasks/core/v2";
 import * as z from "zod/mini";
-import { log } from "../../log.ts";
+import { log } from "../../lib/log.ts";
 import { may } from "../../objects/task/caller.ts";
 import type { TaskReply } from "../../objects/task/reply.ts";
 import { validate } from "../http/body.ts";

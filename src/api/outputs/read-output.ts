@@ -4,7 +4,7 @@ import type { Runtime } from "../../config/runtime.ts";
 import type { OutputPlace } from "../../core/views/output-place.ts";
 import { SECOND_MS } from "../../core/time.ts";
 import type { Env } from "../../env.ts";
-import { errorText } from "../../log.ts";
+import { errorText } from "../../lib/log.ts";
 import { documentedLinkLifeMs, linkLifeMs, sourceOf } from "../../objects/output/copy-source.ts";
 import { measureRefusal } from "../../objects/task/measure.ts";
 import { type LinkedOutput, OUTPUTS_PATH, readOutputLink } from "../../security/output-link.ts";

@@ -1,8 +1,8 @@
 import { concatUint8Arrays } from "uint8array-extras";
 import { mediaTypeOf, TYPE_BYTES } from "../../core/media-type.ts";
 import { SECOND_MS } from "../../core/time.ts";
-import { isolateCache } from "../../isolate-cache.ts";
-import { errorText, log } from "../../log.ts";
+import { isolateCache } from "../../lib/isolate-cache.ts";
+import { errorText, log } from "../../lib/log.ts";
 import { outputKey } from "../../objects/output/output-key.ts";
 import {
   type OpenedSource,

@@ -1,5 +1,5 @@
 import pMap from "p-map";
-import { errorText, log } from "../../log.ts";
+import { errorText, log } from "../../lib/log.ts";
 import { areCallsSpent } from "../../objects/task/task-stub.ts";
 import { Problem } from "../http/problem.ts";
 

@@ -2,7 +2,7 @@ import type { Runtime } from "../../config/runtime.ts";
 import type { Env } from "../../env.ts";
 import { QUERY_TIMEOUT_MS } from "../../index-db/database.ts";
 import { type Shards, shardsOf } from "../../index-db/shards.ts";
-import { withTimeout } from "../../timeout.ts";
+import { withTimeout } from "../../lib/timeout.ts";
 import { Problem } from "../http/problem.ts";
 import { unavailable } from "../http/object-call.ts";
 

@@ -2,7 +2,7 @@ import { DAY_MS, MINUTE_MS } from "../../core/time.ts";
 import type { Shards } from "../../index-db/shards.ts";
 import type { Statistics } from "../../index-db/statistics.ts";
 import { shardStatistics } from "../../index-db/stats-shards.ts";
-import { EnvCache } from "../../isolate-cache.ts";
+import { EnvCache } from "../../lib/isolate-cache.ts";
 import { AnyQuery } from "../http/query.ts";
 import { type CheckedRequest, queryRoute } from "../http/route.ts";
 import { metricsOf } from "./metrics.ts";

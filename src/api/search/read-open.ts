@@ -3,7 +3,7 @@ import { MINUTE_MS, SECOND_MS, toSeconds } from "../../core/time.ts";
 import type { Env } from "../../env.ts";
 import { type OpenPerConnection, openPerConnection } from "../../index-db/open-per-connection.ts";
 import { shardsOf } from "../../index-db/shards.ts";
-import { EnvCache } from "../../isolate-cache.ts";
+import { EnvCache } from "../../lib/isolate-cache.ts";
 import { queryIndex } from "./query-index.ts";
 
 /**

@@ -5,7 +5,7 @@ import { countOpen } from "../../index-db/open-count.ts";
 import { shardsOf } from "../../index-db/shards.ts";
 import { failedCallbacks, nextTasks } from "../../index-db/troubled-tasks.ts";
 import { unknownSubmissions } from "../../index-db/unknown-submissions.ts";
-import { EnvCache } from "../../isolate-cache.ts";
+import { EnvCache } from "../../lib/isolate-cache.ts";
 import { connectionsOf } from "../health/connection-health.ts";
 import { json } from "../http/answer.ts";
 import { routeOf } from "../http/route.ts";

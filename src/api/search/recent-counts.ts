@@ -2,7 +2,7 @@ import { HOUR_MS, MINUTE_MS, SECOND_MS } from "../../core/time.ts";
 import type { Env } from "../../env.ts";
 import { countedAt, hourlyCounts, type HourlyCounts } from "../../index-db/hourly-counts.ts";
 import type { Shards } from "../../index-db/shards.ts";
-import { EnvCache } from "../../isolate-cache.ts";
+import { EnvCache } from "../../lib/isolate-cache.ts";
 
 /** Number of hours that the counts cover: the present hour, and the 24 hours before it. */
 const HOURS = 25;

@@ -1,6 +1,6 @@
 import * as z from "zod/mini";
 import { type UnsettledTask, unsettledTasks } from "../../index-db/open-tasks.ts";
-import { log } from "../../log.ts";
+import { log } from "../../lib/log.ts";
 import { keyNameOf } from "../../objects/task/caller.ts";
 import { taskObject } from "../../objects/task/task-stub.ts";
 import type { Env } from "../../env.ts";

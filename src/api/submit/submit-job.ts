@@ -2,7 +2,7 @@ import * as z from "zod/mini";
 import type { Runtime } from "../../config/runtime.ts";
 import type { SubmitOutcome } from "../../core/events/event.ts";
 import { SECOND_MS } from "../../core/time.ts";
-import { errorName, errorText, log } from "../../log.ts";
+import { errorName, errorText, log } from "../../lib/log.ts";
 import type { Applied, SubmissionReply, TaskReply } from "../../objects/task/reply.ts";
 import { submit, type SubmitAnswer } from "../../outbound/http.ts";
 import type { Simulation } from "../../providers/simulated-provider.ts";

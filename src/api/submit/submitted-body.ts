@@ -1,6 +1,6 @@
 import { SECOND_MS } from "../../core/time.ts";
-import { readUpTo } from "../../stream.ts";
-import { isDeadlinePassed, withDeadline } from "../../timeout.ts";
+import { readUpTo } from "../../lib/stream.ts";
+import { isDeadlinePassed, withDeadline } from "../../lib/timeout.ts";
 import { invalidJson } from "../http/body.ts";
 import { Problem } from "../http/problem.ts";
 import type { BodyReservation } from "./body-budget.ts";

@@ -1,5 +1,5 @@
 import { toSeconds } from "../../core/time.ts";
-import { errorName, log } from "../../log.ts";
+import { errorName, log } from "../../lib/log.ts";
 import type { SubmissionReply, TaskReply } from "../../objects/task/reply.ts";
 import { Problem } from "../http/problem.ts";
 import { statusLinkOf } from "../tasks/status-url.ts";

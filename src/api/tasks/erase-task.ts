@@ -3,7 +3,7 @@ import { NoBody, NoQuery, operation } from "../operation.ts";
 import { removeRows } from "../../index-db/index-row-table.ts";
 import { type Shards, shardsOf } from "../../index-db/shards.ts";
 import { INDEX_TIMEOUT_MS } from "../../index-db/database.ts";
-import { withTimeout } from "../../timeout.ts";
+import { withTimeout } from "../../lib/timeout.ts";
 import { accepted, taskClient } from "./task-client.ts";
 
 /**

@@ -1,7 +1,7 @@
 import { holderOfKey } from "../../api/http/auth.ts";
 import { requireRuntime } from "../../api/http/route.ts";
 import type { Runtime } from "../../config/runtime.ts";
-import { log } from "../../log.ts";
+import { log } from "../../lib/log.ts";
 import { isLoopback } from "../../security/url-rules.ts";
 import { accountOf } from "../../objects/task/caller.ts";
 import { measureRefusal } from "../../objects/task/measure.ts";

@@ -6,7 +6,7 @@ import { type AttemptResult, unansweredAttempt } from "../../core/record/callbac
 import type { UnreachableCause } from "../../core/record/outcome.ts";
 import { LISTEN_URL } from "../../core/url.ts";
 import { type PostRequest, resultOf } from "../../outbound/http.ts";
-import { withinTime } from "../../timeout.ts";
+import { withinTime } from "../../lib/timeout.ts";
 
 /**
  * Headers and body of a callback that a listener passes on to its receiver. The body is a text and not a JSON

@@ -1,7 +1,7 @@
 import { type AttemptResult, unansweredAttempt } from "../../core/record/callback.ts";
-import { errorText, log } from "../../log.ts";
+import { errorText, log } from "../../lib/log.ts";
 import type { SendToListeners } from "../../outbound/webhooks.ts";
-import { withinTime } from "../../timeout.ts";
+import { withinTime } from "../../lib/timeout.ts";
 import { listenersObject, type ObjectNamespaces } from "../object-names.ts";
 
 /**

@@ -5,9 +5,9 @@ import type { CopyOrder, KeptOutputs } from "../../core/duties/copy-order.ts";
 import type { CopiesEndedEvent } from "../../core/events/event.ts";
 import { DAY_MS, MINUTE_MS, SECOND_MS } from "../../core/time.ts";
 import { hostOf } from "../../core/url.ts";
-import { errorText, log, logAs } from "../../log.ts";
+import { errorText, log, logAs } from "../../lib/log.ts";
 import { openSource, statedBytes } from "../../outbound/open-source.ts";
-import { withinTime } from "../../timeout.ts";
+import { withinTime } from "../../lib/timeout.ts";
 import { objectNamed } from "../object-names.ts";
 import {
   beginCopies,

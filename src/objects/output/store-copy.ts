@@ -1,5 +1,5 @@
 import { mediaTypeOf } from "../../core/media-type.ts";
-import { errorText, log } from "../../log.ts";
+import { errorText, log } from "../../lib/log.ts";
 import type { TryResult } from "./copy-plan.ts";
 
 /**

@@ -11,11 +11,11 @@ import type { Delivery } from "../../core/duties/callback-attempt.ts";
 import type { PollAnswer } from "../../core/events/event.ts";
 import type { Poll } from "../../core/duties/poll.ts";
 import { hostOf } from "../../core/url.ts";
-import { isolateCache } from "../../isolate-cache.ts";
-import { log } from "../../log.ts";
+import { isolateCache } from "../../lib/isolate-cache.ts";
+import { log } from "../../lib/log.ts";
 import type { OperatorEvent } from "../../outbound/operator-body.ts";
 import { sendOperatorEvent } from "../../outbound/webhooks.ts";
-import { withTimeout } from "../../timeout.ts";
+import { withTimeout } from "../../lib/timeout.ts";
 import { FailedCallbackBatches } from "../failed-callback-batches.ts";
 import { FaultNotes } from "./fault-notes.ts";
 

@@ -12,7 +12,7 @@ import type { TaskRecord } from "../../core/record/task.ts";
 import type { CallStep } from "../../core/step.ts";
 import { hostOf } from "../../core/url.ts";
 import { settledSummary } from "../../core/views/settled-summary.ts";
-import { errorText, type LogLevel, type LogLine } from "../../log.ts";
+import { errorText, type LogLevel, type LogLine } from "../../lib/log.ts";
 import type { Platform } from "./platform.ts";
 import { isAtRest } from "./pending-alarm.ts";
 

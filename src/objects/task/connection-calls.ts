@@ -6,12 +6,12 @@ import { hasCustomerKey } from "../../core/record/customer-key.ts";
 import { isOpen, type OpenTask, type TaskRecord } from "../../core/record/task.ts";
 import { type Job, sameJob } from "../../core/record/upstream.ts";
 import { MINUTE_MS, SECOND_MS } from "../../core/time.ts";
-import { isolateCache } from "../../isolate-cache.ts";
+import { isolateCache } from "../../lib/isolate-cache.ts";
 import type { Connection } from "../../providers/provider.ts";
 import { sha256Hex } from "../../security/encoding.ts";
 import { HOOKLESS_TASKS } from "../connection/connection-object.ts";
 import { connectionObject, customerPollsObject, type ObjectNamespaces } from "../object-names.ts";
-import { withTimeout } from "../../timeout.ts";
+import { withTimeout } from "../../lib/timeout.ts";
 
 /** The fields that this file reads of an event that attaches a provider's job to a task. */
 export type Attachment = Pick<AttachEvent, "connection" | "job" | "isHookExpected">;

@@ -1,6 +1,6 @@
 import { hashOf } from "../../core/hash.ts";
 import pMap from "p-map";
-import { errorText, log } from "../../log.ts";
+import { errorText, log } from "../../lib/log.ts";
 import { type TaskBindings, taskObject } from "./task-stub.ts";
 
 /**

@@ -1,4 +1,4 @@
-import { isolateCache } from "../../isolate-cache.ts";
+import { isolateCache } from "../../lib/isolate-cache.ts";
 import { MINUTE_MS, SECOND_MS } from "../../core/time.ts";
 
 const WINDOW_MS = 10 * SECOND_MS;

@@ -23,7 +23,7 @@ import type { Runtime } from "../../config/runtime.ts";
 import { INDEX_TIMEOUT_MS } from "../../index-db/database.ts";
 import { type IndexBindings, sendRow } from "../../index-db/index-row-send.ts";
 import { shardsOf } from "../../index-db/shards.ts";
-import { errorText, log, logAs, type LogLevel, type LogLine } from "../../log.ts";
+import { errorText, log, logAs, type LogLevel, type LogLine } from "../../lib/log.ts";
 import { askUpstream } from "../../outbound/ask-upstream.ts";
 import { cancelUpstream } from "../../outbound/cancel-upstream.ts";
 import { connectionOf } from "../../outbound/upstream-connection.ts";
@@ -36,7 +36,7 @@ import {
   type SettlementMessage,
 } from "../../outbound/webhooks.ts";
 import type { UrlRules } from "../../security/url-rules.ts";
-import { POLL_TIMEOUT_MS, withinTime } from "../../timeout.ts";
+import { POLL_TIMEOUT_MS, withinTime } from "../../lib/timeout.ts";
 import { Alerts } from "./alerts.ts";
 import { measureAttempt, measurePoll } from "./measure.ts";
 import { type Attachment, ConnectionCalls } from "./connection-calls.ts";

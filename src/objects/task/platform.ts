@@ -12,7 +12,7 @@ import type { AttemptResult } from "../../core/record/callback.ts";
 import type { HookReport } from "../../core/events/hook-report.ts";
 import type { TaskRecord } from "../../core/record/task.ts";
 import type { IndexRow } from "../../core/views/index-row.ts";
-import type { LogLevel, LogLine } from "../../log.ts";
+import type { LogLevel, LogLine } from "../../lib/log.ts";
 
 /**
  * Storage, alarm, clock and calls to other services, as the work loop of a task uses them. They belong to a Durable

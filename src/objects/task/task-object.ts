@@ -18,7 +18,7 @@ import { toSeconds } from "../../core/time.ts";
 import type { Reader } from "../../core/views/reader.ts";
 import { type OutputPlace, outputPlaceOf } from "../../core/views/output-place.ts";
 import { taskFacts } from "../../core/views/task-facts.ts";
-import { errorText, log } from "../../log.ts";
+import { errorText, log } from "../../lib/log.ts";
 import { accountOf, type Caller, keyNameOf, readerOf } from "./caller.ts";
 import { type ObjectBindings, ObjectPlatform, type Timeouts } from "./object-platform.ts";
 import { attributed, nameOf, type OutsideEvent, urlRefusalOf } from "./outside-event.ts";

@@ -1,4 +1,4 @@
-import { errorText } from "../../log.ts";
+import { errorText } from "../../lib/log.ts";
 import { objectNamed } from "../object-names.ts";
 import type { WithStartup } from "../../config/runtime.ts";
 import type { TaskObject } from "./task-object.ts";

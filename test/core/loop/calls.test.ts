@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { noticeOf } from "../../../src/core/record/operator-notice.ts";
 import { type CallStep, nextStep } from "../../../src/core/step.ts";
 import type { TaskRecord } from "../../../src/core/record/task.ts";
-import type { LogLevel, LogLine } from "../../../src/log.ts";
+import type { LogLevel, LogLine } from "../../../src/lib/log.ts";
 import { makeCall } from "../../../src/objects/task/calls.ts";
 import { SimulatedObject } from "../../simulation/simulated-object.ts";
 import {

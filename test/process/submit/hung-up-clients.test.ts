@@ -2,7 +2,7 @@ import { request } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, it, vi } from "vitest";
 import * as z from "zod";
-import { withDeadline } from "../../../src/timeout.ts";
+import { withDeadline } from "../../../src/lib/timeout.ts";
 import { LOCAL_VARS, OPERATOR_KEY } from "../harness/client.ts";
 import { Receiver } from "../harness/receiver.ts";
 import { Workerd } from "../harness/workerd.ts";

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { withDeadline } from "../../../../src/timeout.ts";
+import { withDeadline } from "../../../../src/lib/timeout.ts";
 import { field } from "../../upstreams/apis.ts";
 import { ARK_MODEL, ARK_TASKS } from "../fake-ark.ts";
 import type { Order } from "./orders.ts";

@@ -1,4 +1,4 @@
-import { SECOND_MS } from "./core/time.ts";
+import { SECOND_MS } from "../core/time.ts";
 import { errorText, log } from "./log.ts";
 
 /**

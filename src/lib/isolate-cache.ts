@@ -1,5 +1,5 @@
 import QuickLRU from "quick-lru";
-import { MINUTE_MS } from "./core/time.ts";
+import { MINUTE_MS } from "../core/time.ts";
 
 /**
  * Creates a cache in the memory of this isolate. After a change, other isolates go on using their copy of the old
