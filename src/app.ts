@@ -7,7 +7,7 @@ import { preflight } from "./api/http/preflight.ts";
 import { Problem, problemResponse, refusalLine } from "./api/http/problem.ts";
 import { DEFAULT_HEADERS, SECURITY_HEADERS } from "./api/http/security-headers.ts";
 import { ROUTES } from "./api/routes.ts";
-import { answerBrowser, answerProblem } from "./console/index.tsx";
+import { answerBrowser, answerProblem } from "./console/console-pages.ts";
 import type { Env } from "./env.ts";
 import { logAs, type LogLevel } from "./lib/log.ts";
 import { isForBrowser, isStatusPage } from "./browser-request.ts";

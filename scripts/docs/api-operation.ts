@@ -1,4 +1,4 @@
-import { exampleCurl } from "../../src/console/curl.ts";
+import { exampleCurl } from "../../src/console/parts/curl.ts";
 import { type Content, type Endpoint, titleOf } from "../../src/console/docs/document.ts";
 import { typeOf } from "../../src/console/docs/schema-fields.ts";
 import { bodyRows, parameterRows, type Schemas, typeText } from "./api-fields.ts";

@@ -22,7 +22,7 @@ const MAX_ERASED = 100;
  *
  * - Sessions of the console that have ended before their time, because somebody has logged out
  *   (`session:<end>:<id>`): a copy of the cookie is then worth nothing. Each is erased by a later logout, after
- *   the time at which the session would have ended anyway. `console/session.ts` stores a logout, and each
+ *   the time at which the session would have ended anyway. `console/session/session.ts` stores a logout, and each
  *   isolate asks about a session at most once a minute.
  * - Times of the last alerts about the index (`alerted_at:<kind>`). The cron trigger asks, every ten minutes
  *   and only while something is wrong (`cron.ts`).

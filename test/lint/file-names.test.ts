@@ -14,10 +14,9 @@ const FILES = [
 /** File that a line of a comment names, perhaps with the folders that it lies in, e.g. `record/task.ts`. */
 const NAMED = /(?<![\w./@"-])(?:[\w-]+\/)*[\w-]+\.tsx?(?![\w"])/g;
 
-it("no two files of src have the same name, except index.ts and index.tsx, the entries of src and of the console", () => {
+it("no two files of src have the same name", () => {
   const names = SOURCES.map((path) => basename(path));
-  const twice = names.filter((name, at) => names.indexOf(name) !== at);
-  expect(twice.filter((name) => !/^index\.tsx?$/.test(name))).toEqual([]);
+  expect(names.filter((name, at) => names.indexOf(name) !== at)).toEqual([]);
 });
 
 it("the comments in src name only files that exist", () => {

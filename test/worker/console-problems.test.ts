@@ -2,7 +2,7 @@ import { env } from "../../src/startup.ts";
 import { expect, it } from "vitest";
 import { PROBLEMS, type ProblemCode } from "../../src/api/http/problem-list.ts";
 import { Problem, type ProblemDetails } from "../../src/api/http/problem.ts";
-import { problemPage } from "../../src/console/pages/problem.tsx";
+import { problemPage } from "../../src/console/problem/problem-page.tsx";
 import { logIn, visit } from "./browser.ts";
 import { aRequest } from "./client.ts";
 

@@ -1,7 +1,7 @@
 import { env } from "cloudflare:workers";
 import { expect, it, vi } from "vitest";
 import { ROUTES } from "../../src/api/routes.ts";
-import { PAGES } from "../../src/console/index.tsx";
+import { PAGES } from "../../src/console/console-pages.ts";
 import { isForAccounts } from "../../src/security/roles.ts";
 import { aKey, anAccount } from "./accounts.ts";
 import { logIn, submit, visit } from "./browser.ts";

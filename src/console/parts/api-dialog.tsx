@@ -1,4 +1,4 @@
-import { curl, WITH_KEY } from "../curl.ts";
+import { curl, WITH_KEY } from "./curl.ts";
 import { Code } from "./code.tsx";
 import { CloseButton, Dialog, DialogButton } from "./dialog.tsx";
 import { Icon } from "./icon.tsx";

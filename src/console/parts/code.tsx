@@ -1,4 +1,4 @@
-import { codeTokens } from "../code-tokens.ts";
+import { codeTokens } from "./code-tokens.ts";
 import { Copy } from "./copy.tsx";
 
 interface CodeProps {

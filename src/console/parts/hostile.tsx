@@ -1,4 +1,4 @@
-import { textParts } from "../hostile-text.ts";
+import { textParts } from "./hostile-text.ts";
 
 /**
  * Shows a text that a receiver, an upstream or a client has written. The text is escaped, cannot change the direction

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { attemptCurl, exampleCurl } from "../../../src/console/curl.ts";
+import { attemptCurl, exampleCurl } from "../../../src/console/parts/curl.ts";
 import { type Endpoint, titleOf } from "../../../src/console/docs/document.ts";
 import { fieldsOf, limitsOf, typeOf } from "../../../src/console/docs/schema-fields.ts";
 

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { hostIncident, taskIncident } from "../../../src/console/incident.ts";
+import { hostIncident, taskIncident } from "../../../src/console/parts/incident.ts";
 import type { Task as TaskJson } from "../../../src/api/shapes/task-shape.ts";
 import { taskFacts } from "../../../src/core/views/task-facts.ts";
 import { taskView } from "../../../src/core/views/task-view.ts";

@@ -1,12 +1,12 @@
 import { expect, it } from "vitest";
-import { axisTicks } from "../../../src/console/axis-ticks.ts";
+import { axisTicks } from "../../../src/console/overview/axis-ticks.ts";
 import {
   heatCells,
   type PresentProblem,
   remediesOf,
   type Series,
-} from "../../../src/console/overview.ts";
-import { totalsOf } from "../../../src/console/range-totals.ts";
+} from "../../../src/console/overview/series.ts";
+import { totalsOf } from "../../../src/console/overview/range-totals.ts";
 import { BOUNDS_MS } from "../../../src/index-db/buckets.ts";
 
 type Step = Series["steps"][number];

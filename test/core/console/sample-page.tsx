@@ -4,13 +4,13 @@ import { Id } from "../../../src/console/parts/copy.tsx";
 import { CloseButton, Dialog, DialogButton } from "../../../src/console/parts/dialog.tsx";
 import { Empty } from "../../../src/console/parts/empty.tsx";
 import { Hostile } from "../../../src/console/parts/hostile.tsx";
-import { Layout, themeOf } from "../../../src/console/parts/layout.tsx";
+import { Layout, themeOf } from "../../../src/console/layout/layout.tsx";
 import { Notice } from "../../../src/console/parts/notice.tsx";
 import { PageHead, Panel } from "../../../src/console/parts/page-head.tsx";
 import { Stat } from "../../../src/console/parts/stat.tsx";
 import { Table } from "../../../src/console/parts/table.tsx";
 import { Tabs } from "../../../src/console/parts/tabs.tsx";
-import { Ago, Time } from "../../../src/console/parts/time.tsx";
+import { Ago, Time } from "../../../src/console/parts/shown-time.tsx";
 
 const NOW = Date.UTC(2026, 10, 22, 14, 31, 7);
 const HOSTILE = `<script>alert("1")</script>\u202E' onload=x style=y`;

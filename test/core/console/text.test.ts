@@ -1,13 +1,13 @@
 import { expect, it } from "vitest";
-import { codeTokens } from "../../../src/console/code-tokens.ts";
+import { codeTokens } from "../../../src/console/parts/code-tokens.ts";
 import {
   countText,
   durationText,
   percentText,
   relativeText,
   utcText,
-} from "../../../src/console/format.ts";
-import { textParts } from "../../../src/console/hostile-text.ts";
+} from "../../../src/console/parts/format.ts";
+import { textParts } from "../../../src/console/parts/hostile-text.ts";
 
 const AT = Date.UTC(2026, 8, 2, 14, 31, 7, 41);
 

@@ -1,12 +1,12 @@
 import { describe, expect, it } from "vitest";
 import { html } from "hono/html";
-import { nextStepOf } from "../../../src/console/next-step.ts";
+import { nextStepOf } from "../../../src/console/task/next-step.ts";
 import type { Task as TaskJson } from "../../../src/api/shapes/task-shape.ts";
-import { creditDetails, timelineOf } from "../../../src/console/timeline.ts";
+import { creditDetails, timelineOf } from "../../../src/console/task/timeline-places.ts";
 import type { TerminalTask } from "../../../src/core/record/task.ts";
 import { taskFacts } from "../../../src/core/views/task-facts.ts";
 import { taskView } from "../../../src/core/views/task-view.ts";
-import { TimelineDrawing } from "../../../src/console/parts/timeline.tsx";
+import { TimelineDrawing } from "../../../src/console/task/timeline-drawing.tsx";
 import {
   aCallback,
   aFinishedTask,

@@ -1,5 +1,5 @@
 import type { Child } from "hono/jsx";
-import { WITH_KEY } from "../../curl.ts";
+import { WITH_KEY } from "../../parts/curl.ts";
 import { Code } from "../../parts/code.tsx";
 import type { ContentsEntry } from "./docs-layout.tsx";
 

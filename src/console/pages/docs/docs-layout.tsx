@@ -1,7 +1,7 @@
 import type { PropsWithChildren } from "hono/jsx";
-import { Brand } from "../../parts/brand.tsx";
+import { Brand } from "../../layout/brand.tsx";
 import { Icon } from "../../parts/icon.tsx";
-import { ThemeButton } from "../../parts/topbar.tsx";
+import { ThemeButton } from "../../layout/topbar.tsx";
 
 /** An entry of the table of contents; `id` is the id of the section to which it leads. */
 export interface ContentsEntry {

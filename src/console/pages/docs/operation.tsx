@@ -1,5 +1,5 @@
 import { PROBLEMS } from "../../../api/http/problem-list.ts";
-import { exampleCurl } from "../../curl.ts";
+import { exampleCurl } from "../../parts/curl.ts";
 import { type Endpoint, titleOf } from "../../docs/document.ts";
 import { Code } from "../../parts/code.tsx";
 import { Tabs } from "../../parts/tabs.tsx";

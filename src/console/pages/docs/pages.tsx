@@ -2,9 +2,9 @@ import { raw } from "hono/html";
 import { linkOrigin } from "../../../api/http/link-origin.ts";
 import errors from "../../docs/errors.htm" with { type: "text" };
 import reference from "../../docs/reference.htm" with { type: "text" };
-import { html } from "../../html-answer.ts";
-import { publicPage } from "../../page.ts";
-import { Document, themeOf } from "../../parts/layout.tsx";
+import { html } from "../../http/html-answer.ts";
+import { publicPage } from "../../http/page.ts";
+import { Document, themeOf } from "../../layout/layout.tsx";
 import { ORIGIN } from "./origin.ts";
 
 /** Serves the reference of the API, made from openapi.json. */

@@ -1,0 +1,104 @@
+import type { LedgerPage } from "../../api/accounts/entries.ts";
+import type { StoredEntry } from "../../objects/account/entry-table.ts";
+import type { Reader } from "../../core/views/reader.ts";
+import { countText } from "../parts/format.ts";
+import { Hostile } from "../parts/hostile.tsx";
+import { Panel } from "../parts/page-head.tsx";
+import { type Column, Table } from "../parts/table.tsx";
+import { Time } from "../parts/shown-time.tsx";
+
+/** Number of ledger entries on one page. */
+export const ENTRIES = 50;
+
+interface LedgerPanelProps {
+  readonly account: string;
+  /** One page of entries of the ledger, newest first. */
+  readonly page: LedgerPage;
+  readonly reader: Reader;
+  readonly cursor: number;
+}
+
+/**
+ * The ledger of an account. Each entry is shown with the balance after it, and with its task or, when it belongs to
+ * no task, its reference.
+ */
+export function LedgerPanel({ account, page, reader, cursor }: LedgerPanelProps) {
+  const { entries, next } = page;
+  const isFirst = cursor === Number.MAX_SAFE_INTEGER;
+  const path = `/accounts/${account}`;
+  return (
+    <Panel title="Ledger" aside="Newest first, with the balance after each entry">
+      {entries.length === 0 ? (
+        <p class="muted">{isFirst ? "Nothing is booked yet." : "There are no older entries."}</p>
+      ) : (
+        <Table
+          caption="Entries of the ledger"
+          columns={columns(reader)}
+          rows={entries}
+          rowId={({ seq }) => `entry-${seq}`}
+        />
+      )}
+      <p class="buttons">
+        {isFirst ? null : (
+          <a class="button" href={path}>
+            Newest entries
+          </a>
+        )}
+        {next === null ? null : (
+          <a class="button" href={`${path}?cursor=${next}`}>
+            Older entries
+          </a>
+        )}
+      </p>
+    </Panel>
+  );
+}
+
+function columns(reader: Reader): readonly Column<StoredEntry>[] {
+  return [
+    { title: "Booked", cell: ({ createdAt }) => <Time at={createdAt} /> },
+    { title: "Entry", cell: ({ kind }) => kind },
+    { title: "For", cell: (entry) => <Purpose {...entry} /> },
+    ...(reader === "operator"
+      ? [{ title: "By key", cell: ({ bookedBy }: StoredEntry) => hostile(bookedBy) }]
+      : []),
+    { title: "Credits", isNumber: true, cell: (entry) => signed(entry) },
+    { title: "Balance", isNumber: true, cell: ({ balance }) => amountText(balance) },
+  ];
+}
+
+function Purpose({ taskId, reason, reference }: StoredEntry) {
+  if (taskId !== null) {
+    return (
+      <a href={`/tasks/${taskId}`}>
+        task <code>{taskId.slice(0, 8)}</code>
+      </a>
+    );
+  }
+  return (
+    <>
+      <Hostile text={reference} />
+      {reason === null ? null : (
+        <p class="muted small">
+          <Hostile text={reason} />
+        </p>
+      )}
+    </>
+  );
+}
+
+function hostile(text: string | null) {
+  return text === null ? "" : <Hostile text={text} />;
+}
+
+/**
+ * Returns an amount of credits as text, with the sign of its effect on the balance, e.g. a minus sign for a charge.
+ */
+function signed({ kind, amount }: StoredEntry): string {
+  const change = kind === "charge" ? -amount : amount;
+  return change > 0 && kind !== "opening" ? `+${countText(change)}` : amountText(change);
+}
+
+function amountText(amount: number): string {
+  return amount < 0 ? `−${countText(-amount)}` : countText(amount);
+}

@@ -1,0 +1,250 @@
+import { countRequest } from "../../api/http/rate-limit.ts";
+import { TaskId } from "../../api/http/fields.ts";
+import { invalidRequest, Problem } from "../../api/http/problem.ts";
+import {
+  countRedeliveries,
+  MAX_SELECTED,
+  redeliverMany,
+  redeliverSelected,
+} from "../../api/search/bulk-redelivery.ts";
+import { HOUR_MS } from "../../core/time.ts";
+import { may } from "../../objects/task/caller.ts";
+import { html, seeOther } from "../http/html-answer.ts";
+import { cookieHeader, cookieOf } from "../session/cookie.ts";
+import { frameOf } from "../layout/frame.ts";
+import { formAction, viewerPage, type ViewerVisit } from "../http/page.ts";
+import { Layout } from "../layout/layout.tsx";
+import { PageHead } from "../parts/page-head.tsx";
+import {
+  advanced,
+  filtersIn,
+  MAX_COUNTED,
+  newBulkRedelivery,
+  readBulkRedelivery,
+  type BulkRedelivery,
+  bulkParameters,
+  REDELIVERIES,
+} from "./bulk-redelivery-state.ts";
+import { pathWith, taskParameters } from "../tasks/task-parameters.ts";
+import { isAnyLeft, type Left } from "./bulk-redelivery-result.tsx";
+import { Expected, FilterText, Progress, StartForm } from "./bulk-redelivery-parts.tsx";
+
+/**
+ * Largest number of callbacks that are counted after a bulk redelivery has ended. It limits the count of failed
+ * callbacks, and also the count of callbacks being sent.
+ */
+const MAX_LEFT = 1_000;
+/**
+ * Time in milliseconds after its last step during which a bulk redelivery continues by itself in the browser that
+ * started it. Later it continues only with a click.
+ */
+const BEGUN_MS = HOUR_MS;
+
+/**
+ * The page of a bulk redelivery of the callbacks of all tasks of a list. At first it shows how many callbacks there
+ * are, later how many have been sent.
+ */
+export const bulkRedeliveryPage = viewerPage(REDELIVERIES, "redeliver", async (visit) => {
+  const bulk = readBulkRedelivery(visit.url.searchParams);
+  if (bulk !== null) return progressPage(visit, bulk);
+  const now = Date.now();
+  const filters = filtersIn(taskParameters(visit.url.searchParams, now));
+  // Tasks that are created from now on are left out, because they are not counted here.
+  if (!filters.has("until")) filters.set("until", String(Math.floor(now / 1000) + 1));
+  const expected = await counted(visit, filters, MAX_COUNTED);
+  const back = pathWith("/tasks", filters, { until: null });
+  return html(
+    <Layout title="Send again" frame={frameOf(visit)} section="tasks">
+      <div class="bulk-redelivery" data-dialog-content="">
+        <PageHead
+          title="Send callbacks again"
+          sub={<FilterText filters={filters} none="All tasks of the index" />}
+        />
+        <div class="card stack-s">
+          <Expected {...expected} />
+          {filters.get("callback") === "failed" ? null : (
+            <p class="tone-warn send-warning">
+              The list is not limited to failed callbacks: delivered ones are sent again too.
+            </p>
+          )}
+          <StartForm filters={filters} expected={expected} verb="Send">
+            <a class="button" href={back} data-close="">
+              Not now
+            </a>
+          </StartForm>
+          <p class="muted small">
+            Each keeps its <code>webhook-id</code>, so that a receiver can tell what it has handled.
+            An interrupted bulk redelivery continues where it stopped and sends nothing twice.
+          </p>
+        </div>
+      </div>
+    </Layout>,
+  );
+});
+
+/**
+ * Takes the next step of a bulk redelivery, and redirects to the page that shows its progress. A cookie marks the
+ * browser in which the bulk redelivery was started. A person who only follows a link to the progress page does not
+ * have the cookie, so for this person the bulk redelivery does not continue without a click.
+ */
+export const bulkRedeliveryStep = formAction(
+  REDELIVERIES,
+  "redeliver",
+  async (visit) => {
+    const { form, url } = visit;
+    // The form that starts a bulk redelivery has the state in its fields, every further one in its URL.
+    const state = url.searchParams.has("run") ? url.searchParams : form;
+    const bulk = readBulkRedelivery(state);
+    if (bulk === null) throw invalidRequest([{ path: "/run", message: "is required" }]);
+    const filters = filtersIn(state);
+    return stepAnswer(visit, filters, await orderedOrHeld(visit, filters, bulk));
+  },
+  {
+    // A page of a bulk redelivery is a tenth of the tasks that one request to the API may name, so a step counts
+    // under the higher limit.
+    rateLimit: "LIMIT_LISTS",
+    onLimit: (visit, problem) => {
+      const { searchParams: state } = visit.url;
+      const bulk = readBulkRedelivery(state);
+      if (bulk === null || bulk.isDone) throw problem;
+      return stepAnswer(visit, filtersIn(state), held(bulk, problem));
+    },
+  },
+);
+
+/** Redirects to the page that shows the progress of a bulk redelivery after a step. */
+function stepAnswer(
+  { request }: ViewerVisit,
+  filters: URLSearchParams,
+  after: BulkRedelivery,
+): Response {
+  const location = pathWith(REDELIVERIES, bulkParameters(filters, after));
+  const keptMs = after.isDone ? 0 : BEGUN_MS;
+  const cookie = cookieHeader(request, begunName(after), "1", keptMs);
+  return seeOther(location, { "Set-Cookie": cookie });
+}
+
+/**
+ * Redelivers the callbacks of the tasks that were selected in a list, and redirects to the page that shows the
+ * result.
+ */
+export const redeliverSelectedForm = formAction(
+  "/redeliveries/selected",
+  "redeliver",
+  async (visit) => {
+    const { form, viewer } = visit;
+    const id = readBulkRedelivery(form)?.id;
+    const ids = form.getAll("id").filter((each) => TaskId.safeParse(each).success);
+    if (id === undefined) throw invalidRequest([{ path: "/run", message: "is required" }]);
+    const body = { ids: ids.slice(0, MAX_SELECTED) };
+    const given = { params: {}, body, idempotencyKey: id };
+    const effects = await redeliverSelected.perform(given, viewer, visit);
+    const bulk = advanced(newBulkRedelivery(id, effects.matched), {
+      ...effects,
+      next_cursor: null,
+    });
+    const location = pathWith(REDELIVERIES, bulkParameters(new URLSearchParams(), bulk));
+    return seeOther(location);
+  },
+  { rateLimit: "LIMIT_BULK" },
+);
+
+/**
+ * Orders the redeliveries of the next step of a bulk redelivery, and returns the state after this step. When the
+ * order is refused only for now, e.g. because the index does not answer, the returned state says after how many
+ * seconds the step can be repeated. The state of a bulk redelivery that has ended is returned unchanged.
+ */
+async function orderedOrHeld(
+  visit: ViewerVisit,
+  filters: URLSearchParams,
+  bulk: BulkRedelivery,
+): Promise<BulkRedelivery> {
+  if (bulk.isDone) return bulk;
+  const cursor = bulk.cursor === "" ? {} : { cursor: bulk.cursor };
+  const query = { ...pageQuery(filters, bulk.pace), ...cursor };
+  try {
+    const given = { params: {}, query, idempotencyKey: bulk.id };
+    return advanced(bulk, await redeliverMany.perform(given, visit.viewer, alreadyCounted(visit)));
+  } catch (error) {
+    if (!(error instanceof Problem)) throw error;
+    return held(bulk, error);
+  }
+}
+
+/**
+ * Returns the state of a bulk redelivery whose step was refused for now, with the time to wait before the step is
+ * repeated.
+ * @throws Problem the refusal itself, when it names no time to wait.
+ */
+function held(bulk: BulkRedelivery, refusal: Problem): BulkRedelivery {
+  const waitS = Number(refusal.details.headers?.["Retry-After"]);
+  if (!(waitS > 0)) throw refusal;
+  return { ...bulk, waitS };
+}
+
+/** Returns the query for one page of a list of tasks whose callbacks are to be redelivered or counted. */
+function pageQuery(filters: URLSearchParams, limit: number) {
+  return { ...Object.fromEntries(filters), limit: String(limit) };
+}
+
+/**
+ * Counts how many callbacks a bulk redelivery of one page of a list of tasks would send, and how many it would skip.
+ */
+async function counted(visit: ViewerVisit, filters: URLSearchParams, limit: number) {
+  const given = { params: {}, query: pageQuery(filters, limit) };
+  return countRedeliveries.perform(given, visit.viewer, visit);
+}
+
+/** Returns a copy of a visit that `LIMIT_BULK` does not count, because `LIMIT_LISTS` has counted it. */
+function alreadyCounted(visit: ViewerVisit): ViewerVisit {
+  return { ...visit, counted: "LIMIT_BULK" };
+}
+
+/**
+ * Returns the name of the cookie that marks the browser in which a bulk redelivery was started.
+ */
+function begunName({ id }: BulkRedelivery): string {
+  return `task-relay-run-${id}`;
+}
+
+/**
+ * Returns how many callbacks are not delivered after a bulk redelivery of failed callbacks: those that match its
+ * filters and have failed or are being sent. Null means that the bulk redelivery has not ended, that it was not one
+ * of failed callbacks, or that the count was refused, e.g. by a rate limit.
+ */
+async function leftAfter(
+  visit: ViewerVisit,
+  filters: URLSearchParams,
+  bulk: BulkRedelivery,
+): Promise<Left | null> {
+  if (!bulk.isDone || filters.get("callback") !== "failed") return null;
+  const sending = new URLSearchParams(filters);
+  sending.set("callback", "sending");
+  try {
+    await countRequest("LIMIT_LISTS", visit.viewer, visit.env);
+    const [ofFailed, ofSending] = await Promise.all(
+      [filters, sending].map((asked) => counted(alreadyCounted(visit), asked, MAX_LEFT)),
+    );
+    return { failed: ofFailed?.matched ?? 0, sending: ofSending?.matched ?? 0 };
+  } catch (error) {
+    if (!(error instanceof Problem)) throw error;
+    return null;
+  }
+}
+
+async function progressPage(visit: ViewerVisit, bulk: BulkRedelivery): Promise<Response> {
+  const filters = filtersIn(visit.url.searchParams);
+  const host = may(visit.viewer, "inspect") ? filters.get("host") : null;
+  const left = await leftAfter(visit, filters, bulk);
+  const isBegun = cookieOf(visit.request, begunName(bulk)) !== null;
+  const none = bulk.isDone ? "The selected tasks" : "All tasks of the index";
+  return html(
+    <Layout title="Sending again" frame={frameOf(visit)} section="tasks" isLive={isAnyLeft(left)}>
+      <PageHead
+        title={bulk.isDone ? "Callbacks were sent again" : "Sending callbacks again"}
+        sub={<FilterText filters={filters} none={none} />}
+      />
+      <Progress filters={filters} bulk={bulk} left={left} host={host} isBegun={isBegun} />
+    </Layout>,
+  );
+}

@@ -1,0 +1,57 @@
+import { Problem } from "../../api/http/problem.ts";
+import { PROBLEMS } from "../../api/http/problem-list.ts";
+
+/** A form that was refused: what was typed into it, and what is wrong with it. */
+export interface FormFault {
+  /** Id of the form, or of the dialog that contains it. */
+  readonly form: string;
+  readonly typed: URLSearchParams;
+  /** Error message of each faulty field, by the name of the field. */
+  readonly issues: ReadonlyMap<string, string>;
+  /** Error message that belongs to no single field; null when there is none. */
+  readonly text: string | null;
+}
+
+interface RefusableForm {
+  /** Id of the form, or of the dialog that contains it. */
+  readonly id: string;
+  readonly typed: URLSearchParams;
+  /**
+   * Names of the fields of the form. An error message about one of these fields is shown beside it, any other error
+   * message beside the button.
+   */
+  readonly fields: readonly string[];
+}
+
+/**
+ * Makes the change that a form asks for. If the relay refuses the change with 400 or 409, answers with the page of
+ * the form. This page keeps what was typed and shows each fault beside its field.
+ * @param act makes the change and returns the answer to the browser.
+ * @param show returns the page of the form with the given faults.
+ * @throws Problem for any other refusal, e.g. `forbidden`, and when the page of the form cannot be shown.
+ */
+export async function withFaultsIn(
+  { id: form, typed, fields }: RefusableForm,
+  act: () => Promise<Response>,
+  show: (fault: FormFault) => Promise<Response>,
+): Promise<Response> {
+  try {
+    return await act();
+  } catch (error) {
+    if (!(error instanceof Problem)) throw error;
+    const { status, title } = PROBLEMS[error.code];
+    if (status !== 400 && status !== 409) throw error;
+    const { issues = [], taskJson, ...details } = error.details;
+    // Beside the state of a task, the detail explains the JSON answer, which the page does not show.
+    const detail = taskJson === undefined ? details.detail : `${title}.`;
+    const named = issues.map(({ path, message }) => [path.slice(1), message] as const);
+    const own = named.filter(([name]) => fields.includes(name));
+    const rest = named.filter(([name]) => !fields.includes(name));
+    const text = rest.map(([name, message]) => `${name} ${message}`).join("; ");
+    const isUnnamed = named.length === 0;
+    const fault = { form, typed, issues: new Map(own), text: isUnnamed ? detail : text || null };
+    const page = await show(fault).catch(() => null);
+    if (page === null) throw error;
+    return new Response(page.body, { status, headers: page.headers });
+  }
+}

@@ -1,0 +1,151 @@
+import type { PathParams } from "../../api/http/path.ts";
+import { paramsReader } from "../../api/http/path.ts";
+import { readBody } from "../../api/http/body.ts";
+import { Problem } from "../../api/http/problem.ts";
+import { type AccountLimit, countRequest } from "../../api/http/rate-limit.ts";
+import { requireRuntime } from "../../api/http/route.ts";
+import type { Context } from "../../api/operation.ts";
+import type { Runtime } from "../../config/runtime.ts";
+import type { Env } from "../../env.ts";
+import { describeHolders, type Permission } from "../../security/roles.ts";
+import { type KeyHolder, may } from "../../objects/task/caller.ts";
+import { requireOwnForm } from "./own-form.ts";
+import { strangerAnswer } from "../session/stranger.tsx";
+import { visitorOf } from "../session/session.ts";
+
+/** Parameters of a path, as the texts that were received, not yet checked. */
+type Params = Readonly<Record<string, string>>;
+
+/** A request of a browser for a page, with the parameters of its path. The sender may be anyone, logged in or not. */
+export interface Visit<P = Params> {
+  readonly request: Request;
+  readonly env: Env;
+  readonly url: URL;
+  readonly params: P;
+}
+
+/** A request of somebody who is logged in and has the permission that the page needs. */
+export interface ViewerVisit<P = Params> extends Visit<P>, Context {
+  readonly viewer: KeyHolder;
+}
+
+/** A request with which a logged-in viewer sends a form, together with the fields of the form. */
+export interface FormVisit<P = Params> extends ViewerVisit<P> {
+  readonly form: URLSearchParams;
+  /** Rate limit that has counted the form. It must not count again the operations that the form asks for. */
+  readonly counted: AccountLimit;
+}
+
+/** Rate limit of a form, and the answer when the limit is reached. */
+interface FormLimit<P> {
+  /** Rate limit that counts the form. Absent means `LIMIT_LISTS`. */
+  readonly rateLimit?: AccountLimit;
+  /** Returns the answer to a form when the limit is reached. Absent means that the answer is 429. */
+  readonly onLimit?: (visit: ViewerVisit<P>, problem: Problem) => Response;
+}
+
+/**
+ * Handler of one method and path of the console: it shows a page (GET), or makes the change that a form asks for
+ * (POST).
+ */
+export interface Page {
+  readonly method: "GET" | "POST";
+  readonly path: string;
+  readonly access: Permission | "anyone";
+  readonly answer: (visit: Visit) => Promise<Response>;
+}
+
+/** Declares a page that needs no login, and that works even while the configuration is not valid. */
+export function publicPage<Path extends string>(
+  path: Path,
+  answer: (visit: Visit<PathParams<Path>>) => Promise<Response>,
+): Page {
+  const readParams = paramsReader(path);
+  return {
+    method: "GET",
+    path,
+    access: "anyone",
+    answer: (visit) => answer({ ...visit, params: readParams(visit.params) }),
+  };
+}
+
+/** Declares a page for viewers who have a permission. Visitors who are not logged in are sent to the login. */
+export function viewerPage<Path extends string>(
+  path: Path,
+  access: Permission,
+  answer: (visit: ViewerVisit<PathParams<Path>>) => Promise<Response>,
+): Page {
+  const readParams = paramsReader(path);
+  return {
+    method: "GET",
+    path,
+    access,
+    answer: (visit) =>
+      asViewer(visit, access, (seen) => answer({ ...seen, params: readParams(visit.params) })),
+  };
+}
+
+/**
+ * Declares the handler of a form with which viewers who have a permission change something. A form is refused before
+ * its fields are read when another site has sent it, or when the account has reached the rate limit.
+ */
+export function formAction<Path extends string>(
+  path: Path,
+  access: Permission,
+  answer: (visit: FormVisit<PathParams<Path>>) => Promise<Response>,
+  { rateLimit: counted = "LIMIT_LISTS", onLimit }: FormLimit<PathParams<Path>> = {},
+): Page {
+  const readParams = paramsReader(path);
+  return {
+    method: "POST",
+    path,
+    access,
+    answer: async (visit) => {
+      requireOwnForm(visit.request, visit.env);
+      return asViewer(visit, access, async (viewed) => {
+        const seen = { ...viewed, params: readParams(visit.params) };
+        try {
+          await countRequest(counted, seen.viewer, seen.env);
+        } catch (error) {
+          if (onLimit === undefined || !(error instanceof Problem)) throw error;
+          return onLimit(seen, error);
+        }
+        const form = await readForm(visit.request, seen.runtime);
+        return answer({ ...seen, form, counted });
+      });
+    },
+  };
+}
+
+/** Reads the fields of a form. @throws Problem `payload_too_large` when the form is larger than a body may be. */
+export async function readForm(
+  request: Request,
+  { config }: Pick<Runtime, "config">,
+): Promise<URLSearchParams> {
+  const bytes = await readBody(request, config.maxBodyBytes);
+  return new URLSearchParams(new TextDecoder().decode(bytes));
+}
+
+/**
+ * Calls the handler of a page if the viewer has the permission, and renews the session. A visitor who is not logged
+ * in is sent to the login.
+ * @throws Problem `forbidden` when the viewer does not have the permission.
+ */
+async function asViewer(
+  visit: Visit,
+  access: Permission,
+  answer: (visit: ViewerVisit) => Promise<Response>,
+): Promise<Response> {
+  const { request, env } = visit;
+  const runtime = requireRuntime(env);
+  const visitor = await visitorOf(request, runtime, env);
+  if (visitor === null) return strangerAnswer(request);
+  const { viewer, renewal } = visitor;
+  if (!may(viewer, access)) {
+    const detail = `This page needs ${describeHolders(access)}.`;
+    throw new Problem("forbidden", { detail });
+  }
+  const response = await answer({ ...visit, runtime, viewer, origin: visit.url.origin });
+  if (renewal !== null) response.headers.append("Set-Cookie", renewal);
+  return response;
+}

@@ -1,0 +1,92 @@
+import { holderOfKey } from "../../api/http/auth.ts";
+import { requireRuntime } from "../../api/http/route.ts";
+import type { Runtime } from "../../config/runtime.ts";
+import { log } from "../../lib/log.ts";
+import { isLoopback } from "../../security/url-rules.ts";
+import { accountOf } from "../../objects/task/caller.ts";
+import { measureRefusal } from "../../objects/task/measure.ts";
+import { accessUserOf } from "../session/access.ts";
+import { html, seeOther } from "../http/html-answer.ts";
+import { requireOwnForm } from "../http/own-form.ts";
+import { themeOf } from "../layout/layout.tsx";
+import { type Page, publicPage, readForm } from "../http/page.ts";
+import { Login } from "./login-form.tsx";
+import { safeReturnTo } from "../session/return-to.ts";
+import { endSession, sessionVisitorOf, startSession } from "../session/session.ts";
+
+const WRONG_KEY = "This is neither an operator key nor the key of an account.";
+const NOT_SECURE =
+  "This address is not encrypted, so the key would be readable on its way. Use the https:// address of the relay.";
+
+/**
+ * The login page, with one field for an operator key or an account's key. Users of Cloudflare Access need no key; for
+ * them the page has a link to log out of Cloudflare Access.
+ */
+export const loginPage = publicPage("/login", async ({ request, env, url }) => {
+  const returnTo = safeReturnTo(url.searchParams.get("return_to") ?? "", url.origin);
+  const runtime = requireRuntime(env);
+  if ((await sessionVisitorOf(request, runtime, env)) !== null) return seeOther(returnTo);
+  const user = await accessUserOf(request, runtime.config);
+  const fault = isSafe(url, runtime) ? null : NOT_SECURE;
+  const page = { theme: themeOf(request), returnTo, fault, accessUser: user?.key ?? null };
+  return html(<Login {...page} />);
+});
+
+/** Exchanges an API key for a session cookie. A wrong key is counted like a wrong key in a request to the API. */
+export const logIn: Page = {
+  method: "POST",
+  path: "/login",
+  access: "anyone",
+  answer: async ({ request, env, url }) => {
+    requireOwnForm(request, env);
+    const runtime = requireRuntime(env);
+    const form = await readForm(request, runtime);
+    const returnTo = safeReturnTo(form.get("return_to") ?? "", url.origin);
+    if (!isSafe(url, runtime)) return refusal(request, returnTo, NOT_SECURE, 403);
+    const key = (form.get("key") ?? "").trim();
+    const viewer = await holderOfKey(key, request.headers, runtime, env);
+    if (viewer === null) {
+      measureRefusal(env.METRICS);
+      return refusal(request, returnTo, WRONG_KEY, 401);
+    }
+    log({ event: "console.login", by: viewer.key, account: accountOf(viewer) });
+    const cookie = await startSession(request, viewer, key, runtime);
+    return seeOther(returnTo, { "Set-Cookie": cookie });
+  },
+};
+
+/**
+ * Ends the session, so that a copy of its cookie becomes useless, too. The header `Clear-Site-Data` does not name
+ * `cookies`, because this would log the user out of all sites of the domain.
+ */
+export const logOut: Page = {
+  method: "POST",
+  path: "/logout",
+  access: "anyone",
+  answer: async ({ request, env }) => {
+    requireOwnForm(request, env);
+    return seeOther("/login", {
+      "Set-Cookie": await endSession(request, requireRuntime(env), env),
+      "Clear-Site-Data": '"cache"',
+    });
+  },
+};
+
+/**
+ * Tells whether nobody else can read a key that is sent to this address. An http address counts as safe when
+ * `PUBLIC_URL` is https, because a proxy then encrypts, and when it is an address of this machine.
+ */
+function isSafe(url: URL, { config }: Runtime): boolean {
+  const isProxied = config.publicUrl?.startsWith("https:") ?? false;
+  return url.protocol === "https:" || isProxied || isLoopback(url);
+}
+
+function refusal(
+  request: Request,
+  returnTo: string,
+  fault: string,
+  status: number,
+): Promise<Response> {
+  const page = { theme: themeOf(request), returnTo, fault, accessUser: null };
+  return html(<Login {...page} />, status);
+}

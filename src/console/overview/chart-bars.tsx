@@ -1,0 +1,104 @@
+import { axisTicks } from "./axis-ticks.ts";
+import { countText } from "../parts/format.ts";
+
+/** A bar of a chart. It consists of parts that are stacked from bottom to top, each as high as its number. */
+export interface Bar {
+  /** Name of the bar, e.g. its hour. */
+  readonly name: string;
+  /** Path of the list of the tasks that the bar counts. */
+  readonly href: string;
+  /** True when the name of the bar is written below the axis. */
+  readonly isLabelled: boolean;
+  readonly parts: readonly number[];
+}
+
+interface BarsProps {
+  readonly bars: readonly Bar[];
+  /** Name of each part of a bar, with the CSS class that colours it. */
+  readonly kinds: readonly { readonly name: string; readonly class: string }[];
+}
+
+const HEIGHT = 150;
+const TOP = 8;
+const BASE = 128;
+/** Width of the space for the axis labels on the left, in percent of the chart's width. */
+const LEFT = 6;
+
+/** Draws bars over time. Each bar links to the list of the tasks that it counts. */
+export function Bars({ bars, kinds }: BarsProps) {
+  const most = Math.max(1, ...bars.map(({ parts }) => sum(parts)));
+  const ticks = axisTicks(most);
+  const top = ticks.at(-1) ?? most;
+  const yOf = (value: number) => BASE - ((BASE - TOP) * value) / top;
+  const width = (100 - LEFT) / bars.length;
+  return (
+    <svg class="chart" width="100%" height={HEIGHT}>
+      <title>{describe(bars, kinds)}</title>
+      {ticks.map((value) => (
+        <>
+          <line class="grid" x1={`${LEFT}%`} x2="100%" y1={yOf(value)} y2={yOf(value)} />
+          <text x={`${LEFT - 1}%`} y={yOf(value) + 4} text-anchor="end">
+            {countText(value)}
+          </text>
+        </>
+      ))}
+      {bars.map((bar, at) => {
+        const { name, isLabelled } = bar;
+        const x = LEFT + at * width;
+        return (
+          <>
+            <BarLink bar={bar} kinds={kinds} x={x} width={width} yOf={yOf} />
+            {isLabelled ? (
+              <text x={`${x + width / 2}%`} y={HEIGHT - 4} text-anchor="middle">
+                {name}
+              </text>
+            ) : null}
+          </>
+        );
+      })}
+    </svg>
+  );
+}
+
+interface BarLinkProps {
+  readonly bar: Bar;
+  readonly kinds: BarsProps["kinds"];
+  readonly x: number;
+  readonly width: number;
+  readonly yOf: (value: number) => number;
+}
+
+function BarLink({ bar: { name, href, parts }, kinds, x, width, yOf }: BarLinkProps) {
+  if (sum(parts) === 0) return null;
+  const counts = kinds.map((kind, part) => `${countText(parts[part] ?? 0)} ${kind.name}`);
+  const text = `${name}: ${counts.join(", ")}`;
+  return (
+    <a href={href} aria-label={text}>
+      <title>{text}</title>
+      {parts.map((count, part) => {
+        const below = sum(parts.slice(0, part));
+        const y = yOf(below + count);
+        return count === 0 ? null : (
+          <rect
+            class={kinds[part]?.class}
+            x={`${x + width * 0.12}%`}
+            width={`${width * 0.76}%`}
+            y={y}
+            height={Math.max(1, yOf(below) - y)}
+          />
+        );
+      })}
+    </a>
+  );
+}
+
+function describe(bars: readonly Bar[], kinds: BarsProps["kinds"]): string {
+  const sums = kinds.map(
+    ({ name }, part) => `${countText(sum(bars.map(({ parts }) => parts[part] ?? 0)))} ${name}`,
+  );
+  return `Callbacks over time: ${sums.join(", ")}`;
+}
+
+function sum(numbers: readonly number[]): number {
+  return numbers.reduce((total, number) => total + number, 0);
+}

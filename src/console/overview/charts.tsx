@@ -1,0 +1,134 @@
+import { quantile } from "../../index-db/buckets.ts";
+import { countText, durationText, utcText } from "../parts/format.ts";
+import { heatCells, HEAT_BOUNDS_MS, type Series } from "./series.ts";
+import { Bars } from "./chart-bars.tsx";
+import { Heatmap } from "./heatmap.tsx";
+import { Panel } from "../parts/page-head.tsx";
+
+interface ChartProps {
+  readonly counts: Series;
+}
+
+const KINDS = [
+  { name: "delivered", class: "bar-ok", tone: "tone-chart-ok" },
+  { name: "being sent", class: "bar-busy", tone: "tone-chart-busy" },
+  { name: "failed", class: "bar-bad", tone: "tone-chart-bad" },
+] as const;
+
+const HOUR_S = 3600;
+/** Number of bars (hours or days) from one labelled bar of a chart to the next, when not all bars have a label. */
+const LABEL_EVERY = 6;
+/**
+ * Largest number of bars (hours or days) of a chart with which all bars have a label. With more bars, every sixth has
+ * one.
+ */
+const ALL_LABELLED = 8;
+
+/** Returns the name of a bar of a chart: its hour or its day. */
+function nameOf(at: number, stepS: number): string {
+  const text = utcText(at * 1000);
+  return stepS === HOUR_S ? text.slice(7, 12) : text.slice(0, 6);
+}
+
+function isLabelled(at: number, { steps, step_s: stepS }: Series): boolean {
+  return steps.length <= ALL_LABELLED || (at / stepS) % LABEL_EVERY === 0;
+}
+
+/** Chart of callbacks by status. Each bar stands for the tasks that were created in one hour or day. */
+export function CallbacksChart({ counts }: ChartProps) {
+  const { steps, step_s: stepS } = counts;
+  const bars = steps.map(({ at, callbacks }) => ({
+    name: nameOf(at, stepS),
+    href: `/tasks?since=${at}&until=${at + stepS}`,
+    isLabelled: isLabelled(at, counts),
+    parts: [callbacks.delivered, callbacks.sending, callbacks.failed],
+  }));
+  return (
+    <Panel
+      title={`Callbacks by ${stepS === HOUR_S ? "hour" : "day"}, UTC`}
+      aside={
+        <span class="legend">
+          {KINDS.map(({ name, tone }) => (
+            <span class={tone}>{name}</span>
+          ))}
+        </span>
+      }
+    >
+      <Bars bars={bars} kinds={KINDS} />
+      <Numbers
+        caption="Callbacks"
+        titles={KINDS.map(({ name }) => name)}
+        rows={bars.map(({ name, parts }) => [name, ...parts.map(countText)])}
+      />
+    </Panel>
+  );
+}
+
+/**
+ * Chart of the time from the result of a task to the first attempt. Each column stands for the tasks that were
+ * created in one hour or day.
+ */
+export function LatencyChart({ counts }: ChartProps) {
+  const { steps, step_s: stepS } = counts;
+  const rows = [...HEAT_BOUNDS_MS.map((bound) => `≤ ${durationText(bound)}`), "longer"];
+  const quantiles = steps.map(({ at, latency }) => [
+    nameOf(at, stepS),
+    ...[0.5, 0.95, 0.99].map((q) => {
+      const value = quantile(latency.first_attempt, q);
+      return value === null ? "–" : durationText(value);
+    }),
+  ]);
+  return (
+    <Panel title="From the result to the first attempt" aside="darker: more tasks">
+      <Heatmap
+        cells={heatCells(steps)}
+        rows={rows}
+        columns={steps.map(({ at }) => (isLabelled(at, counts) ? nameOf(at, stepS) : ""))}
+      />
+      <Numbers
+        caption="From the result to the first attempt"
+        titles={["p50", "p95", "p99"]}
+        rows={quantiles}
+      />
+    </Panel>
+  );
+}
+
+interface NumbersProps {
+  readonly caption: string;
+  readonly titles: readonly string[];
+  /** Rows of the table. Each has the name of an hour or day, followed by its numbers. */
+  readonly rows: readonly (readonly string[])[];
+}
+
+/** The numbers of a chart as a table, which the viewer can unfold. */
+function Numbers({ caption, titles, rows }: NumbersProps) {
+  return (
+    <details class="details">
+      <summary>As a table</summary>
+      <table class="table">
+        <caption class="visually-hidden">{caption}</caption>
+        <thead>
+          <tr>
+            <th scope="col">Time (UTC)</th>
+            {titles.map((title) => (
+              <th scope="col" class="number">
+                {title}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {rows.map(([name, ...numbers]) => (
+            <tr>
+              <th scope="row">{name}</th>
+              {numbers.map((number) => (
+                <td class="number">{number}</td>
+              ))}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </details>
+  );
+}

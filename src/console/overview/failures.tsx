@@ -1,0 +1,49 @@
+import { countText } from "../parts/format.ts";
+import { Panel } from "../parts/page-head.tsx";
+import { type Column, Table } from "../parts/table.tsx";
+import type { CountOf } from "./range-totals.ts";
+
+const SHOWN = 5;
+
+/** Meaning of each category of failure, as text for readers of the console. */
+const MEANINGS: Readonly<Record<string, string>> = {
+  moderation: "The provider's content policy stopped the job.",
+  invalid_input: "The provider refused the input or the parameters.",
+  rate_limited: "The provider refused the job because there were too many.",
+  timeout: "There was no result before the deadline.",
+  canceled: "The job was canceled, here or at the provider.",
+  provider: "The provider failed, or could not return a result.",
+  unknown: "The failure was reported without a category, or to an earlier release.",
+};
+
+interface FailuresProps {
+  /** Number of failed tasks in each category of failure, the largest number first. */
+  readonly failures: readonly CountOf[];
+  /** Start of the period in which the tasks were created, in Unix seconds. */
+  readonly since: number;
+  /** Text that says which tasks are counted. */
+  readonly aside: string;
+}
+
+/** The most frequent categories of failure. Each links to the list of tasks that failed so. */
+export function Failures({ failures, since, aside }: FailuresProps) {
+  if (failures.length === 0) return null;
+  const columns: readonly Column<CountOf>[] = [
+    {
+      title: "Failure",
+      cell: ([category]) => <a href={`/tasks?category=${category}&since=${since}`}>{category}</a>,
+    },
+    { title: "Tasks", isNumber: true, cell: ([, tasks]) => countText(tasks) },
+    { title: "Meaning", cell: ([category]) => MEANINGS[category] ?? "" },
+  ];
+  return (
+    <Panel title="Failures by category" aside={aside}>
+      <Table
+        caption="Failed tasks by category of the failure"
+        columns={columns}
+        rows={failures.slice(0, SHOWN)}
+        rowId={([category]) => `failure-${category}`}
+      />
+    </Panel>
+  );
+}

@@ -1,0 +1,73 @@
+import type { HostView } from "../../api/search/host-views.ts";
+import { countText, percentText } from "../parts/format.ts";
+import { Chip } from "../parts/chip.tsx";
+import { Hostile } from "../parts/hostile.tsx";
+import { Panel } from "../parts/page-head.tsx";
+import { type Column, Table } from "../parts/table.tsx";
+import { Ago } from "../parts/shown-time.tsx";
+
+const SHOWN = 5;
+
+interface HostsTableProps {
+  readonly hosts: readonly HostView[];
+  readonly now: number;
+}
+
+/** The receivers' hosts with the worst results in the last 24 hours. */
+export function HostsTable({ hosts, now }: HostsTableProps) {
+  if (hosts.length === 0) return null;
+  const columns: readonly Column<HostView>[] = [
+    {
+      title: "Host",
+      cell: ({ host }) => (
+        <a href={`/hosts/${encodeURIComponent(host)}`}>
+          <Hostile text={host} />
+        </a>
+      ),
+    },
+    { title: "Now", cell: (host) => <StateOf host={host} /> },
+    {
+      title: "Delivered",
+      isNumber: true,
+      cell: ({ success_rate: rate }) => (rate === null ? "–" : percentText(rate)),
+    },
+    { title: "Callbacks", isNumber: true, cell: ({ callbacks }) => countText(callbacks.total) },
+    { title: "Failed", isNumber: true, cell: ({ callbacks }) => countText(callbacks.failed) },
+    {
+      title: "Last failure",
+      cell: ({ last_failed_at: at }) => (at === null ? "–" : <Ago at={at * 1000} now={now} />),
+    },
+  ];
+  return (
+    <Panel
+      title="Hosts, worst first"
+      aside={
+        <a href="/hosts">{hosts.length > SHOWN ? `All ${countText(hosts.length)}` : "All hosts"}</a>
+      }
+    >
+      <Table
+        caption="Hosts of receivers in the last 24 hours"
+        columns={columns}
+        rows={hosts.slice(0, SHOWN)}
+        rowId={({ host }) => `host-${host}`}
+      />
+    </Panel>
+  );
+}
+
+/**
+ * Shows whether a host takes callbacks at present. While its callbacks fail, shows their HTTP status or outcome.
+ */
+function StateOf({ host }: { readonly host: HostView }) {
+  const { failing, callbacks, last_failed_at: failedAt } = host;
+  if (failing !== null) {
+    const { status_code: code, outcome } = failing;
+    return <Chip tone="bad" icon="cross" word={`fails: ${code ?? outcome ?? "no answer"}`} />;
+  }
+  if (callbacks.delivered > 0) return <Chip tone="ok" icon="check" word="takes callbacks" />;
+  return failedAt === null ? (
+    <Chip tone="idle" icon="clock" word="none settled yet" />
+  ) : (
+    <Chip tone="warn" icon="warn" word="none delivered" />
+  );
+}

@@ -1,0 +1,56 @@
+import { linkOrigin } from "../../api/http/link-origin.ts";
+import { countRequest } from "../../api/http/rate-limit.ts";
+import { shardsOf } from "../../index-db/shards.ts";
+import { html } from "../http/html-answer.ts";
+import { frameOf } from "../layout/frame.ts";
+import { type ViewerVisit, viewerPage } from "../http/page.ts";
+import { Layout } from "../layout/layout.tsx";
+import { AccountOverview, readAccountFacts } from "./account-overview.tsx";
+import { OperatorOverview, rangeIn, readOperatorFacts } from "./operator-overview.tsx";
+import { awaitWatchedTask, newestOpenTask } from "./watched-task.ts";
+
+/** The front page. Operators see the problems and numbers of the relay, accounts see their own tasks. */
+export const overviewPage = viewerPage("/", "read", async (visit) => {
+  const { viewer } = visit;
+  const content =
+    viewer.kind === "account" ? await ofAccount(visit, viewer.id) : await ofAll(visit);
+  return html(
+    <Layout title="Overview" frame={frameOf(visit)} section="overview" isLive>
+      {content}
+    </Layout>,
+  );
+});
+
+async function ofAccount(visit: ViewerVisit, account: string) {
+  const { request, env, runtime, viewer } = visit;
+  await countRequest("LIMIT_LISTS", viewer, env);
+  const held = await awaitWatchedTask(visit);
+  const shards = shardsOf(env, runtime.config);
+  const facts = await readAccountFacts(env, shards, account, isRefresh(request));
+  const watched = await newestOpenTask(facts.tasks ?? [], held, visit);
+  return (
+    <AccountOverview
+      facts={facts}
+      watched={watched}
+      account={account}
+      origin={linkOrigin(env, request)}
+    />
+  );
+}
+
+async function ofAll({ request, env, runtime, url }: ViewerVisit) {
+  const range = rangeIn(url.searchParams.get("range"));
+  const facts = await readOperatorFacts(env, runtime.config, range, isRefresh(request));
+  const { isSandboxOn } = runtime.config;
+  return (
+    <OperatorOverview facts={facts} origin={linkOrigin(env, request)} isSandboxOn={isSandboxOn} />
+  );
+}
+
+/**
+ * Tells whether a request is the refresh of an open page, which replaces only some parts of the page
+ * (client/refresh.js).
+ */
+function isRefresh({ headers }: Request): boolean {
+  return headers.has("X-Refresh");
+}

@@ -1,0 +1,85 @@
+import { countOf, countText } from "../parts/format.ts";
+import { type PresentProblem, remediesOf } from "./series.ts";
+import { Hostile } from "../parts/hostile.tsx";
+import { Notice } from "../parts/notice.tsx";
+import { Time } from "../parts/shown-time.tsx";
+
+/**
+ * Colour and icon of a problem of the relay, by its severity. The severity `notice` has none, because such problems
+ * are shown in a folded list.
+ */
+const LOOKS = {
+  error: ["bad", "cross"],
+  warning: ["warn", "warn"],
+} as const;
+
+/**
+ * Lists the present problems of the relay, the most serious first. Each has links to the pages that help, if there
+ * are any.
+ */
+export function Problems({ problems }: { readonly problems: readonly PresentProblem[] }) {
+  const notices = problems.filter(({ severity }) => severity === "notice");
+  return (
+    <>
+      <ul class="stack-s">
+        {problems.map((problem) => (
+          <OneProblem problem={problem} />
+        ))}
+      </ul>
+      {notices.length === 0 ? null : (
+        <details class="details notices">
+          <summary>{countOf(notices.length, "note")} on the configuration</summary>
+          <ul>
+            {notices.map(({ detail }) => (
+              <li>
+                <Hostile text={detail} />
+              </li>
+            ))}
+          </ul>
+        </details>
+      )}
+    </>
+  );
+}
+
+function OneProblem({ problem }: { readonly problem: PresentProblem }) {
+  if (problem.severity === "notice") return null;
+  const [tone, icon] = LOOKS[problem.severity];
+  const actions = remediesOf(problem).map(({ title, path }) => (
+    <a class="button button-small" href={path}>
+      {title}
+    </a>
+  ));
+  return (
+    <li>
+      <Notice
+        tone={tone}
+        icon={icon}
+        title={<Hostile text={problem.detail} />}
+        {...(actions.length > 0 && { actions })}
+      >
+        <Extent problem={problem} />
+      </Notice>
+    </li>
+  );
+}
+
+/** Shows since when a problem of the relay exists, and how many tasks it affects. */
+function Extent({ problem: { since, tasks } }: { readonly problem: PresentProblem }) {
+  if (since === null && tasks === null) return null;
+  return (
+    <p>
+      {since === null ? null : (
+        <>
+          Since <Time at={since * 1000} />
+        </>
+      )}
+      {since === null || tasks === null ? null : " · "}
+      {tasks === null ? null : tasksText(tasks)}
+    </p>
+  );
+}
+
+function tasksText({ count, is_capped: isCapped }: NonNullable<PresentProblem["tasks"]>): string {
+  return isCapped ? `${countText(count)} or more tasks` : countOf(count, "task");
+}

@@ -1,0 +1,204 @@
+import type { healthDetails } from "../../api/health/details.ts";
+import type { ConfigIssue } from "../../config/issue.ts";
+import { SECOND_MS } from "../../core/time.ts";
+import { documentedLimits } from "../../providers/documented-limits.ts";
+import { areHooksVerified } from "../../providers/hook-verification.ts";
+import type { Connection, HookAdapter, Provider } from "../../providers/provider.ts";
+import { PROVIDERS } from "../../providers/registry.ts";
+import { Status } from "../parts/chip.tsx";
+import { type Column, Table } from "../parts/table.tsx";
+import { Time } from "../parts/shown-time.tsx";
+import { OpenCell, type OpenTasks } from "./open-counts.tsx";
+
+type Details = Awaited<ReturnType<typeof healthDetails>>;
+
+interface Row {
+  readonly name: string;
+  /** Provider of the connection. Undefined for a simulated provider that is not switched on. */
+  readonly provider: Provider | undefined;
+  /** The connection. Undefined for a provider that has no connection. */
+  readonly connection: Connection | undefined;
+  /**
+   * State of a connection with an API key, e.g. since when the provider refuses the key. Undefined for a connection
+   * without a key.
+   */
+  readonly state: Details["connections"][string] | undefined;
+  /** Settings that are missing: those that a connection without a key, or a provider without a connection, needs. */
+  readonly lack: Details["without_key"][string] | undefined;
+  /** Faults of a connection that declares its upstream and is disabled. Undefined for any other. */
+  readonly faults: readonly ConfigIssue[] | undefined;
+}
+
+interface ConnectionTableProps {
+  readonly connections: ReadonlyMap<string, Connection>;
+  readonly details: Pick<Details, "connections" | "without_key" | "disabled">;
+  /** Numbers of open tasks of all connections; null when they could not be counted. */
+  readonly open: OpenTasks | null;
+}
+
+/**
+ * Table of all connections to providers, and of the providers without a connection. Those with an API key come first.
+ * The table shows the state of the key, the open tasks, how hooks are authenticated, and for how long the provider's
+ * links to outputs work.
+ */
+export function ConnectionTable({ connections, details, open }: ConnectionTableProps) {
+  const { connections: states, without_key: lacks, disabled } = details;
+  const faulty = Object.fromEntries(disabled.map(({ name, issues }) => [name, issues]));
+  const rows = Object.keys({ ...states, ...lacks, ...faulty }).map((name) => {
+    const connection = connections.get(name);
+    const provider = connection?.provider ?? PROVIDERS.get(name);
+    return {
+      name,
+      provider,
+      connection,
+      state: states[name],
+      lack: lacks[name],
+      faults: faulty[name],
+    };
+  });
+  const columns = open === null ? COLUMNS : COLUMNS.toSpliced(2, 0, openColumn(open));
+  return (
+    <Table
+      caption="Connections to providers"
+      columns={columns}
+      rows={rows}
+      rowId={({ name }) => `connection-${name}`}
+    />
+  );
+}
+
+function openColumn(open: OpenTasks): Column<Row> {
+  return { title: "Open tasks", cell: ({ name }) => <OpenCell name={name} open={open} /> };
+}
+
+const COLUMNS: readonly Column<Row>[] = [
+  { title: "Connection", cell: (row) => <Name {...row} /> },
+  { title: "Key", cell: (row) => <Key {...row} /> },
+  { title: "Hooks", cell: (row) => <Hooks {...row} /> },
+  { title: "Hook URL goes into", cell: (row) => <Parameter {...row} /> },
+  {
+    title: "Links live",
+    cell: ({ provider }) =>
+      provider !== undefined && "linkLife" in provider ? documentedLimits(provider).linkLife : "",
+  },
+];
+
+function Name({ name, connection }: Row) {
+  const { provider, baseUrl = "" } = connection ?? {};
+  return (
+    <>
+      <a href={`/tasks?provider=${encodeURIComponent(name)}`}>{name}</a>
+      <p class="muted small">
+        {provider === undefined || name === provider.name ? "" : `${provider.name} · `}
+        {baseUrl.replace("https://", "")}
+      </p>
+    </>
+  );
+}
+
+function Key({ state, lack, faults }: Row) {
+  if (faults !== undefined) return <Faults issues={faults} />;
+  if (state === undefined) return lack === undefined ? "" : <Lack {...lack} />;
+  const { unclear } = state;
+  return (
+    <>
+      <Status of={state.key} />
+      {"refused_at" in state ? (
+        <p class="muted small">
+          since <Time at={state.refused_at * SECOND_MS} />
+        </p>
+      ) : null}
+      {unclear === undefined ? null : (
+        <p class="muted small">
+          answer {unclear.status_code} not understood, <Time at={unclear.at * SECOND_MS} />
+        </p>
+      )}
+    </>
+  );
+}
+
+/** Shows why a connection that declares its upstream is disabled. */
+function Faults({ issues }: { readonly issues: readonly ConfigIssue[] }) {
+  return (
+    <>
+      <Status of="disabled" />
+      {issues.map(({ path, message }) => (
+        <p class="muted small">
+          <code>{path}</code> {message}
+        </p>
+      ))}
+    </>
+  );
+}
+
+/** Shows which settings a connection lacks, and what it can do without them. */
+function Lack({ needs, accepts_tasks: acceptsTasks }: NonNullable<Row["lack"]>) {
+  if (needs.length === 0) return <Status of="simulated" />;
+  return (
+    <>
+      <Status of="missing" />
+      <p class="muted small">
+        {needs.map((setting, at) => (
+          <>
+            {at === 0 ? null : (
+              <>
+                {" and "}
+                <br />
+              </>
+            )}
+            <code>{setting}</code>
+          </>
+        ))}
+        {acceptsTasks ? " · hooks only" : " · takes no tasks"}
+      </p>
+    </>
+  );
+}
+
+/**
+ * Describes how the hooks of a connection are authenticated. They are authenticated by their signature when the
+ * connection has what verifies it, otherwise by the secret URL to which they are sent.
+ */
+function Hooks({ connection, state }: Pick<Row, "connection" | "state">) {
+  if (connection === undefined) return "";
+  const hooks = hooksOf(connection.provider);
+  if (hooks === null) return "none, polled";
+  const byUrl = state === undefined ? "by their URL" : "by their URL; a poll decides";
+  const trust =
+    hooks.assurance === "capability-url"
+      ? byUrl
+      : areHooksVerified(connection)
+        ? `signed ${hooks.assurance === "body-signed" ? "bodies" : "requests"}`
+        : `signature not checked, ${byUrl}`;
+  return (
+    <>
+      {trust}
+      {state !== undefined && "hooks" in state ? (
+        <p class="field-error">expected, and none came for the last 20 tasks</p>
+      ) : null}
+    </>
+  );
+}
+
+function Parameter({ provider }: Pick<Row, "provider">) {
+  const hooks = hooksOf(provider);
+  if (hooks === null) return "";
+  return (
+    <>
+      <code>{hooks.parameter}</code>
+      {hooks.idParameter === null ? null : (
+        <p class="muted small">
+          task id into <code>{hooks.idParameter}</code>
+        </p>
+      )}
+    </>
+  );
+}
+
+/**
+ * Returns the adapter that reads a provider's hooks. Null means that the provider sends no hooks, or is a simulated
+ * one.
+ */
+function hooksOf(provider: Provider | undefined): HookAdapter | null {
+  return provider !== undefined && "linkLife" in provider ? provider.hooks : null;
+}

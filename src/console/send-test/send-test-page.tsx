@@ -1,0 +1,176 @@
+import type { Tested } from "../../api/test-callback.ts";
+import type { Verdict } from "../../security/doctor/verdict.ts";
+import { html } from "../http/html-answer.ts";
+import type { FormFault } from "../http/form-fault.ts";
+import { durationText } from "../parts/format.ts";
+import { frameOf } from "../layout/frame.ts";
+import { type ViewerVisit, viewerPage } from "../http/page.ts";
+import { Status } from "../parts/chip.tsx";
+import { Code } from "../parts/code.tsx";
+import { Field, FormIssue, Select } from "../parts/field.tsx";
+import { Hostile } from "../parts/hostile.tsx";
+import { Layout } from "../layout/layout.tsx";
+import { PageHead, Panel } from "../parts/page-head.tsx";
+import { DoctorForm } from "../task/doctor-form.tsx";
+import { type Pasted, VerdictView } from "../task/doctor-page.tsx";
+
+const SAMPLES = [
+  ["completed", "completed, with an output"],
+  ["failed", "failed, with an error"],
+] as const;
+
+/** Values that were typed into the form, by the names of its fields. */
+export interface TestFields {
+  readonly callback_url: string;
+  readonly status: string;
+  readonly account: string;
+}
+
+/** A test callback that was sent. It is not stored, so these values serve to compute it again. */
+export interface SentTest {
+  readonly id: string;
+  /** Time in Unix seconds at which the test callback was sent. */
+  readonly sentAt: number;
+}
+
+/**
+ * Content of the page for test callbacks: the typed values, the result of a test that was sent, and the result of a
+ * signature check.
+ */
+interface TestState {
+  readonly fields: TestFields;
+  readonly fault?: FormFault;
+  readonly result?: Tested;
+  /** The test callback that was sent last; null when none was sent. */
+  readonly sent?: SentTest | null;
+  /** Headers and body that a server has received, as the viewer has pasted them into the form. */
+  readonly received?: Pasted;
+  readonly verdict?: Verdict;
+}
+
+/** The page with the form that sends a test callback. The query parameters `url` and `account` fill in its fields. */
+export const testPage = viewerPage("/test", "redeliver", (visit) => {
+  const { searchParams } = visit.url;
+  const text = (name: string) => searchParams.get(name) ?? "";
+  return showTest(visit, {
+    fields: { callback_url: text("url"), account: text("account"), status: "" },
+  });
+});
+
+/** Returns the page that sends test callbacks and checks the signatures of received callbacks. */
+export function showTest(
+  visit: ViewerVisit<unknown>,
+  state: TestState,
+  status = 200,
+): Promise<Response> {
+  const { fields, fault, result, sent, received, verdict } = state;
+  const hidden = sent == null ? {} : { ...fields, sample: sent.id, sent_at: String(sent.sentAt) };
+  return html(
+    <Layout title="Send a test" frame={frameOf(visit)} section="test">
+      <PageHead
+        title="Send a test"
+        sub="One callback of a sample task, signed like a real one. No task is stored, and nothing is sent again."
+      />
+      <div class="stack">
+        <div class="columns">
+          <TestForm
+            fields={fields}
+            isOperator={visit.viewer.kind === "operator"}
+            fault={fault?.form === "test" ? fault : null}
+          />
+          {result === undefined ? (
+            <p class="muted">
+              What was sent, and what the server answered, appears here. A server that verifies
+              signatures answers 2xx to a test only when it has the right secret.
+            </p>
+          ) : (
+            <Outcome {...result} />
+          )}
+        </div>
+        <Panel title="Why does my server refuse it?">
+          <div class="stack-s">
+            {verdict === undefined ? null : <VerdictView verdict={verdict} />}
+            <DoctorForm
+              action="/test/verify"
+              hidden={hidden}
+              fault={fault?.form === "doctor" ? fault : null}
+              {...received}
+            />
+          </div>
+        </Panel>
+      </div>
+    </Layout>,
+    status,
+  );
+}
+
+interface TestFormProps {
+  readonly fields: TestFields;
+  readonly isOperator: boolean;
+  readonly fault: FormFault | null;
+}
+
+function TestForm({ fields, isOperator, fault }: TestFormProps) {
+  return (
+    <form method="post" action="/test" class="stack-s form">
+      <Field
+        label="URL"
+        name="callback_url"
+        type="url"
+        value={fields.callback_url}
+        required
+        fault={fault}
+      />
+      <Select
+        label="Result of the sample"
+        name="status"
+        options={SAMPLES}
+        value={fields.status}
+        fault={fault}
+      />
+      {isOperator ? (
+        <Field
+          label="As account"
+          name="account"
+          value={fields.account}
+          maxlength={64}
+          fault={fault}
+          hint="Signs with the secret of this account; empty for tasks without an account."
+        />
+      ) : null}
+      <FormIssue fault={fault} />
+      <p class="buttons">
+        <button type="submit" class="button button-main">
+          Send
+        </button>
+      </p>
+    </form>
+  );
+}
+
+/** The result of a test: the answer of the server, and the request as it was sent. */
+function Outcome(result: Tested) {
+  const { outcome, status_code: code, duration_ms: ms, cause, response_excerpt: excerpt } = result;
+  const { method, url, headers, body } = result.request;
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`);
+  return (
+    <div class="stack" id="outcome">
+      <Panel title="Answer" aside={durationText(ms)}>
+        <p>
+          <Status of={outcome} solid /> {code ?? ""} {cause ?? ""}
+        </p>
+        {excerpt === undefined ? null : (
+          <p>
+            <Hostile text={excerpt} />
+          </p>
+        )}
+      </Panel>
+      <Panel title="Request as sent">
+        <div class="stack-s">
+          <Code title="Headers" text={`${method} ${url}\n${lines.join("\n")}`} what="the headers" />
+          <Code title="Body" text={body} what="the body" language="json" />
+        </div>
+      </Panel>
+    </div>
+  );
+}

@@ -1,0 +1,172 @@
+import { HOUR_MS, MINUTE_MS, SECOND_MS } from "../../core/time.ts";
+import type { Runtime } from "../../config/runtime.ts";
+import { deploymentObject } from "../../objects/object-names.ts";
+import { isolateCache } from "../../lib/isolate-cache.ts";
+import { callObject, unavailable } from "../../api/http/object-call.ts";
+import { ownerOfHash } from "../../api/http/key-owner.ts";
+import { isLogoutPermitted } from "../../api/http/rate-limit.ts";
+import type { Env } from "../../env.ts";
+import { sha256Hex, toHex } from "../../security/encoding.ts";
+import { keyName } from "../../security/operator-key-hashes.ts";
+import type { KeyHolder } from "../../objects/task/caller.ts";
+import { accessUserOf } from "./access.ts";
+import { cookieHeader, cookieOf } from "./cookie.ts";
+import { withTimeout } from "../../lib/timeout.ts";
+import { newSessionId, type Session, sessionIn, sessionText } from "./session-text.ts";
+
+/** Time in milliseconds without a request after which a session ends. */
+const IDLE_MS = HOUR_MS;
+/** Longest time in milliseconds from the login to the end of a session. */
+const MAX_AGE_MS = 12 * HOUR_MS;
+/** Longest time in milliseconds to wait for the object that knows which sessions have been ended by a logout. */
+const ANSWER_MS = 2 * SECOND_MS;
+/** Age of a cookie in milliseconds from which the next request renews it. */
+const RENEWAL_MS = 5 * MINUTE_MS;
+
+/** A viewer, and the `Set-Cookie` header that renews the session. A null header means that no renewal is due yet. */
+export interface Visitor {
+  readonly viewer: KeyHolder;
+  readonly renewal: string | null;
+}
+
+const NAME = "task-relay-session";
+
+/** Names of the sessions that had not been ended when this isolate asked for them, at most one minute ago. */
+const live = isolateCache<true>();
+
+/** Returns the `Set-Cookie` header that starts a session for somebody who has shown a valid API key. */
+export async function startSession(
+  request: Request,
+  viewer: KeyHolder,
+  key: string,
+  runtime: Runtime,
+): Promise<string> {
+  const now = Date.now();
+  const accountId = viewer.kind === "account" ? viewer.id : null;
+  const times = { startedAt: now, renewedAt: now };
+  const session = { id: newSessionId(), accountId, hash: await sha256Hex(key), ...times };
+  return headerOf(request, session, runtime);
+}
+
+/**
+ * Ends the session of a browser everywhere: at once in this isolate, and within a minute in all others. When the
+ * account has logged out too often within a minute, the end of the session is not stored. This browser then still
+ * loses its session cookie, but a copy of the cookie stays valid.
+ * @returns the `Set-Cookie` header that removes the cookie.
+ */
+export async function endSession(request: Request, runtime: Runtime, env: Env): Promise<string> {
+  const session = await read(request, runtime);
+  if (
+    session !== null &&
+    !(await isEnded(session, request, env)) &&
+    (await mayStoreEnd(session, env))
+  ) {
+    live.delete(session.id);
+    await callObject(async () => deploymentObject(env).endSession(session.id, endOf(session)));
+  }
+  return cookieHeader(request, NAME, "", 0);
+}
+
+/**
+ * Counts a logout of an account, and tells whether the end of its session may be stored. The limit keeps one API key
+ * from filling the storage with ended sessions.
+ */
+async function mayStoreEnd({ accountId }: Session, env: Env): Promise<boolean> {
+  return accountId === null || isLogoutPermitted(accountId, env);
+}
+
+/** Tells whether a browser has sent a session cookie, valid or not. */
+export function hasSession(request: Request): boolean {
+  return cookieOf(request, NAME) !== null;
+}
+
+/**
+ * Identifies the viewer by the session cookie, or by Cloudflare Access when there is no valid session. Null means
+ * that neither identifies a viewer.
+ */
+export async function visitorOf(
+  request: Request,
+  runtime: Runtime,
+  env: Env,
+): Promise<Visitor | null> {
+  const visitor = await sessionVisitorOf(request, runtime, env);
+  if (visitor !== null) return visitor;
+  const viewer = await accessUserOf(request, runtime.config);
+  return viewer === null ? null : { viewer, renewal: null };
+}
+
+/**
+ * Identifies the viewer by the session cookie. Null means that the cookie is missing, invalid or expired, that the
+ * viewer has logged out, or that the API key of the login was removed.
+ */
+export async function sessionVisitorOf(
+  request: Request,
+  runtime: Runtime,
+  env: Env,
+): Promise<Visitor | null> {
+  const now = Date.now();
+  const session = await read(request, runtime);
+  if (session === null || !isCurrent(session, now) || (await isEnded(session, request, env)))
+    return null;
+  const viewer = await holderOf(session, runtime, env);
+  if (viewer === null) return null;
+  const isOld = now - session.renewedAt >= RENEWAL_MS;
+  const renewal = isOld ? await headerOf(request, { ...session, renewedAt: now }, runtime) : null;
+  return { viewer, renewal };
+}
+
+function isCurrent(session: Session, now: number): boolean {
+  return now - session.renewedAt < IDLE_MS && now < endOf(session);
+}
+
+/**
+ * Returns the latest time at which a session ends, in Unix milliseconds. Activity of the viewer does not postpone it.
+ */
+function endOf({ startedAt }: Session): number {
+  return startedAt + MAX_AGE_MS;
+}
+
+/**
+ * Looks up the API key of a session, as the API looks up the key of a request. Null means that the key was removed.
+ */
+async function holderOf(
+  { accountId, hash }: Session,
+  { operatorKeys }: Runtime,
+  env: Env,
+): Promise<KeyHolder | null> {
+  if (accountId === null) {
+    const key = operatorKeys.find(({ digest }) => toHex(digest) === hash);
+    return key === undefined ? null : { kind: "operator", role: key.role, key: key.name };
+  }
+  const owner = await ownerOfHash(env, accountId, hash);
+  if (owner === null) return null;
+  return { kind: "account", id: accountId, role: owner.role, key: keyName(hash) };
+}
+
+async function read(request: Request, { keyring }: Runtime): Promise<Session | null> {
+  return sessionIn(cookieOf(request, NAME) ?? "", keyring.sessionKeys);
+}
+
+/**
+ * Tells whether a logout has ended the session. Each isolate asks the object that knows it at most once a minute for
+ * a session. When the object does not answer, a request that only reads is allowed, so that an outage of this one
+ * object does not hide the console from everybody.
+ * @throws Problem `unavailable` when the object does not answer a request that changes something.
+ */
+async function isEnded(session: Session, { method }: Request, env: Env): Promise<boolean> {
+  const { id } = session;
+  if (live.has(id)) return false;
+  const ask = async (): Promise<boolean | null> =>
+    deploymentObject(env).isSessionEnded(id, endOf(session));
+  const hasEnded = await withTimeout("sessions", ask, null, ANSWER_MS);
+  if (hasEnded === false) live.set(id, true);
+  if (hasEnded !== null) return hasEnded;
+  if (method === "GET" || method === "HEAD") return false;
+  throw unavailable("The relay could not check whether this session has ended.");
+}
+
+async function headerOf(request: Request, session: Session, { keyring }: Runtime): Promise<string> {
+  const leftMs = Math.min(IDLE_MS, endOf(session) - session.renewedAt);
+  const text = await sessionText(session, keyring.sessionKeys);
+  return cookieHeader(request, NAME, text, leftMs);
+}

@@ -1,0 +1,181 @@
+import { may } from "../../objects/task/caller.ts";
+import type { FormFault } from "../http/form-fault.ts";
+import { CloseButton, Dialog, DialogButton } from "../parts/dialog.tsx";
+import { Field, FormIssue } from "../parts/field.tsx";
+import { Icon } from "../parts/icon.tsx";
+import type { ShownTask, TaskVisit } from "./task-data.ts";
+
+interface ActionsProps {
+  readonly shown: ShownTask;
+  readonly visit: TaskVisit;
+  /** Refusal of the form that was sent, with the values that were typed; null when none was refused. */
+  readonly fault: FormFault | null;
+}
+
+/** Id of the dialog that redelivers the callback. */
+export const REDELIVER = "redeliver";
+
+/**
+ * The buttons for what the viewer may do with a task now, e.g. cancel it or redeliver its callback. Each opens a
+ * dialog that says what will happen.
+ */
+export function TaskActions({ shown, visit: { viewer }, fault }: ActionsProps) {
+  const { facts } = shown;
+  const isEnded = isEndedTask(shown);
+  const isSettled = isEnded && isSettledTask(shown);
+  return (
+    <>
+      {isSettled && facts.callback !== null && may(viewer, "redeliver") ? (
+        <Redeliver shown={shown} fault={fault} />
+      ) : (
+        <FormIssue fault={fault} />
+      )}
+      {!isEnded && may(viewer, "cancel") ? <Cancel shown={shown} viewer={viewer} /> : null}
+      {isSettled && may(viewer, "administer") ? <Erase shown={shown} /> : null}
+    </>
+  );
+}
+
+function isEndedTask({ task: { status } }: ShownTask): boolean {
+  return status === "completed" || status === "failed";
+}
+
+function isSettledTask({ task: { callback, credits } }: ShownTask): boolean {
+  const isReturning = credits?.state === "refunding" || credits?.state === "releasing";
+  return callback?.status !== "sending" && !isReturning;
+}
+
+function Redeliver({ shown: { task }, fault }: Pick<ActionsProps, "shown" | "fault">) {
+  const wanted = fault?.typed.get("attempts") ?? "1";
+  return (
+    <>
+      <DialogButton opens={REDELIVER} class="button button-main" hotkey="r">
+        <Icon name="send" /> Send again
+      </DialogButton>
+      <Dialog id={REDELIVER} title="Send the callback again" isOpen={fault !== null}>
+        <form class="stack-s" method="post" action={`/tasks/${task.id}/redeliver`}>
+          <p>
+            Starts another series at once, with the same body and the same <code>webhook-id</code>,
+            so that a receiver that de-duplicates handles it once. Nothing is charged.
+          </p>
+          <input type="hidden" name="idempotency_key" value={crypto.randomUUID()} />
+          <fieldset class="choice" aria-label="Attempts">
+            {[1, 2, 3].map((count) => (
+              <label>
+                <input
+                  type="radio"
+                  name="attempts"
+                  value={String(count)}
+                  checked={String(count) === wanted}
+                />
+                {count === 1 ? "1 attempt" : `${count} attempts`}
+              </label>
+            ))}
+          </fieldset>
+          <Field
+            label="URL, which replaces the task's URL from now on"
+            name="callback_url"
+            type="url"
+            value={task.callback?.url}
+            fault={fault}
+          />
+          <FormIssue fault={fault} />
+          <div class="buttons">
+            <CloseButton of={REDELIVER}>Close</CloseButton>
+            <button class="button button-main" type="submit">
+              Send now
+            </button>
+          </div>
+        </form>
+      </Dialog>
+    </>
+  );
+}
+
+function Cancel({ shown, viewer }: Pick<ActionsProps, "shown"> & Pick<TaskVisit, "viewer">) {
+  const { task, facts } = shown;
+  // An object of an earlier release fails the task of an operator at once, and knows no order of an account.
+  const effect = facts.cancelEffect ?? (viewer.kind === "operator" ? "fail" : null);
+  if (effect === null) return null;
+  const isForceable = effect === "ask" && viewer.kind === "operator" && task.cancel !== undefined;
+  return (
+    <>
+      <DialogButton opens="cancel" class="button button-bad">
+        Cancel
+      </DialogButton>
+      <Dialog id="cancel" title="Cancel the task">
+        <form class="stack-s" method="post" action={`/tasks/${task.id}/cancel`}>
+          <p>{effect === "ask" ? <AskText task={task} /> : <FailText task={task} />}</p>
+          {isForceable ? (
+            <p>
+              Failing it all the same does not wait for the upstream: a job that runs goes on, and
+              its result is ignored.
+            </p>
+          ) : null}
+          <div class="buttons">
+            <CloseButton of="cancel">Keep it</CloseButton>
+            {isForceable ? (
+              <button class="button button-bad" type="submit" name="force" value="true">
+                Fail it all the same
+              </button>
+            ) : null}
+            <button class="button button-bad" type="submit">
+              Cancel the task
+            </button>
+          </div>
+        </form>
+      </Dialog>
+    </>
+  );
+}
+
+/** Says what happens to a task whose job is canceled at the upstream first. */
+function AskText({ task }: Pick<ShownTask, "task">) {
+  return (
+    <>
+      The upstream is asked to cancel the job. When it confirms, the task fails with the code{" "}
+      <code>canceled</code>.{consequencesOf(task)} If the job has ended, its result counts. If the
+      upstream refuses or does not answer, the task goes on.
+    </>
+  );
+}
+
+/** Says what happens to a task that fails without a word to the upstream. */
+function FailText({ task }: Pick<ShownTask, "task">) {
+  return (
+    <>
+      The task fails with the code <code>canceled</code>.{consequencesOf(task)} The relay cannot
+      cancel a job of this task at an upstream: one that runs goes on, and its result is ignored.
+    </>
+  );
+}
+
+function consequencesOf({ credits, callback }: ShownTask["task"]): string {
+  const refund = credits === undefined ? "" : ` ${credits.amount} credits are refunded first.`;
+  const told = callback === null ? "" : " Then its client is told with task.failed.";
+  return refund + told;
+}
+
+function Erase({ shown: { task } }: Pick<ActionsProps, "shown">) {
+  return (
+    <>
+      <DialogButton opens="erase" class="button button-bad">
+        Erase
+      </DialogButton>
+      <Dialog id="erase" title="Erase the task">
+        <form class="stack-s" method="post" action={`/tasks/${task.id}/erase`}>
+          <p>
+            Erases the task with its result, its links and its attempts, here and in the index. It
+            cannot be undone. Entries of the ledger stay.
+          </p>
+          <div class="buttons">
+            <CloseButton of="erase">Keep it</CloseButton>
+            <button class="button button-bad" type="submit">
+              Erase for ever
+            </button>
+          </div>
+        </form>
+      </Dialog>
+    </>
+  );
+}

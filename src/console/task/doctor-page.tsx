@@ -1,0 +1,141 @@
+import { verifyCallback } from "../../api/tasks/verify-callback.ts";
+import type { Fault, Verdict } from "../../security/doctor/verdict.ts";
+import { html } from "../http/html-answer.ts";
+import { durationText } from "../parts/format.ts";
+import { frameOf } from "../layout/frame.ts";
+import { formAction, viewerPage } from "../http/page.ts";
+import { Hostile } from "../parts/hostile.tsx";
+import { Layout } from "../layout/layout.tsx";
+import { Notice } from "../parts/notice.tsx";
+import { PageHead } from "../parts/page-head.tsx";
+import { SECOND_MS } from "../../core/time.ts";
+import { callbackOf, readShownTask, type TaskVisit } from "./task-data.ts";
+import { DoctorForm } from "./doctor-form.tsx";
+import { signerText } from "./seen.tsx";
+
+const PATH = "/tasks/{id}/verify";
+
+/** The page of the signature doctor, which says why a server refuses a callback. */
+export const doctorPage = viewerPage(PATH, "read", async (visit) => {
+  callbackOf(await readShownTask(visit));
+  return doctorAnswer(visit, null, { headers: "", body: "" });
+});
+
+/** Checks the signature of a callback that a server has received, and shows what is wrong. Changes nothing. */
+export const diagnose = formAction(PATH, "read", async (visit) => {
+  const { form, viewer, params } = visit;
+  const received = receivedIn(form);
+  const verdict = await verifyCallback.perform({ params, body: received }, viewer, visit);
+  return doctorAnswer(visit, verdict, received);
+});
+
+/** A callback that a server has received, as it was pasted into a form. */
+export interface Pasted {
+  readonly headers: string;
+  readonly body: string;
+}
+
+/** Reads the pasted headers and body of a received callback from the form of a signature check. */
+export function receivedIn(form: URLSearchParams): Pasted {
+  // Browsers send line ends in forms as CRLF; the body of a callback contains no line ends.
+  const body = (form.get("body") ?? "").replaceAll("\r\n", "\n");
+  return { headers: form.get("headers") ?? "", body };
+}
+
+function doctorAnswer(
+  visit: TaskVisit,
+  verdict: Verdict | null,
+  pasted: Pasted,
+): Promise<Response> {
+  const { id } = visit.params;
+  return html(
+    <Layout title="Signature doctor" frame={frameOf(visit)} section="tasks">
+      <PageHead
+        title="Why does my server refuse it?"
+        sub={<a href={`/tasks/${id}`}>Task {id}</a>}
+      />
+      <div class="stack">
+        {verdict === null ? null : <VerdictView verdict={verdict} />}
+        <DoctorForm action={`/tasks/${id}/verify`} {...pasted} />
+      </div>
+    </Layout>,
+  );
+}
+
+/** Shows whether the signature of a received callback is valid, and each fault that was found, with advice. */
+export function VerdictView({
+  verdict: { verdict, faults, signed_by, attempt, age_s },
+}: {
+  readonly verdict: Verdict;
+}) {
+  const isIntact = verdict !== "invalid";
+  const age =
+    age_s === null
+      ? ""
+      : `, signed ${durationText(Math.abs(age_s) * SECOND_MS)} ${age_s < 0 ? "ahead" : "ago"}`;
+  return (
+    <div class="stack-s" id="verdict">
+      {isIntact ? (
+        <Notice
+          tone={verdict === "valid" && faults.length === 0 ? "ok" : "warn"}
+          icon={verdict === "valid" ? "check" : "clock"}
+          title={`The signature is valid: ${signed_by.map(signerText).join(", ")}.`}
+        >
+          <p>
+            {attempt === null ? "It is of no stored attempt" : `It is attempt ${attempt}`}
+            {age}. If your server refuses it nevertheless, it verifies with another secret, or other
+            bytes than those that you have pasted.
+          </p>
+        </Notice>
+      ) : (
+        <Notice tone="bad" icon="cross" title="The signature is not valid for what was received.">
+          <p>
+            {attempt === null
+              ? "No stored attempt has this timestamp"
+              : `Compared with attempt ${attempt}`}
+            {age}.
+          </p>
+        </Notice>
+      )}
+      <ol class="faults stack-s">
+        {faults.map((fault) => (
+          <FaultView fault={fault} />
+        ))}
+      </ol>
+    </div>
+  );
+}
+
+function FaultView({
+  fault: { code, message, cure, byte, sent, received },
+}: {
+  readonly fault: Fault;
+}) {
+  return (
+    <li class="card stack-s">
+      <h2>{message}</h2>
+      <p>{cure}</p>
+      {byte === undefined ? null : (
+        <dl class="fields">
+          <dt>First difference</dt>
+          <dd>byte {byte}</dd>
+          <dt>Sent</dt>
+          <dd>
+            <code>
+              <Hostile text={sent === "" ? "(nothing)" : (sent ?? "")} />
+            </code>
+          </dd>
+          <dt>Received</dt>
+          <dd>
+            <code>
+              <Hostile text={received === "" ? "(nothing)" : (received ?? "")} />
+            </code>
+          </dd>
+        </dl>
+      )}
+      <p class="small muted">
+        <code>{code}</code>
+      </p>
+    </li>
+  );
+}

@@ -1,0 +1,166 @@
+import { isShownInline } from "../../core/media-type.ts";
+import { SECOND_MS } from "../../core/time.ts";
+import type { Task } from "../../api/shapes/task-shape.ts";
+import { sizeText } from "../parts/format.ts";
+import type { LinkEnd } from "./link-life.ts";
+import { Hostile } from "../parts/hostile.tsx";
+import { Ago, Time } from "../parts/shown-time.tsx";
+
+/** Largest number of links of a result that a page shows. */
+const MAX_LINKS = 20;
+/** Largest total number of characters of the links that a page shows. The page contains each link twice. */
+const MAX_LINK_CHARACTERS = 24_000;
+
+/** State of the relay's copy of one output. */
+type Copy = NonNullable<Task["outputs"]>[number];
+
+/** Texts of the reasons why the relay has no copy of an output. */
+const REASONS: Readonly<Record<NonNullable<Copy["reason"]>, string>> = {
+  own_link: "is not kept: this is the upstream's own link",
+  streamed: "is not kept: the relay passes on what the upstream sends",
+  deleted: "was deleted by the operator",
+  too_large: "is not kept: it is too large",
+  empty: "is not kept: the upstream sent no bytes",
+  refused: "is not kept: the upstream refused to send it",
+  unreachable: "is not kept: the upstream did not send it",
+  blocked: "is not kept: its link leads to where the relay must not fetch",
+  not_stored: "is not kept: it could not be stored",
+};
+
+interface LinksProps {
+  readonly task: Task;
+  /** End of the upstream's own links; null when it is not known. */
+  readonly links: LinkEnd | null;
+  /** Origin whose pictures, videos and sounds the page may show; null for a page that shows none. */
+  readonly outputsOrigin: string | null;
+  readonly now: number;
+}
+
+/** Shows the links to the outputs of a result, with the pictures, videos and sounds that the relay has kept. */
+export function Links({ task, links, outputsOrigin, now }: LinksProps) {
+  const { output, outputs, source_urls: sources } = task;
+  if (output === undefined) return null;
+  const shown = shownLinks(output.urls);
+  const rest = output.urls.length - shown.length;
+  return (
+    <>
+      <dt>Links</dt>
+      <dd>
+        {links === null || outputs !== undefined ? null : (
+          <p class="small muted">
+            {links.at > now ? (links.isLeast ? "work at least until" : "expire") : "have expired"}{" "}
+            <Ago at={links.at} now={now} />, <Time at={links.at} />
+          </p>
+        )}
+        <ul class="links">
+          {shown.map((url, index) => (
+            <li>
+              <Link url={url} />
+              <Kept
+                copy={outputs?.[index]}
+                file={fileAt(outputsOrigin, url)}
+                number={index + 1}
+                now={now}
+              />
+              <Source url={sources?.[index]} shown={url} />
+            </li>
+          ))}
+        </ul>
+        {rest > 0 ? <p class="small muted">and {rest} more, which the API returns</p> : null}
+      </dd>
+    </>
+  );
+}
+
+function Link({ url }: { readonly url: string }) {
+  if (!/^https?:\/\//i.test(url)) return <Hostile text={url} />;
+  return (
+    <a href={url} rel="noreferrer noopener">
+      <Hostile text={url} />
+    </a>
+  );
+}
+
+/** The upstream's own link to an output that has a link of the relay. Only operators see it. */
+function Source({ url, shown }: { readonly url: string | undefined; readonly shown: string }) {
+  if (url === undefined || url === shown) return null;
+  return (
+    <p class="small muted">
+      upstream's own link: <Link url={url} />
+    </p>
+  );
+}
+
+interface KeptProps {
+  readonly copy: Copy | undefined;
+  /** Link to the copy at the present address of the relay; null when the page may not show it. */
+  readonly file: string | null;
+  readonly number: number;
+  readonly now: number;
+}
+
+/** Shows the copy of an output: the picture, video or sound itself, or the reason why there is none. */
+function Kept({ copy, file, number, now }: KeptProps) {
+  if (copy === undefined) return null;
+  const { kept, bytes, content_type: type = "", expires_at: endsAtS } = copy;
+  const endsAt = endsAtS === undefined ? null : endsAtS * SECOND_MS;
+  const isOver = endsAt !== null && endsAt <= now;
+  if (!kept || isOver) {
+    const reason = copy.reason === undefined ? "is being copied" : REASONS[copy.reason];
+    return <p class="small muted">{isOver ? "has expired" : reason}</p>;
+  }
+  return (
+    <>
+      <p class="small muted">
+        {type}
+        {bytes === undefined ? null : `, ${sizeText(bytes)}`}
+        {endsAt === null ? null : (
+          <>
+            , kept until <Time at={endsAt} />
+          </>
+        )}
+      </p>
+      <Preview type={type} url={file} number={number} />
+    </>
+  );
+}
+
+/** Shows the picture, video or sound of a copy; nothing for a file that browsers save. */
+function Preview({
+  type,
+  url,
+  number,
+}: {
+  readonly type: string;
+  readonly url: string | null;
+  readonly number: number;
+}) {
+  if (url === null || !isShownInline(type)) return null;
+  const label = `Output ${number}`;
+  if (type.startsWith("image/")) return <img class="output" src={url} alt={label} loading="lazy" />;
+  /* oxlint-disable jsx-a11y/media-has-caption -- nobody has written captions for what an upstream has generated */
+  if (type.startsWith("audio/")) {
+    return <audio class="output" src={url} aria-label={label} controls preload="metadata" />;
+  }
+  return <video class="output" src={url} aria-label={label} controls preload="metadata" />;
+}
+
+/**
+ * Returns a link of the relay with another origin. A link keeps the address that the relay had when the result was recorded,
+ * and opens the output at every later one as well. Null without an origin.
+ */
+function fileAt(origin: string | null, link: string): string | null {
+  const url = URL.parse(link);
+  return origin === null || url === null ? null : new URL(url.pathname, origin).href;
+}
+
+/**
+ * Returns those of the first 20 links (`MAX_LINKS`) that together have at most `MAX_LINK_CHARACTERS` characters.
+ */
+function shownLinks(urls: readonly string[]): readonly string[] {
+  let characters = 0;
+  return urls.slice(0, MAX_LINKS).filter((url) => {
+    characters += url.length;
+    return characters <= MAX_LINK_CHARACTERS;
+  });
+}

@@ -1,0 +1,178 @@
+import { hostOf } from "../../core/url.ts";
+import { indentedJson } from "./indented.ts";
+import { HostileCode } from "../parts/hostile-code.tsx";
+import { Hostile } from "../parts/hostile.tsx";
+import { Panel } from "../parts/page-head.tsx";
+import { Ago, Time } from "../parts/shown-time.tsx";
+import { SECOND_MS } from "../../core/time.ts";
+import type { LinkEnd } from "./link-life.ts";
+import { Links } from "./links.tsx";
+import type { Task } from "../../api/shapes/task-shape.ts";
+
+interface ResultProps {
+  readonly task: Task;
+  readonly links: LinkEnd | null;
+  /** Origin whose pictures, videos and sounds the page may show; null for a page that shows none. */
+  readonly outputsOrigin: string | null;
+  /** Option: true when a link to the page of the host is shown beside the callback URL. */
+  readonly isHostShown: boolean;
+  readonly now: number;
+}
+
+/** Section with the result of a task, or its error, and with further facts about the task. */
+export function ResultPanel({ task, links, outputsOrigin, isHostShown, now }: ResultProps) {
+  const { output, error, metadata, usage, callback } = task;
+  const host = isHostShown && callback !== null ? hostOf(callback.url) : null;
+  return (
+    <Panel title={output === undefined && error === undefined ? "Facts" : "Result"}>
+      <dl class="fields">
+        <ErrorFacts task={task} />
+        <Links task={task} links={links} outputsOrigin={outputsOrigin} now={now} />
+        {callback === null ? null : (
+          <>
+            <dt>Callback URL</dt>
+            <dd>
+              <Hostile text={callback.url} />
+              {host === null ? null : (
+                <>
+                  {" "}
+                  <a href={`/hosts/${encodeURIComponent(host)}`}>Page of the host</a>
+                </>
+              )}
+            </dd>
+          </>
+        )}
+        <SubmissionFacts task={task} />
+        <CancelFacts task={task} />
+        <CreditsFacts task={task} />
+        <dt>Registered</dt>
+        <dd>
+          <Time at={task.created_at * SECOND_MS} />
+        </dd>
+        <DeadlineFacts task={task} now={now} />
+      </dl>
+      <Json title="Output metadata" value={output?.metadata} />
+      <Json title="Labels" value={metadata} />
+      <Json title="Usage" value={usage} />
+    </Panel>
+  );
+}
+
+function SubmissionFacts({ task: { submission } }: Pick<ResultProps, "task">) {
+  if (submission === undefined) return null;
+  const { state, started_at: startedAt, answered_at: answeredAt, status_code: code } = submission;
+  const { key_refused_since: refusedSince } = submission;
+  return (
+    <>
+      <dt>Submission</dt>
+      <dd>
+        {state}, begun <Time at={startedAt * SECOND_MS} />
+        {answeredAt === undefined ? null : (
+          <>
+            , answered <Time at={answeredAt * SECOND_MS} />
+          </>
+        )}
+        {code === undefined ? null : ` with HTTP status ${code}`}
+        {submission.key === undefined ? null : ", with the customer's own key"}
+        {refusedSince === undefined ? null : (
+          <>
+            , which the upstream has refused since <Time at={refusedSince * SECOND_MS} />
+          </>
+        )}
+      </dd>
+    </>
+  );
+}
+
+/** Texts of the states of a cancellation. */
+const CANCEL_TEXTS: Readonly<Record<NonNullable<Task["cancel"]>["state"], string>> = {
+  asked: "the upstream was asked to cancel the job",
+  refused: "the upstream did not cancel the job",
+  unknown: "it is not known whether the upstream has canceled the job",
+  confirmed: "the upstream has canceled the job",
+  not_sent: "the upstream was not asked, so a running job goes on",
+};
+
+function CancelFacts({ task: { cancel } }: Pick<ResultProps, "task">) {
+  if (cancel === undefined) return null;
+  const { state, reason, requested_at: at, answered_at: answeredAt, status_code: code } = cancel;
+  return (
+    <>
+      <dt>Cancellation</dt>
+      <dd>
+        {reason === "order" ? "Ordered" : "Begun at the deadline,"} <Time at={at * SECOND_MS} />:{" "}
+        {CANCEL_TEXTS[state]}
+        {answeredAt === undefined ? null : (
+          <>
+            , answered <Time at={answeredAt * SECOND_MS} />
+          </>
+        )}
+        {code === undefined ? null : ` with HTTP status ${code}`}
+      </dd>
+    </>
+  );
+}
+
+/**
+ * The deadline of an open task. While it is not known whether the submission has started a job, the task does not fail
+ * at its deadline, and the next step says when it does.
+ */
+function DeadlineFacts({ task, now }: Pick<ResultProps, "task" | "now">) {
+  const { deadline_at: deadlineAt, submission } = task;
+  const isJobAwaited = submission !== undefined && submission.state !== "accepted";
+  if (deadlineAt === undefined || isJobAwaited) return null;
+  return (
+    <>
+      <dt>Fails at</dt>
+      <dd>
+        <Time at={deadlineAt * SECOND_MS} />, <Ago at={deadlineAt * SECOND_MS} now={now} />
+      </dd>
+    </>
+  );
+}
+
+function CreditsFacts({ task: { credits } }: Pick<ResultProps, "task">) {
+  if (credits === undefined) return null;
+  return (
+    <>
+      <dt>Credits</dt>
+      <dd>
+        {credits.amount} {credits.state}
+        {credits.final === undefined ? null : (
+          <span class="muted">
+            {" "}
+            (costs {credits.final},{" "}
+            {credits.basis === "hold" ? "its use is not known" : `by ${credits.basis}`})
+          </span>
+        )}
+      </dd>
+    </>
+  );
+}
+
+function ErrorFacts({ task: { error, failure } }: Pick<ResultProps, "task">) {
+  if (error === undefined) return null;
+  return (
+    <>
+      <dt>Error</dt>
+      <dd>
+        <code>
+          <Hostile text={error.code} />
+        </code>{" "}
+        <Hostile text={error.message} />
+        {failure === undefined ? null : (
+          <span class="muted">
+            {" "}
+            ({failure.category}, {failure.retryable ? "may work when repeated" : "would fail again"}
+            )
+          </span>
+        )}
+      </dd>
+    </>
+  );
+}
+
+function Json({ title, value }: { readonly title: string; readonly value: object | undefined }) {
+  if (value === undefined || Object.keys(value).length === 0) return null;
+  return <HostileCode title={title} what={title} text={indentedJson(value)} />;
+}

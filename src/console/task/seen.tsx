@@ -1,0 +1,129 @@
+import { type AttemptRequest, requestOf } from "../../api/tasks/attempt-request.ts";
+import { may } from "../../objects/task/caller.ts";
+import { numberIn } from "../http/form-number.ts";
+import { indentedJson } from "./indented.ts";
+import { Code } from "../parts/code.tsx";
+import { HostileCode } from "../parts/hostile-code.tsx";
+import { Panel } from "../parts/page-head.tsx";
+import { Tabs } from "../parts/tabs.tsx";
+import type { SignerName } from "../../security/signers.ts";
+import { attemptCurl } from "../parts/curl.ts";
+import { VERIFICATION_CODE, wireOf } from "./verification-code.ts";
+import type { ShownTask, TaskVisit } from "./task-data.ts";
+import { DoctorForm } from "./doctor-form.tsx";
+
+/** Receiver in the command with a freshly signed request: a server on the reader's own machine. */
+const LOCAL_URL = "http://localhost:3000/";
+
+/** The request of one attempt as it was sent, and the same request signed with the present time. */
+export interface Seen {
+  readonly number: number;
+  readonly numbers: readonly number[];
+  readonly sent: AttemptRequest;
+  /**
+   * The request signed with the present time, with which the viewer can test a server. Null means that the viewer may
+   * not order redeliveries.
+   */
+  readonly fresh: AttemptRequest | null;
+}
+
+/**
+ * Returns the request of the attempt that the parameter `attempt` of the URL names, or else of the last attempt. The
+ * request is computed again, because requests are not stored. Null means that the task has no attempt.
+ */
+export async function seenOf(
+  { url, viewer, runtime, env }: TaskVisit,
+  { facts: { callback } }: ShownTask,
+): Promise<Seen | null> {
+  if (callback === null) return null;
+  const wanted = numberIn(url.searchParams, "attempt");
+  const { attempts } = callback;
+  const attempt = attempts.find(({ number }) => number === wanted) ?? attempts.at(-1);
+  if (attempt === undefined) return null;
+  const of = (signedAt: number | null) => requestOf(callback, attempt, signedAt, runtime, env);
+  return {
+    number: attempt.number,
+    numbers: attempts.map(({ number }) => number),
+    sent: await of(null),
+    fresh: may(viewer, "redeliver") ? await of(Date.now()) : null,
+  };
+}
+
+/** Section about what the client received: the exact request of an attempt, and help with verifying its signature. */
+export function SeenPanel({ seen, taskId }: { readonly seen: Seen; readonly taskId: string }) {
+  const { number, numbers, sent, fresh } = seen;
+  return (
+    <section id="seen" class="seen" data-refresh="3600">
+      <div class="panel-head">
+        <h2>What your client saw</h2>
+        <div class="aside">{exactText(sent)}</div>
+      </div>
+      {numbers.length < 2 ? null : (
+        <nav class="segments" aria-label="Attempt">
+          {numbers.map((each) => (
+            <a href={`?attempt=${each}#seen`} aria-current={each === number ? "true" : undefined}>
+              #{each}
+            </a>
+          ))}
+        </nav>
+      )}
+      <Tabs name="seen" label="Form of the request" tabs={requestTabs(sent, fresh)} />
+      <p class="small muted">Signed with {sent.signed_by.map(signerText).join(", ")}.</p>
+      <div class="help-columns">
+        <Panel title="Verify it in your server">
+          <Tabs
+            name="code"
+            label="Language"
+            tabs={VERIFICATION_CODE.map(({ language, code }) => ({
+              title: language,
+              content: <Code what={`the code in ${language}`} text={code} />,
+            }))}
+          />
+        </Panel>
+        <Panel title="Why does my server refuse it?">
+          <DoctorForm action={`/tasks/${taskId}/verify`} />
+        </Panel>
+      </div>
+    </section>
+  );
+}
+
+function requestTabs(sent: AttemptRequest, fresh: AttemptRequest | null) {
+  const json = indentedJson(JSON.parse(sent.body));
+  const tabs = [
+    { title: "Request", content: <HostileCode what="the request" text={wireOf(sent)} /> },
+    { title: "Body, indented", content: <HostileCode what="the body" text={json} /> },
+    {
+      title: "curl, as sent",
+      content: <HostileCode what="the command" text={attemptCurl(sent)} />,
+    },
+  ];
+  if (fresh === null) return tabs;
+  const title = "Signed now: libraries accept it for five minutes";
+  const local = (
+    <HostileCode what="the command" title={title} text={attemptCurl(fresh, LOCAL_URL)} />
+  );
+  return [...tabs, { title: "curl, freshly signed", content: local }];
+}
+
+function exactText({ exact }: AttemptRequest): string {
+  if (exact === null) return "computed again";
+  return exact
+    ? "byte for byte as sent"
+    : "computed again; a secret or the public URL has changed since";
+}
+
+/** Returns a description of a secret or key, e.g. `secret no. 2 (current)`. */
+export function signerText({
+  scheme,
+  age,
+  generation,
+  relay_secret: place,
+  kid,
+}: SignerName): string {
+  if (scheme === "v1a") return `the Ed25519 key that begins with ${kid?.slice(0, 8) ?? ""}`;
+  const old = place === undefined ? "" : ` of relay secret ${place}`;
+  return generation === undefined
+    ? `the relay's ${age} secret`
+    : `secret no. ${generation}${old} (${age})`;
+}

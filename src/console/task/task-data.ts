@@ -1,0 +1,89 @@
+import { inspectTask } from "../../api/tasks/read-task.ts";
+import { taskIn } from "../../api/tasks/task-json.ts";
+import { readWhen, TaskWatch, type Watched } from "../../api/tasks/task-watch.ts";
+import { readerOf } from "../../objects/task/caller.ts";
+import { type InspectedTask, stateOf } from "../../objects/task/reply.ts";
+import { unknownTask } from "../../api/http/problem.ts";
+import { TaskId } from "../../api/http/fields.ts";
+import type { TaskReader } from "../../core/views/reader.ts";
+import type { CallbackFacts, TaskFacts } from "../../core/views/task-facts.ts";
+import { Problem } from "../../api/http/problem.ts";
+import type { ViewerVisit } from "../http/page.ts";
+import type { Task } from "../../api/shapes/task-shape.ts";
+
+/** A task with all data that its page shows, e.g. the times of its attempts. */
+export interface ShownTask {
+  readonly task: Task;
+  readonly facts: TaskFacts;
+  /** Text that changes whenever the viewer sees another task, its progress included. */
+  readonly state: string;
+}
+
+export type TaskVisit = ViewerVisit<{ readonly id: string }>;
+
+/** Longest time in milliseconds for which the answer to a refresh is delayed until the task changes. */
+const LONGEST_HOLD_MS = 55_000;
+const SOON_MS = 5_000;
+
+/**
+ * Reads the task for its page. A refresh of the page states the state of the task that the page shows. While
+ * the task is open, or its next callback attempt is less than 5 seconds away, the refresh is answered only when the
+ * task has changed, at the latest after 55 seconds; otherwise at once.
+ * @throws Problem `unknown_task` when there is no such task, or it belongs to another account.
+ */
+export async function readShownTask(visit: TaskVisit): Promise<ShownTask> {
+  const { request, params } = visit;
+  const known = request.headers.get("X-Refresh");
+  const inspected = await readWhen(
+    watchedBy(visit, params.id),
+    ({ task, facts }) => stateOf(task) !== known || !isAboutToChange(facts, Date.now()),
+    known === null ? 0 : LONGEST_HOLD_MS,
+  );
+  if (inspected === null) throw unknownTask();
+  const { task, facts } = inspected;
+  return { task: taskIn(task), facts, state: stateOf(task) };
+}
+
+/**
+ * Returns how to read and to watch a task for the viewer of a page.
+ * @param reader kind of reader whose view changes with what the page shows of the task.
+ */
+export function watchedBy(
+  visit: ViewerVisit,
+  id: string,
+  reader: TaskReader = readerOf(visit.viewer),
+): Watched<InspectedTask> {
+  const { env, viewer } = visit;
+  return {
+    read: () => inspectTask.perform({ params: { id } }, viewer, visit),
+    watch: () => TaskWatch.open(env, taskIdOf(id), reader),
+    requireCurrent: async () => visit.requireCurrent?.(),
+    stateIn: ({ task }) => task,
+  };
+}
+
+/**
+ * Tells whether a refresh of the page waits for a change. It waits while the task is open, and when the next callback
+ * attempt is near. While an attempt runs, it does not wait; the page is then refreshed every second.
+ */
+function isAboutToChange({ finishedAt, callback }: TaskFacts, now: number): boolean {
+  if (callback === null) return finishedAt === null;
+  return callback.nextAttemptAt !== null && callback.nextAttemptAt - now < SOON_MS;
+}
+
+/** Checks the task id in a path, and returns it. @throws Problem `unknown_task` when the text is not a task id. */
+export function taskIdOf(param: string): string {
+  const id = TaskId.safeParse(param);
+  if (!id.success) throw unknownTask();
+  return id.data;
+}
+
+/**
+ * Returns the callback of a task.
+ * @throws Problem `no_callback` when the task has no `callback_url`; `task_open` when it has no result yet.
+ */
+export function callbackOf({ task, facts }: ShownTask): CallbackFacts {
+  if (facts.callback !== null) return facts.callback;
+  const code = task.callback === null ? "no_callback" : "task_open";
+  throw new Problem(code, { detail: "No callback of this task has been sent yet." });
+}

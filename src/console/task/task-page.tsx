@@ -1,0 +1,190 @@
+import { linkOrigin } from "../../api/http/link-origin.ts";
+import type { StatusLink } from "../../api/tasks/status-url.ts";
+import { may } from "../../objects/task/caller.ts";
+import { html, showingOutputs } from "../http/html-answer.ts";
+import { durationText } from "../parts/format.ts";
+import type { FormFault } from "../http/form-fault.ts";
+import { frameOf } from "../layout/frame.ts";
+import { taskIncident } from "../parts/incident.ts";
+import { linkEndOf } from "./link-life.ts";
+import { nextStepOf } from "./next-step.ts";
+import { viewerPage } from "../http/page.ts";
+import { ApiDialog } from "../parts/api-dialog.tsx";
+import { Status } from "../parts/chip.tsx";
+import { CopyButton, Id } from "../parts/copy.tsx";
+import { Hostile } from "../parts/hostile.tsx";
+import { Layout } from "../layout/layout.tsx";
+import { Neighbour } from "./neighbour.tsx";
+import { PageHead, Panel } from "../parts/page-head.tsx";
+import { Ago, Time } from "../parts/shown-time.tsx";
+import { TimelineDrawing } from "./timeline-drawing.tsx";
+import { creditDetails, timelineOf } from "./timeline-places.ts";
+import { SECOND_MS } from "../../core/time.ts";
+import { TaskActions } from "./actions.tsx";
+import type { Task } from "../../api/shapes/task-shape.ts";
+import { readShownTask, type ShownTask, type TaskVisit } from "./task-data.ts";
+import { ResultPanel } from "./result-panel.tsx";
+import { SeenPanel, seenOf } from "./seen.tsx";
+import { Share, shareLinkOf } from "./share.tsx";
+import { Story } from "./story.tsx";
+import { TrackingPanel } from "./tracking-panel.tsx";
+
+/** The page of one task: what happened, what comes next, and what the client received. */
+export const taskPage = viewerPage("/tasks/{id}", "read", (visit) => showTask(visit, null));
+
+/**
+ * Returns the page of a task.
+ * @param fault refusal of a form of this page; null when none was refused.
+ */
+export async function showTask(visit: TaskVisit, fault: FormFault | null): Promise<Response> {
+  const shown = await readShownTask(visit);
+  const { task } = shown;
+  const seen = await seenOf(visit, shown);
+  const link = await shareLinkOf(shown, visit);
+  return html(
+    <Layout title={`Task ${task.id.slice(0, 8)}`} frame={frameOf(visit)} section="tasks" isLive>
+      <Head shown={shown} visit={visit} fault={fault} link={link} />
+      <div class="task-page task-columns">
+        <Life shown={shown} visit={visit} />
+        {seen === null ? null : <SeenPanel seen={seen} taskId={task.id} />}
+      </div>
+    </Layout>,
+    200,
+    showingOutputs(visit.runtime.config.outputsOrigin),
+  );
+}
+
+interface Shown {
+  readonly shown: ShownTask;
+  readonly visit: TaskVisit;
+}
+
+interface HeadProps extends Shown {
+  readonly fault: FormFault | null;
+  readonly link: StatusLink;
+}
+
+function Head({ shown, visit, fault, link }: HeadProps) {
+  const { task } = shown;
+  const sub = (
+    <span class="task-sub">
+      <Id text={task.id} what="the id of the task" />
+      {task.account === undefined ? null : <a href={`/accounts/${task.account}`}>{task.account}</a>}
+      {task.provider === undefined ? null : <span>{task.provider}</span>}
+      {task.upstream === undefined ? null : (
+        <Id
+          text={task.upstream.id}
+          what="the id of the upstream job"
+          short={shortened(task.upstream.id)}
+        />
+      )}
+    </span>
+  );
+  return (
+    <PageHead title={<Hostile text={task.model} />} sub={sub}>
+      <Neighbour by={-1} icon="back" hotkey="[" label="Task before" />
+      <Neighbour by={1} icon="arrow" hotkey="]" label="Next task" />
+      <ApiDialog origin={linkOrigin(visit.env, visit.request)} paths={apiPaths(shown)} />
+      <Share link={link} />
+      <TaskActions shown={shown} visit={visit} fault={fault} />
+    </PageHead>
+  );
+}
+
+/** Returns the paths of the API that return the data of the page. */
+function apiPaths({ task: { id }, facts: { callback } }: ShownTask): readonly string[] {
+  const last = callback?.attempts.at(-1);
+  const path = `/v1/tasks/${id}`;
+  return last === undefined ? [path] : [path, `${path}/attempts/${last.number}/request`];
+}
+
+/** The part of the page that shows the progress of the task. It is refreshed whenever the task may have changed. */
+function Life({ shown, visit }: Shown) {
+  const now = Date.now();
+  const { task, facts, state } = shown;
+  const next = nextStepOf(task, facts, now);
+  const timeline = timelineOf(facts, creditDetails(task), now);
+  const connection = visit.runtime.config.connections.get(task.provider ?? "");
+  const endedS = task.completed_at ?? task.finished_at;
+  const link = `${linkOrigin(visit.env, visit.request)}/tasks/${task.id}`;
+  const links = endedS === undefined ? null : linkEndOf(connection, endedS * SECOND_MS);
+  return (
+    <div
+      id="life"
+      class="task-page life"
+      data-refresh={String(next.refreshS)}
+      {...(visit.request.method === "POST" && { "data-refresh-url": `/tasks/${task.id}` })}
+      data-version={state}
+    >
+      <State task={task} next={next} now={now} />
+      <Panel
+        title="Timeline"
+        aside={
+          <span class="state">
+            {spanText(shown, now)}
+            <CopyButton text={taskIncident(task, facts, link)} label="Copy for the incident" />
+          </span>
+        }
+      >
+        <TimelineDrawing timeline={timeline} />
+        <Story shown={shown} now={now} />
+      </Panel>
+      <ResultPanel
+        task={task}
+        links={links}
+        outputsOrigin={visit.runtime.config.outputsOrigin}
+        isHostShown={may(visit.viewer, "inspect")}
+        now={now}
+      />
+      {task.tracking === undefined ? null : <TrackingPanel tracking={task.tracking} now={now} />}
+    </div>
+  );
+}
+
+interface StateProps {
+  readonly task: Task;
+  readonly next: ReturnType<typeof nextStepOf>;
+  readonly now: number;
+}
+
+/** Line with the state of the task and of its callback, and with what happens next, e.g. a poll or an attempt. */
+function State({ task, next, now }: StateProps) {
+  return (
+    <div class={`task-state tone-${next.tone}`}>
+      <Status of={task.status} solid />
+      {task.callback === null ? null : (
+        <span class="task-callback">
+          callback <Status of={task.callback.status} />
+        </span>
+      )}
+      <p>
+        {next.text}
+        {next.at === null ? null : (
+          <>
+            {" "}
+            <strong>
+              <Ago at={next.at} now={now} />
+            </strong>
+            , at <Time at={next.at} />
+          </>
+        )}
+      </p>
+      {task.progress === undefined ? null : (
+        <span class="task-progress">
+          <progress max="100" value={task.progress} aria-label="Progress of the job" />{" "}
+          {task.progress} %
+        </span>
+      )}
+    </div>
+  );
+}
+
+function spanText({ facts }: ShownTask, now: number): string {
+  const { createdAt, finishedAt } = facts;
+  const took = durationText((finishedAt ?? now) - createdAt);
+  return finishedAt === null ? `open for ${took}` : `result after ${took}`;
+}
+
+function shortened(id: string): string {
+  return id.length <= 22 ? id : `${id.slice(0, 12)}…${id.slice(-6)}`;
+}

@@ -1,0 +1,72 @@
+import { Panel } from "../parts/page-head.tsx";
+import { Ago } from "../parts/shown-time.tsx";
+import { SECOND_MS } from "../../core/time.ts";
+import type { Task } from "../../api/shapes/task-shape.ts";
+
+interface TrackingProps {
+  readonly tracking: NonNullable<Task["tracking"]>;
+  readonly now: number;
+}
+
+/** Section about the upstream job of an open task: the last answer to a poll, the next poll, and the hooks. */
+export function TrackingPanel({ tracking, now }: TrackingProps) {
+  const { answer, answer_since: since, next_poll_at: next, next_poll_reason: reason } = tracking;
+  const refused = tracking.hooks_refused ?? [];
+  const ago = (at: number) => <Ago at={at * SECOND_MS} now={now} />;
+  return (
+    <Panel title="Upstream">
+      <dl class="fields">
+        <dt>Last answer</dt>
+        <dd>
+          {answer === undefined ? "none yet" : answer}
+          {since === undefined ? null : <span class="muted"> since {ago(since)}</span>}
+        </dd>
+        <dt>Next poll</dt>
+        <dd>
+          {next === undefined ? "none planned" : ago(next)}
+          {reason === undefined ? null : (
+            <span class="muted"> ({reason.replaceAll("_", " ")})</span>
+          )}
+        </dd>
+        <dt>Hooks</dt>
+        <dd>
+          {tracking.hooks_taken ?? 0} taken, {tracking.hooks_kept ?? 0} kept, {refused.length}{" "}
+          refused
+          {refused.map(({ at, reason: why }) => (
+            <p class="small muted">
+              {why.replaceAll("_", " ")} {ago(at)}
+            </p>
+          ))}
+        </dd>
+        {tracking.kept_jobs === undefined ? null : (
+          <>
+            <dt>Jobs named by hooks</dt>
+            <dd>
+              <bdi>{tracking.kept_jobs.join(", ")}</bdi>
+            </dd>
+          </>
+        )}
+        <UnreadableKey tracking={tracking} now={now} />
+        {tracking.is_extended === true ? (
+          <>
+            <dt>Deadline</dt>
+            <dd>extended once</dd>
+          </>
+        ) : null}
+      </dl>
+    </Panel>
+  );
+}
+
+/** Time from which no relay secret opens the customer's key of the task; nothing while one does. */
+function UnreadableKey({ tracking: { key_unreadable_since: since }, now }: TrackingProps) {
+  if (since === undefined) return null;
+  return (
+    <>
+      <dt>Customer's key</dt>
+      <dd>
+        cannot be opened since <Ago at={since * SECOND_MS} now={now} />
+      </dd>
+    </>
+  );
+}

@@ -1,0 +1,165 @@
+import { OUTCOMES } from "../../core/record/outcome.ts";
+import { FAILURE_CATEGORIES } from "../../core/record/upstream.ts";
+import { SECOND_MS } from "../../core/time.ts";
+import { Time } from "../parts/shown-time.tsx";
+import { FILTER_NAMES, pathWith, RANGES, without } from "./task-parameters.ts";
+
+/** Statuses of callbacks for which the list has a chip, i.e. a link that filters the list by this status. */
+const CHIPS = ["failed", "sending", "waiting"] as const;
+
+const CHOICES: Readonly<Record<string, readonly string[]>> = {
+  callback: ["failed", "sending", "waiting", "delivered"],
+  status: ["pending", "processing", "completed", "failed"],
+  category: [...FAILURE_CATEGORIES, "unknown"],
+  submission: ["sending", "accepted", "unknown"],
+  outputs: ["lost"],
+  outcome: OUTCOMES,
+  range: Object.keys(RANGES),
+};
+
+/** The filters of the form that all viewers have: the name of the parameter, and the title for readers. */
+const FIELDS: readonly (readonly [name: string, title: string])[] = [
+  ["callback", "Callback"],
+  ["status", "Status"],
+  ["category", "Failure"],
+  ["submission", "Submission"],
+  ["outputs", "Outputs"],
+  ["outcome", "Last outcome"],
+  ["status_code", "Status code"],
+  ["host", "Host"],
+  ["model", "Model"],
+  ["range", "Created within"],
+];
+const OPERATOR_FIELDS: readonly (readonly [name: string, title: string])[] = [
+  ["account", "Account"],
+  ["provider", "Provider"],
+  ["job", "Upstream job"],
+];
+
+/**
+ * Chips above the list of tasks, which filter it by the status of the callback. The key `f` selects the chip for
+ * failed callbacks.
+ */
+export function Chips({ search }: { readonly search: URLSearchParams }) {
+  const rest = without(search, "cursor", "callback");
+  const chosen = search.get("callback");
+  return (
+    <nav class="segments" aria-label="Callbacks">
+      {CHIPS.map((callback) => (
+        <a
+          href={pathWith("/tasks", rest, { callback })}
+          aria-current={chosen === callback ? "true" : undefined}
+          data-key={callback === "failed" ? "f" : undefined}
+        >
+          {callback[0]?.toUpperCase()}
+          {callback.slice(1)}
+        </a>
+      ))}
+      <a href={pathWith("/tasks", rest)} aria-current={chosen === null ? "true" : undefined}>
+        All
+      </a>
+    </nav>
+  );
+}
+
+interface FilterFormProps {
+  readonly search: URLSearchParams;
+  /** Message about each faulty filter, by the filter's name. */
+  readonly issues: ReadonlyMap<string, string>;
+  readonly isOperator: boolean;
+}
+
+/** The form with all filters of the list of tasks. Its fields have the names of the API's parameters. */
+export function FilterForm({ search, issues, isOperator }: FilterFormProps) {
+  const isSet = FILTER_NAMES.some((name) => name !== "callback" && search.has(name));
+  const fields = isOperator ? [...FIELDS, ...OPERATOR_FIELDS] : FIELDS;
+  return (
+    <details class="details" open={isSet || search.has("range") || issues.size > 0}>
+      <summary>Filters</summary>
+      <form method="get" action="/tasks" class="filters">
+        {fields.map(([name, title]) =>
+          name === "range" && (search.has("since") || search.has("until")) ? (
+            <Period search={search} issues={issues} />
+          ) : (
+            <Field
+              name={name}
+              title={title}
+              value={search.get(name) ?? ""}
+              issue={issues.get(name)}
+            />
+          ),
+        )}
+        <div class="buttons">
+          <button type="submit" class="button button-main">
+            Filter
+          </button>
+          <a class="button" href="/tasks">
+            Reset
+          </a>
+        </div>
+      </form>
+    </details>
+  );
+}
+
+/**
+ * The period of creation that the URL of the page names, e.g. when the viewer has clicked a bar of a chart. A bound
+ * that is not valid is shown as it was given.
+ */
+function Period({ search, issues }: Pick<FilterFormProps, "search" | "issues">) {
+  return (
+    <div class="field">
+      <span>Created</span>
+      <p class="state">
+        {["since", "until"].map((name) => {
+          const value = search.get(name);
+          return value === null ? null : (
+            <span>
+              {name} {issues.has(name) ? value : <Time at={Number(value) * SECOND_MS} />}
+              <input type="hidden" name={name} value={value} />
+            </span>
+          );
+        })}
+        <a href={pathWith("/tasks", without(search, "since", "until", "cursor"))}>Any time</a>
+      </p>
+    </div>
+  );
+}
+
+interface FieldProps {
+  readonly name: string;
+  readonly title: string;
+  readonly value: string;
+  readonly issue: string | undefined;
+}
+
+function Field({ name, title, value, issue }: FieldProps) {
+  const id = `filter-${name}`;
+  const choices = CHOICES[name];
+  const fault =
+    issue === undefined
+      ? {}
+      : { "aria-invalid": "true" as const, "aria-describedby": `${id}-issue` };
+  return (
+    <div class="field">
+      <label for={id}>{title}</label>
+      {choices === undefined ? (
+        <input id={id} name={name} value={value} autocomplete="off" spellcheck={false} {...fault} />
+      ) : (
+        <select id={id} name={name} {...fault}>
+          <option value="">any</option>
+          {choices.map((choice) => (
+            <option value={choice} selected={choice === value}>
+              {choice}
+            </option>
+          ))}
+        </select>
+      )}
+      {issue === undefined ? null : (
+        <p id={`${id}-issue`} class="field-error">
+          {issue}
+        </p>
+      )}
+    </div>
+  );
+}

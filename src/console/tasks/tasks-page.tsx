@@ -1,0 +1,204 @@
+import { Problem } from "../../api/http/problem.ts";
+import { listTasks } from "../../api/search/list-tasks.ts";
+import { may } from "../../objects/task/caller.ts";
+import { html } from "../http/html-answer.ts";
+import { frameOf } from "../layout/frame.ts";
+import { viewerPage, type ViewerVisit } from "../http/page.ts";
+import { ApiDialog } from "../parts/api-dialog.tsx";
+import { Empty } from "../parts/empty.tsx";
+import { Layout } from "../layout/layout.tsx";
+import { PageHead } from "../parts/page-head.tsx";
+import { Time } from "../parts/shown-time.tsx";
+import { pathWith, taskParameters, without } from "./task-parameters.ts";
+import { Chips, FilterForm } from "./task-filters.tsx";
+import { TaskTable } from "./task-table.tsx";
+
+const PATH = "/tasks";
+const PAGE_SIZE = 50;
+/** Time in seconds after which an open list checks for newer tasks. */
+const REFRESH_S = 30;
+
+/** Parameters that have no field of their own in the form of filters. */
+const HIDDEN: readonly string[] = ["since", "until", "cursor"];
+
+type Page = Awaited<ReturnType<typeof listTasks.perform>>;
+type Listed =
+  | { readonly kind: "page"; readonly page: Page }
+  | { readonly kind: "invalid"; readonly issues: ReadonlyMap<string, string> };
+
+/** The list of tasks. Its URL contains the filters and the cursor, under the names of the API's parameters. */
+export const tasksPage = viewerPage(PATH, "read", async (visit) => {
+  const now = Date.now();
+  const { searchParams: search } = visit.url;
+  const asked = taskParameters(search, now);
+  const listed = await list(asked, PAGE_SIZE, visit);
+  const issues = listed.kind === "invalid" ? listed.issues : new Map<string, string>();
+  return html(
+    <Layout title="Tasks" frame={frameOf(visit)} section="tasks" isLive>
+      <PageHead title="Tasks" sub="Newest first. A new task appears after some seconds.">
+        <ApiDialog origin={visit.url.origin} paths={[pathWith("/v1/tasks", asked)]} />
+      </PageHead>
+      <div class="stack-s">
+        <Chips search={search} />
+        <FilterForm search={search} issues={issues} isOperator={visit.viewer.kind === "operator"} />
+        {listed.kind === "invalid" ? (
+          <p class="field-error" role="alert">
+            A filter is not valid, so nothing was searched.
+            {[...issues]
+              .filter(([name]) => HIDDEN.includes(name))
+              .map(([name, issue]) => ` ${name} ${issue}.`)}
+          </p>
+        ) : (
+          <List page={listed.page} asked={asked} visit={visit} now={now} />
+        )}
+      </div>
+    </Layout>,
+    listed.kind === "invalid" ? 400 : 200,
+  );
+});
+
+/**
+ * Returns the number of newer tasks for a list that is open in a browser, as a line above it. The list itself does
+ * not change.
+ */
+export const newerTasks = viewerPage("/tasks/newer", "read", async (visit) => {
+  const { searchParams: search } = visit.url;
+  const top = search.get("top") ?? "";
+  const listed = await list(taskParameters(search, Date.now()), PAGE_SIZE, visit);
+  const tasks = listed.kind === "page" ? listed.page.data : [];
+  const at = tasks.findIndex(({ id }) => id === top);
+  const count = at === -1 ? tasks.length : at;
+  return html(<Newer search={without(search, "top")} top={top} count={count} />);
+});
+
+async function list(asked: URLSearchParams, limit: number, visit: ViewerVisit): Promise<Listed> {
+  try {
+    const query = { ...Object.fromEntries(asked), limit: String(limit) };
+    return {
+      kind: "page",
+      page: await listTasks.perform({ params: {}, query }, visit.viewer, visit),
+    };
+  } catch (error) {
+    if (!(error instanceof Problem) || error.code !== "invalid_request") throw error;
+    const issues = (error.details.issues ?? []).map(
+      ({ path, message }) => [path.slice(1), message] as const,
+    );
+    return { kind: "invalid", issues: new Map(issues) };
+  }
+}
+
+interface NewerProps {
+  readonly search: URLSearchParams;
+  /** Id of the task at the top of the list; empty when the list is empty. */
+  readonly top: string;
+  readonly count: number;
+}
+
+/** Line above a list of tasks with the number of newer tasks. It refreshes itself. */
+function Newer({ search, top, count }: NewerProps) {
+  const more = count === PAGE_SIZE ? `${count} or more` : String(count);
+  return (
+    <output
+      id="newer"
+      class="newer"
+      data-refresh={String(REFRESH_S)}
+      data-refresh-url={pathWith("/tasks/newer", search, { top })}
+    >
+      {count === 0 ? null : (
+        <a class="button button-small" href={pathWith(PATH, search)}>
+          {more} new – show
+        </a>
+      )}
+    </output>
+  );
+}
+
+interface ListProps {
+  readonly page: Page;
+  readonly asked: URLSearchParams;
+  readonly visit: ViewerVisit;
+  readonly now: number;
+}
+
+function List({ page, asked, visit, now }: ListProps) {
+  const { searchParams: search } = visit.url;
+  const next = page.next_cursor;
+  const mayRedeliver = may(visit.viewer, "redeliver");
+  const top = page.data[0]?.id ?? "";
+  return (
+    <>
+      {asked.has("cursor") || (top === "" && asked.size > 0) ? null : (
+        <Newer search={search} top={top} count={0} />
+      )}
+      {page.data.length === 0 ? (
+        <NoTasks asked={asked} next={next} />
+      ) : (
+        <TaskTable
+          tasks={page.data}
+          redeliverPath={mayRedeliver ? pathWith("/redeliveries", without(asked, "cursor")) : null}
+          now={now}
+        />
+      )}
+      <nav class="buttons" aria-label="Pages">
+        {asked.has("cursor") ? (
+          <a class="button" href={pathWith(PATH, without(search, "cursor"))}>
+            Newest
+          </a>
+        ) : null}
+        {next === null || page.data.length === 0 ? null : (
+          <a class="button" href={nextPath(asked, next)} rel="next">
+            Older
+          </a>
+        )}
+      </nav>
+    </>
+  );
+}
+
+/**
+ * Returns the path of the next page of a list of tasks. It contains the filters as they were sent to the API, e.g. a
+ * start time in place of the range `24h`, because a cursor is valid only with exactly the same filters.
+ */
+function nextPath(asked: URLSearchParams, cursor: string): string {
+  return pathWith(PATH, asked, { cursor });
+}
+
+interface NoTasksProps {
+  readonly asked: URLSearchParams;
+  readonly next: string | null;
+}
+
+/** Text in place of an empty list: how far the search went, and whether older tasks may match. */
+function NoTasks({ asked, next }: NoTasksProps) {
+  if (next !== null) {
+    const until = Number(next.split("_")[0]);
+    return (
+      <Empty icon="search" title="No match so far">
+        <p>
+          All tasks back to <Time at={until} /> were searched. Older ones may match.
+        </p>
+        <a class="button button-main" href={nextPath(asked, next)}>
+          Search older tasks
+        </a>
+      </Empty>
+    );
+  }
+  if (asked.size === 0) {
+    return (
+      <Empty icon="tasks" title="No task yet">
+        <p>A task appears here about 30 seconds after its registration, or as soon as it ends.</p>
+        <a class="button" href="/docs#registerTask">
+          How a task is registered
+        </a>
+      </Empty>
+    );
+  }
+  return (
+    <Empty icon="search" title="No task matches these filters">
+      <p>All tasks were searched, back to the oldest that the index has.</p>
+      <a class="button" href={PATH}>
+        Show all tasks
+      </a>
+    </Empty>
+  );
+}
