@@ -1,4 +1,3 @@
-import { execFileSync } from "node:child_process";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { build } from "esbuild";
@@ -6,12 +5,6 @@ import { expect, it } from "vitest";
 import { ROOT } from "../process/harness/child.ts";
 
 const CLIENT = join(ROOT, "client");
-
-it("the types of the client are those that npm run docs generates from openapi.json", () => {
-  const check = ["src/schema.d.ts", "--check"];
-  const generator = join(CLIENT, "node_modules/.bin/openapi-typescript");
-  execFileSync(generator, ["../openapi.json", "--output", ...check], { cwd: CLIENT });
-});
 
 it("the client and its dependencies are at most 7 KiB, minified and gzipped, as its README says", async () => {
   const { outputFiles } = await build({

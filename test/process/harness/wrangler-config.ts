@@ -2,6 +2,8 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
 const ROOT = join(import.meta.dirname, "../../..");
+/** The command that makes generated files, which the tests' own command has made before. */
+const BUILD = /^\[build\]\n(?:\w.*\n)+/m;
 const INDEX_BINDING = /^\[\[d1_databases\]\]\n(?:\w.*\n)+/m;
 const RATE_LIMITS = /^\[\[ratelimits\]\]\n(?:\w.*\n)+/gm;
 /** The lines of the bucket for outputs, which are comments until `npm run setup -- --outputs`. */
@@ -24,10 +26,9 @@ export function copyWranglerConfig(
   { hasIndex, hasLimits, hasOutputs }: CopiedBindings,
 ): string {
   const main = JSON.stringify(join(ROOT, "src/index.ts"));
-  let config = readFileSync(join(ROOT, "wrangler.toml"), "utf8").replace(
-    /^main = .*$/m,
-    `main = ${main}`,
-  );
+  let config = readFileSync(join(ROOT, "wrangler.toml"), "utf8")
+    .replace(/^main = .*$/m, `main = ${main}`)
+    .replace(BUILD, "");
   if (!hasIndex) config = config.replace(INDEX_BINDING, "");
   if (!hasLimits) config = config.replace(RATE_LIMITS, "");
   if (hasOutputs) config = config.replace(BUCKET, "$1\n$2\n$3");

@@ -1,0 +1,75 @@
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdir } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, it } from "vitest";
+import { makeProducts } from "../../../scripts/generate/make-products.ts";
+import type { Product } from "../../../scripts/generate/product.ts";
+
+let root = "";
+const at = (path: string) => join(root, path);
+const read = (path: string) => readFileSync(at(path), "utf8");
+
+beforeEach(async () => {
+  root = mkdtempSync(join(tmpdir(), "task-relay-generate-"));
+  for (const folder of ["scripts/generate", "pages", "node_modules/tool"]) {
+    await mkdir(at(folder), { recursive: true });
+  }
+  writeFileSync(at("scripts/generate.ts"), "");
+  writeFileSync(at("pages/a.md"), "A");
+  writeFileSync(at("title"), "Pages");
+});
+afterEach(() => rmSync(root, { recursive: true }));
+
+/** A product that copies the title and the first page. */
+const PAGES: Product = {
+  name: "pages",
+  sources: ["pages", "title"],
+  needs: ["node_modules/tool"],
+  make: async () => ({ "public/title": read("title"), "public/deep/a": read("pages/a.md") }),
+};
+
+it("npm run generate writes the files of a product into new folders, and names the product", async () => {
+  expect(await makeProducts([PAGES], root)).toEqual(["pages: generated"]);
+  expect([read("public/title"), read("public/deep/a")]).toEqual(["Pages", "A"]);
+});
+
+it("npm run generate makes nothing when no source has changed since and every file is there", async () => {
+  await makeProducts([PAGES], root);
+  expect(await makeProducts([PAGES], root)).toEqual([]);
+});
+
+it.each([
+  ["a source has changed", () => writeFileSync(at("title"), "Other pages")],
+  ["a folder of sources has a further file", () => writeFileSync(at("pages/b.md"), "B")],
+  ["one of its files is missing", () => rmSync(at("public/deep/a"))],
+  ["a program that makes products has changed", () => writeFileSync(at("scripts/generate/x"), "")],
+])("npm run generate makes a product again when %s", async (_condition, change) => {
+  await makeProducts([PAGES], root);
+  change();
+  expect(await makeProducts([PAGES], root)).toEqual(["pages: generated"]);
+  expect([read("public/title"), read("public/deep/a")]).toEqual([read("title"), "A"]);
+});
+
+it("npm run generate deletes a file that a product no longer has", async () => {
+  await makeProducts([PAGES], root);
+  writeFileSync(at("title"), "Other pages");
+  await makeProducts([{ ...PAGES, make: async () => ({ "public/title": "T" }) }], root);
+  expect([read("public/title"), existsSync(at("public/deep/a"))]).toEqual(["T", false]);
+});
+
+it("npm run generate leaves a product as it is and says why, when a package that makes it is not installed", async () => {
+  await makeProducts([PAGES], root);
+  writeFileSync(at("title"), "Other pages");
+  rmSync(at("node_modules/tool"), { recursive: true });
+  expect(await makeProducts([PAGES], root)).toEqual([
+    "pages: not generated, because node_modules/tool is not installed",
+  ]);
+  expect(read("public/title")).toBe("Pages");
+});
+
+it("npm run generate makes a product at the next run when making it has failed", async () => {
+  const failing = { ...PAGES, make: async () => Promise.reject(new Error("no page")) };
+  await expect(makeProducts([failing], root)).rejects.toThrow("no page");
+  expect(await makeProducts([PAGES], root)).toEqual(["pages: generated"]);
+});
