@@ -1,5 +1,5 @@
 import { editBody, type ScannedBody, scanBody } from "../src/api/submit/json-body.ts";
-import { hasPromptParameters } from "../src/providers/prompt-parameters.ts";
+import { hasPromptParameters } from "../src/providers/shared/prompt-parameters.ts";
 
 // Classes of objects that the harness binds; nothing calls them.
 export * from "./startup/bare-worker.ts";

@@ -1,8 +1,8 @@
 // Prints a declaration of a new upstream to begin with or, with --code, adds a provider whose parts compile and whose
 // tests name what is missing. Used as `npm run providers:new -- acme`.
 import { execFileSync } from "node:child_process";
-import { readFileSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { parseArgs } from "node:util";
 import { failure, type Result, success } from "../src/core/result.ts";
 import { DECLARED_PROVIDER } from "../src/providers/generic/declaration.ts";
@@ -58,7 +58,10 @@ function add(added: NewProvider): number {
   const before = LISTS.map((path) => [path, readFileSync(join(root, path), "utf8")] as const);
   try {
     const files = filesOf(added, new Map(before));
-    for (const [path, text] of files) writeFileSync(join(root, path), text);
+    for (const [path, text] of files) {
+      mkdirSync(join(root, dirname(path)), { recursive: true });
+      writeFileSync(join(root, path), text);
+    }
     const paths = [...files.keys()];
     const code = paths.filter((path) => path.endsWith(".ts"));
     execFileSync(join(root, "node_modules/.bin/oxfmt"), code, { cwd: root });

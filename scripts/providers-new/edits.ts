@@ -31,15 +31,13 @@ export function filesOf(provider: NewProvider, before: Files): Files {
   const edit = (path: string, ...insertions: readonly (readonly [string, string])[]) =>
     [path, insertions.reduce(inserted(path), before.get(path) ?? "")] as const;
   const entry = [`\n  ${FIRST_GATEWAY},\n`, `\n  ${identifier},`] as const;
-  const imported = [
-    `\nimport { ${FIRST_GATEWAY} }`,
-    `\nimport { ${identifier} } from "./${name}.ts";`,
-  ] as const;
+  const imported = (path: string) =>
+    [`\nimport { ${FIRST_GATEWAY} }`, `\nimport { ${identifier} } from "./${path}";`] as const;
   return new Map([
-    [`src/providers/${name}.ts`, adapterOf(provider)],
+    [`src/providers/${name}/${name}.ts`, adapterOf(provider)],
     [`test/providers/fixtures/${name}.ts`, fixturesOf(provider)],
-    edit(REGISTRY, imported, entry),
-    edit(FIXTURES, imported, entry),
+    edit(REGISTRY, imported(`${name}/${name}.ts`), entry),
+    edit(FIXTURES, imported(`${name}.ts`), entry),
     edit(PAGE, ...rowsOf(provider), ["\n## Gateways\n", `\n${sectionOf(provider).trimEnd()}\n`]),
     edit(README, [", and gateways: ", `, \`${name}\``]),
   ]);

@@ -14,9 +14,9 @@ const HOOKS = `hooks: {
 
 /** Writes the adapter of a new provider, which compiles; what the author has to find out is marked. */
 export function adapterOf({ name, identifier, prefix, hasHooks }: NewProvider): string {
-  return `import { idAt, listAt, textAt, urlsOf } from "./json-fields.ts";
-import type { Observation } from "./observation.ts";
-import { bearer, ${hasHooks ? "noSignature, " : ""}readingOf, type UpstreamProvider } from "./provider.ts";
+  return `import { idAt, listAt, textAt, urlsOf } from "../json-fields.ts";
+import type { Observation } from "../observation.ts";
+import { bearer, ${hasHooks ? "noSignature, " : ""}readingOf, type UpstreamProvider } from "../provider.ts";
 
 /** Adapter for MISSING: the name of the service, and the URL of its documentation. */
 export const ${identifier} = {

@@ -1,10 +1,10 @@
 import { decode, verify } from "hono/jwt";
 import { expect, it } from "vitest";
-import { kling } from "../../src/providers/kling.ts";
-import { minimax } from "../../src/providers/minimax.ts";
+import { kling } from "../../src/providers/kling/kling.ts";
+import { minimax } from "../../src/providers/minimax/minimax.ts";
 import { progressIn } from "../../src/providers/observation.ts";
 import { PROVIDERS } from "../../src/providers/registry.ts";
-import { runway } from "../../src/providers/runway.ts";
+import { runway } from "../../src/providers/runway/runway.ts";
 import { NOW, NOW_S } from "./hook.ts";
 
 const ours = "0f8fad5b-d9cb-469f-a165-70867728950e";

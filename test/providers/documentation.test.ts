@@ -6,7 +6,7 @@ import { documentedLimits } from "../../src/providers/documented-limits.ts";
 import { parseDeclaration } from "../../src/providers/generic/declaration.ts";
 import type { NamedProvider, UpstreamProvider } from "../../src/providers/provider.ts";
 import { PROVIDERS } from "../../src/providers/registry.ts";
-import { sandbox } from "../../src/providers/sandbox.ts";
+import { sandbox } from "../../src/providers/sandbox/sandbox.ts";
 import { DECLARATIONS, OWN_DECLARATIONS } from "./declarations.ts";
 import { examplesIn, type HookFixture, type PollFixture } from "./fixture.ts";
 import { FIXTURES } from "./fixtures/index.ts";

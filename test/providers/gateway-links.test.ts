@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { keyedLinks, needsKey, openLinks } from "../../src/providers/gateway-links.ts";
+import { keyedLinks, needsKey, openLinks } from "../../src/providers/shared/gateway-links.ts";
 import { toNews } from "../../src/providers/observation.ts";
 import { completed } from "./fixtures/meanings.ts";
 

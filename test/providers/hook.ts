@@ -1,4 +1,4 @@
-import { ark } from "../../src/providers/ark.ts";
+import { ark } from "../../src/providers/ark/ark.ts";
 import type { Connection, Hook } from "../../src/providers/provider.ts";
 
 /** Time of the test vectors, in Unix seconds: 2026-01-01T00:00:00Z. */

@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { expect, it } from "vitest";
-import { hasPromptParameters } from "../../src/providers/prompt-parameters.ts";
+import { hasPromptParameters } from "../../src/providers/shared/prompt-parameters.ts";
 
 const LONG = "resolution ratio duration frames framespersecond seed camerafixed watermark".split(
   " ",

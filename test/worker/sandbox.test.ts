@@ -1,6 +1,6 @@
 import { env } from "cloudflare:workers";
 import { expect, it } from "vitest";
-import { sandbox } from "../../src/providers/sandbox.ts";
+import { sandbox } from "../../src/providers/sandbox/sandbox.ts";
 import { anOutside, answering, type Outside } from "./outside.ts";
 import { callWith, invalid, refusal } from "./client.ts";
 import { START, useClock } from "./clock.ts";

@@ -48,7 +48,7 @@ it("what npm run providers:new --code writes passes npm run check, and only the 
 
 it("npm run providers:new --code names the files that signed hooks need, and the compiler names them once the adapter states that its hooks are signed", () => {
   using clone = new Checkout();
-  const adapter = "src/providers/acme-video.ts";
+  const adapter = "src/providers/acme-video/acme-video.ts";
   const written = clone.run("npm run -s providers:new -- acme-video --code");
   for (const path of SIGNED) expect(written).toContain(path);
   clone.run(`sed -i 's/assurance: "capability-url"/assurance: "body-signed"/' ${adapter}`);

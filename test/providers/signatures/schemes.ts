@@ -1,14 +1,14 @@
-import { higgsfield } from "../../../src/providers/higgsfield.ts";
-import { kie } from "../../../src/providers/kie.ts";
-import { kling } from "../../../src/providers/kling.ts";
-import { openaiVideos } from "../../../src/providers/openai-videos.ts";
-import { openrouter } from "../../../src/providers/openrouter.ts";
+import { higgsfield } from "../../../src/providers/higgsfield/higgsfield.ts";
+import { kie } from "../../../src/providers/kie/kie.ts";
+import { kling } from "../../../src/providers/kling/kling.ts";
+import { openaiVideos } from "../../../src/providers/openai-videos/openai-videos.ts";
+import { openrouter } from "../../../src/providers/openrouter/openrouter.ts";
 import type { SigningProvider } from "../../../src/providers/registry.ts";
-import { replicate } from "../../../src/providers/replicate.ts";
-import { vidu } from "../../../src/providers/vidu.ts";
-import { wavespeed } from "../../../src/providers/wavespeed.ts";
-import { atlascloud } from "../../../src/providers/atlascloud.ts";
-import { fal } from "../../../src/providers/fal.ts";
+import { replicate } from "../../../src/providers/replicate/replicate.ts";
+import { vidu } from "../../../src/providers/vidu/vidu.ts";
+import { wavespeed } from "../../../src/providers/wavespeed/wavespeed.ts";
+import { atlascloud } from "../../../src/providers/atlascloud/atlascloud.ts";
+import { fal } from "../../../src/providers/fal/fal.ts";
 import { base64, base64Url, hex, hmac, NOW_S, rfc8032Keys } from "../hook.ts";
 import { OTHER_SECONDS, type Scheme } from "./scheme.ts";
 

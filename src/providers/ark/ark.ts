@@ -1,0 +1,118 @@
+import { DAY_MS, SECOND_MS } from "../../core/time.ts";
+import { type CancelReading, isSuccess } from "../cancel.ts";
+import {
+  at,
+  booleanAt,
+  idAt,
+  integerAt,
+  listAt,
+  numberAt,
+  textAt,
+  urlsOf,
+} from "../json-fields.ts";
+import type { Observation } from "../observation.ts";
+import { amountsAt } from "../usage.ts";
+import { hasPromptParameters } from "../shared/prompt-parameters.ts";
+import { type Answer, bearer, noSignature, type UpstreamProvider, readingOf } from "../provider.ts";
+import { membersAt, submitReadingOf, type SubmitTarget } from "../submit.ts";
+
+const TASKS = "/contents/generations/tasks";
+const TARGET: SubmitTarget = {
+  model: { pointer: "/model" },
+  endpoint: null,
+  parameters: membersAt("", ["seed", "ratio", "duration", "resolution", "generate_audio"]),
+  answer: "job",
+  // `frames` takes precedence over `duration` (https://www.volcengine.com/docs/82379/1520757).
+  hidden: { isHiddenIn: hasPromptParameters, pointers: ["/frames"] },
+};
+
+/**
+ * Adapter for Volcengine Ark and BytePlus ModelArk (Seedance). A hook comes at every change of status. It is
+ * unsigned and has the format of the query API (https://www.volcengine.com/docs/82379/1520757).
+ */
+export const ark = {
+  name: "ark",
+  variables: { key: "ARK_API_KEY", baseUrl: "ARK_BASE_URL" },
+  baseUrls: [
+    "https://ark.cn-beijing.volces.com/api/v3",
+    "https://ark.ap-southeast.bytepluses.com/api/v3",
+  ],
+  hooks: {
+    assurance: "capability-url",
+    parameter: "callback_url",
+    idParameter: null,
+    authenticate: noSignature,
+    read: readArkTask,
+  },
+  // https://www.volcengine.com/docs/82379/1521309: outputs are deleted after 24 hours.
+  linkLife: { minMs: DAY_MS, maxMs: DAY_MS },
+  usageNames: ["completion_tokens", "total_tokens"],
+  polls: {
+    gapMs: 1_000,
+    // Ark answers queries only for tasks of the last 7 days.
+    maxAgeMs: 7 * DAY_MS,
+    endpoint: null,
+    headers: bearer,
+    path: ({ id }) => `${TASKS}/${encodeURIComponent(id)}`,
+    read: ({ body }) => readingOf(readArkTask(body)),
+    statesCreation: true,
+    // Ids of inference endpoints (https://www.volcengine.com/docs/82379/1099522).
+    modelAliases: /^ep-/,
+  },
+  submits: {
+    target: (path) => (path === TASKS ? TARGET : null),
+    readAnswer: (body) => submitReadingOf(readArkTask(body)),
+  },
+  // https://www.volcengine.com/docs/82379/1521720: the call cancels a task that is queued, deletes the record of one that
+  // has ended, and is refused for one that is running.
+  cancels: {
+    request: ({ id }) => ({ method: "DELETE", path: `${TASKS}/${encodeURIComponent(id)}` }),
+    read: readCancellation,
+    onlyWhile: ["queued"],
+  },
+} as const satisfies UpstreamProvider;
+
+function readCancellation(answer: Answer): CancelReading {
+  if (isSuccess(answer)) return "canceled";
+  return answer.status === 404 ? "unknown" : "refused";
+}
+
+/**
+ * Returns a task object of Ark as a report on the job. Gateways pass such objects on too. Null for any other value.
+ */
+export function readArkTask(body: unknown): Observation | null {
+  const jobId = idAt(body, "id");
+  if (jobId === null) return null;
+  const state = textAt(body, "status");
+  const [createdAt, updatedAt] = [numberAt(body, "created_at"), numberAt(body, "updated_at")];
+  const failed = { code: textAt(body, "error", "code"), text: textAt(body, "error", "message") };
+  return {
+    jobId,
+    state,
+    urls: urlsOf([...listAt(body, "content", "video_url"), ...listAt(body, "content", "file_url")]),
+    metadata: {
+      seed: integerAt(body, "seed"),
+      ratio: textAt(body, "ratio"),
+      duration: durationOf(body),
+      resolution: textAt(body, "resolution"),
+      generate_audio: booleanAt(body, "generate_audio"),
+      framespersecond: integerAt(body, "framespersecond"),
+    },
+    completedAt: updatedAt === null ? null : updatedAt * SECOND_MS,
+    error: at(body, "error") == null ? null : failed,
+    usage: amountsAt(body, "usage"),
+    model: textAt(body, "model"),
+    submittedAt: createdAt === null ? null : createdAt * SECOND_MS,
+  };
+}
+
+/**
+ * Returns the duration of a video in seconds. Ark reports either `duration` or `frames`, never both. Null when it
+ * reports neither.
+ */
+function durationOf(body: unknown): number | null {
+  const frames = numberAt(body, "frames");
+  const perSecond = integerAt(body, "framespersecond");
+  const counted = frames === null || !perSecond ? null : Math.round(frames / perSecond);
+  return integerAt(body, "duration") ?? counted;
+}

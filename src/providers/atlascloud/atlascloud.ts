@@ -1,0 +1,136 @@
+import { bytesOf, fromBase64Url } from "../../security/encoding.ts";
+import { isRecent } from "../../security/signature.ts";
+import { at, idAt, listAt, textAt, urlsOf } from "../json-fields.ts";
+import type { Observation } from "../observation.ts";
+import { refusalIn } from "../poll-answer.ts";
+import {
+  type Answer,
+  type Authenticity,
+  bearer,
+  type Connection,
+  type Hook,
+  type HookContext,
+  type Reading,
+  readingOf,
+  type UpstreamProvider,
+} from "../provider.ts";
+import { hasPromptParameters } from "../shared/prompt-parameters.ts";
+import { verifyPublished } from "../shared/published-keys.ts";
+import { isRefusedByCode, membersAt, submitReadingOf, type SubmitTarget } from "../submit.ts";
+
+const JWKS_URL = "https://api.atlascloud.ai/api/v1/webhooks/jwks.json";
+const ED25519_BYTES = 64;
+const TARGET: SubmitTarget = {
+  model: { pointer: "/model" },
+  endpoint: null,
+  parameters: membersAt("", [
+    "seed",
+    "aspect_ratio",
+    "ratio",
+    "size",
+    "duration",
+    "resolution",
+    "generate_audio",
+  ]),
+  answer: "job",
+  // Atlas Cloud resells Seedance, and does not document that it removes these parameters.
+  hidden: { isHiddenIn: hasPromptParameters, pointers: [] },
+};
+/** Calls that start jobs, by path (https://www.atlascloud.ai/docs/en/webhooks). */
+const TARGETS: ReadonlyMap<string, SubmitTarget> = new Map([
+  ["/api/v1/model/generateVideo", TARGET],
+  ["/api/v1/model/generateAudio", TARGET],
+  [
+    "/api/v1/model/generateImage",
+    // With `enable_sync_mode` the answer is the finished prediction. An output in base64 has no link.
+    { ...TARGET, answer: "job-or-result", unreadable: { "/enable_base64_output": [true] } },
+  ],
+]);
+
+/**
+ * Adapter for Atlas Cloud. Hooks contain the prediction. They are signed with keys that are the same for all
+ * customers (https://atlascloud.ai/docs/en/webhooks), so a valid signature does not show whose job it is.
+ */
+export const atlascloud = {
+  name: "atlascloud",
+  variables: { key: "ATLASCLOUD_API_KEY", baseUrl: "ATLASCLOUD_BASE_URL" },
+  baseUrls: ["https://api.atlascloud.ai"],
+  jwksUrl: JWKS_URL,
+  hooks: {
+    assurance: "request-signed",
+    parameter: "webhook_url",
+    idParameter: null,
+    authenticate,
+    read: readHook,
+  },
+  linkLife: null,
+  polls: {
+    gapMs: 1_000,
+    maxAgeMs: null,
+    endpoint: null,
+    headers: bearer,
+    path: ({ id }) => `/api/v1/model/prediction/${encodeURIComponent(id)}`,
+    read: readAnswer,
+  },
+  submits: {
+    target: (path) => TARGETS.get(path) ?? null,
+    refuses: isRefusedByCode,
+    readAnswer: (body) => submitReadingOf(predictionIn(body)),
+  },
+} as const satisfies UpstreamProvider;
+
+async function authenticate(
+  { headers, body }: Hook,
+  { jwksUrl }: Connection,
+  context: HookContext,
+): Promise<Authenticity> {
+  const timestamp = headers.get("X-AtlasCloud-Webhook-Timestamp");
+  // The header with the shorter name now has an HMAC in hex, which is refused here. Atlas Cloud will move the
+  // Ed25519 signature to that header.
+  const signed =
+    headers.get("X-AtlasCloud-Webhook-Signature-Ed25519") ??
+    headers.get("X-AtlasCloud-Webhook-Signature");
+  const signature = fromBase64Url(signed, ED25519_BYTES);
+  if (signature === null || !isRecent(timestamp, context.now)) return "refused";
+  const message = bytesOf(`${timestamp}.`, body);
+  const isValid = await verifyPublished(jwksUrl ?? JWKS_URL, signature, message, context);
+  if (isValid === null) return "unavailable";
+  return isValid ? "unsigned" : "refused";
+}
+
+function readHook(body: unknown): Observation | null {
+  const jobId = idAt(body, "session_id");
+  if (jobId === null) return null;
+  const prediction = at(body, "payload");
+  const error = errorOf(body) ?? errorOf(prediction);
+  // The state of the hook itself is OK even for a prediction that timed out or was cancelled.
+  const state = textAt(prediction, "status") ?? textAt(body, "status");
+  return { ...observe(prediction), jobId, state, error };
+}
+
+function readAnswer({ body }: Answer): Reading {
+  return refusalIn(body) ?? readingOf(predictionIn(body));
+}
+
+/** Returns the prediction in an answer as a report on the job. Null when there is none. */
+function predictionIn(body: unknown): Observation | null {
+  const prediction = at(body, "data");
+  const jobId = idAt(prediction, "id");
+  return jobId === null ? null : { ...observe(prediction), jobId };
+}
+
+function observe(prediction: unknown): Observation {
+  return {
+    jobId: null,
+    state: textAt(prediction, "status"),
+    urls: urlsOf(listAt(prediction, "outputs")),
+    metadata: {},
+    completedAt: null,
+    error: errorOf(prediction),
+  };
+}
+
+function errorOf(value: unknown): Observation["error"] {
+  const text = textAt(value, "error") ?? textAt(value, "error", "message");
+  return text === null ? null : { code: null, text };
+}

@@ -1,0 +1,99 @@
+import { MINUTE_MS, SECOND_MS } from "../../core/time.ts";
+import type { UpstreamError } from "../failure.ts";
+import { at, idAt, integerAt, listAt, numberAt, textAt, urlsOf } from "../json-fields.ts";
+import type { Observation } from "../observation.ts";
+import { noSignature, readingOf, type UpstreamProvider } from "../provider.ts";
+import { jobReadingOf, membersAt, type SubmitTarget } from "../submit.ts";
+
+/** State of a job that waits or runs. Other providers use this word only for a job that waits. */
+const OPEN = "Pending";
+/**
+ * Pattern of the paths of models and of image tools (https://docs.bfl.ai/release-notes), all of which start jobs. The
+ * path is bounded, because the name is stored with the task.
+ */
+const MODEL_PATH = /^\/v1\/(flux-tools\/[a-z0-9][\w.-]{0,126}|(?!flux-tools$)flux-[\w.-]{1,126})$/;
+const PARAMETERS = membersAt("", [
+  "seed",
+  "aspect_ratio",
+  "duration",
+  "resolution",
+  "generate_audio",
+]);
+
+/**
+ * Adapter for Black Forest Labs (FLUX). Hooks have the format of the query API
+ * (https://docs.bfl.ai/api-reference/utility/get-result). The reference does not say whether and how hooks are
+ * signed. A job is known only in the region that runs it.
+ */
+export const bfl = {
+  name: "bfl",
+  variables: { key: "BFL_API_KEY", baseUrl: "BFL_BASE_URL" },
+  baseUrls: ["https://api.bfl.ai", "https://api.eu.bfl.ai", "https://api.us.bfl.ai"],
+  hooks: {
+    assurance: "capability-url",
+    parameter: "webhook_url",
+    idParameter: null,
+    authenticate: noSignature,
+    read: (body) => (idAt(body, "id") === null ? null : observe(body)),
+  },
+  // https://docs.bfl.ai: the signed links live for 10 minutes.
+  linkLife: { minMs: 10 * MINUTE_MS, maxMs: 10 * MINUTE_MS },
+  usageNames: ["cost", "input_mp", "output_mp"],
+  polls: {
+    gapMs: 1_000,
+    maxAgeMs: null,
+    endpoint: null,
+    keyHeader: { name: "x-key", schemes: [] },
+    headers: async (key) => ({ "x-key": key }),
+    path: ({ id }) => `/v1/get_result?id=${encodeURIComponent(id)}`,
+    read: ({ body }) => readingOf(observe(body)),
+  },
+  submits: {
+    target: targetOf,
+    readAnswer: (body) => jobReadingOf(idAt(body, "id"), null),
+  },
+} as const satisfies UpstreamProvider;
+
+/** Returns what a call to a path starts: a job of the model that the path names. */
+function targetOf(path: string): SubmitTarget | null {
+  const [, name] = MODEL_PATH.exec(path) ?? [];
+  if (name === undefined) return null;
+  return { model: { name }, endpoint: null, parameters: PARAMETERS, answer: "job" };
+}
+
+/**
+ * Returns a report on a job from a hook or from an answer to a poll. A hook contains the id of the job; an answer
+ * to a poll may leave it out.
+ */
+function observe(body: unknown): Observation | null {
+  const state = textAt(body, "status") ?? textAt(body, "state");
+  if (state === null) return null;
+  const result = at(body, "result");
+  const endS = numberAt(result, "end_time");
+  return {
+    jobId: idAt(body, "id"),
+    state: state === OPEN ? "processing" : state,
+    urls: urlsOf(listAt(result, "sample")),
+    // The field `duration` of the result is not used, because it is the time of the computation.
+    metadata: { seed: integerAt(result, "seed") },
+    completedAt: endS === null ? null : endS * SECOND_MS,
+    error: errorOf(body, state),
+    usage: {
+      cost: numberAt(body, "cost"),
+      input_mp: numberAt(body, "input_mp"),
+      output_mp: numberAt(body, "output_mp"),
+    },
+  };
+}
+
+/** Returns why a job failed: the reasons for which moderation stopped it, or the texts of an error. */
+function errorOf(body: unknown, state: string): UpstreamError | null {
+  const reasons = listAt(body, "details", "Moderation Reasons").filter(
+    (reason) => typeof reason === "string",
+  );
+  if (reasons.length > 0) return { code: null, text: `${state}: ${reasons.join(", ")}` };
+  const code = textAt(body, "error");
+  const text =
+    textAt(body, "message") ?? textAt(body, "details", "error") ?? textAt(body, "details");
+  return code === null && text === null ? null : { code, text };
+}

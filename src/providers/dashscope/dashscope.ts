@@ -1,0 +1,210 @@
+import type { FailureCategory } from "../../core/record/upstream.ts";
+import { DAY_MS } from "../../core/time.ts";
+import { type CancelReading, isSuccess } from "../cancel.ts";
+import type { UpstreamError } from "../failure.ts";
+import { at, idAt, integerAt, listAt, textAt, urlsOf } from "../json-fields.ts";
+import type { Observation } from "../observation.ts";
+import {
+  type Answer,
+  bearer,
+  type Reading,
+  readingOf,
+  type UpstreamProvider,
+} from "../provider.ts";
+import { membersAt, type SubmitReading, submitReadingOf, type SubmitTarget } from "../submit.ts";
+import { amountsAt } from "../usage.ts";
+
+const SERVICES = "/api/v1/services/aigc";
+/** Path of the calls that are answered with their images. */
+const SYNCHRONOUS_PATH = `${SERVICES}/multimodal-generation/generation`;
+/**
+ * Paths of the calls that start jobs: videos of all kinds, talking heads, and images of each generation of models. The
+ * pages of the models name them (https://www.alibabacloud.com/help/en/model-studio/).
+ */
+const JOB_PATHS: readonly string[] = [
+  "video-generation/video-synthesis",
+  "image2video/video-synthesis",
+  "image-generation/generation",
+  "text2image/image-synthesis",
+  "image2image/image-synthesis",
+  "image2image/out-painting",
+].map((path) => `${SERVICES}/${path}`);
+const TARGET: SubmitTarget = {
+  model: { pointer: "/model" },
+  endpoint: null,
+  parameters: membersAt("/parameters", [
+    "seed",
+    "ratio",
+    "size",
+    "duration",
+    "resolution",
+    "audio",
+  ]),
+  answer: "job",
+  headers: { "X-DashScope-Async": "enable" },
+};
+const SYNCHRONOUS_TARGET: SubmitTarget = {
+  model: TARGET.model,
+  endpoint: null,
+  parameters: TARGET.parameters,
+  answer: "result",
+};
+
+/**
+ * Adapter for Alibaba Cloud Model Studio (Wan, Qwen-Image), which sends no hooks for single jobs
+ * (https://www.alibabacloud.com/help/en/model-studio/manage-asynchronous-tasks).
+ */
+export const dashscope = {
+  name: "dashscope",
+  variables: { key: "DASHSCOPE_API_KEY", baseUrl: "DASHSCOPE_BASE_URL" },
+  baseUrls: [
+    "https://dashscope.aliyuncs.com",
+    "https://dashscope-intl.aliyuncs.com",
+    "https://dashscope-us.aliyuncs.com",
+    "https://cn-hongkong.dashscope.aliyuncs.com",
+  ],
+  hostsOfCustomers: {
+    form: "https://{workspace}.{region}.maas.aliyuncs.com",
+    pattern: /^https:\/\/[a-z0-9-]+\.[a-z]+-[a-z]+(-\d)?\.maas\.aliyuncs\.com$/,
+  },
+  hooks: null,
+  linkLife: { minMs: DAY_MS, maxMs: DAY_MS },
+  usageNames: [
+    "duration",
+    "video_duration",
+    "input_video_duration",
+    "output_video_duration",
+    "image_count",
+    "SR",
+    "fps",
+  ],
+  polls: {
+    gapMs: 1_000,
+    // Model Studio permits 20 polls per second for an account.
+    perMinute: 1_200,
+    maxAgeMs: DAY_MS,
+    endpoint: null,
+    headers: bearer,
+    path: ({ id }) => `/api/v1/tasks/${encodeURIComponent(id)}`,
+    read,
+  },
+  submits: {
+    target: targetOf,
+    readAnswer: (body, path) =>
+      path === SYNCHRONOUS_PATH ? readImages(body) : submitReadingOf(reportIn(body)),
+  },
+  // https://help.aliyun.com/zh/model-studio/manage-asynchronous-tasks: only a task in the state PENDING is canceled.
+  cancels: {
+    request: ({ id }) => ({
+      method: "POST",
+      path: `/api/v1/tasks/${encodeURIComponent(id)}/cancel`,
+    }),
+    read: readCancellation,
+  },
+} as const satisfies UpstreamProvider;
+
+function readCancellation(answer: Answer): CancelReading {
+  const code = textAt(answer.body, "code");
+  if (code === "UnsupportedOperation") return "refused";
+  return isSuccess(answer) && code === null ? "canceled" : "unknown";
+}
+
+/** Categories of failures, each with a pattern of their codes or texts. The first match counts. */
+const CATEGORIES: readonly (readonly [FailureCategory, RegExp])[] = [
+  ["moderation", /^DataInspection|^IPInfringementSuspect|green.?net/i],
+  ["rate_limited", /^Throttling/],
+  ["invalid_input", /^Invalid(Parameter|URL)/],
+];
+
+function targetOf(path: string): SubmitTarget | null {
+  if (path === SYNCHRONOUS_PATH) return SYNCHRONOUS_TARGET;
+  return JOB_PATHS.includes(path) ? TARGET : null;
+}
+
+/**
+ * Returns what the answer to a call for images says. The models at its path that answer with text have no output for a
+ * task: such an answer is a result without output, so that the caller gets what it has paid for.
+ */
+function readImages(body: unknown): SubmitReading {
+  const output = at(body, "output");
+  if (listAt(output, "choices").length === 0) return { kind: "unclear" };
+  const observation = observationOf(null, "SUCCEEDED", output, at(body, "usage"));
+  return { kind: "result", job: null, observation };
+}
+
+function read({ body }: Answer): Reading {
+  // An answer about the request and not about a job has its error at the top.
+  const refusal = textAt(body, "code") ?? "";
+  if (refusal === "InvalidApiKey") return { kind: "unauthorized" };
+  if (refusal.startsWith("Throttling")) return { kind: "limited" };
+  const output = at(body, "output");
+  // Model Studio answers with this state about a job that it does not know or has deleted.
+  const state = textAt(output, "task_status");
+  if (state === "UNKNOWN") return { kind: "unclear", word: state };
+  return readingOf(reportIn(body));
+}
+
+/** Returns an answer about a job as a report on it. Null when the answer names no job. */
+function reportIn(body: unknown): Observation | null {
+  const output = at(body, "output");
+  const jobId = idAt(output, "task_id");
+  if (jobId === null) return null;
+  return observationOf(jobId, textAt(output, "task_status"), output, at(body, "usage"));
+}
+
+function observationOf(
+  jobId: string | null,
+  state: string | null,
+  output: unknown,
+  usage: unknown,
+): Observation {
+  const urls = linksIn(output);
+  // A job of several images succeeds when one image does. Each of the other images then has an error.
+  const partial = listAt(output, "results").find((result) => textAt(result, "code") !== null);
+  const hasFailed = urls.length === 0 && state === "SUCCEEDED" && partial !== undefined;
+  const resolution = integerAt(usage, "SR");
+  return {
+    jobId,
+    state: hasFailed ? "FAILED" : state,
+    urls,
+    metadata: {
+      ratio: textAt(usage, "ratio") ?? textAt(usage, "size"),
+      duration: integerAt(usage, "output_video_duration") ?? durationIn(usage),
+      resolution: resolution === null ? textAt(usage, "size") : `${resolution}p`,
+      framespersecond: integerAt(usage, "fps"),
+    },
+    // The times are local times of the region without an offset, so they cannot be used.
+    completedAt: null,
+    error: errorOf(hasFailed ? partial : output),
+    usage: amountsAt(usage),
+  };
+}
+
+/**
+ * Returns the duration of a video in seconds. Models for talking heads call the field `video_duration`. Null for
+ * images.
+ */
+function durationIn(usage: unknown): number | null {
+  return integerAt(usage, "duration") ?? integerAt(usage, "video_duration");
+}
+
+/** Returns the links to the outputs of a job. Each model may write them in other fields. */
+function linksIn(output: unknown): readonly string[] {
+  const results = listAt(output, "results");
+  const parts = listAt(output, "choices").flatMap((choice) => listAt(choice, "message", "content"));
+  return urlsOf([
+    at(output, "video_url"),
+    at(output, "output_video_url"),
+    ...results.flatMap((result) => [at(result, "video_url"), at(result, "url")]),
+    ...parts.flatMap((part) => [at(part, "video"), at(part, "image")]),
+  ]);
+}
+
+function errorOf(report: unknown): UpstreamError {
+  const error = { code: textAt(report, "code"), text: textAt(report, "message") };
+  const [category] =
+    CATEGORIES.find(([, pattern]) =>
+      [error.code, error.text].some((text) => pattern.test(text ?? "")),
+    ) ?? [];
+  return category === undefined ? error : { ...error, category };
+}

@@ -1,0 +1,236 @@
+import { DAY_MS, SECOND_MS } from "../../core/time.ts";
+import { isRecent } from "../../security/signature.ts";
+import type { Job } from "../../core/record/upstream.ts";
+import type { CancelReading } from "../cancel.ts";
+import { errorOf, explained, statusError } from "./fal-errors.ts";
+import type { UpstreamError } from "../failure.ts";
+import { at, idAt, integerAt, leavesOf, listAt, numberAt, textAt, urlsOf } from "../json-fields.ts";
+import type { Observation } from "../observation.ts";
+import {
+  type Answer,
+  type Authenticity,
+  type Connection,
+  type Hook,
+  type HookContext,
+  type UpstreamProvider,
+  type Reading,
+  UNCLEAR,
+} from "../provider.ts";
+import { isModelSegment, jobReadingOf, membersAt, type SubmitTarget } from "../submit.ts";
+import { type Amounts, amountsAt } from "../usage.ts";
+import { bytesOf, fromHex, sha256Hex } from "../../security/encoding.ts";
+import { verifyPublished } from "../shared/published-keys.ts";
+
+const JWKS_URL = "https://rest.fal.ai/.well-known/jwks.json";
+const NAMESPACES: readonly (string | undefined)[] = ["workflows", "comfy"];
+const MAX_ENDPOINT_CHARS = 256;
+const PARAMETERS = membersAt("", [
+  "seed",
+  "aspect_ratio",
+  "duration",
+  "resolution",
+  "generate_audio",
+  "fps",
+]);
+const MAX_OUTPUT_DEPTH = 4;
+const MEDIA = ["video", "videos", "image", "images", "audio"] as const;
+/** Meanings of the word `status` in fal's answer to a cancellation. */
+const CANCEL_READINGS: ReadonlyMap<string, CancelReading> = new Map([
+  ["OK", "canceled"],
+  ["CANCELLATION_REQUESTED", "accepted"],
+  ["ALREADY_COMPLETED", "ended"],
+]);
+
+/**
+ * Adapter for fal. Hooks contain the result. They are signed with keys that are the same for all customers
+ * (https://docs.fal.ai/model-apis/model-endpoints/webhooks). A poll consists of two requests, one for the status
+ * and one for the result (https://docs.fal.ai/model-apis/model-endpoints/queue).
+ */
+export const fal = {
+  name: "fal",
+  variables: { key: "FAL_KEY", baseUrl: "FAL_BASE_URL", userId: "FAL_USER_ID" },
+  baseUrls: ["https://queue.fal.run"],
+  jwksUrl: JWKS_URL,
+  hooks: {
+    assurance: "body-signed",
+    parameter: "?fal_webhook",
+    idParameter: null,
+    authenticate,
+    read: readHook,
+  },
+  // https://fal.ai/docs/model-apis/data-retention: at least 7 days, or longer if the account is set so.
+  linkLife: { minMs: 7 * DAY_MS, maxMs: null },
+  usageNames: ["inference_time"],
+  polls: {
+    gapMs: 1_000,
+    // fal stores results for 30 days, unless payload storage is turned off in the account.
+    maxAgeMs: 30 * DAY_MS,
+    endpoint: {
+      isRequired: true,
+      meaning: "what the job was submitted to, e.g. fal-ai/kling-video/v2/master/text-to-video",
+      pattern: /^[^/]+\/[^/]+/,
+    },
+    keyHeader: { name: "Authorization", schemes: ["Key"] },
+    headers: async (key) => ({ Authorization: `Key ${key}` }),
+    path: (job) => `${pathOf(job)}/status`,
+    read: readStatus,
+    echoesInput: true,
+  },
+  submits: {
+    target: targetOf,
+    readAnswer: (body, path) => jobReadingOf(idAt(body, "request_id"), endpointIn(path)),
+  },
+  // https://fal.ai/docs/inference-api/queue/cancel: fal removes a request that waits in the queue. To the runner of a
+  // request in progress it sends a signal, which the model may not obey.
+  cancels: {
+    request: (job) => ({ method: "PUT", path: `${pathOf(job)}/cancel` }),
+    read: ({ body }) => CANCEL_READINGS.get(textAt(body, "status") ?? "") ?? "unknown",
+  },
+} as const satisfies UpstreamProvider;
+
+/** Returns what a call to a path adds to the queue: a request for the model whose endpoint the path is. */
+function targetOf(path: string): SubmitTarget | null {
+  const endpoint = endpointIn(path);
+  if (endpoint === null) return null;
+  return { model: { name: endpoint }, endpoint, parameters: PARAMETERS, answer: "job" };
+}
+
+/**
+ * Returns the endpoint of a model from the path of a call. Null for any other path, e.g. one of a request that is in
+ * the queue already (`/fal-ai/flux/requests/…`).
+ */
+function endpointIn(path: string): string | null {
+  const [root, ...segments] = path.split("/");
+  const endpoint = segments.join("/");
+  const isOfModel =
+    root === "" &&
+    endpoint.length <= MAX_ENDPOINT_CHARS &&
+    segments.length >= appLengthOf(segments) &&
+    segments.every((segment) => isModelSegment(segment) && segment.toLowerCase() !== "requests");
+  return isOfModel ? endpoint : null;
+}
+
+async function authenticate(
+  { headers, body }: Hook,
+  { userId, jwksUrl }: Connection,
+  context: HookContext,
+): Promise<Authenticity> {
+  const header = (name: string) => headers.get(`X-Fal-Webhook-${name}`) ?? "";
+  const signature = fromHex(header("Signature"), 64);
+  const [requestId, signer, timestamp] = ["Request-Id", "User-Id", "Timestamp"].map(header);
+  if (signature === null || !requestId || !signer || !isRecent(timestamp, context.now)) {
+    return "refused";
+  }
+  if (userId !== null && signer !== userId) return "refused";
+  const digest = await sha256Hex(body);
+  const message = bytesOf(`${requestId}\n${signer}\n${timestamp}\n${digest}`);
+  const isValid = await verifyPublished(jwksUrl ?? JWKS_URL, signature, message, context);
+  if (isValid === null) return "unavailable";
+  if (!isValid) return "refused";
+  // Any customer of fal can have a hook signed. Without the operator's own user id, the signature proves nothing.
+  return userId === null ? "unsigned" : "signed";
+}
+
+function readHook(body: unknown, { headers }: Hook): Observation | null {
+  const jobId = idAt(body, "request_id");
+  if (jobId === null) return null;
+  const payload = at(body, "payload");
+  const seconds = numberAt(headers.get("X-Fal-Webhook-Timestamp"));
+  return {
+    jobId,
+    state: textAt(body, "status"),
+    ...outputOf(payload),
+    completedAt: seconds === null ? null : seconds * SECOND_MS,
+    error:
+      errorOf(payload) ?? explained(statusError(textAt(body, "error")), textAt(payload, "detail")),
+  };
+}
+
+function readStatus({ body }: Answer, job: Job): Reading {
+  const state = textAt(body, "status");
+  if (state === null) return UNCLEAR;
+  if (state.toUpperCase() === "COMPLETED") {
+    const named = idAt(body, "request_id");
+    // The result contains no id, so only the status can show that it is about another job.
+    if (named !== null && named !== job.id) return UNCLEAR;
+    const reported = reportedError(body);
+    const usage = amountsAt(body, "metrics");
+    const read = (answer: Answer) => withUsage(readResult(answer, reported), usage);
+    return { kind: "next", path: pathOf(job), read, readsEveryStatus: true };
+  }
+  return { kind: "observed", observation: observationOf(state, idAt(body, "request_id")) };
+}
+
+/**
+ * Returns what the result of a job says. The job has the status COMPLETED, but it may have failed. The result of a
+ * failed job has the HTTP status of the failure, which can also be that of an outage (503) or a wrong key (403). It
+ * counts as a failure of the job only if its body has an error in fal's form, or if the status of the job stated an
+ * error.
+ */
+function readResult({ status, body }: Answer, reported: UpstreamError | null): Reading {
+  if (status >= 200 && status < 300 && body !== undefined) {
+    return { kind: "observed", observation: { ...observationOf("OK", null), ...outputOf(body) } };
+  }
+  const named = status >= 400 ? errorOf(body) : null;
+  const error = named ?? refusal(status, textAt(body, "detail")) ?? reported;
+  if (error !== null) {
+    return { kind: "observed", observation: { ...observationOf("ERROR", null), error } };
+  }
+  return status === 429 ? { kind: "limited" } : UNCLEAR;
+}
+
+/**
+ * Returns what was read from a job's result, with the consumption added that fal has stated with the status of the
+ * job.
+ */
+function withUsage(reading: Reading, usage: Amounts): Reading {
+  if (reading.kind !== "observed") return reading;
+  return { ...reading, observation: { ...reading.observation, usage } };
+}
+
+/**
+ * Returns the error with which an app at fal refuses the input of a job (HTTP 400 or 422). Null for any other HTTP
+ * status. Null also for a text that says that the job is in progress, because fal itself has written it and not the
+ * app.
+ */
+function refusal(status: number, text: string | null): UpstreamError | null {
+  const isByApp = (status === 400 || status === 422) && !/in progress/i.test(text ?? "");
+  if (text === null || !isByApp) return null;
+  return explained(statusError(`Invalid status code: ${status}`), text);
+}
+
+/** Returns the error that the status of a job states. Null when it states none. */
+function reportedError(body: unknown): UpstreamError | null {
+  const code = textAt(body, "error_type");
+  const text = textAt(body, "error");
+  return code === null && text === null ? null : statusError(text, code);
+}
+
+function observationOf(state: string, jobId: string | null): Observation {
+  return { jobId, state, urls: [], metadata: {}, completedAt: null, error: null };
+}
+
+function outputOf(payload: unknown): Pick<Observation, "urls" | "metadata"> {
+  const files = MEDIA.flatMap((name) => listAt(payload, name));
+  const known = urlsOf(files.map((file) => at(file, "url")));
+  return {
+    // Each model has its own names for its outputs.
+    urls: known.length > 0 ? known : urlsOf(leavesOf(payload, MAX_OUTPUT_DEPTH)),
+    metadata: { seed: integerAt(payload, "seed") },
+  };
+}
+
+/**
+ * Returns the path at which fal answers about a job. It contains only those first segments of the job's endpoint
+ * that name the app: for `fal-ai/kling-video/v2/master` it begins with `/fal-ai/kling-video/requests/`.
+ */
+function pathOf({ id, endpoint }: Job): string {
+  const segments = (endpoint ?? "").split("/").filter((segment) => segment !== "");
+  const root = segments.slice(0, appLengthOf(segments));
+  return ["", ...[...root, "requests", id].map(encodeURIComponent)].join("/");
+}
+
+/** Returns how many of the first segments of an endpoint name the app. */
+function appLengthOf([first]: readonly string[]): number {
+  return NAMESPACES.includes(first) ? 3 : 2;
+}

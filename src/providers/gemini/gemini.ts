@@ -1,0 +1,239 @@
+import { DAY_MS, HOUR_MS } from "../../core/time.ts";
+import { type CancelReading, isSuccess } from "../cancel.ts";
+import type { UpstreamError } from "../failure.ts";
+import { at, idAt, isoMsAt, listAt, textAt, urlsOf } from "../json-fields.ts";
+import type { Observation } from "../observation.ts";
+import { phaseOf } from "../phase.ts";
+import { readingOfStatus } from "../poll-answer.ts";
+import {
+  type Answer,
+  noSignature,
+  type Reading,
+  readingOf,
+  UNCLEAR,
+  type UpstreamProvider,
+} from "../provider.ts";
+import { jobReadingOf, membersAt, type SubmitTarget } from "../submit.ts";
+import { amountsAt } from "../usage.ts";
+
+const INTERACTIONS = "/v1beta/interactions";
+/** Paths at which an interaction is created. The SDK of Google uses the first one, its documentation the second. */
+const SUBMIT_PATHS: readonly string[] = ["/v1/interactions", INTERACTIONS];
+const TARGET: SubmitTarget = {
+  model: { pointer: "/model" },
+  endpoint: null,
+  parameters: membersAt("/response_format", ["aspect_ratio", "duration", "resolution"]),
+  answer: "job",
+  // Only an interaction in the background answers with its id at once, and only stored ones can be asked for. Without
+  // `delivery` the file stands in the answer as base64.
+  required: { "/background": true, "/response_format/delivery": "uri" },
+  unreadable: { "/store": [false], "/stream": [true] },
+  // Google's JSON takes both spellings of a name (https://protobuf.dev/programming-guides/json).
+  hidden: {
+    isHiddenIn: null,
+    pointers: ["/responseFormat", "/generationConfig", "/serviceTier", "/webhookConfig"],
+  },
+};
+/**
+ * Pattern of the links to files at Google, with the name of the file. They open only with the API key
+ * (https://ai.google.dev/gemini-api/docs/files).
+ */
+const FILE_PATH = /^\/v1(?:beta)?\/files\/([A-Za-z0-9_-]{1,128})(?::download)?$/;
+/** Kinds of content that are files. */
+const MEDIA: readonly unknown[] = ["video", "image", "audio"];
+/** States in which an interaction waits for its client, who would have to send another one. The relay sends none. */
+const WAITING: readonly (string | null)[] = ["requires_action", "requires_continuation"];
+const WITHHELD: UpstreamError = {
+  code: null,
+  text: "The interaction has ended without a file, as one does that a safety filter has stopped.",
+  category: "moderation",
+};
+const INLINE: UpstreamError = {
+  code: "inline_delivery",
+  text: 'The interaction has its file as base64 and no link to it: submit with "delivery": "uri".',
+  category: "invalid_input",
+};
+
+/**
+ * Adapter for the Gemini API of Google: its Interactions API, which generates videos, images and sounds
+ * (https://ai.google.dev/gemini-api/docs/interactions-overview). Hooks name only the interaction and its state. They are
+ * signed with keys of Google that are the same for all customers, in another way than the documentation says
+ * (https://github.com/googleapis/python-genai/issues/2927), so that they prove nothing.
+ */
+export const gemini = {
+  name: "gemini",
+  variables: { key: "GEMINI_API_KEY", baseUrl: "GEMINI_BASE_URL" },
+  baseUrls: ["https://generativelanguage.googleapis.com"],
+  hooks: {
+    assurance: "capability-url",
+    parameter: "webhook_config.uris[]",
+    idParameter: null,
+    authenticate: noSignature,
+    read: readHook,
+  },
+  // https://ai.google.dev/gemini-api/docs/files: files are kept for 48 hours.
+  linkLife: { minMs: 48 * HOUR_MS, maxMs: 48 * HOUR_MS },
+  usageNames: ["total_input_tokens", "total_output_tokens", "total_tokens"],
+  needsKey: ({ pathname }) => FILE_PATH.test(pathname),
+  polls: {
+    gapMs: 1_000,
+    // Interactions are kept for 55 days with a paid key, and for one day with a free one, which makes no videos.
+    maxAgeMs: 55 * DAY_MS,
+    endpoint: null,
+    keyHeader: { name: "x-goog-api-key", schemes: [] },
+    headers: async (key) => ({ "x-goog-api-key": key }),
+    path: ({ id }) => `${INTERACTIONS}/${encodeURIComponent(id)}`,
+    readsEveryStatus: true,
+    read: readInteraction,
+    echoesInput: true,
+    statesCreation: true,
+  },
+  submits: {
+    target: (path) => (SUBMIT_PATHS.includes(path) ? TARGET : null),
+    readAnswer: (body) => jobReadingOf(idAt(body, "id"), null),
+  },
+  // https://googleapis.github.io/js-genai: the call is only for interactions in the background that still run, and its
+  // answer is the interaction.
+  cancels: {
+    request: ({ id }) => ({
+      method: "POST",
+      path: `${INTERACTIONS}/${encodeURIComponent(id)}/cancel`,
+    }),
+    read: readCancellation,
+  },
+} as const satisfies UpstreamProvider;
+
+/** Returns the event of a hook, e.g. `interaction.completed`, as a report on a job. */
+function readHook(body: unknown): Observation | null {
+  const state = /^interaction\.(.+)$/.exec(textAt(body, "type") ?? "")?.[1] ?? null;
+  const jobId = idAt(body, "data", "id");
+  return state === null || jobId === null ? null : { ...nothing(state), jobId };
+}
+
+function readInteraction(answer: Answer): Reading {
+  const refusal = refusalOf(answer);
+  if (refusal !== null) return refusal;
+  const observation = observe(answer.body);
+  const name = phaseOf(observation?.state ?? null) === "completed" ? fileIn(observation) : null;
+  if (observation === null || name === null) return readingOf(observation);
+  return {
+    kind: "next",
+    path: `/v1beta/files/${name}`,
+    read: (file) => readFile(file, observation),
+    readsEveryStatus: true,
+  };
+}
+
+/**
+ * Returns what the answer about the first file of a completed job says: a video can be downloaded only when its state is
+ * `ACTIVE`.
+ */
+function readFile({ status, body }: Answer, observation: Observation): Reading {
+  if (status === 429) return { kind: "limited" };
+  const state = textAt(body, "state");
+  const { jobId } = observation;
+  if (status === 200 && state === "ACTIVE") return { kind: "observed", observation };
+  if (status === 200 && state === "PROCESSING") {
+    return { kind: "observed", observation: { ...nothing("processing"), jobId } };
+  }
+  if (status === 200 && state === "FAILED") {
+    const error = { code: null, text: textAt(body, "error", "message") };
+    return { kind: "observed", observation: { ...nothing("failed"), jobId, error } };
+  }
+  // A file that is not there has the status 403, which says nothing about the key.
+  return { ...UNCLEAR, word: state ?? textAt(body, "error", "status") };
+}
+
+/**
+ * Returns the refusal or the error that the HTTP status of an answer states. A wrong API key has the status 400. Null for
+ * a status from 200 to 299.
+ */
+function refusalOf(answer: Answer): Reading | null {
+  const { status, body } = answer;
+  const message = textAt(body, "error", "message") ?? "";
+  if (status === 400 && /api key (not valid|expired)/i.test(message)) {
+    return { kind: "unauthorized" };
+  }
+  const reading = readingOfStatus(answer);
+  return reading?.kind === "unclear"
+    ? { ...reading, word: textAt(body, "error", "status") }
+    : reading;
+}
+
+function observe(body: unknown): Observation | null {
+  const jobId = idAt(body, "id");
+  if (jobId === null) return null;
+  const state = textAt(body, "status");
+  const files = filesIn(body);
+  const urls = urlsOf(files.map((file) => at(file, "uri")));
+  const lack = phaseOf(state) === "completed" && urls.length === 0 ? lackOf(body, files) : null;
+  const hasFailed = lack !== null || WAITING.includes(state);
+  return {
+    jobId,
+    state: hasFailed ? "failed" : state,
+    urls,
+    metadata: {},
+    completedAt: isoMsAt(body, "updated"),
+    error: lack ?? errorOf(body, state),
+    usage: amountsAt(body, "usage"),
+    model: textAt(body, "model"),
+    submittedAt: isoMsAt(body, "created"),
+  };
+}
+
+/** Returns the files in the last output of the model that has any. */
+function filesIn(body: unknown): readonly unknown[] {
+  const outputs = listAt(body, "steps").filter((step) => at(step, "type") === "model_output");
+  const lists = outputs.map((step) => listAt(step, "content").filter(isMedia));
+  return lists.findLast(({ length }) => length > 0) ?? [];
+}
+
+function isMedia(content: unknown): boolean {
+  return MEDIA.includes(at(content, "type"));
+}
+
+/**
+ * Returns why a completed interaction has no links: its file was delivered inline, or was withheld. Null when it states
+ * no steps, or files of another form, because their links may stand elsewhere.
+ */
+function lackOf(body: unknown, files: readonly unknown[]): UpstreamError | null {
+  if (files.some((file) => textAt(file, "data") !== null)) return INLINE;
+  return files.length === 0 && Array.isArray(at(body, "steps")) ? WITHHELD : null;
+}
+
+function errorOf(body: unknown, state: string | null): UpstreamError | null {
+  if (WAITING.includes(state))
+    return { code: state, text: `The interaction has ended as "${state}".` };
+  const [reported = null] = listAt(body, "errors");
+  const failed = listAt(body, "steps").findLast((step) => at(step, "error") != null);
+  const error = reported ?? at(failed, "error");
+  const [code, text] = [textAt(error, "code"), textAt(error, "message")];
+  return code === null && text === null ? null : { code, text };
+}
+
+/** Returns the name of the first file of a job; null when no link is one to a file at Google. */
+function fileIn(observation: Observation | null): string | null {
+  const [link = ""] = observation?.urls ?? [];
+  return FILE_PATH.exec(URL.parse(link)?.pathname ?? "")?.[1] ?? null;
+}
+
+/** Returns a report with nothing but a state. */
+function nothing(state: string): Observation {
+  return { jobId: null, state, urls: [], metadata: {}, completedAt: null, error: null };
+}
+
+function readCancellation(answer: Answer): CancelReading {
+  if (!isSuccess(answer)) return answer.status === 404 ? "unknown" : "refused";
+  const state = textAt(answer.body, "status");
+  if (state === "cancelled") return "canceled";
+  switch (phaseOf(state)) {
+    case "completed":
+    case "failed":
+      return "ended";
+    case "queued":
+    case "processing":
+      return "accepted";
+    case null:
+      return "unknown";
+  }
+}

@@ -1,0 +1,108 @@
+import { DAY_MS, HOUR_MS } from "../../core/time.ts";
+import { isHmacSecret } from "../../security/hmac.ts";
+import { at, idAt, listAt, textAt, urlsOf } from "../json-fields.ts";
+import type { Observation } from "../observation.ts";
+import { hasPromptParameters } from "../shared/prompt-parameters.ts";
+import { readingOf, type UpstreamProvider } from "../provider.ts";
+import { standardWebhook } from "../shared/standard-webhook.ts";
+import { isModelSegment, membersAt, submitReadingOf, type SubmitTarget } from "../submit.ts";
+
+/**
+ * First segments of the paths at which Higgsfield has no models: those of estimates and uploads, and `v1` of the
+ * older API, whose answers are sets of jobs.
+ */
+const OTHER_ROUTES: readonly (string | undefined)[] = ["estimate", "files", "models", "v1"];
+const MAX_MODEL_CHARS = 200;
+const PARAMETERS = membersAt("", [
+  "seed",
+  "aspect_ratio",
+  "duration",
+  "resolution",
+  "generate_audio",
+]);
+
+/**
+ * Adapter for Higgsfield (https://docs.higgsfield.ai/docs/how-to/introduction). Hooks have the format of the query API.
+ * They are signed with Standard Webhooks as soon as the account has shown its secret
+ * (https://docs.higgsfield.ai/docs/enterprise/webhook-security).
+ */
+export const higgsfield = {
+  name: "higgsfield",
+  variables: {
+    key: "HIGGSFIELD_API_KEY",
+    baseUrl: "HIGGSFIELD_BASE_URL",
+    webhookSecret: "HIGGSFIELD_WEBHOOK_SECRET",
+  },
+  baseUrls: ["https://api.higgsfield.ai", "https://platform.higgsfield.ai"],
+  isWebhookSecret: isHmacSecret,
+  hooks: {
+    assurance: "body-signed",
+    parameter: "?hf_webhook",
+    idParameter: null,
+    authenticate: standardWebhook,
+    read: observe,
+  },
+  // https://docs.higgsfield.ai/docs/enterprise/data-retention: seven days, or less if the account or the call says so.
+  linkLife: { minMs: HOUR_MS, maxMs: 7 * DAY_MS },
+  polls: {
+    gapMs: 1_000,
+    maxAgeMs: null,
+    endpoint: null,
+    keyHeader: { name: "Authorization", schemes: ["Key"] },
+    headers: async (key) => ({ Authorization: `Key ${key}` }),
+    path: ({ id }) => `/requests/${encodeURIComponent(id)}/status`,
+    read: ({ body }) => readingOf(observe(body)),
+  },
+  submits: {
+    target: targetOf,
+    readAnswer: (body) => submitReadingOf(observe(body)),
+  },
+  // https://docs.higgsfield.ai/docs/api-reference/requests/cancel-a-queued-request: 202 without a body when the request
+  // was canceled, 400 when it has started or ended.
+  cancels: {
+    request: ({ id }) => ({ method: "POST", path: `/requests/${encodeURIComponent(id)}/cancel` }),
+    read: ({ status }) => {
+      if (status === 202) return "canceled";
+      return status === 400 ? "refused" : "unknown";
+    },
+  },
+} as const satisfies UpstreamProvider;
+
+/**
+ * Returns what a call to a path starts: a request to the model that the path names, e.g. `higgsfield-ai/soul/standard`.
+ * The paths of requests themselves (`/requests/{id}/status`) start none, also below a prefix.
+ */
+function targetOf(path: string): SubmitTarget | null {
+  const [root, ...segments] = path.split("/");
+  const name = segments.join("/");
+  const isModel =
+    root === "" &&
+    name.length <= MAX_MODEL_CHARS &&
+    segments.length > 1 &&
+    segments.every((segment) => isModelSegment(segment) && segment.toLowerCase() !== "requests") &&
+    !OTHER_ROUTES.includes(segments[0]?.toLowerCase());
+  if (!isModel) return null;
+  return {
+    model: { name },
+    endpoint: null,
+    parameters: PARAMETERS,
+    answer: "job",
+    // Higgsfield resells Seedance, and does not document that it removes these parameters.
+    hidden: { isHiddenIn: hasPromptParameters, pointers: [] },
+  };
+}
+
+function observe(body: unknown): Observation | null {
+  const jobId = idAt(body, "request_id");
+  if (jobId === null) return null;
+  const text = textAt(body, "error");
+  const files = [...listAt(body, "images"), at(body, "video")];
+  return {
+    jobId,
+    state: textAt(body, "status"),
+    urls: urlsOf(files.map((file) => at(file, "url"))),
+    metadata: {},
+    completedAt: null,
+    error: text === null ? null : { code: null, text },
+  };
+}

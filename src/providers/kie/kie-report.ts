@@ -1,0 +1,119 @@
+import type { UpstreamError } from "../failure.ts";
+import { at, idAt, isoMsAt, jsonAt, listAt, numberAt, textAt, urlsOf } from "../json-fields.ts";
+import type { Observation } from "../observation.ts";
+import { submittedMetadata } from "../shared/echoed-input.ts";
+
+/** Spellings of states that only kie.ai uses, each with another spelling of the same state that the relay knows. */
+const STATES: ReadonlyMap<string, string> = new Map([
+  ["wait", "waiting"],
+  ["TEXT_SUCCESS", "generating"],
+  ["FIRST_SUCCESS", "generating"],
+]);
+/** States of jobs by the number `successFlag`, which some of kie.ai's APIs report instead of a state. */
+const FLAGS: ReadonlyMap<number, string> = new Map([
+  [0, "generating"],
+  [1, "success"],
+  [2, "fail"],
+  [3, "fail"],
+]);
+/**
+ * Values of `callbackType` in hooks of kie.ai that report one finished part of a music job (Suno). The job is then
+ * still running.
+ */
+const STEPS: readonly string[] = ["text", "first"];
+/** Paths, below `data`, at which answers of kie.ai's APIs may contain the links to the outputs. */
+const OUTPUTS: readonly (readonly string[])[] = [
+  ["response", "resultUrls"],
+  ["response", "resultImageUrl"],
+  ["response", "resultVideoUrl"],
+  ["videoInfo", "videoUrl"],
+  ["info", "resultUrls"],
+  ["info", "result_urls"],
+  ["info", "resultImageUrl"],
+  ["result_video_url"],
+  ["video_url"],
+];
+/** Paths, below `data`, at which answers of kie.ai's APIs may contain lists of songs. */
+const SONGS: readonly (readonly string[])[] = [
+  ["response", "sunoData"],
+  ["response", "data"],
+  ["data"],
+];
+
+/** Returns an answer of the query API of any model as a report on a job. */
+export function observe(body: unknown): Observation | null {
+  const jobId = jobIdOf(body);
+  if (jobId === null) return null;
+  const job = at(body, "data");
+  const urls = outputsOf(job);
+  const completedAt = numberAt(job, "completeTime") ?? isoMsAt(job, "completeTime");
+  const submitted = jsonAt(job, "param");
+  const metadata = submittedMetadata(at(submitted, "input"));
+  return {
+    jobId,
+    hookUrl: textAt(submitted, "callBackUrl"),
+    state: stateOf(job, urls),
+    urls,
+    metadata: {
+      ...metadata,
+      resolution: metadata.resolution ?? textAt(job, "response", "resolution"),
+    },
+    completedAt: completedAt === 0 ? null : completedAt,
+    error: errorOf(job),
+    usage: { consumeCredits: numberAt(job, "consumeCredits") },
+  };
+}
+
+/**
+ * Returns a hook as a report on a job. Hooks about jobs of `createTask` have the form of answers of the query API.
+ * Hooks of the older APIs have no state: their member `code` distinguishes success from failure, and Suno sends one
+ * hook for each finished part.
+ */
+export function observeHook(body: unknown): Observation | null {
+  const observation = observe(body);
+  const code = numberAt(body, "code");
+  if (observation === null || observation.state !== null || code === null) return observation;
+  const step = textAt(body, "data", "callbackType");
+  const isLast = step === null || step === (code === 200 ? "complete" : "error");
+  if (!isLast) return { ...observation, state: STEPS.includes(step) ? "generating" : null };
+  if (code !== 200) return { ...observation, state: "fail", error: hookError(code, body) };
+  return { ...observation, state: observation.urls.length > 0 ? "success" : null };
+}
+
+/**
+ * Returns the job id in an answer or a hook; each of kie.ai's APIs may write it at another path. Null when there is
+ * none.
+ */
+export function jobIdOf(body: unknown): string | null {
+  return idAt(body, "data", "taskId") ?? idAt(body, "data", "task_id") ?? idAt(body, "taskId");
+}
+
+function stateOf(job: unknown, urls: readonly string[]): string | null {
+  const flag = numberAt(job, "successFlag");
+  if (flag !== null) return FLAGS.get(flag) ?? String(flag);
+  const state = textAt(job, "state") ?? textAt(job, "status");
+  // In this state the job has succeeded, and only the delivery of its hook has failed.
+  if (state === "CALLBACK_EXCEPTION" && urls.length > 0) return "success";
+  return STATES.get(state ?? "") ?? state;
+}
+
+function outputsOf(job: unknown): readonly string[] {
+  const songs = SONGS.flatMap((path) => listAt(job, ...path));
+  return urlsOf([
+    ...listAt(jsonAt(job, "resultJson"), "resultUrls"),
+    ...OUTPUTS.flatMap((path) => listAt(job, ...path)),
+    ...songs.map((song) => textAt(song, "audioUrl") ?? textAt(song, "audio_url")),
+  ]);
+}
+
+function errorOf(job: unknown): UpstreamError {
+  const code = idAt(job, "failCode") ?? idAt(job, "errorCode") ?? textAt(job, "status");
+  return { code, text: textAt(job, "failMsg") ?? textAt(job, "errorMessage") };
+}
+
+function hookError(code: number, body: unknown): UpstreamError {
+  const error = { code: String(code), text: textAt(body, "msg") };
+  // With this code Suno reports that the audio matches an existing work.
+  if (code === 413) return { ...error, category: "moderation" };
+  return code === 451 ? { ...error, category: "invalid_input" } : error;
+}

@@ -1,0 +1,153 @@
+import { DAY_MS } from "../../core/time.ts";
+import { isRecent } from "../../security/signature.ts";
+import { jsonAt } from "../json-fields.ts";
+import { jobIdOf, observe, observeHook } from "./kie-report.ts";
+import { refusalIn } from "../poll-answer.ts";
+import {
+  type Answer,
+  type Authenticity,
+  bearer,
+  type Connection,
+  type Hook,
+  type HookContext,
+  type UpstreamProvider,
+  type Reading,
+  readingOf,
+} from "../provider.ts";
+import { hasPromptParameters } from "../shared/prompt-parameters.ts";
+import { isRefusedByCode, jobReadingOf, membersAt, type SubmitTarget } from "../submit.ts";
+import { bytesOf } from "../../security/encoding.ts";
+import { macFromBase64, verifyWithText } from "../../security/hmac.ts";
+
+/**
+ * Paths of the queries for models that have an API of their own at kie.ai. The key is the field `endpoint` of the
+ * job.
+ */
+const QUERIES: ReadonlyMap<string, string> = new Map([
+  ["suno", "generate/record-info"],
+  ["veo", "veo/record-info"],
+  ["runway", "runway/record-detail"],
+  ["aleph", "aleph/record-info"],
+  ["4o-image", "gpt4o-image/record-info"],
+  ["flux-kontext", "flux/kontext/record-info"],
+]);
+const CREATE_TASK = "/api/v1/jobs/createTask";
+const CREATE_TASK_TARGET: SubmitTarget = {
+  model: { pointer: "/model" },
+  endpoint: null,
+  parameters: membersAt("/input", [
+    "seed",
+    "aspect_ratio",
+    "duration",
+    "resolution",
+    "generate_audio",
+  ]),
+  answer: "job",
+  // kie.ai resells Seedance, and does not document that it removes these parameters.
+  hidden: { isHiddenIn: hasPromptParameters, pointers: [] },
+};
+/**
+ * Paths of the calls of the older APIs, below `/api/v1/`, by the endpoint of their jobs. They are those whose jobs are
+ * asked for at the path in `QUERIES` (https://docs.kie.ai/old-model). Lyrics, files of other formats and separated
+ * voices are asked for elsewhere.
+ */
+const OLDER_CALLS: Readonly<Record<string, readonly string[]>> = {
+  suno: [
+    "generate",
+    "generate/extend",
+    "generate/upload-cover",
+    "generate/upload-extend",
+    "generate/add-instrumental",
+    "generate/add-vocals",
+    "generate/replace-section",
+    "generate/mashup",
+  ],
+  veo: ["veo/generate", "veo/extend"],
+  runway: ["runway/generate", "runway/extend"],
+  aleph: ["aleph/generate"],
+  "4o-image": ["gpt4o-image/generate"],
+  "flux-kontext": ["flux/kontext/generate"],
+};
+/** Calls of the older APIs, by path. In many of them the model may be left out, or there is no choice of one. */
+const OLDER_TARGETS: ReadonlyMap<string, SubmitTarget> = new Map(
+  Object.entries(OLDER_CALLS).flatMap(([endpoint, paths]) =>
+    paths.map((path) => [`/api/v1/${path}`, olderTarget(endpoint)] as const),
+  ),
+);
+
+/**
+ * Adapter for kie.ai, for jobs of `createTask` and for jobs of the older APIs of single models. Hooks have the
+ * format of the query API (https://docs.kie.ai/market/common/get-task-detail); those of the older APIs have another
+ * format. The signature of a hook covers the job id and not the body
+ * (https://docs.kie.ai/common-api/webhook-verification).
+ */
+export const kie = {
+  name: "kie",
+  variables: { key: "KIE_API_KEY", baseUrl: "KIE_BASE_URL", webhookSecret: "KIE_WEBHOOK_KEY" },
+  baseUrls: ["https://api.kie.ai"],
+  hooks: {
+    assurance: "request-signed",
+    parameter: "callBackUrl",
+    idParameter: null,
+    authenticate,
+    read: observeHook,
+  },
+  // https://docs.kie.ai: 14 days in general, about 24 hours for the links of some models.
+  linkLife: { minMs: DAY_MS, maxMs: 14 * DAY_MS },
+  usageNames: ["consumeCredits"],
+  polls: {
+    gapMs: 1_000,
+    maxAgeMs: null,
+    endpoint: {
+      isRequired: false,
+      meaning: `the API of a job that is not of createTask: ${[...QUERIES.keys()].join(", ")}`,
+      pattern: /^(?:suno|veo|runway|aleph|4o-image|flux-kontext)$/,
+    },
+    headers: bearer,
+    path: ({ id, endpoint }) =>
+      `/api/v1/${QUERIES.get(endpoint ?? "") ?? "jobs/recordInfo"}?taskId=${encodeURIComponent(id)}`,
+    read: readAnswer,
+    echoesInput: true,
+    namesTask: true,
+  },
+  submits: {
+    target: targetOf,
+    refuses: isRefusedByCode,
+    readAnswer: (body, path) => jobReadingOf(jobIdOf(body), targetOf(path)?.endpoint ?? null),
+  },
+} as const satisfies UpstreamProvider;
+
+function targetOf(path: string): SubmitTarget | null {
+  return path === CREATE_TASK ? CREATE_TASK_TARGET : (OLDER_TARGETS.get(path) ?? null);
+}
+
+function olderTarget(endpoint: string): SubmitTarget {
+  return {
+    model: { pointer: "/model", otherwise: endpoint },
+    endpoint,
+    parameters: {
+      ...membersAt("", ["duration", "size"]),
+      aspect_ratio: "/aspectRatio",
+      resolution: endpoint === "runway" ? "/quality" : "/resolution",
+    },
+    answer: "job",
+  };
+}
+
+async function authenticate(
+  { headers, body }: Hook,
+  { webhookSecret }: Connection,
+  { now }: HookContext,
+): Promise<Authenticity> {
+  if (webhookSecret === null) return "unsigned";
+  const timestamp = headers.get("X-Webhook-Timestamp");
+  const jobId = jobIdOf(jsonAt(new TextDecoder().decode(body)));
+  if (jobId === null || !isRecent(timestamp, now)) return "refused";
+  const signature = macFromBase64(headers.get("X-Webhook-Signature"));
+  const content = bytesOf(`${jobId}.${timestamp}`);
+  return (await verifyWithText(webhookSecret, [signature], content)) ? "unsigned" : "refused";
+}
+
+function readAnswer({ body }: Answer): Reading {
+  return refusalIn(body) ?? readingOf(observe(body));
+}

@@ -1,0 +1,200 @@
+import { DAY_MS, toSeconds } from "../../core/time.ts";
+import { bytesOf, toBase64Url } from "../../security/encoding.ts";
+import { hmacKey, isHmacSecret, signWithNewest } from "../../security/hmac.ts";
+import { at, idAt, integerAt, listAt, numberAt, textAt, urlsOf } from "../json-fields.ts";
+import type { Observation } from "../observation.ts";
+import { bearer, type UpstreamProvider, readingOf } from "../provider.ts";
+import { standardWebhook } from "../shared/standard-webhook.ts";
+import { membersAt, submitReadingOf, type SubmitTarget } from "../submit.ts";
+
+/**
+ * Calls of the classic API that start jobs, by path below `/v1/`, which is also the endpoint of the jobs
+ * (https://klingai.com/document-api). Calls that only look at a file, e.g. for faces, start none.
+ */
+const CLASSIC_ENDPOINTS: readonly string[] = [
+  "videos/text2video",
+  "videos/image2video",
+  "videos/multi-image2video",
+  "videos/omni-video",
+  "videos/motion-control",
+  "videos/multi-elements",
+  "videos/video-extend",
+  "videos/lip-sync",
+  "videos/advanced-lip-sync",
+  "videos/avatar/image2video",
+  "videos/effects",
+  "images/generations",
+  "images/omni-image",
+  "images/multi-image2image",
+  "images/editing/expand",
+  "audio/text-to-audio",
+  "audio/video-to-audio",
+];
+/** Call of the classic API that is answered with the speech itself, and takes no hook URL. */
+const SPEECH = "audio/tts";
+/** Pattern of the paths of the API of 2026. They are bounded, because the name of the model is stored with the task. */
+const PATH_OF_2026 =
+  /^\/(?:text-to-video|image-to-video|omni-video|motion-control)\/(kling-[\w.-]{1,64})$/;
+/** Service codes that refuse a call (https://klingai.com/document-api/api/get-started/error-codes). */
+const REFUSALS = { min: 1000, max: 1399 };
+
+/**
+ * Adapter for both generations of the Kling API: the classic one, in which the path of a query contains the path of
+ * the submit call, and the one introduced in 2026. A hook comes at every change of status. It is signed with
+ * Standard Webhooks if the account has a secret (https://app.klingai.com/global/dev/document-api).
+ */
+export const kling = {
+  name: "kling",
+  variables: {
+    key: "KLING_API_KEY",
+    baseUrl: "KLING_BASE_URL",
+    webhookSecret: "KLING_WEBHOOK_SECRET",
+  },
+  baseUrls: [
+    "https://api-singapore.klingai.com",
+    "https://api-beijing.klingai.com",
+    "https://api.klingai.com",
+  ],
+  isWebhookSecret: isHmacSecret,
+  hooks: {
+    assurance: "body-signed",
+    parameter: "callback_url",
+    idParameter: "external_task_id",
+    authenticate: standardWebhook,
+    read: (body) => observe(body) ?? observe(at(body, "data")),
+  },
+  // Documentation of the document API: outputs are deleted after 30 days.
+  linkLife: { minMs: 30 * DAY_MS, maxMs: 30 * DAY_MS },
+  usageNames: ["final_unit_deduction"],
+  polls: {
+    gapMs: 1_000,
+    maxAgeMs: null,
+    namesTask: true,
+    endpoint: {
+      isRequired: false,
+      meaning: "the submit path of the classic API after /v1/, e.g. videos/text2video",
+      pattern: /^(?!v\d+\/)[^/]+(?:\/[^/]+){1,2}$/,
+    },
+    headers: async (key, now) => bearer(await tokenOf(key, now)),
+    path: ({ id, endpoint }) => {
+      const escaped = encodeURIComponent(id);
+      if (endpoint === null) return `/tasks?task_ids=${escaped}`;
+      return `/v1/${endpoint.split("/").map(encodeURIComponent).join("/")}/${escaped}`;
+    },
+    read: ({ body }, { id, endpoint }) => {
+      const data = at(body, "data");
+      const task = endpoint === null ? listAt(data).find((item) => idOf(item) === id) : data;
+      return readingOf(observe(task));
+    },
+  },
+  submits: {
+    target: targetOf,
+    refuses: (_status, body) => {
+      const code = numberAt(body, "code") ?? 0;
+      return code >= REFUSALS.min && code <= REFUSALS.max;
+    },
+    readAnswer: (body, path) =>
+      submitReadingOf(observe(at(body, "data")), targetOf(path)?.endpoint ?? null),
+  },
+} as const satisfies UpstreamProvider;
+
+/**
+ * Names of the fields of an output that may contain its link. For an audio file the names contain the format; one
+ * generation of the API writes it before, the other behind the rest of the name.
+ */
+const URLS = ["url", "mp3_url", "url_mp3"];
+/** Names of the fields of an output that may contain its duration in seconds, formed like those in `URLS`. */
+const DURATIONS = ["duration", "mp3_duration", "duration_mp3"];
+
+/** Returns what a call to a path starts, in either generation of the API. */
+function targetOf(path: string): SubmitTarget | null {
+  const [, model] = PATH_OF_2026.exec(path) ?? [];
+  if (model !== undefined) return targetOf2026(model);
+  const endpoint = path.startsWith("/v1/") ? path.slice("/v1/".length) : "";
+  if (endpoint === SPEECH) return { ...classicTarget(endpoint), endpoint: null, answer: "result" };
+  return CLASSIC_ENDPOINTS.includes(endpoint) ? classicTarget(endpoint) : null;
+}
+
+/** Returns the target of a classic call. Its model may be left out; some calls have no choice of one. */
+function classicTarget(endpoint: string): SubmitTarget {
+  return {
+    model: { pointer: "/model_name", otherwise: endpoint },
+    endpoint,
+    parameters: membersAt("", ["duration", "aspect_ratio", "resolution", "sound"]),
+    answer: "job",
+  };
+}
+
+function targetOf2026(model: string): SubmitTarget {
+  return {
+    model: { name: model },
+    endpoint: null,
+    parameters: membersAt("/settings", ["duration", "aspect_ratio", "resolution"]),
+    answer: "job",
+    hookParameters: {
+      parameter: "options.callback_url",
+      idParameter: "options.external_task_id",
+    },
+  };
+}
+
+/**
+ * Returns the bearer token of a request. A key `accesskey:secretkey` of the classic API gives a JWT (RFC 7519),
+ * signed with the secret key and valid for 30 minutes. Any other key is itself the token.
+ */
+async function tokenOf(key: string, now: number): Promise<string> {
+  const [, accessKey, secretKey] = /^([^:]+):([^:]+)$/.exec(key) ?? [];
+  if (accessKey === undefined || secretKey === undefined) return key;
+  const seconds = toSeconds(now);
+  const claims = { iss: accessKey, exp: seconds + 1800, nbf: seconds - 5 };
+  const parts = [{ alg: "HS256", typ: "JWT" }, claims];
+  const content = parts.map((part) => toBase64Url(bytesOf(JSON.stringify(part)))).join(".");
+  const mac = await signWithNewest([await hmacKey(bytesOf(secretKey))], bytesOf(content));
+  return `${content}.${toBase64Url(mac)}`;
+}
+
+function observe(task: unknown): Observation | null {
+  const state = textAt(task, "task_status") ?? textAt(task, "status");
+  if (state === null) return null;
+  const outputs = [
+    ...listAt(task, "task_result", "videos"),
+    ...listAt(task, "task_result", "images"),
+    ...listAt(task, "task_result", "audios"),
+    ...mainOutputs(listAt(task, "outputs")),
+  ];
+  const text = textAt(task, "task_status_msg") ?? textAt(task, "message");
+  return {
+    jobId: idOf(task),
+    taskId: textAt(task, "task_info", "external_task_id") ?? textAt(task, "external_id"),
+    state,
+    urls: urlsOf(outputs.map((output) => firstOf(output, URLS, textAt))),
+    metadata: { duration: firstOf(outputs[0], DURATIONS, integerAt) },
+    completedAt: numberAt(task, "updated_at") ?? numberAt(task, "update_time"),
+    error: text === null ? null : { code: null, text },
+    usage: { final_unit_deduction: numberAt(task, "final_unit_deduction") },
+  };
+}
+
+/** Returns the first of the members `names` that an output has. Null when it has none of them. */
+function firstOf<T>(
+  output: unknown,
+  names: readonly string[],
+  read: (value: unknown, name: string) => T | null,
+): T | null {
+  return names.map((name) => read(output, name)).find((value) => value !== null) ?? null;
+}
+
+/**
+ * Returns the results among the outputs of a job: its videos; without a video, its images; without these, its audio
+ * files. An image next to a video is left out, because it is only the cover of the video.
+ */
+function mainOutputs(outputs: readonly unknown[]): readonly unknown[] {
+  const byType = ["video", "image", "audio"].map((type) =>
+    outputs.filter((output) => at(output, "type") === type),
+  );
+  return byType.find(({ length }) => length > 0) ?? [];
+}
+
+function idOf(task: unknown): string | null {
+  return idAt(task, "task_id") ?? idAt(task, "id");
+}

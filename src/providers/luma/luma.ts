@@ -1,0 +1,114 @@
+import { HOUR_MS } from "../../core/time.ts";
+import type { FailureCategory } from "../../core/record/upstream.ts";
+import type { UpstreamError } from "../failure.ts";
+import { at, idAt, integerAt, listAt, textAt, urlsOf } from "../json-fields.ts";
+import type { Observation } from "../observation.ts";
+import { bearer, noSignature, type UpstreamProvider, readingOf } from "../provider.ts";
+import { membersAt, submitReadingOf, type SubmitTarget } from "../submit.ts";
+
+const DREAM_MACHINE = "https://api.lumalabs.ai/dream-machine/v1";
+const AGENTS = "https://agents.lumalabs.ai/v1";
+
+const VIDEO_TARGET: SubmitTarget = {
+  model: { pointer: "/model" },
+  endpoint: null,
+  parameters: membersAt("", ["aspect_ratio", "duration", "resolution"]),
+  answer: "job",
+};
+/** With `sync` the answer is the finished image. */
+const IMAGE_TARGET: SubmitTarget = { ...VIDEO_TARGET, answer: "job-or-result" };
+/**
+ * Calls that start jobs, by path. The first is the one call of Luma Agents, and also starts videos of Dream Machine
+ * (https://docs.lumalabs.ai; the npm package `lumaai`).
+ */
+const TARGETS: ReadonlyMap<string, SubmitTarget> = new Map([
+  [
+    "/generations",
+    {
+      ...VIDEO_TARGET,
+      model: { pointer: "/model", otherwise: "luma" },
+      parameters: {
+        ...membersAt("", ["aspect_ratio"]),
+        ...membersAt("/video", ["duration", "resolution"]),
+      },
+    },
+  ],
+  ["/generations/video", VIDEO_TARGET],
+  ["/generations/video/modify", VIDEO_TARGET],
+  ["/generations/video/reframe", VIDEO_TARGET],
+  ["/generations/image", IMAGE_TARGET],
+  ["/generations/image/reframe", IMAGE_TARGET],
+]);
+
+/**
+ * Categories of failures by the failure code of Luma Agents (https://docs.agents.lumalabs.ai/guides/error-handling). A
+ * code that is not listed means a failure of Luma itself.
+ */
+const CATEGORIES: ReadonlyMap<string, FailureCategory> = new Map([
+  ["content_moderated", "moderation"],
+  ["image_too_large", "invalid_input"],
+  ["unsupported_format", "invalid_input"],
+  ["corrupt_input", "invalid_input"],
+  ["invalid_request", "invalid_input"],
+  ["rate_limited", "rate_limited"],
+]);
+
+/**
+ * Adapter for both APIs of Luma, whose answers have the same format. Dream Machine sends unsigned hooks in the
+ * format of the query API (https://docs.lumalabs.ai/changelog/callbacks-and-credits-balance). Luma Agents sends no
+ * hooks (https://docs.agents.lumalabs.ai).
+ */
+export const luma = {
+  name: "luma",
+  variables: { key: "LUMA_API_KEY", baseUrl: "LUMA_BASE_URL" },
+  baseUrls: [DREAM_MACHINE, AGENTS],
+  hooklessBaseUrls: [AGENTS],
+  hooks: {
+    assurance: "capability-url",
+    parameter: "callback_url",
+    idParameter: null,
+    authenticate: noSignature,
+    read: observe,
+  },
+  // https://docs.agents.lumalabs.ai: links of Luma Agents work for an hour. Dream Machine documents no time.
+  linkLife: { minMs: HOUR_MS, maxMs: HOUR_MS },
+  polls: {
+    gapMs: 1_000,
+    maxAgeMs: null,
+    endpoint: null,
+    headers: bearer,
+    path: ({ id }) => `/generations/${encodeURIComponent(id)}`,
+    read: ({ body }) => readingOf(observe(body)),
+  },
+  submits: {
+    target: (path) => TARGETS.get(path) ?? null,
+    readAnswer: (body) => submitReadingOf(observe(body)),
+  },
+} as const satisfies UpstreamProvider;
+
+function observe(body: unknown): Observation | null {
+  const jobId = idAt(body, "id");
+  if (jobId === null) return null;
+  // The image of a video generation is only its thumbnail.
+  const asset = at(body, "generation_type") === "image" ? "image" : "video";
+  return {
+    jobId,
+    state: textAt(body, "state"),
+    urls: urlsOf([
+      ...listAt(body, "assets", asset),
+      ...listAt(body, "output").map((output) => at(output, "url")),
+    ]),
+    metadata: {
+      ratio: textAt(body, "request", "aspect_ratio"),
+      duration: integerAt(body, "request", "duration"),
+      resolution: textAt(body, "request", "resolution"),
+    },
+    completedAt: null,
+    error: errorOf(textAt(body, "failure_code"), textAt(body, "failure_reason")),
+  };
+}
+
+function errorOf(code: string | null, text: string | null): UpstreamError | null {
+  if (code === null) return text === null ? null : { code, text };
+  return { code, text, category: CATEGORIES.get(code) ?? "provider" };
+}

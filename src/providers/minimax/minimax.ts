@@ -1,0 +1,218 @@
+import { DAY_MS, HOUR_MS } from "../../core/time.ts";
+import { ratioOf, resolutionOf } from "../../core/record/pixels.ts";
+import { type CancelReading, isSuccess } from "../cancel.ts";
+import type { UpstreamError } from "../failure.ts";
+import { at, idAt, integerAt, listAt, numberAt, textAt, urlsOf } from "../json-fields.ts";
+import type { Observation } from "../observation.ts";
+import { phaseOf } from "../phase.ts";
+import {
+  type Answer,
+  bearer,
+  noSignature,
+  type UpstreamProvider,
+  type Reading,
+  readingOf,
+  UNCLEAR,
+} from "../provider.ts";
+import { jobReadingOf, membersAt, type SubmitReading, type SubmitTarget } from "../submit.ts";
+import { amountsAt } from "../usage.ts";
+
+/** Path of the calls that are answered with their images. */
+const IMAGES_PATH = "/v1/image_generation";
+const VIDEO_TARGET: SubmitTarget = {
+  model: { pointer: "/model" },
+  endpoint: null,
+  parameters: membersAt("", ["seed", "ratio", "duration", "resolution"]),
+  answer: "job",
+};
+/** Calls that start jobs or make images, by path (https://platform.minimax.io/docs). */
+const TARGETS: ReadonlyMap<string, SubmitTarget> = new Map([
+  ["/v1/video_generation", VIDEO_TARGET],
+  ["/v2/video_generation", { ...VIDEO_TARGET, endpoint: "v2" }],
+  [
+    IMAGES_PATH,
+    {
+      ...VIDEO_TARGET,
+      parameters: membersAt("", ["seed", "aspect_ratio"]),
+      answer: "result",
+      unreadable: { "/response_format": ["base64"] },
+    },
+  ],
+]);
+
+/**
+ * Adapter for MiniMax Hailuo, API v1 and v2 (https://platform.minimax.io/docs). Hooks are unsigned, have the format
+ * of the query API, and come only after a handshake. In v1 a second request is needed for the URL of the video.
+ * Errors in v1 have the HTTP status 200.
+ */
+export const minimax = {
+  name: "minimax",
+  variables: { key: "MINIMAX_API_KEY", baseUrl: "MINIMAX_BASE_URL" },
+  baseUrls: ["https://api.minimax.io", "https://api.minimaxi.com"],
+  hooks: {
+    assurance: "capability-url",
+    parameter: "callback_url",
+    idParameter: null,
+    preflight,
+    authenticate: noSignature,
+    read: observe,
+  },
+  // https://platform.minimax.io/docs: an hour for the link to download a file. What others state of the guide to videos
+  // (https://platform.minimax.io/docs/guides/video-generation) says nine hours.
+  linkLife: { minMs: HOUR_MS, maxMs: 9 * HOUR_MS },
+  usageNames: ["output_seconds"],
+  polls: {
+    gapMs: 1_000,
+    // MiniMax answers queries for jobs of API v2 for 7 days.
+    maxAgeMs: 7 * DAY_MS,
+    endpoint: { isRequired: false, meaning: "v2 for a job of the v2 API", pattern: /^v2$/ },
+    headers: bearer,
+    path: ({ id, endpoint }) =>
+      endpoint === "v2"
+        ? `/v2/query/video_generation/${encodeURIComponent(id)}`
+        : `/v1/query/video_generation?task_id=${encodeURIComponent(id)}`,
+    read: readTask,
+  },
+  submits: {
+    target: (path) => TARGETS.get(path) ?? null,
+    refuses: (_status, body) => REFUSED.includes(errorCodeOf(body)),
+    readAnswer: (body, path) =>
+      path === IMAGES_PATH
+        ? readImages(body)
+        : jobReadingOf(idAt(body, "task_id"), TARGETS.get(path)?.endpoint ?? null),
+  },
+  // https://platform.minimax.io/docs/api-reference/video-generation-v2-delete: the call cancels a task of API v2 that is
+  // queued, deletes the record of one that has ended, and is refused for one that is running. API v1 has no such call.
+  cancels: {
+    request: ({ id, endpoint }) =>
+      endpoint === "v2"
+        ? { method: "DELETE", path: `/v2/video_generation/${encodeURIComponent(id)}` }
+        : null,
+    read: readCancellation,
+    onlyWhile: ["queued"],
+  },
+} as const satisfies UpstreamProvider;
+
+/** Returns what an answer says. One with an error code has the HTTP status 200 in API v1, perhaps in v2 too. */
+function readCancellation(answer: Answer): CancelReading {
+  if (answer.status === 404) return "unknown";
+  return isSuccess(answer) && errorCodeOf(answer.body) === null ? "canceled" : "refused";
+}
+
+const MAX_CHALLENGE_CHARS = 512;
+/** Error codes with which MiniMax refuses the API key: 1004 (login failed) and 2049 (invalid key). */
+const UNAUTHORIZED: readonly (string | null)[] = ["1004", "2049"];
+const LIMITED = "1002";
+/**
+ * Error codes with which MiniMax refuses a call: limits (1002, 1039, 2045, 2056), the key (1004, 2049), the balance
+ * (1008), and the input (1026, 1042, 2013). Other codes may be those of a call that has started a job
+ * (https://platform.minimax.io/docs/api-reference/errorcode).
+ */
+const REFUSED: readonly (string | null)[] = [
+  LIMITED,
+  "1004",
+  "1008",
+  "1026",
+  "1039",
+  "1042",
+  "2013",
+  "2045",
+  "2049",
+  "2056",
+];
+/** Error codes of moderation at MiniMax: it has rejected the input (1026) or the output (1027). */
+const MODERATED: readonly (string | null)[] = ["1026", "1027"];
+
+function preflight(body: unknown): string | null {
+  const challenge = textAt(body, "challenge");
+  if (challenge === null || challenge.length > MAX_CHALLENGE_CHARS) return null;
+  return JSON.stringify({ challenge });
+}
+
+/** Returns what the answer to a call for images says. Images in base64 are a result without links. */
+function readImages(body: unknown): SubmitReading {
+  if (errorCodeOf(body) !== null || at(body, "data") == null) return { kind: "unclear" };
+  const observation: Observation = {
+    jobId: null,
+    state: "success",
+    urls: urlsOf(listAt(body, "data", "image_urls")),
+    metadata: {},
+    completedAt: null,
+    error: null,
+  };
+  return { kind: "result", job: null, observation };
+}
+
+function readTask({ body }: Answer): Reading {
+  const refusal = refusalOf(body);
+  if (refusal !== null) return refusal;
+  const observation = observe(body);
+  const fileId = idAt(body, "file_id");
+  if (observation === null || fileId === null || !needsFile(observation)) {
+    return readingOf(observation);
+  }
+  return {
+    kind: "next",
+    // A JSON text can contain half of a surrogate pair, which encodeURIComponent would refuse.
+    path: `/v1/files/retrieve?file_id=${encodeURIComponent(fileId.toWellFormed())}`,
+    read: (answer) => readFile(answer, observation),
+  };
+}
+
+function needsFile({ state, urls }: Observation): boolean {
+  return phaseOf(state) === "completed" && urls.length === 0;
+}
+
+function readFile({ body }: Answer, observation: Observation): Reading {
+  const refusal = refusalOf(body);
+  if (refusal !== null) return refusal;
+  if (errorCodeOf(body) !== null || at(body, "file") == null) return UNCLEAR;
+  const urls = urlsOf(listAt(body, "file", "download_url"));
+  return { kind: "observed", observation: { ...observation, urls } };
+}
+
+function refusalOf(body: unknown): Reading | null {
+  const code = errorCodeOf(body);
+  if (UNAUTHORIZED.includes(code)) return { kind: "unauthorized" };
+  return code === LIMITED ? { kind: "limited" } : null;
+}
+
+function observe(body: unknown): Observation | null {
+  const task = at(body, "task") ?? body;
+  const error = errorOf(body, task);
+  // A job that moderation stopped may have no status.
+  const state = error.category === "moderation" ? "Fail" : textAt(task, "status");
+  if (state === null) return null;
+  const width = numberAt(task, "video_width");
+  const height = numberAt(task, "video_height");
+  return {
+    jobId: idAt(task, "task_id") ?? idAt(task, "id"),
+    state,
+    urls: urlsOf([...listAt(task, "video_url"), ...listAt(task, "content", "url")]),
+    metadata: {
+      ratio: textAt(task, "ratio") ?? ratioOf(width, height),
+      duration: integerAt(task, "duration"),
+      resolution: textAt(task, "resolution") ?? resolutionOf(width, height),
+    },
+    completedAt: null,
+    error,
+    usage: amountsAt(task, "usage"),
+  };
+}
+
+function errorOf(body: unknown, task: unknown): UpstreamError {
+  const code = errorCodeOf(body);
+  const error =
+    code === null
+      ? { code: idAt(task, "error", "code"), text: textAt(task, "error", "message") }
+      : { code, text: textAt(body, "base_resp", "status_msg") };
+  return MODERATED.includes(error.code) ? { ...error, category: "moderation" } : error;
+}
+
+/**
+ * Returns the error code of a request. Null means that the request succeeded, even if the job itself has failed.
+ */
+function errorCodeOf(body: unknown): string | null {
+  const code = idAt(body, "base_resp", "status_code");
+  return code === "0" ? null : code;
+}

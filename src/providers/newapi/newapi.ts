@@ -1,0 +1,186 @@
+import { SECOND_MS } from "../../core/time.ts";
+import { readArkTask } from "../ark/ark.ts";
+import type { UpstreamError } from "../failure.ts";
+import { keyedLinks, needsKey, openLinks } from "../shared/gateway-links.ts";
+import { readingOfGateway } from "../shared/gateway-state.ts";
+import {
+  hasNoChannel,
+  HIDDEN_IN_VIDEOS,
+  IMAGES_PATH,
+  IMAGES_TARGET,
+  readImages,
+  readVideo,
+} from "../shared/gateway-submits.ts";
+import { at, idAt, numberAt, percentAt, textAt } from "../json-fields.ts";
+import type { Observation } from "../observation.ts";
+import {
+  type Answer,
+  bearer,
+  noSignature,
+  type Reading,
+  UNCLEAR,
+  type UpstreamProvider,
+} from "../provider.ts";
+import { membersAt, type SubmitReading, type SubmitTarget } from "../submit.ts";
+import { amountsAt } from "../usage.ts";
+
+/** Both paths start the same jobs, which are polled at one path. */
+const VIDEO_PATHS: readonly string[] = ["/v1/video/generations", "/v1/videos"];
+const VIDEO_TARGET: SubmitTarget = {
+  model: { pointer: "/model" },
+  endpoint: null,
+  parameters: {
+    ...membersAt("/metadata", ["seed", "ratio", "aspect_ratio", "resolution", "generate_audio"]),
+    ...membersAt("", ["duration", "seconds", "size"]),
+  },
+  answer: "job",
+  takesMultipart: true,
+  hidden: HIDDEN_IN_VIDEOS,
+};
+
+/** Paths at which gateways take the calls of Kling's own API. Their jobs are polled like all others. */
+const KLING_PATHS: readonly string[] = [
+  "/kling/v1/videos/text2video",
+  "/kling/v1/videos/image2video",
+];
+/**
+ * A call of Kling's own API. The gateway makes the whole body the metadata of the video, so the hook URL stands where Kling
+ * has it (https://github.com/QuantumNous/new-api/blob/main/middleware/kling_adapter.go).
+ */
+const KLING_TARGET: SubmitTarget = {
+  model: { pointer: "/model_name" },
+  endpoint: null,
+  parameters: membersAt("", ["duration", "aspect_ratio"]),
+  answer: "job",
+  // The gateway writes the members of the metadata over its own request, so that `model` would replace `model_name`.
+  hidden: { ...HIDDEN_IN_VIDEOS, pointers: [...HIDDEN_IN_VIDEOS.pointers, "/model"] },
+  hookParameters: { parameter: "callback_url", idParameter: null },
+};
+
+/**
+ * Adapter for gateways that run new-api or a fork of it (https://github.com/QuantumNous/new-api). new-api itself
+ * sends no hooks. Some gateways pass the hook URL on to their upstream, whose hooks then name a job of that
+ * upstream. Some resellers send a hook at every change. None of these hooks is signed.
+ */
+export const newapi = {
+  name: "newapi",
+  variables: { key: "NEWAPI_API_KEY", baseUrl: "NEWAPI_BASE_URL" },
+  baseUrls: null,
+  hooks: {
+    assurance: "capability-url",
+    isOptional: true,
+    parameter: "metadata.callback_url",
+    idParameter: null,
+    authenticate: noSignature,
+    read: readHook,
+  },
+  linkLife: null,
+  needsKey,
+  usageNames: ["quota", "completion_tokens", "total_tokens"],
+  polls: {
+    gapMs: 1_000,
+    maxAgeMs: null,
+    endpoint: null,
+    headers: bearer,
+    path: ({ id }) => `/v1/video/generations/${encodeURIComponent(id)}`,
+    read: (answer, _job, baseUrl) => readAnswer(answer, baseUrl),
+  },
+  submits: {
+    target: targetOf,
+    refuses: hasNoChannel,
+    readAnswer: readSubmitAnswer,
+  },
+} as const satisfies UpstreamProvider;
+
+function targetOf(path: string): SubmitTarget | null {
+  if (path === IMAGES_PATH) return IMAGES_TARGET;
+  if (KLING_PATHS.includes(path)) return KLING_TARGET;
+  return VIDEO_PATHS.includes(path) ? VIDEO_TARGET : null;
+}
+
+/**
+ * Returns what the answer to a submission says. Releases of 2025 answer with `id` alone on some channels; unlike in the
+ * answer to a poll, it is never the number of a row. An error with HTTP 200 to 299 and without an id refuses nothing
+ * for certain: new-api passes on the HTTP status of its upstream and takes any but 200 for a failure
+ * (`fail_to_fetch_task`), so that a job that its upstream has accepted with 201 or 202 looks the same.
+ */
+function readSubmitAnswer(body: unknown, path: string, baseUrl: string): SubmitReading {
+  if (path === IMAGES_PATH) return readImages(body, baseUrl);
+  const task = taskIn(body);
+  const jobId = idAt(task, "task_id") ?? textAt(body, "id");
+  return readVideo({ ...observe(body, task, baseUrl), jobId, state: textAt(task, "status") });
+}
+
+/**
+ * Returns what an answer says. When a gateway could not ask its own upstream, it may answer with HTTP 200 and a
+ * `code`.
+ */
+function readAnswer({ body }: Answer, baseUrl: string): Reading {
+  const code = textAt(body, "code") ?? "success";
+  if (code.toLowerCase() !== "success") return { kind: "unclear", word: code };
+  const task = taskIn(body);
+  // Only `task_id` is read, because the field `id` may be the number of a row in the gateway's database.
+  const jobId = idAt(task, "task_id");
+  const state = textAt(task, "status");
+  if (jobId === null && state === null) return UNCLEAR;
+  return readingOfGateway({ ...observe(body, task, baseUrl), jobId, state });
+}
+
+/**
+ * Returns a hook as a report on a job. The job id in the hook is ignored, because it may be the id of a job at the
+ * gateway's upstream.
+ */
+function readHook(body: unknown): Observation | null {
+  const task = taskIn(body);
+  const state = textAt(task, "status") ?? textAt(body, "status") ?? textAt(body, "task_status");
+  return state === null ? null : { ...observe(body, task, null), jobId: null, state };
+}
+
+function taskIn(body: unknown): unknown {
+  const data = at(body, "data");
+  return typeof data === "object" && data !== null ? data : body;
+}
+
+function observe(
+  body: unknown,
+  task: unknown,
+  baseUrl: string | null,
+): Omit<Observation, "jobId" | "state"> {
+  // This is the answer of the gateway's own upstream. Its status may be outdated and is not read.
+  const raw = readArkTask(at(task, "data"));
+  const links = [...linksIn(body, task), ...(raw?.urls ?? [])];
+  const finishedAt = numberAt(task, "finish_time") ?? 0;
+  return {
+    urls: openLinks(links, baseUrl).slice(0, 1),
+    keyedUrls: keyedLinks(links, baseUrl).slice(0, 1),
+    metadata: raw?.metadata ?? {},
+    completedAt: finishedAt > 0 ? finishedAt * SECOND_MS : null,
+    error: errorIn(body, task),
+    progress: percentAt(task, "progress"),
+    usage: { quota: numberAt(task, "quota"), ...amountsAt(task, "data", "usage") },
+  };
+}
+
+/**
+ * Returns the values of the fields that may contain the link, the best first. Older releases write the link into
+ * `fail_reason`.
+ */
+function linksIn(body: unknown, task: unknown): readonly unknown[] {
+  return [
+    at(task, "result_url"),
+    at(task, "fail_reason"),
+    at(task, "url"),
+    at(body, "url"),
+    at(task, "metadata", "url"),
+    at(task, "output", "video_url"),
+    at(task, "content", "video_url"),
+  ];
+}
+
+function errorIn(body: unknown, task: unknown): UpstreamError | null {
+  const [inTask, inBody] = [at(task, "error"), at(body, "error")];
+  const code = textAt(inTask, "code") ?? textAt(inBody, "code");
+  const message = textAt(inTask, "message") ?? textAt(inBody, "message");
+  const text = textAt(task, "fail_reason") ?? message;
+  return code === null && text === null ? null : { code, text };
+}

@@ -1,0 +1,129 @@
+import { isRecent } from "../../security/signature.ts";
+import { needsKey } from "../shared/gateway-links.ts";
+import { at, idAt, isoMsAt, jsonAt, listAt, textAt, urlsOf } from "../json-fields.ts";
+import type { Observation } from "../observation.ts";
+import { phaseOf } from "../phase.ts";
+import {
+  type Authenticity,
+  bearer,
+  type Connection,
+  type Hook,
+  type HookContext,
+  type UpstreamProvider,
+  readingOf,
+} from "../provider.ts";
+import { hasPromptParameters } from "../shared/prompt-parameters.ts";
+import { membersAt, submitReadingOf, type SubmitTarget } from "../submit.ts";
+import { amountsAt } from "../usage.ts";
+import { bytesOf, fromHex } from "../../security/encoding.ts";
+import { verifyWithText } from "../../security/hmac.ts";
+
+const VIDEOS = "/api/v1/videos";
+const TARGET: SubmitTarget = {
+  model: { pointer: "/model" },
+  endpoint: null,
+  parameters: membersAt("", [
+    "seed",
+    "aspect_ratio",
+    "size",
+    "duration",
+    "resolution",
+    "generate_audio",
+  ]),
+  answer: "job",
+  // `provider.options` is passed on to the upstream, among them Seedance, which also reads parameters in prompts
+  // (https://openrouter.ai/docs/api_reference/videos).
+  hidden: { isHiddenIn: hasPromptParameters, pointers: ["/provider"] },
+};
+
+/**
+ * Adapter for OpenRouter. Hooks are events that contain the job. They are signed if the workspace has a secret
+ * (https://openrouter.ai/docs/cookbook/video-generation/video-generation-webhooks).
+ */
+export const openrouter = {
+  name: "openrouter",
+  variables: {
+    key: "OPENROUTER_API_KEY",
+    baseUrl: "OPENROUTER_BASE_URL",
+    webhookSecret: "OPENROUTER_WEBHOOK_SECRET",
+  },
+  baseUrls: ["https://openrouter.ai"],
+  hooks: {
+    assurance: "body-signed",
+    parameter: "callback_url",
+    idParameter: null,
+    authenticate,
+    read: readHook,
+  },
+  // Each job states in `expires_at` when its signed links expire.
+  linkLife: "stated",
+  needsKey,
+  usageNames: ["cost"],
+  polls: {
+    gapMs: 1_000,
+    maxAgeMs: null,
+    endpoint: null,
+    headers: bearer,
+    path: ({ id }) => `${VIDEOS}/${encodeURIComponent(id)}`,
+    read: ({ body }) => readingOf(nullIfEmpty(observe(body))),
+  },
+  submits: {
+    target: (path) => (path === VIDEOS ? TARGET : null),
+    readAnswer: (body) => submitReadingOf(observe(body)),
+  },
+} as const satisfies UpstreamProvider;
+
+async function authenticate(
+  { headers, body }: Hook,
+  { webhookSecret }: Connection,
+  { now }: HookContext,
+): Promise<Authenticity> {
+  if (webhookSecret === null) return "unsigned";
+  const parts = (headers.get("X-OpenRouter-Signature") ?? "").split(",");
+  const entries = parts.map((part) => part.trim());
+  const valuesOf = (name: string) =>
+    entries.flatMap((entry) => (entry.startsWith(`${name}=`) ? entry.slice(name.length + 1) : []));
+  const [timestamp = null] = valuesOf("t");
+  if (!isRecent(timestamp, now)) return "refused";
+  const signatures = valuesOf("v1").map((hex) => fromHex(hex, 32));
+  const content = bytesOf(`${timestamp},`, body);
+  if (!(await verifyWithText(webhookSecret, signatures, content))) return "refused";
+  return hasBetterLinks(jsonAt(new TextDecoder().decode(body))) ? "unsigned" : "signed";
+}
+
+/**
+ * Tells whether a poll finds better links than this hook: links that anyone can open. It does when the hook of a
+ * completed job has no `urls`, because its `unsigned_urls` need the account's API key.
+ */
+function hasBetterLinks(body: unknown): boolean {
+  const isCompleted = phaseOf(readHook(body)?.state ?? null) === "completed";
+  return isCompleted && urlsOf(listAt(body, "data", "urls")).length === 0;
+}
+
+/** Returns the event of a hook as a report on a job. A job that failed early has no id yet. */
+function readHook(body: unknown): Observation | null {
+  const event = /^video\.generation\.(.+)$/.exec(textAt(body, "type") ?? "")?.[1] ?? null;
+  const observation = observe(at(body, "data"));
+  const state = observation.state ?? event;
+  return nullIfEmpty({ ...observation, state, completedAt: isoMsAt(body, "created_at") });
+}
+
+/** Returns a report on a job unchanged. Null when it contains neither the id nor the state of the job. */
+function nullIfEmpty(observation: Observation): Observation | null {
+  return observation.jobId === null && observation.state === null ? null : observation;
+}
+
+function observe(job: unknown): Observation {
+  const signed = urlsOf(listAt(job, "urls"));
+  const text = textAt(job, "error") ?? textAt(job, "error", "message");
+  return {
+    jobId: idAt(job, "id"),
+    state: textAt(job, "status"),
+    // Unsigned links can be opened only with the account's API key.
+    urls: signed.length > 0 ? signed : urlsOf(listAt(job, "unsigned_urls")),
+    metadata: {},
+    completedAt: null,
+    error: text === null ? null : { code: textAt(job, "error", "code"), text },
+    usage: amountsAt(job, "usage"),
+  };
+}

@@ -1,0 +1,167 @@
+import { HOUR_MS } from "../../core/time.ts";
+import { isHmacSecret } from "../../security/hmac.ts";
+import { type CancelReading, isSuccess } from "../cancel.ts";
+import type { UpstreamError } from "../failure.ts";
+import { at, idAt, integerAt, isoMsAt, leavesOf, textAt, urlsOf } from "../json-fields.ts";
+import type { Observation } from "../observation.ts";
+import { phaseOf } from "../phase.ts";
+import { type Answer, bearer, type UpstreamProvider, readingOf } from "../provider.ts";
+import { submittedMetadata } from "../shared/echoed-input.ts";
+import { standardWebhook } from "../shared/standard-webhook.ts";
+import { membersAt, type ModelPlace, submitReadingOf, type SubmitTarget } from "../submit.ts";
+import { amountsAt } from "../usage.ts";
+
+const MAX_OUTPUT_DEPTH = 4;
+/** Error of a job that has succeeded, but whose output Replicate removed before the relay could read it. */
+const REMOVED: UpstreamError = {
+  code: "data_removed",
+  text: "The job succeeded, but Replicate removed its output, which it keeps for an hour.",
+};
+/**
+ * Pattern of the paths that run a model or a deployment. The name in them is that of the model. The path is bounded,
+ * because the name is stored with the task.
+ */
+const RUN_PATH =
+  /^\/v1\/(?:models|deployments)\/([A-Za-z0-9][\w.-]{0,126}\/[A-Za-z0-9][\w.-]{0,126})\/predictions$/;
+/** Parameters of models from which `submittedMetadata` reads too, and the frame rate. */
+const PARAMETERS = membersAt("/input", [
+  "seed",
+  "aspect_ratio",
+  "size",
+  "duration",
+  "resolution",
+  "generate_audio",
+  "audio",
+  "fps",
+]);
+/** Number of characters at the end of the logs in which a progress bar is searched. */
+const MAX_PROGRESS_CHARS = 2_000;
+
+/**
+ * Adapter for Replicate. Hooks have the format of the query API and are signed with Standard Webhooks
+ * (https://replicate.com/docs/topics/webhooks).
+ */
+export const replicate = {
+  name: "replicate",
+  variables: {
+    key: "REPLICATE_API_TOKEN",
+    baseUrl: "REPLICATE_BASE_URL",
+    webhookSecret: "REPLICATE_WEBHOOK_SECRET",
+  },
+  baseUrls: ["https://api.replicate.com"],
+  isWebhookSecret: isHmacSecret,
+  hooks: {
+    assurance: "body-signed",
+    parameter: "webhook",
+    idParameter: null,
+    authenticate: standardWebhook,
+    read: observe,
+  },
+  // https://replicate.com/docs/topics/predictions/data-retention: outputs are removed after an hour.
+  linkLife: { minMs: HOUR_MS, maxMs: HOUR_MS },
+  usageNames: ["predict_time", "total_time"],
+  polls: {
+    gapMs: 1_000,
+    // https://replicate.com/docs/topics/predictions/rate-limits: 3000 a minute for all requests except the creation
+    // of predictions.
+    perMinute: 3_000,
+    maxAgeMs: null,
+    endpoint: null,
+    keyHeader: { name: "Authorization", schemes: ["Bearer", "Token"] },
+    headers: bearer,
+    path: ({ id }) => `/v1/predictions/${encodeURIComponent(id)}`,
+    read: ({ body }) => readingOf(observe(body)),
+    echoesInput: true,
+  },
+  submits: {
+    target: targetOf,
+    // With `Prefer: wait` the answer may be a finished prediction. Replicate can state the output of a prediction that
+    // is still processing: such a prediction is polled.
+    readAnswer: (body) => submitReadingOf(observe(body)),
+  },
+  // https://replicate.com/docs/reference/http#predictions.cancel: the answer is the prediction. A prediction that has
+  // ended is not changed.
+  cancels: {
+    request: ({ id }) => ({
+      method: "POST",
+      path: `/v1/predictions/${encodeURIComponent(id)}/cancel`,
+    }),
+    read: readCancellation,
+  },
+} as const satisfies UpstreamProvider;
+
+/**
+ * Returns what a call creates: a prediction of a version of a model, of a model or of a deployment. A call for the
+ * training or cancellation of something creates none.
+ */
+function targetOf(path: string): SubmitTarget | null {
+  if (path === "/v1/predictions") return targetWith({ pointer: "/version" });
+  const [, name] = RUN_PATH.exec(path) ?? [];
+  if (name === undefined) return null;
+  // What a version in the body does, where the path names the model, is not documented.
+  return { ...targetWith({ name }), hidden: { isHiddenIn: null, pointers: ["/version"] } };
+}
+
+function targetWith(model: ModelPlace): SubmitTarget {
+  return { model, endpoint: null, parameters: PARAMETERS, answer: "job-or-result" };
+}
+
+/** States of predictions that were canceled, after they had started or before. */
+const CANCELED: readonly (string | null)[] = ["canceled", "aborted"];
+
+function readCancellation(answer: Answer): CancelReading {
+  const state = textAt(answer.body, "status");
+  if (!isSuccess(answer)) return answer.status === 404 ? "unknown" : "refused";
+  if (CANCELED.includes(state)) return "canceled";
+  switch (phaseOf(state)) {
+    case "completed":
+    case "failed":
+      return "ended";
+    case "queued":
+    case "processing":
+      return "accepted";
+    case null:
+      return "unknown";
+  }
+}
+
+function observe(body: unknown): Observation | null {
+  const jobId = idAt(body, "id");
+  if (jobId === null) return null;
+  const metadata = submittedMetadata(at(body, "input"));
+  const logs = textAt(body, "logs") ?? "";
+  // Each model has its own form of output: a URL, a list of URLs, or an object that contains some.
+  const urls = urlsOf(leavesOf(at(body, "output"), MAX_OUTPUT_DEPTH));
+  const state = textAt(body, "status");
+  const isLost = state === "succeeded" && urls.length === 0 && at(body, "data_removed") === true;
+  const loggedSeed = /Using seed: (\d+)/.exec(logs)?.[1];
+  return {
+    jobId,
+    state: isLost ? "deleted" : state,
+    urls,
+    metadata: { ...metadata, seed: metadata.seed ?? integerAt(loggedSeed) },
+    completedAt: isoMsAt(body, "completed_at"),
+    error: isLost ? REMOVED : errorOf(body, state),
+    progress: loggedProgress(logs),
+    usage: amountsAt(body, "metrics"),
+  };
+}
+
+/**
+ * Returns the percentage of the last progress bar that a model has logged, e.g. 76 for `76%|███  | 38/50`.
+ * Replicate's own client reads it too (https://github.com/replicate/replicate-javascript, parseProgressFromLogs).
+ */
+function loggedProgress(logs: string): number | null {
+  const lines = logs.slice(-MAX_PROGRESS_CHARS).split(/[\r\n]/);
+  const bars = lines.flatMap((line) => /^\s*(\d{1,3})%\s*\|/.exec(line)?.[1] ?? []);
+  return integerAt(bars.at(-1));
+}
+
+function errorOf(body: unknown, state: string | null): UpstreamError | null {
+  const error = at(body, "error");
+  const text = textAt(error) ?? textAt(error, "message") ?? textAt(error, "detail");
+  // https://replicate.com/changelog/2025-10-16-prediction-deadlines: the deadline of the prediction (`Cancel-After`) passed
+  // before it started. Nothing ran, as after a cancellation.
+  if (state === "aborted") return { code: null, text, category: "canceled" };
+  return error == null ? null : { code: null, text };
+}

@@ -1,0 +1,129 @@
+import { DAY_MS } from "../../core/time.ts";
+import type { FailureCategory } from "../../core/record/upstream.ts";
+import { isSuccess } from "../cancel.ts";
+import type { UpstreamError } from "../failure.ts";
+import { idAt, listAt, numberAt, textAt, urlsOf } from "../json-fields.ts";
+import type { Observation } from "../observation.ts";
+import { bearer, type UpstreamProvider, readingOf } from "../provider.ts";
+import { jobReadingOf, membersAt, type SubmitTarget } from "../submit.ts";
+import { amountsAt } from "../usage.ts";
+
+const MODEL_TARGET: SubmitTarget = {
+  model: { pointer: "/model" },
+  endpoint: null,
+  parameters: membersAt("", ["seed", "ratio", "duration", "resolution", "audio"]),
+  answer: "job",
+};
+/** Calls whose model a saved router of the account chooses. It counts as the model. */
+const ROUTED_TARGET: SubmitTarget = {
+  model: { pointer: "/configId" },
+  endpoint: null,
+  parameters: {
+    ...membersAt("/input", ["seed", "duration", "resolution", "audio"]),
+    aspect_ratio: "/input/aspectRatio",
+  },
+  answer: "job",
+};
+/**
+ * Calls that start tasks, without those below `/v1/recipes/` (`@runwayml/sdk` of npm, and `runwayml` of PyPI, which has more).
+ */
+const MODEL_PATHS: readonly string[] = [
+  "text_to_video",
+  "image_to_video",
+  "video_to_video",
+  "video_upscale",
+  "video_to_hdr",
+  "video_to_audio",
+  "character_performance",
+  "avatar_videos",
+  "text_to_image",
+  "image_upscale",
+  "text_to_speech",
+  "speech_to_speech",
+  "sound_effect",
+  "voice_dubbing",
+  "voice_isolation",
+];
+const ROUTED_PATHS: readonly string[] = ["generate/video", "generate/image", "generate/audio"];
+const RECIPES: readonly string[] = [
+  "ad_localization",
+  "marketing_stock_image",
+  "multi_shot_video",
+  "product_ad",
+  "product_campaign_image",
+  "product_swap",
+  "product_ugc",
+];
+const TARGETS: ReadonlyMap<string, SubmitTarget> = new Map([
+  ...MODEL_PATHS.map((path) => [`/v1/${path}`, MODEL_TARGET] as const),
+  ...ROUTED_PATHS.map((path) => [`/v1/${path}`, ROUTED_TARGET] as const),
+  ...RECIPES.map((recipe) => [`/v1/recipes/${recipe}`, recipeTarget(recipe)] as const),
+]);
+
+/**
+ * Adapter for Runway, which sends no hooks and allows one poll per task every 5 s
+ * (https://docs.dev.runwayml.com).
+ */
+export const runway = {
+  name: "runway",
+  variables: { key: "RUNWAY_API_KEY", baseUrl: "RUNWAY_BASE_URL" },
+  baseUrls: ["https://api.dev.runwayml.com"],
+  hooks: null,
+  // https://docs.dev.runwayml.com/api: links live for 24 to 48 hours.
+  linkLife: { minMs: DAY_MS, maxMs: 2 * DAY_MS },
+  usageNames: ["credits"],
+  polls: {
+    gapMs: 5_000,
+    maxAgeMs: null,
+    endpoint: null,
+    headers: async (key) => ({ ...(await bearer(key)), "X-Runway-Version": "2024-11-06" }),
+    path: ({ id }) => `/v1/tasks/${encodeURIComponent(id)}`,
+    read: ({ body }) => readingOf(observe(body)),
+  },
+  submits: {
+    target: (path) => TARGETS.get(path) ?? null,
+    readAnswer: (body) => jobReadingOf(idAt(body, "id"), null),
+  },
+  // https://docs.dev.runwayml.com/api#tag/Task-management: the call cancels a task that is pending, throttled or running,
+  // and deletes any other with its output. A task that was aborted or deleted cannot be fetched again.
+  cancels: {
+    request: ({ id }) => ({ method: "DELETE", path: `/v1/tasks/${encodeURIComponent(id)}` }),
+    read: (answer) => (isSuccess(answer) ? "canceled" : "unknown"),
+    onlyWhile: ["queued", "processing"],
+    forgetsCanceled: true,
+  },
+} as const satisfies UpstreamProvider;
+
+/** Returns the target of a recipe, which chooses its models itself and counts as the model. */
+function recipeTarget(recipe: string): SubmitTarget {
+  return { ...MODEL_TARGET, model: { name: `recipes/${recipe}` } };
+}
+
+function observe(body: unknown): Observation | null {
+  const jobId = idAt(body, "id");
+  if (jobId === null) return null;
+  const progress = numberAt(body, "progress");
+  return {
+    jobId,
+    state: textAt(body, "status"),
+    urls: urlsOf(listAt(body, "output")),
+    metadata: {},
+    completedAt: null,
+    error: errorOf(textAt(body, "failureCode"), textAt(body, "failure")),
+    // A running task states a number from 0 to 1 (https://docs.dev.runwayml.com/api).
+    progress: progress === null ? null : progress * 100,
+    usage: amountsAt(body, "cost"),
+  };
+}
+
+function errorOf(code: string | null, text: string | null): UpstreamError | null {
+  if (code === null && text === null) return null;
+  const category = categoryOf(code ?? "");
+  return category === null ? { code, text } : { code, text, category };
+}
+
+function categoryOf(code: string): FailureCategory | null {
+  if (/^SAFETY\b|^INPUT_PREPROCESSING\.SAFETY\b/.test(code)) return "moderation";
+  if (code === "INPUT_PREPROCESSING.INTERNAL") return "provider";
+  return code.startsWith("INPUT") || code === "ASSET.INVALID" ? "invalid_input" : null;
+}

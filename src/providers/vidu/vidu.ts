@@ -1,0 +1,168 @@
+import { DAY_MS, HOUR_MS } from "../../core/time.ts";
+import { type CancelReading, isSuccess } from "../cancel.ts";
+import type { UpstreamError } from "../failure.ts";
+import { at, idAt, listAt, numberAt, textAt, urlsOf } from "../json-fields.ts";
+import type { Observation } from "../observation.ts";
+import { phaseOf } from "../phase.ts";
+import {
+  type Answer,
+  type Authenticity,
+  type Connection,
+  type Hook,
+  type HookContext,
+  type UpstreamProvider,
+  readingOf,
+} from "../provider.ts";
+import { membersAt, submitReadingOf, type SubmitTarget } from "../submit.ts";
+import { bytesOf } from "../../security/encoding.ts";
+import { macFromBase64, verifyWithText } from "../../security/hmac.ts";
+
+const TOLERANCE_MS = 300_000;
+const TARGET: SubmitTarget = {
+  model: { pointer: "/model" },
+  endpoint: null,
+  parameters: membersAt("", ["seed", "aspect_ratio", "duration", "resolution", "audio"]),
+  answer: "job",
+};
+/** Calls that start tasks, by path (https://platform.vidu.com/docs). */
+const TARGETS: ReadonlyMap<string, SubmitTarget> = new Map([
+  ...[
+    "/text2video",
+    "/img2video",
+    "/reference2video",
+    "/start-end2video",
+    "/multiframe",
+    "/extend",
+    "/reference2image",
+    "/text2audio",
+    "/timing2audio",
+  ].map((path) => [path, TARGET] as const),
+  ["/lip-sync", { ...TARGET, model: { name: "lip-sync" } }],
+  // https://platform.vidu.com/docs/template-story: the member `story` is the template.
+  ["/template-story", { ...TARGET, model: { name: "template-story" } }],
+]);
+
+/**
+ * Adapter for Vidu. Hooks have the format of the query API. The signature of a hook covers the request line and
+ * some headers, and not the body (https://platform.vidu.com/docs/callback-signature).
+ */
+export const vidu = {
+  name: "vidu",
+  variables: { key: "VIDU_API_KEY", baseUrl: "VIDU_BASE_URL" },
+  baseUrls: ["https://api.vidu.com/ent/v2", "https://api.vidu.cn/ent/v2"],
+  hooks: {
+    assurance: "request-signed",
+    isSignedWithKey: true,
+    parameter: "callback_url",
+    idParameter: "payload",
+    authenticate,
+    read: observe,
+  },
+  // https://platform.vidu.com/docs: some pages state an hour, others 24 hours.
+  linkLife: { minMs: HOUR_MS, maxMs: DAY_MS },
+  usageNames: ["credits"],
+  polls: {
+    gapMs: 1_000,
+    maxAgeMs: null,
+    namesTask: true,
+    endpoint: null,
+    keyHeader: { name: "Authorization", schemes: ["Token"] },
+    headers: async (key) => ({ Authorization: `Token ${key}` }),
+    path: ({ id }) => `/tasks/${encodeURIComponent(id)}/creations`,
+    read: ({ body }) => readingOf(observe(body)),
+  },
+  submits: {
+    target: (path) => TARGETS.get(path) ?? null,
+    readAnswer: (body) => submitReadingOf(observe(body)),
+  },
+  // https://platform.vidu.com/docs/cancel-generation: a task that has been scheduled is not canceled any more.
+  cancels: {
+    request: ({ id }) => ({
+      method: "POST",
+      path: `/tasks/${encodeURIComponent(id)}/cancel`,
+      body: { id },
+    }),
+    read: readCancellation,
+  },
+} as const satisfies UpstreamProvider;
+
+/** Returns what an answer says. A refusal states the state of the task, e.g. `task state is scheduled, can not cancel`. */
+function readCancellation(answer: Answer): CancelReading {
+  if (isSuccess(answer)) return "canceled";
+  const state = /\btask state is (\w{1,32})\b/.exec(textAt(answer.body, "message") ?? "")?.[1];
+  if (answer.status !== 400 || state === undefined) return "unknown";
+  const phase = phaseOf(state);
+  return phase === "completed" || phase === "failed" ? "ended" : "refused";
+}
+
+async function authenticate(
+  hook: Hook,
+  { key }: Connection,
+  { now }: HookContext,
+): Promise<Authenticity> {
+  // Vidu signs hooks with the API key of the account.
+  if (key === null) return "unsigned";
+  const { headers } = hook;
+  if (headers.get("X-HMAC-ALGORITHM")?.toLowerCase() !== "hmac-sha256") return "refused";
+  const names = (headers.get("X-HMAC-SIGNED-HEADERS") ?? "").split(";");
+  if (!coversReplay(names, headers) || !isNear(headers.get("Date"), now)) return "refused";
+  const signature = macFromBase64(headers.get("X-HMAC-SIGNATURE"));
+  // The documentation is contradictory: the query may or may not be sorted before signing, so both are tried.
+  const contents = queriesOf(hook).map((query) => contentOf(hook, query, names));
+  const fits = contents.map((content) => verifyWithText(key, [signature], bytesOf(content)));
+  return (await Promise.all(fits)).includes(true) ? "unsigned" : "refused";
+}
+
+/**
+ * Tells whether the signature of a hook covers the headers `Date` and `X-Request-Nonce`. If it did not, a copy of
+ * an old request would have a valid signature. A header that is named twice gives false, because the signed text
+ * could otherwise become very long.
+ */
+function coversReplay(names: readonly string[], headers: Headers): boolean {
+  const covered = names.map((name) => name.toLowerCase());
+  return (
+    names.every((name) => /^[\w-]+$/.test(name)) &&
+    new Set(covered).size === covered.length &&
+    ["date", "x-request-nonce"].every((name) => covered.includes(name) && headers.get(name))
+  );
+}
+
+/**
+ * Tells whether the text of an HTTP header `Date` is a time within 300 s before or after `now`. The text must end
+ * in GMT (RFC 9110 §5.6.7).
+ */
+function isNear(date: string | null, now: number): boolean {
+  return date?.endsWith(" GMT") === true && Math.abs(Date.parse(date) - now) <= TOLERANCE_MS;
+}
+
+function queriesOf({ query }: Hook): readonly string[] {
+  return [query, query.split("&").toSorted().join("&")];
+}
+
+function contentOf({ path, headers }: Hook, query: string, names: readonly string[]): string {
+  const lines = ["POST", path, query, "vidu", headers.get("Date")];
+  const signed = names.map((name) => `${name}:${headers.get(name) ?? ""}`);
+  return [...lines, ...signed, ""].join("\n");
+}
+
+function observe(body: unknown): Observation | null {
+  const jobId = idAt(body, "id") ?? idAt(body, "task_id");
+  if (jobId === null) return null;
+  const code = textAt(body, "err_code");
+  return {
+    jobId,
+    taskId: textAt(body, "payload"),
+    state: textAt(body, "state"),
+    urls: urlsOf(listAt(body, "creations").map((creation) => at(creation, "url"))),
+    metadata: {},
+    completedAt: null,
+    error: code === null ? null : errorOf(code),
+    usage: { credits: numberAt(body, "credits") },
+  };
+}
+
+function errorOf(code: string): UpstreamError {
+  if (/Policy|Audit/.test(code)) return { code, text: null, category: "moderation" };
+  if (/^(Image|Face)/.test(code)) return { code, text: null, category: "invalid_input" };
+  return { code, text: null };
+}

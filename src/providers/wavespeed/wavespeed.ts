@@ -1,0 +1,156 @@
+import { DAY_MS } from "../../core/time.ts";
+import { isRecent } from "../../security/signature.ts";
+import type { UpstreamError } from "../failure.ts";
+import { at, idAt, listAt, textAt, urlsOf } from "../json-fields.ts";
+import type { Observation } from "../observation.ts";
+import {
+  type Authenticity,
+  bearer,
+  type Connection,
+  type Hook,
+  type HookContext,
+  type UpstreamProvider,
+  readingOf,
+} from "../provider.ts";
+import { bytesOf, fromHex } from "../../security/encoding.ts";
+import { verifyWithText } from "../../security/hmac.ts";
+import { submittedMetadata } from "../shared/echoed-input.ts";
+import { hasPromptParameters } from "../shared/prompt-parameters.ts";
+import {
+  isModelSegment,
+  isRefusedByCode,
+  membersAt,
+  submitReadingOf,
+  type SubmitTarget,
+} from "../submit.ts";
+import { amountsAt } from "../usage.ts";
+
+const ROOT = "/api/v3/";
+/** First segments of the paths below `/api/v3/` at which WaveSpeed has no models. */
+const OTHER_ROUTES: readonly (string | undefined)[] = [
+  "balance",
+  "billings",
+  "media",
+  "model",
+  "models",
+  "predictions",
+  "user",
+  "webhook",
+];
+const MAX_MODEL_CHARS = 200;
+const PARAMETERS = membersAt("", [
+  "seed",
+  "aspect_ratio",
+  "size",
+  "duration",
+  "resolution",
+  "generate_audio",
+]);
+
+/**
+ * Adapter for WaveSpeedAI. Hooks contain the prediction. They are signed like Standard Webhooks with three
+ * differences: the signature has the version `v3`, it is written in hex, and its key is the text of the secret
+ * (https://wavespeed.ai/docs/verify-webhooks).
+ */
+export const wavespeed = {
+  name: "wavespeed",
+  variables: {
+    key: "WAVESPEED_API_KEY",
+    baseUrl: "WAVESPEED_BASE_URL",
+    webhookSecret: "WAVESPEED_WEBHOOK_SECRET",
+  },
+  baseUrls: ["https://api.wavespeed.ai"],
+  hooks: {
+    assurance: "body-signed",
+    parameter: "?webhook",
+    idParameter: null,
+    authenticate,
+    read: observe,
+  },
+  // https://wavespeed.ai/docs: predictions and their outputs are stored for 7 days.
+  linkLife: { minMs: 7 * DAY_MS, maxMs: 7 * DAY_MS },
+  usageNames: ["inference"],
+  polls: {
+    gapMs: 1_000,
+    maxAgeMs: 7 * DAY_MS,
+    endpoint: null,
+    headers: bearer,
+    path: ({ id }) => `/api/v3/predictions/${encodeURIComponent(id)}/result`,
+    read: ({ body }) => readingOf(observe(at(body, "data"))),
+    echoesInput: true,
+  },
+  submits: {
+    target: targetOf,
+    refuses: isRefusedByCode,
+    readAnswer: (body) => submitReadingOf(observe(at(body, "data"))),
+  },
+  // https://wavespeed.ai/docs/delete-task: the call cancels or deletes a prediction, which may still generate for a while.
+  cancels: {
+    request: ({ id }) => ({
+      method: "DELETE",
+      path: `/api/v3/predictions/${encodeURIComponent(id)}`,
+    }),
+    read: ({ body }) => (textAt(body, "data", "status") === "deleted" ? "canceled" : "unknown"),
+    onlyWhile: ["queued", "processing"],
+    forgetsCanceled: true,
+  },
+} as const satisfies UpstreamProvider;
+
+/** Returns what a call to a path starts: a prediction of the model that the path names, e.g. `google/veo3`. */
+function targetOf(path: string): SubmitTarget | null {
+  const name = path.startsWith(ROOT) ? path.slice(ROOT.length) : "";
+  const segments = name.split("/");
+  const isModel =
+    name.length <= MAX_MODEL_CHARS &&
+    segments.length > 1 &&
+    segments.every((segment) => isModelSegment(segment)) &&
+    !OTHER_ROUTES.includes(segments[0]);
+  if (!isModel) return null;
+  return {
+    model: { name },
+    endpoint: null,
+    parameters: PARAMETERS,
+    // With `enable_sync_mode` the answer is the finished prediction. An output in base64 has no link.
+    answer: "job-or-result",
+    unreadable: { "/enable_base64_output": [true] },
+    // WaveSpeed resells Seedance, and does not document that it removes these parameters.
+    hidden: { isHiddenIn: hasPromptParameters, pointers: [] },
+  };
+}
+
+async function authenticate(
+  { headers, body }: Hook,
+  { webhookSecret }: Connection,
+  { now }: HookContext,
+): Promise<Authenticity> {
+  if (webhookSecret === null) return "unsigned";
+  const id = headers.get("webhook-id");
+  const timestamp = headers.get("webhook-timestamp");
+  if (!id || !isRecent(timestamp, now)) return "refused";
+  const signatures = (headers.get("webhook-signature") ?? "")
+    .split(" ")
+    .map((entry) => fromHex(/^v3,(.*)$/.exec(entry)?.[1], 32));
+  const content = bytesOf(`${id}.${timestamp}.`, body);
+  const secret = webhookSecret.replace(/^whsec_/, "");
+  return (await verifyWithText(secret, signatures, content)) ? "signed" : "refused";
+}
+
+function observe(body: unknown): Observation | null {
+  const jobId = idAt(body, "id");
+  if (jobId === null) return null;
+  return {
+    jobId,
+    state: textAt(body, "status"),
+    urls: urlsOf(listAt(body, "outputs")),
+    metadata: submittedMetadata(at(body, "input")),
+    completedAt: null,
+    error: errorOf(body),
+    usage: amountsAt(body, "timings"),
+  };
+}
+
+function errorOf(body: unknown): UpstreamError {
+  const error = { code: null, text: textAt(body, "error") };
+  const isUnsafe = listAt(body, "has_nsfw_contents").includes(true);
+  return isUnsafe ? { ...error, category: "moderation" } : error;
+}

@@ -1,0 +1,162 @@
+import type { UpstreamError } from "../failure.ts";
+import {
+  at,
+  booleanAt,
+  idAt,
+  integerAt,
+  listAt,
+  numberAt,
+  textAt,
+  urlsOf,
+} from "../json-fields.ts";
+import type { Observation } from "../observation.ts";
+import { phaseOf } from "../phase.ts";
+import { readingOfStatus } from "../poll-answer.ts";
+import {
+  type Answer,
+  bearer,
+  type Reading,
+  readingOf,
+  type UpstreamProvider,
+} from "../provider.ts";
+import { jobReadingOf, membersAt, type SubmitReading, type SubmitTarget } from "../submit.ts";
+import { amountsAt } from "../usage.ts";
+
+const VIDEO_TARGET: SubmitTarget = {
+  model: { pointer: "/model" },
+  endpoint: null,
+  parameters: membersAt("", ["aspect_ratio", "duration", "resolution"]),
+  answer: "job",
+};
+/** The call that makes images. Base64 has no links, so a request that asks for it is not sent. */
+const IMAGE_TARGET: SubmitTarget = {
+  model: { pointer: "/model" },
+  endpoint: null,
+  parameters: membersAt("", ["aspect_ratio"]),
+  answer: "result",
+  unreadable: { "/response_format": ["b64_json"] },
+};
+/** Calls that start jobs or make images, by path (https://docs.x.ai/docs/api-reference). */
+const TARGETS: ReadonlyMap<string, SubmitTarget> = new Map([
+  ["/v1/videos/generations", VIDEO_TARGET],
+  ["/v1/videos/edits", VIDEO_TARGET],
+  ["/v1/videos/extensions", VIDEO_TARGET],
+  ["/v1/images/generations", IMAGE_TARGET],
+  ["/v1/images/edits", IMAGE_TARGET],
+]);
+
+/** State of a job that has succeeded, even if moderation withholds its video. */
+const DONE = "done";
+
+/**
+ * Adapter for xAI (Grok Imagine), which sends no hooks (https://docs.x.ai/docs/guides/video-generation). Its
+ * answers do not contain the id of the job. A video that moderation has stopped is reported in one of three ways:
+ * by HTTP 400, by an answer without a link, or by a link with a remark.
+ */
+export const xai = {
+  name: "xai",
+  variables: { key: "XAI_API_KEY", baseUrl: "XAI_BASE_URL" },
+  baseUrls: ["https://api.x.ai"],
+  hooks: null,
+  linkLife: null,
+  usageNames: ["cost_in_usd_ticks"],
+  polls: {
+    gapMs: 1_000,
+    maxAgeMs: null,
+    endpoint: null,
+    headers: bearer,
+    path: ({ id }) => `/v1/videos/${encodeURIComponent(id)}`,
+    readsEveryStatus: true,
+    read,
+  },
+  submits: {
+    target: (path) => TARGETS.get(path) ?? null,
+    readAnswer: (body, path) =>
+      TARGETS.get(path)?.answer === "result"
+        ? readImages(body)
+        : jobReadingOf(idAt(body, "request_id"), null),
+  },
+} as const satisfies UpstreamProvider;
+
+/**
+ * Returns what the answer to a call for images says. Images that moderation has stopped are left out; when it has stopped
+ * all of them, the call has failed.
+ */
+function readImages(body: unknown): SubmitReading {
+  const images = listAt(body, "data");
+  if (images.length === 0) return { kind: "unclear" };
+  const kept = images.filter((image) => booleanAt(image, "respect_moderation") !== false);
+  const isModerated = kept.length === 0;
+  const observation: Observation = {
+    jobId: null,
+    state: isModerated ? "failed" : DONE,
+    urls: urlsOf(kept.map((image) => at(image, "url"))),
+    metadata: {},
+    completedAt: null,
+    error: isModerated ? { code: null, text: null, category: "moderation" } : null,
+    usage: amountsAt(body, "usage"),
+  };
+  return { kind: "result", job: null, observation };
+}
+
+function read(answer: Answer): Reading {
+  const { status, body } = answer;
+  const refusal = status === 400 ? readRefusal(body) : null;
+  return refusal ?? readingOfStatus(answer) ?? readingOf(observe(body, stateIn(answer)));
+}
+
+/**
+ * Returns what an answer with HTTP 400 says: that moderation has stopped the job, or that xAI does not know the API
+ * key. Null for any other answer with this status, because xAI sometimes gives one about a new job for a short
+ * time.
+ */
+function readRefusal(body: unknown): Reading | null {
+  const error = errorOf(body, "failed");
+  if (/incorrect api key/i.test(error.text ?? "")) return { kind: "unauthorized" };
+  if (!/moderat/i.test(`${error.code} ${error.text}`)) return null;
+  const report = observe(body, "failed");
+  return readingOf(report && { ...report, error: { ...error, category: "moderation" } });
+}
+
+/** Returns the state of a job, which some answers do not state. Null when nothing in the answer shows it. */
+function stateIn({ status, body }: Answer): string | null {
+  const state = textAt(body, "status");
+  // xAI uses the word "pending" for all jobs that have not ended, whether they wait or run.
+  if (state === "pending" || (state === null && status === 202)) return "processing";
+  return state ?? (linksIn(body).length > 0 ? DONE : null);
+}
+
+function observe(body: unknown, state: string | null): Observation | null {
+  if (state === null) return null;
+  const urls = linksIn(body);
+  // Another word for success would mean another format of the answer, in which the link may be elsewhere.
+  const isWithheld = state.toLowerCase() === DONE && textAt(body, "video", "url") === null;
+  const isModerated = phaseOf(state) === "completed" && (isWithheld || isRejected(body));
+  const error = errorOf(body, state);
+  return {
+    jobId: null,
+    state: isModerated ? "failed" : state,
+    urls,
+    metadata: { duration: integerAt(body, "video", "duration") },
+    completedAt: null,
+    error: isModerated ? { ...error, category: "moderation" } : error,
+    progress: numberAt(body, "progress"),
+    usage: amountsAt(body, "usage"),
+  };
+}
+
+function linksIn(body: unknown): readonly string[] {
+  return urlsOf([at(body, "video", "url")]);
+}
+
+function isRejected(body: unknown): boolean {
+  const remarks = [at(body, "video"), body].map((part) => booleanAt(part, "respect_moderation"));
+  return remarks.includes(false);
+}
+
+function errorOf(body: unknown, state: string): UpstreamError {
+  const code = textAt(body, "error", "code") ?? textAt(body, "code");
+  const text = textAt(body, "error", "message") ?? textAt(body, "error");
+  // In this state xAI itself has given up the job; no time limit of the client has passed.
+  return state === "expired" ? { code, text, category: "provider" } : { code, text };
+}
