@@ -15,8 +15,7 @@ const LAYERS: Layers = [
   ["objects"],
   ["env.ts"],
   ["api"],
-  ["browser-request.ts", "wake-overdue.ts"],
-  ["console", "service-binding", "cron.ts"],
+  ["console", "service-binding", "cron"],
   ["app.ts", "startup.ts"],
   ["rehearsal.ts"],
   ["index.ts"],
@@ -35,7 +34,7 @@ const CORE_LAYERS: Layers = [
 const ONLY_IMPORTED_BY: Readonly<Record<string, string>> = {
   console: "app.ts",
   "service-binding": "index.ts",
-  "cron.ts": "index.ts",
+  cron: "index.ts",
 };
 
 /** The layer that handles requests with hono. The layers before it know no HTTP framework. */
@@ -67,7 +66,7 @@ const SIGNAL_TIMEOUT = {
 const NAMESPACES = ["getByName", "idFromName", "idFromString", "newUniqueId"].map((property) => ({
   property,
   message:
-    "Only src/objects/object-names.ts asks a namespace for an object, because the jurisdiction is part of the answer.",
+    "Only src/objects/placed-object.ts asks a namespace for an object, because the jurisdiction is part of the answer.",
 }));
 
 /** Globals without which no code of the core has a clock, randomness, I/O or a promise. */
@@ -202,7 +201,7 @@ const SOURCE_RULES: OxlintOverride[] = [
   }),
   ...LAZY.map(({ reader }) => imports(reader, ...ofLayer("api"))),
   {
-    files: ["src/objects/object-names.ts"],
+    files: ["src/objects/placed-object.ts"],
     rules: { "no-restricted-properties": ["error", SIGNAL_TIMEOUT] },
   },
   {

@@ -2,7 +2,7 @@ import { prepareMcpSdk } from "./api/mcp/load-mcp-sdk.ts";
 import { AccountObject as Account } from "./objects/account/account-object.ts";
 import { answerRequest } from "./app.ts";
 import { Relay as Entrypoint } from "./service-binding/relay.ts";
-import { runScheduled } from "./cron.ts";
+import { runScheduled } from "./cron/cron.ts";
 import { consume } from "./index-db/index-row-queue.ts";
 import { DigestObject as Digest } from "./objects/digest-object.ts";
 import { OutputObject as Output } from "./objects/output/output-object.ts";

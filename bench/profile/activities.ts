@@ -64,7 +64,7 @@ export const RULES: readonly Rule[] = [
   ...all(VALIDATE, "src/api/callback-url.ts", "src/security/url-rules.ts"),
   ...all(VALIDATE, "src/security/ip-address.ts", "src/core/record/stored-size.ts"),
   ...all(CALL, "src/api/tasks/task-client.ts", "src/api/http/object-call.ts"),
-  ...all(CALL, "src/objects/object-names.ts"),
+  ...all(CALL, "src/objects/object-names.ts", "src/objects/placed-object.ts"),
   ...all(RECORD, "src/objects/task/record-schema.ts"),
   ...all(STORE, "src/objects/task/record-store.ts", "src/objects/task/recovery.ts"),
   only(STORE, "src/objects/task/object-platform.ts", "setAlarm"),

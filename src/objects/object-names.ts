@@ -1,12 +1,13 @@
 import type { AccountObject } from "./account/account-object.ts";
 import type { ObjectBinding } from "../config/object-bindings.ts";
-import { configOf, type WithStartup } from "../config/runtime.ts";
+import type { WithStartup } from "../config/runtime.ts";
 import type { ConnectionObject } from "./connection/connection-object.ts";
 import type { DeploymentObject } from "./deployment-object.ts";
 import type { DigestObject } from "./digest-object.ts";
 import type { HostObject } from "./host-object.ts";
 import type { ListenersObject } from "./listeners/listeners-object.ts";
 import type { OutputObject } from "./output/output-object.ts";
+import { objectNamed, objectOutsideJurisdictions } from "./placed-object.ts";
 
 interface Classes {
   readonly ACCOUNTS: AccountObject;
@@ -25,33 +26,6 @@ interface Classes {
 export type ObjectNamespaces = WithStartup & {
   readonly [Name in Exclude<ObjectBinding, "TASKS">]: DurableObjectNamespace<Classes[Name]>;
 };
-
-/**
- * The methods of a Durable Object namespace that this file needs to reach an object. `DurableObjectNamespace` has
- * them, and so have its subnamespaces for a jurisdiction.
- */
-type Names<T extends Rpc.DurableObjectBranded> = Pick<
-  DurableObjectNamespace<T>,
-  "getByName" | "jurisdiction"
->;
-
-/**
- * Returns the stub of the Durable Object with this name, in the configured jurisdiction and region. In each
- * jurisdiction the same name means another object. Therefore only this file creates stubs; lint forbids the direct
- * use of a namespace elsewhere.
- * @param env environment, whose configuration contains `JURISDICTION` and `LOCATION_HINT`.
- */
-export function objectNamed<T extends Rpc.DurableObjectBranded>(
-  namespace: Names<T>,
-  name: string,
-  env: WithStartup,
-): DurableObjectStub<T> {
-  const config = configOf(env);
-  if (config === null) throw new Error("an object is called before the configuration is checked");
-  const { jurisdiction, locationHint } = config;
-  const placed = jurisdiction === null ? namespace : namespace.jurisdiction(jurisdiction);
-  return locationHint === null ? placed.getByName(name) : placed.getByName(name, { locationHint });
-}
 
 /** Returns the Durable Object that stores the ledger of an account. */
 export function ledgerObject(env: ObjectNamespaces, accountId: string) {
@@ -82,7 +56,7 @@ export function claimObject(env: ObjectNamespaces, hash: string) {
  * that the relay finds it even after `JURISDICTION` was changed.
  */
 export function markerObject(env: ObjectNamespaces) {
-  return env.ACCOUNTS.getByName("index:");
+  return objectOutsideJurisdictions(env.ACCOUNTS, "index:");
 }
 
 /** Returns the Durable Object to which the listeners of an account are connected by WebSocket. */

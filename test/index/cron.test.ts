@@ -4,7 +4,7 @@ import { expect, it, vi } from "vitest";
 import { started } from "../worker/started.ts";
 import { removeRows, writeRows } from "../../src/index-db/index-row-table.ts";
 import { isSampled, ExpiryCheck } from "../../src/objects/task/expiry-check.ts";
-import { PATIENCE_MS, PERIOD_MS, runScheduled, type Step, STEPS } from "../../src/cron.ts";
+import { PATIENCE_MS, PERIOD_MS, runScheduled, type Step, STEPS } from "../../src/cron/cron.ts";
 import { ready } from "../../src/index-db/database.ts";
 import { Shards } from "../../src/index-db/shards.ts";
 import { planCheck } from "../../src/index-db/expiry-checks.ts";

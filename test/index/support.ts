@@ -3,7 +3,7 @@ import { env } from "cloudflare:workers";
 import { beforeEach, vi } from "vitest";
 import * as z from "zod";
 import type { IndexRow } from "../../src/core/views/index-row.ts";
-import { runScheduled } from "../../src/cron.ts";
+import { runScheduled } from "../../src/cron/cron.ts";
 import { started } from "../worker/started.ts";
 import { ready } from "../../src/index-db/database.ts";
 import { writeRows } from "../../src/index-db/index-row-table.ts";

@@ -2,7 +2,7 @@ import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { expect, it, vi } from "vitest";
 import type { ObjectBinding } from "../../src/config/object-bindings.ts";
-import { runScheduled } from "../../src/cron.ts";
+import { runScheduled } from "../../src/cron/cron.ts";
 import type { Env } from "../../src/env.ts";
 import { comparedRuntimeOf, placedRuntimeOf } from "../../src/objects/placed-runtime.ts";
 import { ObjectPlatform } from "../../src/objects/task/object-platform.ts";

@@ -8,7 +8,7 @@ import { hostOf } from "../../core/url.ts";
 import { errorText, log, logAs } from "../../lib/log.ts";
 import { openSource, statedBytes } from "../../outbound/open-source.ts";
 import { withinTime } from "../../lib/timeout.ts";
-import { objectNamed } from "../object-names.ts";
+import { objectNamed } from "../placed-object.ts";
 import {
   beginCopies,
   type Copies,

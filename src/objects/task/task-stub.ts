@@ -1,5 +1,5 @@
 import { errorText } from "../../lib/log.ts";
-import { objectNamed } from "../object-names.ts";
+import { objectNamed } from "../placed-object.ts";
 import type { WithStartup } from "../../config/runtime.ts";
 import type { TaskObject } from "./task-object.ts";
 

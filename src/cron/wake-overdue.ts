@@ -1,15 +1,15 @@
 import pMap from "p-map";
-import { MINUTE_MS } from "./core/time.ts";
-import type { Env } from "./env.ts";
-import { READY_QUERIES, takesRows } from "./index-db/database.ts";
-import type { Position } from "./index-db/list.ts";
-import type { Shards } from "./index-db/shards.ts";
-import { overdueTasks } from "./index-db/sweep.ts";
-import { removeRows } from "./index-db/index-row-table.ts";
-import { errorText, log } from "./lib/log.ts";
-import type { Caller } from "./objects/task/caller.ts";
-import { areCallsSpent, taskObject } from "./objects/task/task-stub.ts";
-import type { TimeBudget } from "./lib/time-budget.ts";
+import { MINUTE_MS } from "../core/time.ts";
+import type { Env } from "../env.ts";
+import { READY_QUERIES, takesRows } from "../index-db/database.ts";
+import type { Position } from "../index-db/list.ts";
+import type { Shards } from "../index-db/shards.ts";
+import { overdueTasks } from "../index-db/sweep.ts";
+import { removeRows } from "../index-db/index-row-table.ts";
+import { errorText, log } from "../lib/log.ts";
+import type { Caller } from "../objects/task/caller.ts";
+import { areCallsSpent, taskObject } from "../objects/task/task-stub.ts";
+import type { TimeBudget } from "../lib/time-budget.ts";
 
 const OVERDUE_MS = 10 * MINUTE_MS;
 const MAX_WOKEN = 5_000;
