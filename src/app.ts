@@ -10,7 +10,7 @@ import { ROUTES } from "./api/routes.ts";
 import { answerBrowser, answerProblem } from "./console/console-pages.ts";
 import type { Env } from "./env.ts";
 import { logAs, type LogLevel } from "./lib/log.ts";
-import { isForBrowser, isStatusPage } from "./console/browser-request.ts";
+import { isForBrowser, isStatusPage } from "./console/http/browser-request.ts";
 import { isOutputPath, isOutputsHost } from "./api/outputs/outputs-host.ts";
 import { configOf, logSettingsOf } from "./config/runtime.ts";
 

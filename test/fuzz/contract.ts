@@ -1,4 +1,4 @@
-import { isForBrowser } from "../../src/console/browser-request.ts";
+import { isForBrowser } from "../../src/console/http/browser-request.ts";
 import { PROBLEMS } from "../../src/api/http/problem-list.ts";
 import { requireConforming } from "../description/conforms.ts";
 import { isPublicHost } from "./addresses.ts";

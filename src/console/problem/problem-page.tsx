@@ -13,7 +13,7 @@ import { type Frame, Layout, themeOf } from "../layout/layout.tsx";
 import { PublicLayout } from "../layout/public-layout.tsx";
 import { pathOf } from "../session/return-to.ts";
 import { visitorOf } from "../session/session.ts";
-import { isStatusPage } from "../browser-request.ts";
+import { isStatusPage } from "../http/browser-request.ts";
 
 /** A request that ended with a problem, and the id of the request in the log. */
 export interface Refused {

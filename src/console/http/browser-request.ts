@@ -1,4 +1,4 @@
-import { originOf } from "../api/http/host.ts";
+import { originOf } from "../../api/http/host.ts";
 
 /** First segments of the paths of the console (src/console). */
 const CONSOLE_SEGMENTS: ReadonlySet<string> = new Set([
